@@ -1,0 +1,72 @@
+//! What one measured run is asked to do.
+
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+/// Where the next offset comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// One block after the other, from the start again at the end. With several threads each one
+    /// walks its own equal slice of the area.
+    Sequential,
+    /// Every aligned block of the area with equal probability, drawn with replacement.
+    Random,
+}
+
+/// What makes a write count as done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// The write's own completion.
+    Written,
+    /// The completion of an `fdatasync` that follows each write; latency covers both.
+    DataSynced,
+}
+
+/// Which bytes are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Fresh pseudo-random bytes for every write: neither compressible nor duplicated.
+    Random,
+    /// Zero bytes: as compressible as content can be.
+    Zero,
+}
+
+/// One measured run. All sizes in bytes; the area is a byte range of the target.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Order of the offsets.
+    pub pattern: Pattern,
+    /// Share of the operations that read, in percent (100 reads only, 0 writes only).
+    pub read_percent: u8,
+    /// Bytes of one operation.
+    pub size_bytes: u32,
+    /// Operations in flight per thread.
+    pub depth: u32,
+    /// Threads, each with an engine of its own.
+    pub threads: u32,
+    /// When a write is done.
+    pub durability: Durability,
+    /// What is written.
+    pub content: Content,
+    /// The bytes of the target that may be touched; start and length are multiples of the size
+    /// that direct I/O needs.
+    pub area: Range<u64>,
+    /// Time at the start that is run but not counted.
+    pub ramp: Duration,
+    /// Time that is counted, after the ramp. At least one operation is always completed.
+    pub time: Duration,
+    /// End after this many operations in all, even if time is left (used to fill an area once).
+    pub operations: Option<u64>,
+    /// Seed of offsets, mix, content and simulated latencies; different for every trial.
+    pub seed: u64,
+}
+
+/// The one thing that a run may touch.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// Open file or block device; the null and simulated engines need none.
+    pub file: Option<BorrowedFd<'a>>,
+    /// Alignment in bytes that buffers in memory must have.
+    pub memory_alignment: usize,
+}
