@@ -1,1 +1,11 @@
-//! x
+//! Assay: carefully controlled performance studies of storage and the machine around it.
+//!
+//! One one-way pipeline of serialisable types: study -> survey -> plan -> trials -> findings ->
+//! document. `ARCHITECTURE.md` says which room a line belongs in.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+
+pub mod failure;
+pub mod seen;
+pub mod system;

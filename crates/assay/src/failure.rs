@@ -1,0 +1,66 @@
+//! How a command ends when it cannot do what was asked: an exit code and one line that says what
+//! to do next.
+
+use std::fmt;
+
+/// Why a command ends early; each has its exit code (see `docs/reference/exit-codes.md`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The user's mistake: exit code 2.
+    Mistake,
+    /// The machine refused (not permitted, absent, busy): exit code 3.
+    Refused,
+    /// Something could not be put back: exit code 4.
+    NotRestored,
+    /// A signal; finished trials are kept: exit code 130.
+    Interrupted,
+}
+
+impl Kind {
+    /// The process exit code.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Mistake => 2,
+            Self::Refused => 3,
+            Self::NotRestored => 4,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// A failure that reaches the user as one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What sort of failure; decides the exit code.
+    pub kind: Kind,
+    /// What happened and what to do, one line.
+    pub message: String,
+}
+
+/// Result of everything that a command does.
+pub type Outcome<T> = Result<T, Failure>;
+
+impl Failure {
+    /// The user's mistake.
+    pub fn mistake(message: impl Into<String>) -> Self {
+        Self { kind: Kind::Mistake, message: message.into() }
+    }
+
+    /// The machine refused.
+    pub fn refused(message: impl Into<String>) -> Self {
+        Self { kind: Kind::Refused, message: message.into() }
+    }
+
+    /// A signal ended the work.
+    pub fn interrupted(message: impl Into<String>) -> Self {
+        Self { kind: Kind::Interrupted, message: message.into() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}

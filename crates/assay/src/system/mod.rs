@@ -1,0 +1,262 @@
+//! The only door to the machine: files, devices, clocks, other processes' traces.
+//!
+//! Everything above this module is handed a [`System`]. There are four: [`Real`], [`Fake`] (a tree
+//! of recorded files and a clock of its own, for tests), [`DryRun`] (reads for real, writes
+//! nothing, keeps a list of what it would have done) and [`Faulty`] (wraps another and fails at
+//! the k-th call, so that every failure path can be walked).
+
+mod dry_run;
+mod fake;
+mod faulty;
+mod real;
+
+pub mod devices;
+pub mod identity;
+pub mod machine;
+pub mod mounts;
+pub mod site;
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub use dry_run::DryRun;
+pub use fake::Fake;
+pub use faulty::Faulty;
+pub use real::Real;
+
+/// What a path leads to, links followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Kind of file.
+    pub kind: FileKind,
+    /// Bytes (0 for devices).
+    pub size_bytes: u64,
+    /// Device that the file lives on.
+    pub device: DeviceNumber,
+    /// Device that the file is, for device files.
+    pub own_device: Option<DeviceNumber>,
+    /// Inode number.
+    pub inode: u64,
+    /// Owner.
+    pub user: u32,
+}
+
+/// Kinds of files that matter here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// Directory.
+    Directory,
+    /// Regular file.
+    File,
+    /// Block device.
+    BlockDevice,
+    /// Character device.
+    CharacterDevice,
+    /// Socket, pipe, ...
+    Other,
+}
+
+/// Major and minor number of a device.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+pub struct DeviceNumber {
+    /// Major number.
+    pub major: u32,
+    /// Minor number.
+    pub minor: u32,
+}
+
+impl std::fmt::Display for DeviceNumber {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}:{}", self.major, self.minor)
+    }
+}
+
+/// Room on a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// Bytes that this user may still write.
+    pub available_bytes: u64,
+    /// Bytes in all.
+    pub total_bytes: u64,
+    /// Mounted read-only.
+    pub read_only: bool,
+}
+
+/// How a target is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caching {
+    /// Past the page cache (`O_DIRECT`).
+    Direct,
+    /// Through the page cache.
+    Buffered,
+}
+
+/// Alignment that direct I/O on an open file needs, from statx.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirectAlignment {
+    /// Bytes that buffers in memory are aligned to.
+    pub memory_bytes: u32,
+    /// Bytes that offsets and lengths are multiples of; 0 where direct I/O is not possible.
+    pub offset_bytes: u32,
+}
+
+/// A file of the tool's own to measure in, made and locked by [`System::create_area`].
+#[derive(Debug)]
+pub struct AreaFile {
+    /// Open for reading and writing.
+    pub file: File,
+    /// Its name, where the file system offers no unnamed files; the maker removes it.
+    pub name: Option<PathBuf>,
+    /// Why it has a name, where it has one.
+    pub note: Option<String>,
+    /// First byte that may be used (a named file begins with a mark).
+    pub first_byte: u64,
+}
+
+/// An area file that a run left behind: no running process holds its lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leftover {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Bytes of it.
+    pub size_bytes: u64,
+}
+
+/// One extent of a file, as FIEMAP tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// First byte in the file.
+    pub start: u64,
+    /// Bytes.
+    pub length: u64,
+    /// Allocated, but never written: reads return zeros without touching the medium.
+    pub unwritten: bool,
+    /// Stored compressed or encoded.
+    pub encoded: bool,
+}
+
+/// Pages of a byte range that lie in the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct CachedPages {
+    /// Pages in the cache.
+    pub cached: u64,
+    /// Pages of the range.
+    pub of: u64,
+}
+
+/// Who runs this process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    /// Effective user id.
+    pub id: u32,
+    /// Process id.
+    pub process: u32,
+}
+
+/// A held lock; released when dropped or when the process ends, however it ends.
+#[derive(Debug)]
+pub struct Hold {
+    /// Keeps the lock.
+    _socket: Option<std::os::fd::OwnedFd>,
+}
+
+/// Why a lock could not be had.
+#[derive(Debug)]
+pub enum HoldError {
+    /// Another process has it; its id and user id, where the kernel tells.
+    Held {
+        /// Process id of the holder.
+        process: Option<u32>,
+        /// User id of the holder.
+        user: Option<u32>,
+    },
+    /// The lock could not be tried.
+    Failed(io::Error),
+}
+
+/// Proof that the user named this very device to be overwritten. Only [`identity::consent`] makes one.
+#[derive(Debug)]
+pub struct Consent {
+    /// Device file.
+    device: PathBuf,
+    /// Its number at the time of the consent; checked again after opening.
+    number: DeviceNumber,
+}
+
+/// The machine. Every method that can fail says so with the kernel's error.
+pub trait System: Sync {
+    /// Text of a file (sysfs, procfs, or one of the tool's own).
+    fn read_text(&self, path: &Path) -> io::Result<String>;
+    /// Bytes of one of the tool's own files.
+    fn read_bytes(&self, path: &Path) -> io::Result<Vec<u8>>;
+    /// Names in a directory, sorted.
+    fn list(&self, directory: &Path) -> io::Result<Vec<String>>;
+    /// Where a symbolic link points.
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf>;
+    /// Absolute path without links.
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf>;
+    /// What a path leads to.
+    fn status(&self, path: &Path) -> io::Result<Status>;
+    /// Room on the file system under a path.
+    fn space(&self, path: &Path) -> io::Result<Space>;
+    /// Value of an environment variable.
+    fn variable(&self, name: &str) -> Option<String>;
+    /// Who runs this process.
+    fn user(&self) -> User;
+
+    /// Wall clock as RFC 3339 with the local offset, whole seconds.
+    fn now(&self) -> String;
+    /// Monotonic clock in nanoseconds.
+    fn monotonic_ns(&self) -> u64;
+    /// Waits.
+    fn sleep(&self, time: Duration);
+
+    /// Makes a directory of the tool's own and its parents; under sudo it belongs to the caller.
+    fn create_directory(&self, path: &Path) -> io::Result<()>;
+    /// Writes one of the tool's own files whole: temporary file, sync, rename.
+    fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+    /// Appends to one of the tool's own files and syncs it.
+    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+    /// Renames one of the tool's own files or directories.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a directory of the tool's own with all that is in it.
+    fn remove_directory(&self, path: &Path) -> io::Result<()>;
+
+    /// Makes an area file in a directory: unnamed where the file system can, else named, marked and locked.
+    fn create_area(&self, directory: &Path, caching: Caching) -> io::Result<AreaFile>;
+    /// Removes a named area file that this process made.
+    fn remove_area(&self, area: &AreaFile) -> io::Result<()>;
+    /// Area files in a directory that no running process holds.
+    fn leftovers(&self, directory: &Path) -> io::Result<Vec<Leftover>>;
+    /// Removes a leftover, after taking its lock and looking at its mark again.
+    fn remove_leftover(&self, leftover: &Leftover) -> io::Result<()>;
+    /// Opens a target for reading.
+    fn open_for_reading(&self, path: &Path, caching: Caching) -> io::Result<File>;
+    /// Opens a device for writing, exclusively, with the user's consent.
+    fn open_device_for_writing(&self, consent: &Consent, caching: Caching) -> io::Result<File>;
+    /// Bytes of an open file or block device.
+    fn length(&self, file: &File) -> io::Result<u64>;
+    /// Alignment for direct I/O, where the kernel tells it.
+    fn direct_alignment(&self, file: &File) -> io::Result<Option<DirectAlignment>>;
+    /// Reads bytes from an open target at an offset (to look for zeros); returns how many were read.
+    fn read_at(&self, file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize>;
+    /// Waits until an open file's data are on the device.
+    fn sync_data(&self, file: &File) -> io::Result<()>;
+    /// Extents of a byte range of an open file.
+    fn extents(&self, file: &File, range: Range<u64>) -> io::Result<Vec<Extent>>;
+    /// Cached pages of a byte range of an open file (`cachestat`, Linux 6.5).
+    fn cached_pages(&self, file: &File, range: Range<u64>) -> io::Result<CachedPages>;
+    /// The same by `mincore`, for kernels and file systems on which `cachestat` does not tell.
+    fn resident_pages(&self, file: &File, range: Range<u64>) -> io::Result<CachedPages>;
+    /// Asks the kernel to forget the clean cached pages of a byte range.
+    fn drop_cached(&self, file: &File, range: Range<u64>) -> io::Result<()>;
+    /// Whether files made here are compressed by an attribute (`chattr +c`).
+    fn compression_attribute(&self, file: &File) -> io::Result<bool>;
+    /// Takes a machine-wide lock with a name, across users; released when the hold is dropped.
+    fn hold(&self, name: &str) -> Result<Hold, HoldError>;
+}

@@ -1,0 +1,154 @@
+//! What a target stands on: file system, mount, and the stack of devices below, as far as the
+//! kernel tells.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::DeviceNumber;
+use crate::seen::Seen;
+
+/// What kind of thing the user named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TargetKind {
+    /// A directory: the tool makes its own file there.
+    Directory,
+    /// An existing file: only read.
+    File,
+    /// A block device: only read without consent.
+    Device,
+    /// The simulated engine.
+    Simulated,
+}
+
+/// What a file system keeps its bytes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backing {
+    /// Block devices, listed in [`Site::layers`].
+    Blocks,
+    /// Memory (tmpfs, ramfs): no drive at all.
+    Memory,
+    /// Another machine or the host (NFS, CIFS, 9p, virtiofs, sshfs).
+    Remote,
+    /// Nothing that the kernel tells (a FUSE program without a path, ZFS without its tools).
+    Unknown,
+}
+
+/// One device of the stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layer {
+    /// Kernel name: `sda1`, `dm-0`, `loop3`.
+    pub name: String,
+    /// Major and minor number.
+    pub number: DeviceNumber,
+    /// What it is: `disk`, `partition`, `loop`, `crypt`, `linear`, `raid5`, `zram`, ...
+    pub kind: String,
+    /// Names of the devices directly below.
+    pub below: Vec<String>,
+    /// Bytes.
+    pub size_bytes: u64,
+}
+
+/// Interface between drive and machine, and what it can carry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// For people: `SATA 6.0 Gbit/s`, `PCIe 4.0 x4`, `USB 480 Mbit/s`.
+    pub name: String,
+    /// Payload bytes per second after line coding: nothing faster comes from the drive.
+    pub ceiling_bytes_per_s: f64,
+}
+
+/// A whole device, with what can be known of it. Sizes in bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Drive {
+    /// Kernel name.
+    pub name: String,
+    /// Major and minor number.
+    pub number: DeviceNumber,
+    /// Name for `--destroy`: serial number, by-id name, or NAME:SIZE.
+    pub id: String,
+    /// Model.
+    pub model: Seen<String>,
+    /// Firmware revision.
+    pub firmware: Seen<String>,
+    /// Serial number.
+    pub serial: Seen<String>,
+    /// Bytes.
+    pub size_bytes: u64,
+    /// Turning platters.
+    pub rotational: Seen<bool>,
+    /// Can be taken out.
+    pub removable: Seen<bool>,
+    /// `nvme`, `sata`, `usb`, `mmc`, `virtio`, `loop`, ...
+    pub bus: Seen<String>,
+    /// The link to the machine.
+    pub link: Seen<Link>,
+    /// Scheduler in use.
+    pub scheduler: Seen<String>,
+    /// `write back` or `write through`.
+    pub write_cache: Seen<String>,
+    /// Whether discard is offered.
+    pub discard: Seen<bool>,
+    /// Bytes of a logical block.
+    pub logical_block_bytes: Seen<u64>,
+    /// Bytes of a physical block.
+    pub physical_block_bytes: Seen<u64>,
+    /// Requests the queue takes.
+    pub queue_requests: Seen<u64>,
+    /// Bytes of read-ahead.
+    pub read_ahead_bytes: Seen<u64>,
+}
+
+/// The mount that a target lies in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mount {
+    /// Where it is mounted.
+    pub point: PathBuf,
+    /// What is mounted.
+    pub source: String,
+    /// Type: `ext4`, `fuse.gocryptfs`.
+    pub filesystem: String,
+    /// All options, mount and super block.
+    pub options: Vec<String>,
+}
+
+/// Everything below a target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Site {
+    /// As the user wrote it.
+    pub target: String,
+    /// What it is.
+    pub kind: TargetKind,
+    /// Absolute path.
+    pub path: PathBuf,
+    /// The mount, unless the target is a device.
+    pub mount: Seen<Mount>,
+    /// Mounts followed below the first one (overlay's upper directory, a FUSE program's source).
+    pub followed: Vec<Mount>,
+    /// What the bytes are kept in.
+    pub backing: Backing,
+    /// Device stack, top first.
+    pub layers: Vec<Layer>,
+    /// Devices whose counters are compared with what is claimed: the topmost block devices.
+    pub counted: Vec<String>,
+    /// Devices on which other traffic disturbs: the counted ones, and what they are parts of or
+    /// made of, down to drives or to a loop device's own backing file.
+    pub shared: Vec<String>,
+    /// Drives at the bottom of the stack.
+    pub drives: Vec<Drive>,
+    /// Compression of the file system or device: its name, or why it is not known or off.
+    pub compression: Seen<String>,
+}
+
+impl Site {
+    /// File system type, or what stands for it.
+    pub fn filesystem(&self) -> String {
+        match (&self.mount, self.kind) {
+            (Seen::Present(mount), _) => mount.filesystem.clone(),
+            (Seen::Absent(_), TargetKind::Simulated) => "none (simulated)".to_owned(),
+            (Seen::Absent(_), _) => "none (block device)".to_owned(),
+        }
+    }
+}
