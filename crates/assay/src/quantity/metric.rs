@@ -1,0 +1,61 @@
+//! Metrics: a name that carries its unit, and which direction is better.
+
+use serde::{Deserialize, Serialize};
+
+/// Which direction is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+}
+
+/// One metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// Name with the unit in it; part of the contract with scripts.
+    pub name: &'static str,
+    /// Which direction is better.
+    pub better: Better,
+    /// One line for people.
+    pub summary: &'static str,
+}
+
+const fn metric(name: &'static str, better: Better, summary: &'static str) -> Metric {
+    Metric { name, better, summary }
+}
+
+/// All metrics that trials of kind `io` have.
+pub static METRICS: &[Metric] = &[
+    metric("iops", Better::Higher, "operations completed per second"),
+    metric("bandwidth_bytes_per_s", Better::Higher, "bytes moved per second"),
+    metric("latency_mean_ns", Better::Lower, "mean service time of one operation"),
+    metric("latency_p50_ns", Better::Lower, "service time that half of the operations stay below"),
+    metric("latency_p90_ns", Better::Lower, "service time that 90 % of the operations stay below"),
+    metric("latency_p99_ns", Better::Lower, "service time that 99 % of the operations stay below"),
+    metric("latency_p999_ns", Better::Lower, "service time that 99.9 % of the operations stay below"),
+    metric("latency_max_ns", Better::Lower, "service time of the slowest operation"),
+    metric("cpu_s_per_gib", Better::Lower, "processor seconds of the measuring threads per GiB moved"),
+    metric("amplification", Better::Lower, "bytes that the device wrote per byte that was asked for"),
+];
+
+/// The metric with a name.
+pub fn find(name: &str) -> Option<&'static Metric> {
+    METRICS.iter().find(|metric| metric.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_lower_case() {
+        let mut names: Vec<_> = METRICS.iter().map(|metric| metric.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), METRICS.len());
+        assert!(names.iter().all(|name| name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')));
+    }
+}

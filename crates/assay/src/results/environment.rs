@@ -1,0 +1,24 @@
+//! The machine and the targets as they were when the study ran (`environment.json`).
+
+use serde::{Deserialize, Serialize};
+
+use crate::system::machine::Machine;
+use crate::system::site::Site;
+
+/// Format of `environment.json`.
+pub const FORMAT: &str = "assay-environment/1";
+
+/// The machine and what the targets stand on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Format and version.
+    pub format: String,
+    /// Version of the tool that measured.
+    pub assay: String,
+    /// When the study started, RFC 3339.
+    pub started: String,
+    /// The machine.
+    pub machine: Machine,
+    /// One entry a target, in the order of the study.
+    pub sites: Vec<Site>,
+}

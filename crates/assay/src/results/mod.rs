@@ -1,0 +1,14 @@
+//! What a study leaves behind: records of its trials, the findings drawn from them, and the
+//! directory that keeps them.
+
+pub mod bundle;
+pub mod environment;
+pub mod findings;
+pub mod histogram;
+pub mod plan;
+pub mod record;
+
+pub use environment::Environment;
+pub use findings::Findings;
+pub use plan::{Plan, Survey};
+pub use record::{Evidence, Trial, TrialRecord};

@@ -1,0 +1,200 @@
+//! The plan as it is stored (`plan.json`): every trial in order, and the survey that it rests on.
+//! How a plan is made stands in `crate::plan`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::seen::Seen;
+
+/// Format of `plan.json`.
+pub const FORMAT: &str = "assay-plan/1";
+
+/// Levels of the factors by name: which arm a trial belongs to. Empty when nothing varies.
+pub type Arm = BTreeMap<String, String>;
+
+/// What was found at a target before anything was planned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Survey {
+    /// The target as the user wrote it; index of `Environment::sites` by position.
+    pub target: String,
+    /// The area.
+    pub area: Area,
+    /// Whether direct I/O is used; absent with the reason for going through the page cache.
+    pub direct: Seen<DirectUse>,
+    /// Engine that the asynchronous workloads use, and why, where it is not the first choice.
+    pub engine: EngineUse,
+    /// Pilot: what one operation costs at depth 1.
+    pub pilot: Pilot,
+    /// Blocks of the area that a read would not find on the medium.
+    pub coverage: Seen<Coverage>,
+    /// Things worth telling: a leftover removed, a file with a name.
+    pub notes: Vec<String>,
+}
+
+/// The bytes of the target that may be touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Area {
+    /// First byte.
+    pub start: u64,
+    /// Bytes.
+    pub length: u64,
+    /// Bytes asked for; more than `length` where filling ended at its time limit.
+    pub asked: u64,
+    /// Whether the tool wrote it (and may write it).
+    pub written: bool,
+    /// Nanoseconds that filling took.
+    pub fill_ns: u64,
+}
+
+/// How direct I/O is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DirectUse {
+    /// Alignment of buffers in memory, bytes.
+    pub memory_alignment: u32,
+    /// Alignment of offsets and lengths, bytes.
+    pub offset_alignment: u32,
+}
+
+/// Which engine is used for asynchronous workloads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EngineUse {
+    /// Name in the table of engines.
+    pub name: String,
+    /// Why it is not the first choice.
+    pub note: Option<String>,
+}
+
+/// Time of one operation at depth 1, nanoseconds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pilot {
+    /// By workload name.
+    pub operation_ns: BTreeMap<String, u64>,
+}
+
+/// How much of the area is really stored.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Coverage {
+    /// Bytes of the area in holes.
+    pub hole_bytes: u64,
+    /// Bytes allocated but never written.
+    pub unwritten_bytes: u64,
+    /// Bytes stored compressed or encoded.
+    pub encoded_bytes: u64,
+    /// Blocks that were read as a sample.
+    pub sampled_blocks: u32,
+    /// Those of them that held only zeros.
+    pub zero_blocks: u32,
+}
+
+/// A workload as it will be run at one target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedWorkload {
+    /// Name.
+    pub name: String,
+    /// Index of the target.
+    pub target: usize,
+    /// Engine.
+    pub engine: String,
+    /// `sequential` or `random`.
+    pub pattern: String,
+    /// Share of reads in percent.
+    pub read_percent: u8,
+    /// Bytes of an operation.
+    pub size_bytes: u32,
+    /// Operations in flight per thread.
+    pub depth: u32,
+    /// Threads.
+    pub threads: u32,
+    /// Operations in flight that the study asked for, over all threads.
+    pub asked_depth: u32,
+    /// An `fdatasync` after each write.
+    pub data_sync: bool,
+    /// `random` or `zero`.
+    pub content: String,
+    /// Past the page cache.
+    pub direct: bool,
+    /// Nanoseconds run but not counted.
+    pub ramp_ns: u64,
+    /// Nanoseconds counted.
+    pub time_ns: u64,
+    /// What differs from the study and why.
+    pub note: Option<String>,
+}
+
+impl PlannedWorkload {
+    /// Whether it writes at all.
+    pub fn writes(&self) -> bool {
+        self.read_percent < 100
+    }
+
+    /// Whether it reads at all.
+    pub fn reads(&self) -> bool {
+        self.read_percent > 0
+    }
+
+    /// Operations in flight over all threads.
+    pub fn in_flight(&self) -> u32 {
+        self.depth * self.threads
+    }
+}
+
+/// A workload that will not be run at one target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AbsentWorkload {
+    /// Name.
+    pub name: String,
+    /// Index of the target.
+    pub target: usize,
+    /// Why.
+    pub reason: String,
+}
+
+/// One trial to come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedTrial {
+    /// Position in the plan; the lead-in has 0.
+    pub order: u32,
+    /// Replicate from 1; the lead-in has 0.
+    pub replicate: u32,
+    /// Index into [`Plan::workloads`].
+    pub workload: usize,
+    /// Its arm.
+    pub arm: Arm,
+    /// Seed of its draws.
+    pub seed: u64,
+}
+
+impl PlannedTrial {
+    /// Stored, but left out of the analysis by design.
+    pub fn is_lead_in(&self) -> bool {
+        self.replicate == 0
+    }
+}
+
+/// Every trial in order, fixed before the first starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Format and version.
+    pub format: String,
+    /// SHA-256 of the plan without this field, hexadecimal.
+    pub sha256: String,
+    /// Seed of everything drawn.
+    pub seed: u64,
+    /// How the order was drawn: `chained`.
+    pub order: String,
+    /// Replicates.
+    pub replicates: u32,
+    /// Nanoseconds of rest before each trial, in which other traffic is looked for.
+    pub gap_ns: u64,
+    /// Nanoseconds after which no further trial is started.
+    pub deadline_ns: u64,
+    /// What was found beforehand, one entry a target.
+    pub surveys: Vec<Survey>,
+    /// What will be run.
+    pub workloads: Vec<PlannedWorkload>,
+    /// What will not, and why.
+    pub absent: Vec<AbsentWorkload>,
+    /// The trials.
+    pub trials: Vec<PlannedTrial>,
+}
