@@ -1,1 +1,111 @@
-fn main(){}
+//! Chores of the workspace: `cargo xtask help` lists them. Not shipped.
+
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a chore is for")]
+
+mod build;
+mod clean_checks;
+mod facts;
+mod fio;
+mod options;
+mod packages;
+mod pages;
+mod skips;
+mod startup;
+mod suite;
+mod tree;
+
+#[path = "../../crates/assay/tests/lab/mod.rs"]
+mod lab;
+
+use std::process::ExitCode;
+
+use lab::Done;
+use options::Options;
+
+/// One chore.
+struct Command {
+    name: &'static str,
+    usage: &'static str,
+    summary: &'static str,
+    /// Options that stand alone.
+    flags: &'static [&'static str],
+    /// Options with a number, and the number that stands where none is given.
+    numbers: &'static [(&'static str, usize)],
+    /// Whether everything is well; what is not was printed.
+    run: fn(&Options) -> Done<bool>,
+}
+
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "test",
+        usage: "[--no-lints]",
+        summary: "format, clippy, generated pages, all tests (those that need root too), skips",
+        flags: &["--no-lints"],
+        numbers: &[],
+        run: suite::run,
+    },
+    Command {
+        name: "pages",
+        usage: "[--check]",
+        summary: "writes docs/reference; with --check fails when it is stale",
+        flags: &["--check"],
+        numbers: &[],
+        run: pages::run,
+    },
+    Command {
+        name: "bench-fio",
+        usage: "[--rounds N] [--seconds S] [--write]",
+        summary: "our engines against fio, interleaved, on a loop device of its own (root)",
+        flags: &["--write"],
+        numbers: &[("--rounds", 8), ("--seconds", 3)],
+        run: fio::run,
+    },
+    Command {
+        name: "clean-checks",
+        usage: "[--count N] [--write]",
+        summary: "counts false alarms of `check --quick` on a quiet loop device (root)",
+        flags: &["--write"],
+        numbers: &[("--count", 50)],
+        run: clean_checks::run,
+    },
+    Command {
+        name: "startup",
+        usage: "[--write]",
+        summary: "time of `assay --version`, peak memory of `check` (root)",
+        flags: &["--write"],
+        numbers: &[],
+        run: startup::run,
+    },
+];
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let name = words.first().map_or("help", String::as_str);
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        return help(name);
+    };
+    let options = Options::parse(&words[1..], command.flags, command.numbers);
+    match options.and_then(|options| (command.run)(&options)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask: {name}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn help(asked: &str) -> ExitCode {
+    println!("cargo xtask COMMAND\n");
+    for command in COMMANDS {
+        println!("  {} {}", command.name, command.usage);
+        println!("      {}", command.summary);
+    }
+    println!("\n--write stores the table of a measurement under docs/measurements.");
+    if ["help", "--help", "-h"].contains(&asked) {
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("xtask: there is no `{asked}`");
+    ExitCode::from(2)
+}

@@ -4,11 +4,32 @@
 //! returns an [`Outcome`]: counts, one latency histogram per operation class, one row per second,
 //! and what the engine knows about its own doing. The crate knows no study, opens no file, prints
 //! nothing, and its measured path allocates nothing.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+mod buffer;
+mod check;
+mod clock;
+mod content;
+mod drive;
+mod engine;
+mod engines;
+mod error;
+mod gate;
 mod job;
+mod latency;
+mod law;
+mod merge;
 mod outcome;
+mod pattern;
+mod random;
+mod run;
 
+pub use engine::{EngineEntry, EngineKind};
+pub use engines::ENGINES;
+pub use error::LoadError;
 pub use job::{Content, Durability, Job, Pattern, Target};
+pub use law::{Law, LawShape};
 pub use outcome::{
     Class, ClassOutcome, EngineFacts, Outcome, QueueFacts, SecondRow, Totals, new_histogram,
 };
+pub use run::run;

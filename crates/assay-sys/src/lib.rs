@@ -1,1 +1,18 @@
-//! x
+//! The raw kernel calls that rustix lacks, each one safe function with its own test.
+//!
+//! Errors are the kernel's own, unchanged. Sizes and offsets are in bytes.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+
+mod block;
+mod file_map;
+mod loops;
+mod page_cache;
+
+#[cfg(test)]
+mod test_support;
+
+pub use block::block_device_bytes;
+pub use file_map::{MappedExtent, file_extents};
+pub use loops::{LoopOptions, attach_loop, detach_loop, free_loop};
+pub use page_cache::{CacheCount, cache_count, resident_pages};

@@ -46,4 +46,12 @@ impl<T> Seen<T> {
     pub fn from_option(value: Option<T>, reason: impl Into<String>) -> Self {
         value.map_or_else(|| Self::Absent(reason.into()), Self::Present)
     }
+
+    /// Something made of two values; absent with the first reason where either is absent.
+    pub fn both<U, V>(&self, other: &Seen<U>, make: impl FnOnce(&T, &U) -> V) -> Seen<V> {
+        match (self, other) {
+            (Self::Present(one), Seen::Present(two)) => Seen::Present(make(one, two)),
+            (Self::Absent(reason), _) | (_, Seen::Absent(reason)) => Seen::Absent(reason.clone()),
+        }
+    }
 }

@@ -127,8 +127,12 @@ pub struct Site {
     pub mount: Seen<Mount>,
     /// Mounts followed below the first one (overlay's upper directory, a FUSE program's source).
     pub followed: Vec<Mount>,
+    /// Device number of the file system, or of the device that the target is.
+    pub device: DeviceNumber,
     /// What the bytes are kept in.
     pub backing: Backing,
+    /// Why nothing, or not everything, is known of what lies below.
+    pub backing_reason: Option<String>,
     /// Device stack, top first.
     pub layers: Vec<Layer>,
     /// Devices whose counters are compared with what is claimed: the topmost block devices.

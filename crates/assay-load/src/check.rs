@@ -1,0 +1,132 @@
+//! Which jobs can be run at all.
+
+use crate::pattern::blocks;
+use crate::{EngineEntry, EngineKind, Job, LoadError, Pattern, Target};
+
+/// The kernel moves no more than 2 GiB less a page at once; half of that is plenty.
+const LARGEST_SIZE: u32 = 1 << 30;
+/// Two entries per operation fit into the largest submission queue of io_uring.
+const LARGEST_DEPTH: u32 = 1 << 14;
+const MOST_THREADS: u32 = 1 << 12;
+
+/// Refuses what would divide by zero, leave the area or need a file that is not there.
+pub(crate) fn check(
+    job: &Job,
+    engine: &EngineKind,
+    entry: &EngineEntry,
+    target: &Target<'_>,
+) -> Result<(), LoadError> {
+    let wrong = |text: String| Err(LoadError::Invalid(text));
+    if job.read_percent > 100 {
+        return wrong(format!("{} % of reads is more than all", job.read_percent));
+    }
+    range("size in bytes", job.size_bytes, LARGEST_SIZE)?;
+    range("depth", job.depth, LARGEST_DEPTH)?;
+    range("number of threads", job.threads, MOST_THREADS)?;
+    if job.operations == Some(0) {
+        return wrong("an operation count of 0 leaves nothing to measure".to_owned());
+    }
+    check_area(job)?;
+    if let EngineKind::Simulated(law) = engine {
+        law.sampler(0, 0)?;
+    }
+    if entry.needs_file && target.file.is_none() {
+        return wrong(format!("engine {} needs a file or device", entry.name));
+    }
+    if entry.needs_file && !target.memory_alignment.is_power_of_two() {
+        return wrong(format!(
+            "a memory alignment of {} bytes is not a power of two",
+            target.memory_alignment
+        ));
+    }
+    Ok(())
+}
+
+fn range(what: &str, value: u32, most: u32) -> Result<(), LoadError> {
+    if (1..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(LoadError::Invalid(format!("the {what} is 1 to {most}, not {value}")))
+}
+
+fn check_area(job: &Job) -> Result<(), LoadError> {
+    let needed = match job.pattern {
+        Pattern::Sequential => u64::from(job.threads),
+        Pattern::Random => 1,
+    };
+    if blocks(job) < needed {
+        return Err(LoadError::Invalid(format!(
+            "an area of {} bytes is too small: {needed} operations of {} bytes must fit",
+            job.area.end.saturating_sub(job.area.start),
+            job.size_bytes
+        )));
+    }
+    if i64::try_from(job.area.end).is_err() {
+        return Err(LoadError::Invalid(format!(
+            "the area ends at byte {}, beyond what a file can hold",
+            job.area.end
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{Content, Durability};
+
+    /// A valid job to vary.
+    pub(crate) fn job() -> Job {
+        Job {
+            pattern: Pattern::Random,
+            read_percent: 100,
+            size_bytes: 4096,
+            depth: 1,
+            threads: 1,
+            durability: Durability::Written,
+            content: Content::Random,
+            area: 0..1 << 20,
+            ramp: Duration::ZERO,
+            time: Duration::from_secs(1),
+            operations: None,
+            seed: 1,
+        }
+    }
+
+    fn refusal(job: &Job, name: &str) -> Option<String> {
+        let entry = crate::ENGINES.iter().find(|e| e.name == name).unwrap();
+        let target = Target { file: None, memory_alignment: 512 };
+        let result = check(job, &entry.standard, entry, &target);
+        result.err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_plain_job_is_valid() {
+        assert_eq!(refusal(&job(), "null"), None);
+    }
+
+    #[test]
+    #[rustfmt::skip]
+    fn impossible_jobs_are_refused_with_the_reason() {
+        let cases = [
+            (Job { read_percent: 101, ..job() }, "more than all"),
+            (Job { size_bytes: 0, ..job() }, "size in bytes is 1 to"),
+            (Job { depth: 0, ..job() }, "depth is 1 to"),
+            (Job { threads: 0, ..job() }, "threads is 1 to"),
+            (Job { operations: Some(0), ..job() }, "nothing to measure"),
+            (Job { area: 0..4095, ..job() }, "too small"),
+            (Job { area: Range { start: 8192, end: 0 }, ..job() }, "too small"),
+            (Job { area: 0..u64::MAX, ..job() }, "beyond what a file can hold"),
+            (Job { area: 0..8192, threads: 3, pattern: Pattern::Sequential, ..job() }, "3 operations"),
+        ];
+        for (job, expected) in cases {
+            let found = refusal(&job, "null").unwrap();
+            assert!(found.contains(expected), "{found}");
+        }
+        assert!(refusal(&job(), "psync").unwrap().contains("needs a file"));
+    }
+
+    use std::ops::Range;
+}

@@ -1,0 +1,111 @@
+//! What an engine is, and the entry that the table of engines has for it.
+
+use std::io;
+
+use crate::drive::{Part, Worker};
+use crate::{Class, Job, Law, LoadError, QueueFacts, Target, clock};
+
+/// Which engine moves the bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum EngineKind {
+    /// Completes at once: measures the harness itself.
+    Null,
+    /// A queue with seeded latencies under a virtual clock: what the tool must recover is known.
+    Simulated(Law),
+    /// One positioned system call per operation, one after another in each thread.
+    Psync,
+    /// The kernel's submission and completion rings.
+    IoUring,
+}
+
+impl EngineKind {
+    /// Name of the engine in [`ENGINES`](crate::ENGINES).
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Simulated(_) => "simulated",
+            Self::Psync => "psync",
+            Self::IoUring => "io_uring",
+        }
+    }
+}
+
+/// One line of [`ENGINES`](crate::ENGINES).
+#[derive(Debug)]
+pub struct EngineEntry {
+    /// Name used in studies and records.
+    pub name: &'static str,
+    /// What it is for, as one sentence.
+    pub summary: &'static str,
+    /// Whether it does anything to a file or device, so that [`Target::file`] must be there.
+    pub needs_file: bool,
+    /// Asks this machine whether the engine can work here; the error is the reason why not.
+    pub available: fn() -> Result<(), String>,
+    /// The engine of this name; where it has a law, with an ordinary one to start from.
+    pub standard: EngineKind,
+    /// One thread's whole run: the hot loop compiled for this engine.
+    pub(crate) work: fn(&Worker<'_>) -> Result<Option<Part>, LoadError>,
+}
+
+/// One operation to start. Its size is the job's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    pub(crate) class: Class,
+    /// Buffer to use, below the job's depth and not in flight.
+    pub(crate) slot: u32,
+    pub(crate) offset: u64,
+}
+
+/// One operation that ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Completion {
+    pub(crate) slot: u32,
+    /// Bytes moved, or a negated errno.
+    pub(crate) result: i32,
+}
+
+/// What an engine is made from, on the thread that will use it.
+pub(crate) struct Setup<'a> {
+    pub(crate) job: &'a Job,
+    pub(crate) kind: &'a EngineKind,
+    pub(crate) target: &'a Target<'a>,
+    pub(crate) thread: u32,
+}
+
+/// Moves bytes between the slots of its own buffer and the target, batch by batch.
+///
+/// Contract: after [`open`](Engine::open) nothing here allocates. Every submitted request gives
+/// exactly one completion. Dropping an engine first waits for what is in flight.
+pub(crate) trait Engine<'a>: Sized {
+    /// An engine with its buffer, ready to go.
+    fn open(setup: &Setup<'a>) -> Result<Self, LoadError>;
+
+    /// The bytes of a slot that is not in flight; empty where no bytes are moved.
+    fn slot_mut(&mut self, slot: u32) -> &mut [u8];
+
+    /// Starts the requests; the kernel may see them only in `complete`, which follows at once.
+    fn submit(&mut self, requests: &[Request]) -> io::Result<()>;
+
+    /// Appends what is complete, and waits until that is at least `at_least`, which is no more
+    /// than there is in flight.
+    fn complete(&mut self, at_least: usize, into: &mut Vec<Completion>) -> io::Result<()>;
+
+    /// What was seen of the queue so far.
+    fn queue(&self) -> QueueFacts;
+
+    /// The engine's clock in nanoseconds; the zero point is arbitrary but common to all threads.
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        clock::monotonic_ns()
+    }
+
+    /// Processor time of this thread in nanoseconds.
+    fn cpu_ns(&self) -> u64 {
+        clock::thread_cpu_ns()
+    }
+
+    /// Choices and fall-backs that a reader of the numbers should know, as sentences.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,354 @@
+//! The kernel's submission and completion rings.
+
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use io_uring::squeue::Flags;
+use io_uring::types::{Fd, FsyncFlags};
+use io_uring::{Builder, Probe, cqueue, opcode, squeue};
+
+use super::{buffer, file};
+use crate::buffer::Buffer;
+use crate::drive::{Part, Worker, work as drive};
+use crate::engine::{Completion, Engine, Request, Setup};
+use crate::{Class, Durability, EngineEntry, EngineKind, Job, LoadError, QueueFacts};
+
+pub(super) const ENTRY: EngineEntry = EngineEntry {
+    name: "io_uring",
+    summary: "Many operations in flight per thread through the kernel's rings.",
+    needs_file: true,
+    available,
+    standard: EngineKind::IoUring,
+    work,
+};
+
+/// One submission in this many is looked at right after it returned: one more system call in 64
+/// changes no figure, and a run of a second still gives hundreds of looks.
+const LOOK_EVERY: u64 = 64;
+
+/// Bit of the user data that marks the `fdatasync` behind a write.
+const SYNC_BIT: u64 = 1 << 32;
+
+fn work(worker: &Worker<'_>) -> Result<Option<Part>, LoadError> {
+    drive::<IoUring<'_>>(worker)
+}
+
+fn available() -> Result<(), String> {
+    let (ring, _) = ring(2).map_err(|error| match error.raw_os_error() {
+        Some(libc::ENOSYS) => "this kernel was built without io_uring".to_owned(),
+        Some(libc::EPERM | libc::EACCES) => {
+            format!("{error}: see sysctl kernel.io_uring_disabled and the seccomp filter")
+        }
+        _ => format!("a ring cannot be made: {error}"),
+    })?;
+    let mut probe = Probe::new();
+    let known = ring.submitter().register_probe(&mut probe).is_ok();
+    if known && probe.is_supported(opcode::Read::CODE) && probe.is_supported(opcode::Write::CODE) {
+        Ok(())
+    } else {
+        Err("this kernel is older than 5.6 and lacks plain reads and writes".to_owned())
+    }
+}
+
+/// A ring with the cheapest way of running completions that the kernel has, and what it lacks.
+fn ring(entries: u32) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
+    let attempts: [(fn(&mut Builder), _); 3] = [
+        (
+            |builder| {
+                builder.setup_single_issuer().setup_defer_taskrun().setup_submit_all();
+            },
+            None,
+        ),
+        (
+            |builder| {
+                builder.setup_coop_taskrun();
+            },
+            Some("the kernel lacks deferred completions (6.1); cooperative ones are used."),
+        ),
+        (|_| {}, Some("the kernel lacks cooperative completions (5.19); plain ones are used.")),
+    ];
+    let mut refusal = io::Error::from_raw_os_error(libc::EINVAL);
+    for (choose, note) in attempts {
+        let mut builder = io_uring::IoUring::builder();
+        choose(&mut builder);
+        match builder.build(entries) {
+            Ok(ring) => return Ok((ring, note)),
+            // An unknown flag is the only refusal that another attempt can cure.
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => refusal = error,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(refusal)
+}
+
+/// What is known of the operation that uses a slot.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    /// Completion entries still to come; 0 when the slot is free.
+    pending: u8,
+    /// Bytes moved or negated errno of the transfer.
+    transfer: i32,
+    /// Negated errno of the `fdatasync`, if any.
+    sync: i32,
+    /// Number of the batch that started it.
+    batch: u64,
+}
+
+pub(super) struct IoUring<'a> {
+    ring: io_uring::IoUring,
+    /// Freed by `drop` only when the kernel has given back every slot.
+    buffer: ManuallyDrop<Buffer>,
+    slots: Vec<Slot>,
+    /// Found complete by a look, not yet handed out.
+    ready: Vec<Completion>,
+    file: BorrowedFd<'a>,
+    fixed_file: bool,
+    fixed_buffers: bool,
+    size: u32,
+    sync: bool,
+    /// Completion entries still to come for all slots together.
+    outstanding: usize,
+    batches: u64,
+    queue: QueueFacts,
+    notes: Vec<String>,
+}
+
+impl IoUring<'_> {
+    /// Registers what the kernel would otherwise look up and pin for every operation.
+    fn register(&mut self) {
+        let file = self.file.as_raw_fd();
+        match self.ring.submitter().register_files(&[file]) {
+            Ok(()) => self.fixed_file = true,
+            Err(error) => self.notes.push(format!(
+                "the file could not be registered with the ring ({error}); each operation looks \
+                 it up."
+            )),
+        }
+        let length = self.size as usize;
+        let vectors: Vec<_> = (0..self.slots.len() as u32)
+            .map(|slot| libc::iovec { iov_base: self.buffer.pointer(slot).cast(), iov_len: length })
+            .collect();
+        // SAFETY: the slots stay mapped until the ring has no operation left: see `drop`.
+        match unsafe { self.ring.submitter().register_buffers(&vectors) } {
+            Ok(()) => self.fixed_buffers = true,
+            Err(error) => self.notes.push(format!(
+                "the buffers could not be registered with the ring ({error}); each operation pins \
+                 its own; a larger limit of locked memory (ulimit -l) may help."
+            )),
+        }
+        // Saves one look-up per system call; kernels before 5.18 lack it and lose next to nothing.
+        let _ = self.ring.submitter().register_ring_fd();
+    }
+
+    /// Descriptor and flags with which every entry addresses the file.
+    #[inline]
+    fn address(&self) -> (Fd, Flags) {
+        if self.fixed_file {
+            (Fd(0), Flags::FIXED_FILE)
+        } else {
+            (Fd(self.file.as_raw_fd()), Flags::empty())
+        }
+    }
+
+    #[inline]
+    fn transfer(&self, request: &Request) -> squeue::Entry {
+        let (fd, flags) = self.address();
+        let (start, size, slot) =
+            (self.buffer.pointer(request.slot), self.size, request.slot as u16);
+        let at = request.offset;
+        let entry = match (request.class, self.fixed_buffers) {
+            (Class::Read, true) => opcode::ReadFixed::new(fd, start, size, slot).offset(at).build(),
+            (Class::Read, false) => opcode::Read::new(fd, start, size).offset(at).build(),
+            (Class::Write, true) => {
+                opcode::WriteFixed::new(fd, start, size, slot).offset(at).build()
+            }
+            (Class::Write, false) => opcode::Write::new(fd, start, size).offset(at).build(),
+        };
+        entry.flags(flags).user_data(u64::from(request.slot))
+    }
+
+    fn data_sync(&self, slot: u32) -> squeue::Entry {
+        let (fd, flags) = self.address();
+        opcode::Fsync::new(fd)
+            .flags(FsyncFlags::DATASYNC)
+            .build()
+            .flags(flags)
+            .user_data(u64::from(slot) | SYNC_BIT)
+    }
+
+    #[inline]
+    fn push(&mut self, request: &Request) -> io::Result<()> {
+        assert!(
+            self.slots[request.slot as usize].pending == 0,
+            "slot {} is in flight",
+            request.slot
+        );
+        let transfer = self.transfer(request);
+        let synced = self.sync && request.class == Class::Write;
+        let pushed = if synced {
+            let pair = [transfer.flags(Flags::IO_LINK), self.data_sync(request.slot)];
+            // SAFETY: the slot is mapped until its completion was seen and used by no one else.
+            unsafe { self.ring.submission().push_multiple(&pair) }
+        } else {
+            // SAFETY: as above.
+            unsafe { self.ring.submission().push(&transfer) }
+        };
+        pushed.map_err(|_| io::Error::other("the submission queue is full"))?;
+        let entries = 1 + u8::from(synced);
+        self.outstanding += usize::from(entries);
+        self.slots[request.slot as usize] =
+            Slot { pending: entries, batch: self.batches, ..Slot::default() };
+        Ok(())
+    }
+
+    /// Hands new entries to the kernel and waits for `wait` completion entries.
+    #[inline]
+    fn enter(&mut self, wait: usize) -> io::Result<()> {
+        loop {
+            match self.ring.submit_and_wait(wait) {
+                Ok(_) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Takes over what the completion queue holds.
+    #[inline]
+    fn collect(&mut self, into: &mut Vec<Completion>) {
+        for entry in self.ring.completion() {
+            self.outstanding -= 1;
+            if let Some(completion) = settle(&mut self.slots, &entry, self.size) {
+                into.push(completion);
+            }
+        }
+    }
+
+    /// Submits and looks at once: what is complete by now was never queued at the device.
+    fn look(&mut self, requests: usize) -> io::Result<()> {
+        self.enter(0)?;
+        let mut ready = std::mem::take(&mut self.ready);
+        self.collect(&mut ready);
+        let fresh =
+            ready.iter().filter(|done| self.slots[done.slot as usize].batch == self.batches);
+        self.queue.looked_at += requests as u64;
+        self.queue.already_complete += fresh.count() as u64;
+        self.ready = ready;
+        Ok(())
+    }
+}
+
+/// Notes one completion entry; gives the operation's completion when it was the last of its slot.
+#[inline]
+fn settle(slots: &mut [Slot], entry: &cqueue::Entry, size: u32) -> Option<Completion> {
+    let index = entry.user_data() as u32;
+    let slot = slots.get_mut(index as usize)?;
+    if entry.user_data() & SYNC_BIT == 0 {
+        slot.transfer = entry.result();
+    } else {
+        slot.sync = entry.result();
+    }
+    slot.pending -= 1;
+    if slot.pending > 0 {
+        return None;
+    }
+    // A failed or short write cancels its `fdatasync`: the write's own result is the cause.
+    let written = slot.transfer == size as i32;
+    let result = if written && slot.sync < 0 { slot.sync } else { slot.transfer };
+    Some(Completion { slot: index, result })
+}
+
+fn entries(job: &Job) -> u32 {
+    let per_operation = match job.durability {
+        Durability::DataSynced => 2,
+        Durability::Written => 1,
+    };
+    job.depth * per_operation
+}
+
+impl<'a> Engine<'a> for IoUring<'a> {
+    fn open(setup: &Setup<'a>) -> Result<Self, LoadError> {
+        let job = setup.job;
+        let file = file(setup)?;
+        let buffer = buffer(setup)?;
+        let (ring, note) = ring(entries(job))
+            .map_err(|source| LoadError::Setup { what: "an io_uring", source })?;
+        let mut engine = Self {
+            ring,
+            buffer: ManuallyDrop::new(buffer),
+            slots: vec![Slot::default(); job.depth as usize],
+            ready: Vec::with_capacity(job.depth as usize),
+            file,
+            fixed_file: false,
+            fixed_buffers: false,
+            size: job.size_bytes,
+            sync: job.durability == Durability::DataSynced,
+            outstanding: 0,
+            batches: 0,
+            queue: QueueFacts::default(),
+            notes: note.map(str::to_owned).into_iter().collect(),
+        };
+        engine.register();
+        Ok(engine)
+    }
+
+    #[inline]
+    fn slot_mut(&mut self, slot: u32) -> &mut [u8] {
+        assert!(self.slots[slot as usize].pending == 0, "slot {slot} is in flight");
+        self.buffer.slot_mut(slot)
+    }
+
+    #[inline]
+    fn submit(&mut self, requests: &[Request]) -> io::Result<()> {
+        self.batches += 1;
+        for request in requests {
+            self.push(request)?;
+        }
+        if self.batches % LOOK_EVERY == 1 {
+            self.look(requests.len())?;
+        }
+        // Otherwise `complete` submits and waits in one system call.
+        Ok(())
+    }
+
+    #[inline]
+    fn complete(&mut self, at_least: usize, into: &mut Vec<Completion>) -> io::Result<()> {
+        let goal = into.len() + at_least;
+        into.append(&mut self.ready);
+        loop {
+            let wait = match into.len() >= goal {
+                true if self.ring.submission().is_empty() => return Ok(()),
+                true => 0,
+                // With one slot its write and `fdatasync` are all there is: one wake-up will do.
+                false if self.slots.len() == 1 => self.outstanding,
+                false => 1,
+            };
+            self.enter(wait)?;
+            self.collect(into);
+        }
+    }
+
+    fn queue(&self) -> QueueFacts {
+        self.queue
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
+    }
+}
+
+impl Drop for IoUring<'_> {
+    fn drop(&mut self) {
+        let mut completions = Vec::new();
+        while self.outstanding > 0 {
+            if self.enter(1).is_err() {
+                // The kernel may still write into the buffer: better lost than freed.
+                return;
+            }
+            self.collect(&mut completions);
+        }
+        // SAFETY: nothing is in flight, and `drop` runs once.
+        unsafe { ManuallyDrop::drop(&mut self.buffer) }
+    }
+}

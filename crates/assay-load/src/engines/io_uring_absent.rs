@@ -1,0 +1,23 @@
+//! What stands in for io_uring on machines where it cannot be built.
+
+use crate::drive::{Part, Worker};
+use crate::{EngineEntry, EngineKind, LoadError};
+
+const REASON: &str = "io_uring needs a 64-bit build of this program";
+
+pub(super) const ENTRY: EngineEntry = EngineEntry {
+    name: "io_uring",
+    summary: "Many operations in flight per thread through the kernel's rings.",
+    needs_file: true,
+    available,
+    standard: EngineKind::IoUring,
+    work,
+};
+
+fn available() -> Result<(), String> {
+    Err(REASON.to_owned())
+}
+
+fn work(_: &Worker<'_>) -> Result<Option<Part>, LoadError> {
+    Err(LoadError::Unavailable { engine: ENTRY.name, reason: REASON.to_owned() })
+}

@@ -1,0 +1,61 @@
+//! Completes at once under the real clock: what it measures is the harness itself.
+
+use std::io;
+
+use super::buffer;
+use crate::buffer::Buffer;
+use crate::drive::{Part, Worker, work as drive};
+use crate::engine::{Completion, Engine, Request, Setup};
+use crate::{EngineEntry, EngineKind, LoadError, QueueFacts};
+
+pub(super) const ENTRY: EngineEntry = EngineEntry {
+    name: "null",
+    summary: "Moves nothing and completes at once: the cost of measuring.",
+    needs_file: false,
+    available: || Ok(()),
+    standard: EngineKind::Null,
+    work,
+};
+
+fn work(worker: &Worker<'_>) -> Result<Option<Part>, LoadError> {
+    drive::<Null>(worker)
+}
+
+struct Null {
+    /// Content is made for it too: that is part of the cost.
+    buffer: Buffer,
+    size: i32,
+    ready: Vec<Completion>,
+    submitted: u64,
+}
+
+impl Engine<'_> for Null {
+    fn open(setup: &Setup<'_>) -> Result<Self, LoadError> {
+        Ok(Self {
+            buffer: buffer(setup)?,
+            size: setup.job.size_bytes as i32,
+            ready: Vec::with_capacity(setup.job.depth as usize),
+            submitted: 0,
+        })
+    }
+
+    fn slot_mut(&mut self, slot: u32) -> &mut [u8] {
+        self.buffer.slot_mut(slot)
+    }
+
+    fn submit(&mut self, requests: &[Request]) -> io::Result<()> {
+        self.submitted += requests.len() as u64;
+        let result = self.size;
+        self.ready.extend(requests.iter().map(|request| Completion { slot: request.slot, result }));
+        Ok(())
+    }
+
+    fn complete(&mut self, _: usize, into: &mut Vec<Completion>) -> io::Result<()> {
+        into.append(&mut self.ready);
+        Ok(())
+    }
+
+    fn queue(&self) -> QueueFacts {
+        QueueFacts { looked_at: self.submitted, already_complete: self.submitted }
+    }
+}

@@ -1,0 +1,104 @@
+//! One positioned system call per operation.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use rustix::io::{Errno, pread, pwrite, retry_on_intr};
+
+use super::{buffer, file};
+use crate::buffer::Buffer;
+use crate::drive::{Part, Worker, work as drive};
+use crate::engine::{Completion, Engine, Request, Setup};
+use crate::{Class, Durability, EngineEntry, EngineKind, LoadError, QueueFacts};
+
+pub(super) const ENTRY: EngineEntry = EngineEntry {
+    name: "psync",
+    summary: "One system call per operation, one after another in each thread.",
+    needs_file: true,
+    available: || Ok(()),
+    standard: EngineKind::Psync,
+    work,
+};
+
+fn work(worker: &Worker<'_>) -> Result<Option<Part>, LoadError> {
+    drive::<Psync<'_>>(worker)
+}
+
+pub(super) struct Psync<'a> {
+    file: BorrowedFd<'a>,
+    buffer: Buffer,
+    sync: bool,
+    depth: u32,
+    ready: Vec<Completion>,
+    submitted: u64,
+}
+
+impl Psync<'_> {
+    #[inline]
+    fn execute(&mut self, request: &Request) -> Result<usize, Errno> {
+        let (file, sync) = (self.file, self.sync);
+        let bytes = self.buffer.slot_mut(request.slot);
+        match request.class {
+            Class::Read => retry_on_intr(|| pread(file, &mut *bytes, request.offset)),
+            Class::Write => {
+                let written = retry_on_intr(|| pwrite(file, bytes, request.offset))?;
+                if sync && written == bytes.len() {
+                    retry_on_intr(|| rustix::fs::fdatasync(file))?;
+                }
+                Ok(written)
+            }
+        }
+    }
+}
+
+impl<'a> Engine<'a> for Psync<'a> {
+    fn open(setup: &Setup<'a>) -> Result<Self, LoadError> {
+        Ok(Self {
+            file: file(setup)?,
+            buffer: buffer(setup)?,
+            sync: setup.job.durability == Durability::DataSynced,
+            depth: setup.job.depth,
+            ready: Vec::with_capacity(setup.job.depth as usize),
+            submitted: 0,
+        })
+    }
+
+    #[inline]
+    fn slot_mut(&mut self, slot: u32) -> &mut [u8] {
+        self.buffer.slot_mut(slot)
+    }
+
+    #[inline]
+    fn submit(&mut self, requests: &[Request]) -> io::Result<()> {
+        for request in requests {
+            let result = match self.execute(request) {
+                Ok(moved) => moved as i32,
+                Err(errno) => -errno.raw_os_error(),
+            };
+            self.ready.push(Completion { slot: request.slot, result });
+        }
+        self.submitted += requests.len() as u64;
+        Ok(())
+    }
+
+    #[inline]
+    fn complete(&mut self, _: usize, into: &mut Vec<Completion>) -> io::Result<()> {
+        into.append(&mut self.ready);
+        Ok(())
+    }
+
+    fn queue(&self) -> QueueFacts {
+        QueueFacts { looked_at: self.submitted, already_complete: self.submitted }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        if self.depth == 1 {
+            return Vec::new();
+        }
+        vec![format!(
+            "psync serves one operation at a time: of the depth of {} asked for, 1 per thread \
+             reaches the device.",
+            self.depth
+        )]
+    }
+}

@@ -1,0 +1,105 @@
+//! A first-come queue before equal servers, with seeded service times under a virtual clock.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+
+use crate::drive::{Part, Worker, work as drive};
+use crate::engine::{Completion, Engine, Request, Setup};
+use crate::law::Sampler;
+use crate::{EngineEntry, EngineKind, Law, LawShape, LoadError, QueueFacts};
+
+pub(super) const ENTRY: EngineEntry = EngineEntry {
+    name: "simulated",
+    summary: "Seeded latencies under a virtual clock: the truth is known, so the tool can be tested.",
+    needs_file: false,
+    available: || Ok(()),
+    standard: EngineKind::Simulated(Law {
+        shape: LawShape::Lognormal { mean_ns: 100_000.0, p99_ns: 300_000.0 },
+        servers: 1,
+    }),
+    work,
+};
+
+fn work(worker: &Worker<'_>) -> Result<Option<Part>, LoadError> {
+    drive::<Simulated>(worker)
+}
+
+struct Simulated {
+    sampler: Sampler,
+    size: i32,
+    /// Virtual time in nanoseconds; it moves only in `complete`.
+    now: u64,
+    submitted: u64,
+    /// When each server is free again, earliest first.
+    servers: BinaryHeap<Reverse<u64>>,
+    /// End, index and slot of what is in flight, earliest end first.
+    in_flight: BinaryHeap<Reverse<(u64, u64, u32)>>,
+}
+
+impl Simulated {
+    fn start(&mut self, request: Request) {
+        let service = self.sampler.service_ns(self.submitted);
+        let mut end = self.now.saturating_add(service);
+        if let Some(mut server) = self.servers.peek_mut() {
+            end = server.0.max(self.now).saturating_add(service);
+            server.0 = end;
+        }
+        self.in_flight.push(Reverse((end, self.submitted, request.slot)));
+        self.submitted += 1;
+    }
+}
+
+impl Engine<'_> for Simulated {
+    fn open(setup: &Setup<'_>) -> Result<Self, LoadError> {
+        let EngineKind::Simulated(law) = setup.kind else {
+            return Err(LoadError::Invalid("the simulated engine has a law".to_owned()));
+        };
+        Ok(Self {
+            sampler: law.sampler(setup.job.seed, setup.thread)?,
+            size: setup.job.size_bytes as i32,
+            now: 0,
+            submitted: 0,
+            servers: (0..law.servers).map(|_| Reverse(0)).collect(),
+            in_flight: BinaryHeap::with_capacity(setup.job.depth as usize),
+        })
+    }
+
+    fn slot_mut(&mut self, _: u32) -> &mut [u8] {
+        &mut []
+    }
+
+    fn submit(&mut self, requests: &[Request]) -> io::Result<()> {
+        for request in requests {
+            self.start(*request);
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, at_least: usize, into: &mut Vec<Completion>) -> io::Result<()> {
+        let mut done = 0;
+        while let Some(Reverse((end, _, slot))) = self.in_flight.peek().copied() {
+            if done >= at_least && end > self.now {
+                break;
+            }
+            self.in_flight.pop();
+            self.now = self.now.max(end);
+            done += 1;
+            into.push(Completion { slot, result: self.size });
+        }
+        Ok(())
+    }
+
+    fn queue(&self) -> QueueFacts {
+        QueueFacts { looked_at: self.submitted, already_complete: 0 }
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.now
+    }
+
+    /// Nothing real may leak into a simulated outcome.
+    fn cpu_ns(&self) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,126 @@
+//! Why a run gave no outcome.
+
+use std::{error, fmt, io};
+
+use crate::Class;
+
+/// Reason for which a run has no outcome. The text is a lower-case fragment that composes, as in
+/// "trial 3 failed: {error}".
+#[derive(Debug)]
+pub enum LoadError {
+    /// The job, the law or the target contradicts itself; the text says what to change.
+    Invalid(String),
+    /// The engine cannot work on this machine.
+    Unavailable {
+        /// Name of the engine.
+        engine: &'static str,
+        /// What is missing.
+        reason: String,
+    },
+    /// Something that the run needs could not be made: buffers, threads, a ring.
+    Setup {
+        /// What was to be made.
+        what: &'static str,
+        /// The answer of the system.
+        source: io::Error,
+    },
+    /// The engine itself broke down, not one operation.
+    Engine {
+        /// What it was asked to do.
+        what: &'static str,
+        /// The answer of the system.
+        source: io::Error,
+    },
+    /// The target refused an operation.
+    Operation {
+        /// Class of the operation.
+        class: Class,
+        /// Its offset in bytes from the start of the target.
+        offset: u64,
+        /// The answer of the target.
+        source: io::Error,
+    },
+    /// Fewer bytes were moved than asked for; at the end of a file none at all.
+    Short {
+        /// Class of the operation.
+        class: Class,
+        /// Its offset in bytes from the start of the target.
+        offset: u64,
+        /// Bytes asked for.
+        asked: u32,
+        /// Bytes moved.
+        got: u32,
+    },
+    /// A measuring thread panicked: a mistake in this program.
+    Panicked {
+        /// Index of the thread.
+        thread: u32,
+        /// What it said.
+        message: String,
+    },
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Class::Read => "read",
+            Class::Write => "write",
+        })
+    }
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid(what) => f.write_str(what),
+            Self::Unavailable { engine, reason } => {
+                write!(f, "engine {engine} is not available: {reason}")
+            }
+            Self::Setup { what, source } => write!(f, "cannot set up {what}: {source}"),
+            Self::Engine { what, source } => write!(f, "cannot {what}: {source}"),
+            Self::Operation { class, offset, source } => {
+                write!(f, "{class} at offset {offset} failed: {source}")
+            }
+            Self::Short { class, offset, asked, got } => {
+                write!(f, "{class} at offset {offset} moved {got} of {asked} bytes asked for")
+            }
+            Self::Panicked { thread, message } => {
+                write!(f, "measuring thread {thread} panicked: {message}")
+            }
+        }
+    }
+}
+
+impl error::Error for LoadError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::Setup { source, .. }
+            | Self::Engine { source, .. }
+            | Self::Operation { source, .. } => Some(source),
+            Self::Invalid(_)
+            | Self::Unavailable { .. }
+            | Self::Short { .. }
+            | Self::Panicked { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_compose() {
+        let short = LoadError::Short { class: Class::Read, offset: 4096, asked: 4096, got: 100 };
+        assert_eq!(short.to_string(), "read at offset 4096 moved 100 of 4096 bytes asked for");
+        let refused = LoadError::Operation {
+            class: Class::Write,
+            offset: 0,
+            source: io::Error::from_raw_os_error(libc::EBADF),
+        };
+        assert_eq!(
+            refused.to_string(),
+            "write at offset 0 failed: Bad file descriptor (os error 9)"
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! Where the threads of a run wait for each other, and learn that one of them failed.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+
+/// What the threads of one run share.
+pub(crate) struct Control<'a> {
+    stop: &'a AtomicBool,
+    failed: AtomicBool,
+    /// Threads that are not ready yet.
+    missing: Mutex<u32>,
+    changed: Condvar,
+    start: OnceLock<u64>,
+}
+
+impl<'a> Control<'a> {
+    pub(crate) fn new(threads: u32, stop: &'a AtomicBool) -> Self {
+        Self {
+            stop,
+            failed: AtomicBool::new(false),
+            missing: Mutex::new(threads),
+            changed: Condvar::new(),
+            start: OnceLock::new(),
+        }
+    }
+
+    /// Waits until every thread is ready; false if one of them never will be.
+    pub(crate) fn all_ready(&self) -> bool {
+        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        *missing -= 1;
+        self.changed.notify_all();
+        while *missing > 0 && !self.failed() {
+            missing = self.changed.wait(missing).unwrap_or_else(PoisonError::into_inner);
+        }
+        !self.failed()
+    }
+
+    /// Start of the run for all threads: the first time that any of them gives here.
+    pub(crate) fn start(&self, now: u64) -> u64 {
+        *self.start.get_or_init(|| now)
+    }
+
+    /// Ends the run for all threads, also for those that wait.
+    pub(crate) fn fail(&self) {
+        let _missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.failed.store(true, Ordering::Relaxed);
+        self.changed.notify_all();
+    }
+
+    #[inline]
+    pub(crate) fn failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn stop_asked(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Fails the run when its thread ends without [`Guard::disarm`]: by an error or a panic.
+pub(crate) struct Guard<'a> {
+    control: &'a Control<'a>,
+    armed: bool,
+}
+
+impl<'a> Guard<'a> {
+    pub(crate) fn new(control: &'a Control<'a>) -> Self {
+        Self { control, armed: true }
+    }
+
+    pub(crate) fn disarm(mut self) {
+        self.armed = false;
+    }
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        if self.armed {
+            self.control.fail();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_frees_the_waiting() {
+        let stop = AtomicBool::new(false);
+        let control = Control::new(2, &stop);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| control.all_ready());
+            let panicking = scope.spawn(|| {
+                let _guard = Guard::new(&control);
+                panic!("on purpose");
+            });
+            assert!(panicking.join().is_err());
+            assert!(!waiting.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn all_ready_is_true_for_all() {
+        let stop = AtomicBool::new(false);
+        let control = Control::new(3, &stop);
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..3).map(|_| scope.spawn(|| control.all_ready())).collect();
+            assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
+        });
+        assert_eq!((control.start(5), control.start(9)), (5, 5));
+    }
+}

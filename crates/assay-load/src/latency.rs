@@ -1,0 +1,367 @@
+//! What one thread notes of its operations while it runs: histograms, totals, rows per second.
+//!
+//! The window is bounded by two completions of the closed loop while it is full: it opens with the
+//! first completion at or after the end of the ramp and closes with the first one at or after the
+//! end of the time. Both are stopping times of the process that is measured, so operations divided
+//! by window has no bias of first order (Wald), however slow the device is against the window; and
+//! the operation that was waited for when the time ran out, which may be the slowest of all, counts.
+
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+use crate::{Class, ClassOutcome, Job, SecondRow, Totals, new_histogram};
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Rows are reserved for the asked time and this many seconds of drain; only a device that hangs
+/// for longer makes the series grow during the drain, when nothing is counted any more.
+const SPARE_SECONDS: u64 = 60;
+/// A fill may be given a limitless time; rows for a day are reserved at most.
+const MOST_SECONDS: u64 = 86_400;
+
+/// Whether completions are counted now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The ramp: the next completion at or after its end opens the window.
+    Ramp,
+    Open,
+    Closed,
+    /// The job has an operation count: each of them counts, from the first to the last.
+    Everything,
+}
+
+#[derive(Debug)]
+struct ClassBook {
+    class: Class,
+    counted: Histogram<u64>,
+    /// Ramp and drain: what is reported if the window caught nothing.
+    rest: Histogram<u64>,
+    row: SecondRow,
+    operations: u64,
+}
+
+impl ClassBook {
+    fn new(class: Class, used: bool) -> Self {
+        Self {
+            class,
+            counted: touched_histogram(used),
+            rest: touched_histogram(used),
+            row: empty_row(class),
+            operations: 0,
+        }
+    }
+}
+
+fn empty_row(class: Class) -> SecondRow {
+    SecondRow { second: 0, class, operations: 0, bytes: 0, latency_sum_ns: 0, latency_max_ns: 0 }
+}
+
+/// A histogram whose pages are there already, so that no page fault falls into a measurement.
+fn touched_histogram(used: bool) -> Histogram<u64> {
+    let mut histogram = new_histogram();
+    if used {
+        histogram.reset();
+    }
+    histogram
+}
+
+/// What one thread found.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) classes: Vec<ClassOutcome>,
+    /// Length of this thread's own window in nanoseconds.
+    pub(crate) window_ns: u64,
+    pub(crate) series: Vec<SecondRow>,
+    /// Everything moved; the times of it are in the stamps below.
+    pub(crate) totals: Totals,
+    /// Stamps of the first submission and the last completion.
+    pub(crate) first_ns: u64,
+    pub(crate) last_ns: u64,
+}
+
+/// The notes of one thread. Stamps are those of the engine's clock and never go back.
+#[derive(Debug)]
+pub(crate) struct Book {
+    size: u64,
+    start: u64,
+    ramp_end: u64,
+    end: u64,
+    phase: Phase,
+    counting: bool,
+    opened: u64,
+    closed: u64,
+    first: u64,
+    last: u64,
+    /// The current second and the stamp at which it ends.
+    second: u32,
+    second_end: u64,
+    classes: [ClassBook; 2],
+    series: Vec<SecondRow>,
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Book {
+    /// Allocates everything that the run will need.
+    pub(crate) fn new(job: &Job) -> Self {
+        let ramp = nanoseconds(job.ramp);
+        let seconds = ramp.saturating_add(nanoseconds(job.time)) / SECOND_NS;
+        let rows = 2 * (seconds + SPARE_SECONDS).min(MOST_SECONDS);
+        Self {
+            size: u64::from(job.size_bytes),
+            start: 0,
+            ramp_end: ramp,
+            end: ramp.saturating_add(nanoseconds(job.time)),
+            phase: match job.operations {
+                Some(_) => Phase::Everything,
+                None if ramp == 0 => Phase::Open,
+                None => Phase::Ramp,
+            },
+            counting: false,
+            opened: 0,
+            closed: 0,
+            first: 0,
+            last: 0,
+            second: 0,
+            second_end: SECOND_NS,
+            classes: [
+                ClassBook::new(Class::Read, job.read_percent > 0),
+                ClassBook::new(Class::Write, job.read_percent < 100),
+            ],
+            series: Vec::with_capacity(rows as usize),
+        }
+    }
+
+    /// Tells the start common to all threads and this thread's first submission.
+    pub(crate) fn begin(&mut self, start: u64, first: u64) {
+        self.start = start;
+        self.ramp_end = self.ramp_end.saturating_add(start);
+        self.end = self.end.saturating_add(start);
+        self.second_end = start.saturating_add(SECOND_NS);
+        (self.first, self.opened, self.closed, self.last) = (first, first, first, first);
+    }
+
+    /// Whether the time is over at this stamp.
+    #[inline]
+    pub(crate) fn is_over(&self, stamp: u64) -> bool {
+        stamp >= self.end
+    }
+
+    /// The completions recorded from now on have this stamp.
+    #[inline]
+    pub(crate) fn stamp(&mut self, stamp: u64) {
+        self.last = stamp;
+        if stamp >= self.second_end {
+            self.turn_page(stamp);
+        }
+        match self.phase {
+            Phase::Ramp => {
+                if stamp >= self.ramp_end {
+                    self.opened = stamp;
+                    self.closed = stamp;
+                    self.phase = self.open_until_end(stamp);
+                }
+            }
+            Phase::Open => {
+                self.counting = true;
+                self.closed = stamp;
+                self.phase = self.open_until_end(stamp);
+            }
+            Phase::Closed => self.counting = false,
+            Phase::Everything => {
+                self.counting = true;
+                self.closed = stamp;
+            }
+        }
+    }
+
+    #[inline]
+    fn open_until_end(&self, stamp: u64) -> Phase {
+        if self.is_over(stamp) { Phase::Closed } else { Phase::Open }
+    }
+
+    /// Notes one operation that ended at the last stamp.
+    #[inline]
+    pub(crate) fn record(&mut self, class: Class, latency_ns: u64) {
+        let book = &mut self.classes[class as usize];
+        if self.counting {
+            book.counted.saturating_record(latency_ns);
+        } else {
+            book.rest.saturating_record(latency_ns);
+        }
+        book.operations += 1;
+        book.row.operations += 1;
+        book.row.latency_sum_ns = book.row.latency_sum_ns.saturating_add(latency_ns);
+        book.row.latency_max_ns = book.row.latency_max_ns.max(latency_ns);
+    }
+
+    /// Ends the window early: what completes from now on is drain.
+    pub(crate) fn close(&mut self) {
+        if self.phase != Phase::Everything {
+            self.phase = Phase::Closed;
+        }
+    }
+
+    /// Stores the rows of the current second and goes to the second of `stamp`.
+    #[cold]
+    fn turn_page(&mut self, stamp: u64) {
+        for book in &mut self.classes {
+            if book.row.operations > 0 {
+                book.row.second = self.second;
+                book.row.bytes = book.row.operations * self.size;
+                self.series.push(book.row.clone());
+                book.row = empty_row(book.class);
+            }
+        }
+        let second = (stamp - self.start) / SECOND_NS;
+        self.second = u32::try_from(second).unwrap_or(u32::MAX);
+        self.second_end = self.start.saturating_add((second + 1).saturating_mul(SECOND_NS));
+    }
+
+    /// Sums up.
+    pub(crate) fn finish(mut self) -> Found {
+        self.turn_page(self.last);
+        let caught = self.classes.iter().any(|book| !book.counted.is_empty());
+        let window_ns = if caught { self.closed - self.opened } else { self.last - self.first };
+        let [reads, writes] = [0, 1].map(|class: usize| self.classes[class].operations);
+        let totals = Totals {
+            read_operations: reads,
+            read_bytes: reads * self.size,
+            write_operations: writes,
+            write_bytes: writes * self.size,
+            ..Totals::default()
+        };
+        let size = self.size;
+        let classes = self.classes.into_iter().filter_map(|book| {
+            let latency_ns = if caught { book.counted } else { book.rest };
+            let operations = latency_ns.len();
+            (operations > 0).then_some(ClassOutcome {
+                class: book.class,
+                operations,
+                bytes: operations * size,
+                latency_ns,
+            })
+        });
+        Found {
+            classes: classes.collect(),
+            window_ns,
+            series: self.series,
+            totals,
+            first_ns: self.first,
+            last_ns: self.last,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::job;
+
+    fn timed(ramp_ns: u64, time_ns: u64) -> Job {
+        Job { ramp: Duration::from_nanos(ramp_ns), time: Duration::from_nanos(time_ns), ..job() }
+    }
+
+    /// One read per stamp from a start at 1000; the driver's rule of draining is not at work here.
+    fn found(job: &Job, stamps: &[u64]) -> Found {
+        let mut book = Book::new(job);
+        book.begin(1000, 1000);
+        for stamp in stamps {
+            book.stamp(1000 + stamp);
+            book.record(Class::Read, 7);
+        }
+        book.finish()
+    }
+
+    fn counted(found: &Found) -> u64 {
+        found.classes.iter().map(|class| class.operations).sum()
+    }
+
+    #[test]
+    fn window_lies_between_two_completions() {
+        let found = found(&timed(100, 200), &[40, 90, 130, 180, 299, 310, 320]);
+        // Opens at 130 (not counted), closes at 310 (counted).
+        assert_eq!((counted(&found), found.window_ns), (3, 180));
+        assert_eq!(found.totals.read_operations, 7);
+        assert_eq!((found.first_ns, found.last_ns), (1000, 1320));
+    }
+
+    #[test]
+    fn completions_with_the_opening_stamp_are_not_counted() {
+        let mut book = Book::new(&timed(100, 200));
+        book.begin(0, 0);
+        for (stamp, operations) in [(150, 3), (200, 2), (300, 4), (310, 5)] {
+            book.stamp(stamp);
+            (0..operations).for_each(|_| book.record(Class::Read, 7));
+        }
+        let found = book.finish();
+        assert_eq!((counted(&found), found.window_ns), (6, 150));
+    }
+
+    #[test]
+    fn without_a_ramp_the_window_opens_at_the_first_submission() {
+        let found = found(&timed(0, 100), &[40, 90, 130, 140]);
+        assert_eq!((counted(&found), found.window_ns), (3, 130));
+    }
+
+    #[test]
+    fn a_device_slower_than_the_window_counts_everything() {
+        let found = found(&timed(10, 10), &[500, 900]);
+        assert_eq!((counted(&found), found.window_ns), (2, 900));
+    }
+
+    #[test]
+    fn an_operation_count_counts_ramp_and_drain() {
+        let job = Job { operations: Some(3), ..timed(100, 100) };
+        let found = found(&job, &[50, 150, 250]);
+        assert_eq!((counted(&found), found.window_ns), (3, 250));
+    }
+
+    #[test]
+    fn an_early_end_leaves_the_drain_out() {
+        let mut book = Book::new(&timed(0, 1000));
+        book.begin(0, 0);
+        for stamp in [100, 200] {
+            book.stamp(stamp);
+            book.record(Class::Read, 7);
+        }
+        book.close();
+        book.stamp(300);
+        book.record(Class::Read, 7);
+        let found = book.finish();
+        assert_eq!((counted(&found), found.window_ns), (2, 200));
+    }
+
+    #[test]
+    fn rows_hold_all_completions_by_second_and_class() {
+        let job = Job { read_percent: 50, ..timed(SECOND_NS, SECOND_NS) };
+        let mut book = Book::new(&job);
+        book.begin(50, 50);
+        for (stamp, class, latency) in [
+            (0, Class::Write, 5),
+            (SECOND_NS - 1, Class::Read, 6),
+            (SECOND_NS - 1, Class::Read, 8),
+            (3 * SECOND_NS, Class::Write, 9),
+        ] {
+            book.stamp(50 + stamp);
+            book.record(class, latency);
+        }
+        let row = |second, class, operations, latency_sum_ns, latency_max_ns| SecondRow {
+            second,
+            class,
+            operations,
+            bytes: operations * 4096,
+            latency_sum_ns,
+            latency_max_ns,
+        };
+        let expected = [
+            row(0, Class::Read, 2, 14, 8),
+            row(0, Class::Write, 1, 5, 5),
+            row(3, Class::Write, 1, 9, 9),
+        ];
+        assert_eq!(book.finish().series, expected);
+    }
+}

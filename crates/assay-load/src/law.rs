@@ -1,0 +1,174 @@
+//! The latency law of the simulated engine.
+
+use std::f64::consts::TAU;
+
+use crate::LoadError;
+use crate::random::{Purpose, at, key};
+
+/// The 99 % quantile of the standard normal distribution.
+const Z99: f64 = 2.326_347_874_040_840_8;
+
+/// How long one server of the simulated engine takes for one operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LawShape {
+    /// Lognormal service times.
+    Lognormal {
+        /// Mean in nanoseconds.
+        mean_ns: f64,
+        /// 99 % quantile in nanoseconds: from 1 to about 14.97 times the mean.
+        p99_ns: f64,
+    },
+    /// Always the same service time.
+    Fixed {
+        /// Nanoseconds, at least 1.
+        ns: u64,
+    },
+}
+
+/// What the simulated engine simulates: a queue before equal servers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Law {
+    /// Service time of one operation.
+    pub shape: LawShape,
+    /// Operations that are served at the same time, at least 1.
+    pub servers: u32,
+}
+
+impl Law {
+    /// A law that can be simulated.
+    ///
+    /// # Errors
+    /// No server, a time below 1 ns, or a ratio of p99 to mean that no lognormal law has.
+    pub fn new(shape: LawShape, servers: u32) -> Result<Self, LoadError> {
+        let law = Self { shape, servers };
+        law.sampler(0, 0).map(|_| law)
+    }
+
+    /// The draws of one thread of a job with this seed; also the check of the law.
+    pub(crate) fn sampler(&self, seed: u64, thread: u32) -> Result<Sampler, LoadError> {
+        if !(1..=1 << 20).contains(&self.servers) {
+            return Err(LoadError::Invalid(format!(
+                "a simulated engine has 1 to 1048576 servers, not {}",
+                self.servers
+            )));
+        }
+        let form = match self.shape {
+            LawShape::Fixed { ns: 0 } => {
+                return Err(LoadError::Invalid(
+                    "a simulated service time is at least 1 ns".to_owned(),
+                ));
+            }
+            LawShape::Fixed { ns } => Form::Fixed(ns),
+            LawShape::Lognormal { mean_ns, p99_ns } => lognormal(mean_ns, p99_ns)?,
+        };
+        Ok(Sampler { key: key(seed, thread, Purpose::Latency), form })
+    }
+}
+
+/// Parameters of the lognormal law with this mean and this 99 % quantile. From
+/// `mean = exp(m + s^2/2)` and `p99 = exp(m + z s)` follows `ln(p99/mean) = z s - s^2/2`, solved
+/// for its smaller root: the other one has a median far below any device's.
+fn lognormal(mean_ns: f64, p99_ns: f64) -> Result<Form, LoadError> {
+    if !(mean_ns >= 1.0 && mean_ns.is_finite() && p99_ns.is_finite()) {
+        return Err(LoadError::Invalid(format!(
+            "a simulated mean latency is a number of at least 1 ns, not {mean_ns}"
+        )));
+    }
+    let discriminant = Z99 * Z99 - 2.0 * (p99_ns / mean_ns).ln();
+    if !(p99_ns >= mean_ns && discriminant >= 0.0) {
+        let largest = (Z99 * Z99 / 2.0).exp();
+        return Err(LoadError::Invalid(format!(
+            "the p99 of a lognormal latency is 1 to {largest:.2} times its mean, not {:.2} times",
+            p99_ns / mean_ns
+        )));
+    }
+    let sigma = Z99 - discriminant.sqrt();
+    let mu = mean_ns.ln() - sigma * sigma / 2.0;
+    Ok(Form::Lognormal { mu, sigma })
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Fixed(u64),
+    Lognormal { mu: f64, sigma: f64 },
+}
+
+/// Service times by operation index: the same index gives the same time in any order of calls.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sampler {
+    key: u64,
+    form: Form,
+}
+
+impl Sampler {
+    /// Service time of operation `index` in nanoseconds, at least 1.
+    pub(crate) fn service_ns(&self, index: u64) -> u64 {
+        match self.form {
+            Form::Fixed(ns) => ns,
+            Form::Lognormal { mu, sigma } => {
+                let ns = (mu + sigma * self.normal(index)).exp().round();
+                (ns as u64).max(1)
+            }
+        }
+    }
+
+    /// Standard normal draw by the method of Box and Muller, which is exact.
+    fn normal(&self, index: u64) -> f64 {
+        let unit = |bits: u64| (bits >> 11) as f64 / (1_u64 << 53) as f64;
+        let radius = 1.0 - unit(at(self.key, 2 * index)); // in (0, 1]: its logarithm is finite
+        let turn = unit(at(self.key, 2 * index + 1));
+        (-2.0 * radius.ln()).sqrt() * (TAU * turn).cos()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(mean_ns: f64, p99_ns: f64) -> LawShape {
+        LawShape::Lognormal { mean_ns, p99_ns }
+    }
+
+    #[test]
+    fn unsolvable_laws_are_refused_with_the_bounds() {
+        let text = |shape, servers| Law::new(shape, servers).unwrap_err().to_string();
+        assert!(text(shape(100.0, 1500.0), 1).contains("1 to 14.97 times its mean, not 15.00"));
+        assert!(text(shape(100.0, 99.0), 1).contains("not 0.99 times"));
+        assert!(text(shape(f64::NAN, 99.0), 1).contains("at least 1 ns"));
+        assert!(text(shape(100.0, f64::INFINITY), 1).contains("at least 1 ns"));
+        assert!(text(LawShape::Fixed { ns: 0 }, 1).contains("at least 1 ns"));
+        assert!(text(LawShape::Fixed { ns: 1 }, 0).contains("servers"));
+    }
+
+    #[test]
+    fn bounds_themselves_are_laws() {
+        assert!(Law::new(shape(100.0, 100.0), 1).is_ok());
+        assert!(Law::new(shape(100.0, 1496.0), 1).is_ok());
+    }
+
+    #[test]
+    fn parameters_reproduce_mean_and_quantile() {
+        let Ok(Form::Lognormal { mu, sigma }) = lognormal(80_000.0, 400_000.0) else {
+            panic!("a solvable law");
+        };
+        assert!(((mu + sigma * sigma / 2.0).exp() / 80_000.0 - 1.0).abs() < 1e-12);
+        assert!(((mu + Z99 * sigma).exp() / 400_000.0 - 1.0).abs() < 1e-12);
+        assert!(sigma < Z99);
+    }
+
+    #[test]
+    fn normal_draws_have_the_moments_of_the_standard_normal() {
+        let law = Law::new(shape(1e5, 2e5), 1).unwrap();
+        let sampler = law.sampler(11, 0).unwrap();
+        let n = 200_000_u64;
+        let moment = |power| (0..n).map(|i| sampler.normal(i).powi(power)).sum::<f64>() / n as f64;
+        // Four standard errors each: sqrt(1/n), sqrt(2/n), sqrt(15/n), sqrt(96/n).
+        for (power, expected, variance) in
+            [(1, 0.0, 1.0), (2, 1.0, 2.0), (3, 0.0, 15.0), (4, 3.0, 96.0_f64)]
+        {
+            let found = moment(power);
+            let allowed = 4.0 * (variance / n as f64).sqrt();
+            assert!((found - expected).abs() < allowed, "moment {power}: {found}");
+        }
+    }
+}

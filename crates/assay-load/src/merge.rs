@@ -1,0 +1,113 @@
+//! The outcomes of all threads as one.
+
+use std::collections::BTreeMap;
+
+use crate::drive::Part;
+use crate::{ClassOutcome, EngineFacts, Job, Outcome, QueueFacts, SecondRow, Totals};
+
+/// One outcome out of the parts of the threads; `stopped` if a stop kept all of them from starting.
+pub(crate) fn merge(job: &Job, name: &str, parts: Vec<Part>, stopped: bool) -> Outcome {
+    let mut outcome = Outcome {
+        classes: Vec::new(),
+        window_ns: window_ns(job, &parts),
+        series: series(&parts),
+        totals: totals(&parts),
+        queue: QueueFacts::default(),
+        engine: EngineFacts { name: name.to_owned(), notes: Vec::new() },
+        cpu_ns: 0,
+        stopped,
+    };
+    for part in parts {
+        outcome.queue.looked_at += part.queue.looked_at;
+        outcome.queue.already_complete += part.queue.already_complete;
+        outcome.cpu_ns += part.cpu_ns;
+        outcome.stopped |= part.stopped;
+        for note in part.notes {
+            if !outcome.engine.notes.contains(&note) {
+                outcome.engine.notes.push(note);
+            }
+        }
+        for class in part.found.classes {
+            add_class(&mut outcome.classes, class);
+        }
+    }
+    outcome.classes.sort_by_key(|class| class.class);
+    outcome
+}
+
+fn add_class(classes: &mut Vec<ClassOutcome>, new: ClassOutcome) {
+    let Some(sum) = classes.iter_mut().find(|old| old.class == new.class) else {
+        classes.push(new);
+        return;
+    };
+    sum.operations += new.operations;
+    sum.bytes += new.bytes;
+    // Both have the same constant bounds, so there is no value that does not fit.
+    let added = sum.latency_ns.add(&new.latency_ns);
+    debug_assert!(added.is_ok(), "{added:?}");
+}
+
+/// The window for which operations / window is the sum of the threads' own rates. Each thread's
+/// window lies between two of its own completions and has no bias; the longest of them would give
+/// too low a rate, a common one from clock time to clock time would cut operations in two.
+///
+/// A job with an operation count is different: its threads end at different times, and the time
+/// that the whole took is what counts.
+fn window_ns(job: &Job, parts: &[Part]) -> u64 {
+    let counts = parts.iter().map(|part| {
+        let classes = part.found.classes.iter();
+        (
+            classes.map(|class| class.operations).sum::<u64>(),
+            part.found.window_ns.max(1), // a clock may be coarser than an operation
+        )
+    });
+    if job.operations.is_some() {
+        let (first, last) = span(parts);
+        return if parts.is_empty() { 0 } else { (last - first).max(1) };
+    }
+    if let [_] = parts {
+        return counts.map(|(_, window)| window).sum();
+    }
+    let operations: u64 = counts.clone().map(|(count, _)| count).sum();
+    let rate: f64 = counts.map(|(count, window)| count as f64 / window as f64).sum();
+    if rate > 0.0 { (operations as f64 / rate).round() as u64 } else { 0 }
+}
+
+/// Stamps of the first submission and the last completion of all.
+fn span(parts: &[Part]) -> (u64, u64) {
+    let first = parts.iter().map(|part| part.found.first_ns).min();
+    let last = parts.iter().map(|part| part.found.last_ns).max();
+    (first.unwrap_or(0), last.unwrap_or(0))
+}
+
+fn totals(parts: &[Part]) -> Totals {
+    let (first, last) = span(parts);
+    let submitted = parts.iter().map(|part| part.submitted_ns).max();
+    let mut sum = Totals {
+        elapsed_ns: last - first,
+        submitting_ns: submitted.unwrap_or(0) - first,
+        ..Totals::default()
+    };
+    for Part { found, .. } in parts {
+        sum.read_operations += found.totals.read_operations;
+        sum.read_bytes += found.totals.read_bytes;
+        sum.write_operations += found.totals.write_operations;
+        sum.write_bytes += found.totals.write_bytes;
+    }
+    sum
+}
+
+fn series(parts: &[Part]) -> Vec<SecondRow> {
+    let mut rows = BTreeMap::new();
+    for row in parts.iter().flat_map(|part| &part.found.series) {
+        rows.entry((row.second, row.class))
+            .and_modify(|sum: &mut SecondRow| {
+                sum.operations += row.operations;
+                sum.bytes += row.bytes;
+                sum.latency_sum_ns = sum.latency_sum_ns.saturating_add(row.latency_sum_ns);
+                sum.latency_max_ns = sum.latency_max_ns.max(row.latency_max_ns);
+            })
+            .or_insert_with(|| row.clone());
+    }
+    rows.into_values().collect()
+}

@@ -1,0 +1,174 @@
+//! Where the next operation goes and which class it has.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::random::{Purpose, below, generator};
+use crate::{Class, Job, Pattern};
+
+/// What falls to one thread when `total` things are shared out: `(first, count)`. Shares differ by
+/// one at most and cover everything, so that a fill with several threads leaves no gap.
+pub(crate) fn share(total: u64, threads: u32, thread: u32) -> (u64, u64) {
+    let (threads, thread) = (u64::from(threads), u64::from(thread));
+    let (each, rest) = (total / threads, total % threads);
+    let first = each * thread + thread.min(rest);
+    (first, each + u64::from(thread < rest))
+}
+
+/// Whole operations that fit into the area.
+pub(crate) fn blocks(job: &Job) -> u64 {
+    job.area.end.saturating_sub(job.area.start) / u64::from(job.size_bytes)
+}
+
+/// The offsets of one thread, without end.
+#[derive(Debug)]
+pub(crate) struct Walk {
+    start: u64,
+    size: u64,
+    blocks: u64,
+    order: Order,
+}
+
+#[derive(Debug)]
+enum Order {
+    Sequential { next: u64 },
+    Random(Xoshiro256PlusPlus),
+}
+
+impl Walk {
+    /// Walk of one thread over an area that holds at least one block per sequential thread.
+    pub(crate) fn new(job: &Job, thread: u32) -> Self {
+        let size = u64::from(job.size_bytes);
+        let all = blocks(job);
+        let (first, blocks, order) = match job.pattern {
+            Pattern::Sequential => {
+                let (first, count) = share(all, job.threads, thread);
+                (first, count, Order::Sequential { next: 0 })
+            }
+            Pattern::Random => {
+                let rng = generator(job.seed, thread, Purpose::Offsets);
+                (0, all, Order::Random(rng))
+            }
+        };
+        Self { start: job.area.start + first * size, size, blocks, order }
+    }
+
+    /// The next offset in bytes from the start of the target.
+    #[inline]
+    pub(crate) fn next(&mut self) -> u64 {
+        let block = match &mut self.order {
+            Order::Sequential { next } => {
+                let block = *next;
+                *next = if block + 1 < self.blocks { block + 1 } else { 0 };
+                block
+            }
+            Order::Random(rng) => below(rng, self.blocks),
+        };
+        self.start + block * self.size
+    }
+}
+
+/// The classes of one thread's operations, without end.
+#[derive(Debug)]
+pub(crate) enum Mix {
+    Only(Class),
+    Drawn { read_percent: u64, rng: Xoshiro256PlusPlus },
+}
+
+impl Mix {
+    pub(crate) fn new(job: &Job, thread: u32) -> Self {
+        match job.read_percent {
+            0 => Self::Only(Class::Write),
+            100.. => Self::Only(Class::Read),
+            percent => Self::Drawn {
+                read_percent: u64::from(percent),
+                rng: generator(job.seed, thread, Purpose::Mix),
+            },
+        }
+    }
+
+    /// Class of the next operation.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Class {
+        match self {
+            Self::Only(class) => *class,
+            Self::Drawn { read_percent, rng } => {
+                if below(rng, 100) < *read_percent {
+                    Class::Read
+                } else {
+                    Class::Write
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::job;
+
+    #[test]
+    fn shares_cover_everything_once() {
+        for total in [0, 1, 7, 1000, 1001] {
+            for threads in [1, 2, 3, 8] {
+                let mut next = 0;
+                for thread in 0..threads {
+                    let (first, count) = share(total, threads, thread);
+                    assert_eq!(first, next);
+                    next += count;
+                }
+                assert_eq!(next, total);
+            }
+        }
+    }
+
+    #[test]
+    fn sequential_threads_walk_their_own_slices_and_wrap() {
+        let job = Job {
+            pattern: Pattern::Sequential,
+            size_bytes: 512,
+            threads: 2,
+            area: 1024..1024 + 5 * 512 + 100,
+            ..job()
+        };
+        let offsets = |thread| {
+            let mut walk = Walk::new(&job, thread);
+            (0..4).map(|_| (walk.next() - 1024) / 512).collect::<Vec<_>>()
+        };
+        assert_eq!(offsets(0), [0, 1, 2, 0]);
+        assert_eq!(offsets(1), [3, 4, 3, 4]);
+    }
+
+    #[test]
+    fn random_offsets_are_aligned_inside_and_uniform() {
+        const BLOCKS: usize = 97;
+        const DRAWS: usize = 97_000;
+        let job = Job {
+            pattern: Pattern::Random,
+            size_bytes: 512,
+            area: 512..512 * (BLOCKS as u64 + 1) + 511,
+            ..job()
+        };
+        let mut walk = Walk::new(&job, 0);
+        let mut counts = [0_u32; BLOCKS];
+        for _ in 0..DRAWS {
+            let offset = walk.next();
+            assert_eq!(offset % 512, 0);
+            counts[(offset / 512 - 1) as usize] += 1;
+        }
+        let expected = (DRAWS / BLOCKS) as f64;
+        let chi_square: f64 =
+            counts.iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
+        // 96 degrees of freedom: mean 96, standard deviation 13.9.
+        assert!((40.0..165.0).contains(&chi_square), "{chi_square}");
+    }
+
+    #[test]
+    fn pure_mixes_draw_nothing_and_mixed_ones_keep_the_share() {
+        assert!(matches!(Mix::new(&Job { read_percent: 0, ..job() }, 0), Mix::Only(Class::Write)));
+        assert!(matches!(Mix::new(&Job { read_percent: 100, ..job() }, 0), Mix::Only(Class::Read)));
+        let mut mix = Mix::new(&Job { read_percent: 30, ..job() }, 0);
+        let reads = (0..100_000).filter(|_| mix.next() == Class::Read).count();
+        assert!((29_200..30_800).contains(&reads), "{reads}");
+    }
+}

@@ -1,0 +1,144 @@
+//! One run: threads, their common start, and their common outcome.
+
+use std::any::Any;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, Scope, ScopedJoinHandle};
+
+use crate::check::check;
+use crate::drive::{Part, Worker};
+use crate::gate::{Control, Guard};
+use crate::merge::merge;
+use crate::{ENGINES, EngineEntry, EngineKind, Job, LoadError, Outcome, Target};
+
+type Joined<'scope> = ScopedJoinHandle<'scope, Result<Option<Part>, LoadError>>;
+
+/// Runs the job and returns what was found.
+///
+/// Each thread keeps `depth` operations in flight until ramp and time are over, the operations are
+/// done, or `stop` is set; then it waits for what is in flight. Each thread completes at least one
+/// operation (if the operation count gives it one), however short the time is.
+///
+/// The window opens with a thread's first completion at or after the end of the ramp, which is not
+/// counted (without a ramp: with the first submission), and closes with its first completion at or
+/// after the end of the time, which is counted. A stop ends it earlier. If that catches no
+/// operation at all, everything counts, and the window reaches from the first submission to the
+/// last completion; so it does for a job with an operation count. With several threads the window
+/// is the one for which operations / window is the sum of the threads' rates.
+///
+/// If `stop` was set before the start, the outcome has no operation and a window of 0 ns.
+///
+/// # Errors
+/// The job is impossible, the engine cannot be set up, or an operation failed or moved fewer bytes
+/// than asked for. By then nothing is in flight any more, and nothing is reported of the rest.
+pub fn run(
+    job: &Job,
+    engine: &EngineKind,
+    target: &Target<'_>,
+    stop: &AtomicBool,
+) -> Result<Outcome, LoadError> {
+    let entry = entry(engine)?;
+    check(job, engine, entry, target)?;
+    let control = Control::new(job.threads, stop);
+    let mut parts = Vec::with_capacity(job.threads as usize);
+    thread::scope(|scope| {
+        let workers = (0..job.threads).map(|thread| Worker {
+            job,
+            kind: engine,
+            target,
+            thread,
+            control: &control,
+        });
+        let handles: Vec<_> = workers.map(|worker| spawn(scope, entry, worker)).collect();
+        // Every thread is joined, also after a failure: the first one in order is reported.
+        let results: Vec<_> = (0..).zip(handles).map(|(i, handle)| join(i, handle)).collect();
+        for result in results {
+            parts.extend(result?);
+        }
+        Ok(())
+    })?;
+    let stopped = parts.is_empty() && stop.load(Ordering::Relaxed);
+    Ok(merge(job, entry.name, parts, stopped))
+}
+
+fn entry(engine: &EngineKind) -> Result<&'static EngineEntry, LoadError> {
+    let name = engine.name();
+    ENGINES.iter().find(|entry| entry.name == name).ok_or_else(|| LoadError::Unavailable {
+        engine: name,
+        reason: "it is not in the table of engines".to_owned(),
+    })
+}
+
+fn spawn<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    entry: &'static EngineEntry,
+    worker: Worker<'scope>,
+) -> io::Result<Joined<'scope>> {
+    let control = worker.control;
+    let name = format!("load-{}", worker.thread);
+    let body = move || {
+        let guard = Guard::new(worker.control);
+        let part = (entry.work)(&worker)?;
+        guard.disarm();
+        Ok(part)
+    };
+    let spawned = thread::Builder::new().name(name).spawn_scoped(scope, body);
+    if spawned.is_err() {
+        control.fail(); // those already there would wait for this one
+    }
+    spawned
+}
+
+fn join(thread: u32, handle: io::Result<Joined<'_>>) -> Result<Option<Part>, LoadError> {
+    let handle =
+        handle.map_err(|source| LoadError::Setup { what: "a measuring thread", source })?;
+    handle.join().unwrap_or_else(|panic| {
+        Err(LoadError::Panicked { thread, message: message(panic.as_ref()) })
+    })
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("no message").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::tests::job;
+
+    #[test]
+    fn a_panic_in_one_thread_is_an_error_of_the_run() {
+        static PANICS: EngineEntry = EngineEntry {
+            name: "panics",
+            summary: "",
+            needs_file: false,
+            available: || Ok(()),
+            standard: EngineKind::Null,
+            work: |worker| {
+                assert!(worker.thread == 0, "thread {} fell", worker.thread);
+                assert!(!worker.control.all_ready(), "one is missing");
+                Ok(None)
+            },
+        };
+        let (stop, job) = (AtomicBool::new(false), job());
+        let control = Control::new(2, &stop);
+        let target = Target { file: None, memory_alignment: 1 };
+        let worker = |thread| Worker {
+            job: &job,
+            kind: &EngineKind::Null,
+            target: &target,
+            thread,
+            control: &control,
+        };
+        thread::scope(|scope| {
+            let [first, second] = [0, 1].map(|thread| spawn(scope, &PANICS, worker(thread)));
+            assert!(matches!(join(0, first), Ok(None)));
+            let error = join(1, second).unwrap_err();
+            assert_eq!(error.to_string(), "measuring thread 1 panicked: thread 1 fell");
+        });
+    }
+}

@@ -1,0 +1,247 @@
+//! What every engine must do, through `run`; and what the simulated engine knows of the truth.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod common;
+
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use assay_load::{Class, Content, Durability, EngineKind, Job, LoadError, Pattern, Target, run};
+use common::{Scratch, engines_with_a_file, job, operations, outcome};
+
+const SIZE: u64 = 4096;
+/// Left alone before and behind the area.
+const MARGIN: u64 = 2 * SIZE;
+
+#[test]
+fn a_fill_writes_every_block_once_and_nothing_else() {
+    for (engine, direct) in engines_with_a_file("a_fill_writes_every_block_once") {
+        for (depth, threads, durability) in [
+            (1, 1, Durability::Written),
+            (32, 1, Durability::Written),
+            (1, 4, Durability::DataSynced),
+            (32, 4, Durability::Written),
+            (8, 1, Durability::DataSynced),
+        ] {
+            let blocks = 67;
+            let scratch = Scratch::filled(2 * MARGIN + blocks * SIZE, 0xaa, direct);
+            let fill = Job {
+                pattern: Pattern::Sequential,
+                read_percent: 0,
+                depth,
+                threads,
+                durability,
+                area: MARGIN..MARGIN + blocks * SIZE,
+                operations: Some(blocks),
+                ..job()
+            };
+            let found = outcome(&fill, &engine, &scratch);
+            assert_eq!(found.totals.write_bytes, blocks * SIZE);
+            assert_eq!(operations(&found, Class::Write), blocks);
+            check_fill(&scratch.bytes(), blocks);
+        }
+    }
+}
+
+fn check_fill(bytes: &[u8], blocks: u64) {
+    let margin = MARGIN as usize;
+    let (area, behind) = bytes[margin..].split_at((blocks * SIZE) as usize);
+    assert!(bytes[..margin].iter().chain(behind).all(|b| *b == 0xaa));
+    let written: Vec<_> = area.chunks(SIZE as usize).collect();
+    for (i, block) in written.iter().enumerate() {
+        assert!(block.iter().any(|b| *b != 0xaa), "block {i} was not written");
+        assert!(!written[..i].contains(block), "block {i} is a duplicate");
+    }
+}
+
+#[test]
+fn zero_content_is_zero_also_when_reads_share_the_buffers() {
+    for (engine, direct) in engines_with_a_file("zero_content_is_zero") {
+        for read_percent in [0, 50] {
+            let scratch = Scratch::filled(16 * SIZE, 0xaa, direct);
+            let mixed = Job {
+                read_percent,
+                depth: 4,
+                content: Content::Zero,
+                area: 0..16 * SIZE,
+                operations: Some(500),
+                ..job()
+            };
+            outcome(&mixed, &engine, &scratch);
+            for block in scratch.bytes().chunks(SIZE as usize) {
+                assert!(block.iter().all(|b| *b == block[0]));
+                assert!([0, 0xaa].contains(&block[0]));
+            }
+        }
+    }
+}
+
+#[test]
+fn random_operations_stay_inside_the_area() {
+    for (engine, direct) in engines_with_a_file("random_operations_stay_inside_the_area") {
+        let scratch = Scratch::filled(2 * MARGIN + 8 * SIZE, 0xaa, direct);
+        let writes = Job {
+            read_percent: 0,
+            depth: 8,
+            threads: 2,
+            area: MARGIN..MARGIN + 8 * SIZE,
+            operations: Some(400),
+            ..job()
+        };
+        outcome(&writes, &engine, &scratch);
+        check_fill(&scratch.bytes(), 8);
+    }
+}
+
+#[test]
+fn offsets_beyond_32_bits_arrive() {
+    let far = 5 << 30; // a hole up to here: the file takes no space
+    for (engine, direct) in engines_with_a_file("offsets_beyond_32_bits_arrive") {
+        let scratch = Scratch::filled(0, 0, direct);
+        scratch.grow(far + 4 * SIZE);
+        let writes = Job {
+            pattern: Pattern::Sequential,
+            read_percent: 0,
+            area: far..far + 4 * SIZE,
+            operations: Some(4),
+            ..job()
+        };
+        outcome(&writes, &engine, &scratch);
+        let (before, area) = (scratch.read(far - SIZE), scratch.read(far));
+        assert!(before.iter().all(|b| *b == 0) && area.iter().any(|b| *b != 0));
+        assert!(scratch.read(1 << 30).iter().all(|b| *b == 0));
+    }
+}
+
+#[test]
+fn counts_are_exact() {
+    for (engine, direct) in engines_with_a_file("counts_are_exact") {
+        let scratch = Scratch::filled(64 * SIZE, 1, direct);
+        for (depth, threads) in [(1, 1), (32, 1), (1, 4), (32, 4)] {
+            for count in [1, 7, 1000] {
+                let mixed = Job {
+                    read_percent: 50,
+                    depth,
+                    threads,
+                    area: 0..64 * SIZE,
+                    operations: Some(count),
+                    ..job()
+                };
+                let found = outcome(&mixed, &engine, &scratch);
+                let totals = found.totals;
+                assert_eq!(totals.read_operations + totals.write_operations, count);
+                assert_eq!(operations(&found, Class::Read), totals.read_operations);
+                assert_eq!(operations(&found, Class::Write), totals.write_operations);
+                assert_eq!(totals.read_bytes, totals.read_operations * SIZE);
+                assert_eq!(found.series.iter().map(|r| r.operations).sum::<u64>(), count);
+                for class in &found.classes {
+                    assert_eq!(class.latency_ns.len(), class.operations);
+                    assert_eq!(class.bytes, class.operations * SIZE);
+                }
+                assert!(found.window_ns > 0 && !found.stopped);
+                assert!(totals.submitting_ns <= totals.elapsed_ns);
+                assert!(found.queue.looked_at > 0, "the first batch is looked at");
+                assert!(found.queue.already_complete <= found.queue.looked_at);
+            }
+        }
+    }
+}
+
+#[test]
+fn mixes_keep_their_share() {
+    for (engine, direct) in engines_with_a_file("mixes_keep_their_share") {
+        let scratch = Scratch::filled(64 * SIZE, 1, direct);
+        let mixed =
+            Job { read_percent: 30, depth: 4, area: 0..64 * SIZE, operations: Some(5000), ..job() };
+        let reads = outcome(&mixed, &engine, &scratch).totals.read_operations;
+        // Four standard deviations of the binomial law.
+        assert!((1370..1630).contains(&reads), "{reads}");
+    }
+}
+
+#[test]
+fn a_read_beyond_the_end_is_an_error() {
+    for (engine, direct) in engines_with_a_file("a_read_beyond_the_end_is_an_error") {
+        let scratch = Scratch::filled(4 * SIZE, 1, direct);
+        let walk = Job { pattern: Pattern::Sequential, depth: 2, area: 0..8 * SIZE, ..job() };
+        let error = run(&walk, &engine, &scratch.target(), &AtomicBool::new(false)).unwrap_err();
+        let LoadError::Short { class, offset, asked, got } = error else {
+            panic!("{error}");
+        };
+        assert_eq!((class, offset % SIZE, asked, got), (Class::Read, 0, 4096, 0));
+        assert!(offset >= 4 * SIZE);
+    }
+}
+
+#[test]
+fn a_refused_write_is_an_error_of_the_write() {
+    for (engine, _) in engines_with_a_file("a_refused_write_is_an_error_of_the_write") {
+        for durability in [Durability::Written, Durability::DataSynced] {
+            let scratch = Scratch::filled(16 * SIZE, 1, false);
+            let file = scratch.read_only();
+            let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
+            let writes = Job {
+                read_percent: 0,
+                depth: 8,
+                threads: 2,
+                durability,
+                area: 0..16 * SIZE,
+                ..job()
+            };
+            let error = run(&writes, &engine, &target, &AtomicBool::new(false)).unwrap_err();
+            let text = error.to_string();
+            assert!(text.starts_with("write at offset "), "{text}");
+            assert!(text.ends_with("(os error 9)"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_stop_ends_a_run_and_is_told() {
+    let file_engines = engines_with_a_file("a_stop_ends_a_run");
+    for (engine, direct) in [(EngineKind::Null, false)].into_iter().chain(file_engines) {
+        let scratch = Scratch::filled(64 * SIZE, 1, direct);
+        let long = Job {
+            depth: 4,
+            threads: 2,
+            area: 0..64 * SIZE,
+            time: Duration::from_secs(86_400),
+            ..job()
+        };
+        let stop = AtomicBool::new(false);
+        let found = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(30));
+                stop.store(true, Ordering::Relaxed);
+            });
+            run(&long, &engine, &scratch.target(), &stop).unwrap()
+        });
+        assert!(found.stopped);
+        // Set already: nothing is done at all.
+        let found = run(&long, &engine, &scratch.target(), &stop).unwrap();
+        assert!(found.stopped && found.classes.is_empty());
+        assert_eq!((found.window_ns, found.totals.read_operations), (0, 0));
+    }
+}
+
+#[test]
+fn no_time_at_all_still_completes_one_operation_per_thread() {
+    for (engine, direct) in engines_with_a_file("no_time_at_all") {
+        let scratch = Scratch::filled(64 * SIZE, 1, direct);
+        let short = Job { threads: 3, area: 0..64 * SIZE, time: Duration::ZERO, ..job() };
+        let found = outcome(&short, &engine, &scratch);
+        assert_eq!(operations(&found, Class::Read), 3);
+        assert!(found.window_ns > 0 && !found.stopped);
+    }
+}
+
+#[test]
+fn psync_says_that_depth_does_not_reach_the_device() {
+    let scratch = Scratch::filled(64 * SIZE, 1, false);
+    let deep = Job { depth: 8, threads: 2, area: 0..64 * SIZE, operations: Some(100), ..job() };
+    let found = outcome(&deep, &EngineKind::Psync, &scratch);
+    assert_eq!(found.engine.name, "psync");
+    assert_eq!(found.engine.notes.len(), 1, "{:?}", found.engine.notes);
+    assert_eq!(found.queue.looked_at, found.queue.already_complete);
+}

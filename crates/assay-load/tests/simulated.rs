@@ -1,0 +1,142 @@
+//! The oracle: what is put into the simulated engine must come out of the harness.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod common;
+
+use std::time::Duration;
+
+use assay_load::{EngineKind, Job, Law, LawShape, Outcome};
+use common::{job, simulated};
+
+const MEAN_NS: f64 = 80_000.0;
+const P99_NS: f64 = 250_000.0;
+
+fn lognormal(servers: u32) -> EngineKind {
+    let shape = LawShape::Lognormal { mean_ns: MEAN_NS, p99_ns: P99_NS };
+    EngineKind::Simulated(Law::new(shape, servers).unwrap())
+}
+
+fn fixed(ns: u64, servers: u32) -> EngineKind {
+    EngineKind::Simulated(Law::new(LawShape::Fixed { ns }, servers).unwrap())
+}
+
+fn close(found: f64, expected: f64, what: &str) {
+    let error = (found / expected - 1.0).abs();
+    assert!(error < 0.01, "{what}: {found} for {expected}");
+}
+
+fn rate(outcome: &Outcome) -> f64 {
+    let operations: u64 = outcome.classes.iter().map(|class| class.operations).sum();
+    operations as f64 / (outcome.window_ns as f64 / 1e9)
+}
+
+#[test]
+fn mean_p99_and_rate_are_recovered() {
+    for (servers, depth) in [(1_u32, 1_u32), (4, 1), (1, 8), (4, 8), (8, 8)] {
+        let many = Job { depth, operations: Some(500_000), ..job() };
+        let found = simulated(&many, &lognormal(servers));
+        let busy = f64::from(servers.min(depth));
+        close(rate(&found), busy / (MEAN_NS / 1e9), "rate");
+        // Little's law holds for every law and every number of servers.
+        let mean = found.classes[0].latency_ns.mean();
+        close(mean, MEAN_NS * f64::from(depth) / busy, "mean latency");
+        if depth <= servers {
+            let p99 = found.classes[0].latency_ns.value_at_quantile(0.99);
+            close(p99 as f64, P99_NS, "p99");
+        }
+    }
+}
+
+#[test]
+fn a_timed_window_recovers_the_rate_too() {
+    for (threads, depth) in [(1, 1), (1, 8), (4, 2)] {
+        let timed = Job {
+            depth,
+            threads,
+            ramp: Duration::from_secs(2),
+            time: Duration::from_secs(30),
+            ..job()
+        };
+        let found = simulated(&timed, &lognormal(depth));
+        let expected = f64::from(threads * depth) / (MEAN_NS / 1e9);
+        close(rate(&found), expected, "rate");
+    }
+}
+
+#[test]
+fn slow_devices_give_no_quantised_rate() {
+    // 300 ms do not divide 1 s: operations per clock second would be 3 or 4, the truth is 3.33.
+    for (threads, ramp) in [(1, 0), (1, 1), (4, 0), (4, 1)] {
+        let timed =
+            Job { threads, ramp: Duration::from_secs(ramp), time: Duration::from_secs(1), ..job() };
+        let found = simulated(&timed, &fixed(300_000_000, 1));
+        let expected = f64::from(threads) / 0.3;
+        assert!((rate(&found) / expected - 1.0).abs() < 1e-8, "{}", rate(&found));
+    }
+}
+
+#[test]
+fn rates_of_few_operations_have_no_bias() {
+    // About ten operations per run: ending at clock time would be wrong by up to 10 % here.
+    let few = Job {
+        ramp: Duration::from_nanos((3.0 * MEAN_NS) as u64),
+        time: Duration::from_nanos((10.0 * MEAN_NS) as u64),
+        ..job()
+    };
+    let (mut operations, mut window) = (0, 0);
+    for seed in 0..4_000 {
+        let found = simulated(&Job { seed, ..few.clone() }, &lognormal(1));
+        operations += found.classes[0].operations;
+        window += found.window_ns;
+    }
+    close(window as f64 / operations as f64, MEAN_NS, "mean from windows");
+}
+
+#[test]
+fn equal_seeds_give_equal_outcomes_and_others_do_not() {
+    let timed =
+        Job { read_percent: 40, depth: 4, threads: 3, time: Duration::from_secs(2), ..job() };
+    let run = |seed| simulated(&Job { seed, ..timed.clone() }, &lognormal(2));
+    let same = |a: &Outcome, b: &Outcome| {
+        let histograms = a.classes.iter().zip(&b.classes);
+        a.window_ns == b.window_ns
+            && a.series == b.series
+            && a.totals == b.totals
+            && a.queue == b.queue
+            && a.cpu_ns == b.cpu_ns
+            && histograms.into_iter().all(|(a, b)| a.latency_ns == b.latency_ns)
+    };
+    assert!(same(&run(5), &run(5)));
+    assert!(!same(&run(5), &run(6)));
+    assert_eq!(run(5).cpu_ns, 0);
+    assert_eq!(run(5).queue.already_complete, 0);
+}
+
+#[test]
+fn an_operation_has_its_latency_whatever_the_depth() {
+    let run = |depth| {
+        let some = Job { depth, operations: Some(10_000), ..job() };
+        simulated(&some, &lognormal(32)).classes.remove(0).latency_ns
+    };
+    assert!(run(1) == run(8) && run(8) == run(32));
+}
+
+#[test]
+fn threads_draw_their_own_latencies() {
+    let two = Job { threads: 2, operations: Some(2), ..job() };
+    let found = simulated(&two, &lognormal(1));
+    let latencies = &found.classes[0].latency_ns;
+    assert_ne!(latencies.min(), latencies.max());
+}
+
+#[test]
+fn rows_cover_the_whole_run_in_virtual_seconds() {
+    let timed = Job { ramp: Duration::from_secs(1), time: Duration::from_secs(2), ..job() };
+    let found = simulated(&timed, &fixed(1_000_000, 1));
+    let rows: Vec<_> = found.series.iter().map(|r| (r.second, r.operations)).collect();
+    // A completion at exactly 1 s belongs to second 1; the last one ends the run at 3 s.
+    assert_eq!(rows, [(0, 999), (1, 1000), (2, 1000), (3, 1)]);
+    assert_eq!(found.classes[0].operations, 2000);
+    assert_eq!(found.window_ns, 2_000_000_000);
+    assert_eq!(found.totals.elapsed_ns, 3_000_000_000);
+}

@@ -1,0 +1,206 @@
+//! Loop devices: a file as a block device.
+
+use std::ffi::c_void;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use rustix::ioctl::{self, Ioctl, IoctlOutput, NoArg, Opcode, Setter};
+
+const LOOP_CLR_FD: Opcode = 0x4C01;
+const LOOP_CONFIGURE: Opcode = 0x4C0A;
+const LOOP_CTL_GET_FREE: Opcode = 0x4C82;
+
+const AUTOCLEAR: u32 = 4;
+const PARTITIONS: u32 = 8;
+const DIRECT_IO: u32 = 16;
+
+/// `struct loop_info64`.
+#[repr(C)]
+struct Info {
+    device: u64,
+    inode: u64,
+    own_device: u64,
+    offset: u64,
+    size_limit: u64,
+    number: u32,
+    encrypt_type: u32,
+    encrypt_key_size: u32,
+    flags: u32,
+    file_name: [u8; 64],
+    crypt_name: [u8; 64],
+    encrypt_key: [u8; 32],
+    init: [u64; 2],
+}
+
+/// `struct loop_config`.
+#[repr(C)]
+struct Config {
+    file: u32,
+    block_size: u32,
+    info: Info,
+    reserved: [u64; 8],
+}
+
+/// How a loop device is set up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoopOptions {
+    /// Past the page cache of the file below.
+    pub direct_io: bool,
+    /// Goes away with its last user.
+    pub autoclear: bool,
+    /// Look for partitions.
+    pub partitions: bool,
+    /// Bytes of a logical block; 0 for the kernel's choice.
+    pub block_bytes: u32,
+}
+
+impl LoopOptions {
+    fn flags(self) -> u32 {
+        [(self.direct_io, DIRECT_IO), (self.autoclear, AUTOCLEAR), (self.partitions, PARTITIONS)]
+            .iter()
+            .filter(|(wanted, _)| *wanted)
+            .fold(0, |flags, (_, flag)| flags | flag)
+    }
+}
+
+/// `LOOP_CTL_GET_FREE`: the answer is the return value, for which rustix has no pattern.
+struct GetFree;
+
+// SAFETY: the request takes no argument, and the kernel touches no memory for it.
+unsafe impl Ioctl for GetFree {
+    type Output = u32;
+
+    const IS_MUTATING: bool = false;
+
+    fn opcode(&self) -> Opcode {
+        LOOP_CTL_GET_FREE
+    }
+
+    fn as_ptr(&mut self) -> *mut c_void {
+        std::ptr::null_mut()
+    }
+
+    unsafe fn output_from_ptr(output: IoctlOutput, _: *mut c_void) -> rustix::io::Result<u32> {
+        Ok(output.unsigned_abs())
+    }
+}
+
+/// Number of a free loop device, made if there is none; `control` is `/dev/loop-control`.
+///
+/// Another process may take it first: [`attach_loop`] then fails with `EBUSY`.
+pub fn free_loop(control: BorrowedFd<'_>) -> io::Result<u32> {
+    // SAFETY: see `GetFree`.
+    Ok(unsafe { ioctl::ioctl(control, GetFree) }?)
+}
+
+/// Puts a file behind an open loop device (`LOOP_CONFIGURE`, Linux 5.8).
+pub fn attach_loop(
+    device: BorrowedFd<'_>,
+    file: BorrowedFd<'_>,
+    options: LoopOptions,
+) -> io::Result<()> {
+    let config = Config {
+        file: file.as_raw_fd().unsigned_abs(),
+        block_size: options.block_bytes,
+        info: info(options.flags()),
+        reserved: [0; 8],
+    };
+    // SAFETY: the request is LOOP_CONFIGURE, whose argument is this struct, only read.
+    unsafe {
+        let request = Setter::<LOOP_CONFIGURE, Config>::new(config);
+        ioctl::ioctl(device, request)?;
+    }
+    Ok(())
+}
+
+/// Takes the file away from an open loop device; at once, or when its last user closes it.
+pub fn detach_loop(device: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: the request takes no argument.
+    unsafe {
+        ioctl::ioctl(device, NoArg::<LOOP_CLR_FD>::new())?;
+    }
+    Ok(())
+}
+
+const fn info(flags: u32) -> Info {
+    Info {
+        device: 0,
+        inode: 0,
+        own_device: 0,
+        offset: 0,
+        size_limit: 0,
+        number: 0,
+        encrypt_type: 0,
+        encrypt_key_size: 0,
+        flags,
+        file_name: [0; 64],
+        crypt_name: [0; 64],
+        encrypt_key: [0; 32],
+        init: [0; 2],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::fd::AsFd;
+
+    use super::*;
+    use crate::block_device_bytes;
+    use crate::test_support::{Scratch, may_make_devices};
+
+    fn open(path: &str) -> File {
+        File::options().read(true).write(true).open(path).unwrap()
+    }
+
+    /// A free device may be taken by another test between the two calls.
+    fn attach_some(scratch: &Scratch, options: LoopOptions) -> File {
+        for _ in 0..20 {
+            let number = free_loop(open("/dev/loop-control").as_fd()).unwrap();
+            let device = open(&format!("/dev/loop{number}"));
+            match attach_loop(device.as_fd(), scratch.file.as_fd(), options) {
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
+                result => {
+                    result.unwrap();
+                    return device;
+                }
+            }
+        }
+        panic!("no free loop device");
+    }
+
+    #[test]
+    fn a_file_becomes_a_device_and_goes_away_again() {
+        if !may_make_devices("loops") {
+            return;
+        }
+        let scratch = Scratch::new("loop");
+        scratch.file.set_len(8 << 20).unwrap();
+        for direct_io in [false, true] {
+            let options = LoopOptions { direct_io, ..LoopOptions::default() };
+            let device = attach_some(&scratch, options);
+            let bytes = block_device_bytes(device.as_fd());
+            detach_loop(device.as_fd()).unwrap();
+            assert_eq!(bytes.unwrap(), 8 << 20);
+        }
+    }
+
+    #[test]
+    fn a_file_is_no_loop_device() {
+        let scratch = Scratch::new("no-loop");
+        let file = scratch.file.as_fd();
+        let options = LoopOptions::default();
+        assert_eq!(
+            attach_loop(file, file, options).unwrap_err().raw_os_error(),
+            Some(libc::ENOTTY)
+        );
+        assert_eq!(detach_loop(file).unwrap_err().raw_os_error(), Some(libc::ENOTTY));
+        assert!(free_loop(file).is_err());
+    }
+
+    #[test]
+    fn layouts_are_the_kernels() {
+        assert_eq!(size_of::<Info>(), 232);
+        assert_eq!(size_of::<Config>(), 304);
+    }
+}

@@ -1,0 +1,44 @@
+//! `assay doctor`: what this machine lets the tool see and do.
+
+use clap::Args;
+use serde_json::json;
+
+use super::output;
+use crate::failure::Outcome;
+use crate::report::table;
+use crate::runner::abilities::{self, Ability};
+use crate::seen::Seen;
+use crate::system::System;
+
+/// What can be measured on this machine, and what is missing for the rest
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  assay doctor")]
+pub struct Arguments {
+    /// One JSON document instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    let abilities = abilities::all(system);
+    if arguments.json {
+        output::json(&json!({ "format": "assay-doctor/1", "abilities": abilities }));
+        return Ok(());
+    }
+    let rows: Vec<Vec<String>> = abilities.iter().map(row).collect();
+    let columns = table::columns(&["ability", "here", "what it is for"]);
+    output::text(&table::table(&columns, &rows, output::columns(system)));
+    Ok(())
+}
+
+fn row(ability: &Ability) -> Vec<String> {
+    match &ability.state {
+        Seen::Present(how) => vec![ability.name.clone(), how.clone(), ability.purpose.to_owned()],
+        Seen::Absent(reason) => vec![
+            ability.name.clone(),
+            format!("missing: {reason}"),
+            format!("{}: {}", ability.purpose, ability.advice),
+        ],
+    }
+}

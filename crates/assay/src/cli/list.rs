@@ -1,0 +1,184 @@
+//! `assay list`: what there is.
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::output;
+use crate::failure::Outcome;
+use crate::quantity::{metric::METRICS, units};
+use crate::report::table::{self, Column};
+use crate::results::bundle;
+use crate::seen::Seen;
+use crate::study::{Io, presets};
+use crate::system::site::Drive;
+use crate::system::{System, devices, identity};
+use crate::truth;
+
+/// What there is: results, drives, workloads, metrics, rules of trust
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay list            the results so far, newest first
+  assay list drives     drives with the ids that --destroy takes
+  assay list rules      the rules that judge each number")]
+pub struct Arguments {
+    /// What to list
+    #[arg(value_enum, default_value_t = Kind::Results)]
+    kind: Kind,
+    /// One JSON document instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Kind {
+    /// Stored results, newest first
+    Results,
+    /// Drives of this machine
+    Drives,
+    /// Workloads of `assay check`
+    Workloads,
+    /// Metrics and their units
+    Metrics,
+    /// Rules that judge how far a number can be trusted
+    Rules,
+}
+
+/// A list as rows for people and as items for scripts.
+struct Listing {
+    name: &'static str,
+    columns: Vec<Column>,
+    rows: Vec<Vec<String>>,
+    items: Vec<Value>,
+    empty: String,
+}
+
+/// Runs the command.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    let listing = match arguments.kind {
+        Kind::Results => results(system)?,
+        Kind::Drives => drives(system),
+        Kind::Workloads => workloads()?,
+        Kind::Metrics => metrics(),
+        Kind::Rules => rules(),
+    };
+    if arguments.json {
+        output::json(&json!({ "format": "assay-list/1", "kind": listing.name, "items": listing.items }));
+    } else if listing.rows.is_empty() {
+        output::message(&listing.empty);
+    } else {
+        output::text(&table::table(&listing.columns, &listing.rows, output::columns(system)));
+    }
+    Ok(())
+}
+
+fn results(system: &dyn System) -> Outcome<Listing> {
+    let directory = identity::results_directory(system)?;
+    let (listed, warnings) = bundle::list(system, &directory);
+    for warning in warnings {
+        output::message(&warning);
+    }
+    Ok(Listing {
+        name: "results",
+        columns: table::columns(&["id", "started", ">size", ">trials", "title"]),
+        rows: listed
+            .iter()
+            .map(|entry| {
+                let trials = format!("{}/{}", entry.trials, entry.planned);
+                let size = format!("{} KiB", entry.bytes.div_ceil(1024));
+                vec![entry.id.clone(), entry.started.clone(), size, trials, entry.title.clone()]
+            })
+            .collect(),
+        items: listed.iter().map(|entry| json!(entry)).collect(),
+        empty: format!("no result in {} yet: assay check makes one", directory.display()),
+    })
+}
+
+fn drives(system: &dyn System) -> Listing {
+    let drives = devices::drives(system);
+    Listing {
+        name: "drives",
+        columns: table::columns(&["drive", ">size", "model", "link", "scheduler", "id"]),
+        rows: drives.iter().map(drive_row).collect(),
+        items: drives.iter().map(|drive| json!(drive)).collect(),
+        empty: "no drive is visible here".to_owned(),
+    }
+}
+
+fn drive_row(drive: &Drive) -> Vec<String> {
+    let shown = |seen: &Seen<String>| seen.value().cloned().unwrap_or_else(|| "-".to_owned());
+    let link = drive.link.value().map(|link| link.name.clone());
+    vec![
+        drive.name.clone(),
+        units::size(drive.size_bytes),
+        shown(&drive.model),
+        link.unwrap_or_else(|| shown(&drive.bus)),
+        shown(&drive.scheduler),
+        drive.id.clone(),
+    ]
+}
+
+fn workloads() -> Outcome<Listing> {
+    let study = presets::check()?;
+    Ok(Listing {
+        name: "workloads",
+        columns: table::columns(&["workload", "what it does"]),
+        rows: study
+            .workload
+            .iter()
+            .map(|workload| vec![workload.name.clone(), describe(&workload.io)])
+            .collect(),
+        items: study.workload.iter().map(|workload| json!(workload)).collect(),
+        empty: String::new(),
+    })
+}
+
+/// A workload in words.
+pub fn describe(io: &Io) -> String {
+    let pattern = match io.pattern {
+        crate::study::Pattern::Sequential => "sequential",
+        crate::study::Pattern::Random => "random",
+    };
+    let mix = match io.mix.read_percent {
+        100 => "reads".to_owned(),
+        0 => "writes".to_owned(),
+        reads => format!("{reads} % reads, {} % writes", 100 - reads),
+    };
+    let sync = match io.sync {
+        crate::study::WriteSync::EachWrite => ", an fdatasync after each",
+        crate::study::WriteSync::None => "",
+    };
+    format!("{pattern} {mix} of {}, {} in flight{sync}", io.size, io.depth * io.threads)
+}
+
+fn metrics() -> Listing {
+    Listing {
+        name: "metrics",
+        columns: table::columns(&["metric", "better", "what it is"]),
+        rows: METRICS
+            .iter()
+            .map(|metric| {
+                let better = format!("{:?}", metric.better).to_lowercase();
+                vec![metric.name.to_owned(), better, metric.summary.to_owned()]
+            })
+            .collect(),
+        items: METRICS
+            .iter()
+            .map(|metric| json!({ "name": metric.name, "better": metric.better, "summary": metric.summary }))
+            .collect(),
+        empty: String::new(),
+    }
+}
+
+fn rules() -> Listing {
+    let abouts = || truth::RULES.iter().map(|rule| rule.about());
+    Listing {
+        name: "rules",
+        columns: table::columns(&["rule", "speaks when"]),
+        rows: abouts().map(|about| vec![about.name.to_owned(), about.summary.to_owned()]).collect(),
+        items: abouts()
+            .map(|about| json!({ "name": about.name, "summary": about.summary, "text": about.text }))
+            .collect(),
+        empty: String::new(),
+    }
+}

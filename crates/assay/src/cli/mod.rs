@@ -1,0 +1,117 @@
+//! Commands: each file parses its arguments, calls the library, and prints.
+
+mod check;
+mod doctor;
+mod label;
+mod list;
+mod output;
+mod pages;
+mod progress;
+mod remove;
+mod results;
+mod show;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::failure::{Failure, Outcome};
+use crate::system::System;
+
+pub use pages::reference_pages;
+
+/// Carefully controlled performance studies of storage and the machine around it.
+#[derive(Debug, Parser)]
+#[command(name = "assay", version, about, propagate_version = true, after_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  assay check                    honest speed of the storage under this directory
+  assay check --quick /mnt/card  the same for a card, in about 15 s
+  assay show                     the newest result again
+  assay list drives              which drives there are
+
+Exit codes: 0 done, 2 a mistake in the command, 3 the machine refused,
+4 something was not put back, 130 interrupted (finished trials are kept).";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Check(check::Arguments),
+    Show(show::Arguments),
+    List(list::Arguments),
+    Note(label::NoteArguments),
+    Rename(label::RenameArguments),
+    Remove(remove::Arguments),
+    Doctor(doctor::Arguments),
+}
+
+/// Parses the command line. What is not a command to run (help, version, a mistake) is told, and
+/// the exit code handed back.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, ExitCode> {
+    Arguments::try_parse_from(arguments).map_err(|error| {
+        if error.use_stderr() {
+            return output::fail(&Failure::mistake(one_line(&error)));
+        }
+        output::text(&error.render().to_string());
+        ExitCode::SUCCESS
+    })
+}
+
+/// A parser's message as one line.
+fn one_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let wanted = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
+        .filter(|line| !line.is_empty());
+    let message = wanted.collect::<Vec<_>>().join(" ");
+    format!("{}; see assay --help", message.trim_start_matches("error: "))
+}
+
+/// Runs a command and returns its exit code.
+pub fn run(system: &dyn System, arguments: Arguments) -> ExitCode {
+    match dispatch(system, arguments.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => output::fail(&failure),
+    }
+}
+
+fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
+    match command {
+        Command::Check(arguments) => check::run(system, arguments),
+        Command::Show(arguments) => show::run(system, &arguments),
+        Command::List(arguments) => list::run(system, &arguments),
+        Command::Note(arguments) => label::note(system, arguments),
+        Command::Rename(arguments) => label::rename(system, arguments),
+        Command::Remove(arguments) => remove::run(system, &arguments),
+        Command::Doctor(arguments) => doctor::run(system, &arguments),
+    }
+}
+
+/// The definition of the command line, for generated pages.
+pub fn definition() -> clap::Command {
+    Arguments::command()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        definition().debug_assert();
+    }
+
+    #[test]
+    fn a_mistake_is_one_line_with_advice() {
+        let error = Arguments::try_parse_from(["assay", "check", "--quik"]).unwrap_err();
+        let line = one_line(&error);
+        assert!(!line.contains('\n') && line.contains("--quick"), "{line}");
+    }
+}

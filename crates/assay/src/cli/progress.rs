@@ -1,0 +1,112 @@
+//! Progress on standard error: a bar with the time left on a terminal, a few plain lines
+//! otherwise. Drawn between trials only, so that nothing runs beside a measurement.
+
+use std::io::IsTerminal;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::output;
+use crate::quantity::Bytes;
+use crate::runner::Event;
+
+/// Shows events.
+pub struct Progress {
+    quiet: bool,
+    bar: Option<ProgressBar>,
+    filling: Option<String>,
+}
+
+impl Progress {
+    /// Progress on a terminal, plain lines elsewhere, nothing when quiet.
+    pub fn new(quiet: bool) -> Self {
+        let terminal = !quiet && std::io::stderr().is_terminal();
+        Self { quiet, bar: terminal.then(bar), filling: None }
+    }
+
+    /// Shows one event.
+    pub fn show(&mut self, event: &Event) {
+        match event {
+            Event::Warning(text) => self.warn(text),
+            _ if self.quiet => {}
+            Event::Filling { target, done_bytes, of_bytes } => self.filling(target, *done_bytes, *of_bytes),
+            Event::Pilot { target } => self.note(&format!("{target}: pilot")),
+            Event::Planned { trials, expected_ns } => self.planned(*trials, *expected_ns),
+            Event::TrialStarted { index, workload, target, replicate, remaining_ns } => {
+                self.started(*index, workload, target, *replicate, *remaining_ns);
+            }
+            Event::TrialEnded { index, result } => self.ended(*index, result),
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn warn(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| output::message(text)),
+            None => output::message(text),
+        }
+    }
+
+    fn note(&self, text: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(text.to_owned());
+            bar.tick();
+        }
+    }
+
+    fn filling(&mut self, target: &str, done: u64, of: u64) {
+        match &self.bar {
+            Some(bar) => {
+                bar.set_length(of);
+                bar.set_position(done);
+                self.note(&format!("{target}: writing the area, {} of {}", Bytes(done >> 20 << 20), Bytes(of)));
+            }
+            None if self.filling.as_deref() != Some(target) => {
+                output::message(&format!("{target}: writing an area of {}", Bytes(of)));
+                self.filling = Some(target.to_owned());
+            }
+            None => {}
+        }
+    }
+
+    fn planned(&self, trials: usize, expected_ns: u64) {
+        match &self.bar {
+            Some(bar) => {
+                bar.set_length(trials as u64);
+                bar.set_position(0);
+            }
+            None => output::message(&format!("{trials} trials, about {} s", seconds(expected_ns))),
+        }
+    }
+
+    fn started(&self, index: usize, workload: &str, target: &str, replicate: u32, remaining_ns: u64) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(index as u64);
+            let what = if replicate == 0 { "lead-in".to_owned() } else { format!("replicate {replicate}") };
+            self.note(&format!("{target}: {workload}, {what}, {} s left", seconds(remaining_ns)));
+        }
+    }
+
+    fn ended(&self, index: usize, result: &Result<u64, String>) {
+        if let Err(reason) = result {
+            self.warn(&format!("trial {index} failed: {reason}"));
+        }
+    }
+}
+
+fn seconds(ns: u64) -> u64 {
+    ns.div_ceil(1_000_000_000)
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{bar:20} {wide_msg}") {
+        bar.set_style(style);
+    }
+    bar
+}

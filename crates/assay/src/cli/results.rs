@@ -1,0 +1,76 @@
+//! Finding stored results by what the user types.
+
+use std::path::{Path, PathBuf};
+
+use crate::analysis;
+use crate::failure::{Failure, Outcome};
+use crate::results::Findings;
+use crate::results::bundle::{self, Stored};
+use crate::results::findings::StudyFacts;
+use crate::runner::Finished;
+use crate::system::{System, identity};
+
+/// The directory of a result: a path, an id, the beginning of one, or the newest.
+pub fn find(system: &dyn System, wanted: Option<&str>) -> Outcome<PathBuf> {
+    if let Some(path) = wanted.map(Path::new).filter(|path| is_bundle(system, path)) {
+        return system
+            .canonical(path)
+            .map_err(|error| Failure::refused(format!("{}: {error}", path.display())));
+    }
+    let results = identity::results_directory(system)?;
+    let ids = bundle::ids(system, &results);
+    let Some(wanted) = wanted else {
+        return ids.first().map(|id| results.join(id)).ok_or_else(|| {
+            Failure::mistake(format!(
+                "there is no result in {} yet: assay check makes one",
+                results.display()
+            ))
+        });
+    };
+    let matching: Vec<&String> = ids.iter().filter(|id| id.starts_with(wanted)).collect();
+    match (ids.iter().find(|id| *id == wanted), matching.as_slice()) {
+        (Some(id), _) => Ok(results.join(id)),
+        (None, [id]) => Ok(results.join(id)),
+        (None, []) => Err(Failure::mistake(format!(
+            "no result is called `{wanted}`: assay list results shows what there is"
+        ))),
+        (None, several) => Err(Failure::mistake(format!(
+            "`{wanted}` fits {} results: type more of the id",
+            several.len()
+        ))),
+    }
+}
+
+fn is_bundle(system: &dyn System, path: &Path) -> bool {
+    system.status(&path.join("plan.json")).is_ok()
+}
+
+/// The findings of a stored result.
+pub fn findings_of(stored: &Stored) -> Findings {
+    let study = StudyFacts {
+        id: stored.id.clone(),
+        title: stored.title().to_owned(),
+        kind: kind(stored.study.preset.as_deref()),
+        plan_sha256: stored.plan.sha256.clone(),
+        started: stored.environment.started.clone(),
+        seed: stored.plan.seed,
+        notes: stored.label.notes.clone(),
+    };
+    analysis::findings(study, &stored.plan, &stored.environment, &stored.trials)
+}
+
+/// The findings of a study that just ran.
+pub fn findings_of_run(finished: Finished) -> Findings {
+    findings_of(&Stored {
+        id: finished.id,
+        study: finished.study,
+        plan: finished.plan,
+        environment: finished.environment,
+        trials: finished.trials,
+        label: bundle::Label::default(),
+    })
+}
+
+fn kind(preset: Option<&str>) -> String {
+    if preset == Some("check") { "check" } else { "study" }.to_owned()
+}

@@ -1,0 +1,39 @@
+//! `assay show`: a stored result as a table or as JSON.
+
+use clap::Args;
+
+use super::{output, results};
+use crate::failure::Outcome;
+use crate::report;
+use crate::results::bundle;
+use crate::system::System;
+
+/// A stored result again, the newest by default
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay show                  the newest result
+  assay show 20261120-1031    the one whose id begins so
+  assay show --json           as findings for scripts")]
+pub struct Arguments {
+    /// Id, the beginning of one, or the path of a bundle
+    #[arg(value_name = "ID|PATH")]
+    result: Option<String>,
+    /// One JSON document instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    let directory = results::find(system, arguments.result.as_deref())?;
+    let stored = bundle::read(system, &directory)?;
+    let findings = results::findings_of(&stored);
+    if arguments.json {
+        output::text(&report::json(&findings));
+        return Ok(());
+    }
+    let document = report::document::make(&findings);
+    output::text(&report::text::render(&document, output::columns(system), output::colour(system)));
+    Ok(())
+}

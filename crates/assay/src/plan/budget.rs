@@ -1,0 +1,117 @@
+//! Time: trials share what the budget leaves, and a slow device gets a queue that drains in time.
+
+use crate::results::plan::{PlannedWorkload, Survey};
+use crate::study::Study;
+
+/// Share of the budget that filling the area may take.
+pub const FILL_SHARE: u64 = 5;
+/// Budget of a study that names none, for one target.
+pub const DEFAULT_BUDGET_NS: u64 = 60_000_000_000;
+/// The shortest budget that leaves a trial something to measure.
+pub const SMALLEST_BUDGET_NS: u64 = 2_000_000_000;
+
+const MILLISECOND: u64 = 1_000_000;
+/// A trial is not cut below this, however small the budget.
+const SHORTEST_TRIAL_NS: u64 = 60 * MILLISECOND;
+/// Starting, stopping, syncing and storing one trial.
+pub const OVERHEAD_NS: u64 = 40 * MILLISECOND;
+/// Part of a trial that is run but not counted: one in this many.
+const RAMP_SHARE: u64 = 8;
+/// Percent of the budget after which no further trial is started.
+const DEADLINE_PERCENT: u64 = 140;
+
+/// Workloads with their times, and the study's clock.
+pub struct Timed {
+    /// Workloads with ramp, time and depth set.
+    pub workloads: Vec<PlannedWorkload>,
+    /// Rest before each trial.
+    pub gap_ns: u64,
+    /// No trial starts later than this after the study's start.
+    pub deadline_ns: u64,
+}
+
+/// Budget of the whole study in nanoseconds: each target has its own.
+pub fn whole_ns(study: &Study, targets: usize) -> u64 {
+    study.budget.map_or(DEFAULT_BUDGET_NS, |budget| budget.ns()) * targets.max(1) as u64
+}
+
+/// Sets times and depths.
+pub fn timed(study: &Study, surveys: &[Survey], mut workloads: Vec<PlannedWorkload>) -> Timed {
+    let whole = whole_ns(study, surveys.len());
+    let gap_ns = (whole / surveys.len().max(1) as u64 / 400).clamp(50 * MILLISECOND, 150 * MILLISECOND);
+    let share = share_ns(study, surveys, &workloads, whole, gap_ns);
+    for workload in &mut workloads {
+        if workload.time_ns == 0 {
+            workload.ramp_ns = share / RAMP_SHARE;
+            workload.time_ns = share - workload.ramp_ns;
+        }
+        limit_depth(workload, &surveys[workload.target]);
+    }
+    Timed { workloads, gap_ns, deadline_ns: deadline_ns(study, workloads_ns(study), whole) }
+}
+
+/// Time of one trial: what filling, pilot, rests and slow operations leave of the budget.
+fn share_ns(
+    study: &Study,
+    surveys: &[Survey],
+    workloads: &[PlannedWorkload],
+    whole: u64,
+    gap_ns: u64,
+) -> u64 {
+    let trials = workloads.len() as u64 * u64::from(study.replicates) + 1;
+    let spent: u64 = surveys
+        .iter()
+        .map(|survey| survey.area.fill_ns + survey.pilot.operation_ns.values().sum::<u64>())
+        .sum();
+    // An operation that is under way when time is up is waited for.
+    let waits: u64 = workloads
+        .iter()
+        .map(|workload| operation_ns(workload, surveys) * u64::from(study.replicates))
+        .sum();
+    let rests = trials * (gap_ns + OVERHEAD_NS);
+    (whole.saturating_sub(spent + waits + rests) / trials.max(1)).max(SHORTEST_TRIAL_NS)
+}
+
+fn operation_ns(workload: &PlannedWorkload, surveys: &[Survey]) -> u64 {
+    surveys[workload.target].pilot.operation_ns.get(&workload.name).copied().unwrap_or(0)
+}
+
+/// Lowers the depth where operations in flight at the end of a trial would, one after another,
+/// take longer than the trial itself.
+fn limit_depth(workload: &mut PlannedWorkload, survey: &Survey) {
+    let operation_ns = survey.pilot.operation_ns.get(&workload.name).copied().unwrap_or(0);
+    let trial_ns = workload.ramp_ns + workload.time_ns;
+    let affordable = (trial_ns / operation_ns.max(1)).clamp(1, u64::from(u32::MAX)) as u32;
+    if workload.in_flight() <= affordable {
+        return;
+    }
+    let asked = workload.in_flight();
+    if workload.threads > 1 && workload.depth == 1 {
+        workload.threads = affordable;
+    } else {
+        workload.depth = (affordable / workload.threads).max(1);
+    }
+    let text = format!(
+        "depth {} of {asked}: one operation takes {:.1} ms here, more would not drain in time",
+        workload.in_flight(),
+        operation_ns as f64 / 1e6
+    );
+    workload.note = super::join(workload.note.take(), Some(text));
+}
+
+/// Sum of the times that the study itself sets, all replicates.
+fn workloads_ns(study: &Study) -> u64 {
+    let once: u64 = study
+        .workload
+        .iter()
+        .map(|workload| {
+            workload.io.time.map_or(0, |time| time.ns()) + workload.io.ramp.map_or(0, |ramp| ramp.ns())
+        })
+        .sum();
+    once * u64::from(study.replicates + 1)
+}
+
+fn deadline_ns(study: &Study, fixed_ns: u64, whole: u64) -> u64 {
+    let budget = whole / 100 * DEADLINE_PERCENT;
+    if study.budget.is_some() { budget.max(2 * fixed_ns) } else { budget + 2 * fixed_ns }
+}

@@ -1,0 +1,119 @@
+use super::*;
+use crate::quantity::Time;
+use crate::results::plan::{Area, DirectUse, EngineUse, Pilot};
+use crate::seen::Seen;
+use crate::study::presets;
+
+fn survey(target: &str, operation_ns: u64) -> Survey {
+    let study = presets::check().unwrap();
+    Survey {
+        target: target.to_owned(),
+        area: Area { start: 0, length: 1 << 30, asked: 1 << 30, written: true, fill_ns: 1 << 30 },
+        direct: Seen::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 }),
+        engine: EngineUse { name: "io_uring".to_owned(), note: None },
+        pilot: Pilot {
+            operation_ns: study.workload.iter().map(|work| (work.name.clone(), operation_ns)).collect(),
+        },
+        coverage: Seen::absent("not looked at"),
+        notes: Vec::new(),
+    }
+}
+
+fn plan_of(targets: &[&str], operation_ns: u64, seed: u64) -> Plan {
+    let study = presets::check().unwrap();
+    make(&study, targets.iter().map(|target| survey(target, operation_ns)).collect(), seed)
+}
+
+#[test]
+fn the_same_study_and_seed_give_the_same_plan() {
+    let (one, two) = (plan_of(&["a"], 100_000, 7), plan_of(&["a"], 100_000, 7));
+    assert_eq!(one, two);
+    assert_eq!(one.sha256, hash(&two));
+    assert_ne!(one.sha256, plan_of(&["a"], 100_000, 8).sha256);
+}
+
+#[test]
+fn the_lead_in_runs_the_first_workload_and_replicates_chain() {
+    let plan = plan_of(&["a"], 100_000, 3);
+    assert_eq!(plan.trials.len(), 22);
+    assert!(plan.trials[0].is_lead_in());
+    assert_eq!(plan.trials[0].workload, plan.trials[1].workload);
+    assert_eq!(plan.trials[7].workload, plan.trials[8].workload);
+    assert_eq!(plan.trials[14].workload, plan.trials[15].workload);
+    assert!(plan.trials.iter().all(|trial| trial.arm.is_empty()));
+    let mut seeds: Vec<u64> = plan.trials.iter().map(|trial| trial.seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    assert_eq!(seeds.len(), 22);
+}
+
+#[test]
+fn several_targets_are_visited_in_chained_order() {
+    let plan = plan_of(&["a", "b"], 100_000, 5);
+    assert_eq!(plan.trials.len(), 43);
+    let visits: Vec<&str> = plan.trials[1..].iter().map(|trial| trial.arm["target"].as_str()).collect();
+    for replicate in visits.chunks(14) {
+        assert!(replicate[..7].iter().all(|target| *target == replicate[0]));
+        assert!(replicate[7..].iter().all(|target| *target == replicate[7]));
+    }
+    assert_eq!(visits[13], visits[14]);
+}
+
+#[test]
+fn a_target_that_is_only_read_has_no_write_rows() {
+    let study = presets::check().unwrap();
+    let mut only_read = survey("a", 100_000);
+    only_read.area.written = false;
+    let plan = make(&study, vec![only_read], 1);
+    assert_eq!(plan.absent.len(), 4);
+    assert!(plan.workloads.iter().all(|workload| workload.read_percent == 100));
+    assert!(plan.absent[0].reason.contains("only read"));
+}
+
+#[test]
+fn a_slow_device_gets_a_queue_that_drains_in_time() {
+    let plan = plan_of(&["a"], 250_000_000, 1);
+    for workload in &plan.workloads {
+        let trial_ns = workload.ramp_ns + workload.time_ns;
+        assert!(u64::from(workload.in_flight()) * 250_000_000 <= trial_ns.max(250_000_000));
+        assert_eq!(workload.note.is_some(), workload.asked_depth > workload.in_flight());
+    }
+}
+
+#[test]
+fn trials_fit_the_budget() {
+    for (budget, operation_ns) in [("15 s", 50_000), ("60 s", 50_000), ("15 s", 20_000_000), ("5 min", 1_000_000)] {
+        let mut study = presets::check().unwrap();
+        study.budget = Some(budget.parse::<Time>().unwrap());
+        let plan = make(&study, vec![survey("a", operation_ns)], 1);
+        let spent: u64 = plan
+            .trials
+            .iter()
+            .map(|trial| plan.gap_ns + plan.workloads[trial.workload].ramp_ns + plan.workloads[trial.workload].time_ns)
+            .sum();
+        let whole = study.budget.unwrap().ns();
+        assert!(spent < whole, "{budget}: {spent}");
+        assert!(spent > whole / 2, "{budget}: {spent}");
+    }
+}
+
+#[test]
+fn threads_stand_in_for_io_uring() {
+    let study = presets::check().unwrap();
+    let mut refused = survey("a", 100_000);
+    refused.engine = EngineUse { name: "psync".to_owned(), note: Some("refused".to_owned()) };
+    let plan = make(&study, vec![refused], 1);
+    let deep = plan.workloads.iter().find(|workload| workload.name == "random-read-q32").unwrap();
+    assert_eq!((deep.threads, deep.depth, deep.engine.as_str()), (32, 1, "psync"));
+    assert_eq!(deep.note.as_deref(), Some("refused"));
+}
+
+#[test]
+fn without_direct_io_the_page_cache_is_named() {
+    let study = presets::check().unwrap();
+    let mut buffered = survey("a", 100_000);
+    buffered.direct = Seen::absent("tmpfs offers none");
+    let plan = make(&study, vec![buffered], 1);
+    assert!(plan.workloads.iter().all(|workload| !workload.direct));
+    assert!(plan.workloads[0].note.as_deref().unwrap().contains("page cache: tmpfs offers none"));
+}

@@ -1,0 +1,57 @@
+//! Counters of block devices from `/sys/class/block/*/stat`.
+
+use std::collections::BTreeMap;
+
+use crate::results::record::Traffic;
+use crate::seen::Seen;
+use crate::system::System;
+use crate::system::devices::{self, Counters};
+
+/// Counters of several devices at one moment.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    at_ns: u64,
+    devices: Seen<BTreeMap<String, Counters>>,
+}
+
+/// Reads the counters of the named devices.
+pub fn read(system: &dyn System, names: &[String]) -> Reading {
+    let mut found = BTreeMap::new();
+    let mut absent = None;
+    for name in names {
+        match devices::counters(system, name) {
+            Seen::Present(counters) => {
+                found.insert(name.clone(), counters);
+            }
+            Seen::Absent(reason) => absent = Some(reason),
+        }
+    }
+    let devices = match absent {
+        Some(reason) => Seen::Absent(reason),
+        None if found.is_empty() => Seen::absent("no block device is known below the target"),
+        None => Seen::Present(found),
+    };
+    Reading { at_ns: system.monotonic_ns(), devices }
+}
+
+/// What moved through each device between two readings.
+pub fn between(before: &Reading, after: &Reading) -> Seen<BTreeMap<String, Traffic>> {
+    let span_ns = after.at_ns.saturating_sub(before.at_ns);
+    before.devices.both(&after.devices, |before, after| {
+        let pairs = after.iter().filter_map(|(name, late)| Some((name, before.get(name)?, late)));
+        pairs.map(|(name, early, late)| (name.clone(), traffic(early, late, span_ns))).collect()
+    })
+}
+
+fn traffic(before: &Counters, after: &Counters, span_ns: u64) -> Traffic {
+    Traffic {
+        span_ns,
+        reads: after.reads_completed.wrapping_sub(before.reads_completed),
+        read_bytes: after.read_bytes.wrapping_sub(before.read_bytes),
+        writes: after.writes_completed.wrapping_sub(before.writes_completed),
+        write_bytes: after.write_bytes.wrapping_sub(before.write_bytes),
+        discard_bytes: after.discard_bytes.wrapping_sub(before.discard_bytes),
+        busy_ms: after.busy_ms.wrapping_sub(before.busy_ms),
+        weighted_ms: after.weighted_ms.wrapping_sub(before.weighted_ms),
+    }
+}

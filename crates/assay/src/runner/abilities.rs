@@ -1,0 +1,188 @@
+//! What can be measured on this machine, and what is missing for the rest (`assay doctor`).
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::probes::{own_traffic, processors};
+use crate::seen::Seen;
+use crate::system::{Caching, System, devices, identity};
+
+/// One ability of this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Ability {
+    /// What it is.
+    pub name: String,
+    /// What it gives.
+    pub purpose: &'static str,
+    /// How it is here, or why it is missing.
+    pub state: Seen<String>,
+    /// What to do where it is missing, or why nothing is lost.
+    pub advice: &'static str,
+}
+
+/// All abilities.
+pub fn all(system: &dyn System) -> Vec<Ability> {
+    let mut abilities = engines();
+    abilities.extend([
+        locked_memory(system),
+        counters(system),
+        own(system),
+        page_cache(system),
+        extents(system),
+        steal(system),
+        throttling(system),
+        devices_readable(system),
+        results(system),
+    ]);
+    abilities
+}
+
+fn engines() -> Vec<Ability> {
+    assay_load::ENGINES
+        .iter()
+        .filter(|entry| entry.needs_file)
+        .map(|entry| Ability {
+            name: format!("engine {}", entry.name),
+            purpose: entry.summary,
+            state: match (entry.available)() {
+                Ok(()) => Seen::Present("works".to_owned()),
+                Err(reason) => Seen::Absent(reason),
+            },
+            advice: "threads with psync take its place; containers often refuse io_uring",
+        })
+        .collect()
+}
+
+fn locked_memory(system: &dyn System) -> Ability {
+    let limit = system.read_text(Path::new("/proc/self/limits")).ok().and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("Max locked memory"))?.to_owned();
+        line.split_whitespace().nth(3).map(str::to_owned)
+    });
+    let shown = limit.map(|limit| match limit.parse::<u64>() {
+        Ok(bytes) => format!("{} KiB", bytes / 1024),
+        Err(_) => limit,
+    });
+    Ability {
+        name: "locked memory".to_owned(),
+        purpose: "buffers registered with the kernel, which makes io_uring cheaper",
+        state: Seen::from_option(shown, "/proc/self/limits does not tell"),
+        advice: "plain buffers are used where the limit is too small, and the result says so",
+    }
+}
+
+fn counters(system: &dyn System) -> Ability {
+    let drives = devices::drives(system);
+    let counted: Vec<&str> = drives
+        .iter()
+        .filter(|drive| devices::counters(system, &drive.name).value().is_some())
+        .map(|drive| drive.name.as_str())
+        .collect();
+    Ability {
+        name: "device counters".to_owned(),
+        purpose: "the bytes that really reached a drive, and others' traffic on it",
+        state: Seen::from_option(
+            (!counted.is_empty()).then(|| counted.join(", ")),
+            "no drive shows its counters under /sys/class/block",
+        ),
+        advice: "without them numbers cannot be checked: run outside the container",
+    }
+}
+
+fn own(system: &dyn System) -> Ability {
+    Ability {
+        name: "own traffic".to_owned(),
+        purpose: "telling this tool's reads and writes from others'",
+        state: own_traffic::read(system).map(|_| "/proc/self/io".to_owned()),
+        advice: "others' traffic is then seen between trials only",
+    }
+}
+
+fn page_cache(system: &dyn System) -> Ability {
+    let told = own_program(system, |system, file, length| {
+        system.cached_pages(file, 0..length).map(|_| "cachestat".to_owned()).or_else(|_| {
+            system.resident_pages(file, 0..length).map(|_| "mincore".to_owned())
+        })
+    });
+    Ability {
+        name: "page cache".to_owned(),
+        purpose: "seeing whether reads came out of memory",
+        state: told,
+        advice: "device counters are then the only witness",
+    }
+}
+
+fn extents(system: &dyn System) -> Ability {
+    let told = own_program(system, |system, file, length| {
+        system.extents(file, 0..length).map(|_| "FIEMAP, on this program's file system".to_owned())
+    });
+    Ability {
+        name: "file extents".to_owned(),
+        purpose: "seeing blocks that were never written",
+        state: told,
+        advice: "a sample of blocks is read and looked at for zeros instead",
+    }
+}
+
+/// Tries something on this program's own file.
+fn own_program(
+    system: &dyn System,
+    attempt: impl FnOnce(&dyn System, &std::fs::File, u64) -> std::io::Result<String>,
+) -> Seen<String> {
+    let tried = system
+        .open_for_reading(Path::new("/proc/self/exe"), Caching::Buffered)
+        .and_then(|file| system.length(&file).and_then(|length| attempt(system, &file, length)));
+    match tried {
+        Ok(told) => Seen::Present(told),
+        Err(error) => Seen::absent(error.to_string()),
+    }
+}
+
+fn steal(system: &dyn System) -> Ability {
+    let seen = processors::read(system);
+    Ability {
+        name: "stolen time".to_owned(),
+        purpose: "seeing that the host gave this machine's processors to others",
+        state: seen.ticks().map(|_| "/proc/stat".to_owned()),
+        advice: "a disturbed trial then looks like a slow one",
+    }
+}
+
+fn throttling(system: &dyn System) -> Ability {
+    let seen = processors::read(system);
+    Ability {
+        name: "thermal throttling".to_owned(),
+        purpose: "seeing that the processors slowed down because they were hot",
+        state: seen.throttle_events().map(|_| "counted by the kernel".to_owned()),
+        advice: "normal in virtual machines and on processors that do not count it",
+    }
+}
+
+fn devices_readable(system: &dyn System) -> Ability {
+    let root = system.user().id == 0;
+    Ability {
+        name: "block devices".to_owned(),
+        purpose: "measuring a drive below its file system, read-only or with --destroy",
+        state: Seen::from_option(
+            root.then(|| "this is root".to_owned()),
+            "an ordinary user may usually not open them",
+        ),
+        advice: "directories and files need no root; use sudo for devices",
+    }
+}
+
+fn results(system: &dyn System) -> Ability {
+    let state = match identity::results_directory(system) {
+        Ok(directory) => match system.create_directory(&directory) {
+            Ok(()) => Seen::Present(directory.display().to_string()),
+            Err(error) => Seen::absent(format!("{}: {error}", directory.display())),
+        },
+        Err(failure) => Seen::Absent(failure.message),
+    };
+    Ability {
+        name: "results".to_owned(),
+        purpose: "keeping what was measured",
+        state,
+        advice: "set ASSAY_HOME to a directory of yours; results are printed all the same",
+    }
+}

@@ -1,0 +1,327 @@
+//! The open target of a run and its area: made or opened, filled, and gone afterwards.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use assay_load::{Content, Durability, Job, LoadError, Pattern};
+
+use super::event::Event;
+use crate::failure::{Failure, Outcome};
+use crate::quantity::Bytes;
+use crate::results::plan::{Area, DirectUse};
+use crate::seen::Seen;
+use crate::study::SMALLEST_AREA_BYTES;
+use crate::system::site::{Site, TargetKind};
+use crate::system::{AreaFile, Caching, Consent, System};
+use crate::workloads::io::Medium;
+
+const MIB: u64 = 1 << 20;
+/// Area where nothing was asked for and there is room.
+const USUAL_AREA_BYTES: u64 = 1 << 30;
+/// Bytes written between two looks at the clock and at the user's wish to stop.
+const FILL_STEP_BYTES: u64 = 64 * MIB;
+/// Operations in flight while filling.
+const FILL_DEPTH: u64 = 8;
+
+/// An open target. An area file of the tool's own is removed when this is dropped, whatever the
+/// reason; an unnamed one goes with its last handle.
+pub struct Ground<'a> {
+    system: &'a dyn System,
+    held: Held,
+    /// How direct I/O is done, or why it is not.
+    pub direct: Seen<DirectUse>,
+    /// Things to tell.
+    pub notes: Vec<String>,
+}
+
+enum Held {
+    Own(AreaFile),
+    Others(File),
+    Nothing,
+}
+
+impl Drop for Ground<'_> {
+    fn drop(&mut self) {
+        if let Held::Own(area) = &self.held {
+            // Nothing can be done about a failure here; the next run finds the file and says so.
+            let _ = self.system.remove_area(area);
+        }
+    }
+}
+
+impl<'a> Ground<'a> {
+    /// Opens what the study works on; a directory gets an area file.
+    pub fn open(system: &'a dyn System, site: &Site, consent: Option<&Consent>) -> Outcome<Self> {
+        let open = |caching| open(system, site, consent, caching);
+        let (held, refusal) = match open(Caching::Direct) {
+            Ok(held) => (held, None),
+            Err(error) if refuses_direct(&error) => {
+                let held = open(Caching::Buffered).map_err(|error| unopened(site, &error))?;
+                (held, Some(format!("{} refuses direct I/O", site.filesystem())))
+            }
+            Err(error) => return Err(unopened(site, &error)),
+        };
+        let mut ground = Self { system, held, direct: Seen::absent(""), notes: Vec::new() };
+        if let Held::Own(AreaFile { note: Some(note), .. }) = &ground.held {
+            ground.notes.push(note.clone());
+        }
+        ground.direct = match refusal {
+            Some(reason) => Seen::Absent(reason),
+            None => ground.alignment(site),
+        };
+        Ok(ground)
+    }
+
+    /// A ground of the simulated engine: nothing is open.
+    pub fn simulated(system: &'a dyn System) -> Self {
+        let direct = Seen::Present(DirectUse { memory_alignment: 4096, offset_alignment: 1 });
+        Self { system, held: Held::Nothing, direct, notes: Vec::new() }
+    }
+
+    /// The open file, unless everything is simulated.
+    pub fn file(&self) -> Option<&File> {
+        match &self.held {
+            Held::Own(area) => Some(&area.file),
+            Held::Others(file) => Some(file),
+            Held::Nothing => None,
+        }
+    }
+
+    /// First byte that may be used.
+    pub fn first_byte(&self) -> u64 {
+        match &self.held {
+            Held::Own(area) => area.first_byte,
+            Held::Others(_) | Held::Nothing => 0,
+        }
+    }
+
+    /// Alignment of buffers in memory.
+    pub fn memory_alignment(&self) -> usize {
+        self.direct.value().map_or(4096, |direct| direct.memory_alignment.max(4096) as usize)
+    }
+
+    /// What the engines work on.
+    pub fn medium(&self, area: Area) -> Medium<'_> {
+        Medium { file: self.file(), area, memory_alignment: self.memory_alignment(), law: None }
+    }
+
+    fn alignment(&self, site: &Site) -> Seen<DirectUse> {
+        let told = self.file().and_then(|file| self.system.direct_alignment(file).ok().flatten());
+        match told {
+            Some(alignment) if alignment.offset_bytes == 0 => {
+                Seen::absent(format!("{} offers no direct I/O for this file", site.filesystem()))
+            }
+            Some(alignment) => Seen::Present(DirectUse {
+                memory_alignment: alignment.memory_bytes,
+                offset_alignment: alignment.offset_bytes,
+            }),
+            None => Seen::Present(DirectUse { memory_alignment: 4096, offset_alignment: 4096 }),
+        }
+    }
+}
+
+fn open(
+    system: &dyn System,
+    site: &Site,
+    consent: Option<&Consent>,
+    caching: Caching,
+) -> std::io::Result<Held> {
+    match (site.kind, consent) {
+        (TargetKind::Directory, _) => system.create_area(&site.path, caching).map(Held::Own),
+        (TargetKind::Device, Some(consent)) => {
+            system.open_device_for_writing(consent, caching).map(Held::Others)
+        }
+        _ => system.open_for_reading(&site.path, caching).map(Held::Others),
+    }
+}
+
+/// `O_DIRECT` on a file system without it answers EINVAL.
+fn refuses_direct(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::InvalidInput
+}
+
+fn unopened(site: &Site, error: &std::io::Error) -> Failure {
+    use std::io::ErrorKind;
+    let target = &site.target;
+    let advice = match (error.kind(), site.kind) {
+        (ErrorKind::PermissionDenied, TargetKind::Directory) => {
+            "name a directory that you may write to".to_owned()
+        }
+        (ErrorKind::PermissionDenied, TargetKind::Device) => {
+            "become root, or name a directory on it instead".to_owned()
+        }
+        (ErrorKind::ReadOnlyFilesystem, _) => {
+            "it is mounted read-only: name an existing file on it to measure reads".to_owned()
+        }
+        (ErrorKind::ResourceBusy, _) => "something holds it: unmount or stop that first".to_owned(),
+        (ErrorKind::StorageFull, _) => "make room there first".to_owned(),
+        _ => "name another target".to_owned(),
+    };
+    Failure::refused(format!("{target} cannot be used: {error}; {advice}"))
+}
+
+/// Bytes that the area of a target should have.
+pub fn asked_bytes(
+    system: &dyn System,
+    site: &Site,
+    ground: &Ground<'_>,
+    consented: bool,
+    size: Option<Bytes>,
+) -> Outcome<u64> {
+    match site.kind {
+        TargetKind::Simulated => Ok(size.map_or(USUAL_AREA_BYTES, |size| size.0)),
+        TargetKind::Directory => directory_bytes(system, &site.path, &site.target, ground.first_byte(), size),
+        TargetKind::File | TargetKind::Device => {
+            let length = ground
+                .file()
+                .map_or(Ok(0), |file| system.length(file))
+                .map_err(|error| unopened(site, &error))?;
+            let usable = length / 4096 * 4096;
+            if usable == 0 {
+                return Err(Failure::mistake(format!(
+                    "{} holds {length} bytes: nothing can be measured in less than 4 KiB",
+                    site.target
+                )));
+            }
+            if consented {
+                let asked = size.map_or(USUAL_AREA_BYTES, |size| size.0);
+                return Ok((asked.min(usable) / MIB * MIB).max(MIB));
+            }
+            Ok(size.map_or(usable, |size| size.0.min(usable)))
+        }
+    }
+}
+
+/// Refuses a directory before a file is made in it: read-only, or without room.
+pub fn directory_bytes(
+    system: &dyn System,
+    path: &Path,
+    target: &str,
+    first_byte: u64,
+    size: Option<Bytes>,
+) -> Outcome<u64> {
+    let space = system.space(path).map_err(|error| {
+        Failure::refused(format!("{target}: the free space cannot be told: {error}; name another directory"))
+    })?;
+    if space.read_only {
+        return Err(Failure::refused(format!(
+            "{target} is mounted read-only: name an existing file on it to measure reads"
+        )));
+    }
+    let free = space.available_bytes.saturating_sub(first_byte);
+    if free < SMALLEST_AREA_BYTES {
+        return Err(Failure::refused(format!(
+            "{target} has {} free; the smallest area is {}: make room there or name another directory",
+            Bytes(free / 1024 * 1024),
+            Bytes(SMALLEST_AREA_BYTES)
+        )));
+    }
+    match size {
+        Some(size) if size.0 > free => Err(Failure::refused(format!(
+            "{target} has {} free, less than the area of {size}: ask for a smaller --area",
+            Bytes(free / MIB * MIB)
+        ))),
+        Some(size) => Ok(size.0 / MIB * MIB),
+        None => Ok((free / 10).clamp(SMALLEST_AREA_BYTES, USUAL_AREA_BYTES) / MIB * MIB),
+    }
+}
+
+/// How an area is filled.
+pub struct Fill<'a> {
+    /// Engine for more than one operation in flight.
+    pub engine: &'a str,
+    /// Random or zero bytes.
+    pub content: Content,
+    /// Time after which filling ends and what was written is the area.
+    pub limit_ns: u64,
+    /// Seed of the content.
+    pub seed: u64,
+}
+
+/// Writes the area once and syncs it; what was written is the area.
+pub fn fill(
+    system: &dyn System,
+    ground: &Ground<'_>,
+    site: &Site,
+    asked: u64,
+    how: &Fill<'_>,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(Event),
+) -> Outcome<Area> {
+    let start_ns = system.monotonic_ns();
+    let spent = || system.monotonic_ns() - start_ns;
+    let mut area =
+        Area { start: ground.first_byte(), length: 0, asked, written: true, fill_ns: 0 };
+    let (mut depth, mut largest_step) = (1, FILL_STEP_BYTES);
+    while area.length < asked && spent() < how.limit_ns && !stop.load(Ordering::Relaxed) {
+        let step = if depth == 1 { MIB } else { largest_step.min(asked - area.length) };
+        let job = fill_job(&area, step, depth, how.limit_ns - spent(), how);
+        let began = spent();
+        match crate::workloads::io::run(how.engine, &job, &ground.medium(area), stop) {
+            Ok(outcome) => area.length += outcome.totals.write_bytes,
+            Err(error) if is_full(&error) && step > MIB => largest_step = MIB,
+            Err(error) if is_full(&error) => break,
+            Err(error) => {
+                return Err(Failure::refused(format!("{} cannot be written: {error}", site.target)));
+            }
+        }
+        // The first MiB shows how many operations can be in flight and still drain in time.
+        if depth == 1 {
+            let room = (how.limit_ns / 4) / (spent() - began).max(1);
+            depth = room.clamp(1, FILL_DEPTH) as u32;
+        }
+        tell(Event::Filling {
+            target: site.target.clone(),
+            done_bytes: area.length,
+            of_bytes: asked,
+        });
+    }
+    if let Some(file) = ground.file() {
+        system.sync_data(file).map_err(|error| {
+            Failure::refused(format!("{} cannot be synced: {error}", site.target))
+        })?;
+    }
+    area.fill_ns = spent();
+    filled_enough(site, &area, how.limit_ns, stop)?;
+    Ok(area)
+}
+
+fn filled_enough(site: &Site, area: &Area, limit_ns: u64, stop: &AtomicBool) -> Outcome<()> {
+    if stop.load(Ordering::Relaxed) {
+        return Err(Failure::interrupted("interrupted while the area was written; nothing is left behind"));
+    }
+    let full = area.length < area.asked && area.fill_ns < limit_ns;
+    if area.length == 0 || (full && area.length < SMALLEST_AREA_BYTES) {
+        return Err(Failure::refused(format!(
+            "{} is full after {}: make room there or name another directory",
+            site.target,
+            Bytes(area.length)
+        )));
+    }
+    Ok(())
+}
+
+fn fill_job(area: &Area, step: u64, depth: u32, time_ns: u64, how: &Fill<'_>) -> Job {
+    let start = area.start + area.length;
+    Job {
+        pattern: Pattern::Sequential,
+        read_percent: 0,
+        size_bytes: MIB as u32,
+        depth,
+        threads: 1,
+        durability: Durability::Written,
+        content: how.content,
+        area: start..start + step,
+        ramp: Duration::ZERO,
+        time: Duration::from_nanos(time_ns),
+        operations: Some(step / MIB),
+        seed: how.seed ^ start,
+    }
+}
+
+fn is_full(error: &LoadError) -> bool {
+    error.io_kind() == Some(std::io::ErrorKind::StorageFull)
+        || error.io_kind() == Some(std::io::ErrorKind::QuotaExceeded)
+}

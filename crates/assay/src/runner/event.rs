@@ -1,0 +1,49 @@
+//! What a run tells while it goes on. The runner prints nothing: `cli` does.
+
+/// Something worth telling.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The area of a target is being written.
+    Filling {
+        /// The target.
+        target: String,
+        /// Bytes written.
+        done_bytes: u64,
+        /// Bytes asked for.
+        of_bytes: u64,
+    },
+    /// A target's pilot runs.
+    Pilot {
+        /// The target.
+        target: String,
+    },
+    /// The plan is made.
+    Planned {
+        /// Trials, lead-in included.
+        trials: usize,
+        /// Nanoseconds that they are expected to take.
+        expected_ns: u64,
+    },
+    /// A trial starts.
+    TrialStarted {
+        /// Its position in the plan.
+        index: usize,
+        /// Workload.
+        workload: String,
+        /// Target.
+        target: String,
+        /// Replicate; 0 for the lead-in.
+        replicate: u32,
+        /// Nanoseconds that it and all later ones are expected to take.
+        remaining_ns: u64,
+    },
+    /// A trial ended.
+    TrialEnded {
+        /// Its position in the plan.
+        index: usize,
+        /// Operations counted, or why there are none.
+        result: Result<u64, String>,
+    },
+    /// Something the user should know; the run goes on.
+    Warning(String),
+}

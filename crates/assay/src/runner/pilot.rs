@@ -1,0 +1,81 @@
+//! Pilot: what one operation of each workload costs at depth 1, so that the plan can give a slow
+//! device a queue that drains in time.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use assay_load::{Content, Durability, Job, LoadError, Pattern};
+
+use crate::results::plan::{Area, Pilot};
+use crate::study::{self, Study, Workload};
+use crate::workloads::io::{Medium, run};
+
+/// Time that one pilot may take; at least one operation is always done.
+const PILOT_MS: u64 = 25;
+
+/// Runs the pilot of each workload that can be run; equal jobs are run once.
+pub fn run_all(
+    study: &Study,
+    medium: &Medium<'_>,
+    seed: u64,
+    stop: &AtomicBool,
+) -> Result<Pilot, LoadError> {
+    let mut known: Vec<(Job, u64)> = Vec::new();
+    let mut operation_ns = BTreeMap::new();
+    for workload in &study.workload {
+        let Some(job) = pilot_job(workload, &medium.area, seed) else { continue };
+        let cost = match known.iter().find(|(other, _)| same_work(other, &job)) {
+            Some((_, cost)) => *cost,
+            None => {
+                let cost = one(&job, medium, stop)?;
+                known.push((job, cost));
+                cost
+            }
+        };
+        operation_ns.insert(workload.name.clone(), cost);
+    }
+    Ok(Pilot { operation_ns })
+}
+
+fn one(job: &Job, medium: &Medium<'_>, stop: &AtomicBool) -> Result<u64, LoadError> {
+    let totals = run("psync", job, medium, stop)?.totals;
+    let operations = totals.read_operations + totals.write_operations;
+    Ok(totals.elapsed_ns / operations.max(1))
+}
+
+fn same_work(one: &Job, other: &Job) -> bool {
+    one.pattern == other.pattern
+        && one.read_percent == other.read_percent
+        && one.size_bytes == other.size_bytes
+        && one.durability == other.durability
+}
+
+fn pilot_job(workload: &Workload, area: &Area, seed: u64) -> Option<Job> {
+    let io = &workload.io;
+    let possible = io.size.0 <= area.length && (io.mix.read_percent == 100 || area.written);
+    let length = area.length / io.size.0.max(1) * io.size.0;
+    possible.then(|| Job {
+        pattern: match io.pattern {
+            study::Pattern::Sequential => Pattern::Sequential,
+            study::Pattern::Random => Pattern::Random,
+        },
+        read_percent: io.mix.read_percent,
+        size_bytes: io.size.0 as u32,
+        depth: 1,
+        threads: 1,
+        durability: match io.sync {
+            study::WriteSync::EachWrite => Durability::DataSynced,
+            study::WriteSync::None => Durability::Written,
+        },
+        content: match io.content {
+            study::Content::Random => Content::Random,
+            study::Content::Zero => Content::Zero,
+        },
+        area: area.start..area.start + length,
+        ramp: Duration::ZERO,
+        time: Duration::from_millis(PILOT_MS),
+        operations: None,
+        seed,
+    })
+}

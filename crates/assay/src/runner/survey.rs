@@ -1,0 +1,155 @@
+//! What a target is like before anything is planned: its area, direct I/O, engine, pilot, and how
+//! much of it is really stored.
+
+use std::fs::File;
+use std::sync::atomic::AtomicBool;
+
+use super::area::{self, Fill, Ground};
+use super::event::Event;
+use super::pilot;
+use crate::failure::{Failure, Outcome};
+use crate::plan::budget;
+use crate::plan::draws::Draws;
+use crate::results::plan::{Area, Coverage, EngineUse, Survey};
+use crate::seen::Seen;
+use crate::study::{Content, Study};
+use crate::system::System;
+use crate::system::site::{Site, TargetKind};
+use crate::workloads::io::Medium;
+
+/// Blocks that are looked at for zeros.
+const SAMPLES: u32 = 64;
+const SAMPLE_BYTES: u64 = 4096;
+
+/// A target, opened and surveyed.
+pub struct Surveyed<'a> {
+    /// The open target.
+    pub ground: Ground<'a>,
+    /// What was found.
+    pub survey: Survey,
+    /// The law of the simulated engine, where that is the target.
+    pub law: Option<assay_load::Law>,
+}
+
+impl Surveyed<'_> {
+    /// What the engines work on.
+    pub fn medium(&self) -> Medium<'_> {
+        Medium { law: self.law, ..self.ground.medium(self.survey.area) }
+    }
+}
+
+/// Makes, fills and looks at the area of a target.
+pub fn make<'a>(
+    system: &dyn System,
+    study: &Study,
+    site: &Site,
+    mut ground: Ground<'a>,
+    (consented, law): (bool, Option<assay_load::Law>),
+    seed: u64,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(Event),
+) -> Outcome<Surveyed<'a>> {
+    let asked = area::asked_bytes(system, site, &ground, consented, study.area.size)?;
+    let engine = if law.is_some() { simulated_engine() } else { engine() };
+    let whole = budget::whole_ns(study, 1);
+    let mut area = Area { start: ground.first_byte(), length: asked, asked, written: law.is_some(), fill_ns: 0 };
+    if site.kind == TargetKind::Directory || consented {
+        let how = Fill {
+            engine: &engine.name,
+            content: fill_content(study),
+            limit_ns: whole / budget::FILL_SHARE,
+            seed,
+        };
+        area = area::fill(system, &ground, site, asked, &how, stop, tell)?;
+    }
+    tell(Event::Pilot { target: site.target.clone() });
+    let medium = Medium { law, ..ground.medium(area) };
+    let pilot = pilot::run_all(study, &medium, seed, stop)
+        .map_err(|error| Failure::refused(format!("{} cannot be measured: {error}", site.target)))?;
+    let survey = Survey {
+        target: site.target.clone(),
+        area,
+        direct: ground.direct.clone(),
+        engine,
+        pilot,
+        coverage: coverage(system, ground.file(), &area, seed),
+        notes: std::mem::take(&mut ground.notes),
+    };
+    Ok(Surveyed { ground, survey, law })
+}
+
+fn simulated_engine() -> EngineUse {
+    EngineUse { name: "simulated".to_owned(), note: None }
+}
+
+/// `io_uring` where the kernel allows it, threads otherwise.
+fn engine() -> EngineUse {
+    let wanted = "io_uring";
+    let refusal = assay_load::ENGINES
+        .iter()
+        .find(|entry| entry.name == wanted)
+        .map_or_else(|| Err("not part of this build".to_owned()), |entry| (entry.available)());
+    match refusal {
+        Ok(()) => EngineUse { name: wanted.to_owned(), note: None },
+        Err(reason) => EngineUse {
+            name: "psync".to_owned(),
+            note: Some(format!("threads keep the operations in flight, because io_uring is refused: {reason}")),
+        },
+    }
+}
+
+/// The area holds what the study writes: zeros only where every workload writes zeros.
+fn fill_content(study: &Study) -> assay_load::Content {
+    let mut writes = study.workload.iter().filter(|work| work.io.mix.read_percent < 100).peekable();
+    let zeros = writes.peek().is_some() && writes.all(|work| work.io.content == Content::Zero);
+    if zeros { assay_load::Content::Zero } else { assay_load::Content::Random }
+}
+
+/// How much of the area is stored: extents where the file system tells them, and a sample of
+/// blocks that are read, where the tool did not write the area itself.
+fn coverage(system: &dyn System, file: Option<&File>, area: &Area, seed: u64) -> Seen<Coverage> {
+    let Some(file) = file else { return Seen::absent("simulated") };
+    let end = area.start + area.length;
+    let extents = system.extents(file, area.start..end);
+    let (sampled_blocks, zero_blocks) =
+        if area.written { (0, 0) } else { zero_sample(system, file, area, seed) };
+    let Ok(extents) = extents else {
+        return if sampled_blocks == 0 {
+            Seen::absent("the file system does not tell its extents")
+        } else {
+            Seen::Present(Coverage { hole_bytes: 0, unwritten_bytes: 0, encoded_bytes: 0, sampled_blocks, zero_blocks })
+        };
+    };
+    let inside = |extent: &crate::system::Extent| {
+        (extent.start + extent.length).min(end).saturating_sub(extent.start.max(area.start))
+    };
+    let sum = |which: &dyn Fn(&crate::system::Extent) -> bool| -> u64 {
+        extents.iter().filter(|extent| which(extent)).map(inside).sum()
+    };
+    Seen::Present(Coverage {
+        hole_bytes: area.length.saturating_sub(sum(&|_| true)),
+        unwritten_bytes: sum(&|extent| extent.unwritten),
+        encoded_bytes: sum(&|extent| extent.encoded),
+        sampled_blocks,
+        zero_blocks,
+    })
+}
+
+/// Blocks read at random places, and how many of them held only zeros.
+fn zero_sample(system: &dyn System, file: &File, area: &Area, seed: u64) -> (u32, u32) {
+    let blocks = area.length / SAMPLE_BYTES;
+    if blocks == 0 {
+        return (0, 0);
+    }
+    let mut draws = Draws::new(seed, "zeros");
+    let mut buffer = vec![0_u8; SAMPLE_BYTES as usize];
+    let (mut read, mut zero) = (0, 0);
+    for _ in 0..SAMPLES {
+        let offset = area.start + draws.below(blocks) * SAMPLE_BYTES;
+        if system.read_at(file, offset, &mut buffer).is_ok_and(|bytes| bytes == buffer.len()) {
+            read += 1;
+            zero += u32::from(buffer.iter().all(|&byte| byte == 0));
+        }
+    }
+    (read, zero)
+}

@@ -1,0 +1,242 @@
+//! A study: target x workloads x factors x replicates, as its file says it.
+
+pub mod file;
+pub mod presets;
+pub mod simulated;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::{Bytes, Time};
+
+/// Format of study files.
+pub const FORMAT: &str = "assay-study/1";
+
+/// The smallest area that may be asked for.
+pub const SMALLEST_AREA_BYTES: u64 = 16 << 20;
+
+/// One study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Study {
+    /// Format and version.
+    pub format: String,
+    /// What it asks.
+    pub title: String,
+    /// Name of the preset that it was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
+    /// Complete passes over all arms.
+    pub replicates: u32,
+    /// Time for one target, filling and pilot included; trials without a time share it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Time>,
+    /// Seed of everything drawn; drawn itself where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Where, unless `target` is a factor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
+    /// The bytes that may be touched.
+    #[serde(default)]
+    pub area: AreaRequest,
+    /// Settings that vary, by name. So far `target` alone.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub factors: BTreeMap<String, Vec<String>>,
+    /// The work.
+    pub workload: Vec<Workload>,
+}
+
+/// Where a study takes place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// The tool makes a file of its own in this directory.
+    Directory(String),
+    /// An existing file; it is only read.
+    File(String),
+    /// A block device; only read unless it was unlocked.
+    Device(String),
+    /// The simulated engine: `lognormal,mean=100us,p99=400us,servers=1`.
+    Simulated(String),
+}
+
+/// Which bytes of the target.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AreaRequest {
+    /// How many; by default 1 GiB or a tenth of the free space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Bytes>,
+}
+
+/// One piece of work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// Name, unique in the study.
+    pub name: String,
+    /// Reads and writes of blocks.
+    pub io: Io,
+}
+
+/// Order of the offsets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// One block after the other.
+    Sequential,
+    /// Any block, with equal probability.
+    Random,
+}
+
+/// Which bytes are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Content {
+    /// Fresh random bytes.
+    #[default]
+    Random,
+    /// Zeros.
+    Zero,
+}
+
+/// Who carries the operations out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Engine {
+    /// `io_uring` for more than one operation in flight where the kernel allows it, else threads.
+    #[default]
+    #[serde(rename = "auto")]
+    Auto,
+    /// `pread` and `pwrite`.
+    #[serde(rename = "psync")]
+    Psync,
+    /// `io_uring`.
+    #[serde(rename = "io_uring")]
+    IoUring,
+}
+
+/// When a write counts as done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriteSync {
+    /// When the kernel says it is written.
+    #[default]
+    None,
+    /// After an `fdatasync` of its own.
+    EachWrite,
+}
+
+/// Reads and writes of blocks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Io {
+    /// Order of the offsets.
+    pub pattern: Pattern,
+    /// `read`, `write`, or reads and writes in percent: `70/30`.
+    pub mix: Mix,
+    /// Bytes of one operation.
+    pub size: Bytes,
+    /// Operations in flight per thread.
+    #[serde(default = "one")]
+    pub depth: u32,
+    /// Threads.
+    #[serde(default = "one")]
+    pub threads: u32,
+    /// Past the page cache.
+    #[serde(default = "yes")]
+    pub direct: bool,
+    /// Which bytes are written.
+    #[serde(default)]
+    pub content: Content,
+    /// When a write counts as done.
+    #[serde(default)]
+    pub sync: WriteSync,
+    /// Who carries it out.
+    #[serde(default)]
+    pub engine: Engine,
+    /// Time that is counted; a share of the budget where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Time>,
+    /// Time before it that is run but not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ramp: Option<Time>,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// Share of reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Mix {
+    /// Reads in percent of all operations.
+    pub read_percent: u8,
+}
+
+impl TryFrom<String> for Mix {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl std::str::FromStr for Mix {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let advice = || format!("`{text}` is no mix: say read, write, or two percentages that add up to 100, such as 70/30");
+        let read_percent = match text {
+            "read" => 100,
+            "write" => 0,
+            _ => {
+                let (reads, writes) = text.split_once('/').ok_or_else(advice)?;
+                let reads: u8 = reads.trim().parse().map_err(|_| advice())?;
+                let writes: u8 = writes.trim().parse().map_err(|_| advice())?;
+                if u32::from(reads) + u32::from(writes) != 100 {
+                    return Err(advice());
+                }
+                reads
+            }
+        };
+        Ok(Self { read_percent })
+    }
+}
+
+impl From<Mix> for String {
+    fn from(mix: Mix) -> Self {
+        match mix.read_percent {
+            100 => "read".to_owned(),
+            0 => "write".to_owned(),
+            reads => format!("{reads}/{}", 100 - reads),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mix_reads_as_it_is_written() {
+        for text in ["read", "write", "70/30", "5/95"] {
+            let mix: Mix = text.parse().unwrap();
+            assert_eq!(String::from(mix), text);
+        }
+        assert_eq!("100/0".parse::<Mix>().unwrap().read_percent, 100);
+    }
+
+    #[test]
+    fn a_mix_that_is_none_says_what_to_write() {
+        for text in ["", "70", "70/40", "a/b", "-5/105", "300/-200"] {
+            assert!(text.parse::<Mix>().unwrap_err().contains("such as 70/30"), "{text}");
+        }
+    }
+}

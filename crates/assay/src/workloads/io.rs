@@ -1,0 +1,126 @@
+//! Reads and writes of blocks: hands a planned workload to the engines of `assay-load`.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use assay_load::{Class, Content, Durability, EngineKind, Job, Law, LoadError, Outcome, Pattern};
+
+use crate::results::bundle::SeriesRow;
+use crate::results::plan::{Area, PlannedWorkload};
+use crate::results::record::{Count, Counted};
+
+/// What the engines work on.
+#[derive(Clone, Copy)]
+pub struct Medium<'a> {
+    /// The open target; absent for the simulated engine.
+    pub file: Option<&'a File>,
+    /// The bytes that may be touched.
+    pub area: Area,
+    /// Alignment of buffers in memory, bytes.
+    pub memory_alignment: usize,
+    /// The law of the simulated engine, where that is the target.
+    pub law: Option<Law>,
+}
+
+/// The job of a planned workload.
+pub fn job(workload: &PlannedWorkload, area: &Area, seed: u64) -> Job {
+    let unit = u64::from(workload.size_bytes);
+    let length = area.length / unit * unit;
+    Job {
+        pattern: match workload.pattern.as_str() {
+            "sequential" => Pattern::Sequential,
+            _ => Pattern::Random,
+        },
+        read_percent: workload.read_percent,
+        size_bytes: workload.size_bytes,
+        depth: workload.depth,
+        threads: workload.threads,
+        durability: if workload.data_sync { Durability::DataSynced } else { Durability::Written },
+        content: match workload.content.as_str() {
+            "zero" => Content::Zero,
+            _ => Content::Random,
+        },
+        area: area.start..area.start + length,
+        ramp: Duration::from_nanos(workload.ramp_ns),
+        time: Duration::from_nanos(workload.time_ns),
+        operations: None,
+        seed,
+    }
+}
+
+/// Runs a job on a medium with the engine that has this name.
+pub fn run(
+    engine: &str,
+    job: &Job,
+    medium: &Medium<'_>,
+    stop: &AtomicBool,
+) -> Result<Outcome, LoadError> {
+    let kind = match (medium.law, engine) {
+        (Some(law), _) => EngineKind::Simulated(law),
+        (None, "io_uring") => EngineKind::IoUring,
+        (None, _) => EngineKind::Psync,
+    };
+    let target = assay_load::Target {
+        file: medium.file.map(AsFd::as_fd),
+        memory_alignment: medium.memory_alignment,
+    };
+    assay_load::run(job, &kind, &target, stop)
+}
+
+/// Name of a class in records.
+pub const fn class_name(class: Class) -> &'static str {
+    match class {
+        Class::Read => "read",
+        Class::Write => "write",
+    }
+}
+
+/// The counts of an outcome, as they are recorded.
+pub fn counted(outcome: &Outcome) -> Counted {
+    let totals = &outcome.totals;
+    let claimed = [
+        ("read", totals.read_operations, totals.read_bytes),
+        ("write", totals.write_operations, totals.write_bytes),
+    ];
+    Counted {
+        window_ns: outcome.window_ns,
+        classes: outcome
+            .classes
+            .iter()
+            .map(|class| {
+                let count = Count { operations: class.operations, bytes: class.bytes };
+                (class_name(class.class).to_owned(), count)
+            })
+            .collect(),
+        claimed: claimed
+            .into_iter()
+            .filter(|&(_, operations, _)| operations > 0)
+            .map(|(name, operations, bytes)| (name.to_owned(), Count { operations, bytes }))
+            .collect::<BTreeMap<_, _>>(),
+        elapsed_ns: totals.elapsed_ns,
+        submitting_ns: totals.submitting_ns,
+        cpu_ns: outcome.cpu_ns,
+        looked_at: outcome.queue.looked_at,
+        already_complete: outcome.queue.already_complete,
+        engine_notes: outcome.engine.notes.clone(),
+    }
+}
+
+/// The rows per second of an outcome, as they are stored.
+pub fn series(outcome: &Outcome) -> Vec<SeriesRow> {
+    outcome
+        .series
+        .iter()
+        .map(|row| SeriesRow {
+            second: row.second,
+            class: class_name(row.class).to_owned(),
+            operations: row.operations,
+            bytes: row.bytes,
+            latency_sum_ns: row.latency_sum_ns,
+            latency_max_ns: row.latency_max_ns,
+        })
+        .collect()
+}

@@ -1,0 +1,3 @@
+//! Kinds of work. One so far: reads and writes of blocks.
+
+pub mod io;

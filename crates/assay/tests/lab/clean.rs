@@ -1,0 +1,84 @@
+//! What a clean check must not say: judged from its findings, for the machine tests and for
+//! `cargo xtask clean-checks`.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+/// What one check said against its numbers: rule -> workloads, by trust.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spoken {
+    /// Cells in all.
+    pub cells: usize,
+    /// Rules that made cells invalid, with the cells.
+    pub invalid: BTreeMap<String, Vec<String>>,
+    /// Rules that stand beside suspect cells, with the cells.
+    pub suspect: BTreeMap<String, Vec<String>>,
+}
+
+impl Spoken {
+    /// Reads the findings of `check --json`.
+    pub fn of(findings: &Value) -> Self {
+        let mut spoken = Self::default();
+        let none = Vec::new();
+        for cell in findings["cells"].as_array().unwrap_or(&none) {
+            spoken.cells += 1;
+            let into = match cell["trust"].as_str() {
+                Some("invalid") => &mut spoken.invalid,
+                Some("suspect") => &mut spoken.suspect,
+                _ => continue,
+            };
+            let name = format!("{} {}", word(&cell["workload"]), word(&cell["metric"]));
+            for because in cell["because"].as_array().unwrap_or(&none) {
+                into.entry(word(&because["rule"])).or_default().push(name.clone());
+            }
+            if cell["because"].as_array().is_none_or(Vec::is_empty) {
+                into.entry("no reason given".to_owned()).or_default().push(name);
+            }
+        }
+        spoken
+    }
+
+    /// Whether something is suspect for a reason that the tool itself must not give on a quiet
+    /// device; other processes (`foreign`) and the hypervisor (`steal`) are not its fault.
+    pub fn is_falsely_suspect(&self) -> bool {
+        self.suspect.keys().any(|rule| !["foreign", "steal"].contains(&rule.as_str()))
+    }
+
+    /// One line.
+    pub fn line(&self) -> String {
+        let told = |rules: &BTreeMap<String, Vec<String>>| {
+            let words: Vec<String> =
+                rules.iter().map(|(rule, cells)| format!("{rule} ({})", cells.len())).collect();
+            if words.is_empty() { "-".to_owned() } else { words.join(", ") }
+        };
+        let (invalid, suspect) = (told(&self.invalid), told(&self.suspect));
+        format!("{} cells; invalid: {invalid}; suspect: {suspect}", self.cells)
+    }
+}
+
+/// How many of so many clean checks may show a false suspect: 2 of 50, rounded up.
+pub fn allowed(checks: usize) -> usize {
+    (checks * 2).div_ceil(50)
+}
+
+/// Why a series of clean checks is not clean, if it is not.
+pub fn fault(checks: &[Spoken]) -> Option<String> {
+    let empty = checks.iter().filter(|spoken| spoken.cells == 0).count();
+    let invalid = checks.iter().filter(|spoken| !spoken.invalid.is_empty()).count();
+    let suspect = checks.iter().filter(|spoken| spoken.is_falsely_suspect()).count();
+    let allowed = allowed(checks.len());
+    if empty > 0 {
+        return Some(format!("{empty} checks showed no numbers at all"));
+    }
+    if invalid > 0 {
+        return Some(format!("{invalid} of {} checks called a number invalid", checks.len()));
+    }
+    (suspect > allowed).then(|| {
+        format!("{suspect} of {} checks were falsely suspect, {allowed} may be", checks.len())
+    })
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().unwrap_or("?").to_owned()
+}

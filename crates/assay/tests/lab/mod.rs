@@ -1,0 +1,219 @@
+//! A small laboratory on the real machine: file systems in files, loop devices, a slow lane.
+//!
+//! Included by the machine tests and, with `#[path]`, by xtask; so it uses std and serde_json
+//! alone. Everything made here lies in a new directory under the temporary directory and is taken
+//! down again when its guard is dropped, in the opposite order, also when a test panics.
+
+#![allow(dead_code, reason = "each of its users takes another part of it")]
+
+pub mod clean;
+pub mod process;
+pub mod slow;
+pub mod volume;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// Something worked, or a sentence says why not.
+pub type Done<T> = Result<T, String>;
+
+/// Runs a program to its end and returns what it printed.
+pub fn call(program: &str, arguments: &[&str]) -> Done<String> {
+    let shown = format!("{program} {}", arguments.join(" "));
+    let output = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{shown}: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{shown}: {}: {}", output.status, said.trim()))
+}
+
+/// Whether a program is there to be called.
+pub fn has(program: &str) -> bool {
+    let beside = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).chain(beside).any(|folder| folder.join(program).is_file())
+}
+
+/// Whether this process may make devices and mounts.
+pub fn is_root() -> bool {
+    effective_user() == Some(0)
+}
+
+/// Whether the running kernel knows a file system, as a module that `mount` would load or at once.
+pub fn kernel_knows(filesystem: &str) -> bool {
+    fs::read_to_string("/proc/filesystems")
+        .is_ok_and(|text| text.lines().any(|line| line.split('\t').next_back() == Some(filesystem)))
+}
+
+fn effective_user() -> Option<u32> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// A new directory of our own, removed with its content when dropped.
+#[derive(Debug)]
+pub struct Scratch {
+    path: PathBuf,
+}
+
+impl Scratch {
+    /// Makes one; `name` is part of its name.
+    pub fn new(name: &str) -> Done<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("assay-lab-{}-{count}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Self { path })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A directory below it, made if need be, with these permissions and this owner.
+    pub fn folder(&self, name: &str, mode: u32, owner: Option<u32>) -> Done<PathBuf> {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.path.join(name);
+        let fail = |error: std::io::Error| format!("{}: {error}", path.display());
+        fs::create_dir_all(&path).map_err(fail)?;
+        std::os::unix::fs::chown(&path, owner, owner).map_err(fail)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).map_err(fail)?;
+        Ok(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A mount that would not go away must not be emptied through this path.
+        if mounted_below(&self.path) {
+            complain(&format!("{} still holds a mount and stays", self.path.display()));
+            return;
+        }
+        if let Err(error) = fs::remove_dir_all(&self.path) {
+            complain(&format!("{}: {error}", self.path.display()));
+        }
+    }
+}
+
+fn mounted_below(path: &Path) -> bool {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    mounts
+        .lines()
+        .filter_map(|line| line.split(' ').nth(1))
+        .any(|point| Path::new(point).starts_with(path))
+}
+
+/// A mount, undone when dropped.
+#[derive(Debug)]
+pub struct Mounted {
+    point: PathBuf,
+}
+
+impl Mounted {
+    /// Mounts with `mount ARGUMENTS POINT`.
+    pub fn new(arguments: &[&str], point: &Path) -> Done<Self> {
+        fs::create_dir_all(point).map_err(|error| format!("{}: {error}", point.display()))?;
+        let mut all = arguments.to_vec();
+        let text = point.display().to_string();
+        all.push(&text);
+        call("mount", &all)?;
+        Ok(Self { point: point.to_owned() })
+    }
+
+    /// Takes over a mount that another program made (a FUSE program).
+    pub fn made_by_another(point: &Path) -> Done<Self> {
+        if mounted_below(point) {
+            return Ok(Self { point: point.to_owned() });
+        }
+        Err(format!("{}: nothing was mounted", point.display()))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let point = self.point.display().to_string();
+        insist("umount", &[&point]);
+    }
+}
+
+/// A loop device over a file, detached when dropped.
+#[derive(Debug)]
+pub struct LoopDevice {
+    device: String,
+    /// The file below.
+    pub image: PathBuf,
+}
+
+impl LoopDevice {
+    /// Makes a file of this many MiB and a device over it that goes past the page cache where the
+    /// file system below allows that.
+    pub fn new(image: PathBuf, mebibytes: u64) -> Done<Self> {
+        let file =
+            fs::File::create(&image).map_err(|error| format!("{}: {error}", image.display()))?;
+        file.set_len(mebibytes << 20).map_err(|error| format!("{}: {error}", image.display()))?;
+        Self::over(image)
+    }
+
+    /// Makes a device over an existing file.
+    pub fn over(image: PathBuf) -> Done<Self> {
+        let name = image.display().to_string();
+        let direct = call("losetup", &["--find", "--show", "--direct-io=on", &name]);
+        let device = direct.or_else(|_| call("losetup", &["--find", "--show", &name]))?;
+        Ok(Self { device: device.trim().to_owned(), image })
+    }
+
+    /// `/dev/loop3`.
+    pub fn device(&self) -> &str {
+        &self.device
+    }
+
+    /// `loop3`.
+    pub fn name(&self) -> &str {
+        self.device.trim_start_matches("/dev/")
+    }
+
+    /// `7:3`.
+    pub fn number(&self) -> Done<String> {
+        let path = format!("/sys/class/block/{}/dev", self.name());
+        let text = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+        Ok(text.trim().to_owned())
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        insist("losetup", &["--detach", &self.device]);
+    }
+}
+
+/// Calls a program that undoes something until it succeeds: a process that was just ended may
+/// still hold the mount for a moment.
+fn insist(program: &str, arguments: &[&str]) {
+    let mut last = String::new();
+    for _ in 0..50 {
+        match call(program, arguments) {
+            Ok(_) => return,
+            Err(error) => last = error,
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    complain(&last);
+}
+
+fn complain(text: &str) {
+    use std::io::Write;
+    // Nothing better can be done with an error while undoing.
+    let _ = std::io::stderr().write_all(format!("laboratory: {text}\n").as_bytes());
+}

@@ -1,0 +1,203 @@
+//! Running the built program: with a deadline, as another user, to be signalled.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::Done;
+
+/// A user without any rights, on every Linux.
+pub const NOBODY: u32 = 65_534;
+
+/// How a program ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// Exit code; 128 + the signal where a signal ended it.
+    pub code: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+    /// How long it ran.
+    pub time: Duration,
+}
+
+impl Ended {
+    /// Standard output as one JSON document.
+    pub fn json(&self) -> Done<serde_json::Value> {
+        serde_json::from_str(&self.stdout)
+            .map_err(|error| format!("no JSON ({error}); exit {}; {}", self.code, self.stderr))
+    }
+}
+
+/// A program that runs; it is ended, by its id, when dropped before its end.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    started: Instant,
+    stdout: Option<JoinHandle<String>>,
+    stderr: Option<JoinHandle<String>>,
+}
+
+impl Running {
+    /// Starts a command with both outputs caught.
+    pub fn start(command: &mut Command) -> Done<Self> {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
+        let stdout = child.stdout.take().map(gather);
+        let stderr = child.stderr.take().map(gather);
+        Ok(Self { child, started: Instant::now(), stdout, stderr })
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)))
+    }
+
+    /// Sends it a signal by name (`INT`, `TERM`, `KILL`).
+    pub fn signal(&self, name: &str) -> Done<()> {
+        super::call("kill", &["-s", name, &self.id().to_string()]).map(drop)
+    }
+
+    /// Waits until a condition holds; an error when the program ends or the limit passes first.
+    pub fn until(&mut self, limit: Duration, mut condition: impl FnMut() -> bool) -> Done<()> {
+        while self.started.elapsed() < limit {
+            if condition() {
+                return Ok(());
+            }
+            if self.has_ended() {
+                return Err("the program ended before what was waited for happened".to_owned());
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Err(format!("what was waited for did not happen in {limit:?}"))
+    }
+
+    /// Waits for its end; a program that is still running at the limit is killed and an error.
+    pub fn end(mut self, limit: Duration) -> Done<Ended> {
+        let status = loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => break status,
+                Ok(None) if self.started.elapsed() > limit => {
+                    return Err(format!("still running after {limit:?}"));
+                }
+                Ok(None) => thread::sleep(Duration::from_millis(10)),
+                Err(error) => return Err(error.to_string()),
+            }
+        };
+        let time = self.started.elapsed();
+        let mut text = |from: Option<JoinHandle<String>>| {
+            from.and_then(|reader| reader.join().ok()).unwrap_or_default()
+        };
+        let (stdout, stderr) = (text(self.stdout.take()), text(self.stderr.take()));
+        Ok(Ended { code: code(status), stdout, stderr, time })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.has_ended() {
+            // Ours alone: the id cannot have been given away before it is waited for.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Runs a command to its end.
+pub fn run(command: &mut Command, limit: Duration) -> Done<Ended> {
+    let shown = format!("{command:?}");
+    Running::start(command)?.end(limit).map_err(|error| format!("{shown}: {error}"))
+}
+
+fn gather(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What came until an error is what there is to show.
+        let _ = from.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+fn code(status: ExitStatus) -> i32 {
+    use std::os::unix::process::ExitStatusExt;
+    status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(-1)
+}
+
+/// How to start the program under test: as whom, with which home, from where.
+#[derive(Clone, Debug)]
+pub struct Assay {
+    program: PathBuf,
+    home: PathBuf,
+    user: Option<u32>,
+    around: Vec<String>,
+}
+
+impl Assay {
+    /// The program with a home for its results.
+    pub fn new(program: &Path, home: &Path) -> Self {
+        let (program, home) = (program.to_owned(), home.to_owned());
+        Self { program, home, user: None, around: Vec::new() }
+    }
+
+    /// As an ordinary user: a copy of the program where that user can reach it, and a home that
+    /// belongs to that user.
+    pub fn as_nobody(&self, folder: &Path) -> Done<Self> {
+        let program = folder.join("assay");
+        if !program.exists() {
+            fs::copy(&self.program, &program).map_err(|error| format!("copying assay: {error}"))?;
+        }
+        let home = folder.join("home-of-nobody");
+        fs::create_dir_all(&home).map_err(|error| error.to_string())?;
+        std::os::unix::fs::chown(&home, Some(NOBODY), Some(NOBODY))
+            .map_err(|error| error.to_string())?;
+        Ok(Self { program, home, user: Some(NOBODY), around: Vec::new() })
+    }
+
+    /// Started by another program: `unshare --net`, for example.
+    pub fn through(&self, words: &[&str]) -> Self {
+        let around = words.iter().map(|&word| word.to_owned()).collect();
+        Self { around, ..self.clone() }
+    }
+
+    /// Where it keeps its results.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// The command with arguments, in an environment that says nothing else.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut words: Vec<String> = self.around.clone();
+        if let Some(user) = self.user {
+            let user = user.to_string();
+            let setpriv = ["setpriv", "--reuid", &user, "--regid", &user, "--clear-groups"];
+            words.extend(setpriv.map(str::to_owned));
+        }
+        words.push(self.program.display().to_string());
+        words.extend(arguments.iter().map(|&word| word.to_owned()));
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).env("ASSAY_HOME", &self.home).env("NO_COLOR", "1");
+        for name in ["SUDO_UID", "SUDO_GID", "SUDO_USER", "XDG_DATA_HOME", "COLUMNS"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// Runs it with arguments to its end.
+    pub fn run(&self, arguments: &[&str], limit: Duration) -> Done<Ended> {
+        run(&mut self.command(arguments), limit)
+    }
+
+    /// Starts it with arguments.
+    pub fn start(&self, arguments: &[&str]) -> Done<Running> {
+        Running::start(&mut self.command(arguments))
+    }
+}

@@ -1,0 +1,33 @@
+//! The built program on real storage: loop devices, file systems and control groups that these
+//! tests make and take down again. They need root and `ASSAY_MACHINE_TESTS=1`
+//! (`cargo xtask test` sets it); each one that cannot run here says why on standard error, and
+//! in the file named by `ASSAY_SKIPS`.
+//!
+//! One binary on purpose: two checks on one physical device refuse each other, so the tests take
+//! turns (`turn::require`).
+
+#![allow(clippy::disallowed_methods, reason = "these tests look at the real machine")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+mod lab;
+
+#[path = "machine/clean.rs"]
+mod clean;
+#[path = "machine/devices.rs"]
+mod devices;
+#[path = "machine/endings.rs"]
+mod endings;
+#[path = "machine/filesystems.rs"]
+mod filesystems;
+#[path = "machine/findings.rs"]
+mod findings;
+#[path = "machine/locks.rs"]
+mod locks;
+#[path = "machine/refusals.rs"]
+mod refusals;
+#[path = "machine/rules.rs"]
+mod rules;
+#[path = "machine/slow_device.rs"]
+mod slow_device;
+#[path = "machine/turn.rs"]
+mod turn;

@@ -1,0 +1,77 @@
+//! Block devices: only read, unless this very one was named to be overwritten.
+
+use std::fs;
+use std::path::Path;
+
+use crate::findings::{READS, WRITES, absence, of, rate, without_row};
+use crate::lab::process::{Assay, Ended};
+use crate::lab::volume::Filesystem;
+use crate::lab::{LoopDevice, Scratch};
+use crate::turn::{LIMIT, Need, require};
+
+const MEBIBYTES: u64 = 96;
+
+/// A device with content on it and no file system; dropped before its scratch directory.
+struct Bare {
+    device: LoopDevice,
+    scratch: Scratch,
+}
+
+impl Bare {
+    fn new() -> Self {
+        let scratch = Scratch::new("bare").unwrap();
+        let image = scratch.path().join("image");
+        let words = 0..(MEBIBYTES << 20) as u32 / 4;
+        let bytes: Vec<u8> =
+            words.flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        fs::write(&image, bytes).unwrap();
+        Self { device: LoopDevice::over(image).unwrap(), scratch }
+    }
+
+    fn check(&self, more: &[&str]) -> Ended {
+        let home = self.scratch.folder("home", 0o755, None).unwrap();
+        let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home);
+        let words = [&["check", self.device.device(), "--budget", "5s", "--json"], more].concat();
+        assay.run(&words, LIMIT).unwrap()
+    }
+
+    fn content(&self) -> Vec<u8> {
+        fs::read(&self.device.image).unwrap()
+    }
+}
+
+#[test]
+fn without_consent_a_device_is_only_read() {
+    let test = "devices::without_consent_a_device_is_only_read";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let bare = Bare::new();
+    let before = bare.content();
+    let document = of(&bare.check(&[]));
+    assert!(READS.iter().all(|name| rate(&document, name).is_some()), "{document}");
+    for name in WRITES {
+        assert!(absence(&document, name).is_some(), "{name} needs a reason to be absent");
+    }
+    assert!(bare.content() == before, "the device was changed");
+}
+
+#[test]
+fn the_wrong_id_is_no_consent() {
+    let test = "devices::the_wrong_id_is_no_consent";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let bare = Bare::new();
+    let before = bare.content();
+    let ended = bare.check(&["--destroy", "loop99:1GiB"]);
+    assert_eq!(ended.code, 2, "{}", ended.stderr);
+    assert!(ended.stdout.is_empty() && ended.stderr.starts_with("assay: "), "{}", ended.stderr);
+    assert!(bare.content() == before, "the device was changed");
+}
+
+#[test]
+fn with_consent_a_device_is_written() {
+    let test = "devices::with_consent_a_device_is_written";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let bare = Bare::new();
+    let id = format!("{}:{MEBIBYTES}MiB", bare.device.name());
+    let document = of(&bare.check(&["--destroy", &id]));
+    assert!(without_row(&document).is_empty(), "no row: {:?}", without_row(&document));
+}

@@ -1,0 +1,117 @@
+//! However a check ends, its area is gone.
+
+use std::thread;
+use std::time::Duration;
+
+use crate::findings::of;
+use crate::lab::process::{Assay, Running};
+use crate::lab::volume::{Filesystem, Volume};
+use crate::turn::{LIMIT, Need, assay, require, word};
+
+const MIB: u64 = 1 << 20;
+/// More than a file system may need to write down that it is empty again.
+const SLACK: u64 = 2 * MIB;
+
+/// Starts a quick check and waits until its area is being written.
+fn started(volume: &Volume, assay: &Assay) -> Running {
+    let before = volume.used_bytes().unwrap();
+    let mut running = assay.start(&["check", &word(volume.directory()), "--quick"]).unwrap();
+    let grown = || volume.used_bytes().is_ok_and(|used| used > before + 8 * MIB);
+    running.until(Duration::from_secs(20), grown).unwrap();
+    running
+}
+
+fn is_empty(volume: &Volume, used_before: u64) {
+    assert!(volume.names().unwrap().is_empty(), "left: {:?}", volume.names());
+    let left = volume.used_bytes().unwrap().saturating_sub(used_before);
+    assert!(left < SLACK, "{left} bytes are still used");
+}
+
+fn signalled(test: &str, kind: Filesystem, signal: &str, later: Duration) {
+    let Some(_turn) = require(test, &[Need::Volume(kind)]) else { return };
+    let volume = Volume::new(kind, 512).unwrap();
+    let used = volume.used_bytes().unwrap();
+    let running = started(&volume, &assay(&volume));
+    thread::sleep(later);
+    running.signal(signal).unwrap();
+    let ended = running.end(LIMIT).unwrap();
+    assert_eq!(ended.code, 130, "{}{}", ended.stdout, ended.stderr);
+    is_empty(&volume, used);
+}
+
+#[test]
+fn ctrl_c_while_the_area_is_written() {
+    let test = "endings::ctrl_c_while_the_area_is_written";
+    signalled(test, Filesystem::Ext4, "INT", Duration::ZERO);
+}
+
+#[test]
+fn ctrl_c_during_a_trial() {
+    let test = "endings::ctrl_c_during_a_trial";
+    signalled(test, Filesystem::Ext4, "INT", Duration::from_secs(4));
+}
+
+#[test]
+fn ctrl_c_where_the_area_has_a_name() {
+    let test = "endings::ctrl_c_where_the_area_has_a_name";
+    signalled(test, Filesystem::Gocryptfs, "INT", Duration::from_secs(4));
+}
+
+#[test]
+fn sigterm() {
+    signalled("endings::sigterm", Filesystem::Ext4, "TERM", Duration::from_secs(4));
+}
+
+/// gocryptfs stores more than it is given, but tells the free space of what lies below: an area
+/// as large as that cannot be filled.
+#[test]
+fn a_file_system_that_fills_up() {
+    let test = "endings::a_file_system_that_fills_up";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Gocryptfs)]) else { return };
+    let volume = Volume::new(Filesystem::Gocryptfs, 300).unwrap();
+    let used = volume.used_bytes().unwrap();
+    let free = volume.free_bytes().unwrap() / MIB;
+    let words = ["check", &word(volume.directory()), "--area", &format!("{free}MiB"), "--budget", "20s"];
+    let ended = assay(&volume).run(&words, LIMIT).unwrap();
+    assert!([0, 3].contains(&ended.code), "{}: {}{}", ended.code, ended.stdout, ended.stderr);
+    is_empty(&volume, used);
+}
+
+#[test]
+fn a_killed_run_leaves_a_file_that_the_next_one_removes() {
+    let test = "endings::a_killed_run_leaves_a_file_that_the_next_one_removes";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Gocryptfs)]) else { return };
+    let volume = Volume::new(Filesystem::Gocryptfs, 512).unwrap();
+    let used = volume.used_bytes().unwrap();
+    let running = started(&volume, &assay(&volume));
+    running.signal("KILL").unwrap();
+    assert_eq!(running.end(LIMIT).unwrap().code, 137);
+    let [left] = &volume.names().unwrap()[..] else { panic!("left: {:?}", volume.names()) };
+    let target = word(volume.directory());
+    let ended = assay(&volume).run(&["check", &target, "--budget", "5s", "--json"], LIMIT).unwrap();
+    let notes = of(&ended)["environment"]["targets"][0]["notes"].to_string();
+    assert!(notes.contains(left.as_str()), "the result does not name {left}: {notes}");
+    assert!(ended.stderr.contains(left.as_str()), "nothing was said of {left}: {}", ended.stderr);
+    is_empty(&volume, used);
+}
+
+/// In a network namespace of its own the second run does not see the first one's lock on the
+/// device; all the same it must leave its file alone.
+#[test]
+fn the_file_of_a_running_check_is_no_leftover() {
+    let test = "endings::the_file_of_a_running_check_is_no_leftover";
+    let needs = [Need::Volume(Filesystem::Gocryptfs), Need::Program("unshare")];
+    let Some(_turn) = require(test, &needs) else { return };
+    let volume = Volume::new(Filesystem::Gocryptfs, 512).unwrap();
+    let assay = assay(&volume);
+    let first = started(&volume, &assay);
+    let names = volume.names().unwrap();
+    let elsewhere = assay.through(&["unshare", "--net"]);
+    let target = word(volume.directory());
+    let second = elsewhere.run(&["check", &target, "--budget", "4s"], LIMIT).unwrap();
+    assert!([0, 3].contains(&second.code), "{}", second.stderr);
+    assert_eq!(volume.names().unwrap(), names, "{}", second.stderr);
+    let first = first.end(LIMIT).unwrap();
+    assert_eq!(first.code, 0, "{}", first.stderr);
+    assert!(volume.names().unwrap().is_empty(), "left: {:?}", volume.names());
+}

@@ -1,0 +1,92 @@
+//! `assay check` in a directory on every kind of file system, as root and as an ordinary user.
+
+use serde_json::Value;
+
+use crate::findings::{self, READS, WORKLOADS, keep_the_contract, rate, says, told, without_row};
+use crate::lab::process::Assay;
+use crate::lab::volume::{Filesystem, Volume};
+use crate::turn::{LIMIT, Need, assay, assay_of_nobody, require, word};
+
+/// Checks as both users; the two documents, or nothing where it cannot be tried here.
+fn checked(test: &str, kind: Filesystem) -> Option<[Value; 2]> {
+    let _turn = require(test, &[Need::Volume(kind), Need::Program("setpriv")])?;
+    let volume = Volume::new(kind, 512).unwrap();
+    let as_root = check(&volume, &assay(&volume), kind);
+    let as_nobody = check(&volume, &assay_of_nobody(&volume), kind);
+    Some([as_root, as_nobody])
+}
+
+fn check(volume: &Volume, assay: &Assay, kind: Filesystem) -> Value {
+    let used = volume.used_bytes().unwrap();
+    let target = word(volume.directory());
+    let ended = assay.run(&["check", &target, "--budget", "5s", "--json"], LIMIT).unwrap();
+    let document = findings::of(&ended);
+    keep_the_contract(&document);
+    assert!(without_row(&document).is_empty(), "no row: {:?}", without_row(&document));
+    let shown = document["environment"]["targets"][0]["filesystem"].as_str().unwrap().to_owned();
+    assert!(shown.contains(kind.name()), "{shown}");
+    assert!(volume.names().unwrap().is_empty(), "left: {:?}", volume.names());
+    // btrfs gives room back in the background.
+    if kind != Filesystem::Btrfs {
+        let left = volume.used_bytes().unwrap().saturating_sub(used);
+        assert!(left < 1 << 20, "{left} bytes are still used");
+    }
+    assert!(assay.home().read_dir().unwrap().next().is_some(), "no result was kept");
+    document
+}
+
+fn nothing_is_invalid(document: &Value) {
+    let invalid = |name: &str| rate(document, name).is_some_and(|cell| cell["trust"] == "invalid");
+    assert!(!WORKLOADS.into_iter().any(invalid), "{}", told(document));
+}
+
+#[test]
+fn ext4() {
+    let Some(documents) = checked("filesystems::ext4", Filesystem::Ext4) else { return };
+    documents.iter().for_each(nothing_is_invalid);
+}
+
+#[test]
+fn xfs() {
+    let Some(documents) = checked("filesystems::xfs", Filesystem::Xfs) else { return };
+    documents.iter().for_each(nothing_is_invalid);
+}
+
+#[test]
+fn btrfs_keeps_few_random_writes_in_flight() {
+    let test = "filesystems::btrfs_keeps_few_random_writes_in_flight";
+    let Some(documents) = checked(test, Filesystem::Btrfs) else { return };
+    for document in &documents {
+        nothing_is_invalid(document);
+        assert!(says(document, "random-write-q32", "depth", "suspect"), "{}", told(document));
+    }
+}
+
+#[test]
+fn tmpfs_is_memory() {
+    let Some(documents) = checked("filesystems::tmpfs_is_memory", Filesystem::Tmpfs) else {
+        return;
+    };
+    for document in &documents {
+        for name in WORKLOADS {
+            assert!(says(document, name, "cached", "invalid"), "{}", told(document));
+        }
+    }
+}
+
+#[test]
+fn overlay() {
+    let Some(documents) = checked("filesystems::overlay", Filesystem::Overlay) else { return };
+    documents.iter().for_each(nothing_is_invalid);
+}
+
+#[test]
+fn gocryptfs_reads_come_from_the_cache() {
+    let test = "filesystems::gocryptfs_reads_come_from_the_cache";
+    let Some(documents) = checked(test, Filesystem::Gocryptfs) else { return };
+    for document in &documents {
+        for name in READS {
+            assert!(says(document, name, "cached", "invalid"), "{}", told(document));
+        }
+    }
+}

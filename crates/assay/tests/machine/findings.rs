@@ -1,0 +1,137 @@
+//! Reading the document of `check --json`, and what the contract says of it.
+
+use serde_json::Value;
+
+use crate::lab::process::Ended;
+
+/// The workloads of `assay check`.
+pub const WORKLOADS: [&str; 7] = [
+    "sequential-read",
+    "sequential-write",
+    "random-read-q1",
+    "random-read-q32",
+    "random-write-q1",
+    "random-write-q32",
+    "sync-write",
+];
+/// Those that only read.
+pub const READS: [&str; 3] = ["sequential-read", "random-read-q1", "random-read-q32"];
+/// Those that write.
+pub const WRITES: [&str; 4] =
+    ["sequential-write", "random-write-q1", "random-write-q32", "sync-write"];
+
+/// Fields of `assay-findings/1` that stand in every document.
+const FIELDS: [&str; 16] = [
+    "/format",
+    "/study/id",
+    "/study/title",
+    "/study/kind",
+    "/study/plan_sha256",
+    "/environment/kernel",
+    "/environment/cpu",
+    "/environment/memory_bytes",
+    "/environment/virtualisation",
+    "/environment/targets/0/name",
+    "/environment/targets/0/model",
+    "/environment/targets/0/serial",
+    "/environment/targets/0/filesystem",
+    "/environment/targets/0/scheduler",
+    "/absent",
+    "/comparisons",
+];
+const CELL_FIELDS: [&str; 14] = [
+    "workload",
+    "arm",
+    "metric",
+    "better",
+    "trials",
+    "n",
+    "geometric_mean",
+    "min",
+    "median",
+    "max",
+    "ci95",
+    "control",
+    "trust",
+    "because",
+];
+const TRIAL_FIELDS: [&str; 5] = ["replicate", "order", "value", "status", "reason"];
+const METRICS: [&str; 8] = [
+    "iops",
+    "bandwidth_bytes_per_s",
+    "latency_mean_ns",
+    "latency_p50_ns",
+    "latency_p90_ns",
+    "latency_p99_ns",
+    "latency_p999_ns",
+    "latency_max_ns",
+];
+
+/// The document of a check that ended well.
+pub fn of(ended: &Ended) -> Value {
+    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+    ended.json().unwrap()
+}
+
+/// Every field that scripts may rely on is there, with a value of the right kind.
+pub fn keep_the_contract(document: &Value) {
+    for field in FIELDS {
+        assert!(document.pointer(field).is_some(), "{field} is missing");
+    }
+    assert_eq!(document["format"], "assay-findings/1");
+    assert_eq!(document["study"]["kind"], "check");
+    for cell in cells(document) {
+        for field in CELL_FIELDS {
+            assert!(cell.get(field).is_some(), "{field} is missing in {cell}");
+        }
+        assert!(METRICS.contains(&cell["metric"].as_str().unwrap()), "{}", cell["metric"]);
+        let trust = ["trusted", "suspect", "invalid"];
+        assert!(cell["trust"].as_str().is_none_or(|word| trust.contains(&word)));
+        for trial in cell["trials"].as_array().unwrap() {
+            for field in TRIAL_FIELDS {
+                assert!(trial.get(field).is_some(), "{field} is missing in {trial}");
+            }
+        }
+        for because in cell["because"].as_array().unwrap() {
+            assert!(because["rule"].is_string() && because["text"].is_string(), "{because}");
+        }
+    }
+}
+
+/// All cells.
+pub fn cells(document: &Value) -> &[Value] {
+    document["cells"].as_array().unwrap()
+}
+
+/// The cell that holds a workload's rate.
+pub fn rate<'a>(document: &'a Value, workload: &str) -> Option<&'a Value> {
+    cells(document).iter().find(|cell| cell["workload"] == workload && cell["metric"] == "iops")
+}
+
+/// Workloads without a row.
+pub fn without_row(document: &Value) -> Vec<&'static str> {
+    let has_number = |cell: &Value| cell["geometric_mean"].as_f64().is_some_and(|rate| rate > 0.0);
+    WORKLOADS.into_iter().filter(|name| !rate(document, name).is_some_and(has_number)).collect()
+}
+
+/// Whether a rule stands beside a workload's rate and its trust is this word.
+pub fn says(document: &Value, workload: &str, rule: &str, trust: &str) -> bool {
+    let Some(cell) = rate(document, workload) else { return false };
+    let rules = cell["because"].as_array().unwrap();
+    cell["trust"] == trust && rules.iter().any(|because| because["rule"] == rule)
+}
+
+/// What is said of each workload's rate, for messages.
+pub fn told(document: &Value) -> String {
+    let line = |cell: &Value| {
+        format!("{} {} {}\n", cell["workload"], cell["trust"], cell["because"])
+    };
+    cells(document).iter().filter(|cell| cell["metric"] == "iops").map(line).collect()
+}
+
+/// The reason for which a workload's row is absent.
+pub fn absence(document: &Value, workload: &str) -> Option<String> {
+    let absent = document["absent"].as_array().unwrap();
+    let entry = absent.iter().find(|entry| entry["workload"] == workload)?;
+    entry["reason"].as_str().map(str::to_owned)
+}

@@ -1,0 +1,52 @@
+//! Two checks of one device refuse each other.
+
+use std::time::Duration;
+
+use crate::lab::process::Ended;
+use crate::lab::volume::{Filesystem, Volume};
+use crate::turn::{LIMIT, Need, assay, assay_of_nobody, require, word};
+
+fn refuses_because_of(ended: &Ended, first: u32) {
+    assert_eq!(ended.code, 3, "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.is_empty(), "{}", ended.stdout);
+    assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+    assert!(ended.stderr.contains(&first.to_string()), "{} is not named: {}", first, ended.stderr);
+}
+
+#[test]
+fn the_second_check_names_the_first() {
+    let test = "locks::the_second_check_names_the_first";
+    let needs = [Need::Volume(Filesystem::Ext4), Need::Program("setpriv")];
+    let Some(_turn) = require(test, &needs) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
+    let target = word(volume.directory());
+    let nobody = assay_of_nobody(&volume);
+    let used = volume.used_bytes().unwrap();
+    let mut first = assay(&volume).start(&["check", &target, "--quick"]).unwrap();
+    let grown = || volume.used_bytes().is_ok_and(|now| now > used + (8 << 20));
+    first.until(Duration::from_secs(20), grown).unwrap();
+    let second = assay(&volume).run(&["check", &target, "--quick"], LIMIT).unwrap();
+    refuses_because_of(&second, first.id());
+    refuses_because_of(&nobody.run(&["check", &target, "--quick"], LIMIT).unwrap(), first.id());
+    let device = volume.device().unwrap().device();
+    let of_device = assay(&volume).run(&["check", device, "--quick"], LIMIT).unwrap();
+    refuses_because_of(&of_device, first.id());
+    assert_eq!(first.end(LIMIT).unwrap().code, 0);
+}
+
+#[test]
+fn an_ordinary_user_locks_root_out_too() {
+    let test = "locks::an_ordinary_user_locks_root_out_too";
+    let needs = [Need::Volume(Filesystem::Ext4), Need::Program("setpriv")];
+    let Some(_turn) = require(test, &needs) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
+    let target = word(volume.directory());
+    let nobody = assay_of_nobody(&volume);
+    let used = volume.used_bytes().unwrap();
+    let mut first = nobody.start(&["check", &target, "--budget", "8s"]).unwrap();
+    let grown = || volume.used_bytes().is_ok_and(|now| now > used + (8 << 20));
+    first.until(Duration::from_secs(20), grown).unwrap();
+    let second = assay(&volume).run(&["check", &target, "--quick"], LIMIT).unwrap();
+    refuses_because_of(&second, first.id());
+    assert_eq!(first.end(LIMIT).unwrap().code, 0);
+}

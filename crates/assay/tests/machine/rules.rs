@@ -1,0 +1,135 @@
+//! Each truth rule speaks where it should, for real.
+
+use std::fs::{self, File};
+use std::sync::atomic::AtomicBool;
+
+use assay::runner;
+use assay::study::file;
+use assay::system::Real;
+use serde_json::Value;
+
+use crate::findings::{READS, WRITES, absence, cells, of, rate, says, told};
+use crate::lab::call;
+use crate::lab::slow::Neighbour;
+use crate::lab::volume::{Filesystem, Volume};
+use crate::turn::{LIMIT, Need, assay, require, word};
+
+/// Runs a study through the same pipeline as `check`, for what `check` has no option for.
+fn study(volume: &Volume, workload: &str) -> Value {
+    let text = format!(
+        "format = \"assay-study/1\"\ntitle = \"a test\"\nreplicates = 3\nbudget = \"5 s\"\n\
+         area = {{ size = \"64 MiB\" }}\n[[workload]]\nname = \"it\"\nio = {{ {workload} }}\n"
+    );
+    let request = runner::Request {
+        study: file::parse("test study", &text).unwrap(),
+        targets: vec![word(volume.directory())],
+        destroy: Vec::new(),
+        results: None,
+    };
+    let finished = runner::run(&Real, request, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    serde_json::to_value(finished.findings()).unwrap()
+}
+
+fn check_file(volume: &Volume, name: &str) -> Value {
+    let target = word(&volume.directory().join(name));
+    let ended = assay(volume).run(&["check", &target, "--budget", "5s", "--json"], LIMIT).unwrap();
+    of(&ended)
+}
+
+fn reads_are_unwritten(document: &Value) {
+    for name in READS {
+        assert!(says(document, name, "unwritten", "invalid"), "{}", told(document));
+    }
+    for name in WRITES {
+        assert!(absence(document, name).is_some(), "{name} needs a reason to be absent");
+    }
+}
+
+#[test]
+fn a_fallocated_file_is_unwritten() {
+    let test = "rules::a_fallocated_file_is_unwritten";
+    let needs = [Need::Volume(Filesystem::Ext4), Need::Program("fallocate")];
+    let Some(_turn) = require(test, &needs) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
+    let path = volume.directory().join("allocated");
+    call("fallocate", &["--length", "64MiB", &word(&path)]).unwrap();
+    reads_are_unwritten(&check_file(&volume, "allocated"));
+    assert_eq!(fs::metadata(&path).unwrap().len(), 64 << 20);
+}
+
+#[test]
+fn a_sparse_file_is_unwritten() {
+    let test = "rules::a_sparse_file_is_unwritten";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
+    File::create(volume.directory().join("sparse")).unwrap().set_len(64 << 20).unwrap();
+    reads_are_unwritten(&check_file(&volume, "sparse"));
+}
+
+#[test]
+fn a_written_file_is_read_and_left_as_it_is() {
+    let test = "rules::a_written_file_is_read_and_left_as_it_is";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
+    let path = volume.directory().join("mine");
+    let bytes: Vec<u8> = (0..64_u32 << 18).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+    fs::write(&path, &bytes).unwrap();
+    call("sync", &[&word(&path)]).unwrap();
+    let document = check_file(&volume, "mine");
+    for name in READS {
+        let cell = rate(&document, name).unwrap();
+        assert!(cell["trust"] != "invalid", "{}", told(&document));
+    }
+    assert!(fs::read(&path).unwrap() == bytes, "the file was changed");
+}
+
+#[test]
+fn reads_through_the_page_cache_are_cached() {
+    let test = "rules::reads_through_the_page_cache_are_cached";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
+    let document =
+        study(&volume, "pattern = \"random\", mix = \"read\", size = \"4 KiB\", direct = false");
+    assert!(says(&document, "it", "cached", "invalid"), "{}", told(&document));
+}
+
+#[test]
+fn zeros_on_a_compressing_file_system_are_compressed() {
+    let test = "rules::zeros_on_a_compressing_file_system_are_compressed";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Btrfs)]) else { return };
+    let volume = Volume::with_options(Filesystem::Btrfs, 512, "compress=zstd").unwrap();
+    let document = study(
+        &volume,
+        "pattern = \"sequential\", mix = \"write\", size = \"1 MiB\", depth = 8, content = \"zero\", direct = false",
+    );
+    let because = &rate(&document, "it").unwrap()["because"];
+    assert!(because.to_string().contains("compressed"), "{}", told(&document));
+    assert!(rate(&document, "it").unwrap()["trust"] != "trusted", "{}", told(&document));
+}
+
+#[test]
+fn another_writer_is_foreign() {
+    let test = "rules::another_writer_is_foreign";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
+    let _neighbour = Neighbour::writing(&volume.directory().join("neighbour")).unwrap();
+    let target = word(volume.directory());
+    let ended = assay(&volume).run(&["check", &target, "--budget", "5s", "--json"], LIMIT).unwrap();
+    let document = of(&ended);
+    let foreign = READS.iter().filter(|name| says(&document, name, "foreign", "suspect")).count();
+    assert_eq!(foreign, READS.len(), "{}", told(&document));
+    let disturbed = cells(&document).iter().flat_map(|cell| cell["trials"].as_array().unwrap());
+    assert!(disturbed.into_iter().any(|trial| trial["status"] == "disturbed"));
+}
+
+#[test]
+fn psync_cannot_keep_32_in_flight() {
+    let test = "rules::psync_cannot_keep_32_in_flight";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
+    let document = study(
+        &volume,
+        "pattern = \"random\", mix = \"read\", size = \"4 KiB\", depth = 32, engine = \"psync\"",
+    );
+    assert!(says(&document, "it", "depth", "suspect"), "{}", told(&document));
+}

@@ -1,0 +1,175 @@
+//! The walls of the house, read from its source: who may use whom, how long things may be, what
+//! must not stand in a public repository.
+
+#![allow(clippy::disallowed_methods, reason = "this test reads the source tree")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "tidy/source.rs"]
+mod source;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use source::{blanked, functions, used_modules};
+
+/// The layers from the top; a line may use only what is below it (ARCHITECTURE.md).
+const LAYERS: [&[&str]; 14] = [
+    &["main", "lib"],
+    &["cli"],
+    &["web"],
+    &["report", "exporters"],
+    &["analysis"],
+    &["runner", "importers"],
+    &["plan", "truth"],
+    &["factors", "workloads", "probes"],
+    &["results"],
+    &["study"],
+    &["catalogue"],
+    &["calc"],
+    &["quantity"],
+    &["system"],
+];
+/// Used by all, using nothing.
+const LEAVES: [&str; 2] = ["failure", "seen"];
+/// Forbidden although below.
+const NEVER: [(&str, &str); 1] = [("analysis", "runner")];
+const LONGEST_FILE: usize = 800;
+const LONGEST_FUNCTION: usize = 120;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// All files below a directory that belong to the project.
+fn files(below: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(below).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && ![".git", "target"].contains(&name.as_str()) {
+            found.extend(files(&path));
+        } else if path.is_file() {
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn rust_files() -> Vec<(String, String)> {
+    let root = root();
+    let is_rust = |path: &PathBuf| path.extension().is_some_and(|end| end == "rs");
+    let relative = |path: &Path| path.strip_prefix(&root).unwrap().display().to_string();
+    files(&root)
+        .into_iter()
+        .filter(is_rust)
+        .map(|path| (relative(&path), fs::read_to_string(&path).unwrap()))
+        .collect()
+}
+
+fn layer(module: &str) -> Option<usize> {
+    LAYERS.iter().position(|layer| layer.contains(&module))
+}
+
+/// Uses of other modules that a file in `module` must not have.
+fn misuses(module: &str, text: &str) -> Vec<String> {
+    let used = used_modules(&blanked(text));
+    let is_known = |other: &str| layer(other).is_some() || LEAVES.contains(&other);
+    let may = |other: &str| match (layer(module), layer(other)) {
+        _ if other == module || LEAVES.contains(&other) => true,
+        (Some(from), Some(to)) => from < to && !NEVER.contains(&(module, other)),
+        _ => false,
+    };
+    used.into_iter().filter(|other| is_known(other) && !may(other)).collect()
+}
+
+#[test]
+fn every_module_uses_only_what_is_below_it() {
+    let mut wrong = Vec::new();
+    for (name, text) in rust_files() {
+        let Some(inner) = name.strip_prefix("crates/assay/src/") else { continue };
+        let module = inner.split('/').next().unwrap().trim_end_matches(".rs");
+        if layer(module).is_none() && !LEAVES.contains(&module) {
+            wrong.push(format!("{name}: module `{module}` has no layer; give it one in LAYERS"));
+        }
+        wrong.extend(misuses(module, &text).iter().map(|other| format!("{name} uses {other}")));
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_forbidden_use_is_found() {
+    let found = |module: &str, text: &str| misuses(module, text).join(" ");
+    assert_eq!(found("truth", "use crate::runner::session;"), "runner");
+    assert_eq!(found("analysis", "fn f() { crate::runner::go() }"), "runner");
+    assert_eq!(
+        found("system", "use crate::{\n failure::Failure,\n plan::{Arm, order},\n};"),
+        "plan"
+    );
+    assert_eq!(found("probes", "use super::super::workloads::io;"), "workloads");
+    assert_eq!(found("failure", "use crate::system::System;"), "system");
+    assert_eq!(found("truth", "use crate::results::Plan; // crate::runner in a comment"), "");
+    assert_eq!(found("runner", "let text = \"crate::cli\"; use crate::plan::order;"), "");
+}
+
+#[test]
+fn files_and_functions_stay_short() {
+    let mut wrong = Vec::new();
+    for (name, text) in rust_files() {
+        let lines = text.lines().count();
+        if lines > LONGEST_FILE {
+            wrong.push(format!("{name}: {lines} lines, at most {LONGEST_FILE}"));
+        }
+        for (line, length) in functions(&blanked(&text)) {
+            if length > LONGEST_FUNCTION {
+                wrong.push(format!("{name}:{line}: a function of {length} lines"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    let long = format!("fn long() {{\n{}}}\n", "call();\n".repeat(LONGEST_FUNCTION));
+    assert_eq!(functions(&blanked(&long)), [(1, LONGEST_FUNCTION + 2)]);
+}
+
+#[test]
+fn only_two_crates_hold_unsafe_code() {
+    let allowed = ["crates/assay-load/", "crates/assay-sys/"];
+    let word =
+        |text: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == "unsafe");
+    for (name, text) in rust_files() {
+        let outside = !allowed.iter().any(|start| name.starts_with(start));
+        assert!(!(outside && word(&blanked(&text))), "{name} holds unsafe code");
+    }
+}
+
+#[test]
+fn nothing_here_names_a_workplace_or_a_registry() {
+    // Written in two parts, so that this file does not name them either.
+    let folders = [concat!("/wo", "rk/"), concat!("/fa", "rm/")];
+    let hosts = [
+        concat!("crates", ".io"),
+        concat!("deb.deb", "ian.org"),
+        concat!("py", "pi.org"),
+        concat!("npm", "js.org"),
+        concat!("go", "lang.org"),
+    ];
+    for path in files(&root()).iter().filter(|path| !path.ends_with("Cargo.lock")) {
+        let text = String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
+        for word in folders.iter().chain(&hosts) {
+            assert!(!text.contains(word), "{} names {word}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_reader_finds_the_papers_of_the_house() {
+    for name in [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "LICENSE-MIT",
+        "LICENSE-APACHE",
+    ] {
+        assert!(root().join(name).is_file(), "{name} is missing");
+    }
+}

@@ -1,0 +1,52 @@
+//! The workspace and its programs.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::lab::Done;
+
+/// Top of the workspace.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_owned()
+}
+
+/// The cargo that runs this, at the top of the workspace.
+pub fn cargo(arguments: &[&str]) -> Command {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(root()).stdin(Stdio::null());
+    command
+}
+
+/// What cargo prints for these arguments.
+pub fn cargo_text(arguments: &[&str]) -> Done<String> {
+    let output = cargo(arguments).stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| format!("cargo: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(format!("cargo {}: {}", arguments.join(" "), output.status))
+}
+
+/// Builds `assay` as people run it and tells where it is.
+pub fn release_binary() -> Done<PathBuf> {
+    let text =
+        cargo_text(&["build", "--release", "--package", "assay", "--message-format", "json"])?;
+    let built = text.lines().filter_map(|line| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        let is_it = message["target"]["name"] == "assay";
+        is_it.then(|| message["executable"].as_str().map(PathBuf::from)).flatten()
+    });
+    built.last().ok_or_else(|| "cargo built no `assay`".to_owned())
+}
+
+/// Stores a page of measurements and says where.
+pub fn write_page(name: &str, text: &str) -> Done<()> {
+    let folder = root().join("docs/measurements");
+    let path = folder.join(name);
+    std::fs::create_dir_all(&folder)
+        .and_then(|()| std::fs::write(&path, text))
+        .map_err(|error| format!("{}: {error}", path.display()))?;
+    println!("written to docs/measurements/{name}");
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! Debian packages that tests need: installed where that is allowed, named where it is not.
+
+use std::process::Command;
+
+use crate::lab::{Done, has, is_root};
+
+/// Package, and a program by which it is recognised.
+const NEEDED: [(&str, &str); 9] = [
+    ("btrfs-progs", "mkfs.btrfs"),
+    ("dosfstools", "mkfs.vfat"),
+    ("e2fsprogs", "mkfs.ext4"),
+    ("fio", "fio"),
+    ("fuse3", "fusermount3"),
+    ("gocryptfs", "gocryptfs"),
+    ("python3", "python3"),
+    ("util-linux", "losetup"),
+    ("xfsprogs", "mkfs.xfs"),
+];
+
+/// Installs what is missing, or says what is. Never an error: tests that lack something skip.
+pub fn install() {
+    let missing = missing();
+    if missing.is_empty() {
+        println!("xtask: packages: all there");
+        return;
+    }
+    if !is_root() || !has("apt-get") {
+        println!("xtask: packages: missing {}; tests that need them skip", missing.join(" "));
+        return;
+    }
+    println!("xtask: packages: apt-get installs {}", missing.join(" "));
+    // The lists may be absent or old; an error then shows in the installation.
+    let _ = apt(&["update"]);
+    let words = [&["install", "--yes", "--no-install-recommends"], missing.as_slice()].concat();
+    if let Err(error) = apt(&words) {
+        println!("xtask: packages: {error}; tests that need them skip");
+    }
+}
+
+fn missing() -> Vec<&'static str> {
+    NEEDED.iter().filter(|(_, program)| !has(program)).map(|(package, _)| *package).collect()
+}
+
+fn apt(arguments: &[&str]) -> Done<()> {
+    let status = Command::new("apt-get")
+        .arg("--quiet=2")
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .status()
+        .map_err(|error| format!("apt-get: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("apt-get {}: {status}", arguments[0])) }
+}
