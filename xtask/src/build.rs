@@ -32,12 +32,12 @@ pub fn cargo_text(arguments: &[&str]) -> Done<String> {
 pub fn release_binary() -> Done<PathBuf> {
     let text =
         cargo_text(&["build", "--release", "--package", "assay", "--message-format", "json"])?;
-    let built = text.lines().filter_map(|line| {
+    let mut built = text.lines().filter_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
         let is_it = message["target"]["name"] == "assay";
         is_it.then(|| message["executable"].as_str().map(PathBuf::from)).flatten()
     });
-    built.last().ok_or_else(|| "cargo built no `assay`".to_owned())
+    built.next_back().ok_or_else(|| "cargo built no `assay`".to_owned())
 }
 
 /// Stores a page of measurements and says where.

@@ -56,9 +56,10 @@ fn page(head: &[String], checks: &[Spoken], lines: &[String]) -> String {
         head.join("\n")
     );
     page.push_str("| rule | trust | checks in which it spoke | cells |\n|---|---|---|---|\n");
-    for (trust, rules) in
-        [("invalid", tally(checks, |spoken| &spoken.invalid)), ("suspect", tally(checks, |spoken| &spoken.suspect))]
-    {
+    for (trust, rules) in [
+        ("invalid", tally(checks, |spoken| &spoken.invalid)),
+        ("suspect", tally(checks, |spoken| &spoken.suspect)),
+    ] {
         for (rule, (runs, cells)) in rules {
             // Writing to a String cannot fail.
             let _ = writeln!(page, "| {rule} | {trust} | {runs} | {cells} |");

@@ -25,7 +25,9 @@ impl Options {
             } else if options.numbers.contains_key(word) {
                 let number = words.next().and_then(|text| text.parse().ok());
                 let number = number.filter(|number| *number > 0);
-                options.numbers.insert(word.clone(), number.ok_or(format!("{word} needs a number"))?);
+                options
+                    .numbers
+                    .insert(word.clone(), number.ok_or(format!("{word} needs a number"))?);
             } else {
                 return Err(format!("there is no option `{word}`; see cargo xtask help"));
             }

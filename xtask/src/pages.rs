@@ -15,7 +15,7 @@ pub fn run(options: &Options) -> Done<bool> {
     }
     let folder = root().join(FOLDER);
     fs::create_dir_all(&folder).map_err(|error| format!("{FOLDER}: {error}"))?;
-    for (name, text) in pages() {
+    for (name, text) in pages()? {
         fs::write(folder.join(&name), text).map_err(|error| format!("{FOLDER}/{name}: {error}"))?;
         println!("written to {FOLDER}/{name}");
     }
@@ -25,7 +25,7 @@ pub fn run(options: &Options) -> Done<bool> {
 /// Pages that differ from what the program says, and pages that it does not know.
 pub fn stale() -> Done<Vec<String>> {
     let folder = root().join(FOLDER);
-    let pages = pages();
+    let pages = pages()?;
     let mut stale = Vec::new();
     for (name, text) in &pages {
         if fs::read_to_string(folder.join(name)).ok().as_ref() != Some(text) {
@@ -45,6 +45,6 @@ pub fn stale() -> Done<Vec<String>> {
 }
 
 /// File name and text of each page.
-fn pages() -> Vec<(String, String)> {
-    assay::cli::reference_pages()
+fn pages() -> Done<Vec<(String, String)>> {
+    assay::cli::reference_pages().map_err(|failure| failure.message)
 }

@@ -25,7 +25,11 @@ pub fn run(options: &Options) -> Done<bool> {
     let times = starts(&binary)?;
     let mut rows = vec![
         ("`assay --version`, fastest of 50".to_owned(), milliseconds(times[0]), "under 10 ms"),
-        ("`assay --version`, median of 50".to_owned(), milliseconds(times[STARTS / 2]), "under 10 ms"),
+        (
+            "`assay --version`, median of 50".to_owned(),
+            milliseconds(times[STARTS / 2]),
+            "under 10 ms",
+        ),
     ];
     let volume = Volume::new(Filesystem::Ext4, 3072)?;
     let home = volume.scratch().folder("home", 0o755, None)?;
@@ -40,8 +44,15 @@ pub fn run(options: &Options) -> Done<bool> {
         rows.push((format!("`assay {shown}`, peak resident memory"), size, "under 32 MiB"));
     }
     let size = std::fs::metadata(&binary).map_or(0, |data| data.len());
-    rows.push(("size of the program".to_owned(), format!("{:.1} MiB", size as f64 / (1024.0 * 1024.0)), "-"));
-    let mut page = format!("# Start and memory\n\n`cargo xtask startup`, release build.\n\n{}\n\n", head.join("\n"));
+    rows.push((
+        "size of the program".to_owned(),
+        format!("{:.1} MiB", size as f64 / (1024.0 * 1024.0)),
+        "-",
+    ));
+    let mut page = format!(
+        "# Start and memory\n\n`cargo xtask startup`, release build.\n\n{}\n\n",
+        head.join("\n")
+    );
     page.push_str("| what | measured | wanted |\n|---|---|---|\n");
     for (what, measured, wanted) in rows {
         // Writing to a String cannot fail.
@@ -84,7 +95,8 @@ fn peak(assay: &Assay, words: &[&str]) -> Done<u64> {
         .until(LIMIT, || {
             let status = std::fs::read_to_string(&path).unwrap_or_default();
             let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-            let seen = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+            let seen =
+                line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
             kibibytes = kibibytes.max(seen.unwrap_or_default());
             false
         })

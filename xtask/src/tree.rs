@@ -13,7 +13,9 @@ const CRATES: [&str; 4] = ["assay", "assay-load", "assay-stats", "assay-sys"];
 pub fn check() -> Done<bool> {
     let all = packages(&[])?.len();
     let direct = packages(&["--depth", "1"])?.len();
-    println!("xtask: packages of the default tree: {direct} direct (at most {MOST_DIRECT}), {all} in all (at most {MOST})");
+    println!(
+        "xtask: packages of the default tree: {direct} direct (at most {MOST_DIRECT}), {all} in all (at most {MOST})"
+    );
     Ok(all <= MOST && direct <= MOST_DIRECT)
 }
 

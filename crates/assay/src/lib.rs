@@ -6,6 +6,15 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+pub mod catalogue;
 pub mod failure;
+pub mod plan;
+pub mod probes;
+pub mod quantity;
+pub mod results;
+pub mod runner;
 pub mod seen;
+pub mod study;
 pub mod system;
+pub mod truth;
+pub mod workloads;

@@ -133,7 +133,7 @@ fn study(arguments: &Arguments) -> Outcome<Study> {
 
 fn budget(text: &str) -> Outcome<Time> {
     let budget: Time = text.parse().map_err(|error| Failure::mistake(format!("--budget: {error}")))?;
-    if budget.ns() < SMALLEST_BUDGET_NS {
+    if budget.0 < SMALLEST_BUDGET_NS {
         return Err(Failure::mistake(format!(
             "--budget {text}: that is too short to measure anything; say at least 2 s"
         )));

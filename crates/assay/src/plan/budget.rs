@@ -32,7 +32,7 @@ pub struct Timed {
 
 /// Budget of the whole study in nanoseconds: each target has its own.
 pub fn whole_ns(study: &Study, targets: usize) -> u64 {
-    study.budget.map_or(DEFAULT_BUDGET_NS, |budget| budget.ns()) * targets.max(1) as u64
+    study.budget.map_or(DEFAULT_BUDGET_NS, |budget| budget.0) * targets.max(1) as u64
 }
 
 /// Sets times and depths.
@@ -105,7 +105,7 @@ fn workloads_ns(study: &Study) -> u64 {
         .workload
         .iter()
         .map(|workload| {
-            workload.io.time.map_or(0, |time| time.ns()) + workload.io.ramp.map_or(0, |ramp| ramp.ns())
+            workload.io.time.map_or(0, |time| time.0) + workload.io.ramp.map_or(0, |ramp| ramp.0)
         })
         .sum();
     once * u64::from(study.replicates + 1)

@@ -124,8 +124,8 @@ fn planned_workload(workload: &Workload, target: usize, survey: &Survey) -> Plan
             Content::Zero => "zero".to_owned(),
         },
         direct,
-        ramp_ns: io.ramp.map_or(0, |ramp| ramp.ns()),
-        time_ns: io.time.map_or(0, |time| time.ns()),
+        ramp_ns: io.ramp.map_or(0, |ramp| ramp.0),
+        time_ns: io.time.map_or(0, |time| time.0),
         note: join(engine_note, direct_note),
     }
 }

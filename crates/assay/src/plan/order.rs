@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(rows, GOLDEN);
     }
 
-    const GOLDEN: [[usize; 3]; 4] = [[0, 1, 2], [2, 0, 1], [1, 0, 2], [2, 1, 0]];
+    const GOLDEN: [[usize; 3]; 4] = [[2, 0, 1], [1, 0, 2], [2, 1, 0], [0, 1, 2]];
 
     #[test]
     fn every_replicate_holds_every_arm_once_and_chains() {

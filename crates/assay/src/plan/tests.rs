@@ -91,7 +91,7 @@ fn trials_fit_the_budget() {
             .iter()
             .map(|trial| plan.gap_ns + plan.workloads[trial.workload].ramp_ns + plan.workloads[trial.workload].time_ns)
             .sum();
-        let whole = study.budget.unwrap().ns();
+        let whole = study.budget.unwrap().0;
         assert!(spent < whole, "{budget}: {spent}");
         assert!(spent > whole / 2, "{budget}: {spent}");
     }

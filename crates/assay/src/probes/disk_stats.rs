@@ -49,9 +49,9 @@ fn traffic(before: &Counters, after: &Counters, span_ns: u64) -> Traffic {
         reads: after.reads_completed.wrapping_sub(before.reads_completed),
         read_bytes: after.read_bytes.wrapping_sub(before.read_bytes),
         writes: after.writes_completed.wrapping_sub(before.writes_completed),
-        write_bytes: after.write_bytes.wrapping_sub(before.write_bytes),
-        discard_bytes: after.discard_bytes.wrapping_sub(before.discard_bytes),
-        busy_ms: after.busy_ms.wrapping_sub(before.busy_ms),
+        write_bytes: after.written_bytes.wrapping_sub(before.written_bytes),
+        discard_bytes: after.discarded_bytes.wrapping_sub(before.discarded_bytes),
+        busy_ms: after.io_ticks_ms.wrapping_sub(before.io_ticks_ms),
         weighted_ms: after.weighted_ms.wrapping_sub(before.weighted_ms),
     }
 }

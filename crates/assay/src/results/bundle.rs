@@ -81,7 +81,7 @@ impl<'a> Bundle<'a> {
         let stem = format!("{:04}", trial.record.order);
         for (class, latencies) in &trial.latency_ns {
             let name = format!("histograms/{stem}-{class}.json");
-            let text = histogram::write(class, latencies).map_err(io::Error::other)?;
+            let text = histogram::to_json(class, latencies).map_err(io::Error::other)?;
             self.system.write_whole(&self.directory.join(&name), text.as_bytes())?;
             trial.record.histograms.insert(class.clone(), name);
         }
@@ -198,7 +198,7 @@ fn with_histograms(system: &dyn System, directory: &Path, record: TrialRecord) -
     for (class, name) in &record.histograms {
         let path = inside(directory, name)?;
         let text = text(system, &path)?;
-        let latencies = histogram::read(&text)
+        let (_, latencies) = histogram::from_json(&text)
             .map_err(|error| Failure::mistake(format!("{}: {error}", path.display())))?;
         latency_ns.insert(class.clone(), latencies);
     }

@@ -322,6 +322,11 @@ fn fill_job(area: &Area, step: u64, depth: u32, time_ns: u64, how: &Fill<'_>) ->
 }
 
 fn is_full(error: &LoadError) -> bool {
-    error.io_kind() == Some(std::io::ErrorKind::StorageFull)
-        || error.io_kind() == Some(std::io::ErrorKind::QuotaExceeded)
+    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+    match error {
+        LoadError::Operation { source, .. } => matches!(source.kind(), StorageFull | QuotaExceeded),
+        // A write that was cut short by the last free block.
+        LoadError::Short { .. } => true,
+        _ => false,
+    }
 }

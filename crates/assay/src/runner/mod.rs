@@ -10,3 +10,6 @@ pub mod trial;
 
 pub use event::Event;
 pub use session::{Finished, Request, run};
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,8 @@ use crate::workloads::io::{Medium, run};
 
 /// Time that one pilot may take; at least one operation is always done.
 const PILOT_MS: u64 = 25;
+/// Operations that tell enough, where they are done sooner.
+const PILOT_OPERATIONS: u64 = 64;
 
 /// Runs the pilot of each workload that can be run; equal jobs are run once.
 pub fn run_all(
@@ -75,7 +77,7 @@ fn pilot_job(workload: &Workload, area: &Area, seed: u64) -> Option<Job> {
         area: area.start..area.start + length,
         ramp: Duration::ZERO,
         time: Duration::from_millis(PILOT_MS),
-        operations: None,
+        operations: Some(PILOT_OPERATIONS),
         seed,
     })
 }

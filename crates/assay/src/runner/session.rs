@@ -70,7 +70,7 @@ pub fn run(
     let environment = Environment {
         format: environment::FORMAT.to_owned(),
         assay: env!("CARGO_PKG_VERSION").to_owned(),
-        machine: machine::read(system),
+        machine: machine::machine(system),
         sites: places.into_iter().map(|place| place.site).collect(),
         started,
     };
@@ -99,7 +99,7 @@ fn places(system: &dyn System, request: &Request) -> Outcome<Vec<Place>> {
     for target in &request.targets {
         places.push(match target.strip_prefix(simulated::PREFIX) {
             Some(text) => {
-                Place { site: resolve::simulated(target), law: Some(simulated::law(text)?), consent: None }
+                Place { site: Site::simulated(target), law: Some(simulated::law(text)?), consent: None }
             }
             None => real_place(system, target, &request.destroy)?,
         });

@@ -197,14 +197,13 @@ fn devices(readings: &[&disk_stats::Reading; 4]) -> Seen<BTreeMap<String, Device
     let [gap, run, settle] =
         [0, 1, 2].map(|span| disk_stats::between(readings[span], readings[span + 1]));
     gap.both(&run, |gap, run| (gap.clone(), run.clone())).both(&settle, |(gap, run), settle| {
-        let of = |span: &BTreeMap<String, Traffic>, name| span.get(name).copied().unwrap_or_default();
-        let evidence = |name: &String| DeviceEvidence {
-            gap: of(gap, name),
-            run: of(run, name),
-            settle: of(settle, name),
-        };
-        run.keys().map(|name| (name.clone(), evidence(name))).collect()
+        run.keys().map(|name| (name.clone(), evidence(name, [gap, run, settle]))).collect()
     })
+}
+
+fn evidence(name: &str, spans: [&BTreeMap<String, Traffic>; 3]) -> DeviceEvidence {
+    let [gap, run, settle] = spans.map(|span| span.get(name).copied().unwrap_or_default());
+    DeviceEvidence { gap, run, settle }
 }
 
 fn range(setting: &Setting<'_>) -> std::ops::Range<u64> {

@@ -25,7 +25,7 @@ pub fn law(text: &str) -> Outcome<Law> {
     }
     let mean_ns = mean.ok_or_else(|| mistake(text, "mean is missing"))?;
     let shape = match (shape, p99) {
-        ("fixed", None) => LawShape::Fixed { ns: mean_ns },
+        ("fixed", None) => LawShape::Fixed { ns: mean_ns as u64 },
         ("lognormal", Some(p99_ns)) => LawShape::Lognormal { mean_ns, p99_ns },
         ("lognormal", None) => return Err(mistake(text, "p99 is missing")),
         ("fixed", Some(_)) => return Err(mistake(text, "a fixed latency has no p99")),
@@ -34,8 +34,8 @@ pub fn law(text: &str) -> Outcome<Law> {
     Law::new(shape, servers).map_err(|error| mistake(text, &error.to_string()))
 }
 
-fn time(text: &str) -> Outcome<u64> {
-    text.parse::<Time>().map(|time| time.ns()).map_err(Failure::mistake)
+fn time(text: &str) -> Outcome<f64> {
+    text.parse::<Time>().map(|time| time.0 as f64).map_err(|error| Failure::mistake(error.0))
 }
 
 fn mistake(text: &str, what: &str) -> Failure {

@@ -4,16 +4,22 @@
 //! of recorded files and a clock of its own, for tests), [`DryRun`] (reads for real, writes
 //! nothing, keeps a list of what it would have done) and [`Faulty`] (wraps another and fails at
 //! the k-th call, so that every failure path can be walked).
+//!
+//! [`resolve()`] says what a target stands on, [`devices`] what a drive is, [`machine`] what the
+//! machine is, and [`identity`] who may do what to which device.
 
+mod compression;
 mod dry_run;
 mod fake;
 mod faulty;
 mod real;
+mod sysfs;
 
 pub mod devices;
 pub mod identity;
 pub mod machine;
 pub mod mounts;
+pub mod resolve;
 pub mod site;
 
 use std::fs::File;
@@ -26,6 +32,7 @@ pub use dry_run::DryRun;
 pub use fake::Fake;
 pub use faulty::Faulty;
 pub use real::Real;
+pub use resolve::{lock_names, resolve};
 
 /// What a path leads to, links followed.
 #[derive(Clone, Debug, PartialEq, Eq)]

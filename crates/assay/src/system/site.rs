@@ -147,6 +147,25 @@ pub struct Site {
 }
 
 impl Site {
+    /// The simulated engine as a target: nothing of the machine is below it.
+    pub fn simulated(target: &str) -> Self {
+        Self {
+            target: target.to_owned(),
+            kind: TargetKind::Simulated,
+            path: PathBuf::new(),
+            mount: Seen::absent("simulated"),
+            followed: Vec::new(),
+            device: DeviceNumber { major: 0, minor: 0 },
+            backing: Backing::Unknown,
+            backing_reason: Some("simulated".to_owned()),
+            layers: Vec::new(),
+            counted: Vec::new(),
+            shared: Vec::new(),
+            drives: Vec::new(),
+            compression: Seen::absent("simulated"),
+        }
+    }
+
     /// File system type, or what stands for it.
     pub fn filesystem(&self) -> String {
         match (&self.mount, self.kind) {

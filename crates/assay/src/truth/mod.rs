@@ -1,6 +1,20 @@
 //! Is the number what it says it is? One rule a file; each is a pure function of what the runner
 //! recorded, so that an old bundle can be judged again by a newer rule.
 
+mod cached;
+mod compressed;
+mod depth;
+mod device_bytes;
+mod evidence;
+mod foreign;
+mod link_ceiling;
+mod steal;
+#[cfg(test)]
+pub(crate) mod testing;
+mod throttled;
+mod too_small;
+mod unwritten;
+
 use crate::catalogue::About;
 use crate::results::findings::{Because, Trust};
 use crate::results::plan::{PlannedWorkload, Survey};
@@ -29,6 +43,23 @@ pub struct Remark {
     pub text: String,
 }
 
+impl Remark {
+    /// The number is not what it says it is.
+    fn invalid(text: impl Into<String>) -> Self {
+        Self { trust: Trust::Invalid, text: text.into() }
+    }
+
+    /// Something speaks against the number.
+    fn suspect(text: impl Into<String>) -> Self {
+        Self { trust: Trust::Suspect, text: text.into() }
+    }
+
+    /// Worth knowing, and nothing against the number.
+    fn note(text: impl Into<String>) -> Self {
+        Self { trust: Trust::Trusted, text: text.into() }
+    }
+}
+
 /// A rule.
 pub trait TruthRule: Sync {
     /// Its own words.
@@ -42,7 +73,18 @@ pub trait TruthRule: Sync {
 }
 
 /// All rules, in the order in which they are told.
-pub static RULES: &[&dyn TruthRule] = &[];
+pub static RULES: &[&dyn TruthRule] = &[
+    &unwritten::Unwritten,
+    &cached::Cached,
+    &device_bytes::DeviceBytes,
+    &link_ceiling::LinkCeiling,
+    &depth::Depth,
+    &compressed::Compressed,
+    &too_small::TooSmall,
+    &throttled::Throttled,
+    &steal::Steal,
+    &foreign::Foreign,
+];
 
 /// Trust and its reasons for a case: the worst word of any rule.
 pub fn judge(case: &Case<'_>) -> (Trust, Vec<Because>) {
@@ -61,4 +103,77 @@ pub fn judge(case: &Case<'_>) -> (Trust, Vec<Because>) {
 pub fn disturbance(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
     let told: Vec<String> = RULES.iter().filter_map(|rule| rule.disturbance(case, trial)).collect();
     (!told.is_empty()).then(|| told.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::Bench;
+    use super::*;
+
+    #[test]
+    fn every_rule_introduces_itself() {
+        let mut names: Vec<_> = RULES.iter().map(|rule| rule.about().name).collect();
+        assert_eq!(
+            names,
+            [
+                "unwritten",
+                "cached",
+                "device-bytes",
+                "link-ceiling",
+                "depth",
+                "compressed",
+                "too-small",
+                "throttled",
+                "steal",
+                "foreign"
+            ]
+        );
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), RULES.len());
+        for rule in RULES {
+            let about = rule.about();
+            assert!(!about.summary.is_empty() && !about.summary.ends_with('.'), "{}", about.name);
+            assert!(about.text.ends_with('.'), "{}", about.name);
+        }
+    }
+
+    #[test]
+    fn no_rule_minds_a_case_without_trials() {
+        for bench in [Bench::read(), Bench::write(), Bench::mixed()] {
+            let bench = bench.without_trials();
+            assert_eq!(bench.with_case(judge), (Trust::Trusted, Vec::new()));
+        }
+    }
+
+    #[test]
+    fn clean_trials_are_trusted_and_undisturbed() {
+        for bench in [Bench::read(), Bench::write(), Bench::mixed()] {
+            assert_eq!(bench.with_case(judge), (Trust::Trusted, Vec::new()));
+            assert_eq!(bench.with_case(|case| disturbance(case, case.trials[0])), None);
+        }
+    }
+
+    #[test]
+    fn the_worst_word_counts_and_all_reasons_are_kept() {
+        let bench = Bench::read()
+            .each(|trial| testing::device(trial).run.read_bytes = 0)
+            .each(|trial| testing::processors(trial).steal = 90);
+        let (trust, because) = bench.with_case(judge);
+        assert_eq!(trust, Trust::Invalid);
+        let rules: Vec<_> = because.iter().map(|because| because.rule.as_str()).collect();
+        assert_eq!(rules, ["cached", "steal"]);
+    }
+
+    #[test]
+    fn remarks_are_one_line_without_a_full_stop() {
+        let bench = Bench::read().each(|trial| {
+            *testing::device(trial) = crate::results::record::DeviceEvidence::default();
+            testing::processors(trial).steal = 90;
+            trial.evidence.throttle_events = crate::seen::Seen::Present(2);
+        });
+        for because in bench.with_case(judge).1 {
+            assert!(!because.text.ends_with('.') && !because.text.contains('\n'), "{because:?}");
+        }
+    }
 }

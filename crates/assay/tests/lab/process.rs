@@ -94,7 +94,7 @@ impl Running {
             }
         };
         let time = self.started.elapsed();
-        let mut text = |from: Option<JoinHandle<String>>| {
+        let text = |from: Option<JoinHandle<String>>| {
             from.and_then(|reader| reader.join().ok()).unwrap_or_default()
         };
         let (stdout, stderr) = (text(self.stdout.take()), text(self.stderr.take()));

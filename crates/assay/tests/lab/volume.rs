@@ -76,7 +76,9 @@ impl Volume {
         let mut volume =
             Self { mounts: Vec::new(), device: None, directory: point.clone(), scratch };
         match kind {
-            Filesystem::Ext4 => volume.on_loop(mebibytes, "mkfs.ext4", &["-q", "-F", "-m", "0"], options)?,
+            Filesystem::Ext4 => {
+                volume.on_loop(mebibytes, "mkfs.ext4", &["-q", "-F", "-m", "0"], options)?;
+            }
             Filesystem::Xfs => volume.on_loop(mebibytes, "mkfs.xfs", &["-q", "-f"], options)?,
             Filesystem::Btrfs => volume.on_loop(mebibytes, "mkfs.btrfs", &["-q", "-f"], options)?,
             Filesystem::Tmpfs => {

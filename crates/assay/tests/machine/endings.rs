@@ -71,7 +71,8 @@ fn a_file_system_that_fills_up() {
     let volume = Volume::new(Filesystem::Gocryptfs, 300).unwrap();
     let used = volume.used_bytes().unwrap();
     let free = volume.free_bytes().unwrap() / MIB;
-    let words = ["check", &word(volume.directory()), "--area", &format!("{free}MiB"), "--budget", "20s"];
+    let words =
+        ["check", &word(volume.directory()), "--area", &format!("{free}MiB"), "--budget", "20s"];
     let ended = assay(&volume).run(&words, LIMIT).unwrap();
     assert!([0, 3].contains(&ended.code), "{}: {}{}", ended.code, ended.stdout, ended.stderr);
     is_empty(&volume, used);

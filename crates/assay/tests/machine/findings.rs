@@ -123,9 +123,8 @@ pub fn says(document: &Value, workload: &str, rule: &str, trust: &str) -> bool {
 
 /// What is said of each workload's rate, for messages.
 pub fn told(document: &Value) -> String {
-    let line = |cell: &Value| {
-        format!("{} {} {}\n", cell["workload"], cell["trust"], cell["because"])
-    };
+    let line =
+        |cell: &Value| format!("{} {} {}\n", cell["workload"], cell["trust"], cell["because"]);
     cells(document).iter().filter(|cell| cell["metric"] == "iops").map(line).collect()
 }
 

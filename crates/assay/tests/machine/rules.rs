@@ -3,9 +3,10 @@
 use std::fs::{self, File};
 use std::sync::atomic::AtomicBool;
 
-use assay::runner;
+use assay::results::findings::StudyFacts;
 use assay::study::file;
 use assay::system::Real;
+use assay::{analysis, runner};
 use serde_json::Value;
 
 use crate::findings::{READS, WRITES, absence, cells, of, rate, says, told};
@@ -27,7 +28,17 @@ fn study(volume: &Volume, workload: &str) -> Value {
         results: None,
     };
     let finished = runner::run(&Real, request, &AtomicBool::new(false), &mut |_| {}).unwrap();
-    serde_json::to_value(finished.findings()).unwrap()
+    let facts = StudyFacts {
+        id: finished.id,
+        title: finished.study.title,
+        kind: "study".to_owned(),
+        plan_sha256: finished.plan.sha256.clone(),
+        started: finished.environment.started.clone(),
+        seed: finished.plan.seed,
+        notes: Vec::new(),
+    };
+    let found = analysis::findings(facts, &finished.plan, &finished.environment, &finished.trials);
+    serde_json::to_value(found).unwrap()
 }
 
 fn check_file(volume: &Volume, name: &str) -> Value {
@@ -72,7 +83,8 @@ fn a_written_file_is_read_and_left_as_it_is() {
     let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let path = volume.directory().join("mine");
-    let bytes: Vec<u8> = (0..64_u32 << 18).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+    let bytes: Vec<u8> =
+        (0..64_u32 << 18).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
     fs::write(&path, &bytes).unwrap();
     call("sync", &[&word(&path)]).unwrap();
     let document = check_file(&volume, "mine");

@@ -1,0 +1,136 @@
+//! Amounts with a unit, as users write them and as files keep them: `512 MiB`, `100 us`, `25 %`.
+//!
+//! Bytes: `k`, `K`, `KiB` are 1024 bytes (so are `M`, `MiB`, `G`, ... in any case: the custom of
+//! fio and dd); `kB`, `KB`, `MB`, `GB`, `TB` with a capital `B` are powers of ten. `Mb` is refused
+//! because it often means bits. Time: `ns`, `us`, `ms`, `s`, `min` or `m`, `h`. A plain `0` needs
+//! no unit. Writing is exact: what [`std::fmt::Display`] prints is read back as the same amount.
+
+mod parse;
+pub mod show;
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(pub u64);
+
+/// A length of time in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(pub u64);
+
+/// A share in percent: `25 %` is `Percent(25.0)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Percent(pub f64);
+
+/// Why an amount could not be read: one line that says what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitError(pub String);
+
+impl fmt::Display for UnitError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UnitError {}
+
+impl Time {
+    /// From a standard duration; the longest time that fits where it does not (584 years).
+    pub fn from_duration(duration: Duration) -> Self {
+        Self(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// As a standard duration.
+    pub const fn duration(self) -> Duration {
+        Duration::from_nanos(self.0)
+    }
+}
+
+impl Percent {
+    /// As a fraction: 25 % is 0.25.
+    pub const fn fraction(self) -> f64 {
+        self.0 / 100.0
+    }
+}
+
+impl FromStr for Bytes {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        parse::amount(text, &parse::BYTES).map(Self)
+    }
+}
+
+impl FromStr for Time {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        parse::amount(text, &parse::TIME).map(Self)
+    }
+}
+
+impl FromStr for Percent {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        parse::percent(text).map(Self)
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(&exact(self.0, &parse::BYTES, "B"))
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(&exact(self.0, &parse::TIME, "s"))
+    }
+}
+
+impl fmt::Display for Percent {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(&format!("{} %", self.0))
+    }
+}
+
+/// The shortest exact way to write an amount: the unit that divides it with the smallest number
+/// left, the earlier one in the table where two are alike.
+fn exact(amount: u64, measure: &parse::Measure, zero: &str) -> String {
+    if amount == 0 {
+        return format!("0 {zero}");
+    }
+    let fitting = measure.units.iter().filter(|unit| amount.is_multiple_of(unit.factor));
+    let best = fitting.min_by_key(|unit| amount / unit.factor);
+    best.map_or_else(
+        || format!("{amount} {zero}"),
+        |unit| format!("{} {}", amount / unit.factor, unit.name),
+    )
+}
+
+macro_rules! serialised_as_text {
+    ($($name:ty),*) => {$(
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    )*};
+}
+
+serialised_as_text!(Bytes, Time, Percent);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! How amounts stand in tables and sentences: three significant digits at most, zeros at the end
+//! left out, and never wider than stated. For people; files keep exact numbers.
+
+const BINARY: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+
+/// Bytes in powers of 1024, at most 8 columns: `16 MiB`, `1.46 TiB`, `1023 KiB`.
+pub fn bytes(amount: u64) -> String {
+    binary(amount as f64)
+}
+
+/// Bytes per second, at most 10 columns below 2^70: `812 MiB/s`.
+pub fn rate(bytes_per_s: f64) -> String {
+    format!("{}/s", binary(bytes_per_s))
+}
+
+/// A whole count with thousands separators: `36,887`.
+pub fn count(amount: u64) -> String {
+    separated(&amount.to_string())
+}
+
+/// Events per second, at most 7 columns below a million: `0.25`, `19`, `64,100`, `577,000`.
+pub fn per_second(events: f64) -> String {
+    if !events.is_finite() {
+        return "-".to_owned();
+    }
+    if events < 999.5 {
+        return three_digits(events);
+    }
+    let unit = 10_f64.powi(events.log10().floor() as i32 - 2);
+    separated(&format!("{:.0}", (events / unit).round() * unit))
+}
+
+/// Time from nanoseconds, at most 8 columns below 1000 h: `85 us`, `9.1 ms`, `2.5 min`.
+pub fn duration(ns: f64) -> String {
+    const STEPS: [(f64, &str); 6] =
+        [(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s"), (60e9, "min"), (3600e9, "h")];
+    if !ns.is_finite() {
+        return "-".to_owned();
+    }
+    // The next unit begins at 999.5 of this one (119.5 s and min), so that no number is rounded
+    // up to four digits.
+    let limit = |name: &str| if matches!(name, "s" | "min") { 119.5 } else { 999.5 };
+    let last = STEPS[STEPS.len() - 1];
+    let (unit, name) =
+        STEPS.into_iter().find(|(unit, name)| ns / unit < limit(name)).unwrap_or(last);
+    format!("{} {name}", three_digits(ns / unit))
+}
+
+/// A share in percent: one decimal below 1, whole above: `0.4 %`, `4 %`, `33 %`.
+pub fn percent(share: f64) -> String {
+    if !share.is_finite() {
+        return "-".to_owned();
+    }
+    if share > 0.0 && share < 0.05 {
+        return "under 0.1 %".to_owned();
+    }
+    if share.abs() < 0.95 { format!("{} %", trimmed(share, 1)) } else { format!("{share:.0} %") }
+}
+
+/// How many times: `1.04`, `33`, `1,200`.
+pub fn times(ratio: f64) -> String {
+    per_second(ratio)
+}
+
+/// Three significant digits without a unit, zeros at the end left out: `0.25`, `9.1`, `85`, `812`.
+pub fn three_digits(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude >= 99.95 {
+        format!("{value:.0}")
+    } else if magnitude >= 9.995 {
+        trimmed(value, 1)
+    } else if magnitude >= 0.0995 || magnitude == 0.0 {
+        trimmed(value, 2)
+    } else {
+        trimmed(value, 3)
+    }
+}
+
+fn binary(amount: f64) -> String {
+    if !amount.is_finite() {
+        return "-".to_owned();
+    }
+    let mut value = amount;
+    let mut step = 0;
+    while value >= 1023.5 && step + 1 < BINARY.len() {
+        value /= 1024.0;
+        step += 1;
+    }
+    format!("{} {}", three_digits(value), BINARY[step])
+}
+
+fn trimmed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn separated(digits: &str) -> String {
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}

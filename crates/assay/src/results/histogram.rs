@@ -1,0 +1,264 @@
+//! Latency histograms as files: a small JSON document around the V2 encoding that all
+//! HdrHistogram libraries read. Settings stand beside it by name, because two histograms may only
+//! be added up when they are alike (R12: 1 ns to 1 h, 3 significant digits).
+
+use std::fmt;
+
+use assay_stats::percentile_is_supported;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use serde::{Deserialize, Serialize};
+
+/// Format of a histogram file.
+pub const FORMAT: &str = "assay-histogram/1";
+
+/// Lowest latency told apart, nanoseconds.
+pub const LOWEST_NS: u64 = 1;
+
+/// Highest latency kept, nanoseconds: one hour.
+pub const HIGHEST_NS: u64 = 3_600_000_000_000;
+
+/// Significant digits kept.
+pub const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// The document of one class of operations of one trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistogramDocument {
+    /// Format and version.
+    pub format: String,
+    /// Class: `read` or `write`.
+    pub class: String,
+    /// Unit of the values: `ns`.
+    pub unit: String,
+    /// Significant digits.
+    pub significant_digits: u8,
+    /// Lowest value told apart.
+    pub lowest: u64,
+    /// Highest value kept.
+    pub highest: u64,
+    /// Values recorded; what the encoded part must add up to.
+    pub count: u64,
+    /// HdrHistogram V2, deflated, base64.
+    pub v2_deflate_base64: String,
+}
+
+/// A histogram that cannot be used, and why; one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistogramError(pub String);
+
+impl fmt::Display for HistogramError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for HistogramError {}
+
+/// An empty histogram with the bounds used everywhere.
+pub fn empty() -> Result<Histogram<u64>, HistogramError> {
+    Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS)
+        .map_err(|error| HistogramError(format!("no histogram could be made: {error}")))
+}
+
+/// The document of a histogram.
+pub fn encode(
+    class: &str,
+    histogram: &Histogram<u64>,
+) -> Result<HistogramDocument, HistogramError> {
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new().serialize(histogram, &mut bytes).map_err(|error| {
+        HistogramError(format!("the {class} histogram could not be encoded: {error}"))
+    })?;
+    Ok(HistogramDocument {
+        format: FORMAT.to_owned(),
+        class: class.to_owned(),
+        unit: "ns".to_owned(),
+        significant_digits: histogram.sigfig(),
+        lowest: histogram.low(),
+        highest: histogram.high(),
+        count: histogram.len(),
+        v2_deflate_base64: STANDARD.encode(bytes),
+    })
+}
+
+/// The document as JSON text, ready to be written.
+pub fn to_json(class: &str, histogram: &Histogram<u64>) -> Result<String, HistogramError> {
+    let document = encode(class, histogram)?;
+    let mut text = serde_json::to_string_pretty(&document)
+        .map_err(|error| HistogramError(format!("the {class} histogram: {error}")))?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// The class and the histogram in a JSON text.
+pub fn from_json(text: &str) -> Result<(String, Histogram<u64>), HistogramError> {
+    let document: HistogramDocument = serde_json::from_str(text)
+        .map_err(|error| HistogramError(format!("this is no histogram file: {error}")))?;
+    let histogram = decode(&document)?;
+    Ok((document.class, histogram))
+}
+
+/// The histogram in a document; refuses what is not exactly what the document says.
+pub fn decode(document: &HistogramDocument) -> Result<Histogram<u64>, HistogramError> {
+    if document.format != FORMAT {
+        return Err(HistogramError(format!(
+            "the histogram has format `{}`, this version reads `{FORMAT}`",
+            document.format
+        )));
+    }
+    if document.unit != "ns" {
+        return Err(HistogramError(format!("the histogram is in `{}`, not in ns", document.unit)));
+    }
+    let bytes = STANDARD
+        .decode(&document.v2_deflate_base64)
+        .map_err(|error| damaged(document, &format!("its base64 is broken ({error})")))?;
+    let histogram: Histogram<u64> = Deserializer::new()
+        .deserialize(&mut bytes.as_slice())
+        .map_err(|error| damaged(document, &error.to_string()))?;
+    let settings = (document.lowest, document.highest, document.significant_digits);
+    if settings_of(&histogram) != settings {
+        return Err(damaged(document, "its settings are not those written beside it"));
+    }
+    if histogram.len() != document.count {
+        let (found, expected) = (histogram.len(), document.count);
+        return Err(damaged(document, &format!("it holds {found} values instead of {expected}")));
+    }
+    Ok(histogram)
+}
+
+fn damaged(document: &HistogramDocument, why: &str) -> HistogramError {
+    HistogramError(format!(
+        "the {} histogram is damaged: {why}; the rest of the result can still be read",
+        document.class
+    ))
+}
+
+/// Adds `other` to `into`. Exact, count by count; refuses histograms with other settings.
+pub fn merge(into: &mut Histogram<u64>, other: &Histogram<u64>) -> Result<(), HistogramError> {
+    let (ours, theirs) = (settings_of(into), settings_of(other));
+    if ours != theirs {
+        let words =
+            |(low, high, digits): (u64, u64, u8)| format!("{low} to {high} ns, {digits} digits");
+        return Err(HistogramError(format!(
+            "histograms with different settings cannot be added up: {} and {}",
+            words(ours),
+            words(theirs)
+        )));
+    }
+    into.add(other).map_err(|error| HistogramError(format!("histograms do not add up: {error}")))
+}
+
+fn settings_of(histogram: &Histogram<u64>) -> (u64, u64, u8) {
+    (histogram.low(), histogram.high(), histogram.sigfig())
+}
+
+/// Quantile `q` (0 < q < 1) in nanoseconds, where enough values were recorded to tell it (R12).
+pub fn percentile_ns(histogram: &Histogram<u64>, q: f64) -> Option<u64> {
+    percentile_is_supported(histogram.len(), q)
+        .then(|| histogram.value_at_quantile(q).min(histogram.max()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn filled(values: &[u64]) -> Histogram<u64> {
+        let mut histogram = empty().unwrap();
+        for value in values {
+            histogram.record(*value).unwrap();
+        }
+        histogram
+    }
+
+    #[test]
+    fn a_histogram_survives_its_file() {
+        let histogram = filled(&[1, 85_000, 85_000, 9_100_000, HIGHEST_NS]);
+        let text = to_json("read", &histogram).unwrap();
+        for field in
+            ["\"format\": \"assay-histogram/1\"", "\"unit\": \"ns\"", "\"highest\": 3600000000000"]
+        {
+            assert!(text.contains(field), "{text}");
+        }
+        let (class, back) = from_json(&text).unwrap();
+        assert_eq!(class, "read");
+        assert_eq!(back, histogram);
+    }
+
+    #[test]
+    fn damage_is_told() {
+        let document = encode("write", &filled(&[1, 2, 3])).unwrap();
+        let refused = |change: &dyn Fn(&mut HistogramDocument)| {
+            let mut damaged = document.clone();
+            change(&mut damaged);
+            decode(&damaged).unwrap_err().0
+        };
+        assert_eq!(
+            refused(&|d| d.format = "assay-histogram/9".to_owned()),
+            "the histogram has format `assay-histogram/9`, this version reads `assay-histogram/1`"
+        );
+        assert!(refused(&|d| d.unit = "us".to_owned()).contains("not in ns"));
+        assert!(refused(&|d| d.v2_deflate_base64.insert(0, '!')).contains("base64 is broken"));
+        assert!(
+            refused(&|d| d.v2_deflate_base64.truncate(20)).contains("write histogram is damaged")
+        );
+        assert!(refused(&|d| d.significant_digits = 2).contains("settings"));
+        assert!(refused(&|d| d.count = 4).contains("3 values instead of 4"));
+        assert!(from_json("{").unwrap_err().0.contains("no histogram file"));
+    }
+
+    #[test]
+    fn merging_adds_counts_and_refuses_other_settings() {
+        let mut left = filled(&[10, 20]);
+        merge(&mut left, &filled(&[30])).unwrap();
+        assert_eq!((left.len(), left.max()), (3, 30));
+        let coarse = Histogram::new_with_bounds(1, HIGHEST_NS, 2).unwrap();
+        assert_eq!(
+            merge(&mut left, &coarse).unwrap_err().0,
+            "histograms with different settings cannot be added up: 1 to 3600000000000 ns, 3 \
+             digits and 1 to 3600000000000 ns, 2 digits"
+        );
+    }
+
+    #[test]
+    fn a_percentile_without_enough_values_is_none() {
+        let few = filled(&vec![7; 999]);
+        assert_eq!(percentile_ns(&few, 0.99), None);
+        assert_eq!(percentile_ns(&few, 0.9), Some(7));
+        assert_eq!(percentile_ns(&filled(&vec![7; 1000]), 0.99), Some(7));
+    }
+
+    #[test]
+    fn back_filling_gives_the_known_answer() {
+        // statistics.md, R12: hdrhistogram 7.6.0, 9,999 times 1,000 ns and one 100,000,000 ns.
+        let mut histogram = empty().unwrap();
+        histogram.record_n_correct(1_000, 9_999, 10_000).unwrap();
+        histogram.record_correct(100_000_000, 10_000).unwrap();
+        assert_eq!(histogram.len(), 19_999);
+        assert_eq!(percentile_ns(&histogram, 0.5), Some(10_007));
+        assert_eq!(percentile_ns(&histogram, 0.9), Some(80_019_455));
+    }
+
+    proptest! {
+        #[test]
+        fn any_histogram_survives(values in proptest::collection::vec(1..HIGHEST_NS, 0..200)) {
+            let histogram = filled(&values);
+            let (_, back) = from_json(&to_json("read", &histogram).unwrap()).unwrap();
+            prop_assert_eq!(back, histogram);
+        }
+
+        #[test]
+        fn no_flipped_letter_goes_unnoticed_or_panics(at in 0_usize..60, letter in "[A-Za-z0-9]") {
+            let original = filled(&[5, 500, 50_000, 5_000_000]);
+            let mut document = encode("read", &original).unwrap();
+            let at = at % document.v2_deflate_base64.len();
+            document.v2_deflate_base64.replace_range(at..=at, &letter);
+            if let Ok(read) = decode(&document) {
+                prop_assert_eq!(read.len(), original.len());
+            }
+        }
+    }
+}

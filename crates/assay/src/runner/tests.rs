@@ -1,0 +1,151 @@
+//! The whole pipeline on the fake machine: every step of it may fail.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use super::*;
+use crate::failure::Outcome;
+use crate::results::bundle;
+use crate::results::record::Status;
+use crate::study::{Study, file};
+use crate::system::{Fake, Faulty, System};
+
+const STUDY: &str = r#"
+format     = "assay-study/1"
+title      = "Two short rows"
+replicates = 3
+seed       = 11
+area       = { size = "16 MiB" }
+
+[[workload]]
+name = "random-read"
+io   = { pattern = "random", mix = "read", size = "4 KiB", time = "2 ms", engine = "psync" }
+
+[[workload]]
+name = "random-write"
+io   = { pattern = "random", mix = "write", size = "4 KiB", time = "2 ms", engine = "psync" }
+"#;
+
+fn study() -> Study {
+    file::parse("test", STUDY).unwrap()
+}
+
+fn machine() -> Fake {
+    let fake = Fake::recorded(include_str!("../../tests/fixtures/machines/sata-ssd.txt")).unwrap();
+    fake.set_user(0);
+    fake
+}
+
+fn request(target: &str) -> Request {
+    Request {
+        study: study(),
+        targets: vec![target.to_owned()],
+        destroy: Vec::new(),
+        results: Some(PathBuf::from("/results")),
+    }
+}
+
+fn run_on(system: &dyn System, target: &str) -> Outcome<Finished> {
+    run(system, request(target), &AtomicBool::new(false), &mut |_| {})
+}
+
+#[test]
+fn a_study_runs_and_its_bundle_reads_the_same() {
+    let fake = machine();
+    let finished = run_on(&fake, "/home/me").unwrap();
+    assert_eq!(finished.trials.len(), 7);
+    assert_eq!(finished.trials[0].record.status, Status::LeadIn);
+    assert!(finished.trials.iter().all(|trial| trial.record.counted.is_some()));
+    let stored = bundle::read(&fake, &Path::new("/results").join(&finished.id)).unwrap();
+    assert_eq!(stored.plan, finished.plan);
+    assert_eq!(stored.environment, finished.environment);
+    assert_eq!(stored.study, finished.study);
+    let records: Vec<_> = finished.trials.iter().map(|trial| &trial.record).collect();
+    assert_eq!(stored.trials.iter().map(|trial| &trial.record).collect::<Vec<_>>(), records);
+    assert_eq!(stored.trials[3].latency_ns, finished.trials[3].latency_ns);
+}
+
+#[test]
+fn any_call_may_fail_and_nothing_is_worse_than_a_message() {
+    let mut outcomes = [0_u32; 2];
+    for k in 1.. {
+        let fake = machine();
+        let faulty = Faulty::new(&fake, k, ErrorKind::PermissionDenied);
+        match run_on(&faulty, "/home/me") {
+            Ok(finished) => {
+                outcomes[0] += 1;
+                assert_eq!(finished.trials.len(), 7, "call {k}");
+            }
+            Err(failure) => {
+                outcomes[1] += 1;
+                assert!(!failure.message.contains('\n'), "call {k}: {}", failure.message);
+            }
+        }
+        if !faulty.has_failed() {
+            break;
+        }
+    }
+    assert!(outcomes[0] > 20 && outcomes[1] > 3, "{outcomes:?}");
+}
+
+#[test]
+fn a_stop_before_the_first_trial_keeps_nothing_half_done() {
+    let fake = machine();
+    let outcome = run(&fake, request("/home/me"), &AtomicBool::new(true), &mut |_| {});
+    let failure = outcome.err().expect("interrupted");
+    assert_eq!(failure.kind.exit_code(), 130);
+}
+
+#[test]
+fn a_stop_in_the_middle_keeps_the_finished_trials() {
+    let fake = machine();
+    let stop = AtomicBool::new(false);
+    let finished = run(&fake, request("/home/me"), &stop, &mut |event| {
+        if matches!(event, Event::TrialEnded { index: 2, .. }) {
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+    })
+    .unwrap();
+    assert!(finished.interrupted);
+    assert_eq!(finished.trials.len(), 3);
+    assert_eq!(bundle::read(&fake, &Path::new("/results").join(&finished.id)).unwrap().trials.len(), 3);
+}
+
+#[test]
+fn a_line_cut_off_by_a_crash_is_passed_over() {
+    let fake = machine();
+    let finished = run_on(&fake, "/home/me").unwrap();
+    let directory = Path::new("/results").join(&finished.id);
+    let text = fake.read_text(&directory.join("trials.jsonl")).unwrap();
+    fake.put(directory.join("trials.jsonl"), &text[..text.len() - 40]);
+    assert_eq!(bundle::read(&fake, &directory).unwrap().trials.len(), 6);
+}
+
+#[test]
+fn a_held_drive_is_refused_with_its_holder() {
+    let fake = machine();
+    for name in crate::system::lock_names(&crate::system::resolve(&fake, "/home/me").unwrap()) {
+        fake.set_holder(&name, 4711, 1000);
+    }
+    let failure = run_on(&fake, "/home/me").err().expect("refused");
+    assert_eq!(failure.kind.exit_code(), 3);
+    assert!(failure.message.contains("4711") && failure.message.contains("another assay"), "{failure}");
+}
+
+#[test]
+fn leftovers_are_removed_and_told() {
+    let fake = machine();
+    fake.refuse_unnamed();
+    fake.put_leftover("/home/me/.assay-area-0123456789abcdef", 1 << 20);
+    let mut warnings = Vec::new();
+    let finished = run(&fake, request("/home/me"), &AtomicBool::new(false), &mut |event| {
+        if let Event::Warning(text) = event {
+            warnings.push(text);
+        }
+    })
+    .unwrap();
+    assert!(warnings.iter().any(|text| text.contains(".assay-area-0123456789abcdef")), "{warnings:?}");
+    assert!(finished.plan.surveys[0].notes.iter().any(|note| note.contains("killed")));
+    assert!(fake.leftovers(Path::new("/home/me")).unwrap().is_empty());
+}

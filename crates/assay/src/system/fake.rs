@@ -1,0 +1,490 @@
+//! A machine that exists only in memory, for tests: a tree of files and a clock of its own.
+
+mod tree;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::Errno;
+
+use super::{
+    AreaFile, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment, Extent, Hold,
+    HoldError, Leftover, Space, Status, System, User, devices,
+};
+use tree::{Node, Tree};
+
+/// Where the clock begins: 2026-11-20, 10:00 in a zone one hour east.
+const START_SECONDS: i64 = 1_795_165_200;
+const ZONE_HOURS: i8 = 1;
+const PROCESS: u32 = 4711;
+const PAGE: u64 = 4096;
+
+/// A machine in memory.
+///
+/// Paths must be absolute. What is written stays in memory; the clock moves only by
+/// [`System::sleep`].
+#[derive(Debug)]
+pub struct Fake {
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    tree: Tree,
+    clock: Duration,
+    refuses_direct: bool,
+    named_areas: bool,
+    leftovers: BTreeMap<PathBuf, u64>,
+    alignment: Option<DirectAlignment>,
+    extents: Option<Vec<Extent>>,
+    cached: Result<u64, Errno>,
+    compressed: bool,
+    holders: BTreeMap<String, (u32, u32)>,
+    dropped: Vec<Range<u64>>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            tree: Tree::default(),
+            clock: Duration::ZERO,
+            refuses_direct: false,
+            named_areas: false,
+            leftovers: BTreeMap::new(),
+            alignment: Some(DirectAlignment { memory_bytes: 512, offset_bytes: 512 }),
+            extents: None,
+            cached: Ok(0),
+            compressed: false,
+            holders: BTreeMap::new(),
+            dropped: Vec::new(),
+        }
+    }
+}
+
+impl Default for Fake {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Fake {
+    /// A machine with nothing but an empty root directory; its user is root.
+    pub fn new() -> Self {
+        let fake = Self { state: Mutex::default() };
+        fake.lock().tree.put(Path::new("/"), Node::Directory);
+        fake
+    }
+
+    /// A machine from a recorded tree (`tests/fixtures/machines`; the format is told in
+    /// `fake/tree.rs`).
+    ///
+    /// # Errors
+    /// The line that is not understood.
+    pub fn recorded(text: &str) -> Result<Self, String> {
+        let fake = Self::new();
+        fake.lock().tree.read(text)?;
+        Ok(fake)
+    }
+
+    /// Adds entries in the format of a recorded tree, over those that are there.
+    ///
+    /// # Errors
+    /// The line that is not understood.
+    pub fn add(&self, text: &str) -> Result<&Self, String> {
+        self.lock().tree.read(text)?;
+        Ok(self)
+    }
+
+    /// Adds or replaces a file.
+    pub fn put(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> &Self {
+        self.put_readings(path, [content])
+    }
+
+    /// Adds a file that gives other content each time it is read; the last one stays.
+    pub fn put_readings<T: AsRef<[u8]>>(
+        &self,
+        path: impl AsRef<Path>,
+        readings: impl IntoIterator<Item = T>,
+    ) -> &Self {
+        let readings = readings.into_iter().map(|content| content.as_ref().to_vec()).collect();
+        self.lock().tree.put(path.as_ref(), Node::File(readings));
+        self
+    }
+
+    /// Removes a file, or a directory with all that is in it.
+    pub fn remove(&self, path: impl AsRef<Path>) -> &Self {
+        self.lock().tree.remove(path.as_ref());
+        self
+    }
+
+    /// Sets an environment variable.
+    pub fn set_variable(&self, name: &str, value: &str) -> &Self {
+        self.lock().tree.variables.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Sets the user that runs the process; 0 is root.
+    pub fn set_user(&self, id: u32) -> &Self {
+        self.lock().tree.user = id;
+        self
+    }
+
+    /// Makes the file systems refuse `O_DIRECT`.
+    pub fn refuse_direct(&self) -> &Self {
+        self.lock().refuses_direct = true;
+        self
+    }
+
+    /// Makes the file systems refuse unnamed files, so that areas get names.
+    pub fn refuse_unnamed(&self) -> &Self {
+        self.lock().named_areas = true;
+        self
+    }
+
+    /// Puts a leftover area file somewhere.
+    pub fn put_leftover(&self, path: impl Into<PathBuf>, bytes: u64) -> &Self {
+        self.lock().leftovers.insert(path.into(), bytes);
+        self
+    }
+
+    /// Sets what statx says of direct I/O; 512 bytes for both unless set.
+    pub fn set_alignment(&self, alignment: Option<DirectAlignment>) -> &Self {
+        self.lock().alignment = alignment;
+        self
+    }
+
+    /// Sets the extents of every file; one written extent over what is asked unless set.
+    pub fn set_extents(&self, extents: Vec<Extent>) -> &Self {
+        self.lock().extents = Some(extents);
+        self
+    }
+
+    /// Sets how many pages are cached of any range, at most all of it; none unless set.
+    pub fn set_cached(&self, pages: u64) -> &Self {
+        self.lock().cached = Ok(pages);
+        self
+    }
+
+    /// Makes `cachestat` fail, as on kernels before 6.5; `mincore` goes on with 0 pages.
+    pub fn without_cachestat(&self) -> &Self {
+        self.lock().cached = Err(Errno::NOSYS);
+        self
+    }
+
+    /// Makes files here compressed by an attribute.
+    pub fn set_compressed(&self, compressed: bool) -> &Self {
+        self.lock().compressed = compressed;
+        self
+    }
+
+    /// Lets another process hold a lock.
+    pub fn set_holder(&self, name: &str, process: u32, user: u32) -> &Self {
+        self.lock().holders.insert(name.to_owned(), (process, user));
+        self
+    }
+
+    /// Ranges that were to be dropped from the cache.
+    pub fn dropped(&self) -> Vec<Range<u64>> {
+        self.lock().dropped.clone()
+    }
+
+    /// Paths of all files, with their content as text.
+    pub fn files(&self) -> BTreeMap<PathBuf, String> {
+        let state = self.lock();
+        let content = |node: &Node| match node {
+            Node::File(readings) => {
+                readings.first().map(|c| String::from_utf8_lossy(c).into_owned())
+            }
+            _ => None,
+        };
+        state.tree.nodes.iter().filter_map(|(p, node)| Some((p.clone(), content(node)?))).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn check_direct(&self, caching: Caching) -> io::Result<()> {
+        if self.lock().refuses_direct && caching == Caching::Direct {
+            return Err(Errno::INVAL.into());
+        }
+        Ok(())
+    }
+
+    /// Bytes of the block device with a number, as its sysfs says.
+    fn device_bytes(&self, number: DeviceNumber) -> u64 {
+        devices::name_of(self, number).map_or(0, |name| devices::size_of(self, &name))
+    }
+}
+
+impl State {
+    fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
+        let (path, _) = self.tree.find(path)?;
+        match self.tree.nodes.get_mut(&path) {
+            Some(Node::File(readings)) if readings.len() > 1 => Ok(readings.remove(0)),
+            Some(Node::File(readings)) => Ok(readings.first().cloned().unwrap_or_default()),
+            Some(Node::Directory) => Err(Errno::ISDIR.into()),
+            _ => Err(Errno::INVAL.into()),
+        }
+    }
+
+    /// Where a file is to be written: its directory must be there.
+    fn place(&self, path: &Path) -> io::Result<PathBuf> {
+        let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(Errno::INVAL.into());
+        };
+        let (directory, node) = self.tree.find(directory)?;
+        if *node != Node::Directory {
+            return Err(Errno::NOTDIR.into());
+        }
+        Ok(directory.join(name))
+    }
+}
+
+impl System for Fake {
+    fn read_text(&self, path: &Path) -> io::Result<String> {
+        Ok(String::from_utf8_lossy(&self.lock().read(path)?).into_owned())
+    }
+
+    fn read_bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.lock().read(path)
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
+        self.lock().tree.list(directory)
+    }
+
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
+        let state = self.lock();
+        let path = state.place(path)?;
+        match state.tree.nodes.get(&path) {
+            Some(Node::Link(target)) => Ok(target.clone()),
+            Some(_) => Err(Errno::INVAL.into()),
+            None => Err(Errno::NOENT.into()),
+        }
+    }
+
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        Ok(self.lock().tree.find(path)?.0)
+    }
+
+    fn status(&self, path: &Path) -> io::Result<Status> {
+        self.lock().tree.status(path)
+    }
+
+    fn space(&self, path: &Path) -> io::Result<Space> {
+        let state = self.lock();
+        let (path, _) = state.tree.find(path)?;
+        let plenty = Space { available_bytes: 1 << 40, total_bytes: 1 << 40, read_only: false };
+        Ok(tree::nearest(&state.tree.spaces, &path).copied().unwrap_or(plenty))
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        self.lock().tree.variables.get(name).cloned()
+    }
+
+    fn user(&self) -> User {
+        User { id: self.lock().tree.user, process: PROCESS }
+    }
+
+    fn now(&self) -> String {
+        let seconds = START_SECONDS + self.lock().clock.as_secs() as i64;
+        let time = jiff::Timestamp::from_second(seconds).unwrap_or_default();
+        time.to_zoned(jiff::tz::offset(ZONE_HOURS).to_time_zone())
+            .strftime("%Y-%m-%dT%H:%M:%S%:z")
+            .to_string()
+    }
+
+    fn monotonic_ns(&self) -> u64 {
+        self.lock().clock.as_nanos() as u64
+    }
+
+    fn sleep(&self, time: Duration) {
+        self.lock().clock += time;
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.lock();
+        for part in path.ancestors() {
+            match state.tree.find(part) {
+                Ok((_, Node::Directory)) => break,
+                Ok(_) => return Err(Errno::EXIST.into()),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        state.tree.put(path, Node::Directory);
+        Ok(())
+    }
+
+    fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let mut state = self.lock();
+        let path = state.place(path)?;
+        state.tree.put(&path, Node::File(vec![bytes.to_vec()]));
+        Ok(())
+    }
+
+    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let mut state = self.lock();
+        let path = state.place(path)?;
+        let mut content = match state.tree.nodes.get(&path) {
+            Some(Node::File(readings)) => readings.first().cloned().unwrap_or_default(),
+            Some(_) => return Err(Errno::ISDIR.into()),
+            None => Vec::new(),
+        };
+        content.extend_from_slice(bytes);
+        state.tree.put(&path, Node::File(vec![content]));
+        Ok(())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut state = self.lock();
+        let (from, to) = (state.place(from)?, state.place(to)?);
+        let inside = |path: &PathBuf| path.starts_with(&from);
+        let paths: Vec<PathBuf> = state.tree.nodes.keys().filter(|p| inside(p)).cloned().collect();
+        if paths.is_empty() {
+            return Err(Errno::NOENT.into());
+        }
+        for path in paths {
+            let rest = path.strip_prefix(&from).unwrap_or(&path);
+            let new = if rest.as_os_str().is_empty() { to.clone() } else { to.join(rest) };
+            if let Some(node) = state.tree.nodes.remove(&path) {
+                state.tree.put(&new, node);
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.lock();
+        let path = state.place(path)?;
+        match state.tree.nodes.get(&path) {
+            Some(Node::Directory) => state.tree.remove(&path),
+            Some(_) => return Err(Errno::NOTDIR.into()),
+            None => return Err(Errno::NOENT.into()),
+        }
+        Ok(())
+    }
+
+    fn create_area(&self, directory: &Path, caching: Caching) -> io::Result<AreaFile> {
+        self.check_direct(caching)?;
+        let (directory, _) = self.lock().tree.find(directory)?;
+        let file = memory_file(0)?;
+        if !self.lock().named_areas {
+            return Ok(AreaFile { file, name: None, note: None, first_byte: 0 });
+        }
+        let name = directory.join(".assay-area-0123456789abcdef");
+        self.write_whole(&name, b"assay area 1\n")?;
+        let note = Some("this file system offers no unnamed files".to_owned());
+        Ok(AreaFile { file, name: Some(name), note, first_byte: 1 << 20 })
+    }
+
+    fn remove_area(&self, area: &AreaFile) -> io::Result<()> {
+        if let Some(name) = &area.name {
+            self.lock().tree.remove(name);
+        }
+        Ok(())
+    }
+
+    fn leftovers(&self, directory: &Path) -> io::Result<Vec<Leftover>> {
+        let state = self.lock();
+        let here = state.leftovers.iter().filter(|(path, _)| path.parent() == Some(directory));
+        let leftover =
+            |(path, bytes): (&PathBuf, &u64)| Leftover { path: path.clone(), size_bytes: *bytes };
+        Ok(here.map(leftover).collect())
+    }
+
+    fn remove_leftover(&self, leftover: &Leftover) -> io::Result<()> {
+        let removed = self.lock().leftovers.remove(&leftover.path);
+        removed.map(|_| ()).ok_or_else(|| Errno::NOENT.into())
+    }
+
+    fn open_for_reading(&self, path: &Path, caching: Caching) -> io::Result<File> {
+        self.check_direct(caching)?;
+        let status = self.status(path)?;
+        if let Some(number) = status.own_device {
+            return memory_file(self.device_bytes(number));
+        }
+        let file = memory_file(0)?;
+        file.write_all_at(&self.read_bytes(path)?, 0)?;
+        Ok(file)
+    }
+
+    fn open_device_for_writing(&self, consent: &Consent, caching: Caching) -> io::Result<File> {
+        self.check_direct(caching)?;
+        let status = self.status(&consent.device)?;
+        if status.own_device != Some(consent.number) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        memory_file(self.device_bytes(consent.number))
+    }
+
+    fn length(&self, file: &File) -> io::Result<u64> {
+        Ok(file.metadata()?.len())
+    }
+
+    fn direct_alignment(&self, _: &File) -> io::Result<Option<DirectAlignment>> {
+        Ok(self.lock().alignment)
+    }
+
+    fn read_at(&self, file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        file.read_at(into, offset)
+    }
+
+    fn sync_data(&self, _: &File) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn extents(&self, _: &File, range: Range<u64>) -> io::Result<Vec<Extent>> {
+        let whole = || {
+            let length = range.end.saturating_sub(range.start);
+            vec![Extent { start: range.start, length, unwritten: false, encoded: false }]
+        };
+        Ok(self.lock().extents.clone().unwrap_or_else(whole))
+    }
+
+    fn cached_pages(&self, _: &File, range: Range<u64>) -> io::Result<CachedPages> {
+        let of = range.end.saturating_sub(range.start).div_ceil(PAGE);
+        Ok(CachedPages { cached: self.lock().cached?.min(of), of })
+    }
+
+    fn resident_pages(&self, _: &File, range: Range<u64>) -> io::Result<CachedPages> {
+        let of = range.end.saturating_sub(range.start).div_ceil(PAGE);
+        Ok(CachedPages { cached: self.lock().cached.unwrap_or(0).min(of), of })
+    }
+
+    fn drop_cached(&self, _: &File, range: Range<u64>) -> io::Result<()> {
+        self.lock().dropped.push(range);
+        Ok(())
+    }
+
+    fn compression_attribute(&self, _: &File) -> io::Result<bool> {
+        Ok(self.lock().compressed)
+    }
+
+    fn hold(&self, name: &str) -> Result<Hold, HoldError> {
+        match self.lock().holders.get(name) {
+            Some((process, user)) => {
+                Err(HoldError::Held { process: Some(*process), user: Some(*user) })
+            }
+            None => Ok(Hold { _socket: None }),
+        }
+    }
+}
+
+/// A file of zeros that exists only in memory.
+pub(super) fn memory_file(bytes: u64) -> io::Result<File> {
+    let file = File::from(memfd_create("assay", MemfdFlags::CLOEXEC)?);
+    file.set_len(bytes)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests;

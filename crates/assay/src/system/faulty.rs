@@ -1,0 +1,112 @@
+//! A system whose k-th call fails.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::{
+    AreaFile, CachedPages, Caching, Consent, DirectAlignment, Extent, Hold, HoldError, Leftover,
+    Space, Status, System, User,
+};
+
+/// Passes everything on to another system, except for one call that fails.
+pub struct Faulty<'a> {
+    inner: &'a dyn System,
+    fails_at: u64,
+    kind: io::ErrorKind,
+    calls: AtomicU64,
+}
+
+impl<'a> Faulty<'a> {
+    /// Fails the `fails_at`-th call (from 1) that can fail; 0 fails none and only counts.
+    pub fn new(inner: &'a dyn System, fails_at: u64, kind: io::ErrorKind) -> Self {
+        Self { inner, fails_at, kind, calls: AtomicU64::new(0) }
+    }
+
+    /// Calls so far that could fail.
+    pub fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    /// Whether the failure has happened: when not, a walk over all calls is at its end.
+    pub fn has_failed(&self) -> bool {
+        self.fails_at != 0 && self.calls() >= self.fails_at
+    }
+
+    fn pass(&self) -> io::Result<()> {
+        let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        if call == self.fails_at {
+            return Err(io::Error::new(self.kind, format!("made to fail at call {call}")));
+        }
+        Ok(())
+    }
+}
+
+macro_rules! may_fail {
+    ($($name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {$(
+        fn $name(&self, $($argument: $kind),*) -> io::Result<$result> {
+            self.pass()?;
+            self.inner.$name($($argument),*)
+        }
+    )*};
+}
+
+impl System for Faulty<'_> {
+    may_fail! {
+        read_text(path: &Path) -> String;
+        read_bytes(path: &Path) -> Vec<u8>;
+        list(directory: &Path) -> Vec<String>;
+        read_link(path: &Path) -> PathBuf;
+        canonical(path: &Path) -> PathBuf;
+        status(path: &Path) -> Status;
+        space(path: &Path) -> Space;
+        create_directory(path: &Path) -> ();
+        write_whole(path: &Path, bytes: &[u8]) -> ();
+        append(path: &Path, bytes: &[u8]) -> ();
+        rename(from: &Path, to: &Path) -> ();
+        remove_directory(path: &Path) -> ();
+        create_area(directory: &Path, caching: Caching) -> AreaFile;
+        remove_area(area: &AreaFile) -> ();
+        leftovers(directory: &Path) -> Vec<Leftover>;
+        remove_leftover(leftover: &Leftover) -> ();
+        open_for_reading(path: &Path, caching: Caching) -> File;
+        open_device_for_writing(consent: &Consent, caching: Caching) -> File;
+        length(file: &File) -> u64;
+        direct_alignment(file: &File) -> Option<DirectAlignment>;
+        read_at(file: &File, offset: u64, into: &mut [u8]) -> usize;
+        sync_data(file: &File) -> ();
+        extents(file: &File, range: Range<u64>) -> Vec<Extent>;
+        cached_pages(file: &File, range: Range<u64>) -> CachedPages;
+        resident_pages(file: &File, range: Range<u64>) -> CachedPages;
+        drop_cached(file: &File, range: Range<u64>) -> ();
+        compression_attribute(file: &File) -> bool;
+    }
+
+    fn hold(&self, name: &str) -> Result<Hold, HoldError> {
+        self.pass().map_err(HoldError::Failed)?;
+        self.inner.hold(name)
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        self.inner.variable(name)
+    }
+
+    fn user(&self) -> User {
+        self.inner.user()
+    }
+
+    fn now(&self) -> String {
+        self.inner.now()
+    }
+
+    fn monotonic_ns(&self) -> u64 {
+        self.inner.monotonic_ns()
+    }
+
+    fn sleep(&self, time: Duration) {
+        self.inner.sleep(time);
+    }
+}

@@ -1,0 +1,208 @@
+//! `cached`: the bytes came from memory.
+
+use super::evidence::{Share, compression, in_trials, is_simulated, witnessed};
+use super::{Case, Remark, TruthRule};
+use crate::catalogue::About;
+use crate::quantity::units::show;
+use crate::results::record::TrialRecord;
+use crate::system::CachedPages;
+use crate::system::site::Backing;
+
+/// Share of the claimed reads below which memory must have answered the rest.
+const LEAST_SHARE: f64 = 0.5;
+
+/// The same where compression lets the device read less than was asked for.
+const LEAST_SHARE_COMPRESSED: f64 = 0.01;
+
+/// Share of cached pages that is too much where no counter tells what the device read.
+const MOST_CACHED: f64 = 0.1;
+
+/// The rule.
+pub struct Cached;
+
+static ABOUT: About = About {
+    name: "cached",
+    summary: "the bytes came from memory and not from the device",
+    text: "Files on tmpfs are memory. Elsewhere, when the device delivered less than half of the \
+           bytes that were read (less than 1 % under compression), the page cache answered. \
+           Where no device tells its counters and the page cache was not bypassed, more than 10 % \
+           of cached pages are enough.",
+};
+
+impl TruthRule for Cached {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        if case.trials.is_empty() || is_simulated(case) {
+            return None;
+        }
+        if case.site.backing == Backing::Memory {
+            return Some(Remark::invalid(format!(
+                "memory, not a drive: {} keeps its files in memory",
+                case.site.filesystem()
+            )));
+        }
+        if !case.workload.reads() {
+            return None;
+        }
+        from_counters(case).or_else(|| from_pages(case))
+    }
+}
+
+fn from_counters(case: &Case<'_>) -> Option<Remark> {
+    let limit = if compression(case).is_some() { LEAST_SHARE_COMPRESSED } else { LEAST_SHARE };
+    let trials = witnessed(case);
+    let reads = trials.iter().map(|t| (t.device.run.read_bytes, t.counted.claimed_read_bytes()));
+    let short = Share::below(limit, reads)?;
+    let delivered =
+        if short.moved == 0 { "none".to_owned() } else { show::percent(short.percent()) };
+    let elsewhere = if partly_unwritten(case) { " or was never written" } else { "" };
+    Some(Remark::invalid(format!(
+        "the device delivered {delivered} of the bytes that were read{}: the rest came from \
+         memory{elsewhere}{}",
+        in_trials(short.trials, case),
+        cached_words(case)
+    )))
+}
+
+/// Holes are answered without the device as well; then it is not only memory that speaks.
+fn partly_unwritten(case: &Case<'_>) -> bool {
+    case.survey
+        .coverage
+        .value()
+        .is_some_and(|coverage| coverage.hole_bytes + coverage.unwritten_bytes > 0)
+}
+
+fn cached_words(case: &Case<'_>) -> String {
+    let before = case.trials.iter().filter_map(|trial| trial.evidence.cached_before.value());
+    let most = before.map(share).fold(0.0, f64::max);
+    if most < 0.01 {
+        return String::new();
+    }
+    format!(" (up to {} of the area was in the page cache beforehand)", show::percent(100.0 * most))
+}
+
+fn from_pages(case: &Case<'_>) -> Option<Remark> {
+    if case.workload.direct || !witnessed(case).is_empty() {
+        return None;
+    }
+    let shares: Vec<f64> = case.trials.iter().map(|trial| most_cached(trial)).collect();
+    let hit = shares.iter().filter(|share| **share > MOST_CACHED).count();
+    let most = shares.iter().copied().fold(0.0, f64::max);
+    (hit > 0).then(|| {
+        Remark::invalid(format!(
+            "up to {} of the area was in the page cache{}, and no device tells what it delivered",
+            show::percent(100.0 * most),
+            in_trials(hit, case)
+        ))
+    })
+}
+
+fn most_cached(trial: &TrialRecord) -> f64 {
+    let evidence = &trial.evidence;
+    [&evidence.cached_before, &evidence.cached_after]
+        .into_iter()
+        .filter_map(|pages| pages.value())
+        .map(share)
+        .fold(0.0, f64::max)
+}
+
+fn share(pages: &CachedPages) -> f64 {
+    if pages.of == 0 { 0.0 } else { pages.cached as f64 / pages.of as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Bench, MOVED, device};
+    use super::*;
+    use crate::results::findings::Trust;
+    use crate::seen::Seen;
+    use crate::system::site::TargetKind;
+
+    fn pages(cached: u64) -> Seen<CachedPages> {
+        Seen::Present(CachedPages { cached, of: 100 })
+    }
+
+    #[test]
+    fn speaks_when_the_device_delivered_less_than_half() {
+        let bench = Bench::read().first(2, |trial| {
+            device(trial).run.read_bytes = MOVED / 32;
+            trial.evidence.cached_before = pages(97);
+        });
+        let remark = bench.judge(&Cached).unwrap();
+        assert_eq!(remark.trust, Trust::Invalid);
+        assert_eq!(
+            remark.text,
+            "the device delivered 3 % of the bytes that were read, in 2 of 3 trials: the rest came \
+             from memory (up to 97 % of the area was in the page cache beforehand)"
+        );
+    }
+
+    #[test]
+    fn says_that_holes_may_be_the_reason() {
+        let bench = Bench::read().each(|trial| device(trial).run.read_bytes = 0).survey(|survey| {
+            survey.coverage = survey.coverage.clone().map(|mut coverage| {
+                coverage.hole_bytes = 1 << 30;
+                coverage
+            });
+        });
+        assert_eq!(
+            bench.judge(&Cached).unwrap().text,
+            "the device delivered none of the bytes that were read: the rest came from memory or \
+             was never written"
+        );
+    }
+
+    #[test]
+    fn memory_is_never_a_drive() {
+        for bench in [Bench::read(), Bench::write()] {
+            let bench = bench.site(|site| site.backing = Backing::Memory);
+            let remark = bench.judge(&Cached).unwrap();
+            assert_eq!(remark.trust, Trust::Invalid);
+            assert!(remark.text.starts_with("memory, not a drive"), "{}", remark.text);
+        }
+    }
+
+    #[test]
+    fn without_counters_cached_pages_are_enough() {
+        let buffered = |cached| {
+            Bench::read()
+                .workload(|workload| workload.direct = false)
+                .each(|trial| trial.evidence.devices = Seen::absent("no device"))
+                .first(1, |trial| trial.evidence.cached_after = pages(cached))
+        };
+        let remark = buffered(45).judge(&Cached).unwrap();
+        assert_eq!(
+            remark.text,
+            "up to 45 % of the area was in the page cache, in 1 of 3 trials, and no device tells \
+             what it delivered"
+        );
+        assert_eq!(buffered(10).judge(&Cached), None);
+        let direct = buffered(45).workload(|workload| workload.direct = true);
+        assert_eq!(direct.judge(&Cached), None);
+    }
+
+    #[test]
+    fn silent_where_the_device_delivered_and_for_writes() {
+        assert_eq!(Bench::read().judge(&Cached), None);
+        let half = Bench::read().each(|trial| device(trial).run.read_bytes = MOVED / 2);
+        assert_eq!(half.judge(&Cached), None);
+        let none = |trial: &mut TrialRecord| device(trial).run.read_bytes = 0;
+        assert_eq!(Bench::write().each(none).judge(&Cached), None);
+        let simulated = Bench::read().each(none).site(|site| site.kind = TargetKind::Simulated);
+        assert_eq!(simulated.judge(&Cached), None);
+    }
+
+    #[test]
+    fn compression_may_explain_all_but_a_hundredth() {
+        let packed = |bytes| {
+            Bench::read()
+                .site(|site| site.compression = Seen::Present("zstd".to_owned()))
+                .each(move |trial| device(trial).run.read_bytes = bytes)
+        };
+        assert_eq!(packed(MOVED / 50).judge(&Cached), None);
+        assert!(packed(MOVED / 200).judge(&Cached).is_some());
+    }
+}

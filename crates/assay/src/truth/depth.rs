@@ -1,0 +1,151 @@
+//! `depth`: fewer operations were in flight than was asked for.
+
+use super::evidence::{counted_devices, in_trials, is_simulated};
+use super::{Case, Remark, TruthRule};
+use crate::catalogue::About;
+use crate::quantity::units::show;
+
+/// Share of the asked depth that the device must have had on average.
+const LEAST_SHARE: f64 = 0.5;
+
+/// Runs shorter than this are not judged: the kernel counts whole milliseconds.
+const SHORTEST_NS: u64 = 50_000_000;
+
+/// Looks at finished operations below which their share means nothing.
+const FEWEST_LOOKS: u64 = 8;
+
+/// The rule.
+pub struct Depth;
+
+static ABOUT: About = About {
+    name: "depth",
+    summary: "the device had far fewer operations in flight than was asked for",
+    text: "The kernel sums the time that requests spend at the device; divided by the time of the \
+           run that is the mean number in flight. Below half of what was asked for, the number is \
+           suspect: it is one of a smaller depth. The same holds when most operations are complete \
+           as soon as their submission returns. What the engine believes is no evidence.",
+};
+
+impl TruthRule for Depth {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        let asked = expected(case);
+        if asked <= 1 || is_simulated(case) {
+            return None;
+        }
+        shallow(case, asked).or_else(|| finished_at_once(case, asked))
+    }
+}
+
+/// What the device should have had: the asked depth, or the smaller one that the plan says it used.
+fn expected(case: &Case<'_>) -> u32 {
+    let (asked, used) = (case.workload.asked_depth, case.workload.in_flight());
+    if case.workload.note.is_some() && used < asked { used } else { asked }
+}
+
+fn shallow(case: &Case<'_>, asked: u32) -> Option<Remark> {
+    let (mut weighted_ms, mut submitting_ms, mut hit) = (0.0, 0.0, 0);
+    for trial in case.trials {
+        let Some(counted) = &trial.counted else { continue };
+        let Some(device) = counted_devices(case, trial) else { continue };
+        if counted.submitting_ns < SHORTEST_NS {
+            continue;
+        }
+        let (weighted, time) = (device.run.weighted_ms as f64, counted.submitting_ns as f64 / 1e6);
+        if weighted / time < LEAST_SHARE * f64::from(asked) {
+            weighted_ms += weighted;
+            submitting_ms += time;
+            hit += 1;
+        }
+    }
+    (hit > 0).then(|| {
+        Remark::suspect(format!(
+            "{asked} operations in flight were asked for, the device had {} on average{}",
+            show::three_digits(weighted_ms / submitting_ms),
+            in_trials(hit, case)
+        ))
+    })
+}
+
+fn finished_at_once(case: &Case<'_>, asked: u32) -> Option<Remark> {
+    let counted = case.trials.iter().filter_map(|trial| trial.counted.as_ref());
+    let hit = counted
+        .filter(|one| one.looked_at >= FEWEST_LOOKS && 2 * one.already_complete > one.looked_at)
+        .count();
+    (hit > 0).then(|| {
+        Remark::suspect(format!(
+            "{asked} operations in flight were asked for, but completions were already there when \
+             submit returned{}: the operations ran one after another",
+            in_trials(hit, case)
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Bench, counted, device};
+    use super::*;
+    use crate::results::findings::Trust;
+    use crate::seen::Seen;
+    use crate::system::site::TargetKind;
+
+    fn weighted(ms: u64) -> Bench {
+        Bench::write().each(move |trial| device(trial).run.weighted_ms = ms)
+    }
+
+    #[test]
+    fn speaks_when_the_device_had_less_than_half() {
+        let remark = weighted(500).judge(&Depth).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert_eq!(
+            remark.text,
+            "32 operations in flight were asked for, the device had 0.5 on average"
+        );
+    }
+
+    #[test]
+    fn speaks_when_completions_are_there_at_once() {
+        let bench = Bench::write()
+            .each(|trial| trial.evidence.devices = Seen::absent("NFS"))
+            .first(1, |trial| counted(trial).already_complete = 900);
+        assert_eq!(
+            bench.judge(&Depth).unwrap().text,
+            "32 operations in flight were asked for, but completions were already there when \
+             submit returned, in 1 of 3 trials: the operations ran one after another"
+        );
+        let few = Bench::write().each(|trial| {
+            counted(trial).looked_at = 7;
+            counted(trial).already_complete = 7;
+        });
+        assert_eq!(few.judge(&Depth), None);
+    }
+
+    #[test]
+    fn silent_at_half_the_depth_at_depth_one_and_in_short_runs() {
+        assert_eq!(weighted(16_000).judge(&Depth), None);
+        let one = weighted(500).workload(|workload| {
+            workload.depth = 1;
+            workload.asked_depth = 1;
+        });
+        assert_eq!(one.judge(&Depth), None);
+        let short = weighted(5).each(|trial| counted(trial).submitting_ns = 49_000_000);
+        assert_eq!(short.judge(&Depth), None);
+        let simulated = weighted(0).site(|site| site.kind = TargetKind::Simulated);
+        assert_eq!(simulated.judge(&Depth), None);
+    }
+
+    #[test]
+    fn a_depth_that_the_plan_lowered_counts_as_lowered() {
+        let lowered = |note: Option<&str>| {
+            weighted(3_000).workload(|workload| {
+                workload.depth = 4;
+                workload.note = note.map(str::to_owned);
+            })
+        };
+        assert_eq!(lowered(Some("depth 4: draining would take too long")).judge(&Depth), None);
+        assert!(lowered(None).judge(&Depth).is_some());
+    }
+}

@@ -1,0 +1,120 @@
+//! What several rules ask of the evidence.
+
+use super::Case;
+use crate::results::record::{Counted, DeviceEvidence, Traffic, TrialRecord};
+use crate::system::site::TargetKind;
+
+/// Claims below this many bytes in a trial are not held against a device: 64 operations of 4 KiB,
+/// so that no single request can make the tenth that the rules look for.
+pub(super) const SMALLEST_CLAIM: u64 = 256 << 10;
+
+/// One MiB.
+pub(super) const MIB: u64 = 1 << 20;
+
+/// Traffic of the counted devices around a trial, summed. None where the kernel does not tell it
+/// of every one of them.
+pub(super) fn counted_devices(case: &Case<'_>, trial: &TrialRecord) -> Option<DeviceEvidence> {
+    let devices = trial.evidence.devices.value()?;
+    if case.site.counted.is_empty() {
+        return None;
+    }
+    case.site.counted.iter().try_fold(DeviceEvidence::default(), |sum, name| {
+        let one = devices.get(name)?;
+        Some(DeviceEvidence {
+            gap: both(&sum.gap, &one.gap),
+            run: both(&sum.run, &one.run),
+            settle: both(&sum.settle, &one.settle),
+        })
+    })
+}
+
+/// Two devices' traffic in the same span.
+fn both(left: &Traffic, right: &Traffic) -> Traffic {
+    Traffic {
+        span_ns: left.span_ns.max(right.span_ns),
+        reads: left.reads + right.reads,
+        read_bytes: left.read_bytes + right.read_bytes,
+        writes: left.writes + right.writes,
+        write_bytes: left.write_bytes + right.write_bytes,
+        discard_bytes: left.discard_bytes + right.discard_bytes,
+        busy_ms: left.busy_ms + right.busy_ms,
+        weighted_ms: left.weighted_ms + right.weighted_ms,
+    }
+}
+
+/// A finished trial with what the counted devices moved around it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Witnessed<'a> {
+    /// What the tool counted.
+    pub counted: &'a Counted,
+    /// What the devices counted.
+    pub device: DeviceEvidence,
+}
+
+/// Trials whose bytes can be checked.
+pub(super) fn witnessed<'a>(case: &Case<'a>) -> Vec<Witnessed<'a>> {
+    case.trials
+        .iter()
+        .filter_map(|trial| {
+            let counted = trial.counted.as_ref()?;
+            Some(Witnessed { counted, device: counted_devices(case, trial)? })
+        })
+        .collect()
+}
+
+/// Bytes moved against bytes claimed, summed over the trials to which something applies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Share {
+    /// Bytes that the devices moved.
+    pub moved: u64,
+    /// Bytes that the tool claims.
+    pub claimed: u64,
+    /// Trials.
+    pub trials: usize,
+}
+
+impl Share {
+    /// Adds up (moved, claimed) of those trials that claim enough and of whose claim less than
+    /// `limit` was moved. None when there is no such trial.
+    pub fn below(limit: f64, trials: impl Iterator<Item = (u64, u64)>) -> Option<Self> {
+        let short = trials.filter(|(moved, claimed)| {
+            *claimed >= SMALLEST_CLAIM && (*moved as f64) < limit * *claimed as f64
+        });
+        let sum = short.fold(Self::default(), |sum, (moved, claimed)| Self {
+            moved: sum.moved + moved,
+            claimed: sum.claimed + claimed,
+            trials: sum.trials + 1,
+        });
+        (sum.trials > 0).then_some(sum)
+    }
+
+    /// Percent of the claim that was moved.
+    pub fn percent(&self) -> f64 {
+        100.0 * self.moved as f64 / self.claimed as f64
+    }
+}
+
+/// Name of the compression that is on, if one is.
+pub(super) fn compression(case: &Case<'_>) -> Option<String> {
+    if let Some(name) = case.site.compression.value() {
+        return Some(format!("compression ({name})"));
+    }
+    let encoded = case.survey.coverage.value().is_some_and(|found| found.encoded_bytes > 0);
+    encoded.then(|| "compression (told by the file's extents)".to_owned())
+}
+
+/// Whether the target is the simulated engine, below which there is nothing.
+pub(super) fn is_simulated(case: &Case<'_>) -> bool {
+    case.site.kind == TargetKind::Simulated
+}
+
+/// `, in 2 of 3 trials`, or nothing where all of them are meant.
+pub(super) fn in_trials(hit: usize, case: &Case<'_>) -> String {
+    let of = case.trials.len();
+    if hit == of { String::new() } else { format!(", in {hit} of {of} trials") }
+}
+
+/// Seconds.
+pub(super) fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}

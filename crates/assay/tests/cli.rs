@@ -1,0 +1,262 @@
+//! The built program as a user or a script meets it, without root and without touching storage
+//! (targets are simulated). What needs a real device is in `machine.rs`.
+
+#![allow(clippy::disallowed_methods, reason = "these tests start the program")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+mod lab;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::time::Duration;
+
+use lab::Scratch;
+use lab::process::{Assay, Ended, run};
+use serde_json::Value;
+
+const LIMIT: Duration = Duration::from_secs(120);
+const SIMULATED: &str = "simulated:lognormal,mean=100us,p99=400us";
+
+/// A home for results that goes away with the test.
+struct Home {
+    scratch: Scratch,
+    assay: Assay,
+}
+
+impl Home {
+    fn new(test: &str) -> Self {
+        let scratch = Scratch::new(test).unwrap();
+        let home = scratch.folder("home", 0o755, None).unwrap();
+        Self { assay: Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home), scratch }
+    }
+
+    fn run(&self, words: &[&str]) -> Ended {
+        self.assay.run(words, LIMIT).unwrap()
+    }
+
+    /// Standard output of what must end well.
+    fn text(&self, words: &[&str]) -> String {
+        let ended = self.run(words);
+        assert_eq!(ended.code, 0, "assay {}: {}", words.join(" "), ended.stderr);
+        ended.stdout
+    }
+
+    fn json(&self, words: &[&str]) -> Value {
+        serde_json::from_str(&self.text(words)).unwrap()
+    }
+
+    /// Checks that a command is refused with one line, and returns the line.
+    fn refused(&self, code: i32, words: &[&str]) -> String {
+        let ended = self.run(words);
+        let shown = words.join(" ");
+        assert_eq!(ended.code, code, "assay {shown}: {}{}", ended.stdout, ended.stderr);
+        assert!(ended.stdout.is_empty(), "assay {shown} printed {}", ended.stdout);
+        assert_eq!(ended.stderr.lines().count(), 1, "assay {shown}: {}", ended.stderr);
+        assert!(ended.stderr.starts_with("assay: "), "assay {shown}: {}", ended.stderr);
+        ended.stderr
+    }
+}
+
+#[test]
+fn help_and_version() {
+    let home = Home::new("help");
+    assert!(home.text(&["--version"]).starts_with(concat!("assay ", env!("CARGO_PKG_VERSION"))));
+    let help = home.text(&["--help"]);
+    let commands = ["check", "show", "list", "note", "rename", "remove", "doctor"];
+    for command in commands {
+        assert!(help.contains(command), "{command} is missing in the help");
+        assert!(home.text(&[command, "--help"]).contains("Usage: assay"), "{command} --help");
+    }
+}
+
+#[test]
+fn words_that_mean_nothing() {
+    let home = Home::new("words");
+    home.refused(2, &["chekc"]);
+    assert!(home.refused(2, &["check", "--quik"]).contains("--quick"));
+    home.refused(2, &["check", "--seed", "x", SIMULATED]);
+    home.refused(2, &["show", "no-such-result"]);
+    home.refused(2, &["show"]);
+    home.refused(2, &["note", "no-such-result", "text"]);
+    home.refused(2, &["remove", "no-such-result"]);
+}
+
+#[test]
+fn targets_that_are_none() {
+    let home = Home::new("targets");
+    let folder = home.scratch.path();
+    let missing = folder.join("missing").display().to_string();
+    assert!(home.refused(2, &["check", &missing]).contains(&missing));
+    let (one, other) = (folder.join("one"), folder.join("other"));
+    symlink(&one, &other).unwrap();
+    symlink(&other, &one).unwrap();
+    home.refused(2, &["check", &one.display().to_string()]);
+    home.refused(2, &["check", "/dev/null"]);
+    home.refused(2, &["check", "simulated:lognormal,mean=1parsec,p99=2us"]);
+    assert!(fs::read_dir(home.assay.home()).unwrap().next().is_none(), "a result was kept");
+}
+
+#[test]
+fn numbers_that_cannot_be_meant() {
+    let home = Home::new("numbers");
+    home.refused(2, &["check", SIMULATED, "--budget", "0"]);
+    home.refused(2, &["check", SIMULATED, "--area", "3"]);
+    home.refused(2, &["check", SIMULATED, "--mix", "70/40"]);
+    // Each names a unit that would have been right.
+    let area = home.refused(2, &["check", SIMULATED, "--area", "5parsec"]);
+    assert!(area.contains("MiB") || area.contains("GiB") || area.contains("PiB"), "{area}");
+    let budget = home.refused(2, &["check", SIMULATED, "--budget", "5 parsecs"]);
+    assert!(["5 s", "5s", "min", "ms"].iter().any(|unit| budget.contains(unit)), "{budget}");
+    let near = home.refused(2, &["check", SIMULATED, "--area", "64MiBs"]);
+    assert!(near.contains("MiB"), "{near}");
+}
+
+/// What differs between two runs that are the same: id and dates.
+fn without_identity(document: &str) -> String {
+    let parsed: Value = serde_json::from_str(document).unwrap();
+    let mut text = document.to_owned();
+    for field in ["id", "started"] {
+        let word = parsed["study"][field].as_str().unwrap();
+        text = text.replace(word, &format!("<{field}>"));
+    }
+    text
+}
+
+#[test]
+fn two_simulated_runs_with_one_seed_are_equal() {
+    let home = Home::new("seed");
+    let words = ["check", SIMULATED, "--seed", "7", "--quick", "--json"];
+    let [first, second] = [home.text(&words), home.text(&words)];
+    assert!(without_identity(&first) == without_identity(&second), "{first}\n{second}");
+    let other = home.text(&["check", SIMULATED, "--seed", "8", "--quick", "--json"]);
+    assert!(without_identity(&first) != without_identity(&other), "the seed changes nothing");
+}
+
+#[test]
+fn a_result_is_kept_shown_named_and_removed() {
+    let home = Home::new("keep");
+    let checked = home.json(&["check", SIMULATED, "--seed", "7", "--quick", "--json"]);
+    let id = checked["study"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(home.json(&["show", "--json"]), checked);
+    assert_eq!(home.json(&["show", &id, "--json"]), checked);
+    let listed = home.json(&["list", "results", "--json"]);
+    assert_eq!((&listed["format"], &listed["kind"]), (&"assay-list/1".into(), &"results".into()));
+    let item = &listed["items"][0];
+    assert_eq!(item["id"], id.as_str());
+    assert!(item["bytes"].as_u64().unwrap() > 0 && item["started"].is_string(), "{item}");
+    home.text(&["note", &id, "with the new cable"]);
+    home.text(&["rename", &id, "card in slot 2"]);
+    let shown = home.json(&["show", &id, "--json"]);
+    assert_eq!(shown["study"]["title"], "card in slot 2");
+    assert_eq!(shown["study"]["notes"][0], "with the new cable");
+    assert!(home.text(&["show"]).contains("card in slot 2"));
+    home.text(&["remove", &id]);
+    home.refused(2, &["show", &id]);
+    assert_eq!(home.json(&["list", "results", "--json"])["items"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn the_bundle_holds_what_the_contract_names() {
+    let home = Home::new("bundle");
+    let checked = home.json(&["check", SIMULATED, "--quick", "--json"]);
+    let bundle = fs::read_dir(home.assay.home()).unwrap().map(|entry| entry.unwrap().path());
+    let id = checked["study"]["id"].as_str().unwrap().to_owned();
+    let places: Vec<_> =
+        bundle.flat_map(|path| [path.join(&id), path]).filter(|path| path.ends_with(&id)).collect();
+    let place = places.iter().find(|path| path.is_dir()).expect("no directory has the id's name");
+    for name in
+        ["study.toml", "plan.json", "environment.json", "trials.jsonl", "histograms", "series"]
+    {
+        assert!(place.join(name).exists(), "{name} is missing");
+    }
+    let trials = fs::read_to_string(place.join("trials.jsonl")).unwrap();
+    assert!(trials.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
+    let plan: Value =
+        serde_json::from_str(&fs::read_to_string(place.join("plan.json")).unwrap()).unwrap();
+    assert_eq!(plan["trials"].as_array().unwrap().len(), trials.lines().count());
+}
+
+#[test]
+fn a_result_that_cannot_be_kept_is_still_printed() {
+    // Nobody can make a directory there, not even root.
+    let nowhere = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), Path::new("/proc/nowhere"));
+    let ended = nowhere.run(&["check", SIMULATED, "--quick", "--json"], LIMIT).unwrap();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.json().unwrap()["cells"].as_array().is_some_and(|cells| !cells.is_empty()));
+    assert!(ended.stderr.contains("not kept"), "{}", ended.stderr);
+}
+
+fn widest(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap_or_default()
+}
+
+#[test]
+fn nothing_is_wider_than_the_terminal() {
+    let home = Home::new("narrow");
+    home.text(&["check", SIMULATED, "--seed", "7", "--quick", "--json"]);
+    for columns in [40, 80] {
+        for words in [
+            &["show"][..],
+            &["list"],
+            &["list", "drives"],
+            &["list", "rules"],
+            &["list", "metrics"],
+            &["list", "workloads"],
+            &["doctor"],
+        ] {
+            let mut command = home.assay.command(words);
+            let ended = run(command.env("COLUMNS", columns.to_string()), LIMIT).unwrap();
+            assert_eq!(ended.code, 0, "{}", ended.stderr);
+            let wide = widest(&ended.stdout);
+            assert!(wide <= columns, "{} in {columns}: {wide}\n{}", words.join(" "), ended.stdout);
+        }
+    }
+}
+
+#[test]
+fn a_narrow_terminal_loses_no_row() {
+    let home = Home::new("rows");
+    home.text(&["check", SIMULATED, "--seed", "7", "--quick", "--json"]);
+    let mut command = home.assay.command(&["show"]);
+    let narrow = run(command.env("COLUMNS", "40"), LIMIT).unwrap().stdout;
+    for name in ["sequential-read", "random-read-q32", "random-write-q1", "sync-write"] {
+        assert!(narrow.contains(name), "{name} is cut:\n{narrow}");
+    }
+}
+
+#[test]
+fn lists_and_doctor_speak_json() {
+    let home = Home::new("json");
+    for kind in ["results", "drives", "workloads", "metrics", "rules"] {
+        let listed = home.json(&["list", kind, "--json"]);
+        assert_eq!(listed["kind"], kind);
+        assert!(listed["items"].is_array(), "{listed}");
+    }
+    assert!(home.json(&["doctor", "--json"])["format"].is_string());
+    assert_eq!(home.json(&["list", "workloads", "--json"])["items"].as_array().unwrap().len(), 7);
+}
+
+#[test]
+fn several_targets_make_one_comparison() {
+    let home = Home::new("several");
+    let slow = "simulated:lognormal,mean=200us,p99=800us";
+    let both = home.json(&["check", SIMULATED, slow, "--seed", "7", "--quick", "--json"]);
+    assert_eq!(both["environment"]["targets"].as_array().unwrap().len(), 2);
+    let comparisons = both["comparisons"].as_array().unwrap();
+    let rate = comparisons
+        .iter()
+        .find(|entry| entry["workload"] == "random-read-q1" && entry["metric"] == "iops");
+    let ratio = rate.expect("no comparison of the rates")["ratio"].as_f64().unwrap();
+    assert!((0.45..0.55).contains(&ratio), "half as fast, but {ratio}");
+    assert!(comparisons.iter().all(|entry| entry["verdict"].is_null()), "no verdicts yet");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let home = Home::new("pipe");
+    let ended = home.assay.through(&["sh", "-c", "\"$@\" | head -n 1; echo", "sh"]);
+    let ended = ended.run(&["list", "rules"], LIMIT).unwrap();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.stderr.is_empty(), "{}", ended.stderr);
+}
