@@ -39,9 +39,9 @@ struct Command {
 const COMMANDS: &[Command] = &[
     Command {
         name: "test",
-        usage: "[--no-lints]",
-        summary: "format, clippy, generated pages, all tests (those that need root too), skips",
-        flags: &["--no-lints"],
+        usage: "[--no-lints] [--long]",
+        summary: "format, clippy, generated pages, all tests (those that need root too), skips; --long: slow ones too",
+        flags: &["--no-lints", "--long"],
         numbers: &[],
         run: suite::run,
     },

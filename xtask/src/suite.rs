@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Instant;
 
@@ -27,7 +28,7 @@ pub fn run(options: &Options) -> Done<bool> {
     let listed = scratch.path().join("skips");
     let mut skipped = skips::Skips::new();
     steps.take("cargo test", || {
-        let (passed, told) = tests(&listed)?;
+        let (passed, told) = tests(&listed, options.has("--long"))?;
         skipped = skips::read(&skips::text(&listed));
         skipped.extend(skips::printed(&told));
         Ok(passed)
@@ -49,9 +50,10 @@ fn quiet(arguments: &[&str]) -> Done<bool> {
 }
 
 /// Runs all tests, those on the real machine included; returns what went to standard error too.
-fn tests(listed: &std::path::Path) -> Done<(bool, String)> {
+fn tests(listed: &Path, long: bool) -> Done<(bool, String)> {
     fs::write(listed, "").map_err(|error| format!("{}: {error}", listed.display()))?;
-    let mut child = cargo(&["test", "--workspace", "--no-fail-fast"])
+    let more: &[&str] = if long { &["--", "--include-ignored"] } else { &[] };
+    let mut child = cargo(&[&["test", "--workspace", "--no-fail-fast"], more].concat())
         .env("ASSAY_MACHINE_TESTS", "1")
         .env("ASSAY_SKIPS", listed)
         .stderr(Stdio::piped())

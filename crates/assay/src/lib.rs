@@ -6,11 +6,14 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+pub mod analysis;
 pub mod catalogue;
+pub mod cli;
 pub mod failure;
 pub mod plan;
 pub mod probes;
 pub mod quantity;
+pub mod report;
 pub mod results;
 pub mod runner;
 pub mod seen;

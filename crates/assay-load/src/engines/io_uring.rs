@@ -27,6 +27,11 @@ pub(super) const ENTRY: EngineEntry = EngineEntry {
 /// changes no figure, and a run of a second still gives hundreds of looks.
 const LOOK_EVERY: u64 = 64;
 
+/// A larger batch is handed to the kernel in portions of so many requests, so that the device works
+/// on the first while the next are made: handed over at once, batches end at once, too, and the
+/// device idles in between (about a tenth fewer operations per second at depth 32 on virtio).
+const PORTION: usize = 4;
+
 /// Bit of the user data that marks the `fdatasync` behind a write.
 const SYNC_BIT: u64 = 1 << 32;
 
@@ -40,6 +45,7 @@ fn available() -> Result<(), String> {
         Some(libc::EPERM | libc::EACCES) => {
             format!("{error}: see sysctl kernel.io_uring_disabled and the seccomp filter")
         }
+        Some(libc::ENOMEM) => format!("{error}: raise the limit of locked memory (ulimit -l)"),
         _ => format!("a ring cannot be made: {error}"),
     })?;
     let mut probe = Probe::new();
@@ -91,8 +97,8 @@ struct Slot {
     transfer: i32,
     /// Negated errno of the `fdatasync`, if any.
     sync: i32,
-    /// Number of the batch that started it.
-    batch: u64,
+    /// Number of the portion in which it was handed to the kernel.
+    portion: u64,
 }
 
 pub(super) struct IoUring<'a> {
@@ -110,6 +116,7 @@ pub(super) struct IoUring<'a> {
     /// Completion entries still to come for all slots together.
     outstanding: usize,
     batches: u64,
+    portions: u64,
     queue: QueueFacts,
     notes: Vec<String>,
 }
@@ -198,7 +205,7 @@ impl IoUring<'_> {
         let entries = 1 + u8::from(synced);
         self.outstanding += usize::from(entries);
         self.slots[request.slot as usize] =
-            Slot { pending: entries, batch: self.batches, ..Slot::default() };
+            Slot { pending: entries, portion: self.portions, ..Slot::default() };
         Ok(())
     }
 
@@ -225,13 +232,14 @@ impl IoUring<'_> {
         }
     }
 
-    /// Submits and looks at once: what is complete by now was never queued at the device.
+    /// Submits the last portion and looks at once: what of it is complete by now was served while
+    /// it was submitted and never waited at a device.
     fn look(&mut self, requests: usize) -> io::Result<()> {
         self.enter(0)?;
         let mut ready = std::mem::take(&mut self.ready);
         self.collect(&mut ready);
         let fresh =
-            ready.iter().filter(|done| self.slots[done.slot as usize].batch == self.batches);
+            ready.iter().filter(|done| self.slots[done.slot as usize].portion == self.portions);
         self.queue.looked_at += requests as u64;
         self.queue.already_complete += fresh.count() as u64;
         self.ready = ready;
@@ -286,6 +294,7 @@ impl<'a> Engine<'a> for IoUring<'a> {
             sync: job.durability == Durability::DataSynced,
             outstanding: 0,
             batches: 0,
+            portions: 0,
             queue: QueueFacts::default(),
             notes: note.map(str::to_owned).into_iter().collect(),
         };
@@ -302,13 +311,19 @@ impl<'a> Engine<'a> for IoUring<'a> {
     #[inline]
     fn submit(&mut self, requests: &[Request]) -> io::Result<()> {
         self.batches += 1;
-        for request in requests {
-            self.push(request)?;
+        let mut portions = requests.chunks(PORTION).peekable();
+        while let Some(portion) = portions.next() {
+            self.portions += 1;
+            for request in portion {
+                self.push(request)?;
+            }
+            if portions.peek().is_some() {
+                self.enter(0)?;
+            } else if self.batches % LOOK_EVERY == 1 {
+                self.look(portion.len())?;
+            }
         }
-        if self.batches % LOOK_EVERY == 1 {
-            self.look(requests.len())?;
-        }
-        // Otherwise `complete` submits and waits in one system call.
+        // Mostly the last portion is left to `complete`: it submits and waits in one system call.
         Ok(())
     }
 

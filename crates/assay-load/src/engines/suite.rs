@@ -94,7 +94,7 @@ fn short_reads_are_passed_on<'a>(mut engine: impl Engine<'a>, file: &File) {
 fn the_first_batch_is_looked_at<'a>(mut engine: impl Engine<'a>, _: &File) {
     engine.submit(&all(Class::Write)).unwrap();
     let facts = engine.queue();
-    assert_eq!(facts.looked_at, u64::from(DEPTH));
+    assert!((1..=u64::from(DEPTH)).contains(&facts.looked_at));
     assert!(facts.already_complete <= facts.looked_at);
     // Dropped with operations in flight: the file must not be written to after this.
 }

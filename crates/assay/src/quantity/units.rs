@@ -8,6 +8,8 @@
 mod parse;
 pub mod show;
 
+pub use show::bytes as size;
+
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -38,10 +40,21 @@ impl fmt::Display for UnitError {
 
 impl std::error::Error for UnitError {}
 
+impl From<UnitError> for String {
+    fn from(error: UnitError) -> Self {
+        error.0
+    }
+}
+
 impl Time {
     /// From a standard duration; the longest time that fits where it does not (584 years).
     pub fn from_duration(duration: Duration) -> Self {
         Self(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// In nanoseconds.
+    pub const fn ns(self) -> u64 {
+        self.0
     }
 
     /// As a standard duration.

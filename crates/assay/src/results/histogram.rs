@@ -183,9 +183,7 @@ mod tests {
         {
             assert!(text.contains(field), "{text}");
         }
-        let (class, back) = from_json(&text).unwrap();
-        assert_eq!(class, "read");
-        assert_eq!(back, histogram);
+        assert_eq!(from_json(&text).unwrap(), ("read".to_owned(), histogram));
     }
 
     #[test]
@@ -256,8 +254,8 @@ mod tests {
             let mut document = encode("read", &original).unwrap();
             let at = at % document.v2_deflate_base64.len();
             document.v2_deflate_base64.replace_range(at..=at, &letter);
-            if let Ok(read) = decode(&document) {
-                prop_assert_eq!(read.len(), original.len());
+            if let Ok(found) = decode(&document) {
+                prop_assert_eq!(found.len(), original.len());
             }
         }
     }

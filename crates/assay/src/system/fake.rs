@@ -1,5 +1,7 @@
 //! A machine that exists only in memory, for tests: a tree of files and a clock of its own.
 
+#[cfg(test)]
+pub(super) mod machines;
 mod tree;
 
 use std::collections::BTreeMap;

@@ -1,5 +1,7 @@
 //! The machine itself.
 
+#![allow(clippy::disallowed_methods, reason = "this module is the door to the machine")]
+
 mod area;
 mod files;
 mod hold;

@@ -86,16 +86,19 @@ pub static RULES: &[&dyn TruthRule] = &[
     &foreign::Foreign,
 ];
 
+/// What every rule has to say on a case, with the name of the rule.
+pub fn remarks(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
+    RULES.iter().filter_map(|rule| Some((rule.about().name, rule.judge(case)?))).collect()
+}
+
 /// Trust and its reasons for a case: the worst word of any rule.
 pub fn judge(case: &Case<'_>) -> (Trust, Vec<Because>) {
-    let mut worst = Trust::Trusted;
-    let mut because = Vec::new();
-    for rule in RULES {
-        if let Some(remark) = rule.judge(case) {
-            worst = worst.max(remark.trust);
-            because.push(Because { rule: rule.about().name.to_owned(), text: remark.text });
-        }
-    }
+    let remarks = remarks(case);
+    let worst = remarks.iter().map(|(_, remark)| remark.trust).max().unwrap_or(Trust::Trusted);
+    let because = remarks
+        .into_iter()
+        .map(|(rule, remark)| Because { rule: rule.to_owned(), text: remark.text })
+        .collect();
     (worst, because)
 }
 

@@ -41,6 +41,7 @@ fn a_quick_check_of_a_slow_device_ends_within_25_s() {
 }
 
 #[test]
+#[ignore = "takes up to 100 s: cargo xtask test --long"]
 fn a_check_of_a_slow_device_ends_within_100_s() {
     let test = "slow_device::a_check_of_a_slow_device_ends_within_100_s";
     check_slowly(test, &[], Duration::from_secs(100));

@@ -195,6 +195,8 @@ fn mmc_link(ios: &str) -> Option<Link> {
 }
 
 fn known(name: String, ceiling_bytes_per_s: f64) -> Option<Link> {
+    // Whole bytes: line codes leave fractions that mean nothing.
+    let ceiling_bytes_per_s = ceiling_bytes_per_s.round();
     (ceiling_bytes_per_s > 0.0).then_some(Link { name, ceiling_bytes_per_s })
 }
 

@@ -1,0 +1,182 @@
+//! The machine, the targets and the workloads in words.
+
+use crate::quantity::Bytes;
+use crate::quantity::units::show;
+use crate::results::environment::Environment;
+use crate::results::findings::{EnvironmentFacts, TargetFacts};
+use crate::results::plan::{Plan, PlannedWorkload, Survey};
+use crate::seen::Seen;
+use crate::system::machine::Machine;
+use crate::system::site::{Backing, Drive, Mount, Site, TargetKind};
+
+/// Mount options that change what is measured: whole words, or beginnings that end in `=`.
+const TELLING_OPTIONS: &[&str] = &[
+    "noatime",
+    "strictatime",
+    "lazytime",
+    "sync",
+    "dirsync",
+    "ro",
+    "discard",
+    "discard=",
+    "data=",
+    "commit=",
+    "barrier=",
+    "nobarrier",
+    "nodelalloc",
+    "journal_async_commit",
+    "dax",
+    "dax=",
+    "compress=",
+    "compress",
+    "compress-force=",
+    "nodatacow",
+    "nodatasum",
+    "autodefrag",
+    "nossd",
+    "logbufs=",
+    "logbsize=",
+    "wsync",
+    "cache=",
+    "vers=",
+    "rsize=",
+    "wsize=",
+    "async",
+    "writeback_cache",
+    "kernel_cache",
+    "volatile",
+    "compress_algorithm=",
+    "background_gc=",
+    "mode=",
+    "alloc_mode=",
+    "fsync_mode=",
+    "checkpoint=",
+];
+
+/// The machine and its targets.
+pub(super) fn environment(plan: &Plan, environment: &Environment) -> EnvironmentFacts {
+    let targets = environment.sites.iter().zip(&plan.surveys);
+    EnvironmentFacts {
+        targets: targets.map(|(site, survey)| target(site, survey)).collect(),
+        ..machine(&environment.assay, &environment.machine)
+    }
+}
+
+fn machine(assay: &str, machine: &Machine) -> EnvironmentFacts {
+    let text = |seen: &Seen<String>, otherwise: &str| {
+        seen.value().cloned().unwrap_or_else(|| otherwise.to_owned())
+    };
+    EnvironmentFacts {
+        assay: assay.to_owned(),
+        kernel: format!("{} {}", text(&machine.kernel, "not known"), machine.architecture),
+        cpu: text(&machine.cpu, "processor not known"),
+        cpus: machine.logical_cpus.value().map_or(0, |count| *count as u32),
+        memory_bytes: machine.memory_bytes.value().copied().unwrap_or(0),
+        virtualisation: text(&machine.virtualisation, "not known"),
+        targets: Vec::new(),
+    }
+}
+
+fn target(site: &Site, survey: &Survey) -> TargetFacts {
+    let one = if let [drive] = site.drives.as_slice() { Some(drive) } else { None };
+    let told =
+        |pick: fn(&Drive) -> &Seen<String>| one.and_then(|drive| pick(drive).value().cloned());
+    TargetFacts {
+        name: survey.target.clone(),
+        drive: drive_words(site),
+        model: told(|drive| &drive.model),
+        serial: told(|drive| &drive.serial),
+        firmware: told(|drive| &drive.firmware),
+        size_bytes: one.map(|drive| drive.size_bytes),
+        filesystem: filesystem_words(site),
+        scheduler: told(|drive| &drive.scheduler),
+        stack: site.layers.iter().map(|layer| format!("{} ({})", layer.name, layer.kind)).collect(),
+        area_bytes: survey.area.length,
+        direct: survey.direct.value().is_some(),
+        rotational: one.and_then(|drive| drive.rotational.value().copied()),
+        notes: notes(survey),
+    }
+}
+
+fn drive_words(site: &Site) -> String {
+    let reason =
+        || site.backing_reason.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
+    match (site.kind, site.backing, site.drives.as_slice()) {
+        (TargetKind::Simulated, ..) => "simulated".to_owned(),
+        (_, Backing::Memory, _) => "memory, no drive".to_owned(),
+        (_, Backing::Remote, []) => format!("another machine{}", reason()),
+        (_, _, []) => format!("not known{}", reason()),
+        (_, _, [drive]) => one_drive(drive),
+        (_, _, drives) => {
+            let mut words: Vec<String> = drives.iter().map(one_drive).collect();
+            words.dedup();
+            format!("{} drives: {}", drives.len(), words.join("; "))
+        }
+    }
+}
+
+/// `Example SSD, SATA 6.0 Gbit/s`.
+fn one_drive(drive: &Drive) -> String {
+    let name = drive.model.value().unwrap_or(&drive.name);
+    let link = drive.link.value().map(|link| link.name.as_str());
+    let interface = link.or(drive.bus.value().map(String::as_str));
+    interface.map_or_else(|| name.clone(), |interface| format!("{name}, {interface}"))
+}
+
+/// `fuse.gocryptfs on ext4 (noatime, discard)`.
+fn filesystem_words(site: &Site) -> String {
+    let mut words = vec![site.filesystem() + &site.mount.value().map(options).unwrap_or_default()];
+    words.extend(site.followed.iter().map(|mount| mount.filesystem.clone() + &options(mount)));
+    words.join(" on ")
+}
+
+fn options(mount: &Mount) -> String {
+    let tells = |option: &str| {
+        TELLING_OPTIONS.iter().any(|telling| {
+            option == *telling || (telling.ends_with('=') && option.starts_with(telling))
+        })
+    };
+    let mut told: Vec<&str> = Vec::new();
+    for option in mount.options.iter().map(String::as_str).filter(|option| tells(option)) {
+        if !told.contains(&option) {
+            told.push(option);
+        }
+    }
+    if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
+}
+
+fn notes(survey: &Survey) -> Vec<String> {
+    let buffered = survey.direct.reason().filter(|reason| !reason.is_empty());
+    let buffered = buffered.map(|reason| format!("through the page cache: {reason}"));
+    survey.notes.iter().cloned().chain(buffered).chain(survey.engine.note.clone()).collect()
+}
+
+/// `random writes of 4 KiB, 32 in flight, io_uring, direct`.
+pub(super) fn workload_words(workload: &PlannedWorkload) -> String {
+    let mix = match workload.read_percent {
+        100 => "reads".to_owned(),
+        0 => "writes".to_owned(),
+        reads => format!("{reads} % reads and {} % writes", 100 - reads.min(100)),
+    };
+    let sync = if workload.data_sync { " with an fdatasync after each" } else { "" };
+    let content = if workload.content == "zero" { ", zeros" } else { "" };
+    let way = if workload.direct { "direct" } else { "through the page cache" };
+    format!(
+        "{} {mix} of {}{sync}{content}, {} in flight, {}, {way}",
+        workload.pattern,
+        Bytes(u64::from(workload.size_bytes)),
+        show::count(u64::from(workload.in_flight())),
+        workload.engine
+    )
+}
+
+/// What an owner calls the thing: card, stick or drive.
+pub(super) fn noun(site: Option<&Site>) -> &'static str {
+    let Some([drive]) = site.map(|site| site.drives.as_slice()) else { return "storage" };
+    let removable = drive.removable.value() == Some(&true);
+    match drive.bus.value().map(String::as_str) {
+        Some("mmc") if removable => "card",
+        Some("usb") if removable => "stick",
+        _ => "drive",
+    }
+}

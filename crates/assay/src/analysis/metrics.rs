@@ -1,0 +1,89 @@
+//! The value of one metric in one trial, or why there is none.
+
+use assay_stats::{observations_needed, percentile_is_supported};
+
+use super::rows::{Measured, Row};
+use crate::quantity::units::show;
+use crate::results::histogram;
+use crate::results::record::{Counted, Traffic};
+
+const GIB: f64 = (1_u64 << 30) as f64;
+
+/// Quantiles by the name of their metric.
+const QUANTILES: [(&str, f64); 4] = [
+    ("latency_p50_ns", 0.5),
+    ("latency_p90_ns", 0.9),
+    ("latency_p99_ns", 0.99),
+    ("latency_p999_ns", 0.999),
+];
+
+/// Whether a metric means anything for a row.
+pub(super) fn applies(metric: &str, row: &Row<'_>) -> bool {
+    metric != "amplification" || row.workload.writes()
+}
+
+/// The value of a metric in a trial, always a finite number; or the reason why there is none.
+pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result<f64, String> {
+    let counted = trial.record.counted.as_ref().ok_or("the trial failed")?;
+    let found = match metric {
+        "iops" => per_second(counted.operations(), counted),
+        "bandwidth_bytes_per_s" => per_second(counted.bytes(), counted),
+        "cpu_s_per_gib" => Ok(cpu_s_per_gib(counted)),
+        "amplification" => amplification(row, trial, counted),
+        _ => latency(metric, trial),
+    }?;
+    if found.is_finite() { Ok(found) } else { Err("nothing was moved".to_owned()) }
+}
+
+fn per_second(amount: u64, counted: &Counted) -> Result<f64, String> {
+    if counted.window_ns == 0 {
+        return Err("the window had no length".to_owned());
+    }
+    Ok(amount as f64 / (counted.window_ns as f64 / 1e9))
+}
+
+/// Processor time is that of the whole run, so it is set against everything that was moved in it.
+fn cpu_s_per_gib(counted: &Counted) -> f64 {
+    let moved = counted.claimed_read_bytes() + counted.claimed_write_bytes();
+    (counted.cpu_ns as f64 / 1e9) / (moved as f64 / GIB)
+}
+
+fn amplification(row: &Row<'_>, trial: &Measured<'_>, counted: &Counted) -> Result<f64, String> {
+    let untold = || "nothing below tells its bytes".to_owned();
+    let site = row.site.filter(|site| !site.counted.is_empty()).ok_or_else(untold)?;
+    let devices = trial.record.evidence.devices.value().ok_or_else(untold)?;
+    let written = |traffic: &Traffic| traffic.write_bytes;
+    let sum: Option<u64> = site
+        .counted
+        .iter()
+        .map(|name| devices.get(name).map(|one| written(&one.run) + written(&one.settle)))
+        .sum();
+    Ok(sum.ok_or_else(untold)? as f64 / counted.claimed_write_bytes() as f64)
+}
+
+fn latency(metric: &str, trial: &Measured<'_>) -> Result<f64, String> {
+    let latencies = trial.latency_ns.as_deref().ok_or("no operation was finished in the window")?;
+    match metric {
+        "latency_mean_ns" => Ok(latencies.mean()),
+        "latency_max_ns" => Ok(latencies.max() as f64),
+        _ => {
+            let quantile = QUANTILES.iter().find(|(name, _)| *name == metric);
+            let (_, q) = quantile.ok_or_else(|| format!("`{metric}` is not known here"))?;
+            let value = histogram::percentile_ns(latencies, *q);
+            value.map(|ns| ns as f64).ok_or_else(|| too_few(*q, latencies.len()))
+        }
+    }
+}
+
+fn too_few(q: f64, had: u64) -> String {
+    let needed = observations_needed(q).unwrap_or(u64::MAX);
+    format!("needs {} operations per trial, had {}", show::count(needed), show::count(had))
+}
+
+/// Why a percentile is not told of a row: the trial with the fewest operations decides.
+pub(super) fn unsupported(metric: &str, row: &Row<'_>) -> Option<String> {
+    let (_, q) = QUANTILES.iter().find(|(name, _)| *name == metric)?;
+    let operations = |trial: &Measured<'_>| trial.latency_ns.as_ref().map_or(0, |all| all.len());
+    let fewest = row.counting().map(operations).min()?;
+    (!percentile_is_supported(fewest, *q)).then(|| too_few(*q, fewest))
+}

@@ -1,0 +1,133 @@
+//! One row a workload and target: its trials in order, and how far they can be trusted.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+
+use crate::results::environment::Environment;
+use crate::results::findings::Trust;
+use crate::results::histogram;
+use crate::results::plan::{Arm, Plan, PlannedWorkload};
+use crate::results::record::{Status, Trial, TrialRecord};
+use crate::system::site::Site;
+use crate::truth::{self, Case, Remark};
+
+/// A workload under one arm.
+pub(super) struct Row<'a> {
+    /// How it was run.
+    pub workload: &'a PlannedWorkload,
+    /// Under which arm.
+    pub arm: Arm,
+    /// What its target stands on; none in a bundle that lost it.
+    pub site: Option<&'a Site>,
+    /// Every trial that was started, in the order of the plan.
+    pub trials: Vec<Measured<'a>>,
+    /// What the rules say.
+    pub remarks: Vec<(&'static str, Remark)>,
+    /// The worst of it; none where nothing was measured.
+    pub trust: Option<Trust>,
+}
+
+/// A trial with the latencies of all its classes.
+pub(super) struct Measured<'a> {
+    /// Its record.
+    pub record: &'a TrialRecord,
+    /// Service times in nanoseconds.
+    pub latency_ns: Option<Cow<'a, Histogram<u64>>>,
+}
+
+impl Measured<'_> {
+    /// Whether the trial counts: not failed, not left out by design.
+    pub fn counts(&self) -> bool {
+        matches!(self.record.status, Status::Ok | Status::Disturbed)
+    }
+}
+
+impl Row<'_> {
+    /// Trials that count.
+    pub fn counting(&self) -> impl Iterator<Item = &Measured<'_>> {
+        self.trials.iter().filter(|trial| trial.counts())
+    }
+}
+
+/// All rows in the order of the plan.
+pub(super) fn rows<'a>(
+    plan: &'a Plan,
+    environment: &'a Environment,
+    trials: &'a [Trial],
+) -> Vec<Row<'a>> {
+    plan.workloads
+        .iter()
+        .enumerate()
+        .map(|(index, workload)| row(index, workload, plan, environment, trials))
+        .collect()
+}
+
+fn row<'a>(
+    index: usize,
+    workload: &'a PlannedWorkload,
+    plan: &'a Plan,
+    environment: &'a Environment,
+    trials: &'a [Trial],
+) -> Row<'a> {
+    let mut own: Vec<&Trial> = trials.iter().filter(|one| one.record.workload == index).collect();
+    // Sums of floating point numbers depend on their order; the order of the plan decides it.
+    own.sort_by_key(|trial| (trial.record.order, trial.record.replicate));
+    let measured: Vec<Measured<'_>> = own
+        .into_iter()
+        .map(|trial| Measured { record: &trial.record, latency_ns: merged(&trial.latency_ns) })
+        .collect();
+    let site = environment.sites.get(workload.target);
+    let remarks = remarks(workload, plan, site, &measured);
+    let trust = remarks
+        .as_ref()
+        .map(|told| told.iter().map(|(_, remark)| remark.trust).max().unwrap_or(Trust::Trusted));
+    Row {
+        workload,
+        arm: arm(plan, workload.target),
+        site,
+        trials: measured,
+        remarks: remarks.unwrap_or_default(),
+        trust,
+    }
+}
+
+/// What the rules say of a row; none where no trial of it counts.
+fn remarks(
+    workload: &PlannedWorkload,
+    plan: &Plan,
+    site: Option<&Site>,
+    trials: &[Measured<'_>],
+) -> Option<Vec<(&'static str, Remark)>> {
+    let counting: Vec<&TrialRecord> =
+        trials.iter().filter(|trial| trial.counts()).map(|trial| trial.record).collect();
+    if counting.is_empty() {
+        return None;
+    }
+    let Some((site, survey)) = site.zip(plan.surveys.get(workload.target)) else {
+        // A bundle without its site cannot be judged, and what is not judged is not trusted.
+        let text = "the record does not tell what the target stands on".to_owned();
+        return Some(vec![("device-bytes", Remark { trust: Trust::Suspect, text })]);
+    };
+    Some(truth::remarks(&Case { site, survey, workload, trials: &counting }))
+}
+
+/// The arm of a target: its name where there are several, nothing where there is one.
+pub(super) fn arm(plan: &Plan, target: usize) -> Arm {
+    if plan.surveys.len() < 2 {
+        return Arm::new();
+    }
+    let name = plan.surveys.get(target).map_or("?", |survey| survey.target.as_str());
+    Arm::from([("target".to_owned(), name.to_owned())])
+}
+
+/// Latencies of all classes of a trial together.
+fn merged(classes: &BTreeMap<String, Histogram<u64>>) -> Option<Cow<'_, Histogram<u64>>> {
+    let mut classes = classes.values();
+    let mut sum = Cow::Borrowed(classes.next()?);
+    for other in classes {
+        histogram::merge(sum.to_mut(), other).ok()?;
+    }
+    (!sum.is_empty()).then_some(sum)
+}

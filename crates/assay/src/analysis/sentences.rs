@@ -1,0 +1,187 @@
+//! What the numbers mean to an owner: one to five sentences, chosen by rules.
+//!
+//! Nothing is said from an invalid row but that it is invalid; a suspect row says "about". Each
+//! yardstick is named with its number.
+
+mod owner;
+#[cfg(test)]
+mod tests;
+
+use super::facts;
+use super::rows::Row;
+use crate::quantity::units::show;
+use crate::results::environment::Environment;
+use crate::results::findings::{Comparison, Trust};
+use crate::results::plan::Arm;
+use crate::system::site::Backing;
+
+/// Sentences at most.
+const MOST: usize = 5;
+
+/// Sentences about invalid rows at most.
+const MOST_INVALID: usize = 2;
+
+/// What there is to tell.
+pub(super) struct Story<'a> {
+    /// Rows of the table.
+    pub rows: &'a [Row<'a>],
+    /// Rows that the plan left out.
+    pub absent: usize,
+    /// Targets against the first.
+    pub comparisons: &'a [Comparison],
+    /// What was measured on.
+    pub environment: &'a Environment,
+}
+
+/// The sentences, the most important first, the trust of the whole last.
+pub(super) fn summary(story: &Story<'_>) -> Vec<String> {
+    let mut told = invalid(story);
+    told.truncate(MOST_INVALID);
+    if story.environment.sites.len() > 1 {
+        told.extend(compared(story));
+    } else {
+        told.extend(owner::sentences(story.rows, facts::noun(story.environment.sites.first())));
+    }
+    told.truncate(MOST - 1);
+    let whole = trust(story);
+    // Where every row is invalid for one reason, that has been said.
+    if told.first().is_none_or(|first| !first.starts_with(whole.trim_end_matches('.'))) {
+        told.push(whole);
+    }
+    told
+}
+
+/// One sentence a rule that made rows invalid: what those rows measure instead.
+fn invalid(story: &Story<'_>) -> Vec<String> {
+    let mut by_rule: Vec<(&str, Vec<&Row<'_>>)> = Vec::new();
+    for row in story.rows {
+        let speaking = row.remarks.iter().find(|(_, remark)| remark.trust == Trust::Invalid);
+        let Some((rule, _)) = speaking else { continue };
+        match by_rule.iter_mut().find(|(known, _)| known == rule) {
+            Some((_, rows)) => rows.push(row),
+            None => by_rule.push((rule, vec![row])),
+        }
+    }
+    let all = story.rows.len();
+    by_rule.iter().map(|(rule, rows)| invalid_sentence(rule, rows, all)).collect()
+}
+
+fn invalid_sentence(rule: &str, rows: &[&Row<'_>], all: usize) -> String {
+    let (who, many) = if rows.len() == all && all > 1 {
+        (every(all), true)
+    } else {
+        (listed(&rows.iter().map(|row| row_name(row)).collect::<Vec<_>>()), rows.len() > 1)
+    };
+    let memory =
+        rows.iter().all(|row| row.site.is_some_and(|site| site.backing == Backing::Memory));
+    let what = match (rule, many) {
+        ("cached", true) if memory => "they measure memory, not a drive",
+        ("cached", false) if memory => "it measures memory, not a drive",
+        ("cached", true) => "they measure the memory of this computer, not the drive",
+        ("cached", false) => "it measures the memory of this computer, not the drive",
+        ("unwritten", true) => "they measure reads of blocks that were never written",
+        ("unwritten", false) => "it measures reads of blocks that were never written",
+        ("device-bytes", _) => "not all of the bytes went through the device in that time",
+        ("link-ceiling", true) => "they are faster than the link to the drive",
+        ("link-ceiling", false) => "it is faster than the link to the drive",
+        (_, true) => "they are not what they say they are",
+        (_, false) => "it is not what it says it is",
+    };
+    format!("{who} {} invalid: {what}.", if many { "are" } else { "is" })
+}
+
+/// `random-write-q1`, with its target where there are several.
+fn row_name(row: &Row<'_>) -> String {
+    match row.arm.get("target") {
+        Some(target) => format!("{} on {target}", row.workload.name),
+        None => row.workload.name.clone(),
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// Workloads whose comparison says most, the first one first.
+const TELLING: [&str; 4] = ["random-write-q1", "sync-write", "random-read-q1", "sequential-read"];
+
+/// Targets against the first one; nothing from invalid rows.
+fn compared(story: &Story<'_>) -> Vec<String> {
+    TELLING
+        .iter()
+        .flat_map(|name| story.comparisons.iter().filter(move |found| found.workload == *name))
+        .filter_map(|found| comparison(story, found))
+        .collect()
+}
+
+fn comparison(story: &Story<'_>, found: &Comparison) -> Option<String> {
+    let trust_of = |arm: &Arm| {
+        let row =
+            story.rows.iter().find(|row| row.workload.name == found.workload && row.arm == *arm);
+        row.and_then(|row| row.trust)
+    };
+    let worst = trust_of(&found.arm)?.max(trust_of(&found.baseline)?);
+    let about = about(worst)?;
+    let interval = found.ci95.map_or_else(
+        || "; too few pairs for an interval".to_owned(),
+        |[low, high]| format!(" (95 % interval {} to {})", show::times(low), show::times(high)),
+    );
+    let what = if found.metric == "iops" { "operations per second" } else { "bandwidth" };
+    Some(format!(
+        "{}: {} has {about}{} times the {what} of {}{interval}.",
+        found.workload,
+        found.arm.get("target")?,
+        show::times(found.ratio),
+        found.baseline.get("target")?,
+    ))
+}
+
+/// The word before a number: nothing, or `about ` where something speaks against it. None for an
+/// invalid number: nothing is said from it.
+fn about(trust: Trust) -> Option<&'static str> {
+    match trust {
+        Trust::Trusted => Some(""),
+        Trust::Suspect => Some("about "),
+        Trust::Invalid => None,
+    }
+}
+
+/// How far the whole can be trusted.
+fn trust(story: &Story<'_>) -> String {
+    let all = story.rows.len() + story.absent;
+    let of = |trust| story.rows.iter().filter(|row| row.trust == trust).count();
+    let trusted = of(Some(Trust::Trusted));
+    let absent = story.absent + of(None);
+    if all == absent {
+        return "Nothing was measured.".to_owned();
+    }
+    if trusted == all {
+        let rows = if all == 1 { "The row is".to_owned() } else { format!("{} are", every(all)) };
+        return format!("{rows} trusted: no rule speaks against the numbers.");
+    }
+    let counts = [
+        (trusted, "trusted"),
+        (of(Some(Trust::Suspect)), "suspect"),
+        (of(Some(Trust::Invalid)), "invalid"),
+        (absent, "absent"),
+    ];
+    let told: Vec<(usize, &str)> = counts.into_iter().filter(|(count, _)| *count > 0).collect();
+    match (all, told.as_slice()) {
+        (1, [(_, word)]) => format!("The row is {word}."),
+        (_, [(_, word)]) => format!("{} are {word}.", every(all)),
+        _ => {
+            let told: Vec<String> =
+                told.iter().map(|(count, word)| format!("{count} {word}")).collect();
+            format!("Of {all} rows: {}.", told.join(", "))
+        }
+    }
+}
+
+/// All rows, more than one.
+fn every(all: usize) -> String {
+    if all == 2 { "Both rows".to_owned() } else { format!("All {all} rows") }
+}

@@ -1,0 +1,149 @@
+//! One drive against yardsticks that an owner knows.
+
+use super::super::metrics;
+use super::super::rows::Row;
+use super::about;
+use crate::quantity::units::show;
+
+/// Random operations of 4 KiB per second of a 5400 rpm laptop disk ("author's rule",
+/// reference/anchors.csv).
+const LAPTOP_DISK: f64 = 90.0;
+
+/// What is called much slower than a laptop disk, as a share of it.
+const MUCH_SLOWER: f64 = 0.5;
+
+/// Ratio within which a rate is "about what a laptop disk manages".
+const LIKE: f64 = 1.25;
+
+/// Ratio of reads to writes from which on it is worth a sentence.
+const UNEQUAL: f64 = 3.0;
+
+/// Bytes per second that each link carries at most, slowest first: USB 2.0 signals 480 Mbit/s,
+/// gigabit Ethernet 1 Gbit/s, SATA 6 Gbit/s of which 8b/10b coding leaves 4.8.
+const LINKS: [(&str, f64); 3] =
+    [("USB 2.0", 60e6), ("gigabit Ethernet", 125e6), ("SATA 6 Gbit/s", 600e6)];
+
+/// Sentences on one target, the most important first.
+pub(super) fn sentences(rows: &[Row<'_>], noun: &str) -> Vec<String> {
+    [random(rows, noun), commits(rows), sequential(rows), unequal(rows)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// A number that may be told, with the word before it.
+struct Told {
+    value: f64,
+    about: &'static str,
+}
+
+/// The geometric mean of a metric of a row, unless the row is invalid or absent.
+fn told(rows: &[Row<'_>], workload: &str, metric: &str) -> Option<Told> {
+    let row = rows.iter().find(|row| row.workload.name == workload)?;
+    let about = about(row.trust?)?;
+    let values: Vec<f64> =
+        row.counting().filter_map(|trial| metrics::value(metric, row, trial).ok()).collect();
+    Some(Told { value: assay_stats::geometric_mean(&values)?.mean, about })
+}
+
+/// Random writes, or reads where nothing may be written, against a laptop disk.
+fn random(rows: &[Row<'_>], noun: &str) -> Option<String> {
+    if let Some(writes) = told(rows, "random-write-q1", "iops") {
+        return Some(random_sentence("writes", &writes, noun));
+    }
+    let writable = rows.iter().any(|row| row.workload.name == "random-write-q1");
+    let reads = told(rows, "random-read-q1", "iops").filter(|_| !writable)?;
+    Some(random_sentence("reads", &reads, noun))
+}
+
+fn random_sentence(what: &str, told: &Told, noun: &str) -> String {
+    let Told { value, about } = told;
+    let rate = show::per_second(two_digits(*value));
+    let disk = show::per_second(LAPTOP_DISK);
+    let begin = format!("Random 4 KiB {what}: {about}{rate} per second");
+    let ratio = value / LAPTOP_DISK;
+    if ratio < MUCH_SLOWER {
+        format!(
+            "{begin}; a 5400 rpm laptop disk manages {disk}: do not run an operating system from \
+             this {noun}."
+        )
+    } else if ratio < 1.0 / LIKE {
+        format!(
+            "{begin}; a 5400 rpm laptop disk manages {disk}: an operating system will feel slow \
+             on this {noun}."
+        )
+    } else if ratio <= LIKE {
+        format!("{begin}, about what a 5400 rpm laptop disk manages ({disk}).")
+    } else {
+        format!(
+            "{begin}, {about}{} times as many as a 5400 rpm laptop disk manages ({disk}).",
+            show::times(two_digits(ratio))
+        )
+    }
+}
+
+/// Three trials and yardsticks of two digits deserve no third one in a sentence.
+fn two_digits(value: f64) -> f64 {
+    let unit = 10_f64.powi(value.log10().floor() as i32 - 1);
+    (value / unit).round() * unit
+}
+
+/// What a commit costs a database or a mail server.
+fn commits(rows: &[Row<'_>]) -> Option<String> {
+    let Told { value, about } = told(rows, "sync-write", "iops")?;
+    Some(format!(
+        "A database or mail server that syncs every commit waits {about}{} for each: at most \
+         {about}{} commits per second, one after another.",
+        show::duration(two_digits(1e9 / value)),
+        show::per_second(two_digits(value))
+    ))
+}
+
+/// Sequential rates against links that people know.
+fn sequential(rows: &[Row<'_>]) -> Option<String> {
+    let metric = "bandwidth_bytes_per_s";
+    let (what, Told { value, about }) = match told(rows, "sequential-read", metric) {
+        Some(reads) => ("reads", reads),
+        None => ("writes", told(rows, "sequential-write", metric)?),
+    };
+    let begin = format!("Sequential {what}: {about}{}", show::rate(value));
+    let words = |(name, most): &(&str, f64)| format!("{name} carries ({})", show::rate(*most));
+    let slower = LINKS.iter().rev().find(|(_, most)| *most < value);
+    let faster = LINKS.iter().find(|(_, most)| *most >= value);
+    Some(match (slower, faster) {
+        (Some(slower), Some(faster)) => {
+            format!("{begin}, more than {} and less than {}.", words(slower), words(faster))
+        }
+        (Some(slower), None) => format!("{begin}, more than {}.", words(slower)),
+        (None, Some(faster)) => format!("{begin}, less than {}.", words(faster)),
+        (None, None) => format!("{begin}."),
+    })
+}
+
+/// Reads and writes that are far apart, random ones first.
+fn unequal(rows: &[Row<'_>]) -> Option<String> {
+    let pairs = [
+        ("Random", "random-read-q1", "random-write-q1", "iops"),
+        ("Sequential", "sequential-read", "sequential-write", "bandwidth_bytes_per_s"),
+    ];
+    pairs.into_iter().find_map(|(kind, read, write, metric)| {
+        let (read, write) = (told(rows, read, metric)?, told(rows, write, metric)?);
+        let about = if read.about.is_empty() { write.about } else { read.about };
+        let ratio = read.value / write.value;
+        if ratio >= UNEQUAL {
+            let times = show::times(two_digits(ratio));
+            Some(format!(
+                "{kind} reads are {about}{times} times as fast as {} writes.",
+                kind.to_lowercase()
+            ))
+        } else if ratio <= 1.0 / UNEQUAL {
+            let times = show::times(two_digits(1.0 / ratio));
+            Some(format!(
+                "{kind} writes are {about}{times} times as fast as {} reads.",
+                kind.to_lowercase()
+            ))
+        } else {
+            None
+        }
+    })
+}

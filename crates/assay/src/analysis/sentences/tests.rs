@@ -1,0 +1,164 @@
+use super::super::tests::Bench;
+use crate::results::findings::Findings;
+use crate::seen::Seen;
+use crate::system::site::Backing;
+use crate::truth::testing;
+
+const TRUSTED_ONE: &str = "The row is trusted: no rule speaks against the numbers.";
+
+fn one(name: &str, size: u32, rate: u64) -> Vec<String> {
+    Bench::new(&["."]).row(0, name, size, &[rate, rate, rate]).findings().summary
+}
+
+fn card(mut bench: Bench) -> Findings {
+    let drive = &mut bench.environment.sites[0].drives[0];
+    drive.bus = Seen::Present("mmc".to_owned());
+    drive.removable = Seen::Present(true);
+    bench.findings()
+}
+
+#[test]
+fn random_writes_against_a_laptop_disk() {
+    let found = card(Bench::new(&["."]).row(0, "random-write-q1", 4096, &[19, 19, 19]));
+    assert_eq!(
+        found.summary[0],
+        "Random 4 KiB writes: 19 per second; a 5400 rpm laptop disk manages 90: do not run an \
+         operating system from this card."
+    );
+    for (rate, expected) in [
+        (
+            60,
+            "Random 4 KiB writes: 60 per second; a 5400 rpm laptop disk manages 90: an operating \
+             system will feel slow on this drive.",
+        ),
+        (95, "Random 4 KiB writes: 95 per second, about what a 5400 rpm laptop disk manages (90)."),
+        (
+            64_100,
+            "Random 4 KiB writes: 64,000 per second, 710 times as many as a 5400 rpm laptop disk \
+             manages (90).",
+        ),
+    ] {
+        assert_eq!(one("random-write-q1", 4096, rate), [expected, TRUSTED_ONE]);
+    }
+}
+
+#[test]
+fn reads_stand_in_where_nothing_may_be_written() {
+    assert_eq!(
+        one("random-read-q1", 4096, 1440)[0],
+        "Random 4 KiB reads: 1,400 per second, 16 times as many as a 5400 rpm laptop disk manages \
+         (90)."
+    );
+}
+
+#[test]
+fn what_a_commit_costs() {
+    assert_eq!(
+        one("sync-write", 4096, 110)[0],
+        "A database or mail server that syncs every commit waits 9.1 ms for each: at most 110 \
+         commits per second, one after another."
+    );
+}
+
+#[test]
+fn sequential_rates_against_links() {
+    for (mib, expected) in [
+        (20, "Sequential reads: 20 MiB/s, less than USB 2.0 carries (57.2 MiB/s)."),
+        (
+            100,
+            "Sequential reads: 100 MiB/s, more than USB 2.0 carries (57.2 MiB/s) and less than \
+             gigabit Ethernet carries (119 MiB/s).",
+        ),
+        (
+            500,
+            "Sequential reads: 500 MiB/s, more than gigabit Ethernet carries (119 MiB/s) and less \
+             than SATA 6 Gbit/s carries (572 MiB/s).",
+        ),
+    ] {
+        assert_eq!(one("sequential-read", 1 << 20, mib)[0], expected);
+    }
+    let mut nvme = Bench::new(&["."]).row(0, "sequential-read", 1 << 20, &[3000, 3000, 3000]);
+    nvme.environment.sites[0].drives[0].link = Seen::absent("not told");
+    assert_eq!(
+        nvme.findings().summary[0],
+        "Sequential reads: 2.93 GiB/s, more than SATA 6 Gbit/s carries (572 MiB/s)."
+    );
+}
+
+#[test]
+fn reads_and_writes_far_apart() {
+    let both = |reads, writes| {
+        Bench::new(&["."])
+            .row(0, "random-read-q1", 4096, &[reads; 3])
+            .row(0, "random-write-q1", 4096, &[writes; 3])
+            .findings()
+            .summary
+    };
+    assert_eq!(both(1440, 19)[1], "Random reads are 76 times as fast as random writes.");
+    assert_eq!(both(3000, 18_000)[1], "Random writes are 6 times as fast as random reads.");
+    assert_eq!(both(200, 100).len(), 2);
+}
+
+#[test]
+fn suspect_numbers_are_told_with_about() {
+    let found = Bench::new(&["."])
+        .row(0, "random-write-q1", 4096, &[9000, 9000, 9000])
+        .each(|trial| testing::processors(trial).steal = 50)
+        .findings();
+    assert_eq!(
+        found.summary,
+        [
+            "Random 4 KiB writes: about 9,000 per second, about 100 times as many as a 5400 rpm \
+             laptop disk manages (90).",
+            "The row is suspect.",
+        ]
+    );
+}
+
+#[test]
+fn invalid_numbers_are_told_to_be_invalid_and_nothing_else() {
+    let found = Bench::new(&["."])
+        .row(0, "random-read-q1", 4096, &[500_000; 3])
+        .each(|trial| testing::device(trial).run.read_bytes = 0)
+        .row(0, "sequential-read", 1 << 20, &[400; 3])
+        .each(|trial| testing::device(trial).run.read_bytes = 0)
+        .row(0, "sync-write", 4096, &[200; 3])
+        .findings();
+    assert_eq!(
+        found.summary,
+        [
+            "random-read-q1 and sequential-read are invalid: they measure the memory of this \
+             computer, not the drive.",
+            "A database or mail server that syncs every commit waits 5 ms for each: at most 200 \
+             commits per second, one after another.",
+            "Of 3 rows: 1 trusted, 2 invalid.",
+        ]
+    );
+}
+
+#[test]
+fn memory_is_said_to_be_memory() {
+    let mut bench = Bench::new(&["."]).row(0, "random-write-q1", 4096, &[500_000; 3]).row(
+        0,
+        "random-read-q1",
+        4096,
+        &[500_000; 3],
+    );
+    bench.environment.sites[0].backing = Backing::Memory;
+    assert_eq!(
+        bench.findings().summary,
+        ["Both rows are invalid: they measure memory, not a drive."]
+    );
+}
+
+#[test]
+fn never_more_than_five() {
+    let found = Bench::new(&["."])
+        .row(0, "random-read-q1", 4096, &[1440; 3])
+        .row(0, "random-write-q1", 4096, &[19; 3])
+        .row(0, "sync-write", 4096, &[10; 3])
+        .row(0, "sequential-read", 1 << 20, &[90; 3])
+        .findings();
+    assert_eq!(found.summary.len(), 5);
+    assert!(found.summary[4].starts_with("All 4 rows are trusted"));
+}

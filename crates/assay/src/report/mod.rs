@@ -1,0 +1,19 @@
+//! Findings for readers: a document without a look of its own, and its renderers. Pure functions.
+
+pub mod document;
+mod layout;
+pub mod table;
+#[cfg(test)]
+mod tests;
+pub mod text;
+
+use crate::results::findings::Findings;
+
+pub use document::Document;
+
+/// The findings as one pretty JSON document, `assay-findings/1`. Every number in it is finite: the
+/// analysis makes no other, and JSON has no word for them.
+pub fn json(findings: &Findings) -> String {
+    // Findings hold nothing that JSON cannot say: maps have text keys and numbers are finite.
+    serde_json::to_string_pretty(findings).unwrap_or_default()
+}

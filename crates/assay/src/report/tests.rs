@@ -1,0 +1,114 @@
+//! Fixtures: `NAME.json` holds findings, `NAME.80.txt` and `NAME.40.txt` what they look like.
+//! `UPDATE_EXPECT=1` writes the texts anew.
+#![allow(clippy::disallowed_methods, reason = "these tests read and rewrite fixtures")]
+
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+
+use super::layout::width_of;
+use super::{document, json, text};
+use crate::results::findings::Findings;
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/findings")
+}
+
+fn fixtures() -> Vec<(String, Findings)> {
+    let mut found: Vec<PathBuf> = std::fs::read_dir(directory())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .collect();
+    found.sort();
+    let read = |path: PathBuf| {
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        (name, serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap())
+    };
+    found.into_iter().map(read).collect()
+}
+
+fn rendered(findings: &Findings, width: usize, colour: bool) -> String {
+    text::render(&document::make(findings), width, colour)
+}
+
+#[test]
+fn fixtures_look_as_expected() {
+    for (name, findings) in fixtures() {
+        for width in [80, 40] {
+            let path = directory().join(format!("{name}.{width}.txt"));
+            let found = rendered(&findings, width, false);
+            if std::env::var_os("UPDATE_EXPECT").is_some() {
+                std::fs::write(&path, &found).unwrap();
+            }
+            let expected = std::fs::read_to_string(&path).unwrap_or_default();
+            assert!(found == expected, "{} differs:\n{found}", path.display());
+        }
+    }
+    assert!(fixtures().len() >= 3);
+}
+
+#[test]
+fn a_wide_terminal_gets_the_same_block() {
+    for (_, findings) in fixtures() {
+        assert_eq!(rendered(&findings, 200, false), rendered(&findings, 80, false));
+    }
+}
+
+#[test]
+fn the_block_is_plain_text() {
+    for (_, findings) in fixtures() {
+        let block = rendered(&findings, 80, false);
+        assert!(block.chars().all(|c| c.is_ascii_graphic() || matches!(c, ' ' | '\n' | '\u{b1}')));
+        assert!(block.lines().all(|line| width_of(line) <= 80 && line.trim_end() == line));
+    }
+}
+
+#[test]
+fn colour_changes_nothing_but_colour() {
+    for (_, findings) in fixtures() {
+        for width in [40, 80] {
+            let coloured = rendered(&findings, width, true);
+            assert!(coloured.contains("\u{1b}["));
+            let plain = ["\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[0m"]
+                .iter()
+                .fold(coloured, |text, code| text.replace(code, ""));
+            assert_eq!(plain, rendered(&findings, width, false));
+        }
+    }
+}
+
+#[test]
+fn json_is_one_document_that_reads_back() {
+    for (_, findings) in fixtures() {
+        let text = json(&findings);
+        let back: Findings = serde_json::from_str(&text).unwrap();
+        assert_eq!(back, findings);
+        assert!(text.starts_with("{\n  \"format\": \"assay-findings/1\""));
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_line_is_wider_than_the_page_unless_one_word_is(width in 1_usize..120) {
+        for (name, findings) in fixtures() {
+            for line in rendered(&findings, width, false).lines() {
+                let one_word = !line.trim().contains(' ');
+                prop_assert!(width_of(line) <= width || one_word, "{name} at {width}: {line:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_word_of_a_sentence_is_lost(width in 1_usize..120) {
+        for (name, findings) in fixtures() {
+            let block = rendered(&findings, width, false);
+            let words: Vec<&str> = block.split_whitespace().collect();
+            for sentence in &findings.summary {
+                for word in sentence.split_whitespace() {
+                    prop_assert!(words.contains(&word), "{name} at {width}: {word}");
+                }
+            }
+        }
+    }
+}
