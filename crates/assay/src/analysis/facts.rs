@@ -93,9 +93,15 @@ fn target(site: &Site, survey: &Survey) -> TargetFacts {
         stack: site.layers.iter().map(|layer| format!("{} ({})", layer.name, layer.kind)).collect(),
         area_bytes: survey.area.length,
         direct: survey.direct.value().is_some(),
-        rotational: one.and_then(|drive| drive.rotational.value().copied()),
+        rotational: one.and_then(rotational),
         notes: notes(survey),
     }
+}
+
+/// Turning platters; virtual disks say so whatever they are made of, so they are not believed.
+fn rotational(drive: &Drive) -> Option<bool> {
+    let virtual_disk = drive.bus.value().is_some_and(|bus| bus == "virtio");
+    drive.rotational.value().copied().filter(|_| !virtual_disk)
 }
 
 fn drive_words(site: &Site) -> String {

@@ -56,8 +56,13 @@ const CELL_FIELDS: [&str; 14] = [
     "because",
 ];
 const TRIAL_FIELDS: [&str; 5] = ["replicate", "order", "value", "status", "reason"];
-const METRICS: [&str; 8] = [
+/// Names that the contract has for what a check measures.
+const METRICS: [&str; 12] = [
     "iops",
+    "amplification",
+    "cpu_s",
+    "cpu_s_per_gib",
+    "duration_s",
     "bandwidth_bytes_per_s",
     "latency_mean_ns",
     "latency_p50_ns",

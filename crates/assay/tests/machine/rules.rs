@@ -16,10 +16,10 @@ use crate::lab::volume::{Filesystem, Volume};
 use crate::turn::{LIMIT, Need, assay, require, word};
 
 /// Runs a study through the same pipeline as `check`, for what `check` has no option for.
-fn study(volume: &Volume, workload: &str) -> Value {
+fn study(volume: &Volume, area: &str, workload: &str) -> Value {
     let text = format!(
         "format = \"assay-study/1\"\ntitle = \"a test\"\nreplicates = 3\nbudget = \"5 s\"\n\
-         area = {{ size = \"64 MiB\" }}\n[[workload]]\nname = \"it\"\nio = {{ {workload} }}\n"
+         area = {{ size = \"{area}\" }}\n[[workload]]\nname = \"it\"\nio = {{ {workload} }}\n"
     );
     let request = runner::Request {
         study: file::parse("test study", &text).unwrap(),
@@ -100,8 +100,12 @@ fn reads_through_the_page_cache_are_cached() {
     let test = "rules::reads_through_the_page_cache_are_cached";
     let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
-    let document =
-        study(&volume, "pattern = \"random\", mix = \"read\", size = \"4 KiB\", direct = false");
+    // Small, so that most blocks are read more than once in a trial.
+    let document = study(
+        &volume,
+        "16 MiB",
+        "pattern = \"random\", mix = \"read\", size = \"4 KiB\", direct = false",
+    );
     assert!(says(&document, "it", "cached", "invalid"), "{}", told(&document));
 }
 
@@ -112,6 +116,7 @@ fn zeros_on_a_compressing_file_system_are_compressed() {
     let volume = Volume::with_options(Filesystem::Btrfs, 512, "compress=zstd").unwrap();
     let document = study(
         &volume,
+        "64 MiB",
         "pattern = \"sequential\", mix = \"write\", size = \"1 MiB\", depth = 8, content = \"zero\", direct = false",
     );
     let because = &rate(&document, "it").unwrap()["because"];
@@ -141,6 +146,7 @@ fn psync_cannot_keep_32_in_flight() {
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let document = study(
         &volume,
+        "64 MiB",
         "pattern = \"random\", mix = \"read\", size = \"4 KiB\", depth = 32, engine = \"psync\"",
     );
     assert!(says(&document, "it", "depth", "suspect"), "{}", told(&document));

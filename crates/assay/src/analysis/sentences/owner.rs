@@ -92,8 +92,8 @@ fn two_digits(value: f64) -> f64 {
 fn commits(rows: &[Row<'_>]) -> Option<String> {
     let Told { value, about } = told(rows, "sync-write", "iops")?;
     Some(format!(
-        "A database or mail server that syncs every commit waits {about}{} for each: at most \
-         {about}{} commits per second, one after another.",
+        "A database or mail server that syncs every commit waits {about}{} for each on \
+         average: {about}{} commits per second, one after another.",
         show::duration(two_digits(1e9 / value)),
         show::per_second(two_digits(value))
     ))
