@@ -70,8 +70,8 @@ fn machine(assay: &str, machine: &Machine) -> EnvironmentFacts {
         assay: assay.to_owned(),
         kernel: format!("{} {}", text(&machine.kernel, "not known"), machine.architecture),
         cpu: text(&machine.cpu, "processor not known"),
-        cpus: machine.logical_cpus.value().map_or(0, |count| *count as u32),
-        memory_bytes: machine.memory_bytes.value().copied().unwrap_or(0),
+        cpus: machine.logical_cpus.value().map(|count| *count as u32),
+        memory_bytes: machine.memory_bytes.value().copied(),
         virtualisation: text(&machine.virtualisation, "not known"),
         targets: Vec::new(),
     }

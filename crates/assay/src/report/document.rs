@@ -144,12 +144,12 @@ fn target_facts(target: &TargetFacts) -> Vec<(String, String)> {
 fn machine_facts(environment: &EnvironmentFacts) -> Vec<(String, String)> {
     let mut machine = vec![environment.cpu.clone()];
     match environment.cpus {
-        0 => {}
-        1 => machine.push("1 processor".to_owned()),
-        count => machine.push(format!("{count} processors")),
+        None => {}
+        Some(1) => machine.push("1 processor".to_owned()),
+        Some(count) => machine.push(format!("{count} processors")),
     }
-    if environment.memory_bytes > 0 {
-        machine.push(format!("{} memory", show::bytes(environment.memory_bytes)));
+    if let Some(bytes) = environment.memory_bytes {
+        machine.push(format!("{} memory", show::bytes(bytes)));
     }
     if environment.virtualisation != "none" && !environment.virtualisation.is_empty() {
         machine.push(environment.virtualisation.clone());

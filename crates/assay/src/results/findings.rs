@@ -91,10 +91,10 @@ pub struct EnvironmentFacts {
     pub kernel: String,
     /// Processor.
     pub cpu: String,
-    /// Logical processors.
-    pub cpus: u32,
-    /// Bytes of memory.
-    pub memory_bytes: u64,
+    /// Logical processors, where the kernel tells.
+    pub cpus: Option<u32>,
+    /// Bytes of memory, where the kernel tells.
+    pub memory_bytes: Option<u64>,
     /// `none`, or what it runs in.
     pub virtualisation: String,
     /// Targets.

@@ -4,7 +4,7 @@ use super::evidence::{Share, compression, in_trials, is_simulated, witnessed};
 use super::{Case, Remark, TruthRule};
 use crate::catalogue::About;
 use crate::quantity::units::show;
-use crate::results::record::TrialRecord;
+use crate::results::record::{Counted, TrialRecord};
 use crate::system::CachedPages;
 use crate::system::site::Backing;
 
@@ -88,7 +88,7 @@ fn from_pages(case: &Case<'_>) -> Option<Remark> {
     if case.workload.direct || !witnessed(case).is_empty() {
         return None;
     }
-    let shares: Vec<f64> = case.trials.iter().map(|trial| most_cached(trial)).collect();
+    let shares: Vec<f64> = case.trials.iter().map(|trial| most_cached(case, trial)).collect();
     let hit = shares.iter().filter(|share| **share > MOST_CACHED).count();
     let most = shares.iter().copied().fold(0.0, f64::max);
     (hit > 0).then(|| {
@@ -100,13 +100,13 @@ fn from_pages(case: &Case<'_>) -> Option<Remark> {
     })
 }
 
-fn most_cached(trial: &TrialRecord) -> f64 {
-    let evidence = &trial.evidence;
-    [&evidence.cached_before, &evidence.cached_after]
-        .into_iter()
-        .filter_map(|pages| pages.value())
-        .map(share)
-        .fold(0.0, f64::max)
+/// Cached share that answered reads: what lay there beforehand, and what lies there afterwards when
+/// more was read than the area holds. A first reading of a cold file fills the cache and is honest.
+fn most_cached(case: &Case<'_>, trial: &TrialRecord) -> f64 {
+    let read = trial.counted.as_ref().map_or(0, Counted::claimed_read_bytes);
+    let after = trial.evidence.cached_after.value().filter(|_| read > case.survey.area.length);
+    let before = trial.evidence.cached_before.value();
+    before.into_iter().chain(after).map(share).fold(0.0, f64::max)
 }
 
 fn share(pages: &CachedPages) -> f64 {
@@ -171,7 +171,7 @@ mod tests {
             Bench::read()
                 .workload(|workload| workload.direct = false)
                 .each(|trial| trial.evidence.devices = Seen::absent("no device"))
-                .first(1, |trial| trial.evidence.cached_after = pages(cached))
+                .first(1, |trial| trial.evidence.cached_before = pages(cached))
         };
         let remark = buffered(45).judge(&Cached).unwrap();
         assert_eq!(
@@ -182,6 +182,19 @@ mod tests {
         assert_eq!(buffered(10).judge(&Cached), None);
         let direct = buffered(45).workload(|workload| workload.direct = true);
         assert_eq!(direct.judge(&Cached), None);
+    }
+
+    #[test]
+    fn a_first_reading_of_a_cold_file_is_honest() {
+        let filled = || {
+            Bench::read()
+                .workload(|workload| workload.direct = false)
+                .each(|trial| trial.evidence.devices = Seen::absent("no device"))
+                .each(|trial| trial.evidence.cached_after = pages(60))
+        };
+        assert_eq!(filled().judge(&Cached), None);
+        let again = filled().survey(|survey| survey.area.length = MOVED / 2);
+        assert!(again.judge(&Cached).is_some());
     }
 
     #[test]
