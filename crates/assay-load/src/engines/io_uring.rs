@@ -16,7 +16,7 @@ use crate::{Class, Durability, EngineEntry, EngineKind, Job, LoadError, QueueFac
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "io_uring",
-    summary: "Many operations in flight per thread through the kernel's rings.",
+    summary: "many operations in flight per thread through the kernel's rings",
     needs_file: true,
     available,
     standard: EngineKind::IoUring,

@@ -10,7 +10,7 @@ use crate::{EngineEntry, EngineKind, LoadError, QueueFacts};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "null",
-    summary: "Moves nothing and completes at once: the cost of measuring.",
+    summary: "moves nothing and completes at once: the cost of measuring",
     needs_file: false,
     available: || Ok(()),
     standard: EngineKind::Null,

@@ -13,7 +13,7 @@ use crate::{Class, Durability, EngineEntry, EngineKind, LoadError, QueueFacts};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "psync",
-    summary: "One system call per operation, one after another in each thread.",
+    summary: "one system call per operation, one after another in each thread",
     needs_file: true,
     available: || Ok(()),
     standard: EngineKind::Psync,

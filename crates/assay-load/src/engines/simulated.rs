@@ -11,7 +11,7 @@ use crate::{EngineEntry, EngineKind, Law, LawShape, LoadError, QueueFacts};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "simulated",
-    summary: "Seeded latencies under a virtual clock: the truth is known, so the tool can be tested.",
+    summary: "seeded latencies under a virtual clock: the truth is known, so the tool can be tested",
     needs_file: false,
     available: || Ok(()),
     standard: EngineKind::Simulated(Law {

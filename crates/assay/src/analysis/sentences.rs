@@ -13,13 +13,17 @@ use crate::quantity::units::show;
 use crate::results::environment::Environment;
 use crate::results::findings::{Comparison, Trust};
 use crate::results::plan::Arm;
-use crate::system::site::Backing;
+use crate::system::site::{Backing, TargetKind};
 
 /// Sentences at most.
 const MOST: usize = 5;
 
 /// Sentences about invalid rows at most.
 const MOST_INVALID: usize = 2;
+
+/// Of a drive that is none there is nothing to tell its owner.
+const SIMULATED: &str =
+    "Simulated: the numbers show what the tool makes of the law that was put in, and no drive.";
 
 /// What there is to tell.
 pub(super) struct Story<'a> {
@@ -35,6 +39,9 @@ pub(super) struct Story<'a> {
 
 /// The sentences, the most important first, the trust of the whole last.
 pub(super) fn summary(story: &Story<'_>) -> Vec<String> {
+    if story.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated) {
+        return vec![SIMULATED.to_owned()];
+    }
     let mut told = invalid(story);
     told.truncate(MOST_INVALID);
     if story.environment.sites.len() > 1 {

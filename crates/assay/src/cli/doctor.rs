@@ -27,18 +27,17 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         return Ok(());
     }
     let rows: Vec<Vec<String>> = abilities.iter().map(row).collect();
-    let columns = table::columns(&["ability", "here", "what it is for"]);
+    let columns = table::columns(&["ability", "here", "what and how"]);
     output::text(&table::table(&columns, &rows, output::columns(system)));
     Ok(())
 }
 
 fn row(ability: &Ability) -> Vec<String> {
-    match &ability.state {
-        Seen::Present(how) => vec![ability.name.clone(), how.clone(), ability.purpose.to_owned()],
-        Seen::Absent(reason) => vec![
-            ability.name.clone(),
-            format!("missing: {reason}"),
-            format!("{}: {}", ability.purpose, ability.advice),
-        ],
-    }
+    let (word, detail) = match &ability.state {
+        Seen::Present(how) => ("yes", format!("{how}: {}", ability.purpose)),
+        Seen::Absent(reason) => {
+            ("no", format!("{}: {reason}; {}", ability.purpose, ability.advice))
+        }
+    };
+    vec![ability.name.clone(), word.to_owned(), detail]
 }

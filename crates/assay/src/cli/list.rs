@@ -86,7 +86,8 @@ fn results(system: &dyn System) -> Outcome<Listing> {
             .map(|entry| {
                 let trials = format!("{}/{}", entry.trials, entry.planned);
                 let size = format!("{} KiB", entry.bytes.div_ceil(1024));
-                vec![entry.id.clone(), entry.started.clone(), size, trials, entry.title.clone()]
+                let started = entry.started.replace('T', " ").chars().take(16).collect();
+                vec![entry.id.clone(), started, size, trials, entry.title.clone()]
             })
             .collect(),
         items: listed.iter().map(|entry| json!(entry)).collect(),
