@@ -67,7 +67,11 @@ pub struct Arguments {
 pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     let request = runner::Request {
         study: study(&arguments)?,
-        targets: if arguments.targets.is_empty() { vec![".".to_owned()] } else { arguments.targets },
+        targets: if arguments.targets.is_empty() {
+            vec![".".to_owned()]
+        } else {
+            arguments.targets
+        },
         destroy: arguments.destroy,
         results: results_directory(system),
     };
@@ -96,10 +100,9 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
 fn interrupted(finished: &runner::Finished) -> Failure {
     let trials = finished.trials.len();
     Failure::interrupted(match &finished.directory {
-        Some(_) if trials > 0 => format!(
-            "interrupted; {trials} finished trials are kept: assay show {}",
-            finished.id
-        ),
+        Some(_) if trials > 0 => {
+            format!("interrupted; {trials} finished trials are kept: assay show {}", finished.id)
+        }
         _ => "interrupted; nothing is left behind".to_owned(),
     })
 }
@@ -132,7 +135,8 @@ fn study(arguments: &Arguments) -> Outcome<Study> {
 }
 
 fn budget(text: &str) -> Outcome<Time> {
-    let budget: Time = text.parse().map_err(|error| Failure::mistake(format!("--budget: {error}")))?;
+    let budget: Time =
+        text.parse().map_err(|error| Failure::mistake(format!("--budget: {error}")))?;
     if budget.0 < SMALLEST_BUDGET_NS {
         return Err(Failure::mistake(format!(
             "--budget {text}: that is too short to measure anything; say at least 2 s"
@@ -179,9 +183,11 @@ fn stop_on_signals() -> Outcome<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         // The order matters: the first signal finds the flag down and only raises it.
-        let registered = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)));
-        registered.map_err(|error| Failure::refused(format!("signals cannot be caught: {error}")))?;
+        let registered =
+            signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
+                .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)));
+        registered
+            .map_err(|error| Failure::refused(format!("signals cannot be caught: {error}")))?;
     }
     Ok(stop)
 }

@@ -4,7 +4,6 @@ use clap::Args;
 use serde_json::json;
 
 use super::output;
-use crate::failure::Outcome;
 use crate::report::table;
 use crate::runner::abilities::{self, Ability};
 use crate::seen::Seen;
@@ -20,16 +19,15 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &Arguments) {
     let abilities = abilities::all(system);
     if arguments.json {
         output::json(&json!({ "format": "assay-doctor/1", "abilities": abilities }));
-        return Ok(());
+        return;
     }
     let rows: Vec<Vec<String>> = abilities.iter().map(row).collect();
     let columns = table::columns(&["ability", "here", "what and how"]);
     output::text(&table::table(&columns, &rows, output::columns(system)));
-    Ok(())
 }
 
 fn row(ability: &Ability) -> Vec<String> {

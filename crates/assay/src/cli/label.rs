@@ -39,11 +39,7 @@ pub fn rename(system: &dyn System, arguments: RenameArguments) -> Outcome<()> {
     change(system, &arguments.result, |label| label.title = Some(arguments.title))
 }
 
-fn change(
-    system: &dyn System,
-    result: &str,
-    edit: impl FnOnce(&mut bundle::Label),
-) -> Outcome<()> {
+fn change(system: &dyn System, result: &str, edit: impl FnOnce(&mut bundle::Label)) -> Outcome<()> {
     let directory = results::find(system, Some(result))?;
     let mut label = bundle::label(system, &directory);
     edit(&mut label);

@@ -63,7 +63,9 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         Kind::Rules => rules(),
     };
     if arguments.json {
-        output::json(&json!({ "format": "assay-list/1", "kind": listing.name, "items": listing.items }));
+        output::json(
+            &json!({ "format": "assay-list/1", "kind": listing.name, "items": listing.items }),
+        );
     } else if listing.rows.is_empty() {
         output::message(&listing.empty);
     } else {
@@ -178,7 +180,9 @@ fn rules() -> Listing {
         columns: table::columns(&["rule", "speaks when"]),
         rows: abouts().map(|about| vec![about.name.to_owned(), about.summary.to_owned()]).collect(),
         items: abouts()
-            .map(|about| json!({ "name": about.name, "summary": about.summary, "text": about.text }))
+            .map(
+                |about| json!({ "name": about.name, "summary": about.summary, "text": about.text }),
+            )
             .collect(),
         empty: String::new(),
     }

@@ -90,7 +90,10 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Note(arguments) => label::note(system, arguments),
         Command::Rename(arguments) => label::rename(system, arguments),
         Command::Remove(arguments) => remove::run(system, &arguments),
-        Command::Doctor(arguments) => doctor::run(system, &arguments),
+        Command::Doctor(arguments) => {
+            doctor::run(system, &arguments);
+            Ok(())
+        }
     }
 }
 

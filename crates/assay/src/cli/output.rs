@@ -50,5 +50,6 @@ fn terminal_columns() -> Option<usize> {
 
 /// Whether colours are wanted: a terminal, and no `NO_COLOR`.
 pub fn colour(system: &dyn System) -> bool {
-    std::io::stdout().is_terminal() && system.variable("NO_COLOR").is_none_or(|text| text.is_empty())
+    std::io::stdout().is_terminal()
+        && system.variable("NO_COLOR").is_none_or(|text| text.is_empty())
 }

@@ -28,21 +28,33 @@ fn commands() -> String {
     for command in definition.get_subcommands_mut().filter(|command| command.get_name() != "help") {
         let help = command.render_long_help().to_string();
         let help: Vec<&str> = help.lines().map(str::trim_end).collect();
-        let _ = write!(page, "\n## assay {}\n\n```text\n{}\n```\n", command.get_name(), help.join("\n").trim_end());
+        let _ = write!(
+            page,
+            "\n## assay {}\n\n```text\n{}\n```\n",
+            command.get_name(),
+            help.join("\n").trim_end()
+        );
     }
     page
 }
 
 fn rules() -> String {
-    let mut page = format!("{MADE}# Rules of trust\n\nEach number is trusted, suspect or invalid; these rules say why.\n");
+    let mut page = format!(
+        "{MADE}# Rules of trust\n\nEach number is trusted, suspect or invalid; these rules say why.\n"
+    );
     for about in truth::RULES.iter().map(|rule| rule.about()) {
-        let _ = write!(page, "\n## {}\n\nSpeaks when {}.\n\n{}\n", about.name, about.summary, about.text);
+        let _ = write!(
+            page,
+            "\n## {}\n\nSpeaks when {}.\n\n{}\n",
+            about.name, about.summary, about.text
+        );
     }
     page
 }
 
 fn workloads() -> Outcome<String> {
-    let mut page = format!("{MADE}# Workloads of `assay check`\n\n| workload | what it does |\n|---|---|\n");
+    let mut page =
+        format!("{MADE}# Workloads of `assay check`\n\n| workload | what it does |\n|---|---|\n");
     for workload in presets::check()?.workload {
         let _ = writeln!(page, "| `{}` | {} |", workload.name, list::describe(&workload.io));
     }

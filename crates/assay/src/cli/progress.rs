@@ -28,7 +28,9 @@ impl Progress {
         match event {
             Event::Warning(text) => self.warn(text),
             _ if self.quiet => {}
-            Event::Filling { target, done_bytes, of_bytes } => self.filling(target, *done_bytes, *of_bytes),
+            Event::Filling { target, done_bytes, of_bytes } => {
+                self.filling(target, *done_bytes, *of_bytes);
+            }
             Event::Pilot { target } => self.note(&format!("{target}: pilot")),
             Event::Planned { trials, expected_ns } => self.planned(*trials, *expected_ns),
             Event::TrialStarted { index, workload, target, replicate, remaining_ns } => {
@@ -64,7 +66,11 @@ impl Progress {
             Some(bar) => {
                 bar.set_length(of);
                 bar.set_position(done);
-                self.note(&format!("{target}: writing the area, {} of {}", Bytes(done >> 20 << 20), Bytes(of)));
+                self.note(&format!(
+                    "{target}: writing the area, {} of {}",
+                    Bytes(done >> 20 << 20),
+                    Bytes(of)
+                ));
             }
             None if self.filling.as_deref() != Some(target) => {
                 output::message(&format!("{target}: writing an area of {}", Bytes(of)));
@@ -84,10 +90,21 @@ impl Progress {
         }
     }
 
-    fn started(&self, index: usize, workload: &str, target: &str, replicate: u32, remaining_ns: u64) {
+    fn started(
+        &self,
+        index: usize,
+        workload: &str,
+        target: &str,
+        replicate: u32,
+        remaining_ns: u64,
+    ) {
         if let Some(bar) = &self.bar {
             bar.set_position(index as u64);
-            let what = if replicate == 0 { "lead-in".to_owned() } else { format!("replicate {replicate}") };
+            let what = if replicate == 0 {
+                "lead-in".to_owned()
+            } else {
+                format!("replicate {replicate}")
+            };
             self.note(&format!("{target}: {workload}, {what}, {} s left", seconds(remaining_ns)));
         }
     }

@@ -17,26 +17,38 @@ pub fn find(system: &dyn System, wanted: Option<&str>) -> Outcome<PathBuf> {
             .canonical(path)
             .map_err(|error| Failure::refused(format!("{}: {error}", path.display())));
     }
+    match wanted {
+        Some(id) => find_kept(system, id),
+        None => newest(system),
+    }
+}
+
+fn newest(system: &dyn System) -> Outcome<PathBuf> {
+    let results = identity::results_directory(system)?;
+    let newest = bundle::ids(system, &results).into_iter().next();
+    newest.map(|id| results.join(id)).ok_or_else(|| {
+        Failure::mistake(format!(
+            "there is no result in {} yet: assay check makes one",
+            results.display()
+        ))
+    })
+}
+
+/// The directory of a kept result: its id, or the beginning of one. Never a path, so that nothing
+/// outside the results can be named.
+pub fn find_kept(system: &dyn System, wanted: &str) -> Outcome<PathBuf> {
     let results = identity::results_directory(system)?;
     let ids = bundle::ids(system, &results);
-    let Some(wanted) = wanted else {
-        return ids.first().map(|id| results.join(id)).ok_or_else(|| {
-            Failure::mistake(format!(
-                "there is no result in {} yet: assay check makes one",
-                results.display()
-            ))
-        });
-    };
     let matching: Vec<&String> = ids.iter().filter(|id| id.starts_with(wanted)).collect();
-    match (ids.iter().find(|id| *id == wanted), matching.as_slice()) {
-        (Some(id), _) => Ok(results.join(id)),
-        (None, [id]) => Ok(results.join(id)),
-        (None, []) => Err(Failure::mistake(format!(
-            "no result is called `{wanted}`: assay list results shows what there is"
-        ))),
-        (None, several) => Err(Failure::mistake(format!(
+    match matching.as_slice() {
+        _ if ids.iter().any(|id| id == wanted) => Ok(results.join(wanted)),
+        [id] if !wanted.is_empty() => Ok(results.join(id)),
+        several @ [_, _, ..] => Err(Failure::mistake(format!(
             "`{wanted}` fits {} results: type more of the id",
             several.len()
+        ))),
+        _ => Err(Failure::mistake(format!(
+            "no result is called `{wanted}`: assay list results shows what there is"
         ))),
     }
 }

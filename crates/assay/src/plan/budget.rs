@@ -38,7 +38,8 @@ pub fn whole_ns(study: &Study, targets: usize) -> u64 {
 /// Sets times and depths.
 pub fn timed(study: &Study, surveys: &[Survey], mut workloads: Vec<PlannedWorkload>) -> Timed {
     let whole = whole_ns(study, surveys.len());
-    let gap_ns = (whole / surveys.len().max(1) as u64 / 400).clamp(50 * MILLISECOND, 150 * MILLISECOND);
+    let gap_ns =
+        (whole / surveys.len().max(1) as u64 / 400).clamp(50 * MILLISECOND, 150 * MILLISECOND);
     let share = share_ns(study, surveys, &workloads, whole, gap_ns);
     for workload in &mut workloads {
         if workload.time_ns == 0 {

@@ -19,7 +19,7 @@ impl Draws {
     }
 
     /// 64 random bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
@@ -28,7 +28,7 @@ impl Draws {
     pub fn below(&mut self, bound: u64) -> u64 {
         let limit = u64::MAX - u64::MAX % bound;
         loop {
-            let draw = self.next();
+            let draw = self.bits();
             if draw < limit {
                 return draw % bound;
             }
@@ -50,10 +50,10 @@ mod tests {
 
     #[test]
     fn streams_are_named_and_stable() {
-        let first: Vec<u64> = (0..3).map(|_| Draws::new(42, "order").next()).collect();
+        let first: Vec<u64> = (0..3).map(|_| Draws::new(42, "order").bits()).collect();
         assert!(first.windows(2).all(|pair| pair[0] == pair[1]));
-        assert_ne!(Draws::new(42, "order").next(), Draws::new(42, "offsets").next());
-        assert_ne!(Draws::new(42, "order").next(), Draws::new(43, "order").next());
+        assert_ne!(Draws::new(42, "order").bits(), Draws::new(42, "offsets").bits());
+        assert_ne!(Draws::new(42, "order").bits(), Draws::new(43, "order").bits());
     }
 
     #[test]
@@ -64,7 +64,8 @@ mod tests {
             seen[draws.below(7) as usize] += 1;
         }
         // Chi-square with 6 degrees of freedom: 22.5 is the 99.9 % point.
-        let statistic: f64 = seen.iter().map(|&n| (f64::from(n) - 10_000.0).powi(2) / 10_000.0).sum();
+        let statistic: f64 =
+            seen.iter().map(|&n| (f64::from(n) - 10_000.0).powi(2) / 10_000.0).sum();
         assert!(statistic < 22.5, "chi-square {statistic}");
     }
 }

@@ -170,7 +170,7 @@ fn trials(
             replicate,
             workload,
             arm: arm_of(surveys, workloads[workload].target),
-            seed: seeds.next(),
+            seed: seeds.bits(),
         })
         .collect()
 }
@@ -189,7 +189,9 @@ fn sequence(
     } else {
         order::chained(targets, replicates, &mut draws)
             .into_iter()
-            .map(|row| row.into_iter().flat_map(|target| at(target, workloads, &mut draws)).collect())
+            .map(|row| {
+                row.into_iter().flat_map(|target| at(target, workloads, &mut draws)).collect()
+            })
             .collect()
     };
     rows.into_iter()

@@ -12,7 +12,11 @@ fn survey(target: &str, operation_ns: u64) -> Survey {
         direct: Seen::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 }),
         engine: EngineUse { name: "io_uring".to_owned(), note: None },
         pilot: Pilot {
-            operation_ns: study.workload.iter().map(|work| (work.name.clone(), operation_ns)).collect(),
+            operation_ns: study
+                .workload
+                .iter()
+                .map(|work| (work.name.clone(), operation_ns))
+                .collect(),
         },
         coverage: Seen::absent("not looked at"),
         notes: Vec::new(),
@@ -51,7 +55,8 @@ fn the_lead_in_runs_the_first_workload_and_replicates_chain() {
 fn several_targets_are_visited_in_chained_order() {
     let plan = plan_of(&["a", "b"], 100_000, 5);
     assert_eq!(plan.trials.len(), 43);
-    let visits: Vec<&str> = plan.trials[1..].iter().map(|trial| trial.arm["target"].as_str()).collect();
+    let visits: Vec<&str> =
+        plan.trials[1..].iter().map(|trial| trial.arm["target"].as_str()).collect();
     for replicate in visits.chunks(14) {
         assert!(replicate[..7].iter().all(|target| *target == replicate[0]));
         assert!(replicate[7..].iter().all(|target| *target == replicate[7]));
@@ -82,14 +87,20 @@ fn a_slow_device_gets_a_queue_that_drains_in_time() {
 
 #[test]
 fn trials_fit_the_budget() {
-    for (budget, operation_ns) in [("15 s", 50_000), ("60 s", 50_000), ("15 s", 20_000_000), ("5 min", 1_000_000)] {
+    for (budget, operation_ns) in
+        [("15 s", 50_000), ("60 s", 50_000), ("15 s", 20_000_000), ("5 min", 1_000_000)]
+    {
         let mut study = presets::check().unwrap();
         study.budget = Some(budget.parse::<Time>().unwrap());
         let plan = make(&study, vec![survey("a", operation_ns)], 1);
         let spent: u64 = plan
             .trials
             .iter()
-            .map(|trial| plan.gap_ns + plan.workloads[trial.workload].ramp_ns + plan.workloads[trial.workload].time_ns)
+            .map(|trial| {
+                plan.gap_ns
+                    + plan.workloads[trial.workload].ramp_ns
+                    + plan.workloads[trial.workload].time_ns
+            })
             .sum();
         let whole = study.budget.unwrap().0;
         assert!(spent < whole, "{budget}: {spent}");

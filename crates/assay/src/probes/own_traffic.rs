@@ -35,7 +35,8 @@ mod tests {
 
     #[test]
     fn reads_the_two_fields_that_touch_devices() {
-        let text = "rchar: 9\nwchar: 8\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 1\n";
+        let text =
+            "rchar: 9\nwchar: 8\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 1\n";
         assert_eq!(parse(text), Some(OwnTraffic { read_bytes: 4096, write_bytes: 8192 }));
         assert_eq!(parse("rchar: 9\n"), None);
     }

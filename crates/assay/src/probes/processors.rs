@@ -53,18 +53,21 @@ pub fn between(before: &Reading, after: &Reading) -> Change {
             total: after.total.saturating_sub(before.total),
             steal: after.steal.saturating_sub(before.steal),
         }),
-        throttle_events: before.throttle_events.both(&after.throttle_events, difference),
-        group_throttled: before.group_throttled.both(&after.group_throttled, difference),
+        throttle_events: increase(&before.throttle_events, &after.throttle_events),
+        group_throttled: increase(&before.group_throttled, &after.group_throttled),
     }
 }
 
-fn difference(before: &u64, after: &u64) -> u64 {
-    after.saturating_sub(*before)
+/// How much a counter grew.
+fn increase(before: &Seen<u64>, after: &Seen<u64>) -> Seen<u64> {
+    before.both(after, |before, after| after.saturating_sub(*before))
 }
 
 fn ticks(system: &dyn System) -> Seen<ProcessorTicks> {
     match system.read_text(Path::new("/proc/stat")) {
-        Ok(text) => Seen::from_option(parse_ticks(&text), "/proc/stat does not have the known form"),
+        Ok(text) => {
+            Seen::from_option(parse_ticks(&text), "/proc/stat does not have the known form")
+        }
         Err(error) => Seen::absent(format!("/proc/stat cannot be read: {error}")),
     }
 }
@@ -90,7 +93,10 @@ fn throttle_events(system: &dyn System) -> Seen<u64> {
     for name in system.list(root).unwrap_or_default() {
         let folder = root.join(&name).join("thermal_throttle");
         for file in ["core_throttle_count", "package_throttle_count"] {
-            let count = system.read_text(&folder.join(file)).ok().and_then(|text| text.trim().parse::<u64>().ok());
+            let count = system
+                .read_text(&folder.join(file))
+                .ok()
+                .and_then(|text| text.trim().parse::<u64>().ok());
             if let Some(count) = count {
                 sum = Some(sum.unwrap_or(0) + count);
             }
@@ -107,7 +113,9 @@ fn group_throttled(system: &dyn System) -> Seen<u64> {
         let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
         let folder = match controllers {
             "" => format!("/sys/fs/cgroup{path}"),
-            list if list.split(',').any(|name| name == "cpu") => format!("/sys/fs/cgroup/{list}{path}"),
+            list if list.split(',').any(|name| name == "cpu") => {
+                format!("/sys/fs/cgroup/{list}{path}")
+            }
             _ => return None,
         };
         let text = system.read_text(&Path::new(&folder).join("cpu.stat")).ok()?;

@@ -35,10 +35,22 @@ pub static METRICS: &[Metric] = &[
     metric("latency_p50_ns", Better::Lower, "service time that half of the operations stay below"),
     metric("latency_p90_ns", Better::Lower, "service time that 90 % of the operations stay below"),
     metric("latency_p99_ns", Better::Lower, "service time that 99 % of the operations stay below"),
-    metric("latency_p999_ns", Better::Lower, "service time that 99.9 % of the operations stay below"),
+    metric(
+        "latency_p999_ns",
+        Better::Lower,
+        "service time that 99.9 % of the operations stay below",
+    ),
     metric("latency_max_ns", Better::Lower, "service time of the slowest operation"),
-    metric("cpu_s_per_gib", Better::Lower, "processor seconds of the measuring threads per GiB moved"),
-    metric("amplification", Better::Lower, "bytes that the device wrote per byte that was asked for"),
+    metric(
+        "cpu_s_per_gib",
+        Better::Lower,
+        "processor seconds of the measuring threads per GiB moved",
+    ),
+    metric(
+        "amplification",
+        Better::Lower,
+        "bytes that the device wrote per byte that was asked for",
+    ),
 ];
 
 /// The metric with a name.
@@ -56,6 +68,8 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), METRICS.len());
-        assert!(names.iter().all(|name| name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')));
+        assert!(names.iter().all(|name| {
+            name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        }));
     }
 }

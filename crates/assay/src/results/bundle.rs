@@ -126,7 +126,8 @@ impl Stored {
 
 /// Reads a bundle. A last line that was cut off by a crash is passed over: its trial never finished.
 pub fn read(system: &dyn System, directory: &Path) -> Outcome<Stored> {
-    let id = directory.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let id =
+        directory.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let study_text = text(system, &directory.join("study.toml"))?;
     let plan: Plan = parsed(system, &directory.join("plan.json"))?;
     known_format(directory, &plan.format, super::plan::FORMAT)?;
@@ -153,9 +154,9 @@ pub fn label(system: &dyn System, directory: &Path) -> Label {
 
 /// Stores what the user added.
 pub fn set_label(system: &dyn System, directory: &Path, label: &Label) -> Outcome<()> {
-    json(label)
-        .and_then(|bytes| system.write_whole(&directory.join("label.json"), &bytes))
-        .map_err(|error| Failure::refused(format!("{} cannot be changed: {error}", directory.display())))
+    json(label).and_then(|bytes| system.write_whole(&directory.join("label.json"), &bytes)).map_err(
+        |error| Failure::refused(format!("{} cannot be changed: {error}", directory.display())),
+    )
 }
 
 fn known_format(directory: &Path, found: &str, known: &str) -> Outcome<()> {
@@ -178,10 +179,15 @@ fn trials(system: &dyn System, directory: &Path, workloads: usize) -> Outcome<Ve
     let lines: Vec<&str> = text.lines().collect();
     for (index, line) in lines.iter().enumerate() {
         match serde_json::from_str::<TrialRecord>(line) {
-            Ok(record) if record.workload < workloads => trials.push(with_histograms(system, directory, record)?),
+            Ok(record) if record.workload < workloads => {
+                trials.push(with_histograms(system, directory, record)?);
+            }
             Ok(record) => {
                 let place = format!("{}:{}", path.display(), index + 1);
-                return Err(Failure::mistake(format!("{place}: workload {} is not in the plan; the bundle is damaged", record.workload)));
+                return Err(Failure::mistake(format!(
+                    "{place}: workload {} is not in the plan; the bundle is damaged",
+                    record.workload
+                )));
             }
             Err(_) if index + 1 == lines.len() && !text.ends_with('\n') => {}
             Err(error) => {
@@ -212,7 +218,10 @@ fn inside(directory: &Path, name: &str) -> Outcome<PathBuf> {
     if plain {
         return Ok(directory.join(path));
     }
-    Err(Failure::mistake(format!("{}: the file name `{name}` leaves the bundle; it is damaged", directory.display())))
+    Err(Failure::mistake(format!(
+        "{}: the file name `{name}` leaves the bundle; it is damaged",
+        directory.display()
+    )))
 }
 
 fn text(system: &dyn System, path: &Path) -> Outcome<String> {
@@ -220,8 +229,9 @@ fn text(system: &dyn System, path: &Path) -> Outcome<String> {
 }
 
 fn parsed<T: DeserializeOwned>(system: &dyn System, path: &Path) -> Outcome<T> {
-    serde_json::from_str(&text(system, path)?)
-        .map_err(|error| Failure::mistake(format!("{}: {error}; the bundle is damaged", path.display())))
+    serde_json::from_str(&text(system, path)?).map_err(|error| {
+        Failure::mistake(format!("{}: {error}; the bundle is damaged", path.display()))
+    })
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
@@ -288,7 +298,9 @@ fn bytes_below(system: &dyn System, directory: &Path) -> u64 {
         .map(|name| {
             let path = directory.join(name);
             match system.status(&path) {
-                Ok(status) if status.kind == crate::system::FileKind::Directory => bytes_below(system, &path),
+                Ok(status) if status.kind == crate::system::FileKind::Directory => {
+                    bytes_below(system, &path)
+                }
                 Ok(status) => status.size_bytes,
                 Err(_) => 0,
             }

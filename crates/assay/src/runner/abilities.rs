@@ -100,9 +100,10 @@ fn own(system: &dyn System) -> Ability {
 
 fn page_cache(system: &dyn System) -> Ability {
     let told = own_program(system, |system, file, length| {
-        system.cached_pages(file, 0..length).map(|_| "cachestat".to_owned()).or_else(|_| {
-            system.resident_pages(file, 0..length).map(|_| "mincore".to_owned())
-        })
+        system
+            .cached_pages(file, 0..length)
+            .map(|_| "cachestat".to_owned())
+            .or_else(|_| system.resident_pages(file, 0..length).map(|_| "mincore".to_owned()))
     });
     Ability {
         name: "page cache".to_owned(),

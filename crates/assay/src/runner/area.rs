@@ -2,12 +2,11 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_load::{Content, Durability, Job, LoadError, Pattern};
 
-use super::event::Event;
+use super::event::{Context, Event};
 use crate::failure::{Failure, Outcome};
 use crate::quantity::Bytes;
 use crate::results::plan::{Area, DirectUse};
@@ -172,7 +171,9 @@ pub fn asked_bytes(
 ) -> Outcome<u64> {
     match site.kind {
         TargetKind::Simulated => Ok(size.map_or(USUAL_AREA_BYTES, |size| size.0)),
-        TargetKind::Directory => directory_bytes(system, &site.path, &site.target, ground.first_byte(), size),
+        TargetKind::Directory => {
+            directory_bytes(system, &site.path, &site.target, ground.first_byte(), size)
+        }
         TargetKind::File | TargetKind::Device => {
             let length = ground
                 .file()
@@ -203,7 +204,9 @@ pub fn directory_bytes(
     size: Option<Bytes>,
 ) -> Outcome<u64> {
     let space = system.space(path).map_err(|error| {
-        Failure::refused(format!("{target}: the free space cannot be told: {error}; name another directory"))
+        Failure::refused(format!(
+            "{target}: the free space cannot be told: {error}; name another directory"
+        ))
     })?;
     if space.read_only {
         return Err(Failure::refused(format!(
@@ -242,29 +245,30 @@ pub struct Fill<'a> {
 
 /// Writes the area once and syncs it; what was written is the area.
 pub fn fill(
-    system: &dyn System,
+    context: &mut Context<'_>,
     ground: &Ground<'_>,
     site: &Site,
     asked: u64,
     how: &Fill<'_>,
-    stop: &AtomicBool,
-    tell: &mut dyn FnMut(Event),
 ) -> Outcome<Area> {
+    let system = context.system;
     let start_ns = system.monotonic_ns();
     let spent = || system.monotonic_ns() - start_ns;
-    let mut area =
-        Area { start: ground.first_byte(), length: 0, asked, written: true, fill_ns: 0 };
+    let mut area = Area { start: ground.first_byte(), length: 0, asked, written: true, fill_ns: 0 };
     let (mut depth, mut largest_step) = (1, FILL_STEP_BYTES);
-    while area.length < asked && spent() < how.limit_ns && !stop.load(Ordering::Relaxed) {
+    while area.length < asked && spent() < how.limit_ns && !context.is_stopped() {
         let step = if depth == 1 { MIB } else { largest_step.min(asked - area.length) };
         let job = fill_job(&area, step, depth, how.limit_ns - spent(), how);
         let began = spent();
-        match crate::workloads::io::run(how.engine, &job, &ground.medium(area), stop) {
+        match crate::workloads::io::run(how.engine, &job, &ground.medium(area), context.stop) {
             Ok(outcome) => area.length += outcome.totals.write_bytes,
             Err(error) if is_full(&error) && step > MIB => largest_step = MIB,
             Err(error) if is_full(&error) => break,
             Err(error) => {
-                return Err(Failure::refused(format!("{} cannot be written: {error}", site.target)));
+                return Err(Failure::refused(format!(
+                    "{} cannot be written: {error}",
+                    site.target
+                )));
             }
         }
         // The first MiB shows how many operations can be in flight and still drain in time.
@@ -272,7 +276,7 @@ pub fn fill(
             let room = (how.limit_ns / 4) / (spent() - began).max(1);
             depth = room.clamp(1, FILL_DEPTH) as u32;
         }
-        tell(Event::Filling {
+        (context.tell)(Event::Filling {
             target: site.target.clone(),
             done_bytes: area.length,
             of_bytes: asked,
@@ -284,13 +288,15 @@ pub fn fill(
         })?;
     }
     area.fill_ns = spent();
-    filled_enough(site, &area, how.limit_ns, stop)?;
+    filled_enough(context, site, &area, how.limit_ns)?;
     Ok(area)
 }
 
-fn filled_enough(site: &Site, area: &Area, limit_ns: u64, stop: &AtomicBool) -> Outcome<()> {
-    if stop.load(Ordering::Relaxed) {
-        return Err(Failure::interrupted("interrupted while the area was written; nothing is left behind"));
+fn filled_enough(context: &Context<'_>, site: &Site, area: &Area, limit_ns: u64) -> Outcome<()> {
+    if context.is_stopped() {
+        return Err(Failure::interrupted(
+            "interrupted while the area was written; nothing is left behind",
+        ));
     }
     let full = area.length < area.asked && area.fill_ns < limit_ns;
     if area.length == 0 || (full && area.length < SMALLEST_AREA_BYTES) {

@@ -1,5 +1,26 @@
 //! What a run tells while it goes on. The runner prints nothing: `cli` does.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::system::System;
+
+/// What every step of a run is handed: the machine, the user's wish to stop, and somebody to tell.
+pub struct Context<'a> {
+    /// The machine.
+    pub system: &'a dyn System,
+    /// Raised when the user wants to stop.
+    pub stop: &'a AtomicBool,
+    /// Hears what happens.
+    pub tell: &'a mut dyn FnMut(Event),
+}
+
+impl Context<'_> {
+    /// Whether the user wants to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
 /// Something worth telling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {

@@ -8,7 +8,7 @@ pub mod session;
 pub mod survey;
 pub mod trial;
 
-pub use event::Event;
+pub use event::{Context, Event};
 pub use session::{Finished, Request, run};
 
 #[cfg(test)]

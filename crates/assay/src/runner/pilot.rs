@@ -29,12 +29,9 @@ pub fn run_all(
         let Some(job) = pilot_job(workload, &medium.area, seed) else { continue };
         let cost = match known.iter().find(|(other, _)| same_work(other, &job)) {
             Some((_, cost)) => *cost,
-            None => {
-                let cost = one(&job, medium, stop)?;
-                known.push((job, cost));
-                cost
-            }
+            None => one(&job, medium, stop)?,
         };
+        known.push((job, cost));
         operation_ns.insert(workload.name.clone(), cost);
     }
     Ok(Pilot { operation_ns })

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use super::area::Ground;
-use super::event::Event;
+use super::event::{Context, Event};
 use super::survey::{self, Surveyed};
 use super::trial::{self, Setting};
 use crate::failure::{Failure, Outcome};
@@ -61,10 +61,12 @@ pub fn run(
     let _holds = hold_all(system, &places)?;
     let seed = request.study.seed.unwrap_or_else(|| entropy(system));
     set_targets(&mut request.study, &places, seed);
-    let mut surveyed = Vec::new();
-    for place in &places {
-        surveyed.push(survey_one(system, &request.study, place, seed, stop, tell)?);
-    }
+    let mut context = Context { system, stop, tell };
+    let surveyed: Outcome<Vec<Surveyed<'_>>> = places
+        .iter()
+        .map(|place| survey_one(system, &mut context, &request.study, place, seed))
+        .collect();
+    let surveyed = surveyed?;
     let surveys = surveyed.iter().map(|surveyed| surveyed.survey.clone()).collect();
     let plan = plan::make(&request.study, surveys, seed);
     let environment = Environment {
@@ -78,10 +80,17 @@ pub fn run(
     let directory = request.results.map(|results| results.join(&id));
     let bundle = directory.as_ref().and_then(|directory| {
         let made = Bundle::create(system, directory, &request.study, &plan, &environment);
-        made.map_err(|error| tell(unkept(directory, &error))).ok()
+        made.map_err(|error| (context.tell)(unkept(directory, &error))).ok()
     });
-    let mut session = Session { system, began_ns, plan: &plan, environment: &environment, surveyed: &surveyed, bundle };
-    let (trials, interrupted) = session.run_all(stop, tell);
+    let mut session = Session {
+        system,
+        began_ns,
+        plan: &plan,
+        environment: &environment,
+        surveyed: &surveyed,
+        bundle,
+    };
+    let (trials, interrupted) = session.run_all(&mut context);
     let directory = if session.bundle.is_some() { directory } else { None };
     drop(surveyed);
     Ok(Finished { id, directory, study: request.study, plan, environment, trials, interrupted })
@@ -98,13 +107,16 @@ fn places(system: &dyn System, request: &Request) -> Outcome<Vec<Place>> {
     let mut places = Vec::new();
     for target in &request.targets {
         places.push(match target.strip_prefix(simulated::PREFIX) {
-            Some(text) => {
-                Place { site: Site::simulated(target), law: Some(simulated::law(text)?), consent: None }
-            }
+            Some(text) => Place {
+                site: Site::simulated(target),
+                law: Some(simulated::law(text)?),
+                consent: None,
+            },
             None => real_place(system, target, &request.destroy)?,
         });
     }
-    let spare = request.destroy.len() > places.iter().filter(|place| place.consent.is_some()).count();
+    let spare =
+        request.destroy.len() > places.iter().filter(|place| place.consent.is_some()).count();
     if spare {
         return Err(Failure::mistake(
             "--destroy names a device that is no target: name the device file as target too",
@@ -168,12 +180,11 @@ fn held(name: &str, places: &[Place], error: &HoldError) -> Failure {
 /// Writes the targets into the study: one as its target, several as the factor `target`.
 fn set_targets(study: &mut Study, places: &[Place], seed: u64) {
     study.seed = Some(seed);
-    match places {
-        [place] => study.target = Some(target_of(&place.site)),
-        _ => {
-            let names = places.iter().map(|place| place.site.target.clone()).collect();
-            study.factors.insert("target".to_owned(), names);
-        }
+    if let [place] = places {
+        study.target = Some(target_of(&place.site));
+    } else {
+        let names = places.iter().map(|place| place.site.target.clone()).collect();
+        study.factors.insert("target".to_owned(), names);
     }
 }
 
@@ -191,33 +202,37 @@ fn target_of(site: &Site) -> Target {
 
 fn survey_one<'a>(
     system: &'a dyn System,
+    context: &mut Context<'_>,
     study: &Study,
     place: &Place,
     seed: u64,
-    stop: &AtomicBool,
-    tell: &mut dyn FnMut(Event),
 ) -> Outcome<Surveyed<'a>> {
     let site = &place.site;
-    let told = if site.kind == TargetKind::Directory { clear_leftovers(system, site, tell) } else { Vec::new() };
+    let told = match site.kind {
+        TargetKind::Directory => clear_leftovers(context, site),
+        _ => Vec::new(),
+    };
     let mut ground = match place.law {
         Some(_) => Ground::simulated(system),
         None => Ground::open(system, site, place.consent.as_ref())?,
     };
     ground.notes.extend(told);
     let how = (place.consent.is_some(), place.law);
-    survey::make(system, study, site, ground, how, seed, stop, tell)
+    survey::make(context, study, site, ground, how, seed)
 }
 
 /// Removes area files of runs that were killed, and says so.
-fn clear_leftovers(system: &dyn System, site: &Site, tell: &mut dyn FnMut(Event)) -> Vec<String> {
+fn clear_leftovers(context: &mut Context<'_>, site: &Site) -> Vec<String> {
     let mut told = Vec::new();
-    for leftover in system.leftovers(&site.path).unwrap_or_default() {
+    for leftover in context.system.leftovers(&site.path).unwrap_or_default() {
         let path = leftover.path.display();
-        let text = match system.remove_leftover(&leftover) {
+        let text = match context.system.remove_leftover(&leftover) {
             Ok(()) => format!("removed {path}, left behind by a run that was killed"),
-            Err(error) => format!("{path} was left behind by a run that was killed and cannot be removed: {error}"),
+            Err(error) => format!(
+                "{path} was left behind by a run that was killed and cannot be removed: {error}"
+            ),
         };
-        tell(Event::Warning(text.clone()));
+        (context.tell)(Event::Warning(text.clone()));
         told.push(text);
     }
     told
@@ -256,22 +271,25 @@ struct Session<'a> {
 
 impl Session<'_> {
     /// Runs the plan's trials; true when the user asked to stop.
-    fn run_all(&mut self, stop: &AtomicBool, tell: &mut dyn FnMut(Event)) -> (Vec<Trial>, bool) {
+    fn run_all(&mut self, context: &mut Context<'_>) -> (Vec<Trial>, bool) {
         let mut remaining_ns = self.plan.trials.iter().map(|trial| self.expected_ns(trial)).sum();
-        tell(Event::Planned { trials: self.plan.trials.len(), expected_ns: remaining_ns });
+        (context.tell)(Event::Planned {
+            trials: self.plan.trials.len(),
+            expected_ns: remaining_ns,
+        });
         let mut trials = Vec::with_capacity(self.plan.trials.len());
         for (index, planned) in self.plan.trials.iter().enumerate() {
-            if stop.load(Ordering::Relaxed) {
+            if context.is_stopped() {
                 return (trials, true);
             }
-            tell(self.starting(index, planned, remaining_ns));
+            (context.tell)(self.starting(index, planned, remaining_ns));
             remaining_ns -= self.expected_ns(planned);
-            let mut done = self.run_one(planned, stop);
+            let mut done = self.run_one(planned, context.stop);
             if done.stopped {
                 return (trials, true);
             }
-            tell(Event::TrialEnded { index, result: result_of(&done.trial) });
-            self.keep(&mut done, tell);
+            (context.tell)(Event::TrialEnded { index, result: result_of(&done.trial) });
+            self.keep(&mut done, context);
             trials.push(done.trial);
         }
         (trials, false)
@@ -293,10 +311,10 @@ impl Session<'_> {
     }
 
     /// Stores a trial; where that fails, the rest of the run is kept in memory alone.
-    fn keep(&mut self, done: &mut trial::Done, tell: &mut dyn FnMut(Event)) {
+    fn keep(&mut self, done: &mut trial::Done, context: &mut Context<'_>) {
         let Some(bundle) = &self.bundle else { return };
         if let Err(error) = bundle.append(&mut done.trial, &done.series) {
-            tell(unkept(bundle.directory(), &error));
+            (context.tell)(unkept(bundle.directory(), &error));
             self.bundle = None;
         }
     }
@@ -315,7 +333,11 @@ impl Session<'_> {
     fn expected_ns(&self, planned: &PlannedTrial) -> u64 {
         let workload = &self.plan.workloads[planned.workload];
         let wait = self.plan.surveys[workload.target].pilot.operation_ns.get(&workload.name);
-        self.plan.gap_ns + workload.ramp_ns + workload.time_ns + wait.copied().unwrap_or(0) + plan::budget::OVERHEAD_NS
+        self.plan.gap_ns
+            + workload.ramp_ns
+            + workload.time_ns
+            + wait.copied().unwrap_or(0)
+            + plan::budget::OVERHEAD_NS
     }
 }
 

@@ -2,10 +2,9 @@
 //! much of it is really stored.
 
 use std::fs::File;
-use std::sync::atomic::AtomicBool;
 
 use super::area::{self, Fill, Ground};
-use super::event::Event;
+use super::event::{Context, Event};
 use super::pilot;
 use crate::failure::{Failure, Outcome};
 use crate::plan::budget;
@@ -40,19 +39,24 @@ impl Surveyed<'_> {
 
 /// Makes, fills and looks at the area of a target.
 pub fn make<'a>(
-    system: &dyn System,
+    context: &mut Context<'_>,
     study: &Study,
     site: &Site,
     mut ground: Ground<'a>,
     (consented, law): (bool, Option<assay_load::Law>),
     seed: u64,
-    stop: &AtomicBool,
-    tell: &mut dyn FnMut(Event),
 ) -> Outcome<Surveyed<'a>> {
+    let system = context.system;
     let asked = area::asked_bytes(system, site, &ground, consented, study.area.size)?;
     let engine = if law.is_some() { simulated_engine() } else { engine() };
     let whole = budget::whole_ns(study, 1);
-    let mut area = Area { start: ground.first_byte(), length: asked, asked, written: law.is_some(), fill_ns: 0 };
+    let mut area = Area {
+        start: ground.first_byte(),
+        length: asked,
+        asked,
+        written: law.is_some(),
+        fill_ns: 0,
+    };
     if site.kind == TargetKind::Directory || consented {
         let how = Fill {
             engine: &engine.name,
@@ -60,12 +64,13 @@ pub fn make<'a>(
             limit_ns: whole / budget::FILL_SHARE,
             seed,
         };
-        area = area::fill(system, &ground, site, asked, &how, stop, tell)?;
+        area = area::fill(context, &ground, site, asked, &how)?;
     }
-    tell(Event::Pilot { target: site.target.clone() });
+    (context.tell)(Event::Pilot { target: site.target.clone() });
     let medium = Medium { law, ..ground.medium(area) };
-    let pilot = pilot::run_all(study, &medium, seed, stop)
-        .map_err(|error| Failure::refused(format!("{} cannot be measured: {error}", site.target)))?;
+    let pilot = pilot::run_all(study, &medium, seed, context.stop).map_err(|error| {
+        Failure::refused(format!("{} cannot be measured: {error}", site.target))
+    })?;
     let survey = Survey {
         target: site.target.clone(),
         area,
@@ -93,7 +98,9 @@ fn engine() -> EngineUse {
         Ok(()) => EngineUse { name: wanted.to_owned(), note: None },
         Err(reason) => EngineUse {
             name: "psync".to_owned(),
-            note: Some(format!("threads keep the operations in flight, because io_uring is refused: {reason}")),
+            note: Some(format!(
+                "threads keep the operations in flight, because io_uring is refused: {reason}"
+            )),
         },
     }
 }
@@ -117,7 +124,13 @@ fn coverage(system: &dyn System, file: Option<&File>, area: &Area, seed: u64) ->
         return if sampled_blocks == 0 {
             Seen::absent("the file system does not tell its extents")
         } else {
-            Seen::Present(Coverage { hole_bytes: 0, unwritten_bytes: 0, encoded_bytes: 0, sampled_blocks, zero_blocks })
+            Seen::Present(Coverage {
+                hole_bytes: 0,
+                unwritten_bytes: 0,
+                encoded_bytes: 0,
+                sampled_blocks,
+                zero_blocks,
+            })
         };
     };
     let inside = |extent: &crate::system::Extent| {
@@ -142,11 +155,14 @@ fn zero_sample(system: &dyn System, file: &File, area: &Area, seed: u64) -> (u32
         return (0, 0);
     }
     let mut draws = Draws::new(seed, "zeros");
-    let mut buffer = vec![0_u8; SAMPLE_BYTES as usize];
+    // Direct I/O wants memory that is aligned like the block.
+    let mut room = vec![0_u8; 2 * SAMPLE_BYTES as usize];
+    let start = room.as_ptr().align_offset(SAMPLE_BYTES as usize);
+    let buffer = &mut room[start..start + SAMPLE_BYTES as usize];
     let (mut read, mut zero) = (0, 0);
     for _ in 0..SAMPLES {
         let offset = area.start + draws.below(blocks) * SAMPLE_BYTES;
-        if system.read_at(file, offset, &mut buffer).is_ok_and(|bytes| bytes == buffer.len()) {
+        if system.read_at(file, offset, buffer).is_ok_and(|bytes| bytes == buffer.len()) {
             read += 1;
             zero += u32::from(buffer.iter().all(|&byte| byte == 0));
         }

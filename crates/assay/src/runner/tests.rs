@@ -109,7 +109,10 @@ fn a_stop_in_the_middle_keeps_the_finished_trials() {
     .unwrap();
     assert!(finished.interrupted);
     assert_eq!(finished.trials.len(), 3);
-    assert_eq!(bundle::read(&fake, &Path::new("/results").join(&finished.id)).unwrap().trials.len(), 3);
+    assert_eq!(
+        bundle::read(&fake, &Path::new("/results").join(&finished.id)).unwrap().trials.len(),
+        3
+    );
 }
 
 #[test]
@@ -130,7 +133,10 @@ fn a_held_drive_is_refused_with_its_holder() {
     }
     let failure = run_on(&fake, "/home/me").err().expect("refused");
     assert_eq!(failure.kind.exit_code(), 3);
-    assert!(failure.message.contains("4711") && failure.message.contains("another assay"), "{failure}");
+    assert!(
+        failure.message.contains("4711") && failure.message.contains("another assay"),
+        "{failure}"
+    );
 }
 
 #[test]
@@ -145,7 +151,10 @@ fn leftovers_are_removed_and_told() {
         }
     })
     .unwrap();
-    assert!(warnings.iter().any(|text| text.contains(".assay-area-0123456789abcdef")), "{warnings:?}");
+    assert!(
+        warnings.iter().any(|text| text.contains(".assay-area-0123456789abcdef")),
+        "{warnings:?}"
+    );
     assert!(finished.plan.surveys[0].notes.iter().any(|note| note.contains("killed")));
     assert!(fake.leftovers(Path::new("/home/me")).unwrap().is_empty());
 }

@@ -72,7 +72,8 @@ pub fn run(setting: &Setting<'_>, planned: &PlannedTrial, stop: &AtomicBool) -> 
         histograms: BTreeMap::new(),
         series: None,
     };
-    (record.status, record.reason) = status(setting, workload, &record, planned.is_lead_in(), failure);
+    (record.status, record.reason) =
+        status(setting, workload, &record, planned.is_lead_in(), failure);
     Done { trial: Trial { record, latency_ns }, series, stopped }
 }
 
@@ -167,9 +168,8 @@ impl Watch {
         let system = setting.system;
         let run_end = disk_stats::read(system, &setting.site.shared);
         let own = own_traffic::between(&self.own, &own_traffic::read(system));
-        let change = self
-            .processors
-            .map(|before| processors::between(&before, &processors::read(system)));
+        let change =
+            self.processors.map(|before| processors::between(&before, &processors::read(system)));
         if let (true, Some(file)) = (workload.writes(), setting.surveyed.ground.file()) {
             // A failure to sync shows as bytes that the device never got.
             let _ = system.sync_data(file);
@@ -178,7 +178,9 @@ impl Watch {
         let simulated = setting.site.kind == TargetKind::Simulated;
         let (processors, throttle_events, group_throttled) = match change {
             Some(change) => (change.ticks, change.throttle_events, change.group_throttled),
-            None => (Seen::absent("simulated"), Seen::absent("simulated"), Seen::absent("simulated")),
+            None => {
+                (Seen::absent("simulated"), Seen::absent("simulated"), Seen::absent("simulated"))
+            }
         };
         Evidence {
             devices: devices(&[&self.gap_start, &self.run_start, &run_end, &settled]),

@@ -17,7 +17,8 @@ pub fn parse(name: &str, text: &str) -> Outcome<Study> {
 
 /// Writes a study as it would be read again.
 pub fn write(study: &Study) -> Outcome<String> {
-    toml::to_string(study).map_err(|error| Failure::mistake(format!("the study cannot be written as TOML: {error}")))
+    toml::to_string(study)
+        .map_err(|error| Failure::mistake(format!("the study cannot be written as TOML: {error}")))
 }
 
 fn mistake(name: &str, text: &str, error: &toml::de::Error) -> Failure {
@@ -39,7 +40,8 @@ mod tests {
 
     #[test]
     fn a_mistake_names_file_and_line() {
-        let text = "format = \"assay-study/1\"\ntitle = \"x\"\nreplicates = \"three\"\nworkload = []\n";
+        let text =
+            "format = \"assay-study/1\"\ntitle = \"x\"\nreplicates = \"three\"\nworkload = []\n";
         let failure = parse("mine.toml", text).unwrap_err();
         assert!(failure.message.starts_with("mine.toml:3: "), "{}", failure.message);
     }

@@ -192,7 +192,11 @@ impl std::str::FromStr for Mix {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let advice = || format!("`{text}` is no mix: say read, write, or two percentages that add up to 100, such as 70/30");
+        let advice = || {
+            format!(
+                "`{text}` is no mix: say read, write, or two percentages that add up to 100, such as 70/30"
+            )
+        };
         let read_percent = match text {
             "read" => 100,
             "write" => 0,

@@ -12,7 +12,8 @@ pub fn check() -> Outcome<Study> {
 mod tests {
     #[test]
     fn check_has_its_seven_workloads() {
-        let names: Vec<String> = super::check().unwrap().workload.into_iter().map(|work| work.name).collect();
+        let names: Vec<String> =
+            super::check().unwrap().workload.into_iter().map(|work| work.name).collect();
         assert_eq!(
             names,
             [

@@ -56,7 +56,16 @@ mod tests {
 
     #[test]
     fn a_law_that_is_none_says_how_to_write_one() {
-        for text in ["", "normal,mean=1us", "lognormal", "lognormal,mean=1us", "lognormal,mean=x,p99=2us", "fixed,mean=1us,p99=2us", "lognormal,mean=100us,p99=400us,servers=0", "lognormal,mean=4us,p99=1us"] {
+        for text in [
+            "",
+            "normal,mean=1us",
+            "lognormal",
+            "lognormal,mean=1us",
+            "lognormal,mean=x,p99=2us",
+            "fixed,mean=1us,p99=2us",
+            "lognormal,mean=100us,p99=400us,servers=0",
+            "lognormal,mean=4us,p99=1us",
+        ] {
             let message = law(text).unwrap_err().message;
             assert!(!message.is_empty() && !message.contains('\n'), "{text}: {message}");
         }

@@ -74,12 +74,10 @@ impl System for DryRun<'_> {
         extents(file: &File, range: Range<u64>) -> io::Result<Vec<Extent>>;
         cached_pages(file: &File, range: Range<u64>) -> io::Result<CachedPages>;
         resident_pages(file: &File, range: Range<u64>) -> io::Result<CachedPages>;
-        compression_attribute(file: &File) -> io::Result<bool>;
     }
 
     only_note! {
         create_directory(path), "make the directory {}";
-        rename(from, to), "rename {} to {}";
         remove_directory(path), "remove the directory {} with all that is in it";
     }
 

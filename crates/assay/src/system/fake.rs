@@ -47,7 +47,6 @@ struct State {
     alignment: Option<DirectAlignment>,
     extents: Option<Vec<Extent>>,
     cached: Result<u64, Errno>,
-    compressed: bool,
     holders: BTreeMap<String, (u32, u32)>,
     dropped: Vec<Range<u64>>,
 }
@@ -63,7 +62,6 @@ impl Default for State {
             alignment: Some(DirectAlignment { memory_bytes: 512, offset_bytes: 512 }),
             extents: None,
             cached: Ok(0),
-            compressed: false,
             holders: BTreeMap::new(),
             dropped: Vec::new(),
         }
@@ -177,12 +175,6 @@ impl Fake {
     /// Makes `cachestat` fail, as on kernels before 6.5; `mincore` goes on with 0 pages.
     pub fn without_cachestat(&self) -> &Self {
         self.lock().cached = Err(Errno::NOSYS);
-        self
-    }
-
-    /// Makes files here compressed by an attribute.
-    pub fn set_compressed(&self, compressed: bool) -> &Self {
-        self.lock().compressed = compressed;
         self
     }
 
@@ -346,24 +338,6 @@ impl System for Fake {
         Ok(())
     }
 
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let mut state = self.lock();
-        let (from, to) = (state.place(from)?, state.place(to)?);
-        let inside = |path: &PathBuf| path.starts_with(&from);
-        let paths: Vec<PathBuf> = state.tree.nodes.keys().filter(|p| inside(p)).cloned().collect();
-        if paths.is_empty() {
-            return Err(Errno::NOENT.into());
-        }
-        for path in paths {
-            let rest = path.strip_prefix(&from).unwrap_or(&path);
-            let new = if rest.as_os_str().is_empty() { to.clone() } else { to.join(rest) };
-            if let Some(node) = state.tree.nodes.remove(&path) {
-                state.tree.put(&new, node);
-            }
-        }
-        Ok(())
-    }
-
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
         let mut state = self.lock();
         let path = state.place(path)?;
@@ -465,10 +439,6 @@ impl System for Fake {
     fn drop_cached(&self, _: &File, range: Range<u64>) -> io::Result<()> {
         self.lock().dropped.push(range);
         Ok(())
-    }
-
-    fn compression_attribute(&self, _: &File) -> io::Result<bool> {
-        Ok(self.lock().compressed)
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {

@@ -66,7 +66,6 @@ impl System for Faulty<'_> {
         create_directory(path: &Path) -> ();
         write_whole(path: &Path, bytes: &[u8]) -> ();
         append(path: &Path, bytes: &[u8]) -> ();
-        rename(from: &Path, to: &Path) -> ();
         remove_directory(path: &Path) -> ();
         create_area(directory: &Path, caching: Caching) -> AreaFile;
         remove_area(area: &AreaFile) -> ();
@@ -82,7 +81,6 @@ impl System for Faulty<'_> {
         cached_pages(file: &File, range: Range<u64>) -> CachedPages;
         resident_pages(file: &File, range: Range<u64>) -> CachedPages;
         drop_cached(file: &File, range: Range<u64>) -> ();
-        compression_attribute(file: &File) -> bool;
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {

@@ -229,8 +229,6 @@ pub trait System: Sync {
     fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
     /// Appends to one of the tool's own files and syncs it.
     fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
-    /// Renames one of the tool's own files or directories.
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a directory of the tool's own with all that is in it.
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
 
@@ -262,8 +260,6 @@ pub trait System: Sync {
     fn resident_pages(&self, file: &File, range: Range<u64>) -> io::Result<CachedPages>;
     /// Asks the kernel to forget the clean cached pages of a byte range.
     fn drop_cached(&self, file: &File, range: Range<u64>) -> io::Result<()>;
-    /// Whether files made here are compressed by an attribute (`chattr +c`).
-    fn compression_attribute(&self, file: &File) -> io::Result<bool>;
     /// Takes a machine-wide lock with a name, across users; released when the hold is dropped.
     fn hold(&self, name: &str) -> Result<Hold, HoldError>;
 }

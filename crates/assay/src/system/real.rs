@@ -15,7 +15,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{self, Advice, AtFlags, FileType, IFlags, Mode, OFlags, StatVfsMountFlags};
+use rustix::fs::{self, Advice, AtFlags, FileType, Mode, OFlags, StatVfsMountFlags};
 use rustix::fs::{StatxFlags, statx};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -106,11 +106,6 @@ impl System for Real {
 
     fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         files::append(self, path, bytes)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        std::fs::rename(from, to)?;
-        files::sync_directory_of(to)
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
@@ -204,10 +199,6 @@ impl System for Real {
             return Ok(());
         };
         Ok(fs::fadvise(file, range.start, Some(length), Advice::DontNeed)?)
-    }
-
-    fn compression_attribute(&self, file: &File) -> io::Result<bool> {
-        Ok(fs::ioctl_getflags(file)?.contains(IFlags::COMPRESSED))
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {

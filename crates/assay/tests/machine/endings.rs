@@ -6,11 +6,9 @@ use std::time::Duration;
 use crate::findings::of;
 use crate::lab::process::{Assay, Running};
 use crate::lab::volume::{Filesystem, Volume};
-use crate::turn::{LIMIT, Need, assay, require, word};
+use crate::turn::{LIMIT, Need, assay, is_as_before, require, word};
 
 const MIB: u64 = 1 << 20;
-/// More than a file system may need to write down that it is empty again.
-const SLACK: u64 = 2 * MIB;
 
 /// Starts a quick check and waits until its area is being written.
 fn started(volume: &Volume, assay: &Assay) -> Running {
@@ -19,20 +17,6 @@ fn started(volume: &Volume, assay: &Assay) -> Running {
     let grown = || volume.used_bytes().is_ok_and(|used| used > before + 8 * MIB);
     running.until(Duration::from_secs(20), grown).unwrap();
     running
-}
-
-/// The names are gone with the process; the kernel gives the room back when it has taken down the
-/// rings that held the file open, a moment later.
-fn is_empty(volume: &Volume, used_before: u64) {
-    assert!(volume.names().unwrap().is_empty(), "left: {:?}", volume.names());
-    let left = || volume.used_bytes().unwrap().saturating_sub(used_before);
-    for _ in 0..100 {
-        if left() < SLACK {
-            return;
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    panic!("{} bytes are still used", left());
 }
 
 fn signalled(test: &str, kind: Filesystem, signal: &str, later: Duration) {
@@ -44,7 +28,7 @@ fn signalled(test: &str, kind: Filesystem, signal: &str, later: Duration) {
     running.signal(signal).unwrap();
     let ended = running.end(LIMIT).unwrap();
     assert_eq!(ended.code, 130, "{}{}", ended.stdout, ended.stderr);
-    is_empty(&volume, used);
+    is_as_before(&volume, used);
 }
 
 #[test]
@@ -83,7 +67,7 @@ fn a_file_system_that_fills_up() {
         ["check", &word(volume.directory()), "--area", &format!("{free}MiB"), "--budget", "20s"];
     let ended = assay(&volume).run(&words, LIMIT).unwrap();
     assert!([0, 3].contains(&ended.code), "{}: {}{}", ended.code, ended.stdout, ended.stderr);
-    is_empty(&volume, used);
+    is_as_before(&volume, used);
 }
 
 #[test]
@@ -103,7 +87,7 @@ fn a_killed_run_leaves_a_file_that_the_next_one_removes() {
     let notes = of(&ended)["environment"]["targets"][0]["notes"].to_string();
     assert!(notes.contains(left.as_str()), "the result does not name {left}: {notes}");
     assert!(ended.stderr.contains(left.as_str()), "nothing was said of {left}: {}", ended.stderr);
-    is_empty(&volume, used);
+    is_as_before(&volume, used);
 }
 
 /// In a network namespace of its own the second run does not see the first one's lock on the

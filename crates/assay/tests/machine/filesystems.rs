@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::findings::{self, READS, WORKLOADS, keep_the_contract, rate, says, told, without_row};
 use crate::lab::process::Assay;
 use crate::lab::volume::{Filesystem, Volume};
-use crate::turn::{LIMIT, Need, assay, assay_of_nobody, require, word};
+use crate::turn::{LIMIT, Need, assay, assay_of_nobody, is_as_before, require, word};
 
 /// Checks as both users; the two documents, or nothing where it cannot be tried here.
 fn checked(test: &str, kind: Filesystem) -> Option<[Value; 2]> {
@@ -25,12 +25,7 @@ fn check(volume: &Volume, assay: &Assay, kind: Filesystem) -> Value {
     assert!(without_row(&document).is_empty(), "no row: {:?}", without_row(&document));
     let shown = document["environment"]["targets"][0]["filesystem"].as_str().unwrap().to_owned();
     assert!(shown.contains(kind.name()), "{shown}");
-    assert!(volume.names().unwrap().is_empty(), "left: {:?}", volume.names());
-    // btrfs gives room back in the background.
-    if kind != Filesystem::Btrfs {
-        let left = volume.used_bytes().unwrap().saturating_sub(used);
-        assert!(left < 1 << 20, "{left} bytes are still used");
-    }
+    is_as_before(volume, used);
     assert!(assay.home().read_dir().unwrap().next().is_some(), "no result was kept");
     document
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::lab::process::Assay;
 use crate::lab::volume::{Filesystem, Volume};
-use crate::lab::{has, is_root};
+use crate::lab::{call, has, is_root};
 
 /// Far above what any check may take: only a hanging one reaches it.
 pub const LIMIT: Duration = Duration::from_secs(150);
@@ -72,4 +72,25 @@ pub fn assay_of_nobody(volume: &Volume) -> Assay {
 /// A path as an argument.
 pub fn word(path: &Path) -> String {
     path.display().to_string()
+}
+
+/// Nothing is left on a volume. The names are gone with the process; the kernel gives the room
+/// back when it has taken down the rings that held the file open (and btrfs cleans up), a moment
+/// later.
+pub fn is_as_before(volume: &Volume, used_bytes: u64) {
+    // More than a file system (btrfs) needs to write down that it is empty again, and less than
+    // any area that is looked for here.
+    const SLACK: u64 = 14 << 20;
+    assert!(volume.names().unwrap().is_empty(), "left: {:?}", volume.names());
+    let left = || {
+        call("sync", &["--file-system", &word(volume.directory())]).unwrap();
+        volume.used_bytes().unwrap().saturating_sub(used_bytes)
+    };
+    for _ in 0..200 {
+        if left() < SLACK {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("{} bytes are still used", left());
 }

@@ -192,9 +192,8 @@ fn own_files_are_written_whole_appended_and_renamed() {
     Real.append(&file, b" and more").unwrap();
     Real.append(&home.join("g"), b"line\n").unwrap();
     assert_eq!(Real.read_text(&file).unwrap(), "new and more");
-    Real.rename(&home, &scratch.join("c")).unwrap();
-    assert_eq!(Real.list(&scratch.join("c")).unwrap(), ["f", "g"], "no temporary files");
-    Real.remove_directory(&scratch.join("c")).unwrap();
+    assert_eq!(Real.list(&home).unwrap(), ["f", "g"], "no temporary files");
+    Real.remove_directory(&home).unwrap();
     assert!(Real.write_whole(&file, b"x").is_err());
     assert!(Real.create_directory(&scratch.join("a/b")).is_ok());
     Real.write_whole(&scratch.join("a/file"), b"").unwrap();
@@ -259,9 +258,6 @@ fn open_files_tell_extents_pages_and_alignment() {
     }
     if let Some(alignment) = Real.direct_alignment(&file).unwrap() {
         assert!(alignment.offset_bytes == 0 || alignment.offset_bytes.is_power_of_two());
-    }
-    if let Ok(compressed) = Real.compression_attribute(&file) {
-        assert!(!compressed);
     }
 }
 
