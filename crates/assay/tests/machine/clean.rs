@@ -1,12 +1,20 @@
 //! A quiet device gives no alarm, and what is printed can be read by others.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use crate::findings::of;
+use crate::lab::Scratch;
 use crate::lab::clean::{Spoken, fault};
-use crate::lab::process::run;
+use crate::lab::process::{Assay, NOBODY, run};
 use crate::lab::volume::{Filesystem, Volume};
 use crate::turn::{LIMIT, Need, assay, require, word};
+
+/// What `--quick` promises.
+const QUICK: Duration = Duration::from_secs(25);
 
 /// `cargo xtask clean-checks` does the same fifty times.
 #[test]
@@ -15,8 +23,12 @@ fn three_quick_checks_raise_no_alarm() {
     let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 2048).unwrap();
     let target = word(volume.directory());
-    let one = || assay(&volume).run(&["check", &target, "--quick", "--json"], LIMIT).unwrap();
-    let spoken: Vec<Spoken> = (0..3).map(|_| Spoken::of(&of(&one()))).collect();
+    let one = || {
+        let ended = assay(&volume).run(&["check", &target, "--quick", "--json"], LIMIT).unwrap();
+        assert!(ended.time < QUICK, "took {:?}", ended.time);
+        Spoken::of(&of(&ended))
+    };
+    let spoken: Vec<Spoken> = (0..3).map(|_| one()).collect();
     let lines: Vec<String> = spoken.iter().map(Spoken::line).collect();
     assert_eq!(fault(&spoken), None, "{}", lines.join("\n"));
 }
@@ -30,7 +42,37 @@ fn python_reads_the_document() {
     let target = word(volume.directory());
     let ended = assay(&volume).run(&["check", &target, "--budget", "5s", "--json"], LIMIT).unwrap();
     let file = volume.scratch().path().join("document.json");
-    std::fs::write(&file, &ended.stdout).unwrap();
+    fs::write(&file, &ended.stdout).unwrap();
     let read = run(Command::new("python3").args(["-m", "json.tool", &word(&file)]), LIMIT).unwrap();
     assert_eq!(read.code, 0, "{}", read.stderr);
+}
+
+/// Paths below a directory that do not belong to a user.
+fn of_others(directory: &Path, user: u32) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if fs::symlink_metadata(&path).unwrap().uid() != user {
+            found.push(word(&path));
+        }
+        if path.is_dir() {
+            found.extend(of_others(&path, user));
+        }
+    }
+    found
+}
+
+#[test]
+fn under_sudo_results_belong_to_the_caller() {
+    let Some(_turn) = require("clean::under_sudo_results_belong_to_the_caller", &[]) else {
+        return;
+    };
+    let scratch = Scratch::new("sudo").unwrap();
+    let home = scratch.folder("home", 0o755, Some(NOBODY)).unwrap();
+    let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home);
+    let mut command = assay.command(&["check", "simulated:fixed,mean=100us", "--quick", "--json"]);
+    command.env("SUDO_UID", NOBODY.to_string()).env("SUDO_GID", NOBODY.to_string());
+    of(&run(&mut command, LIMIT).unwrap());
+    assert_eq!(of_others(&home, NOBODY), Vec::<String>::new());
+    assert!(home.read_dir().unwrap().next().is_some(), "no result was kept");
 }
