@@ -23,13 +23,33 @@ pub(super) fn glued(text: &str) -> String {
     text.replace(' ', &GLUE.to_string())
 }
 
+/// Units that stay on the line of their number.
+const UNITS: [&str; 13] =
+    ["%", "B", "KiB", "MiB", "GiB", "TiB", "KiB/s", "MiB/s", "GiB/s", "ns", "us", "ms", "s"];
+
+/// The text with each unit glued to the number before it.
+fn units_glued(text: &str) -> String {
+    let mut glued = String::with_capacity(text.len());
+    let mut before: Option<&str> = None;
+    for word in text.split(' ') {
+        if let Some(before) = before {
+            let number = before.ends_with(|c: char| c.is_ascii_digit());
+            let unit = UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')']));
+            glued.push(if number && unit { GLUE } else { ' ' });
+        }
+        glued.push_str(word);
+        before = Some(word);
+    }
+    glued
+}
+
 /// Wraps a text: the first line begins with `first`, the others with `indent` blanks. No line is
 /// longer than `width` unless one word alone is.
 pub(super) fn wrap(text: &str, first: &str, indent: usize, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = clean(first);
     let mut blank = "";
-    for word in pieces(&clean(text), width.saturating_sub(indent)) {
+    for word in pieces(&units_glued(&clean(text)), width.saturating_sub(indent)) {
         if width_of(&line) + blank.len() + width_of(&word) > width {
             if !line.trim().is_empty() {
                 lines.push(line.trim_end().to_owned());
@@ -79,6 +99,13 @@ mod tests {
         let text = format!("{}, {}", glued("p50 9.1 ms"), glued("p99 12 ms"));
         assert_eq!(wrap(&text, "  ", 2, 14), ["  p50 9.1 ms,", "  p99 12 ms"]);
         assert_eq!(wrap(&text, "", 0, 6), ["p50", "9.1", "ms,", "p99 12", "ms"]);
+    }
+
+    #[test]
+    fn a_unit_stays_with_its_number() {
+        assert_eq!(wrap("it moves 572 MiB/s.", "", 0, 14), ["it moves", "572 MiB/s."]);
+        assert_eq!(wrap("a 95 % interval", "", 0, 5), ["a", "95 %", "interval"]);
+        assert_eq!(units_glued("no s here"), "no s here");
     }
 
     #[test]
