@@ -51,7 +51,11 @@ fn comparison(baseline: &Row<'_>, row: &Row<'_>) -> Option<Comparison> {
         n: ratio.n,
         ratio: ratio.ratio,
         ci95: ratio.ci95.filter(|ends| ends[1].is_finite()),
+        ci95_family: None,
+        p_holm: None,
         verdict: None,
+        margin: None,
+        replicates_needed: None,
         notes: notes(baseline, row, ratio.n),
     })
 }

@@ -42,6 +42,12 @@ pub fn findings(
         cells,
         absent,
         comparisons,
+        effects: Vec::new(),
+        interactions: Vec::new(),
+        trends: Vec::new(),
+        ranks: Vec::new(),
+        noise_floor: None,
+        advice: Vec::new(),
         summary,
         checks: checks::checks(plan, trials),
     }

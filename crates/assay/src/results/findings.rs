@@ -204,8 +204,20 @@ pub struct Comparison {
     pub ratio: f64,
     /// 95 % interval of the ratio, from 3 pairs on.
     pub ci95: Option<[f64; 2]>,
+    /// 95 % interval that holds for the whole family of comparisons at once.
+    #[serde(default)]
+    pub ci95_family: Option<[f64; 2]>,
+    /// Holm's p.
+    #[serde(default)]
+    pub p_holm: Option<f64>,
     /// Verdict; absent where none is given.
     pub verdict: Option<String>,
+    /// What counts as equivalent, as a fraction.
+    #[serde(default)]
+    pub margin: Option<f64>,
+    /// Replicates that would decide.
+    #[serde(default)]
+    pub replicates_needed: Option<u32>,
     /// Remarks.
     pub notes: Vec<String>,
 }
@@ -227,6 +239,24 @@ pub struct Findings {
     pub absent: Vec<AbsentCell>,
     /// Arms against the first one.
     pub comparisons: Vec<Comparison>,
+    /// Main effects of factors; a check varies none.
+    #[serde(default)]
+    pub effects: Vec<serde_json::Value>,
+    /// Factors whose effects depend on each other; a check varies none.
+    #[serde(default)]
+    pub interactions: Vec<serde_json::Value>,
+    /// Metrics over a numeric factor; a check varies none.
+    #[serde(default)]
+    pub trends: Vec<serde_json::Value>,
+    /// Arms in order; a check ranks none.
+    #[serde(default)]
+    pub ranks: Vec<serde_json::Value>,
+    /// Ratio of two identical arms; a check has no control arm.
+    #[serde(default)]
+    pub noise_floor: Option<serde_json::Value>,
+    /// Advice with its evidence; a check gives none.
+    #[serde(default)]
+    pub advice: Vec<serde_json::Value>,
     /// What the numbers mean to an owner, one to five sentences.
     pub summary: Vec<String>,
     /// What the study as a whole should be read with.

@@ -158,3 +158,21 @@ fn leftovers_are_removed_and_told() {
     assert!(finished.plan.surveys[0].notes.iter().any(|note| note.contains("killed")));
     assert!(fake.leftovers(Path::new("/home/me")).unwrap().is_empty());
 }
+
+#[test]
+fn a_panic_takes_the_area_away() {
+    let fake = machine();
+    fake.refuse_unnamed();
+    let seen = |fake: &Fake| fake.list(Path::new("/home/me")).unwrap();
+    let before = seen(&fake);
+    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        run(&fake, request("/home/me"), &AtomicBool::new(false), &mut |event| {
+            if matches!(event, Event::TrialStarted { index: 1, .. }) {
+                assert_ne!(seen(&fake), before, "the area has a name");
+                panic!("provoked");
+            }
+        })
+    }));
+    assert!(ended.is_err());
+    assert_eq!(seen(&fake), before);
+}

@@ -21,7 +21,7 @@ pub const WRITES: [&str; 4] =
     ["sequential-write", "random-write-q1", "random-write-q32", "sync-write"];
 
 /// Fields of `assay-findings/1` that stand in every document.
-const FIELDS: [&str; 16] = [
+const FIELDS: [&str; 22] = [
     "/format",
     "/study/id",
     "/study/title",
@@ -38,6 +38,12 @@ const FIELDS: [&str; 16] = [
     "/environment/targets/0/scheduler",
     "/absent",
     "/comparisons",
+    "/effects",
+    "/interactions",
+    "/trends",
+    "/ranks",
+    "/checks",
+    "/advice",
 ];
 const CELL_FIELDS: [&str; 14] = [
     "workload",
