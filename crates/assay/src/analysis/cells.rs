@@ -5,7 +5,7 @@ use assay_stats::{geometric_mean, median};
 use super::metrics;
 use super::rows::{Measured, Row};
 use crate::quantity::{METRICS, Metric};
-use crate::results::findings::{AbsentCell, Because, Cell, CellTrial};
+use crate::results::findings::{AbsentCell, Cell, CellTrial};
 use crate::results::record::Status;
 
 /// Trials below which every statement about a cell is provisional (R4).
@@ -69,10 +69,6 @@ fn cell(row: &Row<'_>, metric: &Metric) -> Result<Cell, String> {
     }
     let centre = geometric_mean(&values);
     let extreme = |pick: fn(f64, f64) -> f64| values.iter().copied().reduce(pick);
-    let because = |(rule, remark): &(&str, crate::truth::Remark)| Because {
-        rule: (*rule).to_owned(),
-        text: remark.text.clone(),
-    };
     Ok(Cell {
         workload: row.workload.name.clone(),
         arm: row.arm.clone(),
@@ -88,7 +84,7 @@ fn cell(row: &Row<'_>, metric: &Metric) -> Result<Cell, String> {
         provisional: values.len() < SETTLED,
         control: false,
         trust: row.trust,
-        because: row.remarks.iter().map(because).collect(),
+        because: row.remarks.iter().map(|(rule, remark)| remark.because(rule)).collect(),
     })
 }
 

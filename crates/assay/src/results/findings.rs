@@ -28,6 +28,8 @@ pub enum Trust {
 pub struct Because {
     /// Rule that speaks.
     pub rule: String,
+    /// What the rule takes away by it; `trusted` is a note that takes nothing.
+    pub trust: Trust,
     /// What it says, one sentence.
     pub text: String,
 }

@@ -88,6 +88,13 @@ impl<'a> Ground<'a> {
         }
     }
 
+    /// Sends operations past the page cache, or through it. The target was opened for direct I/O
+    /// where that is possible; a workload may ask for less.
+    pub fn set_direct(&self, direct: bool) -> std::io::Result<()> {
+        let caching = if direct { Caching::Direct } else { Caching::Buffered };
+        self.file().map_or(Ok(()), |file| self.system.set_caching(file, caching))
+    }
+
     /// First byte that may be used.
     pub fn first_byte(&self) -> u64 {
         match &self.held {

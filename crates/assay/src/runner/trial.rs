@@ -43,6 +43,12 @@ pub struct Setting<'a> {
 pub fn run(setting: &Setting<'_>, planned: &PlannedTrial, stop: &AtomicBool) -> Done {
     let workload = &setting.plan.workloads[planned.workload];
     let started = setting.system.now();
+    if let Err(error) = setting.surveyed.ground.set_direct(workload.direct) {
+        let way = if workload.direct { "past" } else { "through" };
+        let reason = format!("the target cannot be used {way} the page cache: {error}");
+        let trial = not_run(setting.system, planned, &reason);
+        return Done { trial, series: Vec::new(), stopped: false };
+    }
     let watch = Watch::start(setting, workload);
     let job = io::job(workload, &setting.surveyed.survey.area, planned.seed);
     let result = io::run(&workload.engine, &job, &setting.surveyed.medium(), stop);

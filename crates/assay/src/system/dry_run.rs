@@ -116,6 +116,10 @@ impl System for DryRun<'_> {
         Ok(())
     }
 
+    fn set_caching(&self, _: &File, _: Caching) -> io::Result<()> {
+        Ok(())
+    }
+
     fn drop_cached(&self, _: &File, _: Range<u64>) -> io::Result<()> {
         Ok(())
     }

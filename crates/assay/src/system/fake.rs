@@ -436,6 +436,10 @@ impl System for Fake {
         Ok(CachedPages { cached: self.lock().cached.unwrap_or(0).min(of), of })
     }
 
+    fn set_caching(&self, _: &File, caching: Caching) -> io::Result<()> {
+        self.check_direct(caching)
+    }
+
     fn drop_cached(&self, _: &File, range: Range<u64>) -> io::Result<()> {
         self.lock().dropped.push(range);
         Ok(())

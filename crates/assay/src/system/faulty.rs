@@ -73,6 +73,7 @@ impl System for Faulty<'_> {
         remove_leftover(leftover: &Leftover) -> ();
         open_for_reading(path: &Path, caching: Caching) -> File;
         open_device_for_writing(consent: &Consent, caching: Caching) -> File;
+        set_caching(file: &File, caching: Caching) -> ();
         length(file: &File) -> u64;
         direct_alignment(file: &File) -> Option<DirectAlignment>;
         read_at(file: &File, offset: u64, into: &mut [u8]) -> usize;

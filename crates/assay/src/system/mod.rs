@@ -244,6 +244,8 @@ pub trait System: Sync {
     fn open_for_reading(&self, path: &Path, caching: Caching) -> io::Result<File>;
     /// Opens a device for writing, exclusively, with the user's consent.
     fn open_device_for_writing(&self, consent: &Consent, caching: Caching) -> io::Result<File>;
+    /// Sends the operations of an open target past the page cache, or through it.
+    fn set_caching(&self, file: &File, caching: Caching) -> io::Result<()>;
     /// Bytes of an open file or block device.
     fn length(&self, file: &File) -> io::Result<u64>;
     /// Alignment for direct I/O, where the kernel tells it.

@@ -146,6 +146,11 @@ impl System for Real {
         Ok(device.into())
     }
 
+    fn set_caching(&self, file: &File, caching: Caching) -> io::Result<()> {
+        let others = fs::fcntl_getfl(file)?.difference(OFlags::DIRECT);
+        Ok(fs::fcntl_setfl(file, others | direct_flag(caching))?)
+    }
+
     fn length(&self, file: &File) -> io::Result<u64> {
         let found = file.metadata()?;
         match kind(found.mode()) {

@@ -58,6 +58,11 @@ impl Remark {
     fn note(text: impl Into<String>) -> Self {
         Self { trust: Trust::Trusted, text: text.into() }
     }
+
+    /// As it stands in the findings.
+    pub fn because(&self, rule: &str) -> Because {
+        Because { rule: rule.to_owned(), trust: self.trust, text: self.text.clone() }
+    }
 }
 
 /// A rule.
@@ -91,17 +96,6 @@ pub fn remarks(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
     RULES.iter().filter_map(|rule| Some((rule.about().name, rule.judge(case)?))).collect()
 }
 
-/// Trust and its reasons for a case: the worst word of any rule.
-pub fn judge(case: &Case<'_>) -> (Trust, Vec<Because>) {
-    let remarks = remarks(case);
-    let worst = remarks.iter().map(|(_, remark)| remark.trust).max().unwrap_or(Trust::Trusted);
-    let because = remarks
-        .into_iter()
-        .map(|(rule, remark)| Because { rule: rule.to_owned(), text: remark.text })
-        .collect();
-    (worst, because)
-}
-
 /// What disturbed a trial, if anything did.
 pub fn disturbance(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
     let told: Vec<String> = RULES.iter().filter_map(|rule| rule.disturbance(case, trial)).collect();
@@ -112,6 +106,14 @@ pub fn disturbance(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
 mod tests {
     use super::testing::Bench;
     use super::*;
+
+    /// The worst word of any rule, and all reasons.
+    fn judge(case: &Case<'_>) -> (Trust, Vec<Because>) {
+        let remarks = remarks(case);
+        let worst = remarks.iter().map(|(_, remark)| remark.trust).max();
+        let because = remarks.iter().map(|(rule, remark)| remark.because(rule)).collect();
+        (worst.unwrap_or(Trust::Trusted), because)
+    }
 
     #[test]
     fn every_rule_introduces_itself() {

@@ -29,7 +29,9 @@ impl Spoken {
                 _ => continue,
             };
             let name = format!("{} {}", word(&cell["workload"]), word(&cell["metric"]));
-            for because in cell["because"].as_array().unwrap_or(&none) {
+            let because = cell["because"].as_array().unwrap_or(&none).iter();
+            // A note beside the reason takes nothing away.
+            for because in because.filter(|because| because["trust"] != "trusted") {
                 into.entry(word(&because["rule"])).or_default().push(name.clone());
             }
             if cell["because"].as_array().is_none_or(Vec::is_empty) {

@@ -28,6 +28,9 @@ const MODE: Mode = Mode::from_raw_mode(0o600);
 const ATTEMPTS: usize = 16;
 /// Those who look for leftovers hold a lock for microseconds.
 const LOCK_ATTEMPTS: usize = 100;
+/// How long the lock of a process that is gone is waited for.
+const DEAD_ATTEMPTS: usize = 60;
+const DEAD_PAUSE: Duration = Duration::from_millis(50);
 const LOCK_PAUSE: Duration = Duration::from_millis(2);
 
 /// Makes an area file.
@@ -131,8 +134,7 @@ fn has_name(file: &File) -> io::Result<bool> {
 }
 
 fn mark(system: &dyn System) -> Vec<u8> {
-    let boot = system.read_text(Path::new("/proc/sys/kernel/random/boot_id")).unwrap_or_default();
-    let text = format!("{MAGIC}pid {}\nboot {}\n", std::process::id(), boot.trim());
+    let text = format!("{MAGIC}pid {}\nboot {}\n", std::process::id(), boot_id(system));
     let mut mark = text.into_bytes();
     mark.resize(MARK_BYTES, b'\n');
     mark
@@ -195,12 +197,40 @@ fn take(system: &dyn System, path: &Path) -> io::Result<File> {
     if !is_ours(system, found.uid()) {
         return Err(not_a_leftover("it belongs to another user"));
     }
-    fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+    lock_of_the_dead(system, &file)?;
     if has_mark_or_is_empty(&file)? {
         Ok(file)
     } else {
         Err(not_a_leftover("it does not begin with the mark of an area file"))
     }
+}
+
+/// Locks a leftover. The kernel gives back what a killed process held (its rings keep the file open)
+/// a moment after the process is gone, so the lock of a process that is gone is waited for.
+fn lock_of_the_dead(system: &dyn System, file: &File) -> io::Result<()> {
+    for _ in 0..DEAD_ATTEMPTS {
+        match fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) if maker_is_gone(system, file) => thread::sleep(DEAD_PAUSE),
+            other => return Ok(other?),
+        }
+    }
+    Err(Errno::WOULDBLOCK.into())
+}
+
+/// Whether the process that the mark names is gone. Without a readable mark it may be alive.
+fn maker_is_gone(system: &dyn System, file: &File) -> bool {
+    let mut start = [0; 256];
+    let read = file.read_at(&mut start, 0).unwrap_or(0);
+    let text = String::from_utf8_lossy(&start[..read]);
+    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
+    let (Some(process), Some(boot)) = (field("pid "), field("boot ")) else { return false };
+    let gone = |id: &str| system.status(&Path::new("/proc").join(id)).is_err();
+    boot != boot_id(system) || process.parse::<u32>().is_ok_and(|_| gone(process))
+}
+
+fn boot_id(system: &dyn System) -> String {
+    let text = system.read_text(Path::new("/proc/sys/kernel/random/boot_id")).unwrap_or_default();
+    text.trim().to_owned()
 }
 
 fn is_ours(system: &dyn System, owner: u32) -> bool {
