@@ -79,8 +79,8 @@ fn a_killed_run_leaves_a_file_that_the_next_one_removes() {
     let running = started(&volume, &assay(&volume));
     running.signal("KILL").unwrap();
     assert_eq!(running.end(LIMIT).unwrap().code, 137);
-    // The kernel drops the file's lock when it has taken down the rings of the killed process.
-    thread::sleep(Duration::from_secs(1));
+    // At once: the kernel drops the file's lock only when it has taken down the rings of the killed
+    // process, and the next run has to wait for that.
     let [left] = &volume.names().unwrap()[..] else { panic!("left: {:?}", volume.names()) };
     let target = word(volume.directory());
     let ended = assay(&volume).run(&["check", &target, "--budget", "5s", "--json"], LIMIT).unwrap();
