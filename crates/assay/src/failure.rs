@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// Why a command ends early; each has its exit code (see `docs/reference/exit-codes.md`).
+/// Why a command ends early; each has its exit code, which `assay --help` lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The user's mistake: exit code 2.

@@ -117,4 +117,33 @@ mod tests {
         let line = one_line(&error);
         assert!(!line.contains('\n') && line.contains("--quick"), "{line}");
     }
+
+    /// Lines of a text that call the program, without their remarks.
+    fn calls(text: &str) -> Vec<Vec<&str>> {
+        let lines = text.lines().map(str::trim).filter(|line| line.starts_with("assay "));
+        let bare = lines.map(|line| line.split("  ").next().unwrap_or(line));
+        let bare = bare.map(|line| line.split(['#', '|', '"']).next().unwrap_or(line));
+        bare.map(|line| line.split_whitespace().collect()).collect()
+    }
+
+    #[test]
+    fn every_command_that_the_texts_show_is_one() {
+        let mut shown: Vec<String> = vec![include_str!("../../../../README.md").to_owned()];
+        let mut commands = definition();
+        shown.push(commands.render_long_help().to_string());
+        shown.extend(
+            commands.get_subcommands_mut().map(|command| command.render_long_help().to_string()),
+        );
+        let mut seen = 0;
+        for call in shown.iter().flat_map(|text| calls(text)) {
+            // A text in quotation marks, cut off above, stands for one word.
+            let words = call
+                .iter()
+                .chain(["text"].iter().filter(|_| ["note", "rename"].contains(&call[1])));
+            let parsed = Arguments::try_parse_from(words.copied());
+            assert!(parsed.is_ok(), "{call:?}: {}", parsed.unwrap_err());
+            seen += 1;
+        }
+        assert!(seen > 20, "{seen}");
+    }
 }
