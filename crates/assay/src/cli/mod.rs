@@ -120,7 +120,10 @@ mod tests {
 
     /// Lines of a text that call the program, without their remarks.
     fn calls(text: &str) -> Vec<Vec<&str>> {
-        let lines = text.lines().map(str::trim).filter(|line| line.starts_with("assay "));
+        let calls = |line: &&str| {
+            line.strip_prefix("assay ").is_some_and(|rest| rest.starts_with(char::is_alphabetic))
+        };
+        let lines = text.lines().map(str::trim).filter(calls);
         let bare = lines.map(|line| line.split("  ").next().unwrap_or(line));
         let bare = bare.map(|line| line.split(['#', '|', '"']).next().unwrap_or(line));
         bare.map(|line| line.split_whitespace().collect()).collect()
