@@ -94,7 +94,8 @@ fn target(site: &Site, survey: &Survey) -> TargetFacts {
         area_bytes: survey.area.length,
         direct: survey.direct.value().is_some(),
         rotational: one.and_then(rotational),
-        notes: notes(survey),
+        // Fall-backs stand beside the workloads that they concern.
+        notes: survey.notes.clone(),
     }
 }
 
@@ -149,12 +150,6 @@ fn options(mount: &Mount) -> String {
         }
     }
     if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
-}
-
-fn notes(survey: &Survey) -> Vec<String> {
-    let buffered = survey.direct.reason().filter(|reason| !reason.is_empty());
-    let buffered = buffered.map(|reason| format!("through the page cache: {reason}"));
-    survey.notes.iter().cloned().chain(buffered).chain(survey.engine.note.clone()).collect()
 }
 
 /// `random writes of 4 KiB, 32 in flight, io_uring, direct`.

@@ -13,7 +13,7 @@ use crate::findings::{READS, WRITES, absence, cells, of, rate, says, told};
 use crate::lab::call;
 use crate::lab::slow::Neighbour;
 use crate::lab::volume::{Filesystem, Volume};
-use crate::turn::{LIMIT, Need, assay, require, word};
+use crate::turn::{LIMIT, Need, assay, assay_of_nobody, require, word};
 
 /// Runs a study through the same pipeline as `check`, for what `check` has no option for.
 fn study(volume: &Volume, area: &str, workload: &str) -> Value {
@@ -150,4 +150,22 @@ fn psync_cannot_keep_32_in_flight() {
         "pattern = \"random\", mix = \"read\", size = \"4 KiB\", depth = 32, engine = \"psync\"",
     );
     assert!(says(&document, "it", "depth", "suspect"), "{}", told(&document));
+}
+
+/// Without locked memory the kernel refuses rings to an ordinary user, as containers often do.
+#[test]
+fn threads_keep_the_depth_where_io_uring_is_refused() {
+    let test = "rules::threads_keep_the_depth_where_io_uring_is_refused";
+    let needs = [Need::Volume(Filesystem::Ext4), Need::Program("prlimit")];
+    let Some(_turn) = require(test, &needs) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
+    let bound = assay_of_nobody(&volume).through(&["prlimit", "--memlock=0"]);
+    let target = word(volume.directory());
+    let ended = bound.run(&["check", &target, "--budget", "5s", "--json"], LIMIT).unwrap();
+    let document = of(&ended);
+    let workloads = document["workloads"].as_array().unwrap();
+    let deep = workloads.iter().find(|one| one["name"] == "random-read-q32").unwrap();
+    assert!(deep["note"].to_string().contains("io_uring is refused"), "{deep}");
+    assert_eq!(deep["depth"], 32, "{deep}");
+    assert!(!told(&document).contains("one after another"), "{}", told(&document));
 }
