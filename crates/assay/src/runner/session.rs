@@ -16,7 +16,7 @@ use crate::results::plan::{Plan, PlannedTrial};
 use crate::results::record::Trial;
 use crate::study::{Study, Target, simulated};
 use crate::system::site::{Site, TargetKind};
-use crate::system::{Consent, Hold, HoldError, System, identity, machine, resolve};
+use crate::system::{Consent, Hold, HoldError, System, devices, identity, machine, resolve};
 
 /// What to run, where, and where to keep it.
 pub struct Request {
@@ -217,6 +217,7 @@ fn survey_one<'a>(
         None => Ground::open(system, site, place.consent.as_ref())?,
     };
     ground.notes.extend(told);
+    ground.notes.extend(buffered_loops(system, site));
     let how = (place.consent.is_some(), place.law);
     survey::make(context, study, site, ground, how, seed)
 }
@@ -236,6 +237,20 @@ fn clear_leftovers(context: &mut Context<'_>, site: &Site) -> Vec<String> {
         told.push(text);
     }
     told
+}
+
+/// Loop devices that answer from memory: their own counters cannot tell.
+fn buffered_loops(system: &dyn System, site: &Site) -> Vec<String> {
+    let layers = site.layers.iter().map(|layer| &layer.name);
+    layers
+        .filter(|name| devices::is_buffered_loop(system, name))
+        .map(|name| {
+            format!(
+                "{name} goes through the page cache of its file: what it reads may come from \
+                 memory (losetup --direct-io=on {name} goes past it)"
+            )
+        })
+        .collect()
 }
 
 fn unkept(directory: &std::path::Path, error: &std::io::Error) -> Event {

@@ -176,3 +176,15 @@ fn a_panic_takes_the_area_away() {
     assert!(ended.is_err());
     assert_eq!(seen(&fake), before);
 }
+
+#[test]
+fn a_loop_device_in_the_page_cache_is_told() {
+    let text = include_str!("../../tests/fixtures/machines/vm-virtio.txt");
+    let notes = |dio: &str| {
+        let fake = Fake::recorded(text).unwrap();
+        fake.put("/sys/devices/virtual/block/loop0/loop/dio", dio);
+        run_on(&fake, "/tmp/bench/mnt").unwrap().plan.surveys[0].notes.clone()
+    };
+    assert!(notes("0\n").iter().any(|note| note.contains("loop0 goes through the page cache")));
+    assert!(notes("1\n").is_empty());
+}

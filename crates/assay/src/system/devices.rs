@@ -15,7 +15,7 @@ use super::{DeviceNumber, System, mounts, sysfs};
 
 pub use counters::{Counters, counters};
 pub use describe::{device_id, drive};
-pub use stack::{Below, backing_file, layer, partitions};
+pub use stack::{Below, backing_file, is_buffered_loop, layer, partitions};
 
 /// Bytes of the unit in which sysfs tells sizes, whatever the device's blocks are.
 const SECTOR: u64 = 512;

@@ -55,6 +55,12 @@ fn is_partition(system: &dyn System, name: &str) -> bool {
     sysfs::text(system, &sysfs::block(name).join("partition")).value().is_some()
 }
 
+/// Whether a loop device goes through the page cache of its file.
+pub fn is_buffered_loop(system: &dyn System, name: &str) -> bool {
+    let direct = system.read_text(&sysfs::block(name).join("loop/dio"));
+    direct.is_ok_and(|text| text.trim() == "0")
+}
+
 /// The file behind a loop device. The kernel marks one that was removed, which cannot be followed
 /// by name any more.
 pub fn backing_file(system: &dyn System, name: &str) -> Option<PathBuf> {
