@@ -186,9 +186,24 @@ pub fn remove_leftover(system: &dyn System, leftover: &Leftover) -> io::Result<(
     std::fs::remove_file(&leftover.path)
 }
 
-/// Opens and locks a file that has every sign of a leftover. The lock goes with the file.
+/// Opens and locks a file that has every sign of a leftover. The lock goes with the file. Nothing is
+/// opened for writing before it has shown that it is one; then only where locks need it (NFS).
 fn take(system: &dyn System, path: &Path) -> io::Result<File> {
-    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = open_leftover(system, path, OFlags::RDONLY)?;
+    match lock_of_the_dead(system, &file) {
+        Ok(()) => marked(file),
+        Err(error) if error.raw_os_error() == Some(Errno::BADF.raw_os_error()) => {
+            let file = open_leftover(system, path, OFlags::RDWR)?;
+            lock_of_the_dead(system, &file)?;
+            marked(file)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens a file that looks like a leftover.
+fn open_leftover(system: &dyn System, path: &Path, access: OFlags) -> io::Result<File> {
+    let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(fs::open(path, flags, Mode::empty())?);
     let found = file.metadata()?;
     if FileType::from_raw_mode(found.mode()) != FileType::RegularFile {
@@ -197,7 +212,12 @@ fn take(system: &dyn System, path: &Path) -> io::Result<File> {
     if !is_ours(system, found.uid()) {
         return Err(not_a_leftover("it belongs to another user"));
     }
-    lock_of_the_dead(system, &file)?;
+    marked(file)
+}
+
+/// The file, if it begins with the mark or is empty. Asked before and after locking: its maker may
+/// have been at work in between.
+fn marked(file: File) -> io::Result<File> {
     if has_mark_or_is_empty(&file)? {
         Ok(file)
     } else {
