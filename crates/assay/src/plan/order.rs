@@ -23,11 +23,6 @@ pub fn chained(arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<usi
     best
 }
 
-/// Order of `items` items drawn anew for each of `replicates` replicates.
-pub fn fresh(items: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
-    (0..replicates).map(|_| permutation(items, draws)).collect()
-}
-
 fn permutation(items: usize, draws: &mut Draws) -> Vec<usize> {
     let mut order: Vec<usize> = (0..items).collect();
     draws.shuffle(&mut order);

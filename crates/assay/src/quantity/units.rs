@@ -47,11 +47,6 @@ impl From<UnitError> for String {
 }
 
 impl Time {
-    /// From a standard duration; the longest time that fits where it does not (584 years).
-    pub fn from_duration(duration: Duration) -> Self {
-        Self(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
-    }
-
     /// In nanoseconds.
     pub const fn ns(self) -> u64 {
         self.0
