@@ -91,9 +91,11 @@ fn cell(row: &Row<'_>, metric: &Metric) -> Result<Cell, String> {
 fn cell_trial(trial: &Measured<'_>, value: Option<f64>) -> CellTrial {
     CellTrial {
         replicate: trial.record.replicate,
-        order: trial.record.order,
+        order: Some(trial.record.order),
         value: value.filter(|_| trial.record.status != Status::Failed),
         status: trial.record.status,
         reason: trial.record.reason.clone(),
+        repeats: trial.record.repeats,
+        outlier: false,
     }
 }

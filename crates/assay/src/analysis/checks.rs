@@ -1,12 +1,11 @@
 //! What the study as a whole should be read with.
 
-use std::collections::BTreeMap;
-
+use crate::results::findings::Check;
 use crate::results::plan::Plan;
 use crate::results::record::{Status, Trial};
 
 /// Order, missing trials, disturbed trials, failed trials.
-pub(super) fn checks(plan: &Plan, trials: &[Trial]) -> Vec<BTreeMap<String, String>> {
+pub(super) fn checks(plan: &Plan, trials: &[Trial]) -> Vec<Check> {
     let mut found = vec![check("order", order(plan))];
     let planned = plan.trials.iter().filter(|trial| !trial.is_lead_in()).count();
     let run = trials.iter().filter(|trial| trial.record.replicate > 0).count();
@@ -32,8 +31,8 @@ pub(super) fn checks(plan: &Plan, trials: &[Trial]) -> Vec<BTreeMap<String, Stri
     found
 }
 
-fn check(name: &str, text: String) -> BTreeMap<String, String> {
-    BTreeMap::from([("name".to_owned(), name.to_owned()), ("text".to_owned(), text)])
+fn check(name: &str, text: String) -> Check {
+    Check { name: name.to_owned(), text }
 }
 
 fn order(plan: &Plan) -> String {

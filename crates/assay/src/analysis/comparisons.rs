@@ -7,7 +7,7 @@ use assay_stats::paired_ratio;
 use super::metrics;
 use super::rows::Row;
 use crate::quantity::metric;
-use crate::results::findings::{Comparison, Trust};
+use crate::results::findings::{Comparison, Kind, Trust};
 use crate::results::plan::Plan;
 
 /// From this operation size on, bandwidth is the primary metric (amendment to R5).
@@ -42,16 +42,21 @@ fn comparison(baseline: &Row<'_>, row: &Row<'_>) -> Option<Comparison> {
     let arm = row.arm.iter().map(|(factor, level)| format!("{factor}={level}"));
     Some(Comparison {
         id: format!("{}:{name}:{}", row.workload.name, arm.collect::<Vec<_>>().join(",")),
-        kind: "paired".to_owned(),
+        kind: Kind::Paired,
         workload: row.workload.name.clone(),
         metric: name.to_owned(),
         better: metric::find(name)?.better,
         baseline: baseline.arm.clone(),
         arm: row.arm.clone(),
         n: ratio.n,
-        ratio: ratio.ratio,
+        ratio: Some(ratio.ratio),
         ci95: ratio.ci95.filter(|ends| ends[1].is_finite()),
         ci95_family: None,
+        difference: None,
+        sd_log: ratio.sd_log,
+        primary: true,
+        text: String::new(),
+        p_sign_flip: None,
         p_holm: None,
         verdict: None,
         margin: None,

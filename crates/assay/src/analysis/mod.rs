@@ -39,6 +39,7 @@ pub fn findings(
         study,
         environment: facts::environment(plan, environment),
         workloads: rows.iter().map(workload_facts).collect(),
+        factors: plan.design.factors.clone(),
         cells,
         absent,
         comparisons,

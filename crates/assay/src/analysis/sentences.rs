@@ -142,7 +142,7 @@ fn comparison(story: &Story<'_>, found: &Comparison) -> Option<String> {
         "{}: {} has {about}{} times the {what} of {}{interval}.",
         found.workload,
         found.arm.get("target")?,
-        show::times(found.ratio),
+        show::times(found.ratio?),
         found.baseline.get("target")?,
     ))
 }

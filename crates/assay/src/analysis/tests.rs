@@ -3,9 +3,10 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 
 use super::*;
-use crate::results::findings::{Comparison, Trust};
+use crate::results::design::Design;
+use crate::results::findings::{Comparison, Kind, Trust};
 use crate::results::histogram;
-use crate::results::plan::{AbsentWorkload, PlannedTrial};
+use crate::results::plan::{AbsentWorkload, Arm, PlannedTrial};
 use crate::results::record::{Count, Status, TrialRecord};
 use crate::seen::Seen;
 use crate::system::machine::Machine;
@@ -37,8 +38,10 @@ impl Bench {
                 sha256: "0".repeat(64),
                 seed: 42,
                 order: "chained".to_owned(),
+                design: Design::default(),
                 replicates: 3,
                 gap_ns: 250_000_000,
+                budget_ns: None,
                 deadline_ns: 1,
                 surveys: targets.iter().map(survey).collect(),
                 workloads: Vec::new(),
@@ -214,7 +217,7 @@ fn every_trial_is_a_row_and_only_those_that_count_count() {
     let values: Vec<_> = iops.trials.iter().map(|trial| trial.value).collect();
     assert_eq!(values, [Some(100.0), None, Some(200.0), Some(300.0)]);
     assert_eq!(iops.trials[1].reason.as_deref(), Some("no space"));
-    let texts: Vec<_> = found.checks.iter().map(|check| check["text"].as_str()).collect();
+    let texts: Vec<_> = found.checks.iter().map(|check| check.text.as_str()).collect();
     assert_eq!(
         texts,
         [
@@ -237,6 +240,7 @@ fn rows_without_a_number_say_why() {
             trial.counted = None;
         });
     bench.plan.absent.push(AbsentWorkload {
+        arm: Arm::new(),
         name: "random-write-q1".to_owned(),
         target: 0,
         reason: "the file is only read".to_owned(),
@@ -289,13 +293,13 @@ fn targets_are_compared_with_the_first_one() {
     let found = two_cards().findings();
     let [writes, reads] = found.comparisons.as_slice() else { panic!("two comparisons") };
     assert_eq!(writes.id, "random-write-q1:iops:target=/mnt/b");
-    assert_eq!((writes.kind.as_str(), writes.n), ("paired", 3));
-    assert!((writes.ratio - 1.041_67).abs() < 1e-3);
+    assert_eq!((writes.kind, writes.n), (Kind::Paired, 3));
+    assert!((writes.ratio.unwrap() - 1.041_67).abs() < 1e-3);
     assert!(writes.ci95.unwrap()[0] < 1.04 && writes.ci95.unwrap()[1] > 1.05);
-    assert_eq!((writes.verdict.as_deref(), writes.notes.len()), (None, 1));
+    assert_eq!((writes.verdict, writes.notes.len()), (None, 1));
     assert_eq!(writes.notes[0], "ratio only: no verdict at 3 replicates");
     assert_eq!(reads.metric, "bandwidth_bytes_per_s");
-    assert!((reads.ratio - 2.0).abs() < 1e-9);
+    assert!((reads.ratio.unwrap() - 2.0).abs() < 1e-9);
     assert_eq!(cell(&found, "sequential-read", "iops").arm["target"], "/mnt/a");
     assert_eq!(
         found.summary,

@@ -26,6 +26,8 @@ pub struct Timed {
     pub workloads: Vec<PlannedWorkload>,
     /// Rest before each trial.
     pub gap_ns: u64,
+    /// A replicate that would end past this by half its length is not started.
+    pub budget_ns: Option<u64>,
     /// No trial starts later than this after the study's start.
     pub deadline_ns: u64,
 }
@@ -40,7 +42,9 @@ pub fn timed(study: &Study, surveys: &[Survey], mut workloads: Vec<PlannedWorklo
     let whole = whole_ns(study, surveys.len());
     let gap_ns =
         (whole / surveys.len().max(1) as u64 / 400).clamp(50 * MILLISECOND, 150 * MILLISECOND);
-    let share = share_ns(study, surveys, &workloads, whole, gap_ns);
+    let replicates = u64::from(super::arms::replicates(study));
+    let fixed = workloads_ns(&workloads, replicates);
+    let share = share_ns(surveys, &workloads, replicates, whole.saturating_sub(fixed), gap_ns);
     for workload in &mut workloads {
         if workload.time_ns == 0 {
             workload.ramp_ns = share / RAMP_SHARE;
@@ -48,39 +52,41 @@ pub fn timed(study: &Study, surveys: &[Survey], mut workloads: Vec<PlannedWorklo
         }
         limit_depth(workload, &surveys[workload.target]);
     }
-    Timed { workloads, gap_ns, deadline_ns: deadline_ns(study, workloads_ns(study), whole) }
+    // A study without verdicts ends where its time ends; the others end with a replicate (R8).
+    let budget_ns = study.budget.filter(|_| study.margin.is_some()).map(|_| whole);
+    Timed { workloads, gap_ns, budget_ns, deadline_ns: deadline_ns(study, fixed, whole) }
 }
 
 /// Time of one trial: what filling, pilot, rests and slow operations leave of the budget.
 fn share_ns(
-    study: &Study,
     surveys: &[Survey],
     workloads: &[PlannedWorkload],
+    replicates: u64,
     whole: u64,
     gap_ns: u64,
 ) -> u64 {
-    let trials = workloads.len() as u64 * u64::from(study.replicates) + 1;
+    let sharing = workloads.iter().filter(|workload| workload.time_ns == 0).count() as u64;
+    let trials = workloads.len() as u64 * replicates + 1;
     let spent: u64 = surveys
         .iter()
         .map(|survey| survey.area.fill_ns + survey.pilot.operation_ns.values().sum::<u64>())
         .sum();
     // An operation that is under way when time is up is waited for.
-    let waits: u64 = workloads
-        .iter()
-        .map(|workload| operation_ns(workload, surveys) * u64::from(study.replicates))
-        .sum();
+    let waits: u64 =
+        workloads.iter().map(|workload| operation_ns(workload, surveys) * replicates).sum();
     let rests = trials * (gap_ns + OVERHEAD_NS);
-    (whole.saturating_sub(spent + waits + rests) / trials.max(1)).max(SHORTEST_TRIAL_NS)
+    (whole.saturating_sub(spent + waits + rests) / (sharing * replicates + 1))
+        .max(SHORTEST_TRIAL_NS)
 }
 
 fn operation_ns(workload: &PlannedWorkload, surveys: &[Survey]) -> u64 {
-    surveys[workload.target].pilot.operation_ns.get(&workload.name).copied().unwrap_or(0)
+    surveys[workload.target].pilot.of(workload)
 }
 
 /// Lowers the depth where operations in flight at the end of a trial would, one after another,
 /// take longer than the trial itself.
 fn limit_depth(workload: &mut PlannedWorkload, survey: &Survey) {
-    let operation_ns = survey.pilot.operation_ns.get(&workload.name).copied().unwrap_or(0);
+    let operation_ns = survey.pilot.of(workload);
     let trial_ns = workload.ramp_ns + workload.time_ns;
     let affordable = (trial_ns / operation_ns.max(1)).clamp(1, u64::from(u32::MAX)) as u32;
     if workload.in_flight() <= affordable {
@@ -100,16 +106,10 @@ fn limit_depth(workload: &mut PlannedWorkload, survey: &Survey) {
     workload.note = super::join(workload.note.take(), Some(text));
 }
 
-/// Sum of the times that the study itself sets, all replicates.
-fn workloads_ns(study: &Study) -> u64 {
-    let once: u64 = study
-        .workload
-        .iter()
-        .map(|workload| {
-            workload.io.time.map_or(0, |time| time.0) + workload.io.ramp.map_or(0, |ramp| ramp.0)
-        })
-        .sum();
-    once * u64::from(study.replicates + 1)
+/// Sum of the times that are set so far, all replicates.
+fn workloads_ns(workloads: &[PlannedWorkload], replicates: u64) -> u64 {
+    let once: u64 = workloads.iter().map(|workload| workload.time_ns + workload.ramp_ns).sum();
+    once * (replicates + 1)
 }
 
 fn deadline_ns(study: &Study, fixed_ns: u64, whole: u64) -> u64 {

@@ -1,10 +1,9 @@
 //! Study and surveys -> plan: every trial in order, fixed before the first starts. Pure.
 
+pub mod arms;
 pub mod budget;
 pub mod draws;
 pub mod order;
-
-use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
@@ -14,23 +13,29 @@ use crate::results::plan::{
 };
 use crate::study::{Content, Engine, Io, Pattern, Study, Workload, WriteSync};
 
+use arms::PlannedArm;
 use draws::Draws;
 
 /// Makes the plan of a study for surveyed targets; the same input gives the same plan.
 pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
-    let (workloads, absent) = planned_workloads(study, &surveys);
-    let per_target = budget::timed(study, &surveys, workloads);
-    let trials = trials(study, &surveys, &per_target.workloads, seed);
+    let (design, arms) = arms::arms(study, &surveys);
+    let (workloads, absent) = planned_workloads(study, &arms, &surveys);
+    let timed = budget::timed(study, &surveys, workloads);
+    let groups = groups(study, &arms, &timed.workloads);
+    let replicates = arms::replicates(study);
+    let trials = trials(study, &timed.workloads, &groups, seed);
     let mut plan = Plan {
         format: FORMAT.to_owned(),
         sha256: String::new(),
         seed,
-        order: "chained".to_owned(),
-        replicates: study.replicates,
-        gap_ns: per_target.gap_ns,
-        deadline_ns: per_target.deadline_ns,
+        order: design.order.name().to_owned(),
+        design,
+        replicates,
+        gap_ns: timed.gap_ns,
+        budget_ns: timed.budget_ns,
+        deadline_ns: timed.deadline_ns,
         surveys,
-        workloads: per_target.workloads,
+        workloads: timed.workloads,
         absent,
         trials,
     };
@@ -46,26 +51,25 @@ pub fn hash(plan: &Plan) -> String {
     Sha256::digest(&text).iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
-/// The arm of a target: its name where targets are compared, nothing otherwise.
-fn arm_of(surveys: &[Survey], target: usize) -> Arm {
-    if surveys.len() < 2 {
-        return Arm::new();
-    }
-    BTreeMap::from([("target".to_owned(), surveys[target].target.clone())])
-}
-
 fn planned_workloads(
     study: &Study,
+    arms: &[PlannedArm],
     surveys: &[Survey],
 ) -> (Vec<PlannedWorkload>, Vec<AbsentWorkload>) {
     let (mut planned, mut absent) = (Vec::new(), Vec::new());
-    for (target, survey) in surveys.iter().enumerate() {
+    for arm in arms {
         for workload in &study.workload {
-            match obstacle(workload, survey) {
-                Some(reason) => {
-                    absent.push(AbsentWorkload { name: workload.name.clone(), target, reason });
-                }
-                None => planned.push(planned_workload(workload, target, survey)),
+            let survey = &surveys[arm.target];
+            let possible = arms::under(&workload.io, &arm.levels)
+                .and_then(|io| obstacle(&io, survey).map_or(Ok(io), Err));
+            match possible {
+                Ok(io) => planned.push(planned_workload(workload, &io, arm, survey)),
+                Err(reason) => absent.push(AbsentWorkload {
+                    name: workload.name.clone(),
+                    arm: arm.levels.clone(),
+                    target: arm.target,
+                    reason,
+                }),
             }
         }
     }
@@ -73,8 +77,7 @@ fn planned_workloads(
 }
 
 /// Why a workload cannot be run at a target.
-fn obstacle(workload: &Workload, survey: &Survey) -> Option<String> {
-    let io = &workload.io;
+fn obstacle(io: &Io, survey: &Survey) -> Option<String> {
     if io.mix.read_percent < 100 && !survey.area.written {
         return Some(
             "not measured: this target is only read; name a directory to measure writes".to_owned(),
@@ -98,8 +101,12 @@ fn obstacle(workload: &Workload, survey: &Survey) -> Option<String> {
     })
 }
 
-fn planned_workload(workload: &Workload, target: usize, survey: &Survey) -> PlannedWorkload {
-    let io = &workload.io;
+fn planned_workload(
+    workload: &Workload,
+    io: &Io,
+    arm: &PlannedArm,
+    survey: &Survey,
+) -> PlannedWorkload {
     let (engine, threads, depth, engine_note) = engine_of(io, survey);
     let direct = io.direct && survey.direct.value().is_some();
     let direct_note = (io.direct && !direct)
@@ -107,7 +114,9 @@ fn planned_workload(workload: &Workload, target: usize, survey: &Survey) -> Plan
         .flatten();
     PlannedWorkload {
         name: workload.name.clone(),
-        target,
+        arm: arm.levels.clone(),
+        control: arm.control,
+        target: arm.target,
         engine,
         pattern: match io.pattern {
             Pattern::Sequential => "sequential".to_owned(),
@@ -152,14 +161,31 @@ fn join(first: Option<String>, second: Option<String>) -> Option<String> {
     }
 }
 
+/// Planned workloads that share a costly change, in the order of the arms.
+fn groups(study: &Study, arms: &[PlannedArm], workloads: &[PlannedWorkload]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<((bool, Arm), Vec<usize>)> = Vec::new();
+    for (index, workload) in workloads.iter().enumerate() {
+        let own = |arm: &&PlannedArm| arm.levels == workload.arm && arm.control == workload.control;
+        let Some(arm) = arms.iter().find(own) else { continue };
+        let part = arms::costly_part(study, arm);
+        match groups.iter_mut().find(|(known, _)| *known == part) {
+            Some((_, members)) => members.push(index),
+            None => groups.push((part, vec![index])),
+        }
+    }
+    groups.into_iter().map(|(_, members)| members).collect()
+}
+
 fn trials(
     study: &Study,
-    surveys: &[Survey],
     workloads: &[PlannedWorkload],
+    groups: &[Vec<usize>],
     seed: u64,
 ) -> Vec<PlannedTrial> {
-    let sequence = sequence(study.replicates as usize, surveys.len(), workloads, seed);
+    let replicates = arms::replicates(study) as usize;
+    let sequence = order::sequence(study.order, groups, replicates, &mut Draws::new(seed, "order"));
     let mut seeds = Draws::new(seed, "trials");
+    // The lead-in runs the first arm, as the chain would have it (R2).
     let lead_in = sequence.first().map(|&(_, workload)| (0, workload));
     lead_in
         .into_iter()
@@ -169,43 +195,10 @@ fn trials(
             order: order as u32,
             replicate,
             workload,
-            arm: arm_of(surveys, workloads[workload].target),
+            arm: workloads[workload].arm.clone(),
             seed: seeds.bits(),
         })
         .collect()
-}
-
-/// Replicate and workload of each trial: targets in chained order, workloads inside them in an
-/// order of their own; with one target the workloads are the arms and chain.
-fn sequence(
-    replicates: usize,
-    targets: usize,
-    workloads: &[PlannedWorkload],
-    seed: u64,
-) -> Vec<(u32, usize)> {
-    let mut draws = Draws::new(seed, "order");
-    let rows: Vec<Vec<usize>> = if targets < 2 {
-        order::chained(workloads.len(), replicates, &mut draws)
-    } else {
-        order::chained(targets, replicates, &mut draws)
-            .into_iter()
-            .map(|row| {
-                row.into_iter().flat_map(|target| at(target, workloads, &mut draws)).collect()
-            })
-            .collect()
-    };
-    rows.into_iter()
-        .zip(1..)
-        .flat_map(|(row, replicate)| row.into_iter().map(move |workload| (replicate, workload)))
-        .collect()
-}
-
-/// The workloads of one target in random order.
-fn at(target: usize, workloads: &[PlannedWorkload], draws: &mut Draws) -> Vec<usize> {
-    let mut indices: Vec<usize> =
-        (0..workloads.len()).filter(|&index| workloads[index].target == target).collect();
-    draws.shuffle(&mut indices);
-    indices
 }
 
 #[cfg(test)]

@@ -1,13 +1,88 @@
-//! Order of arms (statistics.md R2): chained randomised replicates.
+//! Order of arms (statistics.md R2): chained randomised replicates, and the declared alternatives.
 //!
 //! Each replicate starts with the arm that ended the one before, so that an arm that leaves the
 //! device slower for its successor does not bias the comparison; among many such orders the one
 //! is taken in which every arm follows every other most evenly.
 
 use super::draws::Draws;
+use crate::study::Order;
 
 /// Orders that are drawn before the most even one is taken.
 const CANDIDATES: usize = 200;
+
+/// Replicate (from 1) and item of each trial, for groups of items that share a costly change: the
+/// groups are visited in the order that was asked for, once a replicate, and the items run inside
+/// them in an order drawn anew. In one group the items themselves are what is ordered.
+pub fn sequence(
+    order: Order,
+    groups: &[Vec<usize>],
+    replicates: usize,
+    draws: &mut Draws,
+) -> Vec<(u32, usize)> {
+    let rows = match (order, groups) {
+        (Order::Crd, _) => return complete(&groups.concat(), replicates, draws),
+        (Order::Sequential, _) => return lumps(groups, replicates),
+        (_, [items]) => in_order(order, items.len(), replicates, draws)
+            .into_iter()
+            .map(|row| row.into_iter().map(|item| items[item]).collect())
+            .collect(),
+        (_, groups) => nested(order, groups, replicates, draws),
+    };
+    numbered(rows)
+}
+
+fn in_order(order: Order, arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
+    match order {
+        Order::Rcbd => (0..replicates).map(|_| permutation(arms, draws)).collect(),
+        _ => chained(arms, replicates, draws),
+    }
+}
+
+fn nested(
+    order: Order,
+    groups: &[Vec<usize>],
+    replicates: usize,
+    draws: &mut Draws,
+) -> Vec<Vec<usize>> {
+    in_order(order, groups.len(), replicates, draws)
+        .into_iter()
+        .map(|row| row.into_iter().flat_map(|group| shuffled(&groups[group], draws)).collect())
+        .collect()
+}
+
+fn shuffled(items: &[usize], draws: &mut Draws) -> Vec<usize> {
+    let mut items = items.to_vec();
+    draws.shuffle(&mut items);
+    items
+}
+
+fn numbered(rows: Vec<Vec<usize>>) -> Vec<(u32, usize)> {
+    let number = |(row, replicate): (Vec<usize>, u32)| {
+        row.into_iter().map(move |item| (replicate, item)).collect::<Vec<_>>()
+    };
+    rows.into_iter().zip(1..).flat_map(number).collect()
+}
+
+/// All trials in one random order; the n-th trial of an item belongs to replicate n.
+fn complete(items: &[usize], replicates: usize, draws: &mut Draws) -> Vec<(u32, usize)> {
+    let mut all: Vec<usize> = (0..replicates).flat_map(|_| items.iter().copied()).collect();
+    draws.shuffle(&mut all);
+    let mut seen = std::collections::BTreeMap::new();
+    all.into_iter()
+        .map(|item| {
+            let replicate = seen.entry(item).or_insert(0);
+            *replicate += 1;
+            (*replicate, item)
+        })
+        .collect()
+}
+
+/// One item after the other, each with all its replicates.
+fn lumps(groups: &[Vec<usize>], replicates: usize) -> Vec<(u32, usize)> {
+    let replicates = replicates as u32;
+    let all = |item: usize| (1..=replicates).map(move |replicate| (replicate, item));
+    groups.iter().flatten().flat_map(|&item| all(item)).collect()
+}
 
 /// Order of `arms` arms in each of `replicates` replicates.
 pub fn chained(arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {

@@ -12,6 +12,17 @@ pub enum Better {
     Lower,
 }
 
+/// How two values of a metric are compared (R3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// By their ratio: rates, times, energies.
+    #[default]
+    Ratio,
+    /// By their difference: counts and whatever may be zero.
+    Difference,
+}
+
 /// One metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {

@@ -3,5 +3,5 @@
 pub mod metric;
 pub mod units;
 
-pub use metric::{Better, METRICS, Metric};
+pub use metric::{Better, METRICS, Metric, Scale};
 pub use units::{Bytes, Percent, Time};

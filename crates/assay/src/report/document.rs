@@ -161,10 +161,7 @@ fn machine_facts(environment: &EnvironmentFacts) -> Vec<(String, String)> {
 }
 
 fn check_text(findings: &Findings, name: &str) -> Option<String> {
-    let named = |check: &&std::collections::BTreeMap<String, String>| {
-        check.get("name").is_some_and(|found| found == name)
-    };
-    findings.checks.iter().find(named)?.get("text").cloned()
+    findings.checks.iter().find(|check| check.name == name).map(|check| check.text.clone())
 }
 
 /// Each distinct text of a rule once, in the order in which rules and rows are told.
@@ -228,10 +225,7 @@ fn warnings(findings: &Findings) -> Vec<String> {
         };
         target.notes.iter().map(named).collect()
     };
-    let checks = findings
-        .checks
-        .iter()
-        .filter(|check| check.get("name").is_some_and(|name| name != "order"));
+    let checks = findings.checks.iter().filter(|check| check.name != "order");
     let told = findings.environment.targets.iter().flat_map(of_target);
-    told.chain(checks.filter_map(|check| check.get("text").cloned())).collect()
+    told.chain(checks.map(|check| check.text.clone())).collect()
 }

@@ -1,7 +1,5 @@
 //! What a study found (`assay-findings/1`): the document of `check --json` and `show --json`.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::plan::Arm;
@@ -108,14 +106,35 @@ pub struct EnvironmentFacts {
 pub struct CellTrial {
     /// Replicate from 1; 0 for the lead-in.
     pub replicate: u32,
-    /// Position in the plan.
-    pub order: u32,
+    /// Position in time; absent where it was not recorded.
+    pub order: Option<u32>,
     /// Value, in the metric's unit; absent when the trial failed or has too few operations.
     pub value: Option<f64>,
     /// How it ended.
     pub status: Status,
     /// Why, unless ok.
     pub reason: Option<String>,
+    /// The trial that it repeats, because that one was disturbed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<Repeats>,
+    /// Far from what replicate and arm let expect (modified z above 3.5): marked, never removed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub outlier: bool,
+}
+
+/// A trial that was run again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repeats {
+    /// Its replicate.
+    pub replicate: u32,
+    /// Its position in the plan.
+    pub order: u32,
+}
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// One metric of one workload under one arm.
@@ -183,45 +202,250 @@ pub struct WorkloadFacts {
     pub note: Option<String>,
 }
 
+/// What a comparison says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The arm is better.
+    Better,
+    /// The arm is worse.
+    Worse,
+    /// The difference is smaller than the margin.
+    Equivalent,
+    /// The numbers do not tell.
+    Inconclusive,
+}
+
+/// What two arms are compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Pairs from the replicates of one study.
+    Paired,
+    /// Two studies, each with the same baseline.
+    RerunBaseline,
+    /// Two studies that share nothing.
+    OtherDayOrMachine,
+    /// Numbers that somebody published.
+    Published,
+}
+
 /// A comparison of two arms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// Stable within the findings: `workload:metric:arm`.
     pub id: String,
-    /// `paired`, ...
-    pub kind: String,
+    /// What it rests on.
+    pub kind: Kind,
     /// Workload.
     pub workload: String,
     /// Metric.
     pub metric: String,
     /// Direction.
     pub better: Better,
+    /// Whether the study's verdicts are about this metric; the others are unadjusted.
+    #[serde(default)]
+    pub primary: bool,
     /// What is compared with.
     pub baseline: Arm,
     /// What is compared.
     pub arm: Arm,
     /// Complete pairs.
     pub n: usize,
-    /// Arm over baseline.
-    pub ratio: f64,
+    /// Arm over baseline; absent where a value of zero allows no ratio.
+    pub ratio: Option<f64>,
     /// 95 % interval of the ratio, from 3 pairs on.
     pub ci95: Option<[f64; 2]>,
-    /// 95 % interval that holds for the whole family of comparisons at once.
+    /// 95 % interval that holds for the whole family of comparisons at once: the verdict is read
+    /// from it.
     #[serde(default)]
     pub ci95_family: Option<[f64; 2]>,
-    /// Holm's p.
+    /// Arm minus baseline, for metrics that may be zero, with its 95 % interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub difference: Option<Difference>,
+    /// Standard deviation of the differences of the natural logarithms.
+    #[serde(default)]
+    pub sd_log: Option<f64>,
+    /// p of the paired t test, corrected for the family by Holm's method.
     #[serde(default)]
     pub p_holm: Option<f64>,
-    /// Verdict; absent where none is given.
-    pub verdict: Option<String>,
+    /// p of the exact sign-flip test, which assumes no distribution.
+    #[serde(default)]
+    pub p_sign_flip: Option<f64>,
+    /// Verdict; absent where none is given by design.
+    pub verdict: Option<Verdict>,
     /// What counts as equivalent, as a fraction.
     #[serde(default)]
     pub margin: Option<f64>,
-    /// Replicates that would decide.
+    /// Replicates that would tell a difference as large as the margin, for an inconclusive verdict.
     #[serde(default)]
     pub replicates_needed: Option<u32>,
+    /// The verdict in one sentence.
+    #[serde(default)]
+    pub text: String,
     /// Remarks.
     pub notes: Vec<String>,
+}
+
+/// A difference in the unit of the metric.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Difference {
+    /// Arm minus baseline.
+    pub value: f64,
+    /// 95 % interval.
+    pub ci95: Option<[f64; 2]>,
+    /// 95 % interval for the whole family.
+    pub ci95_family: Option<[f64; 2]>,
+}
+
+/// The main effect of one level of a factor: against the baseline's level, over all levels of the
+/// other factors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Effect {
+    /// Workload.
+    pub workload: String,
+    /// Metric.
+    pub metric: String,
+    /// Direction.
+    pub better: Better,
+    /// Factor.
+    pub factor: String,
+    /// Level compared with.
+    pub baseline: String,
+    /// Level.
+    pub level: String,
+    /// Replicates.
+    pub n: usize,
+    /// Level over baseline level.
+    pub ratio: f64,
+    /// 95 % interval.
+    pub ci95: Option<[f64; 2]>,
+    /// 95 % interval for all levels of this factor at once.
+    pub ci95_family: Option<[f64; 2]>,
+    /// Verdict, read from the family interval.
+    pub verdict: Option<Verdict>,
+    /// One sentence.
+    pub text: String,
+}
+
+/// Two factors whose effects depend on each other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interaction {
+    /// Workload.
+    pub workload: String,
+    /// Metric.
+    pub metric: String,
+    /// The two factors.
+    pub factors: [String; 2],
+    /// Their levels where the disagreement is clearest.
+    pub levels: [String; 2],
+    /// Replicates.
+    pub n: usize,
+    /// Ratio of the two ratios.
+    pub ratio: f64,
+    /// 95 % interval for all pairs of levels of the two factors at once.
+    pub ci95_family: [f64; 2],
+    /// One sentence.
+    pub text: String,
+}
+
+/// A metric over a numeric factor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trend {
+    /// Workload.
+    pub workload: String,
+    /// Metric.
+    pub metric: String,
+    /// Factor.
+    pub factor: String,
+    /// Levels of the other factors.
+    pub arm: Arm,
+    /// Replicates.
+    pub n: usize,
+    /// Level with the best mean.
+    pub peak: f64,
+    /// Smallest and largest level that could be the best one, at 95 %.
+    pub peak_range: [f64; 2],
+    /// Change of the logarithm of the metric per change of the logarithm of the level: 1 means
+    /// proportional, 0 means no change.
+    pub slope: f64,
+    /// 95 % interval of the slope.
+    pub ci95: Option<[f64; 2]>,
+    /// One sentence.
+    pub text: String,
+}
+
+/// Arms of a workload, best first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rank {
+    /// Workload.
+    pub workload: String,
+    /// Metric.
+    pub metric: String,
+    /// Places.
+    pub places: Vec<Place>,
+    /// One sentence.
+    pub text: String,
+}
+
+/// An arm with the places that it could have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    /// The arm.
+    pub arm: Arm,
+    /// Best and worst place that the numbers allow, from 1; unequal where arms are tied.
+    pub from_to: [usize; 2],
+    /// Geometric mean.
+    pub geometric_mean: f64,
+}
+
+/// The ratio of two identical arms: what this bench makes of no difference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NoiseFloor {
+    /// Workload where it is largest.
+    pub workload: String,
+    /// Metric.
+    pub metric: String,
+    /// Replicates.
+    pub n: usize,
+    /// Second copy over first.
+    pub ratio: f64,
+    /// 95 % interval.
+    pub ci95: Option<[f64; 2]>,
+    /// Whether the bench tells the two apart at 1 %: it cannot be trusted then.
+    pub different: bool,
+    /// One sentence.
+    pub text: String,
+}
+
+/// Something to do, with what speaks for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Advice {
+    /// One sentence.
+    pub text: String,
+    /// Ids of comparisons.
+    pub evidence: Vec<String>,
+    /// How sure.
+    pub status: AdviceStatus,
+}
+
+/// How sure an advice is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AdviceStatus {
+    /// The best of many looks better than it is; to be confirmed by fresh trials.
+    Candidate,
+    /// Confirmed by fresh trials.
+    Confirmed,
+}
+
+/// Something that the study as a whole should be read with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// What was looked at: `order`, `drift`, `carry-over`, `fragile`, ...
+    pub name: String,
+    /// What was found.
+    pub text: String,
 }
 
 /// Everything that a study found.
@@ -235,32 +459,35 @@ pub struct Findings {
     pub environment: EnvironmentFacts,
     /// How each workload was run.
     pub workloads: Vec<WorkloadFacts>,
+    /// What varied; a check varies nothing.
+    #[serde(default)]
+    pub factors: Vec<super::design::Factor>,
     /// Numbers.
     pub cells: Vec<Cell>,
     /// Numbers that are not there.
     pub absent: Vec<AbsentCell>,
-    /// Arms against the first one.
+    /// Arms against the baseline.
     pub comparisons: Vec<Comparison>,
-    /// Main effects of factors; a check varies none.
+    /// Main effects of factors.
     #[serde(default)]
-    pub effects: Vec<serde_json::Value>,
-    /// Factors whose effects depend on each other; a check varies none.
+    pub effects: Vec<Effect>,
+    /// Factors whose effects depend on each other.
     #[serde(default)]
-    pub interactions: Vec<serde_json::Value>,
-    /// Metrics over a numeric factor; a check varies none.
+    pub interactions: Vec<Interaction>,
+    /// Metrics over a numeric factor.
     #[serde(default)]
-    pub trends: Vec<serde_json::Value>,
-    /// Arms in order; a check ranks none.
+    pub trends: Vec<Trend>,
+    /// Arms in order.
     #[serde(default)]
-    pub ranks: Vec<serde_json::Value>,
-    /// Ratio of two identical arms; a check has no control arm.
+    pub ranks: Vec<Rank>,
+    /// Ratio of two identical arms.
     #[serde(default)]
-    pub noise_floor: Option<serde_json::Value>,
-    /// Advice with its evidence; a check gives none.
+    pub noise_floor: Option<NoiseFloor>,
+    /// Advice with its evidence.
     #[serde(default)]
-    pub advice: Vec<serde_json::Value>,
+    pub advice: Vec<Advice>,
     /// What the numbers mean to an owner, one to five sentences.
     pub summary: Vec<String>,
     /// What the study as a whole should be read with.
-    pub checks: Vec<BTreeMap<String, String>>,
+    pub checks: Vec<Check>,
 }

@@ -2,13 +2,17 @@
 //! directory that keeps them.
 
 pub mod bundle;
+pub mod design;
 pub mod environment;
 pub mod findings;
 pub mod histogram;
+pub mod measurements;
 pub mod plan;
 pub mod record;
 
+pub use design::Design;
 pub use environment::Environment;
 pub use findings::Findings;
+pub use measurements::Measurements;
 pub use plan::{Plan, Survey};
 pub use record::{Evidence, Trial, TrialRecord};

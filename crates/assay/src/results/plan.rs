@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::design::Design;
 use crate::seen::Seen;
 
 /// Format of `plan.json`.
@@ -68,8 +69,29 @@ pub struct EngineUse {
 /// Time of one operation at depth 1, nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pilot {
-    /// By workload name.
+    /// By [`pilot_key`].
     pub operation_ns: BTreeMap<String, u64>,
+}
+
+impl Pilot {
+    /// What one operation of a planned workload costs; 0 where that was not tried.
+    pub fn of(&self, workload: &PlannedWorkload) -> u64 {
+        let key = pilot_key(&workload.name, &workload.arm);
+        self.operation_ns.get(&key).copied().unwrap_or(0)
+    }
+}
+
+/// Name of a workload under an arm at one target: `read`, or `read depth=4, size=1 MiB`.
+pub fn pilot_key(workload: &str, arm: &Arm) -> String {
+    let levels: Vec<String> = arm
+        .iter()
+        .filter(|(factor, _)| *factor != "target")
+        .map(|(factor, level)| format!("{factor}={level}"))
+        .collect();
+    if levels.is_empty() {
+        return workload.to_owned();
+    }
+    format!("{workload} {}", levels.join(", "))
 }
 
 /// How much of the area is really stored.
@@ -87,11 +109,23 @@ pub struct Coverage {
     pub zero_blocks: u32,
 }
 
-/// A workload as it will be run at one target.
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// A workload as it will be run under one arm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedWorkload {
     /// Name.
     pub name: String,
+    /// Its arm: the level of each factor. Plans of versions before factors have none here.
+    #[serde(default, skip_serializing_if = "Arm::is_empty")]
+    pub arm: Arm,
+    /// The second copy of the baseline.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub control: bool,
     /// Index of the target.
     pub target: usize,
     /// Engine.
@@ -144,6 +178,9 @@ impl PlannedWorkload {
 pub struct AbsentWorkload {
     /// Name.
     pub name: String,
+    /// Its arm.
+    #[serde(default, skip_serializing_if = "Arm::is_empty")]
+    pub arm: Arm,
     /// Index of the target.
     pub target: usize,
     /// Why.
@@ -183,10 +220,16 @@ pub struct Plan {
     pub seed: u64,
     /// How the order was drawn: `chained`.
     pub order: String,
+    /// What is compared, and by which rules; plans of versions before factors have none.
+    #[serde(default)]
+    pub design: Design,
     /// Replicates.
     pub replicates: u32,
     /// Nanoseconds of rest before each trial, in which other traffic is looked for.
     pub gap_ns: u64,
+    /// Nanoseconds that the study should take: it ends with the replicate that is nearest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_ns: Option<u64>,
     /// Nanoseconds after which no further trial is started.
     pub deadline_ns: u64,
     /// What was found beforehand, one entry a target.

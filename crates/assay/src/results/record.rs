@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
+use super::findings::Repeats;
 use super::plan::Arm;
 use crate::seen::Seen;
 use crate::system::CachedPages;
@@ -158,6 +159,9 @@ pub struct TrialRecord {
     pub workload: usize,
     /// Arm.
     pub arm: Arm,
+    /// The trial that it repeats, because that one was disturbed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<Repeats>,
     /// How it ended.
     pub status: Status,
     /// Why, unless ok.

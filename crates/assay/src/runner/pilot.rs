@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use assay_load::{Content, Durability, Job, LoadError, Pattern};
 
-use crate::results::plan::{Area, Pilot};
-use crate::study::{self, Study, Workload};
+use crate::plan::arms;
+use crate::results::plan::{Area, Arm, Pilot, pilot_key};
+use crate::study::{self, Io, Study, Workload};
 use crate::workloads::io::{Medium, run};
 
 /// Time that one pilot may take; at least one operation is always done.
@@ -25,16 +26,27 @@ pub fn run_all(
 ) -> Result<Pilot, LoadError> {
     let mut known: Vec<(Job, u64)> = Vec::new();
     let mut operation_ns = BTreeMap::new();
-    for workload in &study.workload {
-        let Some(job) = pilot_job(workload, &medium.area, seed) else { continue };
+    for (key, io) in kinds(study) {
+        let Some(job) = pilot_job(&io, &medium.area, seed) else { continue };
         let cost = match known.iter().find(|(other, _)| same_work(other, &job)) {
             Some((_, cost)) => *cost,
             None => one(&job, medium, stop)?,
         };
         known.push((job, cost));
-        operation_ns.insert(workload.name.clone(), cost);
+        operation_ns.insert(key, cost);
     }
     Ok(Pilot { operation_ns })
+}
+
+/// Every workload under every arm, whatever its target, by its key.
+fn kinds(study: &Study) -> BTreeMap<String, Io> {
+    let (_, arms) = arms::arms(study, &[]);
+    let under = |workload: &Workload, levels: &Arm| {
+        Some((pilot_key(&workload.name, levels), arms::under(&workload.io, levels).ok()?))
+    };
+    arms.iter()
+        .flat_map(|arm| study.workload.iter().filter_map(|workload| under(workload, &arm.levels)))
+        .collect()
 }
 
 fn one(job: &Job, medium: &Medium<'_>, stop: &AtomicBool) -> Result<u64, LoadError> {
@@ -50,8 +62,7 @@ fn same_work(one: &Job, other: &Job) -> bool {
         && one.durability == other.durability
 }
 
-fn pilot_job(workload: &Workload, area: &Area, seed: u64) -> Option<Job> {
-    let io = &workload.io;
+fn pilot_job(io: &Io, area: &Area, seed: u64) -> Option<Job> {
     let possible = io.size.0 <= area.length && (io.mix.read_percent == 100 || area.written);
     let length = area.length / io.size.0.max(1) * io.size.0;
     possible.then(|| Job {

@@ -347,12 +347,8 @@ impl Session<'_> {
 
     fn expected_ns(&self, planned: &PlannedTrial) -> u64 {
         let workload = &self.plan.workloads[planned.workload];
-        let wait = self.plan.surveys[workload.target].pilot.operation_ns.get(&workload.name);
-        self.plan.gap_ns
-            + workload.ramp_ns
-            + workload.time_ns
-            + wait.copied().unwrap_or(0)
-            + plan::budget::OVERHEAD_NS
+        let wait = self.plan.surveys[workload.target].pilot.of(workload);
+        self.plan.gap_ns + workload.ramp_ns + workload.time_ns + wait + plan::budget::OVERHEAD_NS
     }
 }
 

@@ -1,6 +1,9 @@
 //! A study: target x workloads x factors x replicates, as its file says it.
 
+mod defaults;
 pub mod file;
+mod order;
+pub mod parameters;
 pub mod presets;
 pub mod simulated;
 
@@ -8,13 +11,21 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::quantity::{Bytes, Time};
+pub use order::Order;
+
+use crate::quantity::{Bytes, Percent, Time};
 
 /// Format of study files.
 pub const FORMAT: &str = "assay-study/1";
 
 /// The smallest area that may be asked for.
 pub const SMALLEST_AREA_BYTES: u64 = 16 << 20;
+
+/// Replicates of a study that names none (R4: below six no test without a distribution can decide).
+pub const DEFAULT_REPLICATES: u32 = 6;
+
+/// What counts as equivalent where a study does not say (R6).
+pub const DEFAULT_MARGIN: Percent = Percent(5.0);
 
 /// One study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,25 +38,91 @@ pub struct Study {
     /// Name of the preset that it was made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,
+    /// Id of the result whose winner it confirms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirms: Option<String>,
     /// Complete passes over all arms.
+    #[serde(default = "default_replicates")]
     pub replicates: u32,
+    /// What counts as equivalent, fixed beforehand; without it there are ratios and no verdicts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<Percent>,
+    /// The metric that verdicts are about; by default bandwidth for large operations, else IOPS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub primary: Option<String>,
+    /// An identical second baseline arm: the noise floor. By default on from three arms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<bool>,
+    /// How the order of trials is drawn.
+    #[serde(default)]
+    pub order: Order,
     /// Time for one target, filling and pilot included; trials without a time share it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Time>,
     /// Seed of everything drawn; drawn itself where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+    /// Factors whose levels are changed once a replicate, with everything else inside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub costly: Vec<String>,
+    /// Whether a replicate that something disturbed is run again at the end.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub repeat_disturbed: bool,
     /// Where, unless `target` is a factor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,
     /// The bytes that may be touched.
     #[serde(default)]
     pub area: AreaRequest,
-    /// Settings that vary, by name. So far `target` alone.
+    /// When it ends; by default after its replicates.
+    #[serde(default, skip_serializing_if = "Stop::is_default")]
+    pub stop: Stop,
+    /// What arms are compared with; by default the first level of each factor. Where it names some
+    /// factors only, arms are compared at equal levels of the others.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub baseline: BTreeMap<String, String>,
+    /// Settings that vary, by name, each with its levels as text.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub factors: BTreeMap<String, Vec<String>>,
+    /// Arms one by one, instead of every combination of the levels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arms: Vec<BTreeMap<String, String>>,
     /// The work.
     pub workload: Vec<Workload>,
+}
+
+/// When a study ends (R8).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stop {
+    /// By which rule.
+    #[serde(default)]
+    pub rule: StopRule,
+    /// Replicates after which it may end, for `looks`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<u32>,
+    /// Half-width of the intervals that is enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub half_width: Option<Percent>,
+}
+
+impl Stop {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The rule by which a study ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopRule {
+    /// After its replicates.
+    #[default]
+    Fixed,
+    /// After one of the declared looks, each with its share of the error.
+    Looks,
+    /// After any replicate, by a confidence sequence.
+    Open,
 }
 
 /// Where a study takes place.
@@ -60,6 +137,16 @@ pub enum Target {
     Device(String),
     /// The simulated engine: `lognormal,mean=100us,p99=400us,servers=1`.
     Simulated(String),
+}
+
+impl Target {
+    /// As the command line names it.
+    pub fn word(&self) -> String {
+        match self {
+            Self::Directory(path) | Self::File(path) | Self::Device(path) => path.clone(),
+            Self::Simulated(law) => format!("{}{law}", simulated::PREFIX),
+        }
+    }
 }
 
 /// Which bytes of the target.
@@ -162,6 +249,16 @@ pub struct Io {
     /// Time before it that is run but not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp: Option<Time>,
+}
+
+const fn default_replicates() -> u32 {
+    DEFAULT_REPLICATES
+}
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_yes(value: &bool) -> bool {
+    *value
 }
 
 const fn one() -> u32 {

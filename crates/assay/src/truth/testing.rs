@@ -203,6 +203,8 @@ pub fn survey() -> Survey {
 pub fn workload(name: &str, read_percent: u8) -> PlannedWorkload {
     PlannedWorkload {
         name: name.to_owned(),
+        arm: Arm::new(),
+        control: false,
         target: 0,
         engine: "io_uring".to_owned(),
         pattern: "random".to_owned(),
@@ -243,6 +245,7 @@ pub fn trial(workload: &PlannedWorkload, replicate: u32) -> TrialRecord {
         replicate,
         workload: 0,
         arm: Arm::new(),
+        repeats: None,
         status: Status::Ok,
         reason: None,
         started: "2026-07-30T12:00:00+02:00".to_owned(),

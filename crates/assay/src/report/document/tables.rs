@@ -160,7 +160,7 @@ fn comparison_row(
     let (ratio, interval) = match against {
         None => ("1".to_owned(), String::new()),
         Some(found) => (
-            show::times(found.ratio),
+            found.ratio.map_or_else(|| NONE.to_owned(), show::times),
             found.ci95.map_or_else(
                 || NONE.to_owned(),
                 |[low, high]| format!("{} to {}", show::times(low), show::times(high)),

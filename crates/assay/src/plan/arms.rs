@@ -1,0 +1,141 @@
+//! Arms: every combination of the levels, or the ones that the study lists, and the second copy of
+//! the baseline.
+
+use std::collections::BTreeMap;
+
+use crate::results::design::{Design, Factor, Stopping};
+use crate::results::plan::{Arm, Survey};
+use crate::study::{Io, StopRule, Study, parameters};
+
+/// Factors that are changed once a replicate whatever the study says: another target is another
+/// open file with another area.
+const COSTLY: &[&str] = &["target"];
+
+/// Name of the factor that chooses among targets.
+pub const TARGET: &str = "target";
+
+/// Arms from which a second copy of the baseline is run unless the study declines (R7).
+const ARMS_FOR_CONTROL: usize = 3;
+
+/// One arm of the plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedArm {
+    /// Levels.
+    pub levels: Arm,
+    /// The second copy of the baseline.
+    pub control: bool,
+    /// Index of its target.
+    pub target: usize,
+}
+
+/// The design of a study and its arms, the baseline's second copy last.
+pub fn arms(study: &Study, surveys: &[Survey]) -> (Design, Vec<PlannedArm>) {
+    let factors = factors(study, surveys);
+    let levels = if study.arms.is_empty() { grid(&factors) } else { study.arms.clone() };
+    let baseline = if study.baseline.is_empty() {
+        levels.first().cloned().unwrap_or_default()
+    } else {
+        study.baseline.clone()
+    };
+    let wanted = study.margin.is_some() && levels.len() >= ARMS_FOR_CONTROL;
+    let control = study.control.unwrap_or(wanted) && levels.len() > 1;
+    let copy = levels.iter().find(|arm| matches(arm, &baseline)).filter(|_| control).cloned();
+    let planned = levels.into_iter().map(|arm| (arm, false)).chain(copy.map(|arm| (arm, true)));
+    let planned = planned.map(|(levels, control)| PlannedArm {
+        target: target_of(&levels, surveys),
+        levels,
+        control,
+    });
+    let planned: Vec<PlannedArm> = planned.collect();
+    let replicates = replicates(study);
+    let design = Design {
+        factors,
+        baseline,
+        margin: study.margin.map(crate::quantity::Percent::fraction),
+        primary: study.primary.clone(),
+        order: study.order,
+        stopping: stopping(study),
+        control,
+        repeats: if study.repeat_disturbed { replicates / 3 } else { 0 },
+    };
+    (design, planned)
+}
+
+/// Replicates of the whole plan: the last look where looks were declared.
+pub fn replicates(study: &Study) -> u32 {
+    match study.stop.rule {
+        StopRule::Looks => study.stop.looks.iter().copied().max().unwrap_or(study.replicates),
+        StopRule::Fixed | StopRule::Open => study.replicates,
+    }
+}
+
+/// Whether an arm has every level that another one names.
+pub fn matches(arm: &Arm, named: &Arm) -> bool {
+    named.iter().all(|(factor, level)| arm.get(factor) == Some(level))
+}
+
+/// The part of an arm that is costly to change: trials are grouped by it.
+pub fn costly_part(study: &Study, arm: &PlannedArm) -> (bool, Arm) {
+    let costly = |name: &String| COSTLY.contains(&name.as_str()) || study.costly.contains(name);
+    let part: Arm = arm
+        .levels
+        .iter()
+        .filter(|(name, _)| costly(name))
+        .map(|(name, level)| (name.clone(), level.clone()))
+        .collect();
+    // A second copy of the baseline goes through the same costly change as any other arm.
+    (arm.control && !part.is_empty(), part)
+}
+
+/// A workload's parameters under an arm.
+pub fn under(io: &Io, arm: &Arm) -> Result<Io, String> {
+    let mut io = io.clone();
+    for (name, level) in arm {
+        if let Some(parameter) = parameters::find(name) {
+            (parameter.set)(&mut io, level)?;
+        }
+    }
+    Ok(io)
+}
+
+fn factors(study: &Study, surveys: &[Survey]) -> Vec<Factor> {
+    let targets = (surveys.len() > 1).then(|| Factor {
+        name: TARGET.to_owned(),
+        levels: surveys.iter().map(|survey| survey.target.clone()).collect(),
+    });
+    let others = study
+        .factors
+        .iter()
+        .filter(|(name, _)| *name != TARGET)
+        .map(|(name, levels)| Factor { name: name.clone(), levels: levels.clone() });
+    targets.into_iter().chain(others).collect()
+}
+
+/// Every combination, the first factor changing slowest.
+fn grid(factors: &[Factor]) -> Vec<Arm> {
+    factors.iter().fold(vec![BTreeMap::new()], |arms, factor| {
+        arms.iter()
+            .flat_map(|arm| factor.levels.iter().map(|level| with(arm, factor, level)))
+            .collect()
+    })
+}
+
+fn with(arm: &Arm, factor: &Factor, level: &str) -> Arm {
+    let mut arm = arm.clone();
+    arm.insert(factor.name.clone(), level.to_owned());
+    arm
+}
+
+fn target_of(arm: &Arm, surveys: &[Survey]) -> usize {
+    let name = arm.get(TARGET);
+    name.and_then(|name| surveys.iter().position(|survey| survey.target == *name)).unwrap_or(0)
+}
+
+fn stopping(study: &Study) -> Stopping {
+    let half_width = study.stop.half_width.map(crate::quantity::Percent::fraction);
+    match study.stop.rule {
+        StopRule::Fixed => Stopping::Fixed,
+        StopRule::Looks => Stopping::Looks { at: study.stop.looks.clone(), half_width },
+        StopRule::Open => Stopping::Open { half_width },
+    }
+}

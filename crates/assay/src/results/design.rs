@@ -1,0 +1,65 @@
+//! What a study compares, and by which rules: fixed before its first trial, hashed with its plan.
+
+use serde::{Deserialize, Serialize};
+
+use super::plan::Arm;
+pub use crate::study::Order;
+
+/// Chance of a false better or worse that a study accepts, over one family of comparisons (R5).
+pub const ALPHA: f64 = 0.05;
+
+/// The question in a form that verdicts can be made from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Design {
+    /// What varies, and over which levels.
+    pub factors: Vec<Factor>,
+    /// What arms are compared with. It may name some of the factors only: arms are then compared
+    /// at equal levels of the others.
+    pub baseline: Arm,
+    /// What counts as equivalent, as a fraction; no verdicts are given without it.
+    pub margin: Option<f64>,
+    /// The metric that verdicts are about; none leaves the choice to each workload.
+    #[serde(default)]
+    pub primary: Option<String>,
+    /// How the order of the trials came about.
+    pub order: Order,
+    /// When the study ends.
+    #[serde(default)]
+    pub stopping: Stopping,
+    /// Whether the baseline is run a second time in every replicate.
+    #[serde(default)]
+    pub control: bool,
+    /// How many replicates may be run again because something disturbed them.
+    #[serde(default)]
+    pub repeats: u32,
+}
+
+/// One setting that varies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Factor {
+    /// Name.
+    pub name: String,
+    /// Levels, in the order of the study.
+    pub levels: Vec<String>,
+}
+
+/// When a study ends (R8). Never on the spread that was seen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stopping {
+    /// After the replicates that were planned.
+    #[default]
+    Fixed,
+    /// After one of the replicates that were declared, each look at its share of the error.
+    Looks {
+        /// Replicates after which it may end, ascending.
+        at: Vec<u32>,
+        /// Half-width of the interval, as a fraction, that is enough; a verdict alone where none.
+        half_width: Option<f64>,
+    },
+    /// After any replicate, by a confidence sequence that holds at all of them at once.
+    Open {
+        /// As above.
+        half_width: Option<f64>,
+    },
+}
