@@ -1,15 +1,44 @@
 //! Statistics of Assay: pure functions, no I/O, no clock, no global random numbers.
 //!
-//! Rule numbers (R3, R4, R12) are those of the protocol; every public function names
+//! Rule numbers (R1 to R13) are those of the protocol; every public function names
 //! its source and is tested against vectors in `tests/reference/`.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+pub mod drift;
+pub mod equivalence;
+pub mod exact;
 pub mod interval;
+pub mod multiple;
 pub mod order_statistics;
+pub mod outlier;
+pub mod power;
+pub mod sample;
+pub mod steady_state;
+pub mod stopping;
+pub mod verdict;
+pub mod welch;
 
+pub use drift::{FTest, Slope, by_group, carry_over, slope};
+pub use equivalence::{Equivalence, tost};
+pub use exact::{fisher_exact, sign_flip};
 pub use interval::{GeometricMean, PairedRatio, geometric_mean, paired_ratio};
+pub use multiple::{
+    PooledRatio, RankTest, benjamini_hochberg, bonferroni, friedman, holm, pooled_ratios,
+};
 pub use order_statistics::{
     QuantileRanks, median, observations_needed, percentile_is_supported, quantile_ranks,
 };
+pub use outlier::{MODIFIED_Z_LIMIT, leave_one_out, modified_z};
+pub use power::{
+    equivalence_power, replicates_for, replicates_to_resolve, smallest_detectable_shift,
+    t_test_power, upper_sd_factor,
+};
+pub use sample::{FEWEST_FOR_INTERVAL, Sample, log_ratios, t_quantile};
+pub use steady_state::{
+    ChangePoint, RampAdvice, SteadyState, batch_means, change_point, mser5, ramp_advice, snia,
+};
+pub use stopping::{MIXTURE_G, confidence_sequence_half_width, look_alpha};
+pub use verdict::{Judgement, Verdict, judge};
+pub use welch::{Welch, welch, welch_from_summary};

@@ -1,18 +1,28 @@
 //! From records to findings: pure functions, so the same records give the same bytes.
+//!
+//! Whatever was measured becomes [`Measurements`] first, and [`judge`] draws the findings from
+//! them: a study that ran here and a table that was brought along go the same way.
 
 mod cells;
 mod checks;
-mod comparisons;
 mod facts;
 mod metrics;
 mod rows;
 mod sentences;
+mod series;
 #[cfg(test)]
 mod tests;
+mod verdicts;
 
+use std::borrow::Cow;
+
+use crate::results::design::{Design, Factor, Order};
 use crate::results::environment::Environment;
-use crate::results::findings::{AbsentCell, FORMAT, Findings, StudyFacts, WorkloadFacts};
-use crate::results::plan::Plan;
+use crate::results::findings::{
+    AbsentCell, Comparison, EnvironmentFacts, FORMAT, Findings, StudyFacts, WorkloadFacts,
+};
+use crate::results::measurements::Measurements;
+use crate::results::plan::{Arm, Plan};
 use crate::results::record::Trial;
 
 use rows::Row;
@@ -24,41 +34,96 @@ pub fn findings(
     environment: &Environment,
     trials: &[Trial],
 ) -> Findings {
+    let design = design(plan);
     let rows = rows::rows(plan, environment, trials);
-    let (cells, mut absent) = cells::cells(&rows);
+    let (series, mut absent) = series::series(&design, &rows);
     absent.extend(planned_absences(plan));
-    let comparisons = comparisons::comparisons(plan, &rows);
-    let summary = sentences::summary(&sentences::Story {
+    let measured = Measurements { design: design.into_owned(), series };
+    let mut found = judge(study, facts::environment(plan, environment), measured);
+    found.workloads = rows.iter().map(workload_facts).collect();
+    for comparison in &mut found.comparisons {
+        comparison.notes.extend(in_flight(comparison, &rows));
+    }
+    found.absent = absent;
+    let mut checks = checks::checks(plan, trials);
+    checks.append(&mut found.checks);
+    found.checks = checks;
+    found.summary = sentences::summary(&sentences::Story {
         rows: &rows,
         absent: plan.absent.len(),
-        comparisons: &comparisons,
+        found: &found,
+        judged: plan.design.margin.is_some(),
         environment,
     });
+    found
+}
+
+/// Everything that measurements say, whatever they were measured by: cells, comparisons with
+/// their verdicts, effects, trends, ranks and checks. The one way from numbers to verdicts.
+pub fn judge(
+    study: StudyFacts,
+    environment: EnvironmentFacts,
+    mut measured: Measurements,
+) -> Findings {
+    verdicts::mark(&mut measured.series);
+    let confirms = study.confirms.is_some();
+    let told = verdicts::verdicts(&measured, confirms);
     Findings {
         format: FORMAT.to_owned(),
         study,
-        environment: facts::environment(plan, environment),
-        workloads: rows.iter().map(workload_facts).collect(),
-        factors: plan.design.factors.clone(),
-        cells,
-        absent,
-        comparisons,
-        effects: Vec::new(),
-        interactions: Vec::new(),
-        trends: Vec::new(),
-        ranks: Vec::new(),
-        noise_floor: None,
-        advice: Vec::new(),
-        summary,
-        checks: checks::checks(plan, trials),
+        environment,
+        workloads: Vec::new(),
+        cells: measured.series.iter().map(cells::cell).collect(),
+        absent: Vec::new(),
+        summary: sentences::of_verdicts(&told),
+        comparisons: told.comparisons,
+        effects: told.effects,
+        interactions: told.interactions,
+        trends: told.trends,
+        ranks: told.ranks,
+        noise_floor: told.noise_floor,
+        advice: told.advice,
+        checks: told.checks,
+        factors: measured.design.factors,
     }
+}
+
+/// The design of a plan; plans of versions before factors compare their targets, without verdicts.
+fn design(plan: &Plan) -> Cow<'_, Design> {
+    if !plan.design.factors.is_empty() || plan.surveys.len() < 2 {
+        return Cow::Borrowed(&plan.design);
+    }
+    let levels = plan.surveys.iter().map(|survey| survey.target.clone()).collect();
+    Cow::Owned(Design {
+        factors: vec![Factor { name: "target".to_owned(), levels }],
+        baseline: rows::arm(plan, 0),
+        order: Order::Chained,
+        ..plan.design.clone()
+    })
+}
+
+/// Arms that could not keep the same number of operations in flight, though the study did not ask
+/// for that.
+fn in_flight(comparison: &Comparison, rows: &[Row<'_>]) -> Option<String> {
+    let of = |arm: &Arm| {
+        let own = |row: &&Row<'_>| row.workload.name == comparison.workload && row.arm == *arm;
+        rows.iter().find(own).map(|row| row.workload)
+    };
+    let (left, right) = (of(&comparison.baseline)?, of(&comparison.arm)?);
+    let asked = left.asked_depth == right.asked_depth;
+    (asked && left.in_flight() != right.in_flight())
+        .then(|| format!("{} operations in flight against {}", right.in_flight(), left.in_flight()))
 }
 
 /// Rows that the plan left out, with its reasons.
 fn planned_absences(plan: &Plan) -> impl Iterator<Item = AbsentCell> + '_ {
     plan.absent.iter().map(|absent| AbsentCell {
         workload: absent.name.clone(),
-        arm: rows::arm(plan, absent.target),
+        arm: if absent.arm.is_empty() {
+            rows::arm(plan, absent.target)
+        } else {
+            absent.arm.clone()
+        },
         metric: None,
         reason: absent.reason.clone(),
     })

@@ -85,7 +85,11 @@ fn row<'a>(
         .map(|told| told.iter().map(|(_, remark)| remark.trust).max().unwrap_or(Trust::Trusted));
     Row {
         workload,
-        arm: arm(plan, workload.target),
+        arm: if workload.arm.is_empty() {
+            arm(plan, workload.target)
+        } else {
+            workload.arm.clone()
+        },
         site,
         trials: measured,
         remarks: remarks.unwrap_or_default(),

@@ -9,9 +9,10 @@ mod tests;
 
 use super::facts;
 use super::rows::Row;
+use super::verdicts::Verdicts;
 use crate::quantity::units::show;
 use crate::results::environment::Environment;
-use crate::results::findings::{Comparison, Trust};
+use crate::results::findings::{Comparison, Findings, Trust, Verdict};
 use crate::results::plan::Arm;
 use crate::system::site::{Backing, TargetKind};
 
@@ -31,20 +32,29 @@ pub(super) struct Story<'a> {
     pub rows: &'a [Row<'a>],
     /// Rows that the plan left out.
     pub absent: usize,
-    /// Targets against the first.
-    pub comparisons: &'a [Comparison],
+    /// What was found.
+    pub found: &'a Findings,
+    /// Whether verdicts were asked for.
+    pub judged: bool,
     /// What was measured on.
     pub environment: &'a Environment,
 }
 
 /// The sentences, the most important first, the trust of the whole last.
 pub(super) fn summary(story: &Story<'_>) -> Vec<String> {
-    if story.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated) {
+    let simulated = story.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated);
+    if simulated && !story.judged {
         return vec![SIMULATED.to_owned()];
     }
     let mut told = invalid(story);
     told.truncate(MOST_INVALID);
-    if story.environment.sites.len() > 1 {
+    if story.judged {
+        told.extend(story.found.summary.iter().cloned());
+        if simulated {
+            told.push(SIMULATED.to_owned());
+            return told;
+        }
+    } else if story.environment.sites.len() > 1 {
         told.extend(compared(story));
     } else {
         told.extend(owner::sentences(story.rows, facts::noun(story.environment.sites.first())));
@@ -56,6 +66,40 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<String> {
         told.push(whole);
     }
     told
+}
+
+/// What comparing arms says: the bench first, then who ranks first in each workload.
+pub(super) fn of_verdicts(told: &Verdicts) -> Vec<String> {
+    let bench = told.noise_floor.iter().filter(|floor| floor.different);
+    let mut sentences: Vec<String> = bench.map(|floor| floor.text.clone()).collect();
+    if told.ranks.is_empty() {
+        let primary =
+            told.comparisons.iter().filter(|found| found.primary && found.verdict.is_some());
+        sentences.extend(primary.map(|found| format!("{}: {}", found.workload, found.text)));
+    } else {
+        sentences.extend(told.ranks.iter().map(|rank| rank.text.clone()));
+    }
+    sentences.truncate(MOST - 2);
+    sentences.extend(counted(&told.comparisons));
+    sentences
+}
+
+/// How many comparisons ended how, where there are more than two.
+fn counted(comparisons: &[Comparison]) -> Option<String> {
+    let of = |verdict| comparisons.iter().filter(|found| found.verdict == Some(verdict)).count();
+    let counts = [
+        (of(Verdict::Better), "better"),
+        (of(Verdict::Worse), "worse"),
+        (of(Verdict::Equivalent), "equivalent"),
+        (of(Verdict::Inconclusive), "inconclusive"),
+    ];
+    let all: usize = counts.iter().map(|(count, _)| count).sum();
+    let told: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    (all > 2).then(|| format!("Of {all} comparisons with the baseline: {}.", told.join(", ")))
 }
 
 /// One sentence a rule that made rows invalid: what those rows measure instead.
@@ -120,7 +164,9 @@ const TELLING: [&str; 4] = ["random-write-q1", "sync-write", "random-read-q1", "
 fn compared(story: &Story<'_>) -> Vec<String> {
     TELLING
         .iter()
-        .flat_map(|name| story.comparisons.iter().filter(move |found| found.workload == *name))
+        .flat_map(|name| {
+            story.found.comparisons.iter().filter(move |found| found.workload == *name)
+        })
         .filter_map(|found| comparison(story, found))
         .collect()
 }

@@ -104,6 +104,7 @@ impl Bench {
             started: self.environment.started.clone(),
             seed: 42,
             notes: Vec::new(),
+            confirms: None,
         };
         findings(study, &self.plan, &self.environment, &self.trials)
     }

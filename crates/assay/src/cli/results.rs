@@ -67,6 +67,7 @@ pub fn findings_of(stored: &Stored) -> Findings {
         started: stored.environment.started.clone(),
         seed: stored.plan.seed,
         notes: stored.label.notes.clone(),
+        confirms: stored.study.confirms.clone(),
     };
     analysis::findings(study, &stored.plan, &stored.environment, &stored.trials)
 }

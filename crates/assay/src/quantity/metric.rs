@@ -30,39 +30,74 @@ pub struct Metric {
     pub name: &'static str,
     /// Which direction is better.
     pub better: Better,
+    /// What a sentence calls it.
+    pub noun: &'static str,
     /// One line for people.
     pub summary: &'static str,
 }
 
-const fn metric(name: &'static str, better: Better, summary: &'static str) -> Metric {
-    Metric { name, better, summary }
+const fn metric(
+    name: &'static str,
+    better: Better,
+    noun: &'static str,
+    summary: &'static str,
+) -> Metric {
+    Metric { name, better, noun, summary }
 }
 
 /// All metrics that trials of kind `io` have.
 pub static METRICS: &[Metric] = &[
-    metric("iops", Better::Higher, "operations completed per second"),
-    metric("bandwidth_bytes_per_s", Better::Higher, "bytes moved per second"),
-    metric("latency_mean_ns", Better::Lower, "mean service time of one operation"),
-    metric("latency_p50_ns", Better::Lower, "service time that half of the operations stay below"),
-    metric("latency_p90_ns", Better::Lower, "service time that 90 % of the operations stay below"),
-    metric("latency_p99_ns", Better::Lower, "service time that 99 % of the operations stay below"),
+    metric("iops", Better::Higher, "operations per second", "operations completed per second"),
+    metric("bandwidth_bytes_per_s", Better::Higher, "bandwidth", "bytes moved per second"),
+    metric("latency_mean_ns", Better::Lower, "mean latency", "mean service time of one operation"),
+    metric(
+        "latency_p50_ns",
+        Better::Lower,
+        "median latency",
+        "service time that half of the operations stay below",
+    ),
+    metric(
+        "latency_p90_ns",
+        Better::Lower,
+        "p90 latency",
+        "service time that 90 % of the operations stay below",
+    ),
+    metric(
+        "latency_p99_ns",
+        Better::Lower,
+        "p99 latency",
+        "service time that 99 % of the operations stay below",
+    ),
     metric(
         "latency_p999_ns",
         Better::Lower,
+        "p99.9 latency",
         "service time that 99.9 % of the operations stay below",
     ),
-    metric("latency_max_ns", Better::Lower, "service time of the slowest operation"),
+    metric(
+        "latency_max_ns",
+        Better::Lower,
+        "longest latency",
+        "service time of the slowest operation",
+    ),
     metric(
         "cpu_s_per_gib",
         Better::Lower,
+        "processor time per GiB",
         "processor seconds of the measuring threads per GiB moved",
     ),
     metric(
         "amplification",
         Better::Lower,
+        "write amplification",
         "bytes that the device wrote per byte that was asked for",
     ),
 ];
+
+/// What a sentence calls a metric; one that is not known here keeps its name.
+pub fn noun(name: &str) -> &str {
+    find(name).map_or(name, |metric| metric.noun)
+}
 
 /// The metric with a name.
 pub fn find(name: &str) -> Option<&'static Metric> {

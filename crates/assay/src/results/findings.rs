@@ -49,6 +49,9 @@ pub struct StudyFacts {
     pub seed: u64,
     /// Notes that the user added.
     pub notes: Vec<String>,
+    /// Id of the result whose winner it was to confirm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirms: Option<String>,
 }
 
 /// One target.

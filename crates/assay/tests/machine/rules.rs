@@ -36,6 +36,7 @@ fn study(volume: &Volume, area: &str, workload: &str) -> Value {
         started: finished.environment.started.clone(),
         seed: finished.plan.seed,
         notes: Vec::new(),
+        confirms: None,
     };
     let found = analysis::findings(facts, &finished.plan, &finished.environment, &finished.trials);
     serde_json::to_value(found).unwrap()

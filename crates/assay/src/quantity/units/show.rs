@@ -62,6 +62,18 @@ pub fn times(ratio: f64) -> String {
     per_second(ratio)
 }
 
+/// A ratio of two numbers that are compared: `1.042`, `0.87`, `33`. Near 1 it has as many digits
+/// as it takes to tell it from 1, so that the print never contradicts a verdict.
+pub fn ratio(value: f64) -> String {
+    if !(0.9..1.1).contains(&value) {
+        return per_second(value);
+    }
+    let told = |digits: &usize| value == 1.0 || format!("{value:.digits$}").parse() != Ok(1.0);
+    let digits = (3..9).find(told).unwrap_or(9);
+    let text = format!("{value:.digits$}");
+    if text.parse() == Ok(1.0) { "1".to_owned() } else { text }
+}
+
 /// Three significant digits without a unit, zeros at the end left out: `0.25`, `9.1`, `85`, `812`.
 pub fn three_digits(value: f64) -> String {
     let magnitude = value.abs();

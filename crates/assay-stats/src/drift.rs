@@ -1,0 +1,208 @@
+//! Drift over the study and carry-over from one trial to the next (rule R10).
+
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+
+use crate::sample::{Sample, two_sided_p};
+
+/// Most columns of a design that is solved; beyond, an effect of predecessors says nothing.
+const MOST_COLUMNS: usize = 600;
+
+/// A column of which less than this share is left is a combination of those before it.
+const ALIASED: f64 = 1e-9;
+
+/// Sums of squares below this share of the whole are what rounding leaves of an exact fit.
+const EXACT: f64 = 1e-24;
+
+/// Straight line fitted by least squares, with its test.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slope {
+    /// Points.
+    pub n: usize,
+    /// Change of y for each unit of x.
+    pub slope: f64,
+    /// y at x = 0.
+    pub intercept: f64,
+    /// Standard error of the slope, with n - 2 degrees of freedom.
+    pub standard_error: f64,
+    /// Two-sided p of no slope.
+    pub p: f64,
+}
+
+/// F test of a set of effects.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FTest {
+    /// Mean square of the effects over the residual one.
+    pub f: f64,
+    /// Degrees of freedom of the effects.
+    pub df1: usize,
+    /// Residual degrees of freedom.
+    pub df2: usize,
+    /// Probability of an F at least as large where there are no effects.
+    pub p: f64,
+}
+
+/// Least squares line of `y` (any unit) on `x` (any unit), with the t test of its slope.
+///
+/// Source: R10; Montgomery, Peck and Vining, "Introduction to Linear Regression Analysis",
+/// chapter 2; scipy `linregress`. On an exact fit p is 0, or 1 where the slope is 0. None for
+/// slices of unequal length, below three points, for a constant x and for values that are not
+/// finite.
+pub fn slope(x: &[f64], y: &[f64]) -> Option<Slope> {
+    let (n, across, up) = (x.len(), Sample::of(x)?, Sample::of(y)?);
+    if n < 3 || n != y.len() {
+        return None;
+    }
+    let freedom = (n - 2) as f64;
+    let centred = || x.iter().zip(y).map(|(x, y)| (x - across.mean, y - up.mean));
+    let wide: f64 = centred().map(|(x, _)| x * x).sum();
+    let slope = centred().map(|(x, y)| x * y).sum::<f64>() / wide;
+    let residual: f64 = centred().map(|(x, y)| (y - slope * x).powi(2)).sum();
+    let total: f64 = centred().map(|(_, y)| y * y).sum();
+    let left = if residual <= EXACT * total { 0.0 } else { residual };
+    let standard_error = (left / freedom / wide).sqrt();
+    let intercept = up.mean - slope * across.mean;
+    if !(wide > 0.0 && slope.is_finite() && intercept.is_finite()) {
+        return None;
+    }
+    let p = two_sided_p(slope, standard_error, freedom)?;
+    Some(Slope { n, slope, intercept, standard_error, p })
+}
+
+/// One-way analysis of variance: do `values` (any unit) differ by `groups` (any labels)?
+///
+/// Source: R10; Fisher's F test (Montgomery, "Design and Analysis of Experiments", chapter 3;
+/// scipy `f_oneway`). None for slices of unequal length, fewer than two groups, no more values
+/// than groups, a value that is not finite, and where the values do not scatter within groups.
+pub fn by_group(values: &[f64], groups: &[usize]) -> Option<FTest> {
+    extra_sum_of_squares(values, &[], &[groups])
+}
+
+/// F test of the effects of the previous trial's arm on this one's value, beyond replicate and
+/// arm.
+///
+/// All slices have one entry for each trial that has a predecessor: its value on the log scale
+/// (`residuals`, or the logarithms themselves: what replicate and arm explain is taken out either
+/// way), its arm, the arm before it and its replicate, by any labels. Source: R10; the extra sum
+/// of squares of the additive model replicate + arm + predecessor over replicate + arm (Jones and
+/// Kenward, "Design and Analysis of Cross-over Trials", chapter 5). Effects that the order does
+/// not tell from those of replicate and arm are left out; of two chained arms nothing is left, as
+/// both trials of a replicate then follow the same arm. None where no effect or no residual degree
+/// of freedom is left, for slices of unequal length, for values that are not finite, where the
+/// residuals do not scatter, and for 600 or more replicates, arms and predecessors together.
+pub fn carry_over(
+    residuals: &[f64],
+    arms: &[usize],
+    predecessors: &[usize],
+    replicates: &[usize],
+) -> Option<FTest> {
+    extra_sum_of_squares(residuals, &[replicates, arms], &[predecessors])
+}
+
+/// F test of the factors `tested` beyond a common mean and the factors `given`.
+fn extra_sum_of_squares(values: &[f64], given: &[&[usize]], tested: &[&[usize]]) -> Option<FTest> {
+    let n = values.len();
+    if given.iter().chain(tested).any(|labels| labels.len() != n) {
+        return None;
+    }
+    let centre = Sample::of(values)?.mean;
+    let first_tested = 1 + given.iter().map(|labels| levels(labels).len()).sum::<usize>();
+    let design = Design::of(n, given.iter().chain(tested).copied())?;
+    let mut equations = design.normal_equations(values, centre);
+    let total = equations.left();
+    let given_rank = equations.eliminate(0..first_tested);
+    let before = equations.left();
+    let df1 = equations.eliminate(first_tested..design.columns);
+    let after = equations.left();
+    let df2 = n.checked_sub(given_rank + df1)?;
+    // The elimination leaves rounding of the size of the whole, not of its root as a fit does.
+    if df1 == 0 || df2 == 0 || after <= 1e-12 * total {
+        return None;
+    }
+    let f = ((before - after).max(0.0) / df1 as f64) / (after / df2 as f64);
+    let p = FisherSnedecor::new(df1 as f64, df2 as f64).ok()?.sf(f);
+    (f.is_finite() && p.is_finite()).then_some(FTest { f, df1, df2, p })
+}
+
+/// Distinct labels in ascending order.
+fn levels(labels: &[usize]) -> Vec<usize> {
+    let mut found = labels.to_vec();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// A mean and one column of zeros and ones for each level of each factor.
+struct Design {
+    columns: usize,
+    /// Columns that hold a one, for each row.
+    ones: Vec<Vec<usize>>,
+}
+
+impl Design {
+    fn of<'a>(rows: usize, factors: impl Iterator<Item = &'a [usize]>) -> Option<Design> {
+        let mut design = Design { columns: 1, ones: vec![vec![0]; rows] };
+        for labels in factors {
+            let levels = levels(labels);
+            for (row, label) in design.ones.iter_mut().zip(labels) {
+                row.push(design.columns + levels.binary_search(label).ok()?);
+            }
+            design.columns += levels.len();
+        }
+        (design.columns <= MOST_COLUMNS).then_some(design)
+    }
+
+    /// Products of all columns with each other and, as the last, with `values - centre`.
+    fn normal_equations(&self, values: &[f64], centre: f64) -> Equations {
+        let last = self.columns;
+        let mut products = vec![vec![0.0; last + 1]; last + 1];
+        for (ones, value) in self.ones.iter().zip(values) {
+            let value = value - centre;
+            for left in ones {
+                for right in ones {
+                    products[*left][*right] += 1.0;
+                }
+                products[*left][last] += value;
+                products[last][*left] += value;
+            }
+            products[last][last] += value * value;
+        }
+        let diagonal = (0..last).map(|column| products[column][column]).collect();
+        Equations { products, diagonal }
+    }
+}
+
+/// Symmetric matrix of products, from which columns are eliminated one after the other.
+struct Equations {
+    products: Vec<Vec<f64>>,
+    /// The diagonal before any elimination.
+    diagonal: Vec<f64>,
+}
+
+impl Equations {
+    /// Sum of squares of the values that the eliminated columns leave.
+    fn left(&self) -> f64 {
+        let last = self.diagonal.len();
+        self.products[last][last]
+    }
+
+    /// Eliminates the columns of `range` in their order; gives how many were not aliased.
+    fn eliminate(&mut self, range: std::ops::Range<usize>) -> usize {
+        range.filter(|column| self.pivot(*column)).count()
+    }
+
+    fn pivot(&mut self, column: usize) -> bool {
+        let row = self.products[column].clone();
+        if row[column] <= ALIASED * self.diagonal[column] {
+            return false;
+        }
+        for (index, other) in self.products.iter_mut().enumerate().skip(column + 1) {
+            let factor = row[index] / row[column];
+            if factor != 0.0 {
+                for position in column + 1..row.len() {
+                    other[position] -= factor * row[position];
+                }
+            }
+        }
+        true
+    }
+}

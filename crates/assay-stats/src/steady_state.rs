@@ -1,0 +1,229 @@
+//! Series inside one trial: warm-up, steady state, change points (rule R9).
+//!
+//! These describe one trial for plots and advice; none of them makes a verdict.
+
+use crate::drift::slope;
+use crate::sample::{Sample, two_sided_p};
+
+/// Rounds of the window in which steady state is judged.
+const WINDOW: usize = 5;
+
+/// Values of one batch of MSER-5.
+const BATCH: usize = 5;
+
+/// Fewest batches for which a cut is looked for.
+const FEWEST_BATCHES: usize = 4;
+
+/// Level of the slope test on what a cut keeps (R9 c).
+const SLOPE_LEVEL: f64 = 0.01;
+
+/// Fewest values on each side of a change point.
+const FEWEST_IN_SEGMENT: usize = 3;
+
+/// Squares below this share of the whole are what rounding leaves.
+const EXACT: f64 = 1e-24;
+
+/// The first window of a series that meets the SNIA conditions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SteadyState {
+    /// Last round of the window, counted from 1.
+    pub round: usize,
+    /// Least squares slope in the window, in the unit of the series for each round.
+    pub slope_per_round: f64,
+    /// Mean of the window, in the unit of the series.
+    pub mean: f64,
+}
+
+/// First round (from 1) at which the last five meet both conditions for steady state: largest less
+/// smallest at most 20 % of their mean, and four times the least squares slope at most 10 % of it.
+///
+/// `rounds` are positive values of one unit. The conditions are loose: an exponential warm-up with
+/// a time constant of five rounds passes while still 14 % off, so the slope is given too. Source:
+/// R9 b; SNIA Solid State Storage Performance Test Specification, "steady state". None below five
+/// rounds, where no window passes, and for a value that is not finite; a window whose mean is not
+/// positive does not pass.
+pub fn snia(rounds: &[f64]) -> Option<SteadyState> {
+    if rounds.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    rounds.windows(WINDOW).zip(WINDOW..).find_map(|(window, round)| steady(window, round))
+}
+
+fn steady(window: &[f64], round: usize) -> Option<SteadyState> {
+    let mean = Sample::of(window)?.mean;
+    let positions: Vec<f64> = (0..window.len()).map(|position| position as f64).collect();
+    let slope_per_round = slope(&positions, window)?.slope;
+    let (least, most) =
+        window.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(*value), high.max(*value))
+        });
+    let across = slope_per_round.abs() * (WINDOW - 1) as f64;
+    let passes = mean > 0.0 && most - least <= 0.2 * mean && across <= 0.1 * mean;
+    passes.then_some(SteadyState { round, slope_per_round, mean })
+}
+
+/// How many values at the beginning of `series` (any unit, equal time steps) are warm-up: the cut,
+/// a multiple of five and at most half of the series, that makes the standard error of the mean of
+/// the rest smallest.
+///
+/// Source: R9 c; MSER-5: White, "An effective truncation heuristic for bias reduction in
+/// simulation output", Simulation 69 (1997), on means of five as in White, Cobb and Spratt (WSC
+/// 2000). Values after the last full batch of five are not looked at. None below 20 values and for
+/// a value that is not finite.
+pub fn mser5(series: &[f64]) -> Option<usize> {
+    let batches = batches_of_five(series)?;
+    let mut tail = Tail::default();
+    let mut best = (f64::INFINITY, 0);
+    for (cut, value) in batches.iter().enumerate().rev() {
+        tail.add(*value);
+        let statistic = tail.squares / (tail.n * tail.n);
+        // Among equals the shortest cut wins: it comes last.
+        if cut <= batches.len() / 2 && statistic <= best.0 {
+            best = (statistic, cut);
+        }
+    }
+    Some(best.1 * BATCH)
+}
+
+/// Means of full batches of five; none for too few of them and for values that are not finite.
+fn batches_of_five(series: &[f64]) -> Option<Vec<f64>> {
+    let batches: Vec<f64> = series
+        .chunks_exact(BATCH)
+        .map(|batch| Some(Sample::of(batch)?.mean))
+        .collect::<Option<_>>()?;
+    let usable = batches.len() >= FEWEST_BATCHES && series.iter().all(|value| value.is_finite());
+    usable.then_some(batches)
+}
+
+/// Sum of squared distances from the mean of values that come one by one (Welford 1962).
+#[derive(Default)]
+struct Tail {
+    n: f64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Tail {
+    fn add(&mut self, value: f64) {
+        self.n += 1.0;
+        let apart = value - self.mean;
+        self.mean += apart / self.n;
+        self.squares += apart * (value - self.mean);
+    }
+}
+
+/// Advice on the warm-up of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RampAdvice {
+    /// So many values at the beginning are warm-up; the rest is steady.
+    Cut(usize),
+    /// No steady state was seen: lengthen the trial.
+    NoSteadyState,
+}
+
+/// Advice from one series (any unit, equal time steps): the cut of [`mser5`], unless it reaches
+/// its limit of half the series or the rest still has a slope with p < 0.01.
+///
+/// The slope is tested on the means of five, which are less correlated than single values. Source:
+/// R9 c: a cut at the limit is what MSER-5 makes of a linear drift, and a cliff in the second half
+/// it does not see at all. Series that are too short to tell (below 20 values) or that have a
+/// value that is not finite are `NoSteadyState` too: the advice is the same.
+pub fn ramp_advice(series: &[f64]) -> RampAdvice {
+    advice(series).unwrap_or(RampAdvice::NoSteadyState)
+}
+
+fn advice(series: &[f64]) -> Option<RampAdvice> {
+    let (batches, cut) = (batches_of_five(series)?, mser5(series)?);
+    let kept = &batches[cut / BATCH..];
+    if cut / BATCH >= batches.len() / 2 {
+        return None;
+    }
+    let positions: Vec<f64> = (0..kept.len()).map(|position| position as f64).collect();
+    (slope(&positions, kept)?.p >= SLOPE_LEVEL).then_some(RampAdvice::Cut(cut))
+}
+
+/// Sample of the means of so many equally long `batches` of `series` (any unit), whose interval
+/// is an error bar that allows for correlation from value to value.
+///
+/// Values after the last full batch are left out. Source: R9 d (ten batches, for plots only);
+/// Law, "Simulation Modeling and Analysis", section 9.5. None for fewer than two batches, fewer
+/// values than batches, and a value that is not finite.
+pub fn batch_means(series: &[f64], batches: usize) -> Option<Sample> {
+    if batches < 2 || series.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    let length = series.len() / batches;
+    if length == 0 {
+        return None;
+    }
+    let means: Vec<f64> = series
+        .chunks_exact(length)
+        .take(batches)
+        .map(|batch| Some(Sample::of(batch)?.mean))
+        .collect::<Option<_>>()?;
+    Sample::of(&means)
+}
+
+/// The point at which the level of a series changes most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChangePoint {
+    /// Position (from 0) of the first value after the change.
+    pub index: usize,
+    /// Mean before the change, in the unit of the series.
+    pub before: f64,
+    /// Mean from the change on.
+    pub after: f64,
+    /// Upper bound of the p of no change, for independent values.
+    pub p: f64,
+}
+
+/// The split of `series` (any unit) into two levels that explains most of its variance, with at
+/// least three values on each side.
+///
+/// p is that of the two-sample t test at the split, times the number of splits that were open
+/// (Bonferroni): neighbouring splits are all but the same test, so it is conservative. It supposes
+/// independent values; where they are correlated it is too small, and a change counts only when
+/// it repeats in trials. Source: R9 e; Worsley, Journal of the American Statistical Association 74
+/// (1979), whose max-t statistic this is. None below six values, for a value that is not finite
+/// and for a constant series.
+pub fn change_point(series: &[f64]) -> Option<ChangePoint> {
+    let (n, whole) = (series.len(), Sample::of(series)?);
+    if n < 2 * FEWEST_IN_SEGMENT {
+        return None;
+    }
+    let total: f64 = series.iter().map(|value| (value - whole.mean).powi(2)).sum();
+    let index = best_split(series, whole.mean);
+    let (before, after) = (Sample::of(&series[..index])?, Sample::of(&series[index..])?);
+    let apart = after.mean - before.mean;
+    if total <= EXACT * n as f64 * whole.mean.powi(2) {
+        return None;
+    }
+    let within = squares(&before)? + squares(&after)?;
+    let left = if within <= EXACT * total { 0.0 } else { within };
+    let weight = before.n as f64 * after.n as f64 / n as f64;
+    let freedom = (n - 2) as f64;
+    let p = two_sided_p(apart, (left / freedom / weight).sqrt(), freedom)?;
+    let splits = (n + 1 - 2 * FEWEST_IN_SEGMENT) as f64;
+    Some(ChangePoint { index, before: before.mean, after: after.mean, p: (p * splits).min(1.0) })
+}
+
+/// Sum of squared distances from the mean.
+fn squares(sample: &Sample) -> Option<f64> {
+    Some(sample.sd?.powi(2) * (sample.n - 1) as f64)
+}
+
+/// Split with the largest sum of squares between the two sides; the first among equals.
+fn best_split(series: &[f64], centre: f64) -> usize {
+    let n = series.len();
+    let (mut sum, mut best) = (0.0, (f64::NEG_INFINITY, FEWEST_IN_SEGMENT));
+    for (position, value) in series.iter().enumerate() {
+        let index = position + 1;
+        sum += value - centre;
+        // The distances from the mean add up to 0, so one side's sum tells both means.
+        let between = sum * sum * n as f64 / (index as f64 * (n - index).max(1) as f64);
+        if (FEWEST_IN_SEGMENT..=n - FEWEST_IN_SEGMENT).contains(&index) && between > best.0 {
+            best = (between, index);
+        }
+    }
+    best.1
+}

@@ -1,0 +1,72 @@
+//! Two samples that are not paired: Welch's t test (rules R13 and R1's one exception).
+
+use crate::sample::{Sample, finite, two_sided_p, two_sided_quantile};
+
+/// Difference of two means with what its interval and test need, in the unit of the values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Welch {
+    /// Mean of the second sample minus mean of the first.
+    pub difference: f64,
+    /// Standard error of the difference.
+    pub standard_error: f64,
+    /// Degrees of freedom after Welch and Satterthwaite; rarely a whole number.
+    pub degrees_of_freedom: f64,
+    /// Two-sided p of no difference.
+    pub p: f64,
+}
+
+impl Welch {
+    /// Two-sided `1 - alpha` interval `[low, high]` of the difference, in the unit of the values.
+    ///
+    /// Source: as [`welch`]. None outside 0 < alpha < 1 and where an end is not finite.
+    pub fn interval(&self, alpha: f64) -> Option<[f64; 2]> {
+        let half = two_sided_quantile(alpha, self.degrees_of_freedom)? * self.standard_error;
+        finite([self.difference - half, self.difference + half])
+    }
+}
+
+/// Welch's test of `second.mean - first.mean` for two independent samples of one unit.
+///
+/// Source: R13; Welch, Biometrika 34 (1947), with the degrees of freedom of Satterthwaite (1946);
+/// scipy `ttest_ind(equal_var=False)`. None when either sample has fewer than two values, when
+/// neither scatters, and where a result is not finite.
+pub fn welch(first: &Sample, second: &Sample) -> Option<Welch> {
+    let parts = [variance_of_mean(first)?, variance_of_mean(second)?];
+    let total = parts[0] + parts[1];
+    let freedom = total.powi(2)
+        / (parts[0].powi(2) / (first.n - 1) as f64 + parts[1].powi(2) / (second.n - 1) as f64);
+    if !(total.is_finite() && freedom.is_finite()) {
+        return None;
+    }
+    let difference = second.mean - first.mean;
+    let p = two_sided_p(difference, total.sqrt(), freedom)?;
+    Some(Welch { difference, standard_error: total.sqrt(), degrees_of_freedom: freedom, p })
+}
+
+/// Welch's test from published summaries: size, mean and standard deviation (n - 1) of each side.
+///
+/// The difference is second minus first, in the unit of the means. Source: R1 with its amendment:
+/// where an article gives only the summary of single I/Os, these are the unit, "as the author's
+/// data allow". Trials that differ from each other are then not seen, so p and interval understate
+/// the uncertainty, often by far; nothing that Assay measured itself is judged this way. None as
+/// for [`welch`], and for a mean or a standard deviation that is not finite or is negative.
+pub fn welch_from_summary(
+    n1: usize,
+    mean1: f64,
+    sd1: f64,
+    n2: usize,
+    mean2: f64,
+    sd2: f64,
+) -> Option<Welch> {
+    if !(sd1 >= 0.0 && sd2 >= 0.0) {
+        return None;
+    }
+    welch(
+        &Sample { n: n1, mean: mean1, sd: Some(sd1) },
+        &Sample { n: n2, mean: mean2, sd: Some(sd2) },
+    )
+}
+
+fn variance_of_mean(sample: &Sample) -> Option<f64> {
+    (sample.n >= 2).then(|| Some(sample.sd?.powi(2) / sample.n as f64))?
+}

@@ -1,0 +1,20 @@
+//! Every public function against vectors of an independent oracle (the source stands in the first
+//! field of each file of `tests/reference`), and the laws that its answers obey.
+//!
+//! Tests that are called a simulation repeat one of the protocol; their random numbers are fixed.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod common;
+mod completeness;
+mod drift;
+mod equivalence;
+mod exact;
+mod multiple;
+mod outlier;
+mod power;
+mod sample;
+mod steady_state;
+mod stopping;
+mod verdict;
+mod welch;

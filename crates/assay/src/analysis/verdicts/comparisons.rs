@@ -1,0 +1,204 @@
+//! Arms against their baseline: ratio, intervals, verdict (R3 to R6).
+
+use assay_stats::{
+    Judgement, Sample, holm, judge, leave_one_out, replicates_to_resolve, sign_flip,
+};
+
+use super::arms::{Question, Runs};
+use super::bound::{Bound, exp};
+use super::notes;
+use super::pairs::{Pairs, pairs};
+use super::words;
+use crate::quantity::{Better, Scale};
+use crate::results::design::{Design, Order};
+use crate::results::findings::{Comparison, Difference, Kind, Trust, Verdict};
+
+/// Pairs that the exact sign-flip test can enumerate.
+const MOST_FOR_SIGN_FLIP: usize = 20;
+
+/// The comparisons of one workload and metric, in the order of the arms.
+pub(super) fn comparisons(design: &Design, question: &Question<'_>) -> Vec<Comparison> {
+    let compared: Vec<(&Runs<'_>, &Runs<'_>)> = question
+        .arms
+        .iter()
+        .filter_map(|arm| Some((question.baseline_of(design, arm.arm)?, arm)))
+        .collect();
+    let family = if question.primary { compared.len() } else { 1 };
+    let ruler = Ruler::new(design, family, question.better);
+    let mut found: Vec<Comparison> = compared
+        .iter()
+        .map(|(baseline, arm)| comparison(design, question, (baseline, arm), &ruler))
+        .collect();
+    if question.primary {
+        correct(&mut found);
+    }
+    found
+}
+
+/// What the comparisons of a family have in common.
+pub(super) struct Ruler {
+    single: Bound,
+    family: Bound,
+    equivalence: Bound,
+    margin: f64,
+    higher_is_better: bool,
+}
+
+impl Ruler {
+    pub fn new(design: &Design, comparisons: usize, better: Better) -> Self {
+        let family = Bound::of(design, comparisons);
+        Self {
+            single: Bound::of(design, 1),
+            equivalence: family.equivalence(),
+            family,
+            margin: design.margin.unwrap_or(0.0),
+            higher_is_better: better == Better::Higher,
+        }
+    }
+
+    /// The single and the family interval of a mean difference, on the scale of comparison.
+    pub fn intervals(&self, sample: &Sample) -> [Option<[f64; 2]>; 2] {
+        [self.single.interval(sample), self.family.interval(sample)]
+    }
+
+    /// The verdict on a mean difference of logarithms.
+    pub fn verdict(&self, sample: &Sample) -> Option<Judgement> {
+        let family = self.family.interval(sample)?;
+        let equivalence = self.equivalence.interval(sample)?;
+        Some(judge(family, equivalence, self.margin, self.higher_is_better))
+    }
+
+    /// The same on a metric that is compared by difference: a margin has no meaning there.
+    fn verdict_on(&self, sample: &Sample, scale: Scale) -> Option<Judgement> {
+        match scale {
+            Scale::Ratio => self.verdict(sample),
+            Scale::Difference => {
+                let family = self.family.interval(sample)?;
+                Some(judge(family, [f64::MIN, f64::MAX], self.margin, self.higher_is_better))
+            }
+        }
+    }
+}
+
+/// A verdict in the words of the findings.
+pub(super) fn word(verdict: assay_stats::Verdict) -> Verdict {
+    match verdict {
+        assay_stats::Verdict::Better => Verdict::Better,
+        assay_stats::Verdict::Worse => Verdict::Worse,
+        assay_stats::Verdict::Equivalent => Verdict::Equivalent,
+        assay_stats::Verdict::Inconclusive => Verdict::Inconclusive,
+    }
+}
+
+fn comparison(
+    design: &Design,
+    question: &Question<'_>,
+    (baseline, arm): (&Runs<'_>, &Runs<'_>),
+    ruler: &Ruler,
+) -> Comparison {
+    let pairs = pairs(baseline, arm);
+    let differences = pairs.differences();
+    let sample = Sample::of(&differences);
+    let [ci95, family] = sample.as_ref().map_or([None, None], |sample| ruler.intervals(sample));
+    let ratios = question.scale == Scale::Ratio;
+    let judged = sample.as_ref().and_then(|sample| ruler.verdict_on(sample, question.scale));
+    let verdict = verdict(design, question, (baseline, arm), judged.as_ref());
+    let mut found = Comparison {
+        id: format!("{}:{}:{}", question.workload, question.metric, words::arm_words(arm.arm)),
+        kind: Kind::Paired,
+        workload: question.workload.to_owned(),
+        metric: question.metric.to_owned(),
+        better: question.better,
+        primary: question.primary,
+        baseline: baseline.arm.clone(),
+        arm: arm.arm.clone(),
+        n: differences.len(),
+        ratio: sample.filter(|_| ratios).map(|sample| sample.mean.exp()).filter(|r| r.is_finite()),
+        ci95: ci95.filter(|_| ratios).and_then(exp),
+        ci95_family: family.filter(|_| ratios && question.primary).and_then(exp),
+        difference: sample.filter(|_| !ratios).map(|sample| Difference {
+            value: sample.mean,
+            ci95,
+            ci95_family: family.filter(|_| question.primary),
+        }),
+        sd_log: sample.filter(|_| ratios).and_then(|sample| sample.sd),
+        p_holm: sample.as_ref().and_then(|sample| sample.p_value(0.0)),
+        p_sign_flip: sign_flip_p(&differences, question.primary),
+        verdict,
+        margin: design.margin,
+        replicates_needed: None,
+        text: String::new(),
+        notes: Vec::new(),
+    };
+    if verdict == Some(Verdict::Inconclusive) && ratios {
+        found.replicates_needed =
+            sample.as_ref().and_then(|sample| replicates_needed(sample, ruler));
+    }
+    found.notes = notes::notes(design, question, (baseline, arm), &pairs, &found);
+    if let Some(judged) = judged.filter(|_| verdict.is_some()) {
+        found.notes.extend(depends(&pairs, judged, ruler, question.scale));
+    }
+    found.text =
+        words::comparison(&found, judged.is_some_and(|judged| judged.within_margin), design);
+    found
+}
+
+/// The verdict that may be given; none for secondary metrics and for numbers that are invalid.
+fn verdict(
+    design: &Design,
+    question: &Question<'_>,
+    (baseline, arm): (&Runs<'_>, &Runs<'_>),
+    judged: Option<&Judgement>,
+) -> Option<Verdict> {
+    design.margin?;
+    let invalid = [baseline, arm].iter().any(|runs| runs.trust == Some(Trust::Invalid));
+    if !question.primary || invalid {
+        return None;
+    }
+    if design.order == Order::Sequential {
+        return Some(Verdict::Inconclusive);
+    }
+    Some(judged.map_or(Verdict::Inconclusive, |judged| word(judged.verdict)))
+}
+
+fn sign_flip_p(differences: &[f64], primary: bool) -> Option<f64> {
+    (primary && (3..=MOST_FOR_SIGN_FLIP).contains(&differences.len()))
+        .then(|| sign_flip(differences))?
+}
+
+fn replicates_needed(sample: &Sample, ruler: &Ruler) -> Option<u32> {
+    let needed = replicates_to_resolve(sample.sd?, sample.n, ruler.margin, ruler.family.alpha)?;
+    u32::try_from(needed.max(sample.n + 1)).ok()
+}
+
+/// What the verdict hangs on: single replicates, and the disturbed trials (R11).
+fn depends(pairs: &Pairs, judged: Judgement, ruler: &Ruler, scale: Scale) -> Vec<String> {
+    let mut told = Vec::new();
+    let again = |sample: &Sample| ruler.verdict_on(sample, scale).map(|judged| judged.verdict);
+    if judged.verdict != assay_stats::Verdict::Inconclusive {
+        let without = leave_one_out(&pairs.differences());
+        let flips =
+            pairs.undisturbed.iter().zip(&without).filter(|(_, sample)| {
+                again(sample).is_some_and(|verdict| verdict != judged.verdict)
+            });
+        let replicates: Vec<u32> = flips.map(|((replicate, _), _)| *replicate).collect();
+        told.extend(words::fragile(&replicates));
+    }
+    if pairs.all.len() > pairs.undisturbed.len() {
+        let all = Sample::of(&pairs.all).as_ref().and_then(again);
+        told.extend(
+            all.filter(|all| *all != judged.verdict).map(|all| words::disturbed(word(all))),
+        );
+    }
+    told
+}
+
+/// Holm's p in the place of the plain one.
+fn correct(found: &mut [Comparison]) {
+    let p: Vec<f64> = found.iter().filter_map(|one| one.p_holm).collect();
+    let corrected = holm(&p);
+    let told = found.iter_mut().filter(|one| one.p_holm.is_some());
+    for (one, p) in told.zip(corrected) {
+        one.p_holm = Some(p);
+    }
+}

@@ -1,0 +1,115 @@
+//! Remarks beside a comparison: what a reader has to know before believing it (R4, R11).
+
+use assay_stats::fisher_exact;
+
+use super::arms::{Question, Runs};
+use super::pairs::Pairs;
+use super::words::{self, short_words};
+use crate::quantity::{Better, Scale};
+use crate::results::design::{ALPHA, Design, Order};
+use crate::results::findings::{CellTrial, Comparison, Trust};
+use crate::results::record::Status;
+
+/// Pairs below which no test without an assumed distribution reaches 5 % (R4).
+const SETTLED: usize = 6;
+
+/// All remarks, the gravest first.
+pub(super) fn notes(
+    design: &Design,
+    question: &Question<'_>,
+    (baseline, arm): (&Runs<'_>, &Runs<'_>),
+    pairs: &Pairs,
+    found: &Comparison,
+) -> Vec<String> {
+    let mut told = Vec::new();
+    for runs in [baseline, arm] {
+        let word = match runs.trust {
+            Some(Trust::Invalid) => "invalid",
+            Some(Trust::Suspect) => "suspect",
+            _ => continue,
+        };
+        told.push(format!("the number of {} is {word}", short_words(runs.arm, design)));
+    }
+    told.extend(failures(design, baseline, arm));
+    if design.margin.is_none() {
+        told.push(format!("ratio only: no verdict at {}", words::replicates(found.n)));
+    } else if !question.primary {
+        told.push("secondary, unadjusted".to_owned());
+    } else {
+        told.extend(strength(design, found));
+    }
+    let left_out = pairs.all.len().saturating_sub(pairs.undisturbed.len());
+    if left_out > 0 {
+        told.push(format!("{} left out", words::counted(left_out, "disturbed pair")));
+    }
+    if question.scale == Scale::Ratio {
+        told.extend(zeros(design, baseline, arm));
+    }
+    for runs in [baseline, arm] {
+        told.extend(rare_slow(design, question.better, runs));
+    }
+    told
+}
+
+/// How much so few pairs can say.
+fn strength(design: &Design, found: &Comparison) -> Option<String> {
+    match found.n {
+        _ if design.order == Order::Sequential => Some(words::SEQUENTIAL.to_owned()),
+        0 => Some("no complete pair: no statement".to_owned()),
+        1 => Some("1 pair: no statement".to_owned()),
+        2 => Some("2 pairs: no interval".to_owned()),
+        n if n < SETTLED => Some(format!("provisional: {n} pairs rest on near-normal log ratios")),
+        _ => None,
+    }
+}
+
+/// Failed trials, and whether one arm fails more often (Fisher's exact test).
+fn failures(design: &Design, baseline: &Runs<'_>, arm: &Runs<'_>) -> Option<String> {
+    let ((started, failed), (base_started, base_failed)) =
+        (arm.started_and_failed(), baseline.started_and_failed());
+    if failed + base_failed == 0 {
+        return None;
+    }
+    let p = fisher_exact(failed, started, base_failed, base_started);
+    let told = if p < ALPHA { ": one fails more often" } else { "" };
+    Some(format!(
+        "{} of {started} trials of {} failed, {base_failed} of {base_started} of {}{told}",
+        failed,
+        short_words(arm.arm, design),
+        short_words(baseline.arm, design),
+    ))
+}
+
+/// Values that allow no ratio.
+fn zeros(design: &Design, baseline: &Runs<'_>, arm: &Runs<'_>) -> Option<String> {
+    let counts = |trial: &&CellTrial| matches!(trial.status, Status::Ok | Status::Disturbed);
+    let zero = |trial: &&CellTrial| trial.value.is_some_and(|value| value <= 0.0);
+    [baseline, arm].into_iter().find_map(|runs| {
+        let zeros = runs.trials.iter().filter(counts).filter(zero).count();
+        (zeros > 0).then(|| {
+            format!(
+                "{} of {} with no ratio: the value is not above zero",
+                words::counted(zeros, "trial"),
+                short_words(runs.arm, design)
+            )
+        })
+    })
+}
+
+/// Trials far off on the bad side: the interval does not know how often they come (R4).
+fn rare_slow(design: &Design, better: Better, runs: &Runs<'_>) -> Option<String> {
+    let middle =
+        assay_stats::median(&runs.first.values().map(|run| run.level).collect::<Vec<_>>())?;
+    let bad = |level: f64| match better {
+        Better::Higher => level < middle,
+        Better::Lower => level > middle,
+    };
+    let slow = runs.first.values().filter(|run| run.outlier && bad(run.level)).count();
+    (slow > 0).then(|| {
+        format!(
+            "rare slow trials of {} ({slow} of {}): the interval understates the risk",
+            short_words(runs.arm, design),
+            runs.first.len()
+        )
+    })
+}

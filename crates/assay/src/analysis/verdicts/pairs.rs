@@ -1,0 +1,54 @@
+//! Pairs: an arm and its baseline in the same replicate (R3, R11).
+
+use super::arms::{Run, Runs};
+
+/// Pairs of one comparison, as differences arm - baseline on the scale of comparison.
+pub(super) struct Pairs {
+    /// Undisturbed pairs with their replicate: what the verdict rests on.
+    pub undisturbed: Vec<(u32, f64)>,
+    /// All complete pairs.
+    pub all: Vec<f64>,
+}
+
+impl Pairs {
+    /// The differences that the verdict rests on.
+    pub fn differences(&self) -> Vec<f64> {
+        self.undisturbed.iter().map(|(_, difference)| *difference).collect()
+    }
+}
+
+/// The pairs of two arms. A pair needs both; nothing is imputed. A disturbed pair is left out, and
+/// its repeat stands in for it where there is one.
+pub(super) fn pairs(baseline: &Runs<'_>, arm: &Runs<'_>) -> Pairs {
+    let mut found = Pairs { undisturbed: Vec::new(), all: Vec::new() };
+    for (&replicate, base) in &baseline.first {
+        let Some(other) = arm.first.get(&replicate) else { continue };
+        found.all.push(other.level - base.level);
+        if undisturbed(base, other) {
+            found.undisturbed.push((replicate, other.level - base.level));
+            continue;
+        }
+        let again = repeated(baseline, arm, replicate);
+        found.all.extend(again.iter().map(|(base, other)| other.level - base.level));
+        let stands = again.into_iter().find(|(base, other)| undisturbed(base, other));
+        found.undisturbed.extend(stands.map(|(base, other)| (replicate, other.level - base.level)));
+    }
+    found
+}
+
+fn undisturbed(one: &Run, other: &Run) -> bool {
+    !one.disturbed && !other.disturbed
+}
+
+/// Pairs that were run again for a replicate: both in the same repeat.
+fn repeated(baseline: &Runs<'_>, arm: &Runs<'_>, replicate: u32) -> Vec<(Run, Run)> {
+    let of = |runs: &Runs<'_>| runs.repeats.get(&replicate).cloned().unwrap_or_default();
+    let others = of(arm);
+    of(baseline)
+        .into_iter()
+        .filter_map(|(round, base)| {
+            let other = others.iter().find(|(other, _)| *other == round)?;
+            Some((base, other.1))
+        })
+        .collect()
+}

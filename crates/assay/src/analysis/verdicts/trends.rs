@@ -1,0 +1,118 @@
+//! A metric over a numeric factor: where it peaks, and how steeply it changes.
+
+use std::collections::BTreeSet;
+
+use assay_stats::Sample;
+
+use super::arms::{Question, Runs};
+use super::bound::Bound;
+use super::ranks::{could_be_best, mean};
+use super::words;
+use crate::quantity::{Bytes, Scale};
+use crate::results::design::{ALPHA, Design, Factor};
+use crate::results::findings::Trend;
+use crate::results::plan::Arm;
+
+/// Levels from which there is a curve to speak of.
+const FEWEST_LEVELS: usize = 3;
+
+/// The trends of one workload over every numeric factor, at each combination of the others.
+pub(super) fn trends(design: &Design, question: &Question<'_>) -> Vec<Trend> {
+    if question.scale != Scale::Ratio {
+        return Vec::new();
+    }
+    design
+        .factors
+        .iter()
+        .filter_map(|factor| Some((factor, numbers(factor)?)))
+        .flat_map(|(factor, levels)| {
+            contexts(question, factor)
+                .into_iter()
+                .filter_map(move |others| trend(design, question, factor, &levels, others))
+        })
+        .collect()
+}
+
+/// The levels as numbers, if all of them are: plain ones, or amounts of bytes.
+fn numbers(factor: &Factor) -> Option<Vec<f64>> {
+    let number = |level: &String| {
+        let plain = level.parse::<f64>().ok();
+        plain.or_else(|| level.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64))
+    };
+    let levels: Option<Vec<f64>> = factor.levels.iter().map(number).collect();
+    levels.filter(|levels| levels.len() >= FEWEST_LEVELS && levels.iter().all(|level| *level > 0.0))
+}
+
+/// Combinations of the other factors' levels.
+fn contexts(question: &Question<'_>, factor: &Factor) -> BTreeSet<Arm> {
+    let without = |runs: &Runs<'_>| {
+        let mut arm = runs.arm.clone();
+        arm.remove(&factor.name);
+        arm
+    };
+    question.arms.iter().map(without).collect()
+}
+
+fn trend(
+    design: &Design,
+    question: &Question<'_>,
+    factor: &Factor,
+    levels: &[f64],
+    others: Arm,
+) -> Option<Trend> {
+    let measured: Vec<(f64, &Runs<'_>)> = factor
+        .levels
+        .iter()
+        .zip(levels)
+        .filter_map(|(name, level)| {
+            let mut arm = others.clone();
+            arm.insert(factor.name.clone(), name.clone());
+            Some((*level, question.find(&arm)?))
+        })
+        .filter(|(_, runs)| !runs.first.is_empty())
+        .collect();
+    if measured.len() < FEWEST_LEVELS {
+        return None;
+    }
+    let slopes = slopes(&measured);
+    let sample = Sample::of(&slopes)?;
+    let runs: Vec<&Runs<'_>> = measured.iter().map(|(_, runs)| *runs).collect();
+    let best = could_be_best(design, question.better, &runs)?;
+    let candidates = measured.iter().zip(&best.candidates).filter(|(_, is)| **is);
+    let ends = candidates.map(|((level, _), _)| *level);
+    let mut trend = Trend {
+        workload: question.workload.to_owned(),
+        metric: question.metric.to_owned(),
+        factor: factor.name.clone(),
+        arm: others,
+        n: sample.n,
+        peak: measured[best.best].0,
+        peak_range: [ends.clone().reduce(f64::min)?, ends.reduce(f64::max)?],
+        slope: sample.mean,
+        ci95: Bound::t(ALPHA).interval(&sample),
+        text: String::new(),
+    };
+    trend.text = words::trend(&trend, question.better, factor);
+    Some(trend)
+}
+
+/// The least-squares slope of each replicate that has every level, logarithm on logarithm.
+fn slopes(measured: &[(f64, &Runs<'_>)]) -> Vec<f64> {
+    let x: Vec<f64> = measured.iter().map(|(level, _)| level.ln()).collect();
+    let centre = mean(&x);
+    let squares: f64 = x.iter().map(|x| (x - centre).powi(2)).sum();
+    let replicates: BTreeSet<u32> =
+        measured.iter().flat_map(|(_, runs)| runs.first.keys().copied()).collect();
+    replicates
+        .into_iter()
+        .filter_map(|replicate| {
+            let y: Option<Vec<f64>> = measured
+                .iter()
+                .map(|(_, runs)| runs.standing(replicate).map(|run| run.level))
+                .collect();
+            let y = y?;
+            let products: f64 = x.iter().zip(&y).map(|(x, y)| (x - centre) * y).sum();
+            Some(products / squares)
+        })
+        .collect()
+}
