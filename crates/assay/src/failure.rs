@@ -12,6 +12,10 @@ pub enum Kind {
     Refused,
     /// Something could not be put back: exit code 4.
     NotRestored,
+    /// A gate failed: exit code 1.
+    Gate,
+    /// Some trials were lost: exit code 5.
+    Partial,
     /// A signal; finished trials are kept: exit code 130.
     Interrupted,
 }
@@ -22,7 +26,9 @@ impl Kind {
         match self {
             Self::Mistake => 2,
             Self::Refused => 3,
+            Self::Gate => 1,
             Self::NotRestored => 4,
+            Self::Partial => 5,
             Self::Interrupted => 130,
         }
     }
@@ -49,6 +55,16 @@ impl Failure {
     /// The machine refused.
     pub fn refused(message: impl Into<String>) -> Self {
         Self { kind: Kind::Refused, message: message.into() }
+    }
+
+    /// A gate failed.
+    pub fn gate(message: impl Into<String>) -> Self {
+        Self { kind: Kind::Gate, message: message.into() }
+    }
+
+    /// Some of the work was lost.
+    pub fn partial(message: impl Into<String>) -> Self {
+        Self { kind: Kind::Partial, message: message.into() }
     }
 
     /// A signal ended the work.

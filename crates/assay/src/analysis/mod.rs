@@ -45,7 +45,7 @@ pub fn findings(
         comparison.notes.extend(in_flight(comparison, &rows));
     }
     found.absent = absent;
-    let mut checks = checks::checks(plan, trials);
+    let mut checks = checks::checks(plan, trials, found.study.ended.as_deref());
     checks.append(&mut found.checks);
     found.checks = checks;
     found.summary = sentences::summary(&sentences::Story {

@@ -105,6 +105,7 @@ impl Bench {
             seed: 42,
             notes: Vec::new(),
             confirms: None,
+            ended: None,
         };
         findings(study, &self.plan, &self.environment, &self.trials)
     }

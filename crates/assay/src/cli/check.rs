@@ -1,18 +1,13 @@
 //! `assay check`: the main job.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
 use clap::Args;
 
-use super::{output, progress::Progress, results};
+use super::{running, wishes};
 use crate::failure::{Failure, Outcome};
-use crate::plan::budget::SMALLEST_BUDGET_NS;
-use crate::quantity::{Bytes, Time};
-use crate::report;
+use crate::quantity::Bytes;
 use crate::runner;
 use crate::study::{Io, Mix, Pattern, SMALLEST_AREA_BYTES, Study, Workload, presets};
-use crate::system::{System, identity};
+use crate::system::System;
 
 /// Budget of `--quick`.
 const QUICK_BUDGET: &str = "15 s";
@@ -73,48 +68,12 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
             arguments.targets
         },
         destroy: arguments.destroy,
-        results: results_directory(system),
+        results: running::results_directory(system),
+        judge: None,
     };
-    let stop = stop_on_signals()?;
-    let mut progress = Progress::new(arguments.quiet);
-    let finished = runner::run(system, request, &stop, &mut |event| progress.show(&event));
-    progress.finish();
-    let finished = finished?;
-    if finished.interrupted {
-        return Err(interrupted(&finished));
-    }
-    let kept = finished.directory.is_some();
-    let findings = results::findings_of_run(finished);
-    if arguments.json {
-        output::text(&report::json(&findings));
-        return Ok(());
-    }
-    let document = report::document::make(&findings);
-    output::text(&report::text::render(&document, output::columns(system), output::colour(system)));
-    if kept && !arguments.quiet {
-        output::message(&format!("kept as {}; show it again with: assay show", findings.study.id));
-    }
-    Ok(())
-}
-
-fn interrupted(finished: &runner::Finished) -> Failure {
-    let trials = finished.trials.len();
-    Failure::interrupted(match &finished.directory {
-        Some(_) if trials > 0 => {
-            format!("interrupted; {trials} finished trials are kept: assay show {}", finished.id)
-        }
-        _ => "interrupted; nothing is left behind".to_owned(),
-    })
-}
-
-fn results_directory(system: &dyn System) -> Option<std::path::PathBuf> {
-    match identity::results_directory(system) {
-        Ok(directory) => Some(directory),
-        Err(failure) => {
-            output::message(&format!("the result is not kept: {}", failure.message));
-            None
-        }
-    }
+    let finished = running::run(system, request, arguments.quiet)?;
+    let how = running::Printing { json: arguments.json, quiet: arguments.quiet };
+    running::print(system, finished, how).map(|_| ())
 }
 
 /// The shipped study with the command line's wishes.
@@ -122,7 +81,7 @@ fn study(arguments: &Arguments) -> Outcome<Study> {
     let mut study = presets::check()?;
     let quick = arguments.quick.then(|| QUICK_BUDGET.to_owned());
     if let Some(text) = arguments.budget.clone().or(quick) {
-        study.budget = Some(budget(&text)?);
+        study.budget = Some(wishes::budget(&text)?);
     }
     if let Some(text) = &arguments.area {
         study.area.size = Some(area(text)?);
@@ -132,17 +91,6 @@ fn study(arguments: &Arguments) -> Outcome<Study> {
     }
     study.seed = arguments.seed;
     Ok(study)
-}
-
-fn budget(text: &str) -> Outcome<Time> {
-    let budget: Time =
-        text.parse().map_err(|error| Failure::mistake(format!("--budget: {error}")))?;
-    if budget.0 < SMALLEST_BUDGET_NS {
-        return Err(Failure::mistake(format!(
-            "--budget {text}: that is too short to measure anything; say at least 2 s"
-        )));
-    }
-    Ok(budget)
 }
 
 fn area(text: &str) -> Outcome<Bytes> {
@@ -175,19 +123,4 @@ fn mixed(text: &str) -> Outcome<Workload> {
             ramp: None,
         },
     })
-}
-
-/// A flag that INT, TERM and HUP raise; a second signal ends the process at once.
-fn stop_on_signals() -> Outcome<Arc<AtomicBool>> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // The order matters: the first signal finds the flag down and only raises it.
-        let registered =
-            signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
-                .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)));
-        registered
-            .map_err(|error| Failure::refused(format!("signals cannot be caught: {error}")))?;
-    }
-    Ok(stop)
 }

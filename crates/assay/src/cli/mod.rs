@@ -9,7 +9,12 @@ mod pages;
 mod progress;
 mod remove;
 mod results;
+mod resume;
+mod run;
+mod running;
 mod show;
+mod studies;
+mod wishes;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -42,6 +47,8 @@ Exit codes: 0 done, 2 a mistake in the command, 3 the machine refused,
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(check::Arguments),
+    Run(run::Arguments),
+    Resume(resume::Arguments),
     Show(show::Arguments),
     List(list::Arguments),
     Note(label::NoteArguments),
@@ -85,6 +92,8 @@ pub fn run(system: &dyn System, arguments: Arguments) -> ExitCode {
 fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
     match command {
         Command::Check(arguments) => check::run(system, arguments),
+        Command::Run(arguments) => run::run(system, arguments),
+        Command::Resume(arguments) => resume::run(system, &arguments),
         Command::Show(arguments) => show::run(system, &arguments),
         Command::List(arguments) => list::run(system, &arguments),
         Command::Note(arguments) => label::note(system, arguments),

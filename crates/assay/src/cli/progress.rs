@@ -33,6 +33,7 @@ impl Progress {
             }
             Event::Pilot { target } => self.note(&format!("{target}: pilot")),
             Event::Planned { trials, expected_ns } => self.planned(*trials, *expected_ns),
+            Event::Repeating { trials, expected_ns } => self.planned(*trials, *expected_ns),
             Event::TrialStarted { index, workload, target, replicate, remaining_ns } => {
                 self.started(*index, workload, target, *replicate, *remaining_ns);
             }

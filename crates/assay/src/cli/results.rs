@@ -6,7 +6,9 @@ use crate::analysis;
 use crate::failure::{Failure, Outcome};
 use crate::results::Findings;
 use crate::results::bundle::{self, Stored};
+use crate::results::environment::Environment;
 use crate::results::findings::StudyFacts;
+use crate::results::plan::Plan;
 use crate::runner::Finished;
 use crate::system::{System, identity};
 
@@ -63,13 +65,27 @@ pub fn findings_of(stored: &Stored) -> Findings {
         id: stored.id.clone(),
         title: stored.title().to_owned(),
         kind: kind(stored.study.preset.as_deref()),
-        plan_sha256: stored.plan.sha256.clone(),
-        started: stored.environment.started.clone(),
-        seed: stored.plan.seed,
         notes: stored.label.notes.clone(),
         confirms: stored.study.confirms.clone(),
+        ended: stored.ended.clone().filter(|why| !why.is_empty()),
+        ..unnamed(&stored.plan, &stored.environment)
     };
     analysis::findings(study, &stored.plan, &stored.environment, &stored.trials)
+}
+
+/// What is known of a study before it has a name.
+pub fn unnamed(plan: &Plan, environment: &Environment) -> StudyFacts {
+    StudyFacts {
+        id: String::new(),
+        title: String::new(),
+        kind: kind(None),
+        plan_sha256: plan.sha256.clone(),
+        started: environment.started.clone(),
+        seed: plan.seed,
+        notes: Vec::new(),
+        confirms: None,
+        ended: None,
+    }
 }
 
 /// The findings of a study that just ran.
@@ -81,6 +97,7 @@ pub fn findings_of_run(finished: Finished) -> Findings {
         environment: finished.environment,
         trials: finished.trials,
         label: bundle::Label::default(),
+        ended: finished.ended,
     })
 }
 

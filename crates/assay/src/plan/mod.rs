@@ -4,6 +4,7 @@ pub mod arms;
 pub mod budget;
 pub mod draws;
 pub mod order;
+pub mod repeats;
 
 use sha2::{Digest, Sha256};
 

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::environment::Environment;
 use super::histogram;
+use super::log::{self, ENDED, Entry};
 use super::plan::Plan;
 use super::record::{Trial, TrialRecord};
 use crate::failure::{Failure, Outcome};
@@ -71,6 +72,28 @@ impl<'a> Bundle<'a> {
         Ok(Self { system, directory: directory.to_owned() })
     }
 
+    /// Opens a bundle to go on with it. A last line that a crash cut off is taken away first, so
+    /// that the next one does not begin in the middle of it.
+    pub fn reopen(system: &'a dyn System, directory: &Path) -> io::Result<Self> {
+        let path = directory.join("trials.jsonl");
+        match system.read_text(&path) {
+            Ok(text) if !text.is_empty() && !text.ends_with('\n') => {
+                let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+                system.write_whole(&path, whole.as_bytes())?;
+            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        Ok(Self { system, directory: directory.to_owned() })
+    }
+
+    /// Adds one line to the log.
+    pub fn log(&self, entry: &Entry) -> io::Result<()> {
+        let mut line = serde_json::to_vec(entry).map_err(io::Error::other)?;
+        line.push(b'\n');
+        self.system.append(&self.directory.join("log.jsonl"), &line)
+    }
+
     /// Where it lies.
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -115,6 +138,8 @@ pub struct Stored {
     pub trials: Vec<Trial>,
     /// What the user added.
     pub label: Label,
+    /// Why it ended before its last planned trial, where a rule ended it.
+    pub ended: Option<String>,
 }
 
 impl Stored {
@@ -137,10 +162,18 @@ pub fn read(system: &dyn System, directory: &Path) -> Outcome<Stored> {
         study: study::file::parse(&format!("{id}/study.toml"), &study_text)?,
         trials: trials(system, directory, plan.workloads.len())?,
         label: label(system, directory),
+        ended: ended(system, directory),
         id,
         plan,
         environment,
     })
+}
+
+/// How a study ended, by its log; none where it was interrupted, or never wrote one.
+pub fn ended(system: &dyn System, directory: &Path) -> Option<String> {
+    let text = system.read_text(&directory.join("log.jsonl")).ok()?;
+    let ends = |entry: &Entry| entry.event == ENDED;
+    log::entries(&text).into_iter().rev().find(ends).map(|entry| entry.text)
 }
 
 /// What the user added to a bundle.

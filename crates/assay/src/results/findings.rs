@@ -52,6 +52,9 @@ pub struct StudyFacts {
     /// Id of the result whose winner it was to confirm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirms: Option<String>,
+    /// Why it ended before its last planned trial, where a rule ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
 }
 
 /// One target.

@@ -6,6 +6,7 @@ pub mod design;
 pub mod environment;
 pub mod findings;
 pub mod histogram;
+pub mod log;
 pub mod measurements;
 pub mod plan;
 pub mod record;

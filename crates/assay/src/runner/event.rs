@@ -45,6 +45,13 @@ pub enum Event {
         /// Nanoseconds that they are expected to take.
         expected_ns: u64,
     },
+    /// Trials are run again because others were disturbed.
+    Repeating {
+        /// How many.
+        trials: usize,
+        /// Nanoseconds that they are expected to take.
+        expected_ns: u64,
+    },
     /// A trial starts.
     TrialStarted {
         /// Its position in the plan.

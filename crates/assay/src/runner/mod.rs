@@ -4,12 +4,15 @@ pub mod abilities;
 pub mod area;
 pub mod event;
 pub mod pilot;
+mod places;
 pub mod session;
+pub mod start;
 pub mod survey;
 pub mod trial;
 
 pub use event::{Context, Event};
-pub use session::{Finished, Request, run};
+pub use session::Judge;
+pub use start::{Finished, Request, preview, resume, run};
 
 #[cfg(test)]
 mod tests;

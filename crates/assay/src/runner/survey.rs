@@ -6,14 +6,15 @@ use std::fs::File;
 use super::area::{self, Fill, Ground};
 use super::event::{Context, Event};
 use super::pilot;
+use super::places::Place;
 use crate::failure::{Failure, Outcome};
 use crate::plan::budget;
 use crate::plan::draws::Draws;
-use crate::results::plan::{Area, Coverage, EngineUse, Survey};
+use crate::results::plan::{Area, Coverage, EngineUse, Pilot, Survey};
 use crate::seen::Seen;
 use crate::study::{Content, Study};
-use crate::system::System;
 use crate::system::site::{Site, TargetKind};
+use crate::system::{DryRun, System};
 use crate::workloads::io::Medium;
 
 /// Blocks that are looked at for zeros.
@@ -83,6 +84,29 @@ pub fn make<'a>(
     Ok(Surveyed { ground, survey, law })
 }
 
+/// What can be said of a target without opening or writing anything: sizes are real, direct I/O and
+/// the cost of an operation are not tried.
+pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Survey> {
+    let site = &place.site;
+    let would = DryRun::new(system);
+    let ground = match (place.law, site.kind) {
+        (Some(_), _) | (None, TargetKind::Directory) => Ground::simulated(&would),
+        _ => Ground::open(&would, site, place.consent.as_ref())?,
+    };
+    let asked = area::asked_bytes(&would, site, &ground, place.consent.is_some(), study.area.size)?;
+    let written =
+        site.kind == TargetKind::Directory || place.consent.is_some() || place.law.is_some();
+    Ok(Survey {
+        target: site.target.clone(),
+        area: Area { start: 0, length: asked, asked, written, fill_ns: 0 },
+        direct: ground.direct.clone(),
+        engine: if place.law.is_some() { simulated_engine() } else { engine() },
+        pilot: Pilot { operation_ns: std::collections::BTreeMap::new() },
+        coverage: Seen::absent("not looked at"),
+        notes: Vec::new(),
+    })
+}
+
 fn simulated_engine() -> EngineUse {
     EngineUse { name: "simulated".to_owned(), note: None }
 }
@@ -106,7 +130,7 @@ fn engine() -> EngineUse {
 }
 
 /// The area holds what the study writes: zeros only where every workload writes zeros.
-fn fill_content(study: &Study) -> assay_load::Content {
+pub fn fill_content(study: &Study) -> assay_load::Content {
     let mut writes = study.workload.iter().filter(|work| work.io.mix.read_percent < 100).peekable();
     let zeros = writes.peek().is_some() && writes.all(|work| work.io.content == Content::Zero);
     if zeros { assay_load::Content::Zero } else { assay_load::Content::Random }

@@ -37,12 +37,13 @@ fn machine() -> Fake {
     fake
 }
 
-fn request(target: &str) -> Request {
+fn request(target: &str) -> Request<'static> {
     Request {
         study: study(),
         targets: vec![target.to_owned()],
         destroy: Vec::new(),
         results: Some(PathBuf::from("/results")),
+        judge: None,
     }
 }
 

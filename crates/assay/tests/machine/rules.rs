@@ -26,6 +26,7 @@ fn study(volume: &Volume, area: &str, workload: &str) -> Value {
         targets: vec![word(volume.directory())],
         destroy: Vec::new(),
         results: None,
+        judge: None,
     };
     let finished = runner::run(&Real, request, &AtomicBool::new(false), &mut |_| {}).unwrap();
     let facts = StudyFacts {
@@ -37,6 +38,7 @@ fn study(volume: &Volume, area: &str, workload: &str) -> Value {
         seed: finished.plan.seed,
         notes: Vec::new(),
         confirms: None,
+        ended: None,
     };
     let found = analysis::findings(facts, &finished.plan, &finished.environment, &finished.trials);
     serde_json::to_value(found).unwrap()

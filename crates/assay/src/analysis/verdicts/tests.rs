@@ -88,6 +88,7 @@ fn facts() -> StudyFacts {
         seed: 42,
         notes: Vec::new(),
         confirms: None,
+        ended: None,
     }
 }
 

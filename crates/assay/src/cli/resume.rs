@@ -1,0 +1,60 @@
+//! `assay resume`: go on with a study that was interrupted.
+
+use clap::Args;
+
+use super::{results, running};
+use crate::failure::{Failure, Outcome};
+use crate::plan::repeats::repeats;
+use crate::results::bundle::{self, Stored};
+use crate::results::record::TrialRecord;
+use crate::system::System;
+
+/// Go on with an interrupted study, at the trial where it stopped
+///
+/// The plan stays the one that was made before the first trial. The target must be what it was.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay resume                  the newest result
+  assay resume 20261120-1031    the one whose id begins so")]
+pub struct Arguments {
+    /// Id, or the beginning of one [default: the newest]
+    #[arg(value_name = "ID")]
+    result: Option<String>,
+    /// Overwrite the block device with this id, as the study did
+    #[arg(long, value_name = "ID")]
+    destroy: Vec<String>,
+    /// One JSON document instead of the tables
+    #[arg(long)]
+    json: bool,
+    /// No progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    let directory = results::find(system, arguments.result.as_deref())?;
+    let stored = bundle::read(system, &directory)?;
+    unfinished(&stored)?;
+    let finished =
+        running::resume(system, stored, &directory, &arguments.destroy, arguments.quiet)?;
+    let lost = running::whole(&finished).filter(|_| !finished.interrupted);
+    let how = running::Printing { json: arguments.json, quiet: arguments.quiet };
+    running::print(system, finished, how)?;
+    lost.map_or(Ok(()), Err)
+}
+
+/// Refuses a study that has ended.
+fn unfinished(stored: &Stored) -> Outcome<()> {
+    let records: Vec<&TrialRecord> = stored.trials.iter().map(|trial| &trial.record).collect();
+    let wanted = stored.plan.trials.len() + repeats(&stored.plan, &records).len();
+    let ended = stored.ended.is_some() || records.len() >= wanted;
+    if ended {
+        return Err(Failure::mistake(format!(
+            "{} has ended: assay show {} shows it, and assay run starts it anew",
+            stored.id, stored.id
+        )));
+    }
+    Ok(())
+}

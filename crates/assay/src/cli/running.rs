@@ -1,0 +1,158 @@
+//! What the commands that measure have in common: signals, progress, the looks of a stopping rule,
+//! and the result at the end.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::{output, progress::Progress, results};
+use crate::analysis;
+use crate::failure::{Failure, Outcome};
+use crate::quantity::units::show;
+use crate::report;
+use crate::results::Findings;
+use crate::results::bundle::Stored;
+use crate::results::design::Stopping;
+use crate::results::environment::Environment;
+use crate::results::findings::{Comparison, Verdict};
+use crate::results::plan::Plan;
+use crate::results::record::{Status, Trial};
+use crate::runner::{self, Finished, Request};
+use crate::system::{System, identity};
+
+/// How a result is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Printing {
+    /// As one JSON document.
+    pub json: bool,
+    /// Without remarks on the side.
+    pub quiet: bool,
+}
+
+/// Runs a study with progress and signals.
+pub fn run(system: &dyn System, request: Request<'_>, quiet: bool) -> Outcome<Finished> {
+    let stop = stop_on_signals()?;
+    let mut progress = Progress::new(quiet);
+    let request = Request { judge: Some(&enough), ..request };
+    let finished = runner::run(system, request, &stop, &mut |event| progress.show(&event));
+    progress.finish();
+    finished
+}
+
+/// Goes on with a study, with progress and signals.
+pub fn resume(
+    system: &dyn System,
+    stored: Stored,
+    directory: &std::path::Path,
+    destroy: &[String],
+    quiet: bool,
+) -> Outcome<Finished> {
+    let stop = stop_on_signals()?;
+    let mut progress = Progress::new(quiet);
+    let how = (destroy, Some(&enough as &runner::Judge<'_>));
+    let mut tell = |event| progress.show(&event);
+    let finished = runner::resume(system, stored, directory, how, &stop, &mut tell);
+    progress.finish();
+    finished
+}
+
+/// Prints what a finished study found; an interrupted one says how to go on.
+pub fn print(system: &dyn System, finished: Finished, how: Printing) -> Outcome<Findings> {
+    if finished.interrupted {
+        return Err(interrupted(&finished));
+    }
+    let kept = finished.directory.is_some();
+    let findings = results::findings_of_run(finished);
+    if how.json {
+        output::text(&report::json(&findings));
+        return Ok(findings);
+    }
+    let document = report::document::make(&findings);
+    output::text(&report::text::render(&document, output::columns(system), output::colour(system)));
+    if kept && !how.quiet {
+        output::message(&format!("kept as {}; show it again with: assay show", findings.study.id));
+    }
+    Ok(findings)
+}
+
+/// Fails where trials of a study were lost (exit code 5): the result stands, with fewer of them.
+pub fn whole(finished: &Finished) -> Option<Failure> {
+    let lost = |trial: &&Trial| trial.record.status == Status::Failed;
+    let failed = finished.trials.iter().filter(lost).count();
+    (failed > 0).then(|| {
+        Failure::partial(format!(
+            "{failed} of {} trials failed; the result stands without them",
+            finished.trials.len()
+        ))
+    })
+}
+
+fn interrupted(finished: &Finished) -> Failure {
+    let trials = finished.trials.len();
+    Failure::interrupted(match &finished.directory {
+        Some(_) if trials > 0 => format!(
+            "interrupted; {trials} finished trials are kept: assay show {id}, or go on with: assay resume {id}",
+            id = finished.id
+        ),
+        _ => "interrupted; nothing is left behind".to_owned(),
+    })
+}
+
+/// Where results are kept; none, with a message, where that cannot be told.
+pub fn results_directory(system: &dyn System) -> Option<std::path::PathBuf> {
+    match identity::results_directory(system) {
+        Ok(directory) => Some(directory),
+        Err(failure) => {
+            output::message(&format!("the result is not kept: {}", failure.message));
+            None
+        }
+    }
+}
+
+/// Whether a study has shown enough at a look: intervals as narrow as was asked, or else a verdict
+/// on every comparison. Never the spread itself (R8).
+fn enough(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option<String> {
+    let findings =
+        analysis::findings(results::unnamed(plan, environment), plan, environment, trials);
+    let primary: Vec<&Comparison> =
+        findings.comparisons.iter().filter(|found| found.primary).collect();
+    if primary.is_empty() {
+        return None;
+    }
+    let replicates = trials.iter().map(|trial| trial.record.replicate).max().unwrap_or(0);
+    let half_width = match &plan.design.stopping {
+        Stopping::Fixed => return None,
+        Stopping::Looks { half_width, .. } | Stopping::Open { half_width } => *half_width,
+    };
+    let Some(wanted) = half_width else {
+        let decided = |found: &&&Comparison| {
+            found.verdict.is_some_and(|verdict| verdict != Verdict::Inconclusive)
+        };
+        return (primary.iter().filter(decided).count() == primary.len()).then(|| {
+            format!("ended after replicate {replicates}: every comparison had its verdict")
+        });
+    };
+    let narrow = |found: &&&Comparison| {
+        found.ci95_family.is_some_and(|[low, high]| (high / low).ln() / 2.0 <= wanted.ln_1p())
+    };
+    (primary.iter().filter(narrow).count() == primary.len()).then(|| {
+        format!(
+            "ended after replicate {replicates}: every interval was within {} of its middle",
+            show::percent(100.0 * wanted)
+        )
+    })
+}
+
+/// A flag that INT, TERM and HUP raise; a second signal ends the process at once.
+fn stop_on_signals() -> Outcome<Arc<AtomicBool>> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        // The order matters: the first signal finds the flag down and only raises it.
+        let registered =
+            signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
+                .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)));
+        registered
+            .map_err(|error| Failure::refused(format!("signals cannot be caught: {error}")))?;
+    }
+    Ok(stop)
+}

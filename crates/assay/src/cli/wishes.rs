@@ -1,0 +1,125 @@
+//! A study and what the command line changes of it: shared by `run` and `plan`.
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+
+use super::studies;
+use crate::failure::{Failure, Outcome};
+use crate::plan::arms::TARGET;
+use crate::plan::budget::SMALLEST_BUDGET_NS;
+use crate::quantity::{Percent, Time};
+use crate::study::{Study, file};
+use crate::system::System;
+
+/// A study with the command line's wishes.
+#[derive(Debug, Args)]
+pub struct Wishes {
+    /// A study file, or the name of a shipped study
+    #[arg(value_name = "STUDY")]
+    study: String,
+    /// Directories, files or block devices instead of the study's own; several are compared
+    #[arg(value_name = "TARGET")]
+    targets: Vec<String>,
+    /// Levels of a factor, such as depth=1,4,16 (again for another factor)
+    #[arg(long, value_name = "NAME=LEVEL,LEVEL")]
+    set: Vec<String>,
+    /// Complete passes over all arms
+    #[arg(long, value_name = "N")]
+    replicates: Option<u32>,
+    /// Seed of order, offsets and content; drawn where it is not given
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Time for each target, such as 10m: the study ends with the replicate that is nearest
+    #[arg(long, value_name = "TIME")]
+    budget: Option<String>,
+    /// Short trials: a first look, with every level
+    #[arg(long, conflicts_with = "budget")]
+    quick: bool,
+    /// What arms are compared with, such as depth=1 (again for another factor)
+    #[arg(long, value_name = "NAME=LEVEL")]
+    baseline: Vec<String>,
+    /// What counts as equivalent, such as 5%
+    #[arg(long, value_name = "SHARE")]
+    margin: Option<String>,
+    /// The metric that verdicts are about (see: assay list metrics)
+    #[arg(long, value_name = "METRIC")]
+    primary: Option<String>,
+    /// Overwrite the block device with this id (see: assay list drives)
+    #[arg(long, value_name = "ID")]
+    pub destroy: Vec<String>,
+}
+
+impl Wishes {
+    /// The study to run, and where.
+    pub fn study(&self, system: &dyn System) -> Outcome<(Study, Vec<String>)> {
+        let study = self.changed(studies::load(system, &self.study)?)?;
+        let study = if self.quick { study.quick() } else { study };
+        // What the command line made of it is read like a file, so that both know the same rules.
+        let study = file::parse("the study as changed", &file::write(&study.settled())?)?;
+        let targets = self.targets_of(&study)?;
+        Ok((study, targets))
+    }
+
+    fn changed(&self, mut study: Study) -> Outcome<Study> {
+        for text in &self.set {
+            let (name, levels) = assignment("--set", text, "depth=1,4,16")?;
+            let levels = levels.split(',').map(|level| level.trim().to_owned()).collect();
+            study.factors.insert(name, levels);
+            study.arms.clear();
+        }
+        if !self.baseline.is_empty() {
+            let named = self.baseline.iter().map(|text| assignment("--baseline", text, "depth=1"));
+            study.baseline = named.collect::<Outcome<BTreeMap<String, String>>>()?;
+        }
+        study.replicates = self.replicates.unwrap_or(study.replicates);
+        study.seed = self.seed.or(study.seed);
+        study.primary = self.primary.clone().or(study.primary);
+        if let Some(text) = &self.margin {
+            let margin: Percent = read("--margin", text)?;
+            study.margin = Some(margin);
+        }
+        if let Some(text) = &self.budget {
+            study.budget = Some(budget(text)?);
+        }
+        Ok(study)
+    }
+
+    /// The targets: the command line's, the factor's, the study's own, or this directory.
+    fn targets_of(&self, study: &Study) -> Outcome<Vec<String>> {
+        let own = study.factors.get(TARGET).cloned();
+        match (self.targets.as_slice(), own, &study.target) {
+            ([], Some(targets), _) => Ok(targets),
+            ([], None, Some(target)) => Ok(vec![target.word()]),
+            ([], None, None) => Ok(vec![".".to_owned()]),
+            (_, Some(_), _) => Err(Failure::mistake(
+                "the study compares targets of its own: leave TARGET out, or say --set target=A,B",
+            )),
+            (named, None, _) => Ok(named.to_vec()),
+        }
+    }
+}
+
+/// `NAME=REST`.
+fn assignment(option: &str, text: &str, example: &str) -> Outcome<(String, String)> {
+    let parts = text.split_once('=').filter(|(name, rest)| !name.is_empty() && !rest.is_empty());
+    let (name, rest) = parts.ok_or_else(|| {
+        Failure::mistake(format!("{option} {text}: write it like {option} {example}"))
+    })?;
+    Ok((name.trim().to_owned(), rest.trim().to_owned()))
+}
+
+fn read<T: std::str::FromStr<Err: std::fmt::Display>>(option: &str, text: &str) -> Outcome<T> {
+    text.parse().map_err(|error| Failure::mistake(format!("{option}: {error}")))
+}
+
+/// A budget that leaves something to measure in.
+pub fn budget(text: &str) -> Outcome<Time> {
+    let budget: Time = read("--budget", text)?;
+    if budget.0 < SMALLEST_BUDGET_NS {
+        return Err(Failure::mistake(format!(
+            "--budget {text}: that is too short to measure anything; say at least 2 s"
+        )));
+    }
+    Ok(budget)
+}

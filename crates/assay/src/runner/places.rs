@@ -1,0 +1,93 @@
+//! Targets: resolved, consented to, and locked against other runs.
+
+use std::collections::BTreeSet;
+
+use crate::failure::{Failure, Outcome};
+use crate::study::simulated;
+use crate::system::site::{Site, TargetKind};
+use crate::system::{Consent, Hold, HoldError, System, identity, resolve};
+
+/// A target, resolved.
+pub struct Place {
+    /// What it stands on.
+    pub site: Site,
+    /// The law of the simulated engine, where that is the target.
+    pub law: Option<assay_load::Law>,
+    /// Consent to overwrite it.
+    pub consent: Option<Consent>,
+}
+
+/// Resolves targets as the user wrote them; `destroy` holds the ids of devices that may be
+/// overwritten.
+pub fn places(system: &dyn System, targets: &[String], destroy: &[String]) -> Outcome<Vec<Place>> {
+    let mut places = Vec::new();
+    for target in targets {
+        places.push(match target.strip_prefix(simulated::PREFIX) {
+            Some(text) => Place {
+                site: Site::simulated(target),
+                law: Some(simulated::law(text)?),
+                consent: None,
+            },
+            None => real_place(system, target, destroy)?,
+        });
+    }
+    let spare = destroy.len() > places.iter().filter(|place| place.consent.is_some()).count();
+    if spare {
+        return Err(Failure::mistake(
+            "--destroy names a device that is no target: name the device file as target too",
+        ));
+    }
+    Ok(places)
+}
+
+fn real_place(system: &dyn System, target: &str, destroy: &[String]) -> Outcome<Place> {
+    let site = resolve::resolve(system, target)?;
+    let consent = match (site.kind, destroy) {
+        (TargetKind::Device, [_, ..]) => Some(consent_of(system, &site, destroy)?),
+        _ => None,
+    };
+    Ok(Place { site, law: None, consent })
+}
+
+/// The consent for a device: one of the ids given must be its own.
+fn consent_of(system: &dyn System, site: &Site, destroy: &[String]) -> Outcome<Consent> {
+    let mut refusal = None;
+    for id in destroy {
+        match identity::consent(system, site, id) {
+            Ok(consent) => return Ok(consent),
+            Err(failure) => refusal = Some(failure),
+        }
+    }
+    Err(refusal.unwrap_or_else(|| Failure::mistake("--destroy needs the id of the device")))
+}
+
+/// One lock a drive below any target, so that no two runs disturb each other.
+pub fn hold_all(system: &dyn System, places: &[Place]) -> Outcome<Vec<Hold>> {
+    let names: BTreeSet<String> = places
+        .iter()
+        .filter(|place| place.law.is_none())
+        .flat_map(|place| resolve::lock_names(&place.site))
+        .collect();
+    names.iter().map(|name| system.hold(name).map_err(|error| held(name, places, &error))).collect()
+}
+
+fn held(name: &str, places: &[Place], error: &HoldError) -> Failure {
+    let drive = places
+        .iter()
+        .flat_map(|place| &place.site.drives)
+        .find(|drive| drive.number.to_string() == *name)
+        .map_or_else(|| format!("device {name}"), |drive| drive.name.clone());
+    match error {
+        HoldError::Held { process, user } => {
+            let process = process.map_or_else(String::new, |id| format!(" (process {id}"));
+            let user = user.map_or_else(String::new, |id| format!(", user {id}"));
+            let end = if process.is_empty() { "" } else { ")" };
+            Failure::refused(format!(
+                "{drive} is being measured by another assay{process}{user}{end}: wait until it has finished"
+            ))
+        }
+        HoldError::Failed(error) => {
+            Failure::refused(format!("{drive} cannot be locked against other runs: {error}"))
+        }
+    }
+}

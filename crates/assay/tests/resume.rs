@@ -1,0 +1,129 @@
+//! A study that is interrupted, at any trial, and resumed ends like one that was not.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use assay::analysis;
+use assay::results::bundle;
+use assay::results::findings::{Findings, StudyFacts};
+use assay::runner::{self, Event, Finished, Request};
+use assay::study::file;
+use assay::system::{Fake, System};
+
+const STUDY: &str = r#"
+format     = "assay-study/1"
+title      = "Which depth?"
+replicates = 3
+seed       = 5
+margin     = "5 %"
+baseline   = { depth = "1" }
+
+[factors]
+depth = ["1", "2", "8"]
+
+[[workload]]
+name = "read"
+io   = { pattern = "random", mix = "read", size = "4 KiB", time = "20 ms" }
+
+[[workload]]
+name = "write"
+io   = { pattern = "random", mix = "write", size = "4 KiB", time = "20 ms" }
+"#;
+
+const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
+
+fn machine() -> Fake {
+    Fake::recorded(include_str!("fixtures/machines/sata-ssd.txt")).unwrap()
+}
+
+fn request() -> Request<'static> {
+    Request {
+        study: file::parse("test", STUDY).unwrap(),
+        targets: vec![DRIVE.to_owned()],
+        destroy: Vec::new(),
+        results: Some(PathBuf::from("/results")),
+        judge: None,
+    }
+}
+
+/// Findings without what tells one run from another.
+fn findings(finished: &Finished) -> Findings {
+    let study = StudyFacts {
+        id: String::new(),
+        title: finished.study.title.clone(),
+        kind: "study".to_owned(),
+        plan_sha256: finished.plan.sha256.clone(),
+        started: String::new(),
+        seed: finished.plan.seed,
+        notes: Vec::new(),
+        confirms: None,
+        ended: finished.ended.clone(),
+    };
+    analysis::findings(study, &finished.plan, &finished.environment, &finished.trials)
+}
+
+/// Runs until a trial has ended, then stops.
+fn interrupted_after(fake: &Fake, last: usize) -> Finished {
+    let stop = AtomicBool::new(false);
+    runner::run(fake, request(), &stop, &mut |event| {
+        if matches!(event, Event::TrialEnded { index, .. } if index == last) {
+            stop.store(true, Ordering::Relaxed);
+        }
+    })
+    .unwrap()
+}
+
+fn resumed(fake: &Fake, id: &str) -> Finished {
+    let directory = Path::new("/results").join(id);
+    let stored = bundle::read(fake, &directory).unwrap();
+    let going = AtomicBool::new(false);
+    runner::resume(fake, stored, &directory, (&[], None), &going, &mut |_| {}).unwrap()
+}
+
+#[test]
+fn wherever_it_was_interrupted_the_findings_are_the_same() {
+    let whole = runner::run(&machine(), request(), &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let expected = serde_json::to_string(&findings(&whole)).unwrap();
+    let trials = whole.plan.trials.len();
+    assert_eq!(trials, 1 + 3 * 8);
+    for last in 0..trials - 1 {
+        let fake = machine();
+        let begun = interrupted_after(&fake, last);
+        assert!(begun.interrupted);
+        assert_eq!(begun.trials.len(), last + 1);
+        let finished = resumed(&fake, &begun.id);
+        assert_eq!(finished.plan, whole.plan);
+        assert_eq!(serde_json::to_string(&findings(&finished)).unwrap(), expected, "after {last}");
+    }
+}
+
+#[test]
+fn a_line_that_a_crash_cut_off_is_run_again() {
+    let whole = runner::run(&machine(), request(), &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let fake = machine();
+    let begun = interrupted_after(&fake, 9);
+    let path = Path::new("/results").join(&begun.id).join("trials.jsonl");
+    let text = fake.read_text(&path).unwrap();
+    fake.put(&path, &text[..text.len() - 30]);
+    let finished = resumed(&fake, &begun.id);
+    assert_eq!(findings(&finished), findings(&whole));
+    let stored = bundle::read(&fake, &Path::new("/results").join(&begun.id)).unwrap();
+    assert_eq!(stored.trials.len(), whole.trials.len());
+}
+
+#[test]
+fn a_plan_that_was_changed_is_refused() {
+    let fake = machine();
+    let begun = interrupted_after(&fake, 3);
+    let directory = Path::new("/results").join(&begun.id);
+    let path = directory.join("plan.json");
+    let text = fake.read_text(&path).unwrap();
+    fake.put(&path, &text.replace("\"margin\": 0.05", "\"margin\": 0.5"));
+    let stored = bundle::read(&fake, &directory).unwrap();
+    let going = AtomicBool::new(false);
+    let ended = runner::resume(&fake, stored, &directory, (&[], None), &going, &mut |_| {});
+    let failure = ended.err().expect("refused");
+    assert!(failure.message.contains("hash"), "{failure}");
+}
