@@ -31,6 +31,7 @@ pub(super) fn cell(series: &Series) -> Cell {
         ci95: centre.and_then(|centre| centre.ci95).filter(|ends| ends[1].is_finite()),
         provisional: values.len() < SETTLED,
         control: series.control,
+        primary: series.primary,
         trust: series.trust,
         because: series.because.clone(),
     }

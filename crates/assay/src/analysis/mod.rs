@@ -3,16 +3,23 @@
 //! Whatever was measured becomes [`Measurements`] first, and [`judge`] draws the findings from
 //! them: a study that ran here and a table that was brought along go the same way.
 
+mod across;
 mod cells;
 mod checks;
 mod facts;
+mod foresight;
 mod metrics;
+mod null;
 mod rows;
 mod sentences;
 mod series;
 #[cfg(test)]
 mod tests;
 mod verdicts;
+
+pub use across::compare;
+pub use foresight::{Foresight, foresee};
+pub use null::{Null, NullWorkload, null};
 
 use std::borrow::Cow;
 

@@ -1,17 +1,21 @@
 //! Commands: each file parses its arguments, calls the library, and prints.
 
 mod check;
+mod compare;
+mod confirm;
 mod doctor;
 mod label;
 mod list;
 mod output;
 mod pages;
+mod plan;
 mod progress;
 mod remove;
 mod results;
 mod resume;
 mod run;
 mod running;
+mod selftest;
 mod show;
 mod studies;
 mod wishes;
@@ -48,8 +52,12 @@ Exit codes: 0 done, 2 a mistake in the command, 3 the machine refused,
 enum Command {
     Check(check::Arguments),
     Run(run::Arguments),
+    Plan(plan::Arguments),
     Resume(resume::Arguments),
     Show(show::Arguments),
+    Compare(compare::Arguments),
+    Confirm(confirm::Arguments),
+    Selftest(selftest::Arguments),
     List(list::Arguments),
     Note(label::NoteArguments),
     Rename(label::RenameArguments),
@@ -93,7 +101,11 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
     match command {
         Command::Check(arguments) => check::run(system, arguments),
         Command::Run(arguments) => run::run(system, arguments),
+        Command::Plan(arguments) => plan::run(system, &arguments),
         Command::Resume(arguments) => resume::run(system, &arguments),
+        Command::Compare(arguments) => compare::run(system, &arguments),
+        Command::Confirm(arguments) => confirm::run(system, arguments),
+        Command::Selftest(arguments) => selftest::run(system, arguments),
         Command::Show(arguments) => show::run(system, &arguments),
         Command::List(arguments) => list::run(system, &arguments),
         Command::Note(arguments) => label::note(system, arguments),

@@ -59,6 +59,11 @@ fn is_bundle(system: &dyn System, path: &Path) -> bool {
     system.status(&path.join("plan.json")).is_ok()
 }
 
+/// The findings of the result in a directory.
+pub fn findings_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {
+    Ok(findings_of(&bundle::read(system, directory)?))
+}
+
 /// The findings of a stored result.
 pub fn findings_of(stored: &Stored) -> Findings {
     let study = StudyFacts {

@@ -86,7 +86,8 @@ pub fn whole(finished: &Finished) -> Option<Failure> {
     })
 }
 
-fn interrupted(finished: &Finished) -> Failure {
+/// How an interrupted study ends: with what is kept, and how to go on.
+pub fn interrupted(finished: &Finished) -> Failure {
     let trials = finished.trials.len();
     Failure::interrupted(match &finished.directory {
         Some(_) if trials > 0 => format!(

@@ -2,6 +2,8 @@
 
 pub mod document;
 mod layout;
+pub mod null;
+pub mod preview;
 pub mod table;
 #[cfg(test)]
 mod tests;

@@ -172,6 +172,9 @@ pub struct Cell {
     pub provisional: bool,
     /// An identical second baseline arm.
     pub control: bool,
+    /// Whether the study's verdicts are about this metric.
+    #[serde(default)]
+    pub primary: bool,
     /// Trust; absent when nothing was measured.
     pub trust: Option<Trust>,
     /// Why.

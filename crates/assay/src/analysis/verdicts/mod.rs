@@ -15,13 +15,30 @@ mod trends;
 mod words;
 
 pub(super) use outliers::mark;
+pub(super) use words::across as across_words;
 
+use crate::results::design::Design;
 use crate::results::findings::{
     Advice, AdviceStatus, Check, Comparison, Effect, Interaction, NoiseFloor, Rank, Trend, Verdict,
 };
 use crate::results::measurements::Measurements;
 
 use arms::Question;
+
+/// The verdict across days, where nothing can be shown to be equivalent.
+pub(super) fn verdict_of_ends(ends: [f64; 2], higher_is_better: bool) -> Verdict {
+    match (ends[0] > 1.0, ends[1] < 1.0) {
+        (true, _) if higher_is_better => Verdict::Better,
+        (_, true) if !higher_is_better => Verdict::Better,
+        (false, false) => Verdict::Inconclusive,
+        _ => Verdict::Worse,
+    }
+}
+
+/// Error of each of so many comparisons in a study.
+pub(super) fn error_of_family(design: &Design, comparisons: usize) -> f64 {
+    bound::Bound::of(design, comparisons).alpha
+}
 
 /// Everything that comparing arms says.
 pub(super) struct Verdicts {

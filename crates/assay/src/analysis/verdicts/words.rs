@@ -3,7 +3,7 @@
 use crate::quantity::metric::noun;
 use crate::quantity::units::show;
 use crate::results::design::{Design, Order, Stopping};
-use crate::results::findings::{Comparison, Verdict};
+use crate::results::findings::{Comparison, Kind, Verdict};
 use crate::results::plan::Arm;
 
 /// Why arms that ran one after the other get no verdict.
@@ -370,4 +370,37 @@ pub(super) fn rank(rank: &crate::results::findings::Rank, design: &Design) -> St
         }
         [] => format!("{head}."),
     }
+}
+
+/// Two results of different days or machines: what the numbers suggest.
+pub(in crate::analysis) fn across(found: &Comparison) -> String {
+    let result = |arm: &Arm| arm.get("result").cloned().unwrap_or_default();
+    let mut levels = found.arm.clone();
+    levels.remove("result");
+    let what = if levels.is_empty() {
+        found.workload.clone()
+    } else {
+        format!("{} ({})", found.workload, arm_words(&levels).replace(',', ", "))
+    };
+    let (later, earlier) = (result(&found.arm), result(&found.baseline));
+    let Some((ratio, [low, high])) = found.ratio.zip(found.ci95_family.or(found.ci95)) else {
+        return format!("{what}: {later} against {earlier}: too few trials for a statement.");
+    };
+    let numbers = format!(
+        "{} times the {} (95 % interval {} to {})",
+        show::ratio(ratio),
+        noun(&found.metric),
+        show::ratio(low),
+        show::ratio(high)
+    );
+    let against = match found.kind {
+        Kind::RerunBaseline => ", each against its own baseline",
+        _ => "; another day or machine",
+    };
+    let says = match found.verdict {
+        Some(Verdict::Better) => format!("which suggests that {later} is better"),
+        Some(Verdict::Worse) => format!("which suggests that {later} is worse"),
+        _ => "which does not tell them apart".to_owned(),
+    };
+    format!("{what}: {later} has {numbers} of {earlier}{against}, {says}.")
 }

@@ -1,0 +1,252 @@
+//! Two results that do not share their replicates (R13): what differs around them first, then
+//! their numbers, with weaker words and never *equivalent*.
+
+use assay_stats::{Sample, Welch, bonferroni, welch};
+
+use super::verdicts::{across_words, verdict_of_ends};
+use crate::quantity::Better;
+use crate::results::design::ALPHA;
+use crate::results::findings::{
+    Cell, CellTrial, Check, Comparison, EnvironmentFacts, FORMAT, Findings, Kind, StudyFacts,
+    TargetFacts,
+};
+use crate::results::plan::Arm;
+use crate::results::record::Status;
+
+/// Name of the made-up factor that tells the results apart.
+pub const RESULT: &str = "result";
+
+/// Later results against the first one.
+pub fn compare(first: &Findings, later: &[Findings]) -> Findings {
+    let mut cells = named_cells(first);
+    let (mut comparisons, mut checks) = (Vec::new(), Vec::new());
+    for other in later {
+        checks.extend(differences(first, other));
+        comparisons.extend(one(first, other));
+        cells.extend(named_cells(other));
+    }
+    let ids: Vec<&str> = later.iter().map(|other| other.study.id.as_str()).collect();
+    let last = later.last().unwrap_or(first);
+    let told = comparisons.iter().filter(|found| found.primary);
+    Findings {
+        format: FORMAT.to_owned(),
+        study: StudyFacts {
+            id: format!("{}..{}", first.study.id, ids.join("+")),
+            title: format!("{} against {}", ids.join(", "), first.study.id),
+            kind: "compare".to_owned(),
+            notes: Vec::new(),
+            confirms: None,
+            ended: None,
+            ..last.study.clone()
+        },
+        environment: last.environment.clone(),
+        workloads: Vec::new(),
+        factors: Vec::new(),
+        cells,
+        absent: Vec::new(),
+        summary: told.map(|found| found.text.clone()).collect(),
+        comparisons,
+        effects: Vec::new(),
+        interactions: Vec::new(),
+        trends: Vec::new(),
+        ranks: Vec::new(),
+        noise_floor: None,
+        advice: Vec::new(),
+        checks,
+    }
+}
+
+fn named(arm: &Arm, id: &str) -> Arm {
+    let mut arm = arm.clone();
+    arm.insert(RESULT.to_owned(), id.to_owned());
+    arm
+}
+
+fn named_cells(findings: &Findings) -> Vec<Cell> {
+    let own = |cell: &Cell| Cell { arm: named(&cell.arm, &findings.study.id), ..cell.clone() };
+    findings.cells.iter().filter(|cell| cell.primary && !cell.control).map(own).collect()
+}
+
+/// What differs around two results: a difference between their numbers may come from any of it.
+fn differences(first: &Findings, other: &Findings) -> Vec<Check> {
+    let (before, after) = (facts(first), facts(other));
+    let mut told: Vec<String> = before
+        .iter()
+        .filter_map(|(name, was)| {
+            let (_, is) = after.iter().find(|(other, _)| other == name)?;
+            (is != was).then(|| format!("{name}: {was}; then {is}"))
+        })
+        .collect();
+    if told.is_empty() {
+        told.push("nothing that was recorded differs".to_owned());
+    }
+    told.into_iter().map(|text| Check { name: "environment".to_owned(), text }).collect()
+}
+
+fn facts(findings: &Findings) -> Vec<(String, String)> {
+    let EnvironmentFacts { assay, kernel, cpu, cpus, memory_bytes, virtualisation, targets } =
+        &findings.environment;
+    let number =
+        |value: Option<u64>| value.map_or_else(|| "not told".to_owned(), |n| n.to_string());
+    let mut facts = vec![
+        ("version of assay".to_owned(), assay.clone()),
+        ("kernel".to_owned(), kernel.clone()),
+        ("processor".to_owned(), cpu.clone()),
+        ("processors".to_owned(), number(cpus.map(u64::from))),
+        ("memory bytes".to_owned(), number(*memory_bytes)),
+        ("virtualisation".to_owned(), virtualisation.clone()),
+        ("started".to_owned(), findings.study.started.chars().take(10).collect()),
+    ];
+    for (index, target) in targets.iter().enumerate() {
+        let name =
+            if targets.len() > 1 { format!("target {}", index + 1) } else { "target".to_owned() };
+        facts.extend(of_target(target).map(|(what, value)| (format!("{name} {what}"), value)));
+    }
+    for workload in &findings.workloads {
+        let arm: Vec<String> = workload.arm.iter().map(|(f, l)| format!(" {f}={l}")).collect();
+        facts.push((format!("workload {}{}", workload.name, arm.concat()), workload.text.clone()));
+    }
+    facts
+}
+
+fn of_target(target: &TargetFacts) -> [(&'static str, String); 8] {
+    let told = |value: &Option<String>| value.clone().unwrap_or_else(|| "not told".to_owned());
+    [
+        ("name", target.name.clone()),
+        ("drive", target.drive.clone()),
+        ("serial number", told(&target.serial)),
+        ("firmware", told(&target.firmware)),
+        ("filesystem", target.filesystem.clone()),
+        ("scheduler", told(&target.scheduler)),
+        ("area bytes", target.area_bytes.to_string()),
+        ("direct I/O", target.direct.to_string()),
+    ]
+}
+
+/// The comparisons of one result with another, workload by workload.
+fn one(first: &Findings, other: &Findings) -> Vec<Comparison> {
+    let mut found: Vec<(Comparison, Option<Welch>)> = Vec::new();
+    for cell in first.cells.iter().filter(|cell| !cell.control) {
+        let Some(later) = same(other, &cell.workload, &cell.metric, &cell.arm) else { continue };
+        let by_ratio = rerun(first, cell).zip(rerun(other, later));
+        let (kind, samples) = match by_ratio {
+            Some(pair) => (Kind::RerunBaseline, Some(pair)),
+            None => (Kind::OtherDayOrMachine, logs(cell).zip(logs(later))),
+        };
+        let test = samples.and_then(|(before, after)| welch(&before, &after));
+        found.push((comparison((first, cell), (other, later), kind, samples), test));
+    }
+    let families: Vec<usize> = found
+        .iter()
+        .map(|(own, _)| {
+            let mates = found.iter().filter(|(one, _)| one.primary && one.workload == own.workload);
+            mates.count()
+        })
+        .collect();
+    found
+        .into_iter()
+        .zip(families)
+        .map(|((comparison, test), family)| judged(comparison, test.as_ref(), family))
+        .collect()
+}
+
+/// The cell of another result for the same work.
+fn same<'a>(findings: &'a Findings, workload: &str, metric: &str, arm: &Arm) -> Option<&'a Cell> {
+    findings.cells.iter().find(|cell| {
+        !cell.control && cell.workload == workload && cell.metric == metric && cell.arm == *arm
+    })
+}
+
+/// Logarithms of the trials that count.
+fn logs(cell: &Cell) -> Option<Sample> {
+    let logs: Vec<f64> = cell.trials.iter().filter_map(|trial| level(trial)).collect();
+    Sample::of(&logs)
+}
+
+fn level(trial: &CellTrial) -> Option<f64> {
+    let counts = trial.status == Status::Ok;
+    trial.value.filter(|value| counts && *value > 0.0).map(f64::ln)
+}
+
+/// Differences of an arm from its own study's baseline; none for a baseline itself.
+fn rerun(findings: &Findings, cell: &Cell) -> Option<Sample> {
+    let own = findings.comparisons.iter().find(|found| {
+        found.workload == cell.workload && found.metric == cell.metric && found.arm == cell.arm
+    })?;
+    let baseline = same(findings, &cell.workload, &cell.metric, &own.baseline)?;
+    let differences: Vec<f64> = cell
+        .trials
+        .iter()
+        .filter_map(|trial| {
+            let partner =
+                baseline.trials.iter().find(|other| other.replicate == trial.replicate)?;
+            Some(level(trial)? - level(partner)?)
+        })
+        .collect();
+    Sample::of(&differences)
+}
+
+fn comparison(
+    (first, cell): (&Findings, &Cell),
+    (other, later): (&Findings, &Cell),
+    kind: Kind,
+    samples: Option<(Sample, Sample)>,
+) -> Comparison {
+    let arm = named(&later.arm, &other.study.id);
+    let words: Vec<String> =
+        arm.iter().map(|(factor, level)| format!("{factor}={level}")).collect();
+    Comparison {
+        id: format!("{}:{}:{}", cell.workload, cell.metric, words.join(",")),
+        kind,
+        workload: cell.workload.clone(),
+        metric: cell.metric.clone(),
+        better: cell.better,
+        primary: cell.primary,
+        baseline: named(&cell.arm, &first.study.id),
+        arm,
+        n: samples.map_or(0, |(before, after)| before.n.min(after.n)),
+        ratio: samples
+            .map(|(before, after)| (after.mean - before.mean).exp())
+            .filter(|ratio| ratio.is_finite()),
+        ci95: None,
+        ci95_family: None,
+        difference: None,
+        sd_log: None,
+        p_holm: None,
+        p_sign_flip: None,
+        verdict: None,
+        margin: None,
+        replicates_needed: None,
+        text: String::new(),
+        notes: trust_notes([cell, later]),
+    }
+}
+
+fn trust_notes(cells: [&Cell; 2]) -> Vec<String> {
+    let word = |cell: &Cell| match cell.trust {
+        Some(crate::results::findings::Trust::Invalid) => Some("invalid"),
+        Some(crate::results::findings::Trust::Suspect) => Some("suspect"),
+        _ => None,
+    };
+    ["the earlier", "the later"]
+        .iter()
+        .zip(cells)
+        .filter_map(|(which, cell)| Some(format!("{which} number is {}", word(cell)?)))
+        .collect()
+}
+
+/// The intervals and the verdict, which is never *equivalent* across days.
+fn judged(mut found: Comparison, test: Option<&Welch>, family: usize) -> Comparison {
+    let ends = |alpha: f64| test?.interval(alpha).map(|ends| ends.map(f64::exp));
+    found.ci95 = ends(ALPHA);
+    found.p_holm = test.map(|test| test.p);
+    if found.primary {
+        found.ci95_family = ends(bonferroni(ALPHA, family));
+        let invalid = found.notes.iter().any(|note| note.ends_with("invalid"));
+        let higher = found.better == Better::Higher;
+        let ends = found.ci95_family.filter(|ends| !invalid && ends[1].is_finite());
+        found.verdict = ends.map(|ends| verdict_of_ends(ends, higher));
+    }
+    found.text = across_words(&found);
+    found
+}

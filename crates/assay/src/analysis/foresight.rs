@@ -1,0 +1,118 @@
+//! What a study will be able to see, told before it runs (R5, R6): the smallest difference that it
+//! finds in four of five cases, if the trials scatter as they did the last time.
+
+use std::collections::BTreeSet;
+
+use assay_stats::{Sample, smallest_detectable_shift};
+use serde::Serialize;
+
+use super::verdicts::error_of_family;
+use crate::quantity::units::show;
+use crate::results::findings::{Cell, Findings};
+use crate::results::plan::Plan;
+
+/// Power that is promised.
+const POWER: f64 = 0.8;
+
+/// Spreads that are shown where nothing is known of the real one.
+const EXAMPLES: [f64; 3] = [0.01, 0.02, 0.05];
+
+/// The sight of one workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Foresight {
+    /// Workload.
+    pub workload: String,
+    /// Replicates.
+    pub replicates: u32,
+    /// Comparisons that share the error.
+    pub comparisons: usize,
+    /// Spread of the differences within a replicate, as a share, and the smallest difference that
+    /// is found with 80 % power at it.
+    pub spread_and_difference: Vec<(f64, f64)>,
+    /// Id of the result that the spread was taken from.
+    pub spread_from: Option<String>,
+    /// All of it in one sentence.
+    pub text: String,
+}
+
+/// What a plan will be able to see in each of its workloads; `earlier` is a result to take the
+/// spread from.
+pub fn foresee(plan: &Plan, earlier: Option<&Findings>) -> Vec<Foresight> {
+    let names: BTreeSet<&str> = plan.workloads.iter().map(|one| one.name.as_str()).collect();
+    names.into_iter().filter_map(|name| of_workload(plan, name, earlier)).collect()
+}
+
+fn of_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> Option<Foresight> {
+    let baseline = &plan.design.baseline;
+    let is_baseline = |one: &crate::results::plan::PlannedWorkload| {
+        baseline.iter().all(|(factor, level)| one.arm.get(factor) == Some(level))
+    };
+    let own = plan.workloads.iter().filter(|one| one.name == workload && !one.control);
+    let comparisons = own.filter(|one| !is_baseline(one)).count();
+    plan.design.margin.filter(|_| comparisons > 0)?;
+    let alpha = error_of_family(&plan.design, comparisons);
+    let shift = smallest_detectable_shift(plan.replicates as usize, alpha, POWER)?;
+    let known = earlier.and_then(|found| Some((spread(found, workload)?, found.study.id.clone())));
+    let spreads = known.as_ref().map_or(EXAMPLES.to_vec(), |(spread, _)| vec![*spread]);
+    let seen: Vec<(f64, f64)> =
+        spreads.iter().map(|spread| (*spread, (shift * spread.ln_1p()).exp_m1())).collect();
+    let mut told = Foresight {
+        workload: workload.to_owned(),
+        replicates: plan.replicates,
+        comparisons,
+        spread_and_difference: seen,
+        spread_from: known.map(|(_, id)| id),
+        text: String::new(),
+    };
+    told.text = words(&told);
+    Some(told)
+}
+
+/// The spread of differences within a replicate that an earlier result shows, as a share.
+fn spread(found: &Findings, workload: &str) -> Option<f64> {
+    let compared = found.comparisons.iter().filter(|one| one.primary && one.workload == workload);
+    let squares: Vec<f64> = compared.filter_map(|one| one.sd_log).map(|sd| sd * sd).collect();
+    if !squares.is_empty() {
+        return Some((squares.iter().sum::<f64>() / squares.len() as f64).sqrt().exp_m1());
+    }
+    // Two arms that scatter alike differ by the root of two more than one.
+    let cell = found.cells.iter().find(|cell| cell.workload == workload && is_rate(cell))?;
+    let logs: Vec<f64> = cell
+        .trials
+        .iter()
+        .filter(|trial| trial.replicate > 0)
+        .filter_map(|trial| trial.value.filter(|value| *value > 0.0).map(f64::ln))
+        .collect();
+    let sd = Sample::of(&logs)?.sd?;
+    Some((sd * std::f64::consts::SQRT_2).exp_m1())
+}
+
+fn is_rate(cell: &Cell) -> bool {
+    matches!(cell.metric.as_str(), "iops" | "bandwidth_bytes_per_s")
+}
+
+fn words(told: &Foresight) -> String {
+    let percent = |share: &f64| format!("{} %", show::three_digits(100.0 * share));
+    let list = |which: fn(&(f64, f64)) -> f64| -> String {
+        let all: Vec<String> =
+            told.spread_and_difference.iter().map(|pair| percent(&which(pair))).collect();
+        match all.as_slice() {
+            [] => String::new(),
+            [one] => one.clone(),
+            [before @ .., last] => format!("{} or {last}", before.join(", ")),
+        }
+    };
+    let (spreads, differences) = (list(|pair| pair.0), list(|pair| pair.1));
+    let family = match told.comparisons {
+        1 => String::new(),
+        count => format!(", {count} comparisons at once"),
+    };
+    let head = format!(
+        "{}: {} replicates{family}: detects {differences} with 80 % power if the spread is",
+        told.workload, told.replicates
+    );
+    match &told.spread_from {
+        Some(id) => format!("{head} like last time's {spreads} (result {id})"),
+        None => format!("{head} {spreads}; there is no earlier result to take the spread from"),
+    }
+}

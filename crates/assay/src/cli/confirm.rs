@@ -1,0 +1,130 @@
+//! `assay confirm`: fresh trials of the best arm against its baseline.
+
+use clap::Args;
+
+use super::{results, running};
+use crate::failure::{Failure, Outcome};
+use crate::plan::arms::TARGET;
+use crate::results::bundle::{self, Stored};
+use crate::results::findings::{Comparison, Findings};
+use crate::runner::Request;
+use crate::study::Study;
+use crate::system::System;
+
+/// Fresh replicates of the best arm of a study against its baseline
+///
+/// The best of many arms looks better than it is, because luck helped to make it the best. Fresh
+/// trials of it and the baseline alone have no such luck.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay confirm                    the best arm of the newest result
+  assay confirm 20261120-1031 --replicates 10")]
+pub struct Arguments {
+    /// Id, or the beginning of one [default: the newest]
+    #[arg(value_name = "ID")]
+    result: Option<String>,
+    /// Complete passes over both arms [default: as the study, at least 6]
+    #[arg(long, value_name = "N")]
+    replicates: Option<u32>,
+    /// The best arm of this workload, where workloads disagree
+    #[arg(long, value_name = "NAME")]
+    workload: Option<String>,
+    /// Seed of order, offsets and content; drawn where it is not given
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Overwrite the block device with this id, as the study did
+    #[arg(long, value_name = "ID")]
+    destroy: Vec<String>,
+    /// One JSON document instead of the tables
+    #[arg(long)]
+    json: bool,
+    /// No progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
+    let directory = results::find(system, arguments.result.as_deref())?;
+    let stored = bundle::read(system, &directory)?;
+    let findings = results::findings_of(&stored);
+    let best = best(&findings, arguments.workload.as_deref())?;
+    let targets = targets(&stored, best);
+    let study = fresh(stored, &findings, best, &arguments);
+    let request = Request {
+        study,
+        targets,
+        destroy: arguments.destroy,
+        results: running::results_directory(system),
+        judge: None,
+    };
+    let finished = running::run(system, request, arguments.quiet)?;
+    let lost = running::whole(&finished).filter(|_| !finished.interrupted);
+    let how = running::Printing { json: arguments.json, quiet: arguments.quiet };
+    running::print(system, finished, how)?;
+    lost.map_or(Ok(()), Err)
+}
+
+/// The comparison that the study's advice rests on.
+fn best<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<&'a Comparison> {
+    let advised = findings.advice.iter().flat_map(|advice| &advice.evidence);
+    let named = |id: &String| findings.comparisons.iter().find(|found| found.id == *id);
+    let mut candidates = advised.filter_map(named);
+    let wanted = |found: &&Comparison| workload.is_none_or(|name| found.workload == name);
+    candidates.find(wanted).ok_or_else(|| {
+        let whose = workload.map_or_else(String::new, |name| format!(" in {name}"));
+        Failure::mistake(format!(
+            "nothing to confirm: no arm of {} was better than its baseline{whose}",
+            findings.study.id
+        ))
+    })
+}
+
+/// Both arms' targets, or the study's only one.
+fn targets(stored: &Stored, best: &Comparison) -> Vec<String> {
+    let of = |arm: &crate::results::plan::Arm| arm.get(TARGET).cloned();
+    match (of(&best.baseline), of(&best.arm)) {
+        (Some(one), Some(other)) if one != other => vec![one, other],
+        (Some(one), _) => vec![one],
+        _ => stored.study.target.iter().map(crate::study::Target::word).collect(),
+    }
+}
+
+/// The study with the two arms alone, and the workloads in which the one is advised.
+fn fresh(stored: Stored, findings: &Findings, best: &Comparison, arguments: &Arguments) -> Study {
+    let advised: Vec<&str> = findings
+        .comparisons
+        .iter()
+        .filter(|found| {
+            let named = findings.advice.iter().any(|advice| advice.evidence.contains(&found.id));
+            named && found.arm == best.arm
+        })
+        .map(|found| found.workload.as_str())
+        .collect();
+    let several = best.baseline.get(TARGET) != best.arm.get(TARGET);
+    let bare = |arm: &crate::results::plan::Arm| {
+        let mut arm = arm.clone();
+        if !several {
+            arm.remove(TARGET);
+        }
+        arm
+    };
+    let least = crate::study::DEFAULT_REPLICATES;
+    let id = stored.id;
+    let mut study = stored.study;
+    study.title = format!("Fresh trials of the best arm of {id}");
+    study.confirms = Some(id);
+    study.preset = None;
+    study.replicates = arguments.replicates.unwrap_or(study.replicates.max(least));
+    study.seed = arguments.seed;
+    study.stop = crate::study::Stop::default();
+    study.control = Some(false);
+    study.baseline = bare(&best.baseline);
+    study.arms = vec![bare(&best.baseline), bare(&best.arm)];
+    study.workload.retain(|workload| advised.contains(&workload.name.as_str()));
+    if !several {
+        study.factors.remove(TARGET);
+    }
+    study
+}

@@ -1,0 +1,67 @@
+//! `assay plan`: what `run` would do.
+
+use clap::Args;
+
+use super::wishes::Wishes;
+use super::{output, results};
+use crate::analysis;
+use crate::failure::Outcome;
+use crate::report::preview;
+use crate::results::Findings;
+use crate::results::bundle;
+use crate::runner;
+use crate::study::Study;
+use crate::system::{System, identity};
+
+/// Earlier results that are looked at for one to take the spread from.
+const MOST_LOOKED_AT: usize = 20;
+
+/// What a study would do: trials in order, time, bytes, changes, and what it can see
+///
+/// Changes nothing. The smallest difference that the study will see is told for the spread of an
+/// earlier result of the same study where there is one.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay plan depth.toml                     before running it
+  assay plan depth.toml --replicates 12     what more replicates would show")]
+pub struct Arguments {
+    #[command(flatten)]
+    wishes: Wishes,
+    /// One JSON document instead of the text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    let (study, targets) = arguments.wishes.study(system)?;
+    let (study, plan, sites) = runner::preview(system, study, &targets, &arguments.wishes.destroy)?;
+    let earlier = earlier(system, &study);
+    let foresight = analysis::foresee(&plan, earlier.as_ref());
+    let preview = preview::make(&study, &plan, &sites, foresight);
+    if arguments.json {
+        output::json(&preview);
+    } else {
+        output::text(&preview::render(&preview, plan.design.order, output::columns(system)));
+    }
+    Ok(())
+}
+
+/// The newest result of the same study, else the newest one with a workload of the same name.
+fn earlier(system: &dyn System, study: &Study) -> Option<Findings> {
+    let directory = identity::results_directory(system).ok()?;
+    let ids = bundle::ids(system, &directory);
+    let stored: Vec<_> = ids
+        .iter()
+        .take(MOST_LOOKED_AT)
+        .filter_map(|id| bundle::read(system, &directory.join(id)).ok())
+        .filter(|stored| !stored.trials.is_empty())
+        .collect();
+    let shares = |other: &Study| {
+        other.workload.iter().any(|one| study.workload.iter().any(|own| own.name == one.name))
+    };
+    let same = stored.iter().find(|stored| stored.study.title == study.title);
+    let found = same.or_else(|| stored.iter().find(|stored| shares(&stored.study)))?;
+    Some(results::findings_of(found))
+}

@@ -1,0 +1,121 @@
+//! `assay selftest`: what this machine makes of no difference at all.
+
+use clap::Args;
+
+use super::{output, running, studies};
+use crate::analysis;
+use crate::failure::{Failure, Outcome};
+use crate::runner::Request;
+use crate::study::{StopRule, Study};
+use crate::system::System;
+
+/// Identical arms, until there are enough pairs of them to speak of.
+const USUAL_ARMS: u32 = 4;
+
+/// What this machine makes of identical arms: false positives, noise, the smallest effect in sight
+///
+/// Runs a study with copies of its baseline in the place of its arms. Whatever differs between
+/// them is noise; pairs that are told apart are false positives of this machine.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay selftest --null                       with the workloads of assay check, here
+  assay selftest --null depth.toml /mnt/card  with those of a study, there
+  assay selftest --null --arms 6 --replicates 10")]
+pub struct Arguments {
+    /// Run identical arms
+    #[arg(long, required = true)]
+    null: bool,
+    /// A study file, or the name of a shipped study
+    #[arg(value_name = "STUDY", default_value = "check")]
+    study: String,
+    /// Directory, file or block device instead of the study's own
+    #[arg(value_name = "TARGET")]
+    target: Option<String>,
+    /// Identical arms
+    #[arg(long, value_name = "N", default_value_t = USUAL_ARMS)]
+    arms: u32,
+    /// Complete passes over all arms
+    #[arg(long, value_name = "N", default_value_t = crate::study::DEFAULT_REPLICATES)]
+    replicates: u32,
+    /// Seed of order, offsets and content; drawn where it is not given
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Overwrite the block device with this id (see: assay list drives)
+    #[arg(long, value_name = "ID")]
+    destroy: Vec<String>,
+    /// One JSON document instead of the text
+    #[arg(long)]
+    json: bool,
+    /// No progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Runs the command.
+pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
+    if !(2..=26).contains(&arguments.arms) {
+        return Err(Failure::mistake(format!("--arms {}: say 2 to 26", arguments.arms)));
+    }
+    if !(3..=1000).contains(&arguments.replicates) {
+        return Err(Failure::mistake(format!(
+            "--replicates {}: say 3 to 1000; fewer give no interval",
+            arguments.replicates
+        )));
+    }
+    let study = null_study(studies::load(system, &arguments.study)?, &arguments);
+    let own = study.target.iter().map(crate::study::Target::word).next();
+    let target = arguments.target.or(own).unwrap_or_else(|| ".".to_owned());
+    let request = Request {
+        study,
+        targets: vec![target],
+        destroy: arguments.destroy,
+        results: running::results_directory(system),
+        judge: None,
+    };
+    let finished = running::run(system, request, arguments.quiet)?;
+    if finished.interrupted {
+        return Err(running::interrupted(&finished));
+    }
+    let findings = super::results::findings_of_run(finished);
+    let null = analysis::null(&findings);
+    if arguments.json {
+        output::json(&null);
+    } else {
+        output::text(&crate::report::null::render(&null, output::columns(system)));
+    }
+    Ok(())
+}
+
+/// The study with copies of its baseline in the place of its arms.
+fn null_study(study: Study, arguments: &Arguments) -> Study {
+    let copies = ('a'..='z').take(arguments.arms as usize).map(String::from).collect();
+    let mut study = Study { replicates: arguments.replicates, seed: arguments.seed, ..study };
+    if study.preset.as_deref() == Some("check") {
+        // The budget of a check is for its own seven trials a replicate.
+        study.budget = None;
+        study = study.quick();
+    }
+    let first: Vec<_> =
+        study.factors.iter().filter_map(|(name, levels)| Some((name, levels.first()?))).collect();
+    let baseline: crate::results::plan::Arm = first
+        .into_iter()
+        .map(|(name, level)| (name.clone(), study.baseline.get(name).unwrap_or(level).clone()))
+        .collect();
+    for workload in &mut study.workload {
+        if let Ok(io) = crate::plan::arms::under(&workload.io, &baseline) {
+            workload.io = io;
+        }
+    }
+    study.title = format!("Identical arms: {}", study.title);
+    study.preset = None;
+    study.factors = [("copy".to_owned(), copies)].into();
+    study.baseline.clear();
+    study.arms.clear();
+    study.costly.clear();
+    study.control = Some(false);
+    if study.stop.rule != StopRule::Fixed {
+        study.stop = crate::study::Stop::default();
+    }
+    study.settled()
+}

@@ -1,0 +1,228 @@
+//! What a study would do, before it runs.
+
+use serde::Serialize;
+
+use super::layout::{text_of, wrap};
+use crate::analysis::Foresight;
+use crate::quantity::units::show;
+use crate::results::plan::{Plan, PlannedTrial};
+use crate::study::{Order, Study};
+use crate::system::site::{Site, TargetKind};
+
+/// Format of the document.
+pub const FORMAT: &str = "assay-preview/1";
+
+/// Trials up to which every replicate is listed.
+const MOST_LISTED: usize = 120;
+
+/// A study before it runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Preview {
+    /// Format and version.
+    pub format: String,
+    /// What the study asks.
+    pub title: String,
+    /// Seed of the order.
+    pub seed: u64,
+    /// Replicates.
+    pub replicates: u32,
+    /// Arms, the second copy of the baseline included.
+    pub arms: usize,
+    /// Trials, lead-in included.
+    pub trial_count: usize,
+    /// Seconds that the trials take.
+    pub trials_s: f64,
+    /// Bytes that are written before the first trial.
+    pub area_bytes: u64,
+    /// Seconds of trials that write, at full speed.
+    pub writing_s: f64,
+    /// What is changed, and how it is undone.
+    pub changes: Vec<String>,
+    /// What will not be measured, and why.
+    pub absent: Vec<String>,
+    /// What the study will be able to see.
+    pub foresight: Vec<Foresight>,
+    /// The trials in order.
+    pub trials: Vec<PreviewTrial>,
+}
+
+/// One trial to come.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PreviewTrial {
+    /// Position.
+    pub order: u32,
+    /// Replicate; 0 for the lead-in.
+    pub replicate: u32,
+    /// Workload.
+    pub workload: String,
+    /// Arm.
+    pub arm: crate::results::plan::Arm,
+    /// The second copy of the baseline.
+    pub control: bool,
+}
+
+/// The preview of a plan that was made from estimates.
+pub fn make(study: &Study, plan: &Plan, sites: &[Site], foresight: Vec<Foresight>) -> Preview {
+    let time = |trial: &PlannedTrial| {
+        let workload = &plan.workloads[trial.workload];
+        (workload.ramp_ns + workload.time_ns, workload.writes())
+    };
+    let all_ns: u64 = plan.trials.iter().map(|trial| time(trial).0 + plan.gap_ns).sum();
+    let writing_ns: u64 =
+        plan.trials.iter().map(time).filter(|(_, writes)| *writes).map(|(ns, _)| ns).sum();
+    let mut arms: Vec<_> = plan.workloads.iter().map(|one| (&one.arm, one.control)).collect();
+    arms.sort();
+    arms.dedup();
+    let surveys = sites.iter().zip(&plan.surveys);
+    let made = surveys
+        .clone()
+        .filter(|(site, survey)| survey.area.written && site.kind != TargetKind::Simulated);
+    Preview {
+        format: FORMAT.to_owned(),
+        title: study.title.clone(),
+        seed: plan.seed,
+        replicates: plan.replicates,
+        arms: arms.len(),
+        trial_count: plan.trials.len(),
+        trials_s: all_ns as f64 / 1e9,
+        area_bytes: made.map(|(_, survey)| survey.area.length).sum(),
+        writing_s: writing_ns as f64 / 1e9,
+        changes: surveys
+            .map(|(site, survey)| change(site, survey.area.length, survey.area.written))
+            .collect(),
+        absent: plan
+            .absent
+            .iter()
+            .map(|absent| format!("{}{}: {}", absent.name, levels(&absent.arm), absent.reason))
+            .collect(),
+        foresight,
+        trials: plan
+            .trials
+            .iter()
+            .map(|trial| PreviewTrial {
+                order: trial.order,
+                replicate: trial.replicate,
+                workload: plan.workloads[trial.workload].name.clone(),
+                arm: trial.arm.clone(),
+                control: plan.workloads[trial.workload].control,
+            })
+            .collect(),
+    }
+}
+
+fn levels(arm: &crate::results::plan::Arm) -> String {
+    if arm.is_empty() {
+        return String::new();
+    }
+    let levels: Vec<String> = arm.iter().map(|(name, level)| format!("{name}={level}")).collect();
+    format!(" ({})", levels.join(", "))
+}
+
+/// What happens to a target, and how that is undone.
+fn change(site: &Site, bytes: u64, written: bool) -> String {
+    let (target, size) = (&site.target, show::bytes(bytes));
+    match (site.kind, written) {
+        (TargetKind::Simulated, _) => format!("{target}: nothing, it is simulated"),
+        (TargetKind::Directory, _) => {
+            format!("{target}: a file of {size} is made, written, and gone afterwards")
+        }
+        (TargetKind::Device, true) => {
+            format!("{target}: its first {size} are overwritten; that cannot be undone")
+        }
+        _ => format!("{target}: nothing, it is only read"),
+    }
+}
+
+/// The preview as text.
+pub fn render(preview: &Preview, order: Order, width: usize) -> String {
+    let width = width.clamp(20, 80);
+    let mut lines = wrap(&format!("assay plan: {}", preview.title), "", 2, width);
+    lines.push(String::new());
+    let mut fact = |name: &str, value: &str| {
+        lines.extend(wrap(value, &format!("{name:8}  "), 10, width));
+    };
+    fact("trials", &trials(preview, order));
+    fact("time", &time(preview));
+    fact("bytes", &bytes(preview));
+    for change in &preview.changes {
+        fact("changes", change);
+    }
+    for sight in &preview.foresight {
+        fact("sees", &sight.text);
+    }
+    for absent in &preview.absent {
+        fact("absent", absent);
+    }
+    lines.push(String::new());
+    lines.extend(listed(preview, order, width));
+    text_of(&lines)
+}
+
+fn trials(preview: &Preview, order: Order) -> String {
+    let plural = |count: usize, thing: &str| {
+        if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+    };
+    format!(
+        "{}: {}, {}, a lead-in; {} order, seed {}",
+        preview.trial_count,
+        plural(preview.arms, "arm"),
+        plural(preview.replicates as usize, "replicate"),
+        order.name(),
+        preview.seed
+    )
+}
+
+fn time(preview: &Preview) -> String {
+    let trials = show::duration(preview.trials_s * 1e9);
+    if preview.area_bytes == 0 {
+        return format!("about {trials}");
+    }
+    format!("about {trials}, and the time to write {}", show::bytes(preview.area_bytes))
+}
+
+fn bytes(preview: &Preview) -> String {
+    let area = show::bytes(preview.area_bytes);
+    match (preview.area_bytes, preview.writing_s > 0.0) {
+        (0, false) => "nothing is written".to_owned(),
+        (_, false) => format!("{area} are written, then nothing but reads"),
+        (0, true) => format!("writes for {}", show::duration(preview.writing_s * 1e9)),
+        (_, true) => format!(
+            "{area} are written, then {} of writes as fast as the target takes them",
+            show::duration(preview.writing_s * 1e9)
+        ),
+    }
+}
+
+/// The trials, a line a replicate where replicates follow each other.
+fn listed(preview: &Preview, order: Order, width: usize) -> Vec<String> {
+    let by_replicate = matches!(order, Order::Chained | Order::Rcbd);
+    let mut lines = Vec::new();
+    let mut rest = preview.trials.as_slice();
+    let mut listed = 0;
+    while let Some(first) = rest.first() {
+        let own =
+            rest.iter().take_while(|trial| trial.replicate == first.replicate || !by_replicate);
+        let count = own.clone().count().max(1);
+        if listed + count > MOST_LISTED && listed > 0 {
+            lines.push(format!(
+                "... and {} more trials: --json lists them all",
+                preview.trials.len() - listed
+            ));
+            break;
+        }
+        let head = match (by_replicate, first.replicate) {
+            (true, 0) => "lead-in:".to_owned(),
+            (true, replicate) => format!("replicate {replicate}:"),
+            (false, _) => "in order:".to_owned(),
+        };
+        let names: Vec<String> = own.take(count).map(|trial| name(trial)).collect();
+        lines.extend(wrap(&format!("{head} {}", names.join("; ")), "", 2, width));
+        (rest, listed) = (&rest[count..], listed + count);
+    }
+    lines
+}
+
+fn name(trial: &PreviewTrial) -> String {
+    let again = if trial.control { " (same again)" } else { "" };
+    format!("{}{}{again}", trial.workload, levels(&trial.arm))
+}
