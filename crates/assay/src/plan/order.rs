@@ -163,4 +163,59 @@ mod tests {
         let expected: Vec<usize> = [0, 1, 1, 0, 0, 1, 1, 0].iter().map(|arm| arm ^ first).collect();
         assert_eq!(rows.concat(), expected);
     }
+
+    fn drawn(order: Order, groups: &[Vec<usize>], replicates: usize) -> Vec<(u32, usize)> {
+        sequence(order, groups, replicates, &mut Draws::new(42, "order"))
+    }
+
+    #[test]
+    fn golden_sequences_for_seed_42() {
+        let one = [vec![0, 1, 2]];
+        let items = |order, groups: &[Vec<usize>]| -> Vec<usize> {
+            drawn(order, groups, 2).into_iter().map(|(_, item)| item).collect()
+        };
+        let nested = [vec![0, 1, 2], vec![3, 4, 5]];
+        let found = [
+            items(Order::Chained, &one),
+            items(Order::Rcbd, &one),
+            items(Order::Crd, &one),
+            items(Order::Sequential, &one),
+            items(Order::Chained, &nested),
+        ];
+        assert_eq!(found.map(|items| format!("{items:?}")), GOLDEN_SEQUENCES);
+    }
+
+    const GOLDEN_SEQUENCES: [&str; 5] = [
+        "[0, 2, 1, 1, 2, 0]",
+        "[0, 2, 1, 1, 2, 0]",
+        "[1, 0, 2, 0, 2, 1]",
+        "[0, 0, 1, 1, 2, 2]",
+        "[2, 1, 0, 3, 5, 4, 3, 5, 4, 0, 2, 1]",
+    ];
+
+    #[test]
+    fn every_order_holds_every_item_once_a_replicate() {
+        let groups = [vec![0, 1], vec![2], vec![3, 4, 5]];
+        for order in [Order::Chained, Order::Rcbd, Order::Crd, Order::Sequential] {
+            let mut trials = drawn(order, &groups, 5);
+            assert_eq!(trials.len(), 30);
+            trials.sort_unstable();
+            trials.dedup();
+            assert_eq!(trials.len(), 30, "{order:?}");
+        }
+    }
+
+    #[test]
+    fn a_costly_change_is_made_once_a_replicate_and_kept_over_the_chain() {
+        let groups = [vec![0, 1], vec![2, 3], vec![4, 5]];
+        let trials = drawn(Order::Chained, &groups, 6);
+        let visited: Vec<usize> = trials.iter().map(|(_, item)| item / 2).collect();
+        let mut changes = visited.clone();
+        changes.dedup();
+        // Three visits a replicate, the first of each but the first being the last one's group.
+        assert_eq!(changes.len(), 3 * 6 - 5);
+        for (row, next) in visited.chunks(6).zip(visited.chunks(6).skip(1)) {
+            assert_eq!(row.last(), next.first());
+        }
+    }
 }

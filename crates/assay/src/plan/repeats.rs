@@ -74,3 +74,120 @@ fn partners(plan: &Plan, workload: usize, hit: &BTreeSet<usize>) -> Vec<usize> {
     };
     (0..plan.workloads.len()).filter(|index| belongs(*index)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::design::{Design, Order};
+    use crate::results::plan::Arm;
+    use crate::truth::testing;
+
+    /// A plan of some workloads under arms of one factor, and records of it.
+    fn planned(arms: u32, workloads: u32, replicates: u32) -> (Plan, Vec<TrialRecord>) {
+        let arm = |level: u32| Arm::from([("copy".to_owned(), level.to_string())]);
+        let cells: Vec<_> = (0..arms)
+            .flat_map(|level| (0..workloads).map(move |work| (level, work)))
+            .map(|(level, work)| {
+                let mut cell = testing::workload(&format!("w{work}"), 100);
+                cell.arm = arm(level);
+                cell
+            })
+            .collect();
+        let mut trials = Vec::new();
+        for replicate in 1..=replicates {
+            for (workload, cell) in cells.iter().enumerate() {
+                let order = trials.len() as u32;
+                let arm = cell.arm.clone();
+                trials.push(PlannedTrial { order, replicate, workload, arm, seed: 1 });
+            }
+        }
+        let records = trials
+            .iter()
+            .map(|trial| TrialRecord {
+                order: trial.order,
+                workload: trial.workload,
+                arm: trial.arm.clone(),
+                ..testing::trial(&cells[trial.workload], trial.replicate)
+            })
+            .collect();
+        let design = Design {
+            baseline: arm(0),
+            order: Order::Chained,
+            repeats: replicates / 3,
+            ..Design::default()
+        };
+        let plan = Plan {
+            format: String::new(),
+            sha256: String::new(),
+            seed: 9,
+            order: "chained".to_owned(),
+            design,
+            replicates,
+            gap_ns: 0,
+            budget_ns: None,
+            deadline_ns: 0,
+            surveys: Vec::new(),
+            workloads: cells,
+            absent: Vec::new(),
+            trials,
+        };
+        (plan, records)
+    }
+
+    fn disturb(records: &mut [TrialRecord], orders: &[usize]) {
+        for order in orders {
+            records[*order].status = Status::Disturbed;
+        }
+    }
+
+    fn wanted(plan: &Plan, records: &[TrialRecord]) -> Vec<(PlannedTrial, Repeats)> {
+        repeats(plan, &records.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn nothing_disturbed_nothing_repeated() {
+        let (plan, records) = planned(3, 1, 6);
+        assert!(wanted(&plan, &records).is_empty());
+    }
+
+    #[test]
+    fn a_short_replicate_is_repeated_as_a_whole_and_two_of_six_at_most() {
+        let (plan, mut records) = planned(3, 1, 6);
+        disturb(&mut records, &[4, 8, 9, 16]);
+        let found = wanted(&plan, &records);
+        let of: Vec<(u32, u32)> =
+            found.iter().map(|(trial, of)| (trial.replicate, of.replicate)).collect();
+        assert_eq!(of, [(7, 2), (7, 2), (7, 2), (8, 3), (8, 3), (8, 3)]);
+        let orders: Vec<u32> = found.iter().map(|(trial, _)| trial.order).collect();
+        assert_eq!(orders, [18, 19, 20, 21, 22, 23]);
+    }
+
+    #[test]
+    fn of_a_long_replicate_the_pair_is_repeated() {
+        let (plan, mut records) = planned(3, 4, 6);
+        // The second workload of the last arm in the first replicate: cell 9.
+        disturb(&mut records, &[9]);
+        let cells: BTreeSet<usize> =
+            wanted(&plan, &records).iter().map(|(trial, _)| trial.workload).collect();
+        assert_eq!(cells, BTreeSet::from([1, 9]));
+        // A baseline takes everything with it that is compared with it.
+        let (plan, mut records) = planned(3, 4, 6);
+        disturb(&mut records, &[2]);
+        let cells: BTreeSet<usize> =
+            wanted(&plan, &records).iter().map(|(trial, _)| trial.workload).collect();
+        assert_eq!(cells, BTreeSet::from([2, 6, 10]));
+    }
+
+    #[test]
+    fn repeats_hang_on_first_runs_alone() {
+        let (plan, mut records) = planned(2, 1, 3);
+        disturb(&mut records, &[3]);
+        let before = wanted(&plan, &records);
+        let (again, of) = before[0].clone();
+        let mut repeated = records[again.workload].clone();
+        (repeated.order, repeated.replicate) = (again.order, again.replicate);
+        (repeated.repeats, repeated.status) = (Some(of), Status::Disturbed);
+        records.push(repeated);
+        assert_eq!(wanted(&plan, &records), before);
+    }
+}

@@ -189,3 +189,84 @@ fn a_loop_device_in_the_page_cache_is_told() {
     assert!(notes("0\n").iter().any(|note| note.contains("loop0 goes through the page cache")));
     assert!(notes("1\n").is_empty());
 }
+
+/// A study of two depths on the simulated drive.
+fn simulated(more: &str) -> Request<'static> {
+    let text = format!(
+        "format = \"assay-study/1\"\ntitle = \"Depth\"\nseed = 3\nmargin = \"5 %\"\n{more}\n\
+         [factors]\ndepth = [\"1\", \"2\"]\n[[workload]]\nname = \"read\"\n\
+         io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"20 ms\" }}\n"
+    );
+    Request {
+        study: file::parse("test", &text).unwrap(),
+        targets: vec!["simulated:fixed,mean=100us".to_owned()],
+        destroy: Vec::new(),
+        results: Some(PathBuf::from("/results")),
+        judge: None,
+    }
+}
+
+fn run_simulated(request: Request<'_>) -> Finished {
+    run(&machine(), request, &AtomicBool::new(false), &mut |_| {}).unwrap()
+}
+
+fn replicates(finished: &Finished) -> u32 {
+    finished.trials.iter().map(|trial| trial.record.replicate).max().unwrap()
+}
+
+#[test]
+fn looks_are_taken_where_they_were_declared() {
+    let looked = std::cell::RefCell::new(Vec::new());
+    let judge = |_: &crate::results::Plan,
+                 _: &crate::results::Environment,
+                 trials: &[crate::results::Trial]| {
+        let replicate = trials.last().unwrap().record.replicate;
+        looked.borrow_mut().push(replicate);
+        (replicate == 5).then(|| "enough".to_owned())
+    };
+    let stop = "stop = { rule = \"looks\", looks = [3, 5, 8] }";
+    let finished = run_simulated(Request { judge: Some(&judge), ..simulated(stop) });
+    assert_eq!(*looked.borrow(), [3, 5]);
+    assert_eq!((replicates(&finished), finished.ended.as_deref()), (5, Some("enough")));
+    assert_eq!(finished.plan.replicates, 8);
+}
+
+#[test]
+fn open_stopping_looks_after_every_replicate_and_fixed_never() {
+    let count = std::cell::Cell::new(0);
+    let judge =
+        |_: &crate::results::Plan, _: &crate::results::Environment, _: &[crate::results::Trial]| {
+            count.set(count.get() + 1);
+            None
+        };
+    let open = "replicates = 4\nstop = { rule = \"open\" }";
+    let finished = run_simulated(Request { judge: Some(&judge), ..simulated(open) });
+    // Nothing is left to decide after the last one.
+    assert_eq!((count.get(), replicates(&finished), finished.ended), (3, 4, None));
+    count.set(0);
+    run_simulated(Request { judge: Some(&judge), ..simulated("replicates = 4") });
+    assert_eq!(count.get(), 0);
+}
+
+#[test]
+fn a_study_that_ended_says_so_in_its_log() {
+    let fake = machine();
+    let going = AtomicBool::new(false);
+    let finished = run(&fake, simulated("replicates = 3"), &going, &mut |_| {}).unwrap();
+    let directory = Path::new("/results").join(&finished.id);
+    assert_eq!(bundle::read(&fake, &directory).unwrap().ended.as_deref(), Some(""));
+}
+
+#[test]
+fn a_preview_touches_nothing_and_plans_the_same_trials() {
+    let fake = machine();
+    let before = fake.list(Path::new("/home/me")).unwrap();
+    let (_, plan, sites) = preview(&fake, study(), &["/home/me".to_owned()], &[]).unwrap();
+    assert_eq!(fake.list(Path::new("/home/me")).unwrap(), before);
+    assert_eq!(sites.len(), 1);
+    let finished = run_on(&fake, "/home/me").unwrap();
+    let order = |plan: &crate::results::Plan| -> Vec<(u32, usize)> {
+        plan.trials.iter().map(|trial| (trial.replicate, trial.workload)).collect()
+    };
+    assert_eq!(order(&plan), order(&finished.plan));
+}
