@@ -10,6 +10,7 @@ pub mod analysis;
 pub mod catalogue;
 pub mod cli;
 pub mod failure;
+pub mod importers;
 pub mod plan;
 pub mod probes;
 pub mod quantity;

@@ -120,7 +120,7 @@ fn a_plan_that_was_changed_is_refused() {
     let directory = Path::new("/results").join(&begun.id);
     let path = directory.join("plan.json");
     let text = fake.read_text(&path).unwrap();
-    fake.put(&path, &text.replace("\"margin\": 0.05", "\"margin\": 0.5"));
+    fake.put(&path, text.replace("\"margin\": 0.05", "\"margin\": 0.5"));
     let stored = bundle::read(&fake, &directory).unwrap();
     let going = AtomicBool::new(false);
     let ended = runner::resume(&fake, stored, &directory, (&[], None), &going, &mut |_| {});

@@ -159,7 +159,7 @@ fn same<'a>(findings: &'a Findings, workload: &str, metric: &str, arm: &Arm) -> 
 
 /// Logarithms of the trials that count.
 fn logs(cell: &Cell) -> Option<Sample> {
-    let logs: Vec<f64> = cell.trials.iter().filter_map(|trial| level(trial)).collect();
+    let logs: Vec<f64> = cell.trials.iter().filter_map(level).collect();
     Sample::of(&logs)
 }
 

@@ -4,6 +4,7 @@ mod check;
 mod compare;
 mod confirm;
 mod doctor;
+mod import;
 mod label;
 mod list;
 mod output;
@@ -62,6 +63,7 @@ enum Command {
     Note(label::NoteArguments),
     Rename(label::RenameArguments),
     Remove(remove::Arguments),
+    Import(import::Arguments),
     Doctor(doctor::Arguments),
 }
 
@@ -111,6 +113,7 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Note(arguments) => label::note(system, arguments),
         Command::Rename(arguments) => label::rename(system, arguments),
         Command::Remove(arguments) => remove::run(system, &arguments),
+        Command::Import(arguments) => import::run(system, &arguments),
         Command::Doctor(arguments) => {
             doctor::run(system, &arguments);
             Ok(())

@@ -7,6 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output;
 use crate::quantity::Bytes;
+use crate::quantity::units::show;
 use crate::runner::Event;
 
 /// Shows events.
@@ -32,8 +33,10 @@ impl Progress {
                 self.filling(target, *done_bytes, *of_bytes);
             }
             Event::Pilot { target } => self.note(&format!("{target}: pilot")),
-            Event::Planned { trials, expected_ns } => self.planned(*trials, *expected_ns),
-            Event::Repeating { trials, expected_ns } => self.planned(*trials, *expected_ns),
+            Event::Planned { trials, expected_ns } => self.planned("", *trials, *expected_ns),
+            Event::Repeating { trials, expected_ns } => {
+                self.planned(" run again, because others were disturbed", *trials, *expected_ns);
+            }
             Event::TrialStarted { index, workload, target, replicate, remaining_ns } => {
                 self.started(*index, workload, target, *replicate, *remaining_ns);
             }
@@ -81,13 +84,13 @@ impl Progress {
         }
     }
 
-    fn planned(&self, trials: usize, expected_ns: u64) {
+    fn planned(&self, why: &str, trials: usize, expected_ns: u64) {
         match &self.bar {
             Some(bar) => {
                 bar.set_length(trials as u64);
                 bar.set_position(0);
             }
-            None => output::message(&format!("{trials} trials, about {} s", seconds(expected_ns))),
+            None => output::message(&format!("{trials} trials{why}, about {}", time(expected_ns))),
         }
     }
 
@@ -106,7 +109,7 @@ impl Progress {
             } else {
                 format!("replicate {replicate}")
             };
-            self.note(&format!("{target}: {workload}, {what}, {} s left", seconds(remaining_ns)));
+            self.note(&format!("{target}: {workload}, {what}, {} left", time(remaining_ns)));
         }
     }
 
@@ -117,8 +120,10 @@ impl Progress {
     }
 }
 
-fn seconds(ns: u64) -> u64 {
-    ns.div_ceil(1_000_000_000)
+/// Whole seconds below two minutes, larger units above.
+fn time(ns: u64) -> String {
+    let seconds = ns.div_ceil(1_000_000_000);
+    if seconds < 120 { format!("{seconds} s") } else { show::duration(ns as f64) }
 }
 
 fn bar() -> ProgressBar {

@@ -4,17 +4,19 @@ use std::path::{Path, PathBuf};
 
 use crate::analysis;
 use crate::failure::{Failure, Outcome};
+use crate::importers::{self, Imported};
 use crate::results::Findings;
-use crate::results::bundle::{self, Stored};
+use crate::results::bundle::{self, Kept, Stored};
 use crate::results::environment::Environment;
-use crate::results::findings::StudyFacts;
+use crate::results::findings::{Check, EnvironmentFacts, StudyFacts};
+use crate::results::imported::{Import, StoredImport};
 use crate::results::plan::Plan;
 use crate::runner::Finished;
 use crate::system::{System, identity};
 
 /// The directory of a result: a path, an id, the beginning of one, or the newest.
 pub fn find(system: &dyn System, wanted: Option<&str>) -> Outcome<PathBuf> {
-    if let Some(path) = wanted.map(Path::new).filter(|path| is_bundle(system, path)) {
+    if let Some(path) = wanted.map(Path::new).filter(|path| bundle::is_bundle(system, path)) {
         return system
             .canonical(path)
             .map_err(|error| Failure::refused(format!("{}: {error}", path.display())));
@@ -55,16 +57,18 @@ pub fn find_kept(system: &dyn System, wanted: &str) -> Outcome<PathBuf> {
     }
 }
 
-fn is_bundle(system: &dyn System, path: &Path) -> bool {
-    system.status(&path.join("plan.json")).is_ok()
-}
-
 /// The findings of the result in a directory.
 pub fn findings_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {
-    Ok(findings_of(&bundle::read(system, directory)?))
+    match bundle::open(system, directory)? {
+        Kept::Study(stored) => Ok(findings_of(&stored)),
+        Kept::Import(stored) => {
+            let imported = read_import(&stored.about, &stored.text, &stored.id)?;
+            Ok(findings_of_import(&stored, imported))
+        }
+    }
 }
 
-/// The findings of a stored result.
+/// The findings of a stored study.
 pub fn findings_of(stored: &Stored) -> Findings {
     let study = StudyFacts {
         id: stored.id.clone(),
@@ -108,4 +112,51 @@ pub fn findings_of_run(finished: Finished) -> Findings {
 
 fn kind(preset: Option<&str>) -> String {
     if preset == Some("check") { "check" } else { "study" }.to_owned()
+}
+
+/// The numbers of a file that is imported, or was; `name` is what messages call it.
+pub fn read_import(about: &Import, text: &str, name: &str) -> Outcome<Imported> {
+    let importer = importers::find(&about.importer).ok_or_else(|| {
+        Failure::mistake(format!(
+            "{name}: this version of assay has no importer {}: use the version that imported it, \
+             or a newer one",
+            about.importer
+        ))
+    })?;
+    let options = importers::Options {
+        baseline: about.baseline.clone(),
+        margin: about.margin,
+        primary: about.primary.clone(),
+    };
+    (importer.read)(name, text, &options)
+}
+
+/// The findings of numbers that were brought along. What the importer took for granted is told
+/// with them.
+pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings {
+    let study = StudyFacts {
+        id: stored.id.clone(),
+        title: stored.title().to_owned(),
+        kind: "import".to_owned(),
+        plan_sha256: stored.about.sha256.clone(),
+        started: stored.about.imported.clone(),
+        seed: 0,
+        notes: stored.label.notes.clone(),
+        confirms: None,
+        ended: None,
+    };
+    let unknown = || "not recorded".to_owned();
+    let environment = EnvironmentFacts {
+        assay: stored.about.assay.clone(),
+        kernel: unknown(),
+        cpu: unknown(),
+        cpus: None,
+        memory_bytes: None,
+        virtualisation: unknown(),
+        targets: Vec::new(),
+    };
+    let mut findings = analysis::judge(study, environment, imported.measurements);
+    let told = imported.notes.into_iter();
+    findings.checks.extend(told.map(|text| Check { name: "import".to_owned(), text }));
+    findings
 }

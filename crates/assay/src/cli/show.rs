@@ -5,7 +5,6 @@ use clap::Args;
 use super::{output, results};
 use crate::failure::Outcome;
 use crate::report;
-use crate::results::bundle;
 use crate::system::System;
 
 /// A stored result again, the newest by default
@@ -27,8 +26,7 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let directory = results::find(system, arguments.result.as_deref())?;
-    let stored = bundle::read(system, &directory)?;
-    let findings = results::findings_of(&stored);
+    let findings = results::findings_at(system, &directory)?;
     if arguments.json {
         output::text(&report::json(&findings));
         return Ok(());

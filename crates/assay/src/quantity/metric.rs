@@ -94,6 +94,18 @@ pub static METRICS: &[Metric] = &[
     ),
 ];
 
+/// Metrics of other kinds of work: their names are known, so that numbers that are brought along
+/// need not say which way is better.
+static OTHERS: &[Metric] = &[
+    metric("duration_s", Better::Lower, "time", "time that a command took"),
+    metric("cpu_s", Better::Lower, "processor time", "processor time that a command took"),
+    metric("energy_j", Better::Lower, "energy", "energy that was used"),
+    metric("energy_j_per_gib", Better::Lower, "energy per GiB", "energy per GiB moved"),
+    metric("peak_rss_bytes", Better::Lower, "peak memory", "largest resident memory"),
+    metric("ping_p50_ms", Better::Lower, "median round trip", "median round trip under load"),
+    metric("ping_p95_ms", Better::Lower, "p95 round trip", "p95 of the round trip under load"),
+];
+
 /// What a sentence calls a metric; one that is not known here keeps its name.
 pub fn noun(name: &str) -> &str {
     find(name).map_or(name, |metric| metric.noun)
@@ -101,7 +113,7 @@ pub fn noun(name: &str) -> &str {
 
 /// The metric with a name.
 pub fn find(name: &str) -> Option<&'static Metric> {
-    METRICS.iter().find(|metric| metric.name == name)
+    METRICS.iter().chain(OTHERS).find(|metric| metric.name == name)
 }
 
 #[cfg(test)]

@@ -215,7 +215,7 @@ fn listed(preview: &Preview, order: Order, width: usize) -> Vec<String> {
             (true, replicate) => format!("replicate {replicate}:"),
             (false, _) => "in order:".to_owned(),
         };
-        let names: Vec<String> = own.take(count).map(|trial| name(trial)).collect();
+        let names: Vec<String> = own.take(count).map(name).collect();
         lines.extend(wrap(&format!("{head} {}", names.join("; ")), "", 2, width));
         (rest, listed) = (&rest[count..], listed + count);
     }

@@ -2,7 +2,8 @@
 //! crash loses no finished trial.
 //!
 //! `study.toml` (resolved), `plan.json`, `environment.json`, `trials.jsonl` (one synced line a
-//! trial), `histograms/`, `series/`, `label.json` (title and notes that the user adds).
+//! trial), `histograms/`, `series/`, `label.json` (title and notes that the user adds). What was
+//! imported is a bundle, too; its files stand in [`super::imported`].
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::environment::Environment;
 use super::histogram;
+use super::imported::{self, StoredImport};
 use super::log::{self, ENDED, Entry};
 use super::plan::Plan;
 use super::record::{Trial, TrialRecord};
@@ -119,7 +121,7 @@ impl<'a> Bundle<'a> {
     }
 }
 
-fn json(value: &impl Serialize) -> io::Result<Vec<u8>> {
+pub(super) fn json(value: &impl Serialize) -> io::Result<Vec<u8>> {
     serde_json::to_vec_pretty(value).map_err(io::Error::other)
 }
 
@@ -149,10 +151,42 @@ impl Stored {
     }
 }
 
-/// Reads a bundle. A last line that was cut off by a crash is passed over: its trial never finished.
+/// A bundle of either sort.
+#[derive(Clone, Debug)]
+pub enum Kept {
+    /// A study that ran here.
+    Study(Box<Stored>),
+    /// Numbers that were brought along.
+    Import(Box<StoredImport>),
+}
+
+/// Reads a bundle of either sort.
+pub fn open(system: &dyn System, directory: &Path) -> Outcome<Kept> {
+    if imported::is_one(system, directory) {
+        return imported::read(system, directory).map(|import| Kept::Import(Box::new(import)));
+    }
+    read(system, directory).map(|study| Kept::Study(Box::new(study)))
+}
+
+/// Whether a directory is a bundle.
+pub fn is_bundle(system: &dyn System, directory: &Path) -> bool {
+    system.status(&directory.join("plan.json")).is_ok() || imported::is_one(system, directory)
+}
+
+/// The id of a bundle: the name of its directory.
+pub(super) fn id_of(directory: &Path) -> String {
+    directory.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// Reads the bundle of a study. A last line that was cut off by a crash is passed over: its trial
+/// never finished.
 pub fn read(system: &dyn System, directory: &Path) -> Outcome<Stored> {
-    let id =
-        directory.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let id = id_of(directory);
+    if imported::is_one(system, directory) {
+        return Err(Failure::mistake(format!(
+            "{id} was imported: there is no study in it that could be run"
+        )));
+    }
     let study_text = text(system, &directory.join("study.toml"))?;
     let plan: Plan = parsed(system, &directory.join("plan.json"))?;
     known_format(directory, &plan.format, super::plan::FORMAT)?;
@@ -192,7 +226,7 @@ pub fn set_label(system: &dyn System, directory: &Path, label: &Label) -> Outcom
     )
 }
 
-fn known_format(directory: &Path, found: &str, known: &str) -> Outcome<()> {
+pub(super) fn known_format(directory: &Path, found: &str, known: &str) -> Outcome<()> {
     if found == known {
         return Ok(());
     }
@@ -257,11 +291,11 @@ fn inside(directory: &Path, name: &str) -> Outcome<PathBuf> {
     )))
 }
 
-fn text(system: &dyn System, path: &Path) -> Outcome<String> {
+pub(super) fn text(system: &dyn System, path: &Path) -> Outcome<String> {
     system.read_text(path).map_err(|error| unreadable(path, &error))
 }
 
-fn parsed<T: DeserializeOwned>(system: &dyn System, path: &Path) -> Outcome<T> {
+pub(super) fn parsed<T: DeserializeOwned>(system: &dyn System, path: &Path) -> Outcome<T> {
     serde_json::from_str(&text(system, path)?).map_err(|error| {
         Failure::mistake(format!("{}: {error}; the bundle is damaged", path.display()))
     })
@@ -304,12 +338,15 @@ pub fn list(system: &dyn System, results: &Path) -> (Vec<Listed>, Vec<String>) {
 /// Ids of all bundles, newest first.
 pub fn ids(system: &dyn System, results: &Path) -> Vec<String> {
     let mut names = system.list(results).unwrap_or_default();
-    names.retain(|name| system.status(&results.join(name).join("plan.json")).is_ok());
+    names.retain(|name| is_bundle(system, &results.join(name)));
     names.sort_unstable_by(|a, b| b.cmp(a));
     names
 }
 
 fn entry(system: &dyn System, directory: &Path, id: String) -> Outcome<Listed> {
+    if imported::is_one(system, directory) {
+        return imported::listed(system, directory, id);
+    }
     let plan: Plan = parsed(system, &directory.join("plan.json"))?;
     let environment: Environment = parsed(system, &directory.join("environment.json"))?;
     let study = study::file::parse(&id, &text(system, &directory.join("study.toml"))?)?;
@@ -324,7 +361,7 @@ fn entry(system: &dyn System, directory: &Path, id: String) -> Outcome<Listed> {
     })
 }
 
-fn bytes_below(system: &dyn System, directory: &Path) -> u64 {
+pub(super) fn bytes_below(system: &dyn System, directory: &Path) -> u64 {
     let names = system.list(directory).unwrap_or_default();
     names
         .iter()

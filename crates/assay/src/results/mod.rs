@@ -6,6 +6,8 @@ pub mod design;
 pub mod environment;
 pub mod findings;
 pub mod histogram;
+pub mod id;
+pub mod imported;
 pub mod log;
 pub mod measurements;
 pub mod plan;

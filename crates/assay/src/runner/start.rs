@@ -13,6 +13,7 @@ use crate::failure::{Failure, Outcome};
 use crate::plan;
 use crate::results::bundle::{Bundle, Stored};
 use crate::results::environment::{self, Environment};
+use crate::results::id::{entropy, new_id};
 use crate::results::log::{ENDED, Entry};
 use crate::results::plan::{Plan, Survey};
 use crate::results::record::Trial;
@@ -360,19 +361,4 @@ pub fn unkept(directory: &std::path::Path, error: &std::io::Error) -> Event {
         "the result is not kept: {} cannot be written: {error}; set ASSAY_HOME to a directory of yours",
         directory.display()
     ))
-}
-
-/// Bits that differ from run to run: the clocks and the process id, stirred.
-fn entropy(system: &dyn System) -> u64 {
-    use sha2::{Digest, Sha256};
-    let source = format!("{} {} {}", system.now(), system.monotonic_ns(), system.user().process);
-    let digest = Sha256::digest(source.as_bytes());
-    digest.iter().take(8).fold(0, |bits, &byte| bits << 8 | u64::from(byte))
-}
-
-/// `20261120-103107-a3f9`: sorts by time, short enough to type.
-fn new_id(started: &str, bits: u64) -> String {
-    let digits: String = started.chars().take(19).filter(char::is_ascii_digit).collect();
-    let (day, time) = digits.split_at(digits.len().min(8));
-    format!("{day}-{time}-{:04x}", bits & 0xffff)
 }

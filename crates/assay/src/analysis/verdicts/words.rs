@@ -68,7 +68,7 @@ pub(super) fn comparison(found: &Comparison, within_margin: bool, design: &Desig
             format!("{arm} is {word} than {base}: {amount}{interval}{small}.")
         }
         Some(Verdict::Equivalent) => {
-            let margin = found.margin.map(|margin| percent(margin)).unwrap_or_default();
+            let margin = found.margin.map(percent).unwrap_or_default();
             format!("{arm} and {base} are equivalent within {margin}: {amount}{interval}.")
         }
         Some(Verdict::Inconclusive) => {
