@@ -63,7 +63,7 @@ fn help_and_version() {
     let home = Home::new("help");
     assert!(home.text(&["--version"]).starts_with(concat!("assay ", env!("CARGO_PKG_VERSION"))));
     let help = home.text(&["--help"]);
-    let commands = ["check", "show", "list", "note", "rename", "remove", "doctor"];
+    let commands = ["check", "show", "list", "note", "rename", "remove", "doctor", "explain"];
     for command in commands {
         assert!(help.contains(command), "{command} is missing in the help");
         assert!(home.text(&[command, "--help"]).contains("Usage: assay"), "{command} --help");
@@ -205,6 +205,8 @@ fn nothing_is_wider_than_the_terminal() {
             &["list", "rules"],
             &["list", "metrics"],
             &["list", "workloads"],
+            &["list", "factors"],
+            &["explain", "check"],
             &["doctor"],
         ] {
             let mut command = home.assay.command(words);
@@ -230,13 +232,106 @@ fn a_narrow_terminal_loses_no_row() {
 #[test]
 fn lists_and_doctor_speak_json() {
     let home = Home::new("json");
-    for kind in ["results", "drives", "workloads", "metrics", "rules"] {
+    for kind in ["results", "drives", "workloads", "factors", "metrics", "rules"] {
         let listed = home.json(&["list", kind, "--json"]);
         assert_eq!(listed["kind"], kind);
         assert!(listed["items"].is_array(), "{listed}");
     }
     assert!(home.json(&["doctor", "--json"])["format"].is_string());
     assert_eq!(home.json(&["list", "workloads", "--json"])["items"].as_array().unwrap().len(), 7);
+}
+
+#[test]
+fn the_schema_of_study_files_is_printed_as_it_is() {
+    let home = Home::new("schema");
+    let schema = home.json(&["list", "schema"]);
+    assert_eq!(schema, home.json(&["list", "schema", "--json"]));
+    assert_eq!(schema, assay::study::schema());
+    assert!(schema["$schema"].as_str().unwrap().contains("2020-12"));
+}
+
+#[test]
+fn a_study_with_mistakes_is_told_all_of_them() {
+    let home = Home::new("mistakes");
+    let path = home.scratch.path().join("mine.toml");
+    fs::write(&path, "format = \"assay-study/1\"\nmargin = 5\nordr = \"crd\"\n").unwrap();
+    let word = path.display().to_string();
+    let ended = home.run(&["explain", &word]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (2, ""));
+    for part in
+        [":2:10: margin", "did you mean \"order\"?", "no title", "no workload", "4 mistakes"]
+    {
+        assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
+    }
+    assert!(home.refused(2, &["explain", "chek"]).contains("check"));
+    home.refused(2, &["explain", &home.scratch.path().display().to_string()]);
+}
+
+#[test]
+fn a_stored_result_is_explained_as_it_ran() {
+    let home = Home::new("explain");
+    let checked = home.json(&["check", SIMULATED, "--seed", "7", "--quick", "--json"]);
+    let id = checked["study"]["id"].as_str().unwrap();
+    let explained = home.json(&["explain", id, "--json"]);
+    assert_eq!(explained["format"], "assay-explain/1");
+    let lines = explained["lines"].as_array().unwrap();
+    assert_eq!(lines.len(), 7);
+    assert!(lines.iter().all(|line| line["target"] == SIMULATED), "{lines:?}");
+    home.refused(2, &["explain", id, "/elsewhere"]);
+}
+
+/// What fio is told, fio understands (it only reads the lines, and does nothing).
+#[test]
+fn fio_takes_the_lines() {
+    if !lab::has("fio") {
+        lab_skip("fio_takes_the_lines", "needs the program fio");
+        return;
+    }
+    let home = Home::new("fio");
+    let folder = home.scratch.path().display().to_string();
+    let study = home.scratch.path().join("study.toml");
+    fs::write(&study, EVERY_KIND).unwrap();
+    let study = study.display().to_string();
+    for words in [["explain", "check", &folder, "--json"], ["explain", &study, &folder, "--json"]] {
+        let explained = home.json(&words);
+        let lines = explained["lines"].as_array().unwrap();
+        assert!(lines.len() >= 7, "{explained}");
+        for line in lines {
+            let command: Vec<&str> =
+                line["command"].as_array().unwrap().iter().map(|w| w.as_str().unwrap()).collect();
+            let parsed = [&command[1..], &["--parse-only"]].concat();
+            let told = lab::call(command[0], &parsed);
+            assert!(
+                told.as_ref().is_ok_and(|text| text.trim().is_empty()),
+                "{command:?}: {told:?}"
+            );
+        }
+    }
+    assert!(lab::call("fio", &["--parse-only", "--name=x", "--rw=randread", "--depht=3"]).is_err());
+}
+
+const EVERY_KIND: &str = r#"
+format  = "assay-study/1"
+title   = "Every kind of line"
+area    = { size = "16 MiB" }
+factors = { direct = [true, false], engine = ["psync", "io_uring"], mix = ["read", "write", "70/30"] }
+
+[[workload]]
+name = "random"
+io   = { pattern = "random", size = "512 B", depth = 4, time = "20 ms", ramp = "1 us" }
+
+[[workload]]
+name = "slices"
+io   = { pattern = "sequential", size = "12 KiB", threads = 3, content = "zero", sync = "each-write" }
+"#;
+
+/// Says that a test does nothing here, past the capture of the test harness.
+fn lab_skip(test: &str, reason: &str) {
+    std::io::Write::write_all(
+        &mut std::io::stderr(),
+        format!("SKIP {test}: {reason}\n").as_bytes(),
+    )
+    .unwrap();
 }
 
 #[test]

@@ -9,18 +9,20 @@ use crate::quantity::{metric::METRICS, units};
 use crate::report::table::{self, Column};
 use crate::results::bundle;
 use crate::seen::Seen;
-use crate::study::{Io, presets};
+use crate::study::{self, Io, fields, parameters::PARAMETERS, presets};
 use crate::system::site::Drive;
 use crate::system::{System, devices, identity};
 use crate::truth;
 
-/// What there is: results, drives, workloads, metrics, rules of trust
+/// What there is: results, drives, workloads, factors, metrics, rules of trust, the schema
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay list            the results so far, newest first
   assay list drives     drives with the ids that --destroy takes
-  assay list rules      the rules that judge each number")]
+  assay list factors    settings that a study file may vary
+  assay list rules      the rules that judge each number
+  assay list schema     JSON Schema of study files, for editors")]
 pub struct Arguments {
     /// What to list
     #[arg(value_enum, default_value_t = Kind::Results)]
@@ -38,10 +40,14 @@ enum Kind {
     Drives,
     /// Workloads of `assay check`
     Workloads,
+    /// Settings that a study may vary
+    Factors,
     /// Metrics and their units
     Metrics,
     /// Rules that judge how far a number can be trusted
     Rules,
+    /// JSON Schema of study files
+    Schema,
 }
 
 /// A list as rows for people and as items for scripts.
@@ -59,8 +65,13 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         Kind::Results => results(system)?,
         Kind::Drives => drives(system),
         Kind::Workloads => workloads()?,
+        Kind::Factors => factors(),
         Kind::Metrics => metrics(),
         Kind::Rules => rules(),
+        Kind::Schema => {
+            output::json(&study::schema());
+            return Ok(());
+        }
     };
     if arguments.json {
         output::json(
@@ -152,6 +163,31 @@ pub fn describe(io: &Io) -> String {
         crate::study::WriteSync::None => "",
     };
     format!("{pattern} {mix} of {}, {} in flight{sync}", io.size, io.depth * io.threads)
+}
+
+/// Name, summary and example of each factor.
+pub fn factor_rows() -> Vec<[&'static str; 3]> {
+    let parameters = PARAMETERS
+        .iter()
+        .map(|parameter| [parameter.about.name, parameter.about.summary, parameter.example]);
+    let target = [fields::TARGET_FACTOR, fields::TARGET_SUMMARY, fields::TARGET_EXAMPLE];
+    parameters.chain([target]).collect()
+}
+
+fn factors() -> Listing {
+    let rows = factor_rows();
+    Listing {
+        name: "factors",
+        columns: table::columns(&["factor", "what it is", "levels, for example"]),
+        rows: rows.iter().map(|row| row.map(str::to_owned).to_vec()).collect(),
+        items: rows
+            .iter()
+            .map(|[name, summary, example]| {
+                json!({ "name": name, "summary": summary, "example": example })
+            })
+            .collect(),
+        empty: String::new(),
+    }
 }
 
 fn metrics() -> Listing {

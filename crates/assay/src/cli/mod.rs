@@ -4,6 +4,7 @@ mod check;
 mod compare;
 mod confirm;
 mod doctor;
+mod explain;
 mod import;
 mod label;
 mod list;
@@ -53,6 +54,7 @@ Exit codes: 0 done, 2 a mistake in the command, 3 the machine refused,
 enum Command {
     Check(check::Arguments),
     Run(run::Arguments),
+    Explain(explain::Arguments),
     Plan(plan::Arguments),
     Resume(resume::Arguments),
     Show(show::Arguments),
@@ -104,6 +106,7 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Check(arguments) => check::run(system, arguments),
         Command::Run(arguments) => run::run(system, arguments),
         Command::Plan(arguments) => plan::run(system, &arguments),
+        Command::Explain(arguments) => explain::run(system, &arguments),
         Command::Resume(arguments) => resume::run(system, &arguments),
         Command::Compare(arguments) => compare::run(system, &arguments),
         Command::Confirm(arguments) => confirm::run(system, arguments),

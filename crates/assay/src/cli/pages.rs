@@ -6,7 +6,8 @@ use std::fmt::Write;
 use super::{definition, list};
 use crate::failure::Outcome;
 use crate::quantity::metric::METRICS;
-use crate::study::presets;
+use crate::study::fields::{Fields, Need, TABLES};
+use crate::study::{file, presets};
 use crate::truth;
 
 const MADE: &str = "<!-- made by `cargo xtask pages`; change the source, not this page -->\n\n";
@@ -18,6 +19,7 @@ pub fn reference_pages() -> Outcome<Vec<(String, String)>> {
         ("rules.md".to_owned(), rules()),
         ("workloads.md".to_owned(), workloads()?),
         ("metrics.md".to_owned(), metrics()),
+        ("study-file.md".to_owned(), study_file()),
     ])
 }
 
@@ -68,4 +70,45 @@ fn metrics() -> String {
         let _ = writeln!(page, "| `{}` | {better} | {} |", metric.name, metric.summary);
     }
     page
+}
+
+fn study_file() -> String {
+    let mut page = format!(
+        "{MADE}# Study file\n\nA study is a TOML file: a target, work, and what varies. `assay explain FILE` reads one \
+         and tells\nall mistakes at once; `assay list schema` prints a JSON Schema for editors.\n\n\
+         ```toml\n{}```\n\nAmounts are text with a unit: `\"4 KiB\"`, `\"10 s\"`, `\"5 %\"`.\n",
+        file::EXAMPLE
+    );
+    for fields in TABLES {
+        keys(&mut page, fields);
+    }
+    page.push_str(
+        "\n## Factors\n\nEach key of `factors` is one of these, with a list of levels: text, whole \
+         numbers, `true` or `false`.\n\n| factor | what it is | levels, for example |\n|---|---|---|\n",
+    );
+    for [name, summary, example] in list::factor_rows() {
+        let _ = writeln!(page, "| `{name}` | {summary} | `{example}` |");
+    }
+    page
+}
+
+fn keys(page: &mut String, fields: &Fields) {
+    let title = match fields.label {
+        "a study" => "Keys of a study".to_owned(),
+        "a workload" => "Keys of `[[workload]]`".to_owned(),
+        label => format!("Keys of `{label}`"),
+    };
+    let _ = write!(
+        page,
+        "\n## {title}\n\n| key | needed | what it is | example |\n|---|---|---|---|\n"
+    );
+    for field in fields.rows {
+        let need = match field.need {
+            Need::Always => "yes",
+            Need::UnlessFactor => "unless a factor",
+            Need::Never => "",
+        };
+        let (name, summary, example) = (field.name, field.summary(), field.example);
+        let _ = writeln!(page, "| `{name}` | {need} | {summary} | `{example}` |");
+    }
 }

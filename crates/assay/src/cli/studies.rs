@@ -1,18 +1,58 @@
-//! Studies by what the user types.
+//! Finding studies by what the user types: a preset's name, or the path of a study file.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::failure::{Failure, Outcome};
-use crate::study::{Study, file, presets};
+use crate::study::{Study, file, presets, words};
 use crate::system::System;
 
-/// A shipped study by its name, or a study file by its path.
+/// The study that a word means: a preset first, else a file.
 pub fn load(system: &dyn System, word: &str) -> Outcome<Study> {
-    if word == "check" {
-        return presets::check();
+    if let Some(study) = presets::find(word) {
+        return study;
     }
-    let text = system
-        .read_text(Path::new(word))
-        .map_err(|error| Failure::mistake(format!("{word} cannot be read: {error}")))?;
+    let text = system.read_text(Path::new(word)).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => unknown(word),
+        ErrorKind::IsADirectory => {
+            Failure::mistake(format!("`{word}` is a directory: name the study file in it"))
+        }
+        ErrorKind::InvalidData => {
+            Failure::mistake(format!("`{word}` is no study file: it holds more than text"))
+        }
+        _ => Failure::refused(format!("{word}: {error}")),
+    })?;
     file::parse(word, &text)
+}
+
+fn unknown(word: &str) -> Failure {
+    let names: Vec<&str> = presets::all().map(|(name, _)| name).collect();
+    let advice = words::did_you_mean(word, &names)
+        .unwrap_or_else(|| format!("presets are {}", names.join(", ")));
+    Failure::mistake(format!("there is no preset and no file called `{word}`: {advice}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::Fake;
+
+    #[test]
+    fn a_preset_comes_first_and_a_file_after_it() {
+        let fake = Fake::new();
+        assert_eq!(load(&fake, "check").unwrap(), presets::check().unwrap());
+        let text = "format = \"assay-study/1\"\ntitle = \"mine\"\n[[workload]]\nname = \"a\"\n\
+                    io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }\n";
+        fake.write_whole(Path::new("/mine.toml"), text.as_bytes()).unwrap();
+        assert_eq!(load(&fake, "/mine.toml").unwrap().title, "mine");
+    }
+
+    #[test]
+    fn a_word_that_is_neither_is_told_the_nearest() {
+        let fake = Fake::new();
+        let near = load(&fake, "chek").unwrap_err().message;
+        assert!(near.contains("did you mean \"check\"?"), "{near}");
+        let far = load(&fake, "/no/such.toml").unwrap_err().message;
+        assert!(far.contains("presets are check"), "{far}");
+    }
 }

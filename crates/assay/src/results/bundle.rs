@@ -193,7 +193,7 @@ pub fn read(system: &dyn System, directory: &Path) -> Outcome<Stored> {
     let environment: Environment = parsed(system, &directory.join("environment.json"))?;
     known_format(directory, &environment.format, super::environment::FORMAT)?;
     Ok(Stored {
-        study: study::file::parse(&format!("{id}/study.toml"), &study_text)?,
+        study: study::file::stored(&format!("{id}/study.toml"), &study_text)?,
         trials: trials(system, directory, plan.workloads.len())?,
         label: label(system, directory),
         ended: ended(system, directory),
@@ -349,7 +349,7 @@ fn entry(system: &dyn System, directory: &Path, id: String) -> Outcome<Listed> {
     }
     let plan: Plan = parsed(system, &directory.join("plan.json"))?;
     let environment: Environment = parsed(system, &directory.join("environment.json"))?;
-    let study = study::file::parse(&id, &text(system, &directory.join("study.toml"))?)?;
+    let study = study::file::stored(&id, &text(system, &directory.join("study.toml"))?)?;
     let lines = system.read_text(&directory.join("trials.jsonl")).unwrap_or_default();
     Ok(Listed {
         title: label(system, directory).title.unwrap_or(study.title),

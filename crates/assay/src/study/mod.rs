@@ -1,17 +1,22 @@
 //! A study: target x workloads x factors x replicates, as its file says it.
 
+mod check;
 mod defaults;
+pub mod fields;
 pub mod file;
 mod order;
 pub mod parameters;
 pub mod presets;
+mod schema;
 pub mod simulated;
+pub mod words;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 pub use order::Order;
+pub use schema::schema;
 
 use crate::quantity::{Bytes, Percent, Time};
 

@@ -1,5 +1,7 @@
 //! Parameters of a workload that a study may vary: one row each.
 
+#![allow(clippy::unit_arg, reason = "a row sets one field or says why not, in one line")]
+
 use super::Io;
 use crate::catalogue::About;
 
@@ -92,9 +94,9 @@ pub static PARAMETERS: &[Parameter] = &[
 ];
 
 /// Operations in flight per thread at most.
-const MOST_DEPTH: u32 = 4096;
+pub(super) const MOST_DEPTH: u32 = 4096;
 /// Threads at most.
-const MOST_THREADS: u32 = 1024;
+pub(super) const MOST_THREADS: u32 = 1024;
 
 /// The parameter with a name.
 pub fn find(name: &str) -> Option<&'static Parameter> {

@@ -1,3 +1,4 @@
 //! Kinds of work. One so far: reads and writes of blocks.
 
+pub mod fio_line;
 pub mod io;

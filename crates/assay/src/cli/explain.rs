@@ -1,0 +1,267 @@
+//! `assay explain`: a study as command lines of fio.
+
+use std::path::Path;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{list, output, results, studies};
+use crate::failure::{Failure, Outcome};
+use crate::plan::{self, arms};
+use crate::quantity::Bytes;
+use crate::results::bundle;
+use crate::results::plan::{
+    Area, DirectUse, EngineUse, Pilot, Plan, PlannedWorkload, Survey, pilot_key,
+};
+use crate::seen::Seen;
+use crate::study::{Study, Target, fields::TARGET_FACTOR, presets, simulated};
+use crate::system::{FileKind, System};
+use crate::workloads::fio_line::{self, FioLine};
+
+/// Area of a study that names none; the run itself takes less where there is little room.
+const AREA: Bytes = Bytes(1 << 30);
+/// Name of the file that the lines work on in a directory.
+const FILE: &str = "assay-explain.fio";
+
+/// A study as the command lines of fio that do the same work
+///
+/// One line for each workload and arm. A stored result is explained as it ran: with its times, its
+/// area and the engine that it found.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay explain check                 the main job, in fio's words
+  assay explain mine.toml /mnt/card   a study file, for a card
+  assay explain 20261120-1031         a stored result, as it ran")]
+pub struct Arguments {
+    /// A preset, a study file, or the id of a stored result
+    #[arg(value_name = "STUDY|ID")]
+    study: String,
+    /// Directory, file or block device instead of the study's own
+    #[arg(value_name = "TARGET")]
+    target: Option<String>,
+    /// One JSON document instead of the text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    let (study, plan) = source(system, arguments)?;
+    let entries = entries(&study, &plan);
+    let remarks = remarks(&study);
+    if arguments.json {
+        output::json(&json!({
+            "format": "assay-explain/1",
+            "title": study.title,
+            "lines": entries.iter().map(Entry::json).collect::<Vec<_>>(),
+            "absent": plan.absent,
+            "remarks": remarks,
+        }));
+        return Ok(());
+    }
+    let width = output::columns(system);
+    let mut lines: Vec<String> = entries.iter().flat_map(|entry| entry.lines(width)).collect();
+    for absent in &plan.absent {
+        let text = format!("{}: {}", pilot_key(&absent.name, &absent.arm), absent.reason);
+        lines.extend(broken(text.split(' '), "", "", width));
+        lines.push(String::new());
+    }
+    lines.push("What the lines do not say:".to_owned());
+    for remark in &remarks {
+        lines.extend(broken(std::iter::once("-").chain(remark.split(' ')), "  ", "", width));
+    }
+    output::text(&lines.join("\n"));
+    Ok(())
+}
+
+/// The study and its plan: a stored one as it ran, else one for a machine that grants everything.
+fn source(system: &dyn System, arguments: &Arguments) -> Outcome<(Study, Plan)> {
+    let word = &arguments.study;
+    let is_file =
+        system.status(Path::new(word)).is_ok_and(|status| status.kind != FileKind::Directory);
+    if presets::find(word).is_none()
+        && !is_file
+        && let Ok(directory) = results::find(system, Some(word))
+    {
+        return stored(system, &directory, arguments);
+    }
+    let study = studies::load(system, word)?.settled();
+    let targets = targets(&study, arguments.target.as_deref());
+    let surveys = targets.iter().map(|target| survey(system, &study, target)).collect();
+    let plan = plan::make(&study, surveys, study.seed.unwrap_or_default());
+    Ok((study, plan))
+}
+
+fn stored(system: &dyn System, directory: &Path, arguments: &Arguments) -> Outcome<(Study, Plan)> {
+    if let Some(target) = &arguments.target {
+        return Err(Failure::mistake(format!(
+            "a stored result has its own target: leave `{target}` out"
+        )));
+    }
+    let stored = bundle::read(system, directory)?;
+    Ok((stored.study, stored.plan))
+}
+
+/// The command line's target, the levels of the factor, or the study's own.
+fn targets(study: &Study, wanted: Option<&str>) -> Vec<String> {
+    if let Some(wanted) = wanted {
+        return vec![wanted.to_owned()];
+    }
+    study
+        .factors
+        .get(TARGET_FACTOR)
+        .cloned()
+        .unwrap_or_else(|| vec![study.target.as_ref().map_or_else(|| ".".to_owned(), Target::word)])
+}
+
+/// What a survey would find where nothing is refused.
+fn survey(system: &dyn System, study: &Study, target: &str) -> Survey {
+    let kind = system.status(Path::new(target)).map(|status| status.kind);
+    let own = matches!(study.target, Some(Target::File(_) | Target::Device(_)));
+    let own = own && study.target.as_ref().map(Target::word).as_deref() == Some(target);
+    let read_only = own || matches!(kind, Ok(FileKind::File | FileKind::BlockDevice));
+    let engine = if target.starts_with(simulated::PREFIX) { "simulated" } else { "io_uring" };
+    let length = study.area.size.unwrap_or(AREA).0;
+    Survey {
+        target: target.to_owned(),
+        area: Area { start: 0, length, asked: length, written: !read_only, fill_ns: 0 },
+        direct: Seen::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 }),
+        engine: EngineUse { name: engine.to_owned(), note: None },
+        pilot: Pilot { operation_ns: std::collections::BTreeMap::new() },
+        coverage: Seen::absent("not looked at"),
+        notes: Vec::new(),
+    }
+}
+
+/// One workload under one arm.
+struct Entry<'a> {
+    workload: &'a PlannedWorkload,
+    target: &'a str,
+    words: String,
+    fio: FioLine,
+}
+
+fn entries<'a>(study: &Study, plan: &'a Plan) -> Vec<Entry<'a>> {
+    // The second copy of the baseline is the same line again.
+    let workloads = plan.workloads.iter().filter(|workload| !workload.control);
+    workloads
+        .map(|workload| {
+            let survey = &plan.surveys[workload.target];
+            let file = file(&survey.target, survey.area.written);
+            Entry {
+                workload,
+                target: &survey.target,
+                words: words(study, workload),
+                fio: fio_line::line(workload, &survey.area, &file),
+            }
+        })
+        .collect()
+}
+
+/// The workload in words, as the study has it.
+fn words(study: &Study, workload: &PlannedWorkload) -> String {
+    let own = study.workload.iter().find(|own| own.name == workload.name);
+    let io = own.and_then(|own| arms::under(&own.io, &workload.arm).ok());
+    io.map_or_else(|| workload.pattern.clone(), |io| list::describe(&io))
+}
+
+fn file(target: &str, written: bool) -> String {
+    if target.starts_with(simulated::PREFIX) {
+        return "FILE".to_owned();
+    }
+    if written { format!("{}/{FILE}", target.trim_end_matches('/')) } else { target.to_owned() }
+}
+
+fn remarks(study: &Study) -> Vec<String> {
+    let shared = study.workload.iter().any(|workload| workload.io.time.is_none());
+    let budget = study.budget.filter(|_| shared);
+    let budget = budget.map(|budget| {
+        format!("--runtime is a share of the budget of {budget}; filling the area takes some of it")
+    });
+    budget.into_iter().chain(fio_line::NOT_SAID.iter().map(|&text| text.to_owned())).collect()
+}
+
+impl Entry<'_> {
+    fn json(&self) -> Value {
+        json!({
+            "workload": self.workload.name,
+            "arm": self.workload.arm,
+            "target": self.target,
+            "words": self.words,
+            "command": self.fio.words,
+            "remarks": self.fio.remarks,
+        })
+    }
+
+    fn lines(&self, width: usize) -> Vec<String> {
+        let title = pilot_key(&self.workload.name, &self.workload.arm);
+        let several = self.workload.arm.contains_key(TARGET_FACTOR);
+        let place = if several { format!(" at {}", self.target) } else { String::new() };
+        let title = format!("{title}{place}: {}", self.words);
+        let mut lines = broken(title.split(' '), "", "", width);
+        let quoted: Vec<String> = self.fio.words.iter().map(|word| quoted(word)).collect();
+        lines.extend(broken(quoted.iter().map(String::as_str), "  ", " \\", width));
+        for remark in &self.fio.remarks {
+            lines.extend(broken(std::iter::once("#").chain(remark.split(' ')), "  ", "", width));
+        }
+        lines.push(String::new());
+        lines
+    }
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,+%@".contains(c);
+    if word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// Words in lines of a width: each line begins with `indent`, deeper from the second on, and all
+/// but the last end with `more`.
+fn broken<'w>(
+    words: impl Iterator<Item = &'w str>,
+    indent: &str,
+    more: &str,
+    width: usize,
+) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = indent.to_owned();
+    let mut is_empty = true;
+    for word in words {
+        let room = width.saturating_sub(more.len());
+        if !is_empty && line.chars().count() + 1 + word.chars().count() > room {
+            lines.push(format!("{line}{more}"));
+            line = format!("{indent}  {word}");
+            continue;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        is_empty = false;
+    }
+    lines.push(line);
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_words() {
+        let lines = broken("aa bb cc dd".split(' '), "", " \\", 8);
+        assert_eq!(lines, ["aa bb \\", "  cc \\", "  dd"]);
+        assert_eq!(broken("a-long-word b".split(' '), "  ", "", 4), ["  a-long-word", "    b"]);
+    }
+
+    #[test]
+    fn a_shell_reads_one_word() {
+        assert_eq!(quoted("--bs=4k"), "--bs=4k");
+        assert_eq!(quoted("it's $HOME"), "'it'\\''s $HOME'");
+    }
+}

@@ -1,0 +1,498 @@
+//! What a study file may hold: one row a key. The reader, the JSON Schema and the reference page
+//! are all made from these rows.
+
+use super::{SMALLEST_AREA_BYTES, parameters};
+use crate::quantity::{Bytes, METRICS, Time};
+
+/// The keys of one TOML table.
+pub struct Fields {
+    /// What messages call the table.
+    pub label: &'static str,
+    /// Its keys.
+    pub rows: &'static [Field],
+}
+
+/// One key.
+pub struct Field {
+    /// As files write it.
+    pub name: &'static str,
+    /// How its value is read.
+    pub kind: Kind,
+    /// Whether it must be there.
+    pub need: Need,
+    /// One line.
+    pub summary: &'static str,
+    /// The key with a value, as it would stand in a file.
+    pub example: &'static str,
+}
+
+/// Whether a key must be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Always.
+    Always,
+    /// Unless a factor of the same name supplies it.
+    UnlessFactor,
+    /// Never: there is a default.
+    Never,
+}
+
+/// How a value is read.
+pub enum Kind {
+    /// Text that is not empty.
+    Text,
+    /// Lower-case letters, digits and `-`.
+    Name,
+    /// One word of a closed set.
+    Word(fn() -> Vec<&'static str>),
+    /// A whole number.
+    Whole {
+        /// The smallest.
+        least: u64,
+        /// The largest.
+        most: u64,
+    },
+    /// `true` or `false`.
+    Flag,
+    /// Bytes with their unit.
+    Size {
+        /// The smallest.
+        least: Bytes,
+        /// The largest.
+        most: Bytes,
+    },
+    /// A time with its unit.
+    Time {
+        /// The shortest.
+        least: Time,
+    },
+    /// Percent, above 0 and below 100.
+    Share,
+    /// Share of reads.
+    Mix,
+    /// The law of a simulated drive, as text or as a table of these keys.
+    Law(&'static Fields),
+    /// A list of whole numbers, each above the one before.
+    Rising {
+        /// The smallest.
+        least: u64,
+        /// The largest.
+        most: u64,
+    },
+    /// A list of names of factors.
+    FactorNames,
+    /// A table.
+    Table(&'static Fields),
+    /// A list of tables.
+    Tables(&'static Fields),
+    /// A table with exactly one of these keys.
+    OneOf(&'static Fields),
+    /// Factors with their levels.
+    Factors,
+    /// One level of some factors.
+    Arm,
+    /// A list of arms.
+    Arms,
+}
+
+/// The shortest budget that leaves a trial something to measure.
+pub const SMALLEST_BUDGET: Time = Time(2_000_000_000);
+/// Replicates at most.
+pub const MOST_REPLICATES: u64 = 10_000;
+/// The smallest number of replicates that a look may come after.
+pub const SMALLEST_LOOK: u64 = 3;
+/// Bytes of one operation at most.
+pub const LARGEST_OPERATION: Bytes = Bytes(1 << 30);
+
+const ONE_NS: Time = Time(1);
+
+/// Name of the factor that chooses among targets.
+pub const TARGET_FACTOR: &str = "target";
+/// What the factor `target` is about.
+pub const TARGET_SUMMARY: &str = "where the work is done";
+/// Levels of the factor `target` as an example.
+pub const TARGET_EXAMPLE: &str = "[\"/mnt/card\", \"/mnt/drive\"]";
+
+/// Words of the study's own table.
+pub static STUDY: Fields = Fields {
+    label: "a study",
+    rows: &[
+        needed(
+            "format",
+            Kind::Word(|| vec![super::FORMAT]),
+            "format and version of the file",
+            "format = \"assay-study/1\"",
+        ),
+        needed(
+            "title",
+            Kind::Text,
+            "what the study asks",
+            "title = \"Which queue depth is best?\"",
+        ),
+        field(
+            "preset",
+            Kind::Text,
+            "name of the preset that it was made from",
+            "preset = \"check\"",
+        ),
+        field(
+            "confirms",
+            Kind::Text,
+            "id of the result whose winner it confirms",
+            "confirms = \"20261120-1031-k3f9\"",
+        ),
+        field(
+            "target",
+            Kind::OneOf(&TARGET),
+            "where it takes place; the command line's targets come first",
+            "target = { directory = \".\" }",
+        ),
+        field(
+            "area",
+            Kind::Table(&AREA),
+            "the bytes that may be touched",
+            "area = { size = \"512 MiB\" }",
+        ),
+        field(
+            "replicates",
+            Kind::Whole { least: 1, most: MOST_REPLICATES },
+            "complete passes over all arms; 6 by default",
+            "replicates = 6",
+        ),
+        field(
+            "margin",
+            Kind::Share,
+            "what counts as equivalent, fixed beforehand; 5 % by default",
+            "margin = \"5 %\"",
+        ),
+        field(
+            "primary",
+            Kind::Word(|| METRICS.iter().map(|metric| metric.name).collect()),
+            "the metric that verdicts are about; by default bandwidth for large operations, else IOPS",
+            "primary = \"iops\"",
+        ),
+        field(
+            "baseline",
+            Kind::Arm,
+            "what arms are compared with; by default the first level of each factor",
+            "baseline = { depth = 1 }",
+        ),
+        field(
+            "control",
+            Kind::Flag,
+            "a second, identical baseline arm, to see the noise floor; by default from three arms",
+            "control = true",
+        ),
+        field(
+            "order",
+            Kind::Word(|| vec!["chained", "rcbd", "crd", "sequential"]),
+            "how the order of trials is drawn; chained by default",
+            "order = \"chained\"",
+        ),
+        field(
+            "budget",
+            Kind::Time { least: SMALLEST_BUDGET },
+            "time for one target; trials without a time share it",
+            "budget = \"60 s\"",
+        ),
+        field(
+            "seed",
+            Kind::Whole { least: 0, most: u64::MAX },
+            "seed of everything drawn; drawn itself where it is missing",
+            "seed = 7",
+        ),
+        field(
+            "costly",
+            Kind::FactorNames,
+            "factors whose levels are changed once a replicate, with everything else inside",
+            "costly = [\"size\"]",
+        ),
+        field(
+            "repeat_disturbed",
+            Kind::Flag,
+            "whether a replicate that something disturbed is run again; true by default",
+            "repeat_disturbed = false",
+        ),
+        field(
+            "stop",
+            Kind::Table(&STOP),
+            "when it ends; by default after its replicates",
+            "stop = { rule = \"looks\", looks = [6, 12, 24] }",
+        ),
+        field(
+            "factors",
+            Kind::Factors,
+            "settings that vary, each with its levels",
+            "factors = { depth = [1, 8, 32] }",
+        ),
+        field(
+            "arms",
+            Kind::Arms,
+            "arms one by one, instead of every combination of the levels",
+            "arms = [{ depth = 1 }, { depth = 32 }]",
+        ),
+        needed(
+            "workload",
+            Kind::Tables(&WORKLOAD),
+            "the work, one table a workload",
+            "[[workload]]",
+        ),
+    ],
+};
+
+/// Words of `target`.
+pub static TARGET: Fields = Fields {
+    label: "target",
+    rows: &[
+        field(
+            "directory",
+            Kind::Text,
+            "a directory; a file is made in it and removed",
+            "target = { directory = \".\" }",
+        ),
+        field(
+            "file",
+            Kind::Text,
+            "an existing file; only read",
+            "target = { file = \"disk.img\" }",
+        ),
+        field(
+            "device",
+            Kind::Text,
+            "a block device; only read unless --destroy names it",
+            "target = { device = \"/dev/sdX\" }",
+        ),
+        field(
+            "simulated",
+            Kind::Law(&LAW),
+            "the simulated drive, as a table or as text",
+            "target = { simulated = \"lognormal,mean=100us,p99=400us,servers=1\" }",
+        ),
+    ],
+};
+
+/// Words of a simulated drive's law.
+pub static LAW: Fields = Fields {
+    label: "simulated",
+    rows: &[
+        needed(
+            "law",
+            Kind::Word(|| vec!["lognormal", "fixed"]),
+            "how service times are spread",
+            "law = \"lognormal\"",
+        ),
+        needed("mean", Kind::Time { least: ONE_NS }, "mean service time", "mean = \"100 us\""),
+        field(
+            "p99",
+            Kind::Time { least: ONE_NS },
+            "service time that 99 % stay below; for lognormal",
+            "p99 = \"400 us\"",
+        ),
+        field(
+            "servers",
+            Kind::Whole { least: 1, most: 1024 },
+            "operations served at the same time; 1 by default",
+            "servers = 1",
+        ),
+    ],
+};
+
+/// Words of `area`.
+pub static AREA: Fields = Fields {
+    label: "area",
+    rows: &[field(
+        "size",
+        Kind::Size { least: Bytes(SMALLEST_AREA_BYTES), most: Bytes(u64::MAX) },
+        "how many bytes; by default 1 GiB or a tenth of the free space",
+        "area = { size = \"512 MiB\" }",
+    )],
+};
+
+/// Words of `stop`.
+pub static STOP: Fields = Fields {
+    label: "stop",
+    rows: &[
+        field(
+            "rule",
+            Kind::Word(|| vec!["fixed", "looks", "open"]),
+            "after its replicates, after one of the declared looks, or after any replicate",
+            "rule = \"looks\"",
+        ),
+        field(
+            "looks",
+            Kind::Rising { least: SMALLEST_LOOK, most: MOST_REPLICATES },
+            "replicates after which it may end, for the rule looks",
+            "looks = [6, 12, 24]",
+        ),
+        field(
+            "half_width",
+            Kind::Share,
+            "half-width of the intervals that is enough, for the rules looks and open",
+            "half_width = \"3 %\"",
+        ),
+    ],
+};
+
+/// Words of a workload.
+pub static WORKLOAD: Fields = Fields {
+    label: "a workload",
+    rows: &[
+        needed(
+            "name",
+            Kind::Name,
+            "its name, unique in the study: lower-case letters, digits and -",
+            "name = \"random-read\"",
+        ),
+        needed(
+            "io",
+            Kind::Table(&IO),
+            "reads and writes of blocks",
+            "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }",
+        ),
+    ],
+};
+
+/// Words of `io`. What may also be a factor says what it is in [`parameters::PARAMETERS`].
+pub static IO: Fields = Fields {
+    label: "io",
+    rows: &[
+        Field {
+            need: Need::UnlessFactor,
+            ..parameter(
+                "pattern",
+                Kind::Word(|| vec!["sequential", "random"]),
+                "pattern = \"random\"",
+            )
+        },
+        Field { need: Need::UnlessFactor, ..parameter("mix", Kind::Mix, "mix = \"70/30\"") },
+        Field {
+            need: Need::UnlessFactor,
+            ..parameter(
+                "size",
+                Kind::Size { least: Bytes(1), most: LARGEST_OPERATION },
+                "size = \"4 KiB\"",
+            )
+        },
+        parameter(
+            "depth",
+            Kind::Whole { least: 1, most: parameters::MOST_DEPTH as u64 },
+            "depth = 8",
+        ),
+        parameter(
+            "threads",
+            Kind::Whole { least: 1, most: parameters::MOST_THREADS as u64 },
+            "threads = 4",
+        ),
+        parameter("direct", Kind::Flag, "direct = true"),
+        parameter("content", Kind::Word(|| vec!["random", "zero"]), "content = \"random\""),
+        parameter("sync", Kind::Word(|| vec!["none", "each-write"]), "sync = \"each-write\""),
+        parameter("engine", Kind::Word(|| vec!["auto", "psync", "io_uring"]), "engine = \"psync\""),
+        field(
+            "time",
+            Kind::Time { least: ONE_NS },
+            "time of a trial that is counted; a share of the budget where it is missing",
+            "time = \"10 s\"",
+        ),
+        field(
+            "ramp",
+            Kind::Time { least: Time(0) },
+            "time before it that is run but not counted",
+            "ramp = \"2 s\"",
+        ),
+    ],
+};
+
+/// Every table, for finding where a key belongs.
+pub static TABLES: &[&Fields] = &[&STUDY, &WORKLOAD, &IO, &STOP, &AREA, &TARGET, &LAW];
+
+impl Fields {
+    /// The row with a name.
+    pub fn find(&self, name: &str) -> Option<&'static Field> {
+        self.rows.iter().find(|field| field.name == name)
+    }
+
+    /// All names.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.rows.iter().map(|field| field.name).collect()
+    }
+}
+
+impl Field {
+    /// One line about it.
+    pub fn summary(&self) -> &'static str {
+        match parameters::find(self.name) {
+            Some(parameter) if self.summary.is_empty() => parameter.about.summary,
+            _ => self.summary,
+        }
+    }
+}
+
+const fn field(
+    name: &'static str,
+    kind: Kind,
+    summary: &'static str,
+    example: &'static str,
+) -> Field {
+    Field { name, kind, need: Need::Never, summary, example }
+}
+
+const fn needed(
+    name: &'static str,
+    kind: Kind,
+    summary: &'static str,
+    example: &'static str,
+) -> Field {
+    Field { name, kind, need: Need::Always, summary, example }
+}
+
+const fn parameter(name: &'static str, kind: Kind, example: &'static str) -> Field {
+    field(name, kind, "", example)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::{presets, simulated};
+
+    fn all() -> impl Iterator<Item = &'static Field> {
+        TABLES.iter().flat_map(|fields| fields.rows)
+    }
+
+    #[test]
+    fn every_key_says_what_it_is() {
+        for field in all() {
+            assert!(!field.summary().is_empty(), "{}", field.name);
+            assert!(!field.summary().ends_with('.'), "{}", field.name);
+        }
+    }
+
+    #[test]
+    fn every_example_is_toml() {
+        for field in all() {
+            let table: toml::Table = toml::from_str(field.example).unwrap();
+            assert_eq!(table.len(), 1, "{}", field.name);
+        }
+    }
+
+    #[test]
+    fn every_parameter_but_copy_is_a_key_of_io_and_takes_the_same_words() {
+        let mut io = presets::check().unwrap().workload.remove(0).io;
+        for parameter in parameters::PARAMETERS.iter().filter(|one| one.about.name != "copy") {
+            let field = IO.find(parameter.about.name).unwrap();
+            if let Kind::Word(words) = field.kind {
+                for word in words() {
+                    (parameter.set)(&mut io, word).unwrap();
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_law_is_spelled_as_the_command_line_spells_it() {
+        let Kind::Word(words) = LAW.rows[0].kind else { panic!("the law is a word") };
+        for word in words() {
+            let p99 = if word == "fixed" { "" } else { ",p99=4us" };
+            simulated::law(&format!("{word},mean=1us{p99},servers=1024")).unwrap();
+        }
+    }
+}

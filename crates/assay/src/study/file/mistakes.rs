@@ -1,0 +1,225 @@
+//! Mistakes in a study file: gathered with their places, told all at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::ops::Range;
+
+/// Mistakes that are shown; a file with more of them is no study file.
+const MOST_SHOWN: usize = 50;
+/// Columns of a source line that are shown.
+const WIDEST_SOURCE: usize = 96;
+/// Letters of a message that are shown: it may quote the file.
+const LONGEST_MESSAGE: usize = 300;
+
+/// Where a key and its value stand.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// The key; for an entry of a list the entry itself.
+    pub key: Range<usize>,
+    /// The value.
+    pub value: Range<usize>,
+}
+
+/// Places by path: `workload/0/io/size`.
+#[derive(Debug, Default)]
+pub struct Places(BTreeMap<String, Place>);
+
+impl Places {
+    /// Remembers a place.
+    pub fn insert(&mut self, path: &str, place: Place) {
+        self.0.insert(path.to_owned(), place);
+    }
+
+    /// The place of a path, or of the nearest one around it.
+    pub fn of(&self, path: &str) -> Place {
+        let mut path = path;
+        loop {
+            if let Some(place) = self.0.get(path) {
+                return place.clone();
+            }
+            match path.rsplit_once('/') {
+                Some((around, _)) => path = around,
+                None => return Place::default(),
+            }
+        }
+    }
+}
+
+/// One mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Mistake {
+    span: Range<usize>,
+    message: String,
+    hint: Option<String>,
+}
+
+/// All mistakes of a file.
+#[derive(Debug, Default)]
+pub struct Mistakes {
+    list: Vec<Mistake>,
+    wrong: BTreeSet<String>,
+}
+
+impl Mistakes {
+    /// Adds a mistake. A value in or around which there is one already is not judged again.
+    pub fn add(
+        &mut self,
+        path: &str,
+        span: Range<usize>,
+        message: impl Into<String>,
+        hint: Option<String>,
+    ) {
+        if !self.is_wrong(path) {
+            self.wrong.insert(path.to_owned());
+            self.list.push(Mistake { span, message: message.into(), hint });
+        }
+    }
+
+    /// Adds the mistakes of another list.
+    pub fn append(&mut self, mut other: Self) {
+        self.list.append(&mut other.list);
+        self.wrong.append(&mut other.wrong);
+    }
+
+    /// Whether there is a mistake at a path or around it.
+    pub fn is_wrong(&self, path: &str) -> bool {
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        ends.into_iter().any(|end| self.wrong.contains(&path[..end]))
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The mistakes as text, in the order of the file.
+    pub fn render(mut self, name: &str, text: &str) -> String {
+        self.list.sort_by(|one, other| {
+            (one.span.start, one.span.end).cmp(&(other.span.start, other.span.end))
+        });
+        let shown: Vec<String> =
+            self.list.iter().take(MOST_SHOWN).map(|mistake| one(mistake, name, text)).collect();
+        let mut out = shown.join("\n");
+        match self.list.len() {
+            0 | 1 => {}
+            count if count > MOST_SHOWN => {
+                let _ = write!(out, "\n{count} mistakes, the first {MOST_SHOWN} are shown");
+            }
+            count => {
+                let _ = write!(out, "\n{count} mistakes");
+            }
+        }
+        out
+    }
+}
+
+/// One mistake with its source line, a mark below the word, and the hint.
+fn one(mistake: &Mistake, name: &str, text: &str) -> String {
+    let start = boundary(text, mistake.span.start);
+    let end = boundary(text, mistake.span.end.max(start));
+    let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+    let line = text[..line_start].matches('\n').count() + 1;
+    let column = text[line_start..start].chars().count() + 1;
+    let mut out = format!("{name}:{line}:{column}: {}", clean(&mistake.message, LONGEST_MESSAGE));
+    // What is missing stands nowhere: there is no line to show.
+    if !mistake.span.is_empty() || line_start < start {
+        let marked = text[start..end.min(line_end)].chars().count().max(1);
+        let (source, before) = window(&text[line_start..line_end], column - 1, marked);
+        let marked = marked.min(WIDEST_SOURCE.saturating_sub(before)).max(1);
+        let _ = write!(out, "\n    {source}\n    {}{}", " ".repeat(before), "^".repeat(marked));
+    }
+    if let Some(hint) = &mistake.hint {
+        let _ = write!(out, "\n    {}", clean(hint, LONGEST_MESSAGE));
+    }
+    out
+}
+
+/// The part of a line that holds the marked word, and how many letters stand before the word.
+fn window(line: &str, before: usize, marked: usize) -> (String, usize) {
+    let letters: Vec<char> = clean(line, usize::MAX).chars().collect();
+    let blank = letters.iter().take(before).take_while(|letter| **letter == ' ').count();
+    let from = if before + marked > WIDEST_SOURCE + blank {
+        // Some letters before the word stay as its surroundings.
+        before.saturating_sub(WIDEST_SOURCE / 3)
+    } else {
+        blank
+    };
+    let shown: String = letters.iter().skip(from).take(WIDEST_SOURCE).collect();
+    (shown.trim_end().to_owned(), before - from)
+}
+
+/// Text that moves no cursor: one column for each control character, cut where it is too long.
+fn clean(text: &str, most: usize) -> String {
+    let mut letters = text.chars();
+    let mut out: String =
+        letters.by_ref().take(most).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if letters.next().is_some() {
+        out.push_str("...");
+    }
+    out
+}
+
+/// The nearest boundary between letters at or before a position.
+fn boundary(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str, spans: &[(usize, usize)]) -> String {
+        let mut mistakes = Mistakes::default();
+        for (index, (start, end)) in spans.iter().enumerate() {
+            mistakes.add(&index.to_string(), *start..*end, format!("mistake {index}"), None);
+        }
+        mistakes.render("f", text)
+    }
+
+    #[test]
+    fn the_mark_stands_below_the_word() {
+        assert_eq!(told("a = 1\n  b = x\n", &[(12, 13)]), "f:2:7: mistake 0\n    b = x\n        ^");
+        assert_eq!(
+            told("\u{e4} = \u{fc}\n", &[(5, 7)]),
+            "f:1:5: mistake 0\n    \u{e4} = \u{fc}\n        ^"
+        );
+    }
+
+    #[test]
+    fn mistakes_stand_in_the_order_of_the_file_and_are_counted() {
+        let text = told("a\nb\n", &[(2, 3), (0, 1)]);
+        assert_eq!(
+            text,
+            "f:1:1: mistake 1\n    a\n    ^\nf:2:1: mistake 0\n    b\n    ^\n2 mistakes"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_pointed_at_breaks_nothing() {
+        for span in [(0, 0), (3, 9), (99, 100), (1, 1)] {
+            assert!(told("\u{20ac}\n", &[span]).starts_with("f:"));
+        }
+        let long = format!("x = \"{}\" # \u{1b}[31m", "y".repeat(500));
+        let text = told(&long, &[(508, 510)]);
+        assert!(text.lines().all(|line| line.chars().count() <= 102), "{text}");
+        assert!(!text.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn a_place_is_judged_once() {
+        let mut mistakes = Mistakes::default();
+        mistakes.add("io", 0..1, "first", None);
+        mistakes.add("io/size", 0..1, "second", None);
+        mistakes.add("ios", 0..1, "third", None);
+        assert!(mistakes.is_wrong("io/size") && !mistakes.is_wrong("i"));
+        assert!(mistakes.render("f", "x").ends_with("2 mistakes"));
+    }
+
+    #[test]
+    fn a_flood_is_cut() {
+        let spans = [(0, 1); 60];
+        assert!(told("x", &spans).ends_with("60 mistakes, the first 50 are shown"));
+    }
+}

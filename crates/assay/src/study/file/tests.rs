@@ -1,0 +1,162 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::quantity::{Bytes, Percent, Time};
+use crate::study::{Order, StopRule, Target, check::any_io, presets};
+
+/// Every field set to something that is not its default.
+fn full() -> Study {
+    let mut study = presets::check().unwrap();
+    let level = |name: &str, level: &str| (name.to_owned(), level.to_owned());
+    let levels = |name: &str, levels: &[&str]| {
+        (name.to_owned(), levels.iter().map(|&level| level.to_owned()).collect())
+    };
+    study.confirms = Some("20261120-1031".to_owned());
+    study.replicates = 12;
+    study.margin = Some(Percent(2.5));
+    study.primary = Some("latency_p99_ns".to_owned());
+    study.control = Some(false);
+    study.order = Order::Rcbd;
+    study.budget = Some(Time(90_000_000_000));
+    study.seed = Some(7);
+    study.costly = vec!["size".to_owned()];
+    study.repeat_disturbed = false;
+    study.target = Some(Target::Directory("/mnt/card \"2\"".to_owned()));
+    study.area.size = Some(Bytes(64 << 20));
+    study.stop.rule = StopRule::Looks;
+    study.stop.looks = vec![6, 12];
+    study.stop.half_width = Some(Percent(3.0));
+    study.factors =
+        [levels("size", &["4 KiB", "1 MiB"]), levels("direct", &["true", "false"])].into();
+    study.baseline = [level("size", "4 KiB")].into();
+    study.arms = vec![
+        [level("size", "4 KiB"), level("direct", "true")].into(),
+        [level("size", "1 MiB"), level("direct", "false")].into(),
+    ];
+    for workload in &mut study.workload {
+        workload.io = Io { time: Some(Time(3_000_000)), ramp: Some(Time(0)), ..any_io() };
+    }
+    study.workload[0].io.engine = crate::study::Engine::IoUring;
+    study.workload[1].io.direct = false;
+    study.workload[2].io.content = crate::study::Content::Zero;
+    study.workload[3].io.sync = crate::study::WriteSync::EachWrite;
+    study
+}
+
+use crate::study::Io;
+
+#[test]
+fn a_study_survives_writing_and_reading() {
+    let mut studies: Vec<Study> = presets::all().map(|(_, study)| study.unwrap()).collect();
+    studies.push(full());
+    for (target, seed) in [
+        (Target::File("disk.img".to_owned()), u64::from(u32::MAX)),
+        (Target::Device("/dev/sdx".to_owned()), 0),
+        (Target::Simulated("lognormal,mean=100us,p99=400us,servers=1".to_owned()), 1),
+    ] {
+        studies.push(Study { target: Some(target), seed: Some(seed), ..full() });
+    }
+    for study in studies {
+        let text = write(&study).unwrap();
+        assert_eq!(parse("written", &text).unwrap(), study, "{text}");
+        assert_eq!(stored("written", &text).unwrap(), study);
+        assert_eq!(
+            parse("settled", &write(&study.clone().settled()).unwrap()).unwrap(),
+            study.settled()
+        );
+    }
+}
+
+/// A field that was added to the types and not to the rows would be told as unknown here.
+#[test]
+fn a_full_study_uses_every_key() {
+    fn keys(value: &serde_json::Value, out: &mut Vec<String>) {
+        match value {
+            serde_json::Value::Object(map) => {
+                for (key, value) in map {
+                    out.push(key.clone());
+                    keys(value, out);
+                }
+            }
+            serde_json::Value::Array(list) => list.iter().for_each(|value| keys(value, out)),
+            _ => {}
+        }
+    }
+    let mut used = Vec::new();
+    keys(&serde_json::to_value(full()).unwrap(), &mut used);
+    for fields in crate::study::fields::TABLES {
+        if ["target", "simulated"].contains(&fields.label) {
+            continue;
+        }
+        for name in fields.names() {
+            assert!(used.iter().any(|key| key == name), "{name} of {}", fields.label);
+        }
+    }
+}
+
+#[test]
+fn another_format_is_refused_with_its_name() {
+    let text = "format = \"assay-study/9\"\ntitle = \"x\"\nnew_key = 3\nworkload = []\n";
+    let message = parse("mine.toml", text).unwrap_err().message;
+    assert!(message.contains("assay-study/9") && !message.contains("new_key"), "{message}");
+    assert!(stored("mine.toml", text).is_err());
+}
+
+#[test]
+fn levels_of_the_baseline_become_the_words_of_the_factor() {
+    let text = "format = \"assay-study/1\"\ntitle = \"x\"\nbaseline = { size = 4096, depth = \"8\" }\n\
+                factors = { size = [\"1 MiB\", \"4 KiB\"], depth = [1, 8] }\n\
+                [[workload]]\nname = \"a\"\nio = { pattern = \"random\", mix = \"read\" }\n";
+    let study = parse("mine.toml", text).unwrap();
+    assert_eq!(study.baseline["size"], "4 KiB");
+    assert_eq!(study.baseline["depth"], "8");
+    assert_eq!(study.workload[0].io.size, Bytes(1 << 20), "the first level fills what is missing");
+}
+
+const SEEDS: [&str; 3] = [
+    include_str!("../../../../../studies/check.toml"),
+    EXAMPLE,
+    include_str!("../../../tests/studies/invalid/many.toml"),
+];
+
+/// Pieces that make a file wrong in interesting ways.
+const PIECES: [&str; 14] = [
+    "\"",
+    "[",
+    "]",
+    "{",
+    "}",
+    "=",
+    "\n",
+    ",",
+    ".",
+    "-1",
+    "[[workload]]\n",
+    "\u{20ac}",
+    "'''",
+    "0x",
+];
+
+proptest! {
+    #[test]
+    fn no_file_makes_it_panic(
+        seed in 0..SEEDS.len(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), 0..4_u8, any::<u8>()), 1..6),
+    ) {
+        let mut bytes = SEEDS[seed].as_bytes().to_vec();
+        for (at, what, with) in changes {
+            let at = at.index(bytes.len().max(1)).min(bytes.len());
+            match what {
+                0 if at < bytes.len() => bytes[at] = with,
+                1 if at < bytes.len() => drop(bytes.remove(at)),
+                2 => drop(bytes.splice(at..at, PIECES[usize::from(with) % PIECES.len()].bytes())),
+                _ => bytes.truncate(at.max(bytes.len() / 3)),
+            }
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        match parse("f", &text) {
+            Ok(study) => prop_assert_eq!(parse("g", &write(&study).unwrap()).unwrap(), study),
+            Err(failure) => prop_assert!(failure.message.starts_with("f:")),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Study files as people write them: right ones are read, wrong ones are told all their mistakes.
+//! `UPDATE_EXPECT=1 cargo test --test studies` writes the expected texts anew; read them.
+
+#![allow(clippy::disallowed_methods, reason = "these tests read their cases")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+#[path = "studies/schema.rs"]
+mod schema;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assay::study::{self, file};
+
+/// The study files of a folder with their names, in order.
+fn cases(folder: &str) -> Vec<(PathBuf, String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/studies").join(folder);
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|end| end == "toml"));
+    paths.sort();
+    let read = |path: PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let text = fs::read_to_string(&path).unwrap();
+        (path, name, text)
+    };
+    paths.into_iter().map(read).collect()
+}
+
+#[test]
+fn wrong_files_are_told_what_to_write() {
+    let cases = cases("invalid");
+    let update = std::env::var_os("UPDATE_EXPECT").is_some();
+    let mut wrong = Vec::new();
+    for (path, name, text) in &cases {
+        let message = file::parse(name, text).expect_err(name).message + "\n";
+        let expected = path.with_extension("expected.txt");
+        if update {
+            fs::write(&expected, &message).unwrap();
+        } else if fs::read_to_string(&expected).unwrap_or_default() != message {
+            wrong.push(format!("{name} now says:\n{message}"));
+        }
+        assert!(message.starts_with(&format!("{name}:")), "{message}");
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    assert!(cases.len() >= 45, "only {}", cases.len());
+}
+
+#[test]
+fn right_files_are_read_and_written_the_same() {
+    let cases = cases("valid");
+    for (_, name, text) in &cases {
+        let read = file::parse(name, text).unwrap_or_else(|failure| panic!("{failure}"));
+        let written = file::write(&read).unwrap();
+        assert_eq!(file::parse("written", &written).unwrap(), read, "{written}");
+        assert_eq!(file::stored("stored", &written).unwrap(), read);
+    }
+    assert!(cases.len() >= 6, "only {}", cases.len());
+}
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::to_value(toml::from_str::<toml::Table>(text).unwrap()).unwrap()
+}
+
+#[test]
+fn the_schema_takes_right_files() {
+    let schema = study::schema();
+    for (_, name, text) in cases("valid") {
+        assert_eq!(schema::complaint(&schema, &json(&text)), None, "{name}");
+        let written = file::write(&file::parse(&name, &text).unwrap()).unwrap();
+        assert_eq!(schema::complaint(&schema, &json(&written)), None, "{name}, written");
+    }
+}
+
+/// What an editor can see: wrong types, unknown keys, words outside of a closed set. What must hold
+/// between keys is the reader's.
+#[test]
+fn the_schema_refuses_what_an_editor_can_see() {
+    let schema = study::schema();
+    let mut seen = 0;
+    for (_, name, text) in cases("invalid") {
+        let by_eye = [
+            "type-",
+            "unknown-",
+            "word-",
+            "level-type",
+            "level-none",
+            "missing-title",
+            "many",
+            "zero-depth",
+            "name-with",
+            "mix-n",
+            "unit-size",
+            "unit-time",
+            "unit-margin",
+        ];
+        if !by_eye.iter().any(|start| name.starts_with(start)) {
+            continue;
+        }
+        seen += 1;
+        assert!(schema::complaint(&schema, &json(&text)).is_some(), "{name} passes");
+    }
+    assert!(seen > 15, "{seen}");
+}
