@@ -78,60 +78,58 @@ fn partners(plan: &Plan, workload: usize, hit: &BTreeSet<usize>) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::design::{Design, Order};
-    use crate::results::plan::Arm;
-    use crate::truth::testing;
+    use crate::plan::{self, tests::survey};
+    use crate::results::record::Evidence;
+    use crate::seen::Seen;
+    use crate::study::file;
 
-    /// A plan of some workloads under arms of one factor, and records of it.
+    /// A plan of some workloads under copies of one arm, the lead-in left out, and its records.
     fn planned(arms: u32, workloads: u32, replicates: u32) -> (Plan, Vec<TrialRecord>) {
-        let arm = |level: u32| Arm::from([("copy".to_owned(), level.to_string())]);
-        let cells: Vec<_> = (0..arms)
-            .flat_map(|level| (0..workloads).map(move |work| (level, work)))
-            .map(|(level, work)| {
-                let mut cell = testing::workload(&format!("w{work}"), 100);
-                cell.arm = arm(level);
-                cell
-            })
-            .collect();
-        let mut trials = Vec::new();
-        for replicate in 1..=replicates {
-            for (workload, cell) in cells.iter().enumerate() {
-                let order = trials.len() as u32;
-                let arm = cell.arm.clone();
-                trials.push(PlannedTrial { order, replicate, workload, arm, seed: 1 });
-            }
+        let copies: Vec<String> = (0..arms).map(|arm| format!("\"c{arm}\"")).collect();
+        let mut text = format!(
+            "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = {replicates}\n\
+             margin = \"5 %\"\norder = \"sequential\"\ncontrol = false\n\
+             [factors]\ncopy = [{}]\n",
+            copies.join(", ")
+        );
+        for work in 0..workloads {
+            text += &format!("[[workload]]\nname = \"w{work}\"\nio = {{ pattern = \"random\", ");
+            text += "mix = \"read\", size = \"4 KiB\" }\n";
         }
-        let records = trials
-            .iter()
-            .map(|trial| TrialRecord {
-                order: trial.order,
-                workload: trial.workload,
-                arm: trial.arm.clone(),
-                ..testing::trial(&cells[trial.workload], trial.replicate)
-            })
-            .collect();
-        let design = Design {
-            baseline: arm(0),
-            order: Order::Chained,
-            repeats: replicates / 3,
-            ..Design::default()
-        };
-        let plan = Plan {
-            format: String::new(),
-            sha256: String::new(),
-            seed: 9,
-            order: "chained".to_owned(),
-            design,
-            replicates,
-            gap_ns: 0,
-            budget_ns: None,
-            deadline_ns: 0,
-            surveys: Vec::new(),
-            workloads: cells,
-            absent: Vec::new(),
-            trials,
-        };
+        let study = file::parse("test", &text).unwrap();
+        let mut plan = plan::make(&study, vec![survey("here", 1)], 9);
+        plan.trials.retain(|trial| !trial.is_lead_in());
+        plan.trials.sort_by_key(|trial| (trial.replicate, trial.workload));
+        for (order, trial) in plan.trials.iter_mut().enumerate() {
+            trial.order = order as u32;
+        }
+        let records = plan.trials.iter().map(record).collect();
         (plan, records)
+    }
+
+    fn record(trial: &PlannedTrial) -> TrialRecord {
+        TrialRecord {
+            order: trial.order,
+            replicate: trial.replicate,
+            workload: trial.workload,
+            arm: trial.arm.clone(),
+            repeats: None,
+            status: Status::Ok,
+            reason: None,
+            started: String::new(),
+            counted: None,
+            evidence: Evidence {
+                devices: Seen::absent("a test"),
+                own: Seen::absent("a test"),
+                cached_before: Seen::absent("a test"),
+                cached_after: Seen::absent("a test"),
+                processors: Seen::absent("a test"),
+                throttle_events: Seen::absent("a test"),
+                group_throttled: Seen::absent("a test"),
+            },
+            histograms: BTreeMap::new(),
+            series: None,
+        }
     }
 
     fn disturb(records: &mut [TrialRecord], orders: &[usize]) {

@@ -4,7 +4,7 @@ use crate::results::plan::{Area, DirectUse, EngineUse, Pilot};
 use crate::seen::Seen;
 use crate::study::presets;
 
-fn survey(target: &str, operation_ns: u64) -> Survey {
+pub(super) fn survey(target: &str, operation_ns: u64) -> Survey {
     let study = presets::check().unwrap();
     Survey {
         target: target.to_owned(),
