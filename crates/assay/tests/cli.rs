@@ -11,56 +11,20 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
-use lab::Scratch;
-use lab::process::{Assay, Ended, run};
+use lab::home::Home;
+use lab::process::{Assay, run};
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(100);
 const SIMULATED: &str = "simulated:lognormal,mean=100us,p99=400us";
 
-/// A home for results that goes away with the test.
-struct Home {
-    scratch: Scratch,
-    assay: Assay,
-}
-
-impl Home {
-    fn new(test: &str) -> Self {
-        let scratch = Scratch::new(test).unwrap();
-        let home = scratch.folder("home", 0o755, None).unwrap();
-        Self { assay: Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home), scratch }
-    }
-
-    fn run(&self, words: &[&str]) -> Ended {
-        self.assay.run(words, LIMIT).unwrap()
-    }
-
-    /// Standard output of what must end well.
-    fn text(&self, words: &[&str]) -> String {
-        let ended = self.run(words);
-        assert_eq!(ended.code, 0, "assay {}: {}", words.join(" "), ended.stderr);
-        ended.stdout
-    }
-
-    fn json(&self, words: &[&str]) -> Value {
-        serde_json::from_str(&self.text(words)).unwrap()
-    }
-
-    /// Checks that a command is refused with one line, and returns the line.
-    fn refused(&self, code: i32, words: &[&str]) -> String {
-        let ended = self.run(words);
-        let shown = words.join(" ");
-        assert_eq!(ended.code, code, "assay {shown}: {}{}", ended.stdout, ended.stderr);
-        assert!(ended.stdout.is_empty(), "assay {shown} printed {}", ended.stdout);
-        assert_eq!(ended.stderr.lines().count(), 1, "assay {shown}: {}", ended.stderr);
-        assert!(ended.stderr.starts_with("assay: "), "assay {shown}: {}", ended.stderr);
-        ended.stderr
-    }
+fn home(test: &str) -> Home {
+    Home::new(env!("CARGO_BIN_EXE_assay"), test)
 }
 
 #[test]
 fn help_and_version() {
-    let home = Home::new("help");
+    let home = home("help");
     assert!(home.text(&["--version"]).starts_with(concat!("assay ", env!("CARGO_PKG_VERSION"))));
     let help = home.text(&["--help"]);
     let commands = ["check", "show", "list", "note", "rename", "remove", "doctor", "explain"];
@@ -72,7 +36,7 @@ fn help_and_version() {
 
 #[test]
 fn words_that_mean_nothing() {
-    let home = Home::new("words");
+    let home = home("words");
     home.refused(2, &["chekc"]);
     assert!(home.refused(2, &["check", "--quik"]).contains("--quick"));
     home.refused(2, &["check", "--seed", "x", SIMULATED]);
@@ -84,7 +48,7 @@ fn words_that_mean_nothing() {
 
 #[test]
 fn targets_that_are_none() {
-    let home = Home::new("targets");
+    let home = home("targets");
     let folder = home.scratch.path();
     let missing = folder.join("missing").display().to_string();
     assert!(home.refused(2, &["check", &missing]).contains(&missing));
@@ -99,7 +63,7 @@ fn targets_that_are_none() {
 
 #[test]
 fn numbers_that_cannot_be_meant() {
-    let home = Home::new("numbers");
+    let home = home("numbers");
     home.refused(2, &["check", SIMULATED, "--budget", "0"]);
     home.refused(2, &["check", SIMULATED, "--area", "3"]);
     home.refused(2, &["check", SIMULATED, "--mix", "70/40"]);
@@ -125,7 +89,7 @@ fn without_identity(document: &str) -> String {
 
 #[test]
 fn two_simulated_runs_with_one_seed_are_equal() {
-    let home = Home::new("seed");
+    let home = home("seed");
     let words = ["check", SIMULATED, "--seed", "7", "--quick", "--json"];
     let [first, second] = [home.text(&words), home.text(&words)];
     assert!(without_identity(&first) == without_identity(&second), "{first}\n{second}");
@@ -135,7 +99,7 @@ fn two_simulated_runs_with_one_seed_are_equal() {
 
 #[test]
 fn a_result_is_kept_shown_named_and_removed() {
-    let home = Home::new("keep");
+    let home = home("keep");
     let checked = home.json(&["check", SIMULATED, "--seed", "7", "--quick", "--json"]);
     let id = checked["study"]["id"].as_str().unwrap().to_owned();
     assert_eq!(home.json(&["show", "--json"]), checked);
@@ -158,7 +122,7 @@ fn a_result_is_kept_shown_named_and_removed() {
 
 #[test]
 fn the_bundle_holds_what_the_contract_names() {
-    let home = Home::new("bundle");
+    let home = home("bundle");
     let checked = home.json(&["check", SIMULATED, "--quick", "--json"]);
     let bundle = fs::read_dir(home.assay.home()).unwrap().map(|entry| entry.unwrap().path());
     let id = checked["study"]["id"].as_str().unwrap().to_owned();
@@ -195,7 +159,7 @@ fn widest(text: &str) -> usize {
 
 #[test]
 fn nothing_is_wider_than_the_terminal() {
-    let home = Home::new("narrow");
+    let home = home("narrow");
     home.text(&["check", SIMULATED, "--seed", "7", "--quick", "--json"]);
     for columns in [40, 80] {
         for words in [
@@ -220,7 +184,7 @@ fn nothing_is_wider_than_the_terminal() {
 
 #[test]
 fn a_narrow_terminal_loses_no_row() {
-    let home = Home::new("rows");
+    let home = home("rows");
     home.text(&["check", SIMULATED, "--seed", "7", "--quick", "--json"]);
     let mut command = home.assay.command(&["show"]);
     let narrow = run(command.env("COLUMNS", "40"), LIMIT).unwrap().stdout;
@@ -231,7 +195,7 @@ fn a_narrow_terminal_loses_no_row() {
 
 #[test]
 fn lists_and_doctor_speak_json() {
-    let home = Home::new("json");
+    let home = home("json");
     for kind in ["results", "drives", "workloads", "factors", "metrics", "rules"] {
         let listed = home.json(&["list", kind, "--json"]);
         assert_eq!(listed["kind"], kind);
@@ -243,7 +207,7 @@ fn lists_and_doctor_speak_json() {
 
 #[test]
 fn the_schema_of_study_files_is_printed_as_it_is() {
-    let home = Home::new("schema");
+    let home = home("schema");
     let schema = home.json(&["list", "schema"]);
     assert_eq!(schema, home.json(&["list", "schema", "--json"]));
     assert_eq!(schema, assay::study::schema());
@@ -252,7 +216,7 @@ fn the_schema_of_study_files_is_printed_as_it_is() {
 
 #[test]
 fn a_study_with_mistakes_is_told_all_of_them() {
-    let home = Home::new("mistakes");
+    let home = home("mistakes");
     let path = home.scratch.path().join("mine.toml");
     fs::write(&path, "format = \"assay-study/1\"\nmargin = 5\nordr = \"crd\"\n").unwrap();
     let word = path.display().to_string();
@@ -269,7 +233,7 @@ fn a_study_with_mistakes_is_told_all_of_them() {
 
 #[test]
 fn a_stored_result_is_explained_as_it_ran() {
-    let home = Home::new("explain");
+    let home = home("explain");
     let checked = home.json(&["check", SIMULATED, "--seed", "7", "--quick", "--json"]);
     let id = checked["study"]["id"].as_str().unwrap();
     let explained = home.json(&["explain", id, "--json"]);
@@ -287,7 +251,7 @@ fn fio_takes_the_lines() {
         lab_skip("fio_takes_the_lines", "needs the program fio");
         return;
     }
-    let home = Home::new("fio");
+    let home = home("fio");
     let folder = home.scratch.path().display().to_string();
     let study = home.scratch.path().join("study.toml");
     fs::write(&study, EVERY_KIND).unwrap();
@@ -336,7 +300,7 @@ fn lab_skip(test: &str, reason: &str) {
 
 #[test]
 fn several_targets_make_one_comparison() {
-    let home = Home::new("several");
+    let home = home("several");
     let slow = "simulated:lognormal,mean=200us,p99=800us";
     let both = home.json(&["check", SIMULATED, slow, "--seed", "7", "--quick", "--json"]);
     assert_eq!(both["environment"]["targets"].as_array().unwrap().len(), 2);
@@ -351,7 +315,7 @@ fn several_targets_make_one_comparison() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
-    let home = Home::new("pipe");
+    let home = home("pipe");
     let ended = home.assay.through(&["sh", "-c", "\"$@\" | head -n 1; echo", "sh"]);
     let ended = ended.run(&["list", "rules"], LIMIT).unwrap();
     assert_eq!(ended.code, 0, "{}", ended.stderr);

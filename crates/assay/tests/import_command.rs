@@ -5,66 +5,23 @@
 
 mod lab;
 
-use std::fs;
-use std::path::Path;
-use std::time::Duration;
-
-use lab::Scratch;
-use lab::process::{Assay, Ended};
+use lab::home::Home;
 use serde_json::Value;
+use std::fs;
 
-const LIMIT: Duration = Duration::from_secs(30);
 const CSV: &str = include_str!("csv/valid/two-file-systems.csv");
 
-/// A home for results and a folder for files, both gone with the test.
-struct Home {
-    scratch: Scratch,
-    assay: Assay,
+fn home(test: &str) -> Home {
+    Home::new(env!("CARGO_BIN_EXE_assay"), test)
 }
 
-impl Home {
-    fn new(test: &str) -> Self {
-        let scratch = Scratch::new(test).unwrap();
-        let home = scratch.folder("home", 0o755, None).unwrap();
-        Self { assay: Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home), scratch }
-    }
-
-    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
-        let path = self.scratch.path().join(name);
-        fs::write(&path, content).unwrap();
-        path.display().to_string()
-    }
-
-    fn run(&self, words: &[&str]) -> Ended {
-        self.assay.run(words, LIMIT).unwrap()
-    }
-
-    fn text(&self, words: &[&str]) -> String {
-        let ended = self.run(words);
-        assert_eq!(ended.code, 0, "assay {}: {}", words.join(" "), ended.stderr);
-        ended.stdout
-    }
-
-    fn json(&self, words: &[&str]) -> Value {
-        serde_json::from_str(&self.text(words)).unwrap()
-    }
-
-    /// Checks that a command is refused as a mistake, and returns what it says.
-    fn mistake(&self, words: &[&str]) -> String {
-        let ended = self.run(words);
-        assert_eq!(ended.code, 2, "assay {}: {}{}", words.join(" "), ended.stdout, ended.stderr);
-        assert!(ended.stdout.is_empty(), "{}", ended.stdout);
-        ended.stderr
-    }
-
-    fn results(&self) -> Vec<Value> {
-        self.json(&["list", "results", "--json"])["items"].as_array().unwrap().clone()
-    }
+fn results(home: &Home) -> Vec<Value> {
+    home.json(&["list", "results", "--json"])["items"].as_array().unwrap().clone()
 }
 
 #[test]
 fn an_import_is_kept_listed_shown_named_and_removed() {
-    let home = Home::new("import-keep");
+    let home = home("import-keep");
     let file = home.file("card.csv", CSV);
     let found = home.json(&["import", &file, "--baseline", "filesystem=ext4", "--json"]);
     let id = found["study"]["id"].as_str().unwrap().to_owned();
@@ -75,7 +32,7 @@ fn an_import_is_kept_listed_shown_named_and_removed() {
     );
     assert_eq!(found["environment"]["kernel"], "not recorded");
 
-    let items = home.results();
+    let items = results(&home);
     assert_eq!((&items[0]["id"], &items[0]["title"]), (&id.as_str().into(), &"card.csv".into()));
     assert_eq!((&items[0]["trials"], &items[0]["planned"]), (&7.into(), &7.into()));
     assert_eq!(home.json(&["show", "--json"]), found);
@@ -88,18 +45,18 @@ fn an_import_is_kept_listed_shown_named_and_removed() {
     assert_eq!(shown["study"]["notes"][0], "with the new reader");
     assert!(home.text(&["show"]).contains("the old card"));
     home.text(&["remove", &id]);
-    assert!(home.results().is_empty());
+    assert!(results(&home).is_empty());
 }
 
 #[test]
 fn the_bundle_holds_the_file_as_it_was() {
-    let home = Home::new("import-bundle");
+    let home = home("import-bundle");
     let windows = format!("\u{feff}{}", CSV.replace('\n', "\r\n"));
     let file = home.file("card.csv", &windows);
     let words = ["import", &file, "--margin", "2%", "--primary", "duration_s", "--title", "cards"];
     let ended = home.run(&words);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
-    let id = home.results()[0]["id"].as_str().unwrap().to_owned();
+    let id = results(&home)[0]["id"].as_str().unwrap().to_owned();
     assert!(ended.stderr.contains(&format!("kept as {id}")), "{}", ended.stderr);
     let bundle = ["", "results"].map(|part| home.assay.home().join(part).join(&id));
     let bundle = bundle.iter().find(|path| path.is_dir()).expect("no directory has the id's name");
@@ -123,50 +80,50 @@ fn the_bundle_holds_the_file_as_it_was() {
 
 #[test]
 fn several_files_become_several_results() {
-    let home = Home::new("import-several");
+    let home = home("import-several");
     let files = [home.file("one.csv", CSV), home.file("two.csv", CSV)];
     let ended = home.run(&["import", "--quiet", &files[0], &files[1]]);
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
     let mut titles: Vec<String> =
-        home.results().iter().map(|item| item["title"].to_string()).collect();
+        results(&home).iter().map(|item| item["title"].to_string()).collect();
     titles.sort();
     assert_eq!(titles, ["\"one.csv\"", "\"two.csv\""]);
-    assert!(home.mistake(&["import", "--json", &files[0], &files[1]]).contains("one by one"));
-    assert!(home.mistake(&["import", "--title", "x", &files[0], &files[1]]).contains("--title"));
+    assert!(home.told(2, &["import", "--json", &files[0], &files[1]]).contains("one by one"));
+    assert!(home.told(2, &["import", "--title", "x", &files[0], &files[1]]).contains("--title"));
 }
 
 #[test]
 fn one_wrong_file_keeps_all_others_out() {
-    let home = Home::new("import-wrong");
+    let home = home("import-wrong");
     let good = home.file("good.csv", CSV);
     let wrong = home.file("wrong.csv", "replicate,workload,metric,value\n1,build,iops,1.2k\n");
     let other = home.file("other.csv", "");
-    let told = home.mistake(&["import", &good, &wrong, &other]);
+    let told = home.told(2, &["import", &good, &wrong, &other]);
     assert!(told.contains("wrong.csv:2:4 (value): `1.2k`"), "{told}");
     assert!(told.contains("other.csv:1:1: the file is empty"), "{told}");
-    assert!(home.results().is_empty());
+    assert!(results(&home).is_empty());
 }
 
 #[test]
 fn what_is_no_table_is_refused() {
-    let home = Home::new("import-refused");
+    let home = home("import-refused");
     let folder = home.scratch.path().display().to_string();
-    assert!(home.mistake(&["import", &folder]).contains("is a directory"));
-    assert!(home.mistake(&["import", "no-such.csv"]).contains("there is no file no-such.csv"));
-    assert!(home.mistake(&["import", "/dev/zero"]).contains("no regular file"));
+    assert!(home.told(2, &["import", &folder]).contains("is a directory"));
+    assert!(home.told(2, &["import", "no-such.csv"]).contains("there is no file no-such.csv"));
+    assert!(home.told(2, &["import", "/dev/zero"]).contains("no regular file"));
     let latin = home.file("latin.csv", b"replicate\ncaf\xe9\n");
-    assert!(home.mistake(&["import", &latin]).contains("latin.csv:2:1: the text is not UTF-8"));
+    assert!(home.told(2, &["import", &latin]).contains("latin.csv:2:1: the text is not UTF-8"));
     let large = home.file("large.csv", "");
     fs::OpenOptions::new().write(true).open(&large).unwrap().set_len((1 << 30) + 1).unwrap();
-    assert!(home.mistake(&["import", &large]).contains("more than 1 GiB"));
-    home.mistake(&["import"]);
+    assert!(home.told(2, &["import", &large]).contains("more than 1 GiB"));
+    home.told(2, &["import"]);
 }
 
 #[test]
 fn options_that_cannot_be_meant_are_refused() {
-    let home = Home::new("import-options");
+    let home = home("import-options");
     let file = home.file("card.csv", CSV);
-    let said = |words: &[&str]| home.mistake(&[&["import", &file], words].concat());
+    let said = |words: &[&str]| home.told(2, &[&["import", &file], words].concat());
     assert!(said(&["--baseline", "ext4"]).contains("NAME=LEVEL"));
     assert!(said(&["--baseline", "filesystem=ext5"]).contains("did you mean `ext4`?"));
     let twice = ["--baseline", "filesystem=ext4", "--baseline", "filesystem=xfs"];
@@ -174,12 +131,12 @@ fn options_that_cannot_be_meant_are_refused() {
     assert!(said(&["--margin", "5"]).contains("5 %"));
     assert!(said(&["--margin", "0%"]).contains("above 0 %"));
     assert!(said(&["--primary", "iops"]).contains("no row has this metric"));
-    assert!(home.results().is_empty());
+    assert!(results(&home).is_empty());
 }
 
 #[test]
 fn the_example_of_the_help_is_a_table() {
-    let home = Home::new("import-help");
+    let home = home("import-help");
     let help = home.text(&["import", "--help"]);
     let lines = help.lines().skip_while(|line| !line.trim().starts_with("replicate,"));
     let example: Vec<&str> = lines.map(str::trim).take_while(|line| !line.is_empty()).collect();

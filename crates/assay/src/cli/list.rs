@@ -5,11 +5,12 @@ use serde_json::{Value, json};
 
 use super::output;
 use crate::failure::Outcome;
+use crate::importers::IMPORTERS;
 use crate::quantity::{metric::METRICS, units};
 use crate::report::table::{self, Column};
 use crate::results::bundle;
 use crate::seen::Seen;
-use crate::study::{self, Io, fields, parameters::PARAMETERS, presets};
+use crate::study::{self, Io, Study, fields, parameters::PARAMETERS, presets};
 use crate::system::site::Drive;
 use crate::system::{System, devices, identity};
 use crate::truth;
@@ -38,6 +39,8 @@ enum Kind {
     Results,
     /// Drives of this machine
     Drives,
+    /// Studies that are shipped
+    Presets,
     /// Workloads of `assay check`
     Workloads,
     /// Settings that a study may vary
@@ -46,6 +49,8 @@ enum Kind {
     Metrics,
     /// Rules that judge how far a number can be trusted
     Rules,
+    /// Kinds of files that `assay import` reads
+    Importers,
     /// JSON Schema of study files
     Schema,
 }
@@ -64,6 +69,8 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let listing = match arguments.kind {
         Kind::Results => results(system)?,
         Kind::Drives => drives(system),
+        Kind::Presets => presets_listed()?,
+        Kind::Importers => importers(),
         Kind::Workloads => workloads()?,
         Kind::Factors => factors(),
         Kind::Metrics => metrics(),
@@ -130,6 +137,40 @@ fn drive_row(drive: &Drive) -> Vec<String> {
         shown(&drive.scheduler),
         drive.id.clone(),
     ]
+}
+
+fn presets_listed() -> Outcome<Listing> {
+    let studies: Vec<(&str, Study)> =
+        presets::all().map(|(name, study)| Ok((name, study?))).collect::<Outcome<_>>()?;
+    let factors = |study: &Study| {
+        let named = study.factors.iter().map(|(name, levels)| format!("{name} ({})", levels.len()));
+        named.collect::<Vec<_>>().join(", ")
+    };
+    Ok(Listing {
+        name: "presets",
+        columns: table::columns(&["preset", "factors", "what it asks"]),
+        rows: studies
+            .iter()
+            .map(|(name, study)| vec![(*name).to_owned(), factors(study), study.title.clone()])
+            .collect(),
+        items: studies.iter().map(|(_, study)| json!(study)).collect(),
+        empty: String::new(),
+    })
+}
+
+fn importers() -> Listing {
+    let abouts = || IMPORTERS.iter().map(|importer| importer.about);
+    Listing {
+        name: "importers",
+        columns: table::columns(&["importer", "what it reads"]),
+        rows: abouts().map(|about| vec![about.name.to_owned(), about.summary.to_owned()]).collect(),
+        items: abouts()
+            .map(
+                |about| json!({ "name": about.name, "summary": about.summary, "text": about.text }),
+            )
+            .collect(),
+        empty: String::new(),
+    }
 }
 
 fn workloads() -> Outcome<Listing> {

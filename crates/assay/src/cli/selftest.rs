@@ -20,6 +20,7 @@ const USUAL_ARMS: u32 = 4;
 #[command(after_help = "\
 Examples:
   assay selftest --null                       with the workloads of assay check, here
+  assay selftest --null check /mnt/card       the same, there
   assay selftest --null depth.toml /mnt/card  with those of a study, there
   assay selftest --null --arms 6 --replicates 10")]
 pub struct Arguments {

@@ -7,8 +7,8 @@ use super::file::mistakes::{Mistakes, Places};
 use super::file::reader;
 use super::file::scalar::quoted;
 use super::{
-    Content, Engine, Io, Mix, Pattern, Stop, StopRule, Study, WriteSync, parameters, simulated,
-    words,
+    Content, Engine, Io, Mix, Order, Pattern, Stop, StopRule, Study, WriteSync, parameters,
+    simulated, words,
 };
 use crate::quantity::{Bytes, units::show};
 
@@ -19,6 +19,8 @@ const MOST_ARMS: usize = 1000;
 pub fn check(study: &mut Study, places: &Places, mistakes: &mut Mistakes) {
     let mut checker = Checker { places, mistakes };
     checker.stop(&study.stop);
+    checker.order(study);
+    checker.ramps(study);
     checker.workloads(study);
     checker.factors(study);
     let factors = study.factors.clone();
@@ -88,6 +90,34 @@ impl Checker<'_> {
             if pair[1] <= pair[0] && !self.mistakes.is_wrong(&before) {
                 let message = format!("looks go up: {} does not come after {}", pair[1], pair[0]);
                 self.value(&after, message, None);
+            }
+        }
+    }
+
+    /// A study can end early only where one replicate ends before the next begins.
+    fn order(&mut self, study: &Study) {
+        let mixed = matches!(study.order, Order::Crd | Order::Sequential);
+        if mixed && study.stop.rule != StopRule::Fixed && !self.mistakes.is_wrong("order") {
+            let message = format!(
+                "a study in {} order cannot end early: its replicates overlap",
+                study.order.name()
+            );
+            let hint = "write order = \"chained\" or \"rcbd\", or leave stop out".to_owned();
+            self.value("order", message, Some(hint));
+        }
+    }
+
+    /// A ramp belongs to a time of its own.
+    fn ramps(&mut self, study: &Study) {
+        for (index, workload) in study.workload.iter().enumerate() {
+            let io = &workload.io;
+            let path = format!("workload/{index}/io");
+            let told =
+                ["time", "ramp"].iter().any(|key| self.mistakes.is_wrong(&format!("{path}/{key}")));
+            if io.ramp.is_some() && io.time.is_none() && study.budget.is_some() && !told {
+                let message = "a ramp without a time: the budget sets both";
+                let hint = "add time = \"10 s\", or leave ramp out".to_owned();
+                self.key(&format!("{path}/ramp"), message, Some(hint));
             }
         }
     }

@@ -4,7 +4,10 @@ use super::{Study, file};
 use crate::failure::Outcome;
 
 /// Name and text of each.
-const PRESETS: &[(&str, &str)] = &[("check", include_str!("../../../../studies/check.toml"))];
+const PRESETS: &[(&str, &str)] = &[
+    ("check", include_str!("../../../../studies/check.toml")),
+    ("depth", include_str!("../../../../studies/depth.toml")),
+];
 
 /// What `assay check` runs.
 pub fn check() -> Outcome<Study> {

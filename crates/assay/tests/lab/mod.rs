@@ -7,6 +7,8 @@
 #![allow(dead_code, reason = "each of its users takes another part of it")]
 
 pub mod clean;
+#[cfg(test)]
+pub mod home;
 pub mod process;
 pub mod slow;
 pub mod volume;

@@ -1,0 +1,71 @@
+//! A home for results that goes away with the test, and the program that keeps them there.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Scratch;
+use super::process::{Assay, Ended};
+
+/// No command of these tests takes longer.
+const LIMIT: Duration = Duration::from_secs(100);
+
+/// A home for results and a folder for files.
+pub struct Home {
+    /// The folder for files.
+    pub scratch: Scratch,
+    /// The program.
+    pub assay: Assay,
+}
+
+impl Home {
+    /// A home for a test of the program at a path.
+    pub fn new(program: &str, test: &str) -> Self {
+        let scratch = Scratch::new(test).unwrap();
+        let home = scratch.folder("home", 0o755, None).unwrap();
+        Self { assay: Assay::new(Path::new(program), &home), scratch }
+    }
+
+    /// Writes a file and returns its path.
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.scratch.path().join(name);
+        fs::write(&path, content).unwrap();
+        path.display().to_string()
+    }
+
+    /// Runs the program.
+    pub fn run(&self, words: &[&str]) -> Ended {
+        self.assay.run(words, LIMIT).unwrap()
+    }
+
+    /// Standard output of what must end well.
+    pub fn text(&self, words: &[&str]) -> String {
+        let ended = self.run(words);
+        assert_eq!(ended.code, 0, "assay {}: {}", words.join(" "), ended.stderr);
+        ended.stdout
+    }
+
+    /// The same as one JSON document.
+    pub fn json(&self, words: &[&str]) -> Value {
+        serde_json::from_str(&self.text(words)).unwrap()
+    }
+
+    /// Checks that a command is refused without a word on standard output, and returns what it says.
+    pub fn told(&self, code: i32, words: &[&str]) -> String {
+        let ended = self.run(words);
+        let shown = words.join(" ");
+        assert_eq!(ended.code, code, "assay {shown}: {}{}", ended.stdout, ended.stderr);
+        assert!(ended.stdout.is_empty(), "assay {shown} printed {}", ended.stdout);
+        assert!(ended.stderr.starts_with("assay: "), "assay {shown}: {}", ended.stderr);
+        ended.stderr
+    }
+
+    /// The same for what is told in one line.
+    pub fn refused(&self, code: i32, words: &[&str]) -> String {
+        let line = self.told(code, words);
+        assert_eq!(line.lines().count(), 1, "assay {}: {line}", words.join(" "));
+        line
+    }
+}

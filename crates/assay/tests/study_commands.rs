@@ -1,0 +1,266 @@
+//! `assay run`, `plan`, `resume`, `compare`, `confirm` and `selftest` as a user or a script meets
+//! them: the built program on the simulated drive, without root.
+
+#![allow(clippy::disallowed_methods, reason = "these tests start the program")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+mod lab;
+
+use std::fs;
+
+use lab::home::Home;
+use serde_json::Value;
+
+const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
+/// The same drive, a fifth slower.
+const SLOWER: &str = "simulated:lognormal,mean=125us,p99=500us,servers=4";
+
+const STUDY: &str = r#"
+format     = "assay-study/1"
+title      = "Which depth?"
+replicates = 6
+seed       = 5
+
+[factors]
+depth = [1, 2, 4, 8]
+
+[[workload]]
+name = "read"
+io   = { pattern = "random", mix = "read", size = "4 KiB", time = "200 ms" }
+"#;
+
+fn home(test: &str) -> Home {
+    Home::new(env!("CARGO_BIN_EXE_assay"), test)
+}
+
+fn id(findings: &Value) -> &str {
+    findings["study"]["id"].as_str().unwrap()
+}
+
+fn primary(findings: &Value) -> Vec<&Value> {
+    let all = findings["comparisons"].as_array().unwrap();
+    all.iter().filter(|one| one["primary"] == true).collect()
+}
+
+/// A document without what tells one run from another.
+fn without_identity(mut findings: Value) -> Value {
+    findings["study"]["id"] = Value::Null;
+    findings["study"]["started"] = Value::Null;
+    findings
+}
+
+#[test]
+fn a_study_gives_verdicts_and_the_same_ones_again() {
+    let home = home("run");
+    let file = home.file("depth.toml", STUDY);
+    let found = home.json(&["run", &file, DRIVE, "--json"]);
+    let compared = primary(&found);
+    assert_eq!(compared.len(), 3);
+    // Four servers: two and four in flight are as many times faster, eight no more than four.
+    for (one, expected) in compared.iter().zip([2.0, 4.0, 4.0]) {
+        assert_eq!(one["verdict"], "better", "{one}");
+        let ends = &one["ci95_family"];
+        let (low, high) = (ends[0].as_f64().unwrap(), ends[1].as_f64().unwrap());
+        assert!(low < expected * 1.02 && high > expected * 0.98, "{expected}: {ends}");
+    }
+    assert_eq!(found["noise_floor"]["different"], false, "{}", found["noise_floor"]);
+    assert_eq!(found["trends"][0]["factor"], "depth");
+    assert_eq!(found["advice"][0]["status"], "candidate");
+    let again = home.json(&["run", &file, DRIVE, "--json"]);
+    assert_eq!(without_identity(found), without_identity(again));
+}
+
+#[test]
+fn a_plan_changes_nothing_and_says_what_it_will_see() {
+    let home = home("plan");
+    let file = home.file("depth.toml", STUDY);
+    let text = home.text(&["plan", &file, DRIVE]);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["31: 5 arms, 6 replicates, a lead-in", "detects", "80 % power", "(same again)"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(text.contains("no earlier result"), "{text}");
+    assert!(!home.assay.home().join("results").exists());
+    home.text(&["run", &file, DRIVE]);
+    let preview = home.json(&["plan", &file, DRIVE, "--replicates", "12", "--json"]);
+    assert_eq!(preview["format"], "assay-preview/1");
+    assert_eq!(preview["trials"].as_array().unwrap().len(), 61);
+    let text = preview["foresight"][0]["text"].as_str().unwrap();
+    assert!(text.contains("like last time's"), "{text}");
+}
+
+#[test]
+fn wishes_on_the_command_line_are_checked_like_a_file() {
+    let home = home("wishes");
+    let file = home.file("depth.toml", STUDY);
+    let found = home.json(&[
+        "run",
+        &file,
+        DRIVE,
+        "--set",
+        "depth=1,4",
+        "--set",
+        "threads=1,2",
+        "--replicates",
+        "3",
+        "--baseline",
+        "depth=1",
+        "--margin",
+        "10%",
+        "--primary",
+        "latency_p50_ns",
+        "--json",
+    ]);
+    // The baseline names depth alone: arms are compared at equal threads.
+    let compared = primary(&found);
+    assert_eq!(compared.len(), 2);
+    for one in compared {
+        assert_eq!(one["baseline"]["threads"], one["arm"]["threads"]);
+        assert_eq!((&one["metric"], &one["margin"]), (&"latency_p50_ns".into(), &0.1.into()));
+    }
+    assert_eq!(found["factors"].as_array().unwrap().len(), 2);
+    for (words, part) in [
+        (["--set", "dpeth=1,2"], "did you mean \"depth\"?"),
+        (["--set", "depth"], "depth=1,4,16"),
+        (["--set", "depth=0"], "depth"),
+        (["--baseline", "depth=3"], "its levels are"),
+        (["--margin", "x"], "--margin"),
+        (["--primary", "ipos"], "iops"),
+        (["--replicates", "0"], "replicates"),
+        (["--budget", "1s"], "2 s"),
+    ] {
+        let told = home.told(2, &["run", &file, DRIVE, words[0], words[1]]);
+        assert!(told.contains(part), "{words:?}: {told}");
+    }
+    home.told(2, &["run", "no-such-study", DRIVE]);
+    home.told(2, &["resume"]);
+}
+
+#[test]
+fn another_day_is_told_in_weaker_words_and_a_gate_fails() {
+    let home = home("compare");
+    let file = home.file("depth.toml", STUDY);
+    let run = |drive: &str| id(&home.json(&["run", &file, drive, "--json"])).to_owned();
+    let (fast, slow) = (run(DRIVE), run(SLOWER));
+    let found = home.json(&["compare", &fast, &slow, "--json"]);
+    assert_eq!(found["study"]["kind"], "compare");
+    let kinds: Vec<&Value> = primary(&found).iter().map(|one| &one["kind"]).collect();
+    // The baseline itself, and three arms against their own baselines.
+    assert_eq!(
+        kinds,
+        ["other-day-or-machine", "rerun-baseline", "rerun-baseline", "rerun-baseline"]
+    );
+    let base = primary(&found)[0];
+    assert_eq!(base["verdict"], "worse");
+    assert!(base["text"].as_str().unwrap().contains("suggests"), "{}", base["text"]);
+    let verdicts: Vec<&Value> = primary(&found).iter().map(|one| &one["verdict"]).collect();
+    assert!(!verdicts.contains(&&"equivalent".into()), "{verdicts:?}");
+    let checks = found["checks"].as_array().unwrap();
+    assert_eq!(checks[0]["name"], "environment");
+    assert!(checks.iter().any(|check| check["text"].as_str().unwrap().contains("125us")));
+
+    let gated = home.run(&["compare", &fast, &slow, "--gate", "5%"]);
+    assert_eq!(gated.code, 1, "{}", gated.stderr);
+    assert!(gated.stderr.contains("the gate of 5 % failed"), "{}", gated.stderr);
+    home.text(&["compare", &fast, &slow, "--gate", "50%"]);
+    home.text(&["compare", &slow, &fast, "--gate", "5%"]);
+    assert!(home.refused(2, &["compare", &fast, &fast]).contains("named twice"));
+    let check = home.json(&["check", DRIVE, "--quick", "--seed", "1", "--json"]);
+    assert!(home.refused(2, &["compare", &fast, id(&check)]).contains("nothing to compare"));
+}
+
+#[test]
+fn two_checks_are_compared() {
+    let home = home("compare-checks");
+    let run = |drive: &str| {
+        id(&home.json(&["check", drive, "--quick", "--seed", "1", "--json"])).to_owned()
+    };
+    let (fast, slow) = (run(DRIVE), run(SLOWER));
+    let found = home.json(&["compare", &fast, &slow, "--json"]);
+    assert_eq!(primary(&found).len(), 7);
+    assert!(primary(&found).iter().all(|one| one["kind"] == "other-day-or-machine"));
+    let gated = home.run(&["compare", &fast, &slow, "--gate", "5%", "--json"]);
+    assert_eq!(gated.code, 1, "{}", gated.stderr);
+    assert!(serde_json::from_str::<Value>(&gated.stdout).is_ok());
+}
+
+#[test]
+fn the_best_arm_is_confirmed_by_fresh_trials() {
+    let home = home("confirm");
+    let file = home.file("depth.toml", STUDY);
+    let first = home.json(&["run", &file, DRIVE, "--json"]);
+    let fresh = home.json(&["confirm", id(&first), "--seed", "9", "--json"]);
+    assert_eq!(fresh["study"]["confirms"], first["study"]["id"]);
+    let compared = primary(&fresh);
+    assert_eq!(compared.len(), 1);
+    assert_eq!(compared[0]["arm"], first["ranks"][0]["places"][0]["arm"]);
+    assert_eq!(fresh["advice"][0]["status"], "confirmed");
+    // Of identical arms nothing is advised, so there is nothing to confirm.
+    let same =
+        home.file("same.toml", &STUDY.replace("depth = [1, 2, 4, 8]", "copy = [\"a\", \"b\"]"));
+    let null = home.json(&["run", &same, DRIVE, "--json"]);
+    assert!(null["advice"].as_array().unwrap().is_empty(), "{}", null["advice"]);
+    assert!(home.refused(2, &["confirm", id(&null)]).contains("nothing to confirm"));
+}
+
+#[test]
+fn identical_arms_tell_what_the_machine_makes_of_nothing() {
+    let home = home("selftest");
+    let file = home.file("depth.toml", STUDY);
+    let null = home.json(&["selftest", "--null", &file, DRIVE, "--seed", "3", "--json"]);
+    assert_eq!(null["format"], "assay-null/1");
+    let work = &null["workloads"][0];
+    assert_eq!((&work["arms"], &work["pairs"], &work["n"]), (&4.into(), &6.into(), &6.into()));
+    assert!(null["false_verdicts"].as_u64().unwrap() <= 1, "{null}");
+    let text = home.text(&["selftest", "--null", "check", DRIVE, "--replicates", "3"]);
+    assert!(text.contains("sync-write") && text.contains("identical arms"), "{text}");
+    home.told(2, &["selftest", "--null", "check", DRIVE, "--arms", "1"]);
+    home.told(2, &["selftest"]);
+}
+
+#[test]
+fn looks_end_a_study_early_and_say_so() {
+    let home = home("looks");
+    let looks = STUDY.replace(
+        "replicates = 6",
+        "stop = { rule = \"looks\", looks = [3, 6, 12] }\ncontrol = false",
+    );
+    let file = home.file("looks.toml", looks);
+    let found = home.json(&["run", &file, DRIVE, "--json"]);
+    let ended = found["study"]["ended"].as_str().unwrap();
+    assert!(ended.starts_with("ended after replicate 3"), "{ended}");
+    assert_eq!(primary(&found)[0]["n"], 3);
+    let shown = home.json(&["show", id(&found), "--json"]);
+    assert_eq!(shown, found);
+    assert!(home.refused(2, &["resume", id(&found)]).contains("has ended"));
+}
+
+#[test]
+fn arms_that_run_one_after_the_other_get_no_verdict() {
+    let home = home("sequential");
+    let file = home.file("seq.toml", &STUDY.replace("seed       = 5", "order = \"sequential\""));
+    let found = home.json(&["run", &file, DRIVE, "--json"]);
+    for one in primary(&found) {
+        assert_eq!(one["verdict"], "inconclusive");
+        assert!(one["text"].as_str().unwrap().contains("no verdict"), "{}", one["text"]);
+    }
+    assert!(found["checks"].as_array().unwrap().iter().any(|check| check["name"] == "sequential"));
+    assert!(found["advice"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_killed_study_goes_on_where_it_was() {
+    let home = home("resume");
+    let file = home.file("depth.toml", &STUDY.replace("200 ms", "20 s"));
+    let whole = home.json(&["run", &file, DRIVE, "--json"]);
+    // A crash: the last lines are gone, one of them half.
+    let directory = home.assay.home().join("results").join(id(&whole));
+    let directory = if directory.exists() { directory } else { home.assay.home().join(id(&whole)) };
+    let path = directory.join("trials.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let kept: usize = text.lines().take(10).map(|line| line.len() + 1).sum();
+    fs::write(&path, &text[..kept + 40]).unwrap();
+    fs::remove_file(directory.join("log.jsonl")).unwrap();
+    let resumed = home.json(&["resume", id(&whole), "--json"]);
+    assert_eq!(without_identity(resumed), without_identity(whole));
+}
