@@ -29,5 +29,7 @@ mod refusals;
 mod rules;
 #[path = "machine/slow_device.rs"]
 mod slow_device;
+#[path = "machine/studies.rs"]
+mod studies;
 #[path = "machine/turn.rs"]
 mod turn;

@@ -53,11 +53,11 @@ pub struct Wishes {
 impl Wishes {
     /// The study to run, and where.
     pub fn study(&self, system: &dyn System) -> Outcome<(Study, Vec<String>)> {
-        let study = self.changed(studies::load(system, &self.study)?)?;
+        let study = self.changed(self.placed(studies::load(system, &self.study)?)?)?;
         let study = if self.quick { study.quick() } else { study };
         // What the command line made of it is read like a file, so that both know the same rules.
         let study = file::parse("the study as changed", &file::write(&study.settled())?)?;
-        let targets = self.targets_of(&study)?;
+        let targets = self.targets_of(&study);
         Ok((study, targets))
     }
 
@@ -85,17 +85,30 @@ impl Wishes {
         Ok(study)
     }
 
-    /// The targets: the command line's, the factor's, the study's own, or this directory.
-    fn targets_of(&self, study: &Study) -> Outcome<Vec<String>> {
-        let own = study.factors.get(TARGET).cloned();
-        match (self.targets.as_slice(), own, &study.target) {
-            ([], Some(targets), _) => Ok(targets),
-            ([], None, Some(target)) => Ok(vec![target.word()]),
-            ([], None, None) => Ok(vec![".".to_owned()]),
-            (_, Some(_), _) => Err(Failure::mistake(
+    /// Targets of the command line: several are a factor of the study, one stands for its own.
+    fn placed(&self, mut study: Study) -> Outcome<Study> {
+        if self.targets.is_empty() {
+            return Ok(study);
+        }
+        if study.factors.contains_key(TARGET) {
+            return Err(Failure::mistake(
                 "the study compares targets of its own: leave TARGET out, or say --set target=A,B",
-            )),
-            (named, None, _) => Ok(named.to_vec()),
+            ));
+        }
+        study.target = None;
+        if self.targets.len() > 1 {
+            study.factors.insert(TARGET.to_owned(), self.targets.clone());
+        }
+        Ok(study)
+    }
+
+    /// The targets: the factor's, the command line's, the study's own, or this directory.
+    fn targets_of(&self, study: &Study) -> Vec<String> {
+        let own = study.target.as_ref().map(crate::study::Target::word);
+        match (study.factors.get(TARGET), self.targets.first()) {
+            (Some(targets), _) => targets.clone(),
+            (None, Some(target)) => vec![target.clone()],
+            (None, None) => vec![own.unwrap_or_else(|| ".".to_owned())],
         }
     }
 }

@@ -1,0 +1,158 @@
+//! Studies on real storage: they run, end, are killed, go on, and leave nothing behind.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::findings::of;
+use crate::lab::process::Assay;
+use crate::lab::volume::{Filesystem, Volume};
+use crate::turn::{LIMIT, Need, assay, is_as_before, require, word};
+
+use serde_json::Value;
+
+const STUDY: &str = r#"
+format     = "assay-study/1"
+title      = "Depth by block size"
+replicates = 3
+area       = { size = "64 MiB" }
+
+[factors]
+depth = [1, 8]
+size  = ["4 KiB", "64 KiB"]
+
+[[workload]]
+name = "random-read"
+io   = { pattern = "random", mix = "read", time = "300 ms", ramp = "50 ms" }
+
+[[workload]]
+name = "random-write"
+io   = { pattern = "random", mix = "write", time = "300 ms", ramp = "50 ms" }
+"#;
+
+fn study(volume: &Volume, text: &str) -> String {
+    let path = volume.scratch().path().join("study.toml");
+    fs::write(&path, text).unwrap();
+    word(&path)
+}
+
+fn primary(document: &Value) -> Vec<&Value> {
+    let all = document["comparisons"].as_array().unwrap();
+    all.iter().filter(|one| one["primary"] == true).collect()
+}
+
+/// Finished trials of the only result.
+fn finished(assay: &Assay) -> usize {
+    let bundles = ["", "results"].map(|part| assay.home().join(part));
+    let trials = |folder: &PathBuf| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path().join("trials.jsonl")).find(|path| path.exists())
+    };
+    let path = bundles.iter().find_map(trials);
+    path.map_or(0, |path| fs::read_to_string(path).unwrap_or_default().lines().count())
+}
+
+#[test]
+fn a_grid_gives_every_cell_and_verdicts() {
+    let test = "studies::a_grid_gives_every_cell_and_verdicts";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
+    let used = volume.used_bytes().unwrap();
+    let file = study(&volume, STUDY);
+    let words = ["run", &file, &word(volume.directory()), "--json"];
+    let document = of(&assay(&volume).run(&words, LIMIT).unwrap());
+    // Three arms against the baseline, in two workloads; the control arm is none of them.
+    assert_eq!(primary(&document).len(), 6);
+    for one in primary(&document) {
+        assert_eq!(one["metric"], "bandwidth_bytes_per_s", "the size is a factor");
+        assert!(
+            one["verdict"].is_string() || one["notes"].to_string().contains("invalid"),
+            "{one}"
+        );
+    }
+    assert!(!document["effects"].as_array().unwrap().is_empty());
+    assert!(document["noise_floor"]["ratio"].is_number());
+    is_as_before(&volume, used);
+}
+
+#[test]
+fn targets_are_a_factor() {
+    let test = "studies::targets_are_a_factor";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
+    let used = volume.used_bytes().unwrap();
+    let folders = ["one", "two"].map(|name| volume.directory().join(name));
+    for folder in &folders {
+        fs::create_dir(folder).unwrap();
+    }
+    let file = study(&volume, &STUDY.replace("depth = [1, 8]\n", ""));
+    let [one, two] = folders.clone().map(|folder| word(&folder));
+    let words = ["run", &file, &one, &two, "--baseline", &format!("target={one}"), "--json"];
+    let document = of(&assay(&volume).run(&words, LIMIT).unwrap());
+    let compared = primary(&document);
+    assert_eq!(compared.len(), 4);
+    assert!(compared.iter().all(|found| found["arm"]["target"] == two.as_str()));
+    assert!(compared.iter().all(|found| found["arm"]["size"] == found["baseline"]["size"]));
+    for folder in &folders {
+        fs::remove_dir(folder).unwrap();
+    }
+    is_as_before(&volume, used);
+}
+
+#[test]
+fn a_killed_study_goes_on_by_its_own_plan() {
+    let test = "studies::a_killed_study_goes_on_by_its_own_plan";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
+    let used = volume.used_bytes().unwrap();
+    let (assay, file) = (assay(&volume), study(&volume, STUDY));
+    let mut running = assay.start(&["run", &file, &word(volume.directory())]).unwrap();
+    running.until(Duration::from_secs(60), || finished(&assay) > 7).unwrap();
+    running.signal("KILL").unwrap();
+    assert_eq!(running.end(LIMIT).unwrap().code, 137);
+    let before = finished(&assay);
+    let shown = of(&assay.run(&["show", "--json"], LIMIT).unwrap());
+    assert!(shown["checks"].to_string().contains("incomplete"), "{}", shown["checks"]);
+    let document = of(&assay.run(&["resume", "--json"], LIMIT).unwrap());
+    assert_eq!(document["study"]["plan_sha256"], shown["study"]["plan_sha256"]);
+    assert!(finished(&assay) > before);
+    assert!(!document["checks"].to_string().contains("incomplete"), "{}", document["checks"]);
+    let log = fs::read_dir(assay.home().join("results"))
+        .or_else(|_| fs::read_dir(assay.home()))
+        .unwrap()
+        .find_map(|entry| fs::read_to_string(entry.unwrap().path().join("log.jsonl")).ok())
+        .unwrap();
+    for event in ["resumed", "lead-in", "ended"] {
+        assert!(log.contains(&format!("\"event\":\"{event}\"")), "{event}: {log}");
+    }
+    is_as_before(&volume, used);
+}
+
+#[test]
+fn ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() {
+    let test = "studies::ctrl_c_keeps_what_is_finished_and_says_how_to_go_on";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
+    let used = volume.used_bytes().unwrap();
+    let (assay, file) = (assay(&volume), study(&volume, STUDY));
+    let mut running = assay.start(&["run", &file, &word(volume.directory())]).unwrap();
+    running.until(Duration::from_secs(60), || finished(&assay) > 2).unwrap();
+    running.signal("INT").unwrap();
+    let ended = running.end(LIMIT).unwrap();
+    assert_eq!(ended.code, 130, "{}", ended.stderr);
+    assert!(ended.stderr.contains("assay resume 2"), "{}", ended.stderr);
+    is_as_before(&volume, used);
+}
+
+#[test]
+fn a_plan_leaves_no_trace() {
+    let test = "studies::a_plan_leaves_no_trace";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
+    let used = volume.used_bytes().unwrap();
+    let file = study(&volume, STUDY);
+    let ended = assay(&volume).run(&["plan", &file, &word(volume.directory())], LIMIT).unwrap();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.stdout.contains("64 MiB"), "{}", ended.stdout);
+    is_as_before(&volume, used);
+}
