@@ -65,6 +65,9 @@ impl Wishes {
         for text in &self.set {
             let (name, levels) = assignment("--set", text, "depth=1,4,16")?;
             let levels = levels.split(',').map(|level| level.trim().to_owned()).collect();
+            if name == TARGET {
+                study.target = None;
+            }
             study.factors.insert(name, levels);
             study.arms.clear();
         }
