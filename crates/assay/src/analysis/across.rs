@@ -3,7 +3,7 @@
 
 use assay_stats::{Sample, Welch, bonferroni, welch};
 
-use super::verdicts::{across_words, verdict_of_ends};
+use super::verdicts::{across_words, correct, verdict_of_ends};
 use crate::quantity::Better;
 use crate::results::design::ALPHA;
 use crate::results::findings::{
@@ -143,11 +143,22 @@ fn one(first: &Findings, other: &Findings) -> Vec<Comparison> {
             mates.count()
         })
         .collect();
-    found
+    let mut judged: Vec<Comparison> = found
         .into_iter()
         .zip(families)
         .map(|((comparison, test), family)| judged(comparison, test.as_ref(), family))
-        .collect()
+        .collect();
+    correct_by_workload(&mut judged);
+    judged
+}
+
+/// Holm's p in the place of the plain one, within the primary comparisons of each workload.
+fn correct_by_workload(found: &mut [Comparison]) {
+    let mut names: Vec<String> = found.iter().map(|one| one.workload.clone()).collect();
+    names.dedup();
+    for name in names {
+        correct(found.iter_mut().filter(|one| one.primary && one.workload == name));
+    }
 }
 
 /// The cell of another result for the same work.
@@ -215,6 +226,7 @@ fn comparison(
         p_holm: None,
         p_sign_flip: None,
         verdict: None,
+        within_margin: false,
         margin: None,
         replicates_needed: None,
         text: String::new(),

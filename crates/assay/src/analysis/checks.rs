@@ -15,14 +15,19 @@ pub(super) fn checks(plan: &Plan, trials: &[Trial], ended: Option<&str>) -> Vec<
         Some(why) if !why.is_empty() => found.push(check("stopping", why.to_owned())),
         _ if run - repeats < planned => {
             let run = run - repeats;
-            found.push(check("incomplete", format!("{run} of {planned} planned trials were run")));
+            let verb = if run == 1 { "was" } else { "were" };
+            let text = format!("{run} of {planned} planned trials {verb} run");
+            found.push(check("incomplete", text));
         }
         _ => {}
     }
     found.extend(stopping(plan));
+    found.extend(level(plan));
     if repeats > 0 {
-        let verb = if repeats == 1 { "trial was" } else { "trials were" };
-        let text = format!("{repeats} {verb} run again at the end, because others were disturbed");
+        let text = match repeats {
+            1 => "1 trial was run again at the end, because one was disturbed".to_owned(),
+            _ => format!("{repeats} trials were run again at the end, because some were disturbed"),
+        };
         found.push(check("repeats", text));
     }
     let with = |status| trials.iter().filter(|trial| trial.record.status == status).count();
@@ -45,6 +50,15 @@ pub(super) fn checks(plan: &Plan, trials: &[Trial], ended: Option<&str>) -> Vec<
     found
 }
 
+/// What is not made anew for each trial: luck that no number of replicates averages out (R1b).
+fn level(plan: &Plan) -> Option<Check> {
+    let made = plan.surveys.iter().any(|survey| survey.area.written && survey.area.fill_ns > 0);
+    (plan.design.margin.is_some() && made).then(|| {
+        let text = "one area a target for all trials: the luck of its place there is not averaged";
+        check("level", text.to_owned())
+    })
+}
+
 /// The rule by which the study could end early; nothing where it could not.
 fn stopping(plan: &Plan) -> Option<Check> {
     let text = match &plan.design.stopping {
@@ -52,7 +66,7 @@ fn stopping(plan: &Plan) -> Option<Check> {
         Stopping::Looks { at, .. } => {
             let at: Vec<String> = at.iter().map(ToString::to_string).collect();
             format!(
-                "looked at after {} replicates, each look with an equal share of the 5 % error",
+                "looked at after {} replicates; the looks share the error of 5 % equally",
                 at.join(", ")
             )
         }

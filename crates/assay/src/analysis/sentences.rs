@@ -68,6 +68,9 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<String> {
     told
 }
 
+/// What stands where fresh trials do not show what the first ones did.
+const NOT_CONFIRMED: &str = "Not confirmed: the fresh trials do not show the arm to be better.";
+
 /// What comparing arms says: the bench first, then who ranks first in each workload.
 pub(super) fn of_verdicts(told: &Verdicts) -> Vec<String> {
     let bench = told.noise_floor.iter().filter(|floor| floor.different);
@@ -77,9 +80,23 @@ pub(super) fn of_verdicts(told: &Verdicts) -> Vec<String> {
             told.comparisons.iter().filter(|found| found.primary && found.verdict.is_some());
         sentences.extend(primary.map(|found| format!("{}: {}", found.workload, found.text)));
     } else {
-        sentences.extend(told.ranks.iter().map(|rank| rank.text.clone()));
+        let best = |workload: &str| {
+            let of_rank = |found: &&Comparison| found.workload == workload;
+            let advised = told.advice.iter().flat_map(|advice| &advice.evidence);
+            let mut named =
+                advised.filter_map(|id| told.comparisons.iter().find(|found| found.id == *id));
+            named.find(of_rank).map(|found| format!("{workload}: {}", found.text))
+        };
+        let each = told
+            .ranks
+            .iter()
+            .flat_map(|rank| std::iter::once(rank.text.clone()).chain(best(&rank.workload)));
+        sentences.extend(each);
     }
-    sentences.truncate(MOST - 2);
+    if told.confirms && told.advice.is_empty() {
+        sentences.push(NOT_CONFIRMED.to_owned());
+    }
+    sentences.truncate(MOST);
     sentences.extend(counted(&told.comparisons));
     sentences
 }

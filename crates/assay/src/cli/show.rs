@@ -5,6 +5,7 @@ use clap::Args;
 use super::{output, results};
 use crate::failure::Outcome;
 use crate::report;
+use crate::report::document::Detail;
 use crate::system::System;
 
 /// A stored result again, the newest by default
@@ -13,11 +14,15 @@ use crate::system::System;
 Examples:
   assay show                  the newest result
   assay show 20261120-1031    the one whose id begins so
+  assay show --full           with every comparison and metric of a study
   assay show --json           as findings for scripts")]
 pub struct Arguments {
     /// Id, the beginning of one, or the path of a bundle
     #[arg(value_name = "ID|PATH")]
     result: Option<String>,
+    /// Every comparison and every metric, too
+    #[arg(long)]
+    full: bool,
     /// One JSON document instead of the table
     #[arg(long)]
     json: bool,
@@ -31,7 +36,8 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         output::text(&report::json(&findings));
         return Ok(());
     }
-    let document = report::document::make(&findings);
+    let detail = if arguments.full { Detail::Full } else { Detail::Usual };
+    let document = report::document::with(&findings, detail);
     output::text(&report::text::render(&document, output::columns(system), output::colour(system)));
     Ok(())
 }

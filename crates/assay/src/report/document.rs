@@ -1,44 +1,58 @@
 //! What a reader is told, without a look: facts, tables, remarks, sentences. Made from findings
 //! alone; [`super::text`] gives it a form.
 
-mod tables;
+mod check;
+mod check_tables;
+mod facts;
+mod grid;
+mod numbers;
+mod remarks;
+mod study;
+mod study_more;
+mod study_tables;
 
-use crate::quantity::units::show;
-use crate::results::findings::{EnvironmentFacts, Findings, TargetFacts, Trust};
+use crate::results::findings::{Cell as Measured, Findings, Trust};
 use crate::results::plan::Arm;
 
 use super::table::Column;
 
-/// Title of the preset `check`: a result that still has it needs no title line.
-const USUAL_TITLE: &str = "What can this storage really do?";
-
-/// A document.
+/// A document: a heading and what stands below it, in the order of reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
     /// Heading: tool, version, kind of study, date.
     pub title: String,
-    /// Name and value of what the numbers were measured on.
-    pub facts: Vec<(String, String)>,
-    /// One section a target, then the comparison.
+    /// What follows.
     pub sections: Vec<Section>,
-    /// How the tables are to be read.
-    pub legend: Vec<String>,
-    /// What the rules say, each distinct text once.
-    pub remarks: Vec<Remark>,
-    /// What the numbers mean to an owner.
-    pub sentences: Vec<String>,
-    /// What else a reader must know: fall-backs, missing trials.
-    pub warnings: Vec<String>,
 }
 
-/// One table with what belongs to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Parts that belong together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section {
-    /// Heading, where there is more than one section.
+    /// Heading, where it needs one.
     pub caption: Option<String>,
-    /// Facts of this section alone.
-    pub facts: Vec<(String, String)>,
-    /// Columns; the first names the row, the last is its trust.
+    /// The parts, in order.
+    pub blocks: Vec<Block>,
+}
+
+/// One part of a section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// Names with their values.
+    Facts(Vec<(String, String)>),
+    /// Paragraphs.
+    Text(Vec<String>),
+    /// Sentences, each an item.
+    List(Vec<String>),
+    /// Short remarks with what they speak of.
+    Remarks(Vec<Remark>),
+    /// A table.
+    Table(Table),
+}
+
+/// A table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// Columns.
     pub columns: Vec<Column>,
     /// Rows.
     pub rows: Vec<Row>,
@@ -47,12 +61,35 @@ pub struct Section {
 /// One row of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Cells; only the first where the row is absent.
-    pub cells: Vec<String>,
-    /// Trust, which is also the last cell.
-    pub trust: Option<Trust>,
+    /// What it is called where it does not stand in a table.
+    pub name: String,
+    /// Cells; none where the row is absent.
+    pub cells: Vec<Cell>,
     /// Lines below the row: another depth, the reason of an absence.
     pub notes: Vec<String>,
+}
+
+/// One cell of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// What stands in it.
+    pub text: String,
+    /// How it is meant.
+    pub tone: Tone,
+}
+
+/// How a word is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// Neither good nor bad.
+    #[default]
+    Plain,
+    /// Good news.
+    Good,
+    /// To be read with care.
+    Doubtful,
+    /// Bad news.
+    Bad,
 }
 
 /// What a rule says, and of which rows.
@@ -62,8 +99,32 @@ pub struct Remark {
     pub rule: String,
     /// What it says.
     pub text: String,
-    /// Rows that it speaks of.
+    /// Rows that it speaks of; none where it speaks of the whole.
     pub rows: Vec<String>,
+}
+
+/// How much of the findings is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// What a reader needs to decide.
+    #[default]
+    Usual,
+    /// Every comparison and every metric as well.
+    Full,
+}
+
+/// The document of findings.
+pub fn make(findings: &Findings) -> Document {
+    with(findings, Detail::Usual)
+}
+
+/// The document of findings with as much detail as is wanted; a check has no more to tell.
+pub fn with(findings: &Findings, detail: Detail) -> Document {
+    if study::is_one(findings) {
+        study::document(findings, detail)
+    } else {
+        check::document(findings)
+    }
 }
 
 /// The word for a trust.
@@ -75,157 +136,88 @@ pub fn trust_word(trust: Trust) -> &'static str {
     }
 }
 
-/// The document of findings.
-pub fn make(findings: &Findings) -> Document {
-    let several = findings.environment.targets.len() > 1;
-    let mut facts = study_facts(findings);
-    let mut sections = Vec::new();
-    for target in &findings.environment.targets {
-        let own = target_facts(target);
-        let arm = if several { arm_of(target) } else { Arm::new() };
-        let (caption, own) = if several {
-            (Some(target.name.clone()), own)
-        } else {
-            facts.extend(own);
-            (None, Vec::new())
+impl Section {
+    fn of(block: Block) -> Self {
+        Self { caption: None, blocks: vec![block] }
+    }
+
+    fn titled(caption: impl Into<String>, blocks: Vec<Block>) -> Self {
+        Self { caption: Some(caption.into()), blocks }
+    }
+}
+
+impl Cell {
+    fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), tone: Tone::Plain }
+    }
+
+    fn trust(trust: Option<Trust>) -> Self {
+        let tone = match trust {
+            Some(Trust::Trusted) => Tone::Good,
+            Some(Trust::Suspect) => Tone::Doubtful,
+            Some(Trust::Invalid) => Tone::Bad,
+            None => Tone::Plain,
         };
-        sections.push(tables::workloads(findings, &arm, caption, own));
-    }
-    facts.extend(machine_facts(&findings.environment));
-    if let Some(order) = check_text(findings, "order") {
-        facts.push(("order".to_owned(), order));
-    }
-    sections.extend(tables::comparison(findings));
-    Document {
-        title: title(findings),
-        facts,
-        legend: tables::legend(findings, &sections),
-        sections,
-        remarks: remarks(findings),
-        sentences: findings.summary.clone(),
-        warnings: warnings(findings),
+        Self { text: trust.map_or(NONE, trust_word).to_owned(), tone }
     }
 }
 
-fn arm_of(target: &TargetFacts) -> Arm {
-    Arm::from([("target".to_owned(), target.name.clone())])
-}
-
-/// `assay 0.1.0 check  2026-07-30 12:00`.
-fn title(findings: &Findings) -> String {
-    let started = findings.study.started.replace('T', " ");
-    let minute: String = started.chars().take(16).collect();
-    format!("assay {} {}  {minute}", findings.environment.assay, findings.study.kind)
-}
-
-fn study_facts(findings: &Findings) -> Vec<(String, String)> {
-    let study = &findings.study;
-    let title = (study.title != USUAL_TITLE).then(|| ("title".to_owned(), study.title.clone()));
-    let notes = study.notes.iter().map(|note| ("note".to_owned(), note.clone()));
-    title.into_iter().chain(notes).collect()
-}
-
-fn target_facts(target: &TargetFacts) -> Vec<(String, String)> {
-    let size = target.size_bytes.map(show::bytes);
-    let turning = (target.rotational == Some(true)).then(|| "rotating".to_owned());
-    let scheduler = target.scheduler.as_ref().map(|name| format!("scheduler {name}"));
-    let drive: Vec<String> =
-        [Some(target.drive.clone()), size, turning, scheduler].into_iter().flatten().collect();
-    let way = if target.direct { "direct I/O" } else { "through the page cache" };
-    let mut facts = vec![("drive".to_owned(), drive.join(", "))];
-    if target.stack.len() > 1 {
-        facts.push(("stack".to_owned(), target.stack.join(" on ")));
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::plain(text)
     }
-    facts.push(("filesystem".to_owned(), target.filesystem.clone()));
-    facts.push(("area".to_owned(), format!("{}, {way}", show::bytes(target.area_bytes))));
-    facts
 }
 
-fn machine_facts(environment: &EnvironmentFacts) -> Vec<(String, String)> {
-    let mut machine = vec![environment.cpu.clone()];
-    match environment.cpus {
-        None => {}
-        Some(1) => machine.push("1 processor".to_owned()),
-        Some(count) => machine.push(format!("{count} processors")),
-    }
-    if let Some(bytes) = environment.memory_bytes {
-        machine.push(format!("{} memory", show::bytes(bytes)));
-    }
-    if environment.virtualisation != "none" && !environment.virtualisation.is_empty() {
-        machine.push(environment.virtualisation.clone());
-    }
-    vec![
-        ("kernel".to_owned(), environment.kernel.clone()),
-        ("machine".to_owned(), machine.join(", ")),
-    ]
+/// What stands for a number that is not there.
+const NONE: &str = "-";
+
+/// The cell of a metric; the second copy of the baseline is asked for by `control`.
+fn find<'a>(
+    findings: &'a Findings,
+    workload: &str,
+    arm: &Arm,
+    control: bool,
+    metric: &str,
+) -> Option<&'a Measured> {
+    findings.cells.iter().find(|cell| {
+        cell.workload == workload
+            && cell.metric == metric
+            && cell.arm == *arm
+            && cell.control == control
+    })
 }
 
+/// The geometric mean; where a trial has a zero and there is none, the median.
+fn centre(cell: &Measured) -> Option<f64> {
+    cell.geometric_mean.or(cell.median)
+}
+
+/// Half of the range of the trials, in percent of their geometric mean.
+fn spread(cell: &Measured) -> String {
+    match (cell.min, cell.max, cell.geometric_mean) {
+        (Some(min), Some(max), Some(mean)) if cell.n > 1 => {
+            let share = crate::quantity::units::show::percent(50.0 * (max - min) / mean);
+            format!("\u{b1}{}", share.replace("under ", "<"))
+        }
+        _ => NONE.to_owned(),
+    }
+}
+
+/// The depth that was used, where it is not the one that was asked for.
+fn depth_note(findings: &Findings, workload: &str, arm: &Arm) -> Option<String> {
+    let facts = findings.workloads.iter().find(|one| one.name == workload && one.arm == *arm)?;
+    if facts.depth == facts.asked_depth {
+        return None;
+    }
+    let plain = format!("depth {} of {}", facts.depth, facts.asked_depth);
+    Some(match &facts.note {
+        Some(note) if note.contains("depth") => note.clone(),
+        Some(note) => format!("{plain}: {note}"),
+        None => plain,
+    })
+}
+
+/// What a check of this name says.
 fn check_text(findings: &Findings, name: &str) -> Option<String> {
     findings.checks.iter().find(|check| check.name == name).map(|check| check.text.clone())
-}
-
-/// Each distinct text of a rule once, in the order in which rules and rows are told.
-fn remarks(findings: &Findings) -> Vec<Remark> {
-    let mut found: Vec<Remark> = Vec::new();
-    for cell in &findings.cells {
-        let row = row_name(&cell.workload, &cell.arm);
-        for because in &cell.because {
-            add(&mut found, &because.rule, &because.text, &row);
-        }
-    }
-    let mut rules: Vec<String> = Vec::new();
-    for remark in &found {
-        if !rules.contains(&remark.rule) {
-            rules.push(remark.rule.clone());
-        }
-    }
-    found.sort_by_key(|remark| rules.iter().position(|rule| *rule == remark.rule));
-    for workload in &findings.workloads {
-        // A note on the depth stands below its row.
-        if workload.depth == workload.asked_depth
-            && let Some(note) = &workload.note
-        {
-            add(&mut found, "note", note, &row_name(&workload.name, &workload.arm));
-        }
-    }
-    let all = findings.workloads.len();
-    for remark in &mut found {
-        if remark.rows.len() == all && all > 1 {
-            remark.rows = vec!["all rows".to_owned()];
-        }
-    }
-    found
-}
-
-fn add(found: &mut Vec<Remark>, rule: &str, text: &str, row: &str) {
-    match found.iter_mut().find(|remark| remark.rule == rule && remark.text == text) {
-        Some(remark) if remark.rows.iter().any(|known| known == row) => {}
-        Some(remark) => remark.rows.push(row.to_owned()),
-        None => found.push(Remark {
-            rule: rule.to_owned(),
-            text: text.to_owned(),
-            rows: vec![row.to_owned()],
-        }),
-    }
-}
-
-/// `random-write-q1`, with its target where there are several.
-fn row_name(workload: &str, arm: &Arm) -> String {
-    match arm.get("target") {
-        Some(target) => format!("{workload} on {target}"),
-        None => workload.to_owned(),
-    }
-}
-
-fn warnings(findings: &Findings) -> Vec<String> {
-    let several = findings.environment.targets.len() > 1;
-    let of_target = |target: &TargetFacts| -> Vec<String> {
-        let named = |note: &String| {
-            if several { format!("{}: {note}", target.name) } else { note.clone() }
-        };
-        target.notes.iter().map(named).collect()
-    };
-    let checks = findings.checks.iter().filter(|check| check.name != "order");
-    let told = findings.environment.targets.iter().flat_map(of_target);
-    told.chain(checks.map(|check| check.text.clone())).collect()
 }

@@ -10,15 +10,66 @@ const LEAST_LAST: usize = 20;
 pub struct Column {
     /// Heading.
     pub title: String,
+    /// What it is called beside its value where columns do not fit.
+    pub name: String,
     /// Numbers stand to the right.
     pub right: bool,
+    /// A table that is too wide may be broken before it.
+    pub breaks: bool,
+    /// What it holds.
+    pub holds: Holds,
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// A value.
+    Value,
+    /// A part of the row's name: where a table is broken in two, both parts have it. The first
+    /// column always is one.
+    Name,
+    /// A judgement: a word that gets a line of its own where columns do not fit.
+    Judgement,
+}
+
+impl Column {
+    /// A column of words.
+    #[must_use]
+    pub fn left(title: impl Into<String>) -> Self {
+        let title = title.into();
+        Self { name: title.clone(), title, right: false, breaks: false, holds: Holds::Value }
+    }
+
+    /// A column of numbers.
+    #[must_use]
+    pub fn right(title: impl Into<String>) -> Self {
+        Self { right: true, ..Self::left(title) }
+    }
+
+    /// The same as a name of the row.
+    #[must_use]
+    pub fn key(self) -> Self {
+        Self { holds: Holds::Name, ..self }
+    }
+
+    /// The same, before which a table may be broken.
+    #[must_use]
+    pub fn breaks(self) -> Self {
+        Self { breaks: true, ..self }
+    }
+
+    /// The same as a judgement.
+    #[must_use]
+    pub fn judged(self) -> Self {
+        Self { holds: Holds::Judgement, ..self }
+    }
 }
 
 /// Columns from their headings; a `>` in front puts a column to the right.
 pub fn columns(titles: &[&str]) -> Vec<Column> {
-    let column = |title: &&str| Column {
-        title: title.trim_start_matches('>').to_owned(),
-        right: title.starts_with('>'),
+    let column = |title: &&str| match title.strip_prefix('>') {
+        Some(title) => Column::right(title),
+        None => Column::left(*title),
     };
     titles.iter().map(column).collect()
 }
@@ -26,8 +77,16 @@ pub fn columns(titles: &[&str]) -> Vec<Column> {
 /// A table at most `width` columns wide; every line ends with a line feed. Nothing is cut: a last
 /// column of words is wrapped, and a table that does not fit is written entry by entry.
 pub fn table(columns: &[Column], rows: &[Vec<String>], width: usize) -> String {
-    let lines = aligned(columns, rows, width).unwrap_or_else(|| stacked(columns, rows, width));
+    let lines =
+        aligned(columns, rows, width, &plain).unwrap_or_else(|| stacked(columns, rows, width));
     text_of(&lines)
+}
+
+/// How the word of a row and column is coloured.
+pub(super) type Paint<'a> = dyn Fn(usize, usize, &str) -> String + 'a;
+
+fn plain(_: usize, _: usize, word: &str) -> String {
+    word.to_owned()
 }
 
 /// Heading and rows in columns; none where they do not fit.
@@ -35,6 +94,7 @@ pub(super) fn aligned(
     columns: &[Column],
     rows: &[Vec<String>],
     width: usize,
+    paint: &Paint<'_>,
 ) -> Option<Vec<String>> {
     let rows: Vec<Vec<String>> =
         rows.iter().map(|row| row.iter().map(|cell| clean(cell)).collect()).collect();
@@ -51,9 +111,10 @@ pub(super) fn aligned(
         (room >= *last || wraps).then_some((gap, (*last).min(room)))
     })?;
     let titles: Vec<String> = columns.iter().map(|column| column.title.clone()).collect();
-    let mut lines = Vec::new();
-    for row in std::iter::once(&titles).chain(&rows) {
-        lines.extend(row_lines(columns, row, before, gap, last));
+    let mut lines = row_lines(columns, &titles, before, gap, last, &|_, word| word.to_owned());
+    for (index, row) in rows.iter().enumerate() {
+        let own = |column: usize, word: &str| paint(index, column, word);
+        lines.extend(row_lines(columns, row, before, gap, last, &own));
     }
     Some(lines)
 }
@@ -69,17 +130,18 @@ fn row_lines(
     before: &[usize],
     gap: usize,
     last: usize,
+    paint: &dyn Fn(usize, &str) -> String,
 ) -> Vec<String> {
     let mut begin = String::new();
     for (index, room) in before.iter().enumerate() {
         let cell = row.get(index).map_or("", String::as_str);
-        begin.push_str(&padded(cell, *room, columns[index].right));
+        begin.push_str(&padded(cell, *room, columns[index].right, |word| paint(index, word)));
         begin.push_str(&" ".repeat(gap));
     }
-    let indent = width_of(&begin);
-    let cell = row.get(before.len()).map_or("", String::as_str);
-    if columns[before.len()].right || width_of(cell) <= last {
-        begin.push_str(&padded(cell, last, columns[before.len()].right));
+    let indent = before.iter().sum::<usize>() + gap * before.len();
+    let (end, cell) = (before.len(), row.get(before.len()).map_or("", String::as_str));
+    if columns[end].right || width_of(cell) <= last {
+        begin.push_str(&padded(cell, last, columns[end].right, |word| paint(end, word)));
         return vec![begin.trim_end().to_owned()];
     }
     let mut lines = wrap(cell, "", 0, last).into_iter();
@@ -88,9 +150,10 @@ fn row_lines(
     std::iter::once(format!("{begin}{first}")).chain(rest).collect()
 }
 
-fn padded(cell: &str, room: usize, right: bool) -> String {
+fn padded(cell: &str, room: usize, right: bool, paint: impl Fn(&str) -> String) -> String {
     let blanks = " ".repeat(room.saturating_sub(width_of(cell)));
-    if right { blanks + cell } else { format!("{cell}{blanks}") }
+    let cell = if cell.is_empty() { String::new() } else { paint(cell) };
+    if right { blanks + &cell } else { cell + &blanks }
 }
 
 fn stacked(columns: &[Column], rows: &[Vec<String>], width: usize) -> Vec<String> {

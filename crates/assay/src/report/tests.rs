@@ -1,11 +1,16 @@
 //! Fixtures: `NAME.json` holds findings, `NAME.80.txt` and `NAME.40.txt` what they look like.
-//! `UPDATE_EXPECT=1` writes the texts anew.
+//! `UPDATE_EXPECT=1` writes the texts anew. Findings named `study-*` are what the analysis makes of
+//! the measurements in `studies.rs`; `cargo test -p assay -- --ignored studies` writes them anew.
 #![allow(clippy::disallowed_methods, reason = "these tests read and rewrite fixtures")]
 
+mod studies;
+
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use proptest::prelude::*;
 
+use super::document::Detail;
 use super::layout::width_of;
 use super::{document, json, text};
 use crate::results::findings::Findings;
@@ -15,6 +20,11 @@ fn directory() -> PathBuf {
 }
 
 fn fixtures() -> Vec<(String, Findings)> {
+    static READ: OnceLock<Vec<(String, Findings)>> = OnceLock::new();
+    READ.get_or_init(read).clone()
+}
+
+fn read() -> Vec<(String, Findings)> {
     let mut found: Vec<PathBuf> = std::fs::read_dir(directory())
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -32,17 +42,33 @@ fn rendered(findings: &Findings, width: usize, colour: bool) -> String {
     text::render(&document::make(findings), width, colour)
 }
 
+fn in_full(findings: &Findings, width: usize) -> String {
+    text::render(&document::with(findings, Detail::Full), width, false)
+}
+
+fn is_study(name: &str) -> bool {
+    name.starts_with("study-")
+}
+
+fn expect(path: &Path, found: &str) {
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(path, found).unwrap();
+    }
+    let expected = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(found == expected, "{} differs:\n{found}", path.display());
+}
+
 #[test]
 fn fixtures_look_as_expected() {
     for (name, findings) in fixtures() {
-        for width in [80, 40] {
+        for width in if is_study(&name) { [80, 50] } else { [80, 40] } {
             let path = directory().join(format!("{name}.{width}.txt"));
-            let found = rendered(&findings, width, false);
-            if std::env::var_os("UPDATE_EXPECT").is_some() {
-                std::fs::write(&path, &found).unwrap();
-            }
-            let expected = std::fs::read_to_string(&path).unwrap_or_default();
-            assert!(found == expected, "{} differs:\n{found}", path.display());
+            expect(&path, &rendered(&findings, width, false));
+        }
+        if is_study(&name) {
+            expect(&directory().join(format!("{name}.full.txt")), &in_full(&findings, 80));
+        } else {
+            assert_eq!(in_full(&findings, 80), rendered(&findings, 80, false), "{name}");
         }
     }
     assert!(fixtures().len() >= 3);
@@ -58,18 +84,24 @@ fn a_wide_terminal_gets_the_same_block() {
 #[test]
 fn the_block_is_plain_text() {
     for (_, findings) in fixtures() {
-        let block = rendered(&findings, 80, false);
-        assert!(block.chars().all(|c| c.is_ascii_graphic() || matches!(c, ' ' | '\n' | '\u{b1}')));
-        assert!(block.lines().all(|line| width_of(line) <= 80 && line.trim_end() == line));
+        for block in [rendered(&findings, 80, false), in_full(&findings, 80)] {
+            let plain = |c: char| c.is_ascii_graphic() || matches!(c, ' ' | '\n' | '\u{b1}');
+            assert!(block.chars().all(plain));
+            assert!(block.lines().all(|line| width_of(line) <= 80 && line.trim_end() == line));
+        }
     }
 }
 
 #[test]
 fn colour_changes_nothing_but_colour() {
-    for (_, findings) in fixtures() {
+    for (name, findings) in fixtures() {
         for width in [40, 80] {
             let coloured = rendered(&findings, width, true);
-            assert!(coloured.contains("\u{1b}["));
+            // Without a verdict and without trust there is nothing to colour.
+            let grey =
+                ["study-sequential", "study-inconclusive", "study-one-pair", "study-compare"];
+            let grey = grey.iter().any(|kind| name.starts_with(kind));
+            assert_eq!(coloured.contains("\u{1b}["), !grey, "{name}");
             let plain = ["\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[0m"]
                 .iter()
                 .fold(coloured, |text, code| text.replace(code, ""));

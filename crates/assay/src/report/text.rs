@@ -1,10 +1,9 @@
 //! A document as text. From 80 columns on it is a block of at most 80 columns to be pasted into a
 //! forum; below that, entries stand one below the other. Nothing is cut.
 
-use super::document::{Document, Row, Section};
+use super::document::{Block, Cell, Document, Remark, Row, Table, Tone};
 use super::layout::{clean, glued, text_of, width_of, wrap};
-use super::table::aligned;
-use crate::results::findings::Trust;
+use super::table::{Column, Holds, aligned};
 
 /// A block is never wider, however wide the terminal is.
 const WIDEST: usize = 80;
@@ -12,21 +11,23 @@ const WIDEST: usize = 80;
 /// Below this width facts stand behind their name and not in a column.
 const NARROW: usize = 60;
 
-/// A document as text at a width; `colour` paints the words of trust.
+/// A document as text at a width; `colour` paints the words that judge.
 pub fn render(document: &Document, width: usize, colour: bool) -> String {
     let page = Page { width: width.clamp(1, WIDEST), colour };
     let mut parts = vec![wrap_title(&document.title, page.width)];
-    parts.push(page.facts(&document.facts));
     for section in &document.sections {
         let caption = section.caption.iter().flat_map(|text| wrap(text, "", 2, page.width));
-        parts.push(caption.chain(page.facts(&section.facts)).collect());
-        parts.push(page.table(section));
+        let mut part: Vec<String> = caption.collect();
+        for block in &section.blocks {
+            // A table stands alone, everything else directly below the heading.
+            if matches!(block, Block::Table(_)) {
+                parts.push(std::mem::take(&mut part));
+            }
+            part.extend(page.block(block));
+            parts.push(std::mem::take(&mut part));
+        }
+        parts.push(part);
     }
-    let legend = document.legend.iter().flat_map(|text| wrap(text, "", 0, page.width));
-    parts.push(legend.collect());
-    parts.push(page.remarks(document));
-    let sentences = document.sentences.iter().flat_map(|text| wrap(text, "- ", 2, page.width));
-    parts.push(sentences.collect());
     parts.retain(|lines| !lines.is_empty());
     parts.iter().map(|lines| text_of(lines)).collect::<Vec<_>>().join("\n")
 }
@@ -42,6 +43,22 @@ struct Page {
 }
 
 impl Page {
+    fn block(&self, block: &Block) -> Vec<String> {
+        match block {
+            Block::Facts(facts) => self.facts(facts),
+            Block::Text(texts) => self.wrapped(texts, "", 0),
+            Block::List(sentences) => self.wrapped(sentences, "- ", 2),
+            Block::Remarks(remarks) => {
+                self.wrapped(&remarks.iter().map(remark).collect::<Vec<_>>(), "", 2)
+            }
+            Block::Table(table) => self.table(table),
+        }
+    }
+
+    fn wrapped(&self, texts: &[String], first: &str, indent: usize) -> Vec<String> {
+        texts.iter().flat_map(|text| wrap(text, first, indent, self.width)).collect()
+    }
+
     fn facts(&self, facts: &[(String, String)]) -> Vec<String> {
         let widest = facts.iter().map(|(name, _)| width_of(name)).max().unwrap_or(0);
         let line = |(name, value): &(String, String)| {
@@ -55,42 +72,94 @@ impl Page {
         facts.iter().flat_map(line).collect()
     }
 
-    fn table(&self, section: &Section) -> Vec<String> {
-        let rows: Vec<Vec<String>> = section
-            .rows
-            .iter()
-            .filter(|row| row.cells.len() > 1)
-            .map(|row| row.cells.clone())
-            .collect();
+    fn table(&self, table: &Table) -> Vec<String> {
+        let rows: Vec<&Row> = table.rows.iter().filter(|row| !row.cells.is_empty()).collect();
         if rows.is_empty() {
-            return section.rows.iter().flat_map(|row| self.absent(row)).collect();
+            return table.rows.iter().flat_map(|row| self.absent(row)).collect();
         }
-        match aligned(&section.columns, &rows, self.width) {
-            // One line a row: the last column holds one word and never wraps.
-            Some(lines) if lines.len() == rows.len() + 1 => self.columns(section, lines),
-            _ => section.rows.iter().flat_map(|row| self.stacked(section, row)).collect(),
+        let all: Vec<usize> = (0..table.columns.len()).collect();
+        if let Some(lines) = self.aligned(&table.columns, &rows, &all) {
+            return self.with_notes(table, lines);
         }
+        if let Some(parts) = self.broken(&table.columns, &rows) {
+            let mut parts = parts.into_iter();
+            let mut lines = self.with_notes(table, parts.next().unwrap_or_default());
+            for part in parts {
+                lines.push(String::new());
+                lines.extend(part);
+            }
+            return lines;
+        }
+        table.rows.iter().flat_map(|row| self.stacked(&table.columns, row)).collect()
+    }
+
+    /// Some columns of a table; none where they do not fit.
+    fn aligned(&self, columns: &[Column], rows: &[&Row], chosen: &[usize]) -> Option<Vec<String>> {
+        let columns: Vec<Column> = chosen.iter().map(|index| columns[*index].clone()).collect();
+        let cell = |row: &Row, index: usize| row.cells.get(index).map(|cell| cell.text.clone());
+        let words: Vec<Vec<String>> = rows
+            .iter()
+            .map(|row| chosen.iter().map(|index| cell(row, *index).unwrap_or_default()).collect())
+            .collect();
+        let paint = |row: usize, column: usize, word: &str| {
+            let tone = rows[row].cells.get(chosen[column]).map_or(Tone::Plain, |cell| cell.tone);
+            self.painted(word, tone)
+        };
+        // One line a row: nothing wraps.
+        aligned(&columns, &words, self.width, &paint).filter(|lines| lines.len() == rows.len() + 1)
+    }
+
+    /// A wide table as several below each other, each with the names of the rows; none where a
+    /// part does not fit either.
+    fn broken(&self, columns: &[Column], rows: &[&Row]) -> Option<Vec<Vec<String>>> {
+        if self.width < NARROW || !columns.iter().any(|column| column.breaks) {
+            return None;
+        }
+        let is_key = |index: &usize| *index == 0 || columns[*index].holds == Holds::Name;
+        let keys: Vec<usize> = (0..columns.len()).filter(is_key).collect();
+        let mut groups: Vec<Vec<usize>> = vec![Vec::new()];
+        for index in (0..columns.len()).filter(|index| !is_key(index)) {
+            match groups.last_mut() {
+                Some(group) if !columns[index].breaks || group.is_empty() => group.push(index),
+                _ => groups.push(vec![index]),
+            }
+        }
+        let mut parts: Vec<Vec<String>> = Vec::new();
+        let mut chosen = keys.clone();
+        for group in groups {
+            let longer: Vec<usize> = chosen.iter().chain(&group).copied().collect();
+            if let Some(lines) = self.aligned(columns, rows, &longer) {
+                if chosen.len() > keys.len() {
+                    parts.pop();
+                }
+                parts.push(lines);
+                chosen = longer;
+            } else {
+                chosen = keys.iter().chain(&group).copied().collect();
+                parts.push(self.aligned(columns, rows, &chosen)?);
+            }
+        }
+        Some(parts)
     }
 
     /// Aligned lines with the notes of their rows between them.
-    fn columns(&self, section: &Section, lines: Vec<String>) -> Vec<String> {
+    fn with_notes(&self, table: &Table, lines: Vec<String>) -> Vec<String> {
         let mut lines = lines.into_iter();
         let mut out: Vec<String> = lines.next().into_iter().collect();
-        for row in &section.rows {
-            if row.cells.len() < 2 {
+        for row in &table.rows {
+            if row.cells.is_empty() {
                 out.extend(self.absent(row));
                 continue;
             }
-            out.extend(lines.next().map(|line| self.painted(line, row)));
-            out.extend(self.notes(row));
+            out.extend(lines.next());
+            out.extend(self.wrapped(&row.notes, "  ", 2));
         }
         out
     }
 
     /// `random-write-q1  absent: the file is only read`.
     fn absent(&self, row: &Row) -> Vec<String> {
-        let name = row.cells.first().map_or("", String::as_str);
-        let reason = row.notes.join("; ");
+        let (name, reason) = (&row.name, row.notes.join("; "));
         if self.width < NARROW {
             return wrap(&format!("{name} {reason}"), "", 2, self.width);
         }
@@ -100,51 +169,57 @@ impl Page {
         wrap(&reason, &begin, indent, self.width)
     }
 
-    fn notes(&self, row: &Row) -> Vec<String> {
-        row.notes.iter().flat_map(|note| wrap(note, "  ", 2, self.width)).collect()
-    }
-
-    /// A row as a name with its numbers below it.
-    fn stacked(&self, section: &Section, row: &Row) -> Vec<String> {
-        if row.cells.len() < 2 {
+    /// A row as a name with its numbers below it, each judgement on a line of its own.
+    fn stacked(&self, columns: &[Column], row: &Row) -> Vec<String> {
+        if row.cells.is_empty() {
             return self.absent(row);
         }
-        let last = row.cells.len() - 1;
-        let pairs: Vec<String> = section.columns[1..last]
+        let told: Vec<(&Column, &Cell)> = columns
             .iter()
-            .zip(&row.cells[1..last])
-            .filter(|(_, cell)| !cell.is_empty())
-            .map(|(column, cell)| glued(&format!("{} {cell}", column.title)))
+            .zip(&row.cells)
+            .enumerate()
+            .filter(|(index, (column, cell))| {
+                *index > 0 && column.holds != Holds::Name && !cell.text.is_empty()
+            })
+            .map(|(_, told)| told)
             .collect();
-        let name = row.cells.first().map_or("", String::as_str);
-        let mut lines = wrap(name, "", 2, self.width);
-        lines.extend(wrap(&pairs.join(", "), "  ", 2, self.width));
-        let trust = wrap(&row.cells[last], "  ", 2, self.width);
-        lines.extend(trust.into_iter().map(|line| self.painted(line, row)));
-        lines.extend(self.notes(row));
+        let numbers = told.iter().filter(|(column, _)| column.holds != Holds::Judgement);
+        let numbers: Vec<String> = numbers
+            .map(|(column, cell)| glued(&format!("{} {}", column.name, cell.text)))
+            .collect();
+        let mut lines = wrap(&row.name, "", 2, self.width);
+        if !numbers.is_empty() {
+            lines.extend(wrap(&numbers.join(", "), "  ", 2, self.width));
+        }
+        for (_, cell) in told.iter().filter(|(column, _)| column.holds == Holds::Judgement) {
+            for line in wrap(&cell.text, "  ", 2, self.width) {
+                let word = line.trim_start();
+                let indent = &line[..line.len() - word.len()];
+                lines.push(format!("{indent}{}", self.painted(word, cell.tone)));
+            }
+        }
+        lines.extend(self.wrapped(&row.notes, "  ", 2));
         lines
     }
 
-    /// The line with its last word, the trust, in colour.
-    fn painted(&self, line: String, row: &Row) -> String {
-        let code = match row.trust {
-            Some(Trust::Trusted) => 32,
-            Some(Trust::Suspect) => 33,
-            Some(Trust::Invalid) => 31,
-            None => return line,
+    /// A word in the colour of its tone.
+    fn painted(&self, word: &str, tone: Tone) -> String {
+        let code = match tone {
+            Tone::Good => 32,
+            Tone::Doubtful => 33,
+            Tone::Bad => 31,
+            Tone::Plain => return word.to_owned(),
         };
-        match line.rfind(' ').map(|blank| line.split_at(blank + 1)) {
-            Some((begin, word)) if self.colour => format!("{begin}\u{1b}[{code}m{word}\u{1b}[0m"),
-            _ => line,
-        }
+        if self.colour { format!("\u{1b}[{code}m{word}\u{1b}[0m") } else { word.to_owned() }
     }
+}
 
-    fn remarks(&self, document: &Document) -> Vec<String> {
-        let remarks = document
-            .remarks
-            .iter()
-            .map(|remark| format!("{}: {} [{}]", remark.rule, remark.text, remark.rows.join(", ")));
-        let warnings = document.warnings.iter().map(|text| format!("note: {text}"));
-        remarks.chain(warnings).flat_map(|text| wrap(&text, "", 2, self.width)).collect()
-    }
+/// `steal: the hypervisor gave up to 4 % of the time to others [sync-write]`.
+fn remark(remark: &Remark) -> String {
+    let rows = if remark.rows.is_empty() {
+        String::new()
+    } else {
+        format!(" [{}]", remark.rows.join(", "))
+    };
+    format!("{}: {}{rows}", remark.rule, remark.text)
 }

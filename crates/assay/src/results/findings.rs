@@ -283,6 +283,9 @@ pub struct Comparison {
     pub p_sign_flip: Option<f64>,
     /// Verdict; absent where none is given by design.
     pub verdict: Option<Verdict>,
+    /// Better or worse, but surely by less than the margin.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub within_margin: bool,
     /// What counts as equivalent, as a fraction.
     #[serde(default)]
     pub margin: Option<f64>,

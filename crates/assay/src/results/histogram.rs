@@ -174,20 +174,6 @@ mod tests {
         histogram
     }
 
-    /// The known answer of R12 for back-filling: what a closed loop that stood still for 100 ms left
-    /// out is put in, as other tools do it. Only numbers that come from elsewhere are treated so.
-    #[test]
-    fn back_filling_gives_the_known_answer() {
-        let mut histogram = Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 3).unwrap();
-        for _ in 0..9_999 {
-            histogram.record_correct(1_000, 10_000).unwrap();
-        }
-        histogram.record_correct(100_000_000, 10_000).unwrap();
-        assert_eq!(histogram.len(), 19_999);
-        assert_eq!(histogram.value_at_quantile(0.5), 10_007);
-        assert_eq!(histogram.value_at_quantile(0.9), 80_019_455);
-    }
-
     #[test]
     fn a_histogram_survives_its_file() {
         let histogram = filled(&[1, 85_000, 85_000, 9_100_000, HIGHEST_NS]);

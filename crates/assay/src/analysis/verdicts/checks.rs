@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use assay_stats::{bonferroni, carry_over, slope};
+use assay_stats::{FTest, Slope, bonferroni, carry_over, slope};
 
-use super::arms::{Question, Run};
+use super::arms::{Question, Runs};
 use super::words;
+use crate::quantity::Scale;
 use crate::results::design::{ALPHA, Design, Order};
 use crate::results::findings::{Check, NoiseFloor};
 use crate::results::plan::Arm;
@@ -44,43 +45,78 @@ pub(super) fn checks(
         found.push(check("drift", words::NO_ORDER.to_owned()));
         return found;
     }
-    let mut told: Vec<Check> =
-        questions.iter().filter_map(|question| drift(design, question, questions.len())).collect();
+    let baselines = questions.iter().map(|question| question.baselines(design).count()).sum();
+    let lines: Vec<_> = questions
+        .iter()
+        .filter_map(|question| Some((*question, clearest_line(design, question)?)))
+        .collect();
     let by_order = predecessors(questions);
+    let tests: Vec<_> = questions
+        .iter()
+        .filter_map(|question| Some((*question, carried(question, &by_order)?)))
+        .collect();
+    let drifts = lines.iter().filter(|(_, (line, _))| line.p < bonferroni(ALPHA, baselines));
+    let mut told: Vec<Check> =
+        drifts.map(|(question, line)| drift(design, question, line)).collect();
+    let clear = tests.iter().filter(|(_, test)| test.p < bonferroni(CARRY_OVER, questions.len()));
     told.extend(
-        questions.iter().filter_map(|question| carried(question, &by_order, questions.len())),
+        clear.map(|(question, test)| {
+            check("carry-over", words::carry_over(question.workload, test.p))
+        }),
     );
     if told.is_empty() {
-        told.push(check("drift", words::NO_DRIFT.to_owned()));
+        told.push(check(
+            "drift",
+            unseen(design, questions, [!lines.is_empty(), !tests.is_empty()]),
+        ));
     }
     found.extend(told);
     found
 }
 
-/// Whether the baseline changed over the study.
-fn drift(design: &Design, question: &Question<'_>, of: usize) -> Option<Check> {
-    let runs: Vec<&Run> =
-        question.baselines(design).next()?.first.values().filter(|run| !run.disturbed).collect();
-    let points: Vec<(f64, f64)> =
-        runs.iter().filter_map(|run| Some((f64::from(run.order?), run.level))).collect();
+/// What may be said where nothing was seen: only of what could be looked for.
+fn unseen(design: &Design, questions: &[&Question<'_>], looked: [bool; 2]) -> String {
+    let two =
+        questions.iter().all(|question| question.arms.len() == 2 && question.control.is_none());
+    match looked {
+        [true, true] => words::NO_DRIFT,
+        [true, false] if two && design.order == Order::Chained => words::TWO_CHAINED,
+        [true, false] => words::NO_DRIFT_ALONE,
+        [false, true] => words::NO_CARRY_OVER_ALONE,
+        [false, false] => words::TOO_FEW,
+    }
+    .to_owned()
+}
+
+/// Of all baselines of a workload the one that changes most clearly.
+fn clearest_line(design: &Design, question: &Question<'_>) -> Option<(Slope, f64)> {
+    let lines = question.baselines(design).filter_map(line);
+    lines.min_by(|(one, _), (other, _)| one.p.total_cmp(&other.p))
+}
+
+/// A baseline over the study: its slope, and from its first trial to its last.
+fn line(baseline: &Runs<'_>) -> Option<(Slope, f64)> {
+    let points: Vec<(f64, f64)> = baseline
+        .first
+        .values()
+        .filter(|run| !run.disturbed)
+        .filter_map(|run| Some((f64::from(run.order?), run.level)))
+        .collect();
     if points.len() < FEWEST {
         return None;
     }
     let (x, y): (Vec<f64>, Vec<f64>) = points.into_iter().unzip();
-    let line = slope(&x, &y)?;
-    if line.p >= bonferroni(ALPHA, of) {
-        return None;
-    }
-    let span =
-        x.iter().copied().fold(f64::MIN, f64::max) - x.iter().copied().fold(f64::MAX, f64::min);
+    let ends = x.iter().fold([f64::MAX, f64::MIN], |[low, high], x| [low.min(*x), high.max(*x)]);
+    Some((slope(&x, &y)?, ends[1] - ends[0]))
+}
+
+/// A baseline that changed over the study.
+fn drift(design: &Design, question: &Question<'_>, (line, span): &(Slope, f64)) -> Check {
     let change = match question.scale {
-        crate::quantity::Scale::Ratio => Some((line.slope * span).exp() - 1.0),
-        crate::quantity::Scale::Difference => None,
+        Scale::Ratio => Some((line.slope * span).exp() - 1.0),
+        Scale::Difference => None,
     };
-    Some(check(
-        "drift",
-        words::drift(question.workload, question.metric, change, line.p, design.order),
-    ))
+    check("drift", words::drift(question.workload, question.metric, change, line.p, design.order))
 }
 
 /// The arm that ran before each position in time, over all workloads.
@@ -95,8 +131,9 @@ fn predecessors<'a>(questions: &[&Question<'a>]) -> BTreeMap<u32, &'a Arm> {
     arms
 }
 
-/// Whether the arm that ran before makes a difference to the one that runs after it.
-fn carried(question: &Question<'_>, by_order: &BTreeMap<u32, &Arm>, of: usize) -> Option<Check> {
+/// Whether the arm that ran before makes a difference to the one that runs after it; none where
+/// the order does not tell.
+fn carried(question: &Question<'_>, by_order: &BTreeMap<u32, &Arm>) -> Option<FTest> {
     let names: Vec<&Arm> = question.arms.iter().map(|runs| runs.arm).collect();
     let index = |arm: &Arm| names.iter().position(|name| *name == arm);
     let (mut levels, mut arms, mut before, mut replicates) = (vec![], vec![], vec![], vec![]);
@@ -112,7 +149,5 @@ fn carried(question: &Question<'_>, by_order: &BTreeMap<u32, &Arm>, of: usize) -
             replicates.push(*replicate as usize);
         }
     }
-    let test = carry_over(&levels, &arms, &before, &replicates)?;
-    (test.p < bonferroni(CARRY_OVER, of))
-        .then(|| check("carry-over", words::carry_over(question.workload, test.p)))
+    carry_over(&levels, &arms, &before, &replicates)
 }

@@ -30,7 +30,7 @@ pub(super) fn comparisons(design: &Design, question: &Question<'_>) -> Vec<Compa
         .map(|(baseline, arm)| comparison(design, question, (baseline, arm), &ruler))
         .collect();
     if question.primary {
-        correct(&mut found);
+        correct(found.iter_mut());
     }
     found
 }
@@ -125,6 +125,7 @@ fn comparison(
         p_holm: sample.as_ref().and_then(|sample| sample.p_value(0.0)),
         p_sign_flip: sign_flip_p(&differences, question.primary),
         verdict,
+        within_margin: verdict.is_some() && judged.is_some_and(|judged| judged.within_margin),
         margin: design.margin,
         replicates_needed: None,
         text: String::new(),
@@ -138,8 +139,7 @@ fn comparison(
     if let Some(judged) = judged.filter(|_| verdict.is_some()) {
         found.notes.extend(depends(&pairs, judged, ruler, question.scale));
     }
-    found.text =
-        words::comparison(&found, judged.is_some_and(|judged| judged.within_margin), design);
+    found.text = words::comparison(&found, design);
     found
 }
 
@@ -193,12 +193,11 @@ fn depends(pairs: &Pairs, judged: Judgement, ruler: &Ruler, scale: Scale) -> Vec
     told
 }
 
-/// Holm's p in the place of the plain one.
-fn correct(found: &mut [Comparison]) {
-    let p: Vec<f64> = found.iter().filter_map(|one| one.p_holm).collect();
-    let corrected = holm(&p);
-    let told = found.iter_mut().filter(|one| one.p_holm.is_some());
-    for (one, p) in told.zip(corrected) {
+/// Holm's p in the place of the plain one, over the comparisons of a family.
+pub(in crate::analysis) fn correct<'a>(family: impl Iterator<Item = &'a mut Comparison>) {
+    let mut told: Vec<&mut Comparison> = family.filter(|one| one.p_holm.is_some()).collect();
+    let p: Vec<f64> = told.iter().filter_map(|one| one.p_holm).collect();
+    for (one, p) in told.iter_mut().zip(holm(&p)) {
         one.p_holm = Some(p);
     }
 }

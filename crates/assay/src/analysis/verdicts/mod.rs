@@ -14,6 +14,7 @@ mod ranks;
 mod trends;
 mod words;
 
+pub(super) use comparisons::correct;
 pub(super) use outliers::mark;
 pub(super) use words::across as across_words;
 
@@ -50,6 +51,8 @@ pub(super) struct Verdicts {
     pub noise_floor: Option<NoiseFloor>,
     pub advice: Vec<Advice>,
     pub checks: Vec<Check>,
+    /// Whether it ran to confirm an earlier study's winner.
+    pub confirms: bool,
 }
 
 /// Compares all arms of all workloads. `confirms` says that the study ran to confirm an earlier
@@ -75,6 +78,7 @@ pub(super) fn verdicts(measured: &Measurements, confirms: bool) -> Verdicts {
         grid(true).iter().filter_map(|question| ranks::rank(design, question)).collect();
     let noise_floor = noise::floor(&primary);
     Verdicts {
+        confirms,
         advice: advice(&comparisons, &ranks, confirms),
         checks: checks::checks(design, &primary, noise_floor.as_ref()),
         comparisons,
@@ -117,5 +121,7 @@ fn advice(comparisons: &[Comparison], ranks: &[Rank], confirmed: bool) -> Vec<Ad
         .collect()
 }
 
+#[cfg(test)]
+mod sentences_tests;
 #[cfg(test)]
 mod tests;

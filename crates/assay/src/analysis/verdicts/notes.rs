@@ -58,7 +58,10 @@ fn strength(design: &Design, found: &Comparison) -> Option<String> {
         0 => Some("no complete pair: no statement".to_owned()),
         1 => Some("1 pair: no statement".to_owned()),
         2 => Some("2 pairs: no interval".to_owned()),
-        n if n < SETTLED => Some(format!("provisional: {n} pairs rest on near-normal log ratios")),
+        n if n < SETTLED => Some(format!(
+            "provisional: with {n} pairs the interval rests on near-normal log ratios; no \
+             distribution-free test reaches 5 % below {SETTLED}"
+        )),
         _ => None,
     }
 }
@@ -70,13 +73,21 @@ fn failures(design: &Design, baseline: &Runs<'_>, arm: &Runs<'_>) -> Option<Stri
     if failed + base_failed == 0 {
         return None;
     }
+    let words = |runs: &Runs<'_>, started, failed| {
+        let trials = if started == 1 { "trial" } else { "trials" };
+        format!("{failed} of {started} {trials} of {}", short_words(runs.arm, design))
+    };
     let p = fisher_exact(failed, started, base_failed, base_started);
-    let told = if p < ALPHA { ": one fails more often" } else { "" };
+    let more = if failed * base_started > base_failed * started { arm } else { baseline };
+    let told = if p < ALPHA {
+        format!("; {} fails more often", short_words(more.arm, design))
+    } else {
+        String::new()
+    };
     Some(format!(
-        "{} of {started} trials of {} failed, {base_failed} of {base_started} of {}{told}",
-        failed,
-        short_words(arm.arm, design),
-        short_words(baseline.arm, design),
+        "{} and {} failed{told}",
+        words(arm, started, failed),
+        words(baseline, base_started, base_failed)
     ))
 }
 
@@ -87,11 +98,12 @@ fn zeros(design: &Design, baseline: &Runs<'_>, arm: &Runs<'_>) -> Option<String>
     [baseline, arm].into_iter().find_map(|runs| {
         let zeros = runs.trials.iter().filter(counts).filter(zero).count();
         (zeros > 0).then(|| {
-            format!(
-                "{} of {} with no ratio: the value is not above zero",
-                words::counted(zeros, "trial"),
-                short_words(runs.arm, design)
-            )
+            let why = match zeros {
+                1 => "gives no ratio: its value is not above zero",
+                _ => "give no ratio: their values are not above zero",
+            };
+            let trials = words::counted(zeros, "trial");
+            format!("{trials} of {} {why}", short_words(runs.arm, design))
         })
     })
 }
@@ -104,12 +116,15 @@ fn rare_slow(design: &Design, better: Better, runs: &Runs<'_>) -> Option<String>
         Better::Higher => level < middle,
         Better::Lower => level > middle,
     };
-    let slow = runs.first.values().filter(|run| run.outlier && bad(run.level)).count();
+    let stands = runs.first.values().filter(|run| run.outlier && !run.disturbed);
+    let slow = stands.filter(|run| bad(run.level)).count();
     (slow > 0).then(|| {
         format!(
-            "rare slow trials of {} ({slow} of {}): the interval understates the risk",
+            "{slow} of {} trials of {} {} far from the others on the bad side: the interval \
+             understates the risk of such trials",
+            runs.first.len(),
             short_words(runs.arm, design),
-            runs.first.len()
+            if slow == 1 { "is" } else { "are" }
         )
     })
 }

@@ -22,9 +22,11 @@ pub(in crate::analysis) fn mark(series: &mut [Series]) {
         groups.entry((one.workload.clone(), one.metric.clone())).or_default().push(index);
     }
     for members in groups.values() {
-        let shifts = replicate_shifts(members.iter().map(|index| &series[*index]));
-        for index in members {
-            mark_one(&mut series[*index], &shifts);
+        let residuals = residuals(members.iter().map(|index| (*index, &series[*index])));
+        let values: Vec<f64> = residuals.iter().map(|residual| residual.value).collect();
+        for (residual, score) in residuals.iter().zip(modified_z(&values)) {
+            let trial = &mut series[residual.series].trials[residual.trial];
+            trial.outlier = score.abs() > MODIFIED_Z_LIMIT;
         }
     }
 }
@@ -62,15 +64,25 @@ fn replicate_shifts<'a>(series: impl Iterator<Item = &'a Series>) -> BTreeMap<u3
     distances.into_iter().filter_map(|(replicate, own)| Some((replicate, median(&own)?))).collect()
 }
 
-fn mark_one(series: &mut Series, shifts: &BTreeMap<u32, f64>) {
-    let levels = levels(series);
-    if levels.len() < FEWEST {
-        return;
+/// How far a trial lies from what its arm and its replicate let expect.
+struct Residual {
+    series: usize,
+    trial: usize,
+    value: f64,
+}
+
+/// The residuals of all arms together: few trials of one arm alone would flag each other.
+fn residuals<'a>(series: impl Iterator<Item = (usize, &'a Series)> + Clone) -> Vec<Residual> {
+    let shifts = replicate_shifts(series.clone().map(|(_, one)| one));
+    let mut found = Vec::new();
+    for (place, one) in series {
+        let levels = levels(one);
+        let Some(middle) = middle(&levels).filter(|_| levels.len() >= FEWEST) else { continue };
+        found.extend(levels.into_iter().map(|(trial, replicate, level)| Residual {
+            series: place,
+            trial,
+            value: level - middle - shifts.get(&replicate).copied().unwrap_or(0.0),
+        }));
     }
-    let shift = |replicate: &u32| shifts.get(replicate).copied().unwrap_or(0.0);
-    let residuals: Vec<f64> =
-        levels.iter().map(|(_, replicate, level)| level - shift(replicate)).collect();
-    for ((index, ..), score) in levels.iter().zip(modified_z(&residuals)) {
-        series.trials[*index].outlier = score.abs() > MODIFIED_Z_LIMIT;
-    }
+    found
 }

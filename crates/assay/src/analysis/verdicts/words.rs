@@ -2,8 +2,11 @@
 
 use crate::quantity::metric::noun;
 use crate::quantity::units::show;
-use crate::results::design::{Design, Order, Stopping};
-use crate::results::findings::{Comparison, Kind, Verdict};
+use crate::quantity::{Better, Bytes};
+use crate::results::design::{Design, Factor, Order, Stopping};
+use crate::results::findings::{
+    Comparison, Effect, Interaction, Kind, NoiseFloor, Place, Rank, Trend, Verdict,
+};
 use crate::results::plan::Arm;
 
 /// Why arms that ran one after the other get no verdict.
@@ -21,7 +24,7 @@ pub(super) fn arm_words(arm: &Arm) -> String {
 pub(super) fn short_words(arm: &Arm, design: &Design) -> String {
     match (arm.len(), arm.iter().next()) {
         (1, Some((factor, level))) if speaks_for_itself(design, factor) => level.clone(),
-        _ => arm_words(arm).replace(',', ", "),
+        _ => arm_words(arm),
     }
 }
 
@@ -47,35 +50,35 @@ pub(super) fn counted(count: usize, thing: &str) -> String {
 }
 
 /// A comparison in one sentence.
-pub(super) fn comparison(found: &Comparison, within_margin: bool, design: &Design) -> String {
+pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
     let (arm, base) = (short_words(&found.arm, design), short_words(&found.baseline, design));
     let Some(amount) = amount(found) else {
-        return format!("{arm} against {base}: no complete pair, no statement.");
+        return format!("{arm} and {base} have no complete pair: no statement.");
     };
     let interval = interval(found, design);
+    let plain = match found.difference {
+        Some(_) => format!("{arm} against {base}: {amount}"),
+        None => format!("{arm} has {amount} of {base}"),
+    };
     match found.verdict {
         _ if found.n < 3 => {
-            let pairs = counted(found.n, "pair");
-            format!("{arm} against {base}: {amount}; {pairs}: no statement.")
+            format!("{plain} in {}: too few for a statement.", counted(found.n, "pair"))
         }
-        None => format!("{arm} has {amount} of {base}{interval}."),
+        None => format!("{plain}{interval}."),
         Some(Verdict::Inconclusive) if design.order == Order::Sequential => {
-            format!("{arm} has {amount} of {base}{interval}; {SEQUENTIAL}.")
+            format!("{plain}{interval}; {SEQUENTIAL}.")
         }
         Some(verdict @ (Verdict::Better | Verdict::Worse)) => {
             let word = if verdict == Verdict::Better { "better" } else { "worse" };
-            let small = if within_margin { small(found) } else { String::new() };
+            let small = if found.within_margin { small(found) } else { String::new() };
             format!("{arm} is {word} than {base}: {amount}{interval}{small}.")
         }
         Some(Verdict::Equivalent) => {
             let margin = found.margin.map(percent).unwrap_or_default();
-            format!("{arm} and {base} are equivalent within {margin}: {amount}{interval}.")
+            format!("{arm} is equivalent to {base} within {margin}: {amount}{interval}.")
         }
         Some(Verdict::Inconclusive) => {
-            format!(
-                "{arm} against {base}: the numbers do not tell; {amount}{interval}{}.",
-                needed(found)
-            )
+            format!("{plain}{interval}: the numbers do not tell{}.", needed(found))
         }
     }
 }
@@ -87,28 +90,39 @@ fn amount(found: &Comparison) -> Option<String> {
             Some(format!("{:+} in {}", rounded(difference.value), noun(&found.metric)))
         }
         (None, Some(ratio)) => {
-            Some(format!("{} times the {}", show::ratio(ratio), noun(&found.metric)))
+            let ratio = match found.ci95_family.or(found.ci95) {
+                Some(ends) => show::ratios(ratio, ends)[0].clone(),
+                None => show::ratio(ratio),
+            };
+            Some(format!("{ratio} times the {}", noun(&found.metric)))
         }
         (None, None) => None,
     }
 }
 
-/// The interval that the verdict is read from.
+/// The ends of the interval that the verdict is read from.
+fn ends(found: &Comparison) -> Option<[String; 2]> {
+    match (&found.difference, found.ratio) {
+        (Some(difference), _) => {
+            let ends = difference.ci95_family.or(difference.ci95)?;
+            Some(ends.map(|end| format!("{:+}", rounded(end))))
+        }
+        (None, ratio) => {
+            let [_, low, high] = show::ratios(ratio?, found.ci95_family.or(found.ci95)?);
+            Some([low, high])
+        }
+    }
+}
+
+/// The same in brackets, with what it rests on.
 fn interval(found: &Comparison, design: &Design) -> String {
     let pairs = replicates(found.n);
     let name = match design.stopping {
         Stopping::Fixed => "95 % interval",
-        Stopping::Looks { .. } => "interval for all looks",
-        Stopping::Open { .. } => "interval for open stopping",
+        Stopping::Looks { .. } => "95 % interval over all looks",
+        Stopping::Open { .. } => "95 % interval at any stop",
     };
-    let ends = match &found.difference {
-        Some(difference) => difference
-            .ci95_family
-            .or(difference.ci95)
-            .map(|ends| ends.map(|end| rounded(end).to_string())),
-        None => found.ci95_family.or(found.ci95).map(|ends| ends.map(show::ratio)),
-    };
-    match ends {
+    match ends(found) {
         Some([low, high]) => format!(" ({name} {low} to {high}, {pairs})"),
         None => format!(" ({pairs}, no interval)"),
     }
@@ -119,10 +133,21 @@ fn small(found: &Comparison) -> String {
     format!("; the difference is smaller than the margin of {margin}")
 }
 
+/// Replicates above which their exact number is of no use to anybody.
+const MANY: u32 = 1000;
+
+/// `about 14 replicates in all`.
+fn in_all(replicates: u32) -> String {
+    if replicates > MANY {
+        return format!("more than {} replicates in all", show::count(u64::from(MANY)));
+    }
+    format!("about {} replicates in all", show::count(u64::from(replicates)))
+}
+
 fn needed(found: &Comparison) -> String {
     let margin = found.margin.map(percent).unwrap_or_default();
     match found.replicates_needed {
-        Some(count) => format!("; about {count} replicates would resolve a difference of {margin}"),
+        Some(count) => format!("; {} would resolve a difference of {margin}", in_all(count)),
         None => String::new(),
     }
 }
@@ -149,7 +174,7 @@ pub(super) fn fragile(replicates: &[u32]) -> Option<String> {
         [] => None,
         [one] => Some(format!("fragile: without replicate {one} the verdict would change")),
         several => Some(format!(
-            "fragile: without any one of {} replicates the verdict would change",
+            "fragile: leaving out any one of {} replicates would change the verdict",
             several.len()
         )),
     }
@@ -157,7 +182,7 @@ pub(super) fn fragile(replicates: &[u32]) -> Option<String> {
 
 /// The verdict that the disturbed trials would give.
 pub(super) fn disturbed(with: Verdict) -> String {
-    format!("depends on disturbed trials: with them it would be {}", verdict_word(with))
+    format!("depends on disturbed trials: with them the verdict would be {}", verdict_word(with))
 }
 
 /// The word for a verdict.
@@ -173,16 +198,19 @@ pub(super) fn verdict_word(verdict: Verdict) -> &'static str {
 /// What to make of the best arm.
 pub(super) fn advice(best: &Comparison, confirmed: bool) -> String {
     let (arm, base) = (arm_words(&best.arm), arm_words(&best.baseline));
-    let ratio = best.ratio.map(show::ratio).unwrap_or_default();
-    let what = noun(&best.metric);
+    let amount = amount(best).unwrap_or_default();
+    let interval = ends(best)
+        .map(|[low, high]| format!(", 95 % interval {low} to {high}"))
+        .unwrap_or_default();
     if confirmed {
         return format!(
-            "{}: {arm} is better than {base} in fresh trials as well ({ratio} times the {what}).",
+            "{}: {arm} is better than {base} in fresh trials as well ({amount}{interval}).",
             best.workload
         );
     }
     format!(
-        "{}: {arm} is the candidate ({ratio} times the {what} of {base}); the best of several looks better than it is: assay confirm runs fresh trials.",
+        "{}: {arm} is the candidate ({amount} of {base}{interval}). What comes out best tends to \
+         look better than it is: assay confirm runs fresh trials.",
         best.workload
     )
 }
@@ -195,8 +223,23 @@ pub(super) const SEQUENTIAL_STUDY: &str = "the arms ran one after the other: wha
 pub(super) const NO_ORDER: &str =
     "no order was recorded: drift and carry-over between trials could not be looked for";
 
-/// Where nothing was seen.
+/// Where both were looked for and nothing was seen.
 pub(super) const NO_DRIFT: &str = "neither drift nor carry-over between trials was seen";
+
+/// Where two chained arms leave nothing to tell carry-over by.
+pub(super) const TWO_CHAINED: &str = "no drift was seen; carry-over cannot be told apart with two \
+     arms in chained order, which keeps it out of the comparison";
+
+/// Where there are too few trials, or an order that leaves nothing to tell carry-over by.
+pub(super) const NO_DRIFT_ALONE: &str =
+    "no drift was seen; carry-over between trials could not be looked for";
+
+/// Where the baseline has too few trials for a line.
+pub(super) const NO_CARRY_OVER_ALONE: &str =
+    "no carry-over between trials was seen; drift could not be looked for";
+
+/// Where there are too few trials for either.
+pub(super) const TOO_FEW: &str = "too few trials to look for drift or carry-over between them";
 
 /// A change of the baseline over the study.
 pub(super) fn drift(
@@ -216,89 +259,91 @@ pub(super) fn drift(
     };
     let end = match order {
         Order::Sequential => "the differences between arms may be nothing else",
-        _ => "comparisons within replicates are not touched by it",
+        Order::Crd => "the random order makes it noise, which widens the intervals",
+        Order::Unknown => "how far the comparisons keep it out is not known, as their order is not",
+        Order::Chained | Order::Rcbd => "comparing within replicates keeps it out",
     };
-    format!(
-        "{workload}: the {what} of the baseline {how} over the study (p = {}); {end}",
-        p_words(p)
-    )
+    format!("{workload}: the {what} of the baseline {how} over the study ({}); {end}", p_words(p))
 }
 
 /// An arm that changes what its successor measures.
 pub(super) fn carry_over(workload: &str, p: f64) -> String {
     format!(
-        "{workload}: what ran before a trial changes its result (p = {}); longer rests or fresh \
-         conditions before each trial would help",
+        "{workload}: the arm that ran before a trial changes its result ({}); longer rests or \
+         fresh conditions before each trial may help",
         p_words(p)
     )
 }
 
 /// A probability in few digits.
 fn p_words(p: f64) -> String {
-    if p < 0.0001 { "under 0.0001".to_owned() } else { format!("{}", rounded(p)) }
+    if p < 0.0001 { "p < 0.0001".to_owned() } else { format!("p = {}", rounded(p)) }
 }
 
 /// What two identical arms looked like.
-pub(super) fn noise_floor(floor: &crate::results::findings::NoiseFloor) -> String {
-    let Some([low, high]) = floor.ci95 else {
-        return format!(
-            "Two identical arms: {} times the {} in {} ({}); too few pairs for an interval.",
-            show::ratio(floor.ratio),
-            noun(&floor.metric),
-            floor.workload,
-            replicates(floor.n)
-        );
+pub(super) fn noise_floor(floor: &NoiseFloor) -> String {
+    let had = |ratio: String| {
+        let what = noun(&floor.metric);
+        format!("the second had {ratio} times the {what} of the first in {}", floor.workload)
     };
-    let span = format!(
-        "{} times the {} in {} (95 % interval {} to {})",
-        show::ratio(floor.ratio),
-        noun(&floor.metric),
-        floor.workload,
-        show::ratio(low),
-        show::ratio(high)
-    );
+    let Some([low, high]) = floor.ci95 else {
+        let (had, pairs) = (had(show::ratio(floor.ratio)), counted(floor.n, "pair"));
+        return format!("Of two identical arms {had}; {pairs}: too few for an interval.");
+    };
+    let [ratio, from, to] = show::ratios(floor.ratio, [low, high]);
+    let had = format!("{} (95 % interval {from} to {to}, {})", had(ratio), replicates(floor.n));
     if floor.different {
         let most = (low.ln().abs()).max(high.ln().abs()).exp() - 1.0;
         return format!(
-            "This bench cannot be trusted for differences below {}: two identical arms had {span}.",
+            "This bench cannot be trusted for differences below {}: of two identical arms {had}.",
             percent(most)
         );
     }
-    format!("Two identical arms could not be told apart: {span}.")
+    // The word is read at 1 % and the interval at 5 %: where they part, that is said.
+    if low > 1.0 || high < 1.0 {
+        return format!("Two identical arms look different, though not clearly at 1 %: {had}.");
+    }
+    format!("Two identical arms could not be told apart: {had}.")
 }
 
 /// A main effect in one sentence.
-pub(super) fn effect(effect: &crate::results::findings::Effect) -> String {
-    let what = format!(
-        "{}: {}={} has {} times the {} of {}",
+pub(super) fn effect(effect: &Effect) -> String {
+    let [ratio, basis] = with_interval(effect.ratio, effect.ci95_family.or(effect.ci95), effect.n);
+    format!(
+        "{}: averaged over the other factors, {}={} has {ratio} times the {} of {}={} ({basis}).",
         effect.workload,
         effect.factor,
         effect.level,
-        show::ratio(effect.ratio),
         noun(&effect.metric),
+        effect.factor,
         effect.baseline
-    );
-    match effect.ci95_family.or(effect.ci95) {
-        Some([low, high]) => format!(
-            "{what} over all other levels (95 % interval {} to {}).",
-            show::ratio(low),
-            show::ratio(high)
-        ),
-        None => format!("{what} over all other levels ({}: no interval).", replicates(effect.n)),
+    )
+}
+
+/// A ratio, and the interval with the replicates that it rests on.
+fn with_interval(ratio: f64, ends: Option<[f64; 2]>, n: usize) -> [String; 2] {
+    match ends {
+        Some(ends) => {
+            let [ratio, low, high] = show::ratios(ratio, ends);
+            [ratio, format!("95 % interval {low} to {high}, {}", replicates(n))]
+        }
+        None => [show::ratio(ratio), format!("{}, no interval", replicates(n))],
     }
 }
 
 /// Two factors that depend on each other; `low` and `high` are the first factor's effects at the
 /// second one's baseline and at its other level.
 pub(super) fn interaction(
-    found: &crate::results::findings::Interaction,
+    found: &Interaction,
     corner: [&str; 2],
     [low, high]: [assay_stats::Sample; 2],
 ) -> String {
     let ([first, second], [level1, level2]) = (&found.factors, &found.levels);
+    let [ratio, basis] = with_interval(found.ratio, Some(found.ci95_family), found.n);
     format!(
         "{}: the effect of {first} depends on {second}: {level1} has {} times the {} of {} at \
-         {second}={}, and {} times at {second}={level2}.",
+         {second}={}, and {} times at {second}={level2}; the second of these is {ratio} times the \
+         first ({basis}).",
         found.workload,
         show::ratio(low.mean.exp()),
         noun(&found.metric),
@@ -309,14 +354,10 @@ pub(super) fn interaction(
 }
 
 /// A trend in one sentence.
-pub(super) fn trend(
-    trend: &crate::results::findings::Trend,
-    better: crate::quantity::Better,
-    factor: &crate::results::design::Factor,
-) -> String {
+pub(super) fn trend(trend: &Trend, better: Better, factor: &Factor) -> String {
     let name = |level: f64| {
         let named = |text: &&String| {
-            let bytes = text.parse::<crate::quantity::Bytes>().map(|bytes| bytes.0 as f64);
+            let bytes = text.parse::<Bytes>().map(|bytes| bytes.0 as f64);
             text.parse::<f64>().ok() == Some(level) || bytes.ok() == Some(level)
         };
         factor.levels.iter().find(named).cloned().unwrap_or_else(|| level.to_string())
@@ -327,32 +368,32 @@ pub(super) fn trend(
         format!(" ({})", arm_words(&trend.arm).replace(',', ", "))
     };
     let best = match better {
-        crate::quantity::Better::Higher => "highest",
-        crate::quantity::Better::Lower => "lowest",
+        Better::Higher => "highest",
+        Better::Lower => "lowest",
     };
     let [from, to] = trend.peak_range;
-    let peak = if from == to {
-        format!("at {}", name(trend.peak))
+    let (what, factor) = (noun(&trend.metric), &trend.factor);
+    let peak = name(trend.peak);
+    let range = if from == to {
+        String::new()
     } else {
-        format!("at {}; {} to {} cannot be told from it", name(trend.peak), name(from), name(to))
+        format!(" (could be anywhere from {} to {})", name(from), name(to))
     };
     let slope = match trend.ci95 {
-        Some([low, high]) => format!(
-            "twice the {} goes with {} times (95 % interval {} to {})",
-            trend.factor,
-            show::ratio(trend.slope.exp2()),
-            show::ratio(low.exp2()),
-            show::ratio(high.exp2())
-        ),
-        None => format!("{}: no interval for its slope", replicates(trend.n)),
+        Some(ends) => {
+            let [times, basis] =
+                with_interval(trend.slope.exp2(), Some(ends.map(f64::exp2)), trend.n);
+            format!("on average, doubling {factor} goes with {times} times the {what} ({basis})")
+        }
+        None => format!("{}: too few for a slope", replicates(trend.n)),
     };
-    format!("{}{place}: the {} is {best} {peak}; {slope}.", trend.workload, noun(&trend.metric))
+    format!("{}{place}: {best} {what} at {factor}={peak}{range}; {slope}.", trend.workload)
 }
 
 /// Who ranks first, and who cannot be told from it.
-pub(super) fn rank(rank: &crate::results::findings::Rank, design: &Design) -> String {
+pub(super) fn rank(rank: &Rank, design: &Design) -> String {
     let Some((first, others)) = rank.places.split_first() else { return String::new() };
-    let name = |place: &crate::results::findings::Place| short_words(&place.arm, design);
+    let name = |place: &Place| short_words(&place.arm, design);
     let tied: Vec<String> = others.iter().filter(|place| place.from_to[0] == 1).map(name).collect();
     let (count, what) = (rank.places.len(), noun(&rank.metric));
     let head = format!("{}: {} ranks first of {count} by {what}", rank.workload, name(first));
@@ -360,7 +401,11 @@ pub(super) fn rank(rank: &crate::results::findings::Rank, design: &Design) -> St
     let near = first.from_to[1] - 1;
     match tied.as_slice() {
         _ if near == 0 => format!("{head}, clearly."),
-        many if many.len() == count - 1 => format!("{head}, but none can be told from another."),
+        many if many.len() == count - 1 => format!(
+            "{}: no two of {count} arms can be told apart by {what}; {} has the best mean.",
+            rank.workload,
+            name(first)
+        ),
         many if many.len() != near || near > 4 => {
             format!("{head}; {} cannot be told from it.", counted(near, "other"))
         }
@@ -384,23 +429,23 @@ pub(in crate::analysis) fn across(found: &Comparison) -> String {
     };
     let (later, earlier) = (result(&found.arm), result(&found.baseline));
     let Some((ratio, [low, high])) = found.ratio.zip(found.ci95_family.or(found.ci95)) else {
-        return format!("{what}: {later} against {earlier}: too few trials for a statement.");
+        return format!("{what}: {later} and {earlier} have too few trials for a statement.");
     };
-    let numbers = format!(
-        "{} times the {} (95 % interval {} to {})",
-        show::ratio(ratio),
-        noun(&found.metric),
-        show::ratio(low),
-        show::ratio(high)
-    );
-    let against = match found.kind {
-        Kind::RerunBaseline => ", each against its own baseline",
-        _ => "; another day or machine",
-    };
+    let [ratio, low, high] = show::ratios(ratio, [low, high]);
     let says = match found.verdict {
-        Some(Verdict::Better) => format!("which suggests that {later} is better"),
-        Some(Verdict::Worse) => format!("which suggests that {later} is worse"),
-        _ => "which does not tell them apart".to_owned(),
+        Some(Verdict::Better) => format!("this suggests that {later} is better"),
+        Some(Verdict::Worse) => format!("this suggests that {later} is worse"),
+        Some(_) => "this does not tell them apart".to_owned(),
+        None => "there is no verdict".to_owned(),
     };
-    format!("{what}: {later} has {numbers} of {earlier}{against}, {says}.")
+    // Where both have a baseline of their own, ratios are compared and not the results.
+    let own = match found.kind {
+        Kind::RerunBaseline => ", each relative to its own baseline",
+        _ => "",
+    };
+    format!(
+        "{what}: {later} has {ratio} times the {} of {earlier}{own} (95 % interval {low} to \
+         {high}). Across days or machines, {says}.",
+        noun(&found.metric)
+    )
 }

@@ -74,6 +74,27 @@ pub fn ratio(value: f64) -> String {
     if text.parse() == Ok(1.0) { "1".to_owned() } else { text }
 }
 
+/// A ratio with the ends of its interval, all with the same number of decimals: as many as the
+/// width of the interval is worth, and as it takes to tell its ends from 1.
+pub fn ratios(value: f64, [low, high]: [f64; 2]) -> [String; 3] {
+    let all = [value, low, high];
+    let width = high - low;
+    if !all.iter().all(|one| one.is_finite()) || width <= 1e-6 * high {
+        return all.map(ratio);
+    }
+    // Two digits of the width; three decimals do as long as they tell the ends apart.
+    let most = if width < 0.002 { 9.0 } else { 3.0 };
+    let enough = (1.0 - width.log10().floor()).clamp(0.0, most) as usize;
+    let text = |one: f64, digits: usize| {
+        if one < 999.5 { format!("{one:.digits$}") } else { per_second(one) }
+    };
+    let told = |digits: &usize| {
+        [low, high].iter().all(|end| *end == 1.0 || text(*end, *digits).parse() != Ok(1.0))
+    };
+    let digits = (enough..9).find(told).unwrap_or(9);
+    all.map(|one| text(one, digits))
+}
+
 /// Three significant digits without a unit, zeros at the end left out: `0.25`, `9.1`, `85`, `812`.
 pub fn three_digits(value: f64) -> String {
     let magnitude = value.abs();

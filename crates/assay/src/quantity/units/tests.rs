@@ -213,3 +213,16 @@ proptest! {
         prop_assert!(show::duration(ns).len() <= 8, "{}", show::duration(ns));
     }
 }
+
+#[test]
+fn a_ratio_and_its_interval_have_the_same_decimals() {
+    let told = |value, ends| show::ratios(value, ends).join(" ");
+    assert_eq!(told(1.042_079, [1.028_950, 1.055_375]), "1.042 1.029 1.055");
+    assert_eq!(told(0.617, [0.6126, 0.6214]), "0.617 0.613 0.621");
+    assert_eq!(told(1.3, [1.16, 1.4512]), "1.30 1.16 1.45");
+    assert_eq!(told(11.3, [10.5, 12.1]), "11.3 10.5 12.1");
+    assert_eq!(told(1_204.0, [1_100.0, 1_300.0]), "1,200 1,100 1,300");
+    // The ends tell whether 1 is between them.
+    assert_eq!(told(1.02, [1.0004, 1.04]), "1.0200 1.0004 1.0400");
+    assert_eq!(told(2.4, [2.4, 2.4]), "2.4 2.4 2.4");
+}

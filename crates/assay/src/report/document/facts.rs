@@ -1,0 +1,83 @@
+//! What the numbers were measured on, in words.
+
+use crate::quantity::units::show;
+use crate::results::findings::{EnvironmentFacts, Findings, TargetFacts};
+
+/// Names with their values.
+pub(super) type Facts = Vec<(String, String)>;
+
+/// Title of the preset `check`: a result that still has it needs no title line.
+const USUAL_TITLE: &str = "What can this storage really do?";
+
+/// `assay 0.1.0 check  2026-07-30 12:00`.
+pub(super) fn title(findings: &Findings) -> String {
+    let started = findings.study.started.replace('T', " ");
+    let minute: String = started.chars().take(16).collect();
+    let title = format!("assay {} {}  {minute}", findings.environment.assay, findings.study.kind);
+    title.trim_end().to_owned()
+}
+
+/// Its title, where it has one of its own, and the notes of its owner.
+pub(super) fn study(findings: &Findings) -> Facts {
+    let study = &findings.study;
+    let title = (study.title != USUAL_TITLE).then(|| ("title".to_owned(), study.title.clone()));
+    let notes = study.notes.iter().map(|note| ("note".to_owned(), note.clone()));
+    title.into_iter().chain(notes).collect()
+}
+
+/// A target, one fact a line.
+pub(super) fn target(target: &TargetFacts) -> Facts {
+    let mut facts = vec![("drive".to_owned(), drive(target))];
+    if target.stack.len() > 1 {
+        facts.push(("stack".to_owned(), target.stack.join(" on ")));
+    }
+    facts.push(("filesystem".to_owned(), target.filesystem.clone()));
+    facts.push(("area".to_owned(), area(target)));
+    facts
+}
+
+/// A target in one line: for a study of several.
+pub(super) fn target_line(target: &TargetFacts) -> String {
+    let own = [target.name.clone(), drive(target), target.filesystem.clone()];
+    let told: Vec<String> = own.into_iter().filter(|word| !word.is_empty()).collect();
+    format!("{}; area {}", told.join(", "), area(target))
+}
+
+fn drive(target: &TargetFacts) -> String {
+    let size = target.size_bytes.map(show::bytes);
+    let turning = (target.rotational == Some(true)).then(|| "rotating".to_owned());
+    let scheduler = target.scheduler.as_ref().map(|name| format!("scheduler {name}"));
+    let words: Vec<String> =
+        [Some(target.drive.clone()), size, turning, scheduler].into_iter().flatten().collect();
+    words.join(", ")
+}
+
+fn area(target: &TargetFacts) -> String {
+    let way = if target.direct { "direct I/O" } else { "through the page cache" };
+    format!("{}, {way}", show::bytes(target.area_bytes))
+}
+
+/// Kernel and machine.
+pub(super) fn machine(environment: &EnvironmentFacts) -> Facts {
+    let mut machine = vec![environment.cpu.clone()];
+    match environment.cpus {
+        None => {}
+        Some(1) => machine.push("1 processor".to_owned()),
+        Some(count) => machine.push(format!("{count} processors")),
+    }
+    if let Some(bytes) = environment.memory_bytes {
+        machine.push(format!("{} memory", show::bytes(bytes)));
+    }
+    if environment.virtualisation != "none" && !environment.virtualisation.is_empty() {
+        machine.push(environment.virtualisation.clone());
+    }
+    vec![
+        ("kernel".to_owned(), environment.kernel.clone()),
+        ("machine".to_owned(), machine.join(", ")),
+    ]
+}
+
+/// Whether nobody wrote this down: a table that was brought along has no kernel.
+pub(super) fn unrecorded(value: &str) -> bool {
+    matches!(value.trim(), "" | "not recorded" | "not known" | "processor not known")
+}

@@ -1,0 +1,239 @@
+//! What a grid of arms says beside its comparisons: effects, interactions, trends, places, other
+//! metrics, remarks of comparisons, and what is not there.
+
+use super::numbers::{self, value};
+use super::remarks::{add, arm_words};
+use super::study::Page;
+use super::study_tables::{arm_name, factor_cells, factor_columns};
+use super::{Block, Cell, Remark, Row, Section, Table};
+use crate::quantity::metric::noun;
+use crate::quantity::units::show;
+use crate::report::table::Column;
+use crate::results::findings::{Comparison, Place, Rank, Verdict};
+
+/// Places up to which all are told.
+const MOST_PLACES: usize = 12;
+
+/// Places that are told where there are more.
+const TOLD_PLACES: usize = 8;
+
+/// Comparisons that are named one by one.
+const MOST_NAMED: usize = 6;
+
+/// Everything between the tables of the workloads and the remarks.
+pub(super) fn sections(page: &Page<'_>) -> Vec<Section> {
+    let findings = page.findings;
+    let list = |caption: &str, texts: Vec<String>| {
+        (!texts.is_empty()).then(|| Section::titled(caption, vec![Block::List(texts)]))
+    };
+    let interactions = findings.interactions.iter().map(|found| found.text.clone()).collect();
+    let trends = findings.trends.iter().map(|found| found.text.clone()).collect();
+    let told = [
+        effects(page),
+        list("interactions", interactions),
+        list("trends", trends),
+        places(page),
+        secondary(page),
+    ];
+    told.into_iter().flatten().collect()
+}
+
+/// The column of the workload, where there are several.
+fn workload_column(page: &Page<'_>) -> Option<Column> {
+    (page.workloads.len() > 1).then(|| Column::left("workload").key())
+}
+
+fn workload_cell(page: &Page<'_>, workload: &str) -> Option<Cell> {
+    (page.workloads.len() > 1).then(|| Cell::plain(workload))
+}
+
+fn effects(page: &Page<'_>) -> Option<Section> {
+    let found = &page.findings.effects;
+    let mut columns: Vec<Column> = workload_column(page).into_iter().collect();
+    columns.extend(["factor", "level", "against"].map(|title| Column::left(title).key()));
+    columns.extend([Column::right("ratio"), Column::right("95 % interval")]);
+    columns.push(Column::left("verdict").judged());
+    let rows = found.iter().map(|effect| {
+        let mut cells: Vec<Cell> = workload_cell(page, &effect.workload).into_iter().collect();
+        cells.extend([&effect.factor, &effect.level, &effect.baseline].map(Cell::plain));
+        let ends = effect.ci95_family.or(effect.ci95);
+        cells.extend(numbers::ratio_and_interval(Some(effect.ratio), ends).map(Cell::from));
+        cells.push(numbers::verdict(effect.verdict.filter(|_| !page.sequential)));
+        let name = format!("{}={} against {}", effect.factor, effect.level, effect.baseline);
+        let name = match workload_cell(page, &effect.workload) {
+            Some(workload) => format!("{}: {name}", workload.text),
+            None => name,
+        };
+        Row { name, cells, notes: Vec::new() }
+    });
+    let how = "Each level averaged over all levels of the other factors; the intervals of a \
+               factor hold all at once.";
+    (!found.is_empty()).then(|| {
+        let table = Table { columns, rows: rows.collect() };
+        Section::titled("main effects", vec![Block::Text(vec![how.into()]), Block::Table(table)])
+    })
+}
+
+fn places(page: &Page<'_>) -> Option<Section> {
+    let ranks = &page.findings.ranks;
+    let mut columns: Vec<Column> = workload_column(page).into_iter().collect();
+    columns.push(Column::right("place").key());
+    columns.extend(factor_columns(page));
+    columns.push(Column::right("result"));
+    let told = |rank: &Rank| {
+        if page.full() || rank.places.len() <= MOST_PLACES {
+            rank.places.len()
+        } else {
+            TOLD_PLACES
+        }
+    };
+    let row = |rank: &Rank, place: &Place| {
+        let at = match place.from_to {
+            [from, to] if from == to => from.to_string(),
+            [from, to] => format!("{from}-{to}"),
+        };
+        let mut cells: Vec<Cell> = workload_cell(page, &rank.workload).into_iter().collect();
+        let name: Vec<String> = cells
+            .iter()
+            .map(|cell| cell.text.clone())
+            .chain([at.clone(), arm_name(&place.arm)])
+            .collect();
+        cells.push(Cell::plain(at));
+        cells.extend(factor_cells(page, &place.arm));
+        cells.push(Cell::plain(value(&rank.metric, place.geometric_mean)));
+        Row { name: name.join(" "), cells, notes: Vec::new() }
+    };
+    let rows = ranks
+        .iter()
+        .flat_map(|rank| rank.places.iter().take(told(rank)).map(move |place| row(rank, place)));
+    let hidden: usize = ranks.iter().map(|rank| rank.places.len() - told(rank)).sum();
+    let mut how = vec!["Best first; a range where arms cannot be told apart.".to_owned()];
+    if hidden > 0 {
+        how.push(format!("{hidden} further ones: {}", page.more()));
+    }
+    (!ranks.is_empty()).then(|| {
+        let table = Table { columns, rows: rows.collect() };
+        Section::titled("places", vec![Block::Text(how), Block::Table(table)])
+    })
+}
+
+/// Comparisons of the other metrics.
+fn secondary(page: &Page<'_>) -> Option<Section> {
+    let found: Vec<&Comparison> =
+        page.findings.comparisons.iter().filter(|found| !found.primary).collect();
+    if found.is_empty() {
+        return None;
+    }
+    let mut metrics: Vec<&str> = found.iter().map(|found| found.metric.as_str()).collect();
+    metrics.sort_unstable();
+    metrics.dedup();
+    let several =
+        |count: usize, thing: &str| format!("{count} {thing}{}", if count == 1 { "" } else { "s" });
+    if !page.full() {
+        let text = format!(
+            "{} of {} (unadjusted, without verdicts): {}",
+            several(found.len(), "comparison"),
+            several(metrics.len(), "other metric"),
+            page.more()
+        );
+        return Some(Section::of(Block::Text(vec![text])));
+    }
+    let differs = found.iter().any(|found| found.difference.is_some());
+    let mut columns: Vec<Column> = workload_column(page).into_iter().collect();
+    columns.extend(factor_columns(page));
+    columns.push(Column::left("metric").key());
+    columns.push(Column::right(if differs { "ratio or difference" } else { "ratio" }));
+    columns.push(Column::right("95 % interval"));
+    let rows = found.iter().map(|found| {
+        let mut cells: Vec<Cell> = workload_cell(page, &found.workload).into_iter().collect();
+        cells.extend(factor_cells(page, &found.arm));
+        cells.push(Cell::plain(noun(&found.metric)));
+        cells.extend([numbers::ratio(found), numbers::interval(found)].map(Cell::from));
+        let name = [found.workload.clone(), arm_name(&found.arm), noun(&found.metric).to_owned()];
+        let from = usize::from(page.workloads.len() < 2);
+        Row { name: name[from..].join(" "), cells, notes: Vec::new() }
+    });
+    let how = "Secondary: each interval holds for itself alone, and there are no verdicts.";
+    let table = Table { columns, rows: rows.collect() };
+    Some(Section::titled(
+        "other metrics",
+        vec![Block::Text(vec![how.to_owned()]), Block::Table(table)],
+    ))
+}
+
+/// What is remarked of comparisons, each text once with the arms that it concerns.
+pub(super) fn notes(page: &Page<'_>) -> Vec<Remark> {
+    let name = |found: &Comparison| match page.workloads.len() {
+        1 => arm_name(&found.arm),
+        _ => format!("{} {}", found.workload, arm_name(&found.arm)),
+    };
+    let said = |note: &String| page.findings.summary.iter().any(|told| told.contains(note));
+    let mut told: Vec<Remark> = Vec::new();
+    for found in page.primary() {
+        for note in found.notes.iter().filter(|note| !said(note)) {
+            add(&mut told, "note", note, &name(found));
+        }
+    }
+    let open: Vec<(u32, String)> = page
+        .primary()
+        .filter(|found| found.verdict == Some(Verdict::Inconclusive) && !said(&found.text))
+        .filter_map(|found| Some((found.replicates_needed?, name(found))))
+        .collect();
+    told.extend(needed(page, open));
+    let all = page.primary().count();
+    for Remark { rows, .. } in &mut told {
+        if rows.len() == all {
+            *rows = if all > 1 { vec!["all comparisons".to_owned()] } else { Vec::new() };
+        } else if rows.len() > MOST_NAMED && !page.full() {
+            *rows = vec![format!("{} of {all} comparisons", rows.len())];
+        }
+    }
+    told
+}
+
+/// Replicates above which their exact number is of no use to anybody.
+const MANY: u32 = 1000;
+
+/// How many replicates the inconclusive comparisons would need; in full each by itself.
+fn needed(page: &Page<'_>, open: Vec<(u32, String)>) -> Vec<Remark> {
+    let margin = numbers::share(page.primary().find_map(|found| found.margin).unwrap_or_default());
+    let text = |count: &str| {
+        format!("inconclusive; {count} replicates in all would resolve a difference of {margin}")
+    };
+    let about = |count: u32| match count {
+        0..=MANY => format!("about {}", show::count(u64::from(count))),
+        _ => format!("more than {}", show::count(u64::from(MANY))),
+    };
+    let mut told = Vec::new();
+    let counts = open.iter().map(|(count, _)| *count);
+    let Some((least, most)) = counts.clone().min().zip(counts.max()) else { return told };
+    if least == most || page.full() {
+        for (count, row) in &open {
+            add(&mut told, "note", &text(&about(*count)), row);
+        }
+        return told;
+    }
+    let rows = open.into_iter().map(|(_, row)| row).collect();
+    let range = match most {
+        0..=MANY => format!("{} to {}", about(least), show::count(u64::from(most))),
+        _ => format!("{} to {}", about(least), about(most)),
+    };
+    told.push(Remark { rule: "note".to_owned(), text: text(&range), rows });
+    told
+}
+
+/// Arms that were not measured, each reason once; in full the numbers that are missing as well.
+pub(super) fn absent(page: &Page<'_>) -> Option<Section> {
+    let mut told: Vec<Remark> = Vec::new();
+    for entry in &page.findings.absent {
+        let row = format!("{} {}", entry.workload, arm_words(&entry.arm));
+        match &entry.metric {
+            None => add(&mut told, "not measured", &entry.reason, row.trim_end()),
+            Some(metric) if page.full() => {
+                add(&mut told, "no number", &entry.reason, &format!("{} of {row}", noun(metric)));
+            }
+            Some(_) => {}
+        }
+    }
+    (!told.is_empty()).then(|| Section::of(Block::Remarks(told)))
+}

@@ -1,0 +1,315 @@
+//! One table a workload: its arms on the metric that verdicts are about, against their baseline.
+
+use super::numbers::{self, below, heading, under_heading};
+use super::remarks::arm_words;
+use super::study::Page;
+use super::{Block, Cell, NONE, Row, Section, Table, centre, depth_note, find, grid, spread};
+use crate::quantity::Better;
+use crate::report::table::Column;
+use crate::results::findings::{Cell as Measured, Comparison, Findings, Kind, Trust, Verdict};
+use crate::results::plan::Arm;
+use crate::results::record::Status;
+
+/// The metric of the tail that stands beside the primary one.
+const TAIL: &str = "latency_p99_ns";
+
+/// A workload with its arms, baselines before what is compared with them.
+pub(super) struct Workload<'a> {
+    pub name: &'a str,
+    pub metric: &'a str,
+    pub better: Better,
+    pub arms: Vec<Line<'a>>,
+}
+
+/// An arm on the primary metric.
+pub(super) struct Line<'a> {
+    pub cell: &'a Measured,
+    pub role: Role<'a>,
+}
+
+/// What an arm is to the others.
+#[derive(Clone, Copy)]
+pub(super) enum Role<'a> {
+    /// Others are compared with it.
+    Baseline,
+    /// The same as the baseline, once more.
+    Control,
+    /// Compared with its baseline.
+    Compared(&'a Comparison),
+    /// Nothing to compare it with.
+    Alone,
+}
+
+/// The workloads in the order of the study.
+pub(super) fn workloads(findings: &Findings) -> Vec<Workload<'_>> {
+    let mut names: Vec<&str> = Vec::new();
+    for cell in &findings.cells {
+        if !names.contains(&cell.workload.as_str()) {
+            names.push(&cell.workload);
+        }
+    }
+    names.into_iter().filter_map(|name| workload(findings, name)).collect()
+}
+
+fn workload<'a>(findings: &'a Findings, name: &'a str) -> Option<Workload<'a>> {
+    let compared = |found: &&Comparison| found.primary && found.workload == name;
+    let own = |cell: &&Measured| cell.workload == name;
+    let judged = findings.comparisons.iter().find(compared).map(|found| &found.metric);
+    let first = || findings.cells.iter().find(own).map(|cell| &cell.metric);
+    let marked = || findings.cells.iter().filter(own).find(|cell| cell.primary);
+    let metric = judged.or_else(|| marked().map(|cell| &cell.metric)).or_else(first)?;
+    let cells: Vec<&Measured> =
+        findings.cells.iter().filter(own).filter(|cell| cell.metric == *metric).collect();
+    let mut lines: Vec<(usize, usize, Line<'_>)> = Vec::new();
+    for cell in &cells {
+        let found = findings.comparisons.iter().filter(compared).find(|one| one.arm == cell.arm);
+        let base = found.map_or(&cell.arm, |found| &found.baseline);
+        let context = cells.iter().position(|one| one.arm == *base).unwrap_or(usize::MAX);
+        let is_baseline =
+            findings.comparisons.iter().filter(compared).any(|one| one.baseline == cell.arm);
+        let (place, role) = match (cell.control, found, is_baseline) {
+            (true, ..) => (1, Role::Control),
+            (_, Some(found), _) => (2, Role::Compared(found)),
+            (_, None, true) => (0, Role::Baseline),
+            (_, None, false) => (2, Role::Alone),
+        };
+        lines.push((context, place, Line { cell, role }));
+    }
+    // Stable: within a context the order of the study stays.
+    lines.sort_by_key(|(context, place, _)| (*context, *place));
+    let better = cells.first()?.better;
+    let arms = lines.into_iter().map(|(.., line)| line).collect();
+    Some(Workload { name, metric, better, arms })
+}
+
+/// The section of a workload.
+pub(super) fn section(page: &Page<'_>, workload: &Workload<'_>) -> Section {
+    let way = match workload.better {
+        Better::Higher => "more is better",
+        Better::Lower => "less is better",
+    };
+    let what = crate::quantity::metric::noun(workload.metric);
+    let mut blocks = Vec::new();
+    blocks.extend(words(page.findings, workload.name).map(|text| Block::Text(vec![text])));
+    if grid::is_wide(page, workload) {
+        blocks.extend(grid::blocks(page, workload));
+    } else {
+        blocks.push(Block::Table(table(page, workload, |_| true)));
+    }
+    Section::titled(format!("{}: {what}, {way}", workload.name), blocks)
+}
+
+/// How the workload was run: what all its arms have in common.
+fn words(findings: &Findings, workload: &str) -> Option<String> {
+    let own = findings.workloads.iter().filter(|facts| facts.name == workload);
+    let mut texts = own.map(|facts| facts.text.split(", ").collect::<Vec<_>>());
+    let first = texts.next()?;
+    let common = texts
+        .fold(first, |known, text| known.into_iter().filter(|part| text.contains(part)).collect());
+    (!common.is_empty()).then(|| common.join(", "))
+}
+
+/// The arms that are wanted, with the columns that have something to say.
+pub(super) fn table(
+    page: &Page<'_>,
+    workload: &Workload<'_>,
+    wanted: impl Fn(&Line<'_>) -> bool,
+) -> Table {
+    let findings = page.findings;
+    let lines: Vec<&Line<'_>> = workload.arms.iter().filter(|line| wanted(line)).collect();
+    let shown = Shown {
+        page,
+        workload,
+        judged: page.primary().any(|found| found.verdict.is_some()),
+        tail: workload.metric != TAIL
+            && findings
+                .cells
+                .iter()
+                .any(|cell| cell.workload == workload.name && cell.metric == TAIL),
+        trust: !all_trusted(findings) && lines.iter().any(|line| line.cell.trust.is_some()),
+    };
+    Table { columns: shown.columns(), rows: lines.iter().map(|line| shown.row(line)).collect() }
+}
+
+/// Whether there is trust, and all of it.
+pub(super) fn all_trusted(findings: &Findings) -> bool {
+    let mut cells = findings.cells.iter();
+    !findings.cells.is_empty() && cells.all(|cell| cell.trust == Some(Trust::Trusted))
+}
+
+/// Columns of the factors.
+pub(super) fn factor_columns<'a>(page: &'a Page<'_>) -> impl Iterator<Item = Column> + 'a {
+    page.factors.iter().map(|factor| {
+        let number = |level: &String| level.starts_with(|first: char| first.is_ascii_digit());
+        if factor.levels.iter().all(number) {
+            Column::right(factor.name.clone()).key()
+        } else {
+            Column::left(factor.name.clone()).key()
+        }
+    })
+}
+
+/// Cells of the factors.
+pub(super) fn factor_cells<'a>(
+    page: &'a Page<'_>,
+    arm: &'a Arm,
+) -> impl Iterator<Item = Cell> + 'a {
+    let level = |name: &String| arm.get(name).map_or(NONE, String::as_str);
+    page.factors.iter().map(move |factor| Cell::plain(level(&factor.name)))
+}
+
+/// `ext4`, or `depth=4,filesystem=ext4`.
+pub(super) fn arm_name(arm: &Arm) -> String {
+    match arm.values().next() {
+        Some(level) if arm.len() == 1 && level.starts_with(|c: char| c.is_alphabetic()) => {
+            level.clone()
+        }
+        _ => arm_words(arm),
+    }
+}
+
+/// What a table shows beside the arms and their results.
+struct Shown<'a> {
+    page: &'a Page<'a>,
+    workload: &'a Workload<'a>,
+    judged: bool,
+    tail: bool,
+    trust: bool,
+}
+
+impl Shown<'_> {
+    fn columns(&self) -> Vec<Column> {
+        let differs = |line: &Line<'_>| matches!(line.role, Role::Compared(found) if found.difference.is_some());
+        let ratio = if self.workload.arms.iter().any(differs) { "difference" } else { "ratio" };
+        let mut columns: Vec<Column> = factor_columns(self.page).collect();
+        columns.push(Column::right(heading(self.workload.metric)));
+        columns.extend([Column::right(ratio), Column::right("95 % interval")]);
+        columns.extend(self.judged.then(|| Column::left("verdict").judged()));
+        let details = columns.len();
+        columns.extend(self.tail.then(|| Column::right("p99")));
+        columns.extend([Column::right("spread"), Column::right("n")]);
+        columns.extend(self.page.full().then(|| Column::right("p (Holm)")));
+        columns.extend(self.trust.then(|| Column::left("trust").judged()));
+        columns[details] = columns[details].clone().breaks();
+        columns
+    }
+
+    fn row(&self, line: &Line<'_>) -> Row {
+        let (findings, arm) = (self.page.findings, &line.cell.arm);
+        let control = matches!(line.role, Role::Control);
+        let mut cells: Vec<Cell> = factor_cells(self.page, arm).collect();
+        if control {
+            cells.fill(Cell::plain(""));
+            cells[0] = Cell::plain("(same again)");
+        }
+        let result = centre(line.cell).map(|value| under_heading(self.workload.metric, value));
+        cells.push(Cell::plain(result.unwrap_or_else(|| NONE.to_owned())));
+        let [ratio, interval, verdict] = compared(self.page, line.role);
+        cells.extend([ratio, interval]);
+        cells.extend(self.judged.then_some(verdict));
+        cells.extend(self.tail.then(|| {
+            let tail = find(findings, self.workload.name, arm, control, TAIL).and_then(centre);
+            Cell::plain(tail.map_or_else(|| NONE.to_owned(), |ns| under_heading(TAIL, ns)))
+        }));
+        cells.extend([Cell::plain(spread(line.cell)), Cell::plain(trials(line.cell))]);
+        if self.page.full() {
+            let p = match line.role {
+                Role::Compared(found) => numbers::p(found.p_holm),
+                _ => String::new(),
+            };
+            cells.push(Cell::plain(p));
+        }
+        cells.extend(self.trust.then(|| Cell::trust(line.cell.trust)));
+        let depth = depth_note(findings, self.workload.name, arm);
+        Row {
+            name: if control { "(same again)".to_owned() } else { arm_name(arm) },
+            cells,
+            notes: depth.filter(|_| !control).into_iter().collect(),
+        }
+    }
+}
+
+/// Ratio, interval and verdict.
+fn compared(page: &Page<'_>, role: Role<'_>) -> [Cell; 3] {
+    let plain = |words: [&str; 3]| words.map(Cell::plain);
+    match role {
+        Role::Baseline => plain(["1", "", page.baseline()]),
+        Role::Control => plain(["", "", ""]),
+        Role::Alone => plain([NONE, NONE, NONE]),
+        Role::Compared(found) => [
+            Cell::plain(numbers::ratio(found)),
+            Cell::plain(numbers::interval(found)),
+            numbers::judged(found, page.sequential),
+        ],
+    }
+}
+
+/// `6`, or `5/6` where not all that were started count.
+fn trials(cell: &Measured) -> String {
+    let started = cell.trials.iter().filter(|trial| trial.status != Status::LeadIn).count();
+    if started == cell.n { cell.n.to_string() } else { format!("{}/{started}", cell.n) }
+}
+
+/// How the tables are to be read.
+pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
+    let findings = page.findings;
+    let cells = || page.workloads.iter().flat_map(|one| &one.arms).map(|line| line.cell);
+    let lost = cells().any(|cell| trials(cell).contains('/'));
+    let n = if lost { " (5/6: 5 of 6 that were started)" } else { "" };
+    let mut told =
+        vec![format!("Results: geometric means of n trials{n}; spread: half of their range.")];
+    if findings.cells.iter().any(|cell| cell.metric == TAIL) {
+        told.push("p99: service time that 99 % of a typical trial's operations stay below.".into());
+    }
+    told.extend(ratios(page));
+    told.extend(verdicts(page));
+    let said = findings.summary.iter().any(|sentence| sentence.contains("trusted"));
+    if all_trusted(findings) && !said {
+        told.push("All numbers are trusted: no rule speaks against them.".to_owned());
+    }
+    told
+}
+
+/// How ratios and intervals are to be read.
+fn ratios(page: &Page<'_>) -> Option<String> {
+    let (_, most) = page.family()?;
+    if !page.paired() {
+        let rerun = page.primary().any(|found| found.kind == Kind::RerunBaseline);
+        let own = if rerun { "; arms with a baseline are set against it first" } else { "" };
+        return Some(format!(
+            "Ratios are to the earlier result{own}. Across days or machines verdicts only suggest: \
+             no interval knows what else has changed."
+        ));
+    }
+    let base: Vec<&Arm> = page.primary().map(|found| &found.baseline).collect();
+    let several = base.iter().any(|one| *one != base[0]);
+    let at = if several { " at the same levels of the other factors" } else { "" };
+    let together = if most > 1 { "; the intervals of a workload hold all at once" } else { "" };
+    let clear = |found: &Comparison| found.verdict.is_some() && found.ci95_family.is_some();
+    let read = match (page.primary().any(clear) && !page.sequential, most) {
+        (false, _) => "",
+        (true, 1) => "; the verdict is read from the interval",
+        (true, _) => ", and verdicts are read from them",
+    };
+    Some(format!("Ratios are to the baseline{at}, paired by replicate{together}{read}."))
+}
+
+/// What words of the verdict column mean that do not speak for themselves.
+fn verdicts(page: &Page<'_>) -> Vec<String> {
+    let mut told = Vec::new();
+    let margin = page.primary().find_map(|found| found.margin).unwrap_or_default();
+    if page.primary().any(|found| found.verdict == Some(Verdict::Equivalent)) {
+        told.push(format!(
+            "Equivalent: two one-sided tests put the ratio between {} and {}.",
+            crate::quantity::units::show::ratio(1.0 / (1.0 + margin)),
+            crate::quantity::units::show::ratio(1.0 + margin),
+        ));
+    }
+    if page.primary().any(|found| numbers::small(found).is_some()) {
+        told.push(format!(
+            "{}: the difference is clear, but smaller than the margin.",
+            below(margin)
+        ));
+    }
+    told
+}
