@@ -7,9 +7,11 @@ mod build;
 mod clean_checks;
 mod facts;
 mod fio;
+mod import;
 mod options;
 mod packages;
 mod pages;
+mod simulate;
 mod skips;
 mod startup;
 mod suite;
@@ -32,6 +34,8 @@ struct Command {
     flags: &'static [&'static str],
     /// Options with a number, and the number that stands where none is given.
     numbers: &'static [(&'static str, usize)],
+    /// Options with a word.
+    words: &'static [&'static str],
     /// Whether everything is well; what is not was printed.
     run: fn(&Options) -> Done<bool>,
 }
@@ -40,9 +44,10 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "test",
         usage: "[--no-lints] [--long]",
-        summary: "format, clippy, generated pages, all tests (those that need root too), skips; --long: slow ones too",
+        summary: "format, clippy, generated pages, all tests (those that need root too), simulated studies, skips; --long: slow ones too",
         flags: &["--no-lints", "--long"],
         numbers: &[],
+        words: &[],
         run: suite::run,
     },
     Command {
@@ -51,6 +56,7 @@ const COMMANDS: &[Command] = &[
         summary: "writes docs/reference; with --check fails when it is stale",
         flags: &["--check"],
         numbers: &[],
+        words: &[],
         run: pages::run,
     },
     Command {
@@ -59,6 +65,7 @@ const COMMANDS: &[Command] = &[
         summary: "our engines against fio, interleaved, on a loop device of its own (root)",
         flags: &["--write"],
         numbers: &[("--rounds", 8), ("--seconds", 3)],
+        words: &[],
         run: fio::run,
     },
     Command {
@@ -67,7 +74,26 @@ const COMMANDS: &[Command] = &[
         summary: "counts false alarms of `check --quick` on a quiet loop device (root)",
         flags: &["--write"],
         numbers: &[("--count", 50)],
+        words: &[],
         run: clean_checks::run,
+    },
+    Command {
+        name: "simulate",
+        usage: "[--studies N] [--seed S] [--only S3] [--write]",
+        summary: "false verdicts, power and coverage over simulated studies whose truth is known",
+        flags: &["--write"],
+        numbers: &[("--studies", simulate::STUDIES), ("--seed", simulate::SEED)],
+        words: &["--only"],
+        run: simulate::run,
+    },
+    Command {
+        name: "bench-import",
+        usage: "[--rounds N] [--write]",
+        summary: "time of `assay import` for 10,000 trials, file to verdicts",
+        flags: &["--write"],
+        numbers: &[("--rounds", 15)],
+        words: &[],
+        run: import::run,
     },
     Command {
         name: "startup",
@@ -75,6 +101,7 @@ const COMMANDS: &[Command] = &[
         summary: "time of `assay --version`, peak memory of `check` (root)",
         flags: &["--write"],
         numbers: &[],
+        words: &[],
         run: startup::run,
     },
 ];
@@ -85,7 +112,7 @@ fn main() -> ExitCode {
     let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
         return help(name);
     };
-    let options = Options::parse(&words[1..], command.flags, command.numbers);
+    let options = Options::parse(&words[1..], command);
     match options.and_then(|options| (command.run)(&options)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,

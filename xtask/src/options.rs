@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::Command;
 use crate::lab::Done;
 
 /// What was given, and the usual numbers for what was not.
@@ -9,18 +10,19 @@ use crate::lab::Done;
 pub struct Options {
     flags: Vec<String>,
     numbers: BTreeMap<String, usize>,
+    texts: BTreeMap<String, String>,
 }
 
 impl Options {
-    /// Reads `--flag` and `--number N`.
-    pub fn parse(words: &[String], flags: &[&str], numbers: &[(&str, usize)]) -> Done<Self> {
+    /// Reads `--flag`, `--number N` and `--option WORD`.
+    pub fn parse(words: &[String], command: &Command) -> Done<Self> {
         let mut options = Self::default();
-        for (name, usual) in numbers {
+        for (name, usual) in command.numbers {
             options.numbers.insert((*name).to_owned(), *usual);
         }
         let mut words = words.iter();
         while let Some(word) = words.next() {
-            if flags.contains(&word.as_str()) {
+            if command.flags.contains(&word.as_str()) {
                 options.flags.push(word.clone());
             } else if options.numbers.contains_key(word) {
                 let number = words.next().and_then(|text| text.parse().ok());
@@ -28,6 +30,9 @@ impl Options {
                 options
                     .numbers
                     .insert(word.clone(), number.ok_or(format!("{word} needs a number"))?);
+            } else if command.words.contains(&word.as_str()) {
+                let text = words.next().ok_or(format!("{word} needs a word"))?;
+                options.texts.insert(word.clone(), text.clone());
             } else {
                 return Err(format!("there is no option `{word}`; see cargo xtask help"));
             }
@@ -43,5 +48,10 @@ impl Options {
     /// A number.
     pub fn number(&self, name: &str) -> usize {
         self.numbers.get(name).copied().unwrap_or_default()
+    }
+
+    /// A word, where it was given.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.texts.get(name).map(String::as_str)
     }
 }

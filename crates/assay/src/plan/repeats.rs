@@ -92,10 +92,9 @@ mod tests {
              [factors]\ncopy = [{}]\n",
             copies.join(", ")
         );
-        for work in 0..workloads {
-            text += &format!("[[workload]]\nname = \"w{work}\"\nio = {{ pattern = \"random\", ");
-            text += "mix = \"read\", size = \"4 KiB\" }\n";
-        }
+        let io = "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }";
+        let work = |work| format!("[[workload]]\nname = \"w{work}\"\n{io}\n");
+        text.extend((0..workloads).map(work));
         let study = file::parse("test", &text).unwrap();
         let mut plan = plan::make(&study, vec![survey("here", 1)], 9);
         plan.trials.retain(|trial| !trial.is_lead_in());

@@ -1,5 +1,7 @@
 //! A home for results that goes away with the test, and the program that keeps them there.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::fs;
 use std::path::Path;
 use std::time::Duration;

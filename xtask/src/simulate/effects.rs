@@ -1,0 +1,137 @@
+//! S3, S5, S6, S8: differences that are there, differences as large as the margin, and trials that
+//! were disturbed.
+
+use super::experiment::{Bound, Count, Experiment};
+use super::null::false_verdict;
+use super::seam::{self, Question};
+use super::world::{self, PAIR_SD, World};
+use assay::results::findings::{Comparison, Verdict};
+
+/// Margins of S5.
+const MARGINS: [f64; 3] = [0.02, 0.05, 0.1];
+/// Replicates of S5.
+const REPLICATES: [usize; 3] = [3, 6, 10];
+/// What the arm gains in S8.
+const GAIN: f64 = 0.05;
+
+/// All of them.
+pub fn experiments() -> Vec<Experiment> {
+    let mut all = vec![found()];
+    for margin in MARGINS {
+        for replicates in REPLICATES {
+            all.extend([1.0, -1.0].map(|way| at_the_margin(margin, replicates, way)));
+        }
+    }
+    all.push(equal());
+    for replicates in [5, 10] {
+        all.push(disturbed_null(replicates));
+        all.push(disturbed_gain(replicates));
+    }
+    all
+}
+
+fn is(found: &Comparison, verdict: Verdict) -> bool {
+    found.verdict == Some(verdict)
+}
+
+/// Two arms of a world: what their one comparison says.
+fn pair(
+    (scenario, purpose, setting): (&'static str, String, String),
+    counts: Vec<Count>,
+    (world, margin): (World, f64),
+    says: fn(&Comparison) -> Vec<bool>,
+) -> Experiment {
+    let question = Question { margin, ..Question::of(2, world.turns) };
+    Experiment::new(scenario, purpose, setting, counts, move |chance| {
+        let found = seam::findings(&world::run(&world, chance), &question)?;
+        Ok(says(question.comparison(&found, 1)?))
+    })
+}
+
+fn found() -> Experiment {
+    let world = World { shift: 2.0 * PAIR_SD, ..World::null(2, 5) };
+    let counts = vec![
+        Count { what: "better", bound: Bound::at_least(87.0) },
+        Count { what: "worse", bound: Bound::at_most(0.0) },
+    ];
+    pair(
+        ("S3", "S3".to_owned(), "shift of 2 sd of d, 2 arms, n = 5".to_owned()),
+        counts,
+        (world, 0.05),
+        |found| vec![is(found, Verdict::Better), is(found, Verdict::Worse)],
+    )
+}
+
+fn at_the_margin(margin: f64, replicates: usize, way: f64) -> Experiment {
+    let world = World { shift: way * margin.ln_1p(), ..World::null(2, replicates) };
+    let percent = 100.0 * margin;
+    let (key, words) = if way > 0.0 { ("up", "1 + margin") } else { ("down", "1 / (1 + margin)") };
+    pair(
+        (
+            "S5",
+            format!("S5-{key}-m{percent:.0}-n{replicates}"),
+            format!("ratio {words}, margin {percent:.0} %, 2 arms, n = {replicates}"),
+        ),
+        vec![
+            Count { what: "equivalent", bound: Bound::at_most(7.2) },
+            Count { what: TOST, bound: Bound::at_most(7.2) },
+        ],
+        (world, margin),
+        equivalence,
+    )
+}
+
+/// What is counted beside the word: better or worse wins where both hold.
+const TOST: &str = "TOST holds";
+
+/// Whether arms are called equivalent, and whether the test of equivalence holds. It does also
+/// where a small difference was found: the sentence says so then.
+fn equivalence(found: &Comparison) -> Vec<bool> {
+    let equivalent = is(found, Verdict::Equivalent);
+    let small = seam::differs(found) && found.text.contains("smaller than the margin");
+    vec![equivalent, equivalent || small]
+}
+
+fn equal() -> Experiment {
+    let counts = vec![
+        Count { what: "equivalent", bound: Bound::at_least(87.0) },
+        Count { what: TOST, bound: Bound::at_least(92.0) },
+    ];
+    pair(
+        ("S6", "S6".to_owned(), "equal, margin of 2 sd of d, 2 arms, n = 5".to_owned()),
+        counts,
+        (World::null(2, 5), (2.0 * PAIR_SD).exp_m1()),
+        equivalence,
+    )
+}
+
+fn disturbed(replicates: usize) -> World {
+    World { disturbed: 0.1, ..World::null(2, replicates) }
+}
+
+fn disturbed_null(replicates: usize) -> Experiment {
+    pair(
+        (
+            "S8",
+            format!("S8-null-n{replicates}"),
+            format!("null, 10 % disturbed by x1.5, 2 arms, n = {replicates}"),
+        ),
+        vec![false_verdict(Bound::at_most(7.0))],
+        (disturbed(replicates), 0.05),
+        |found| vec![seam::differs(found)],
+    )
+}
+
+fn disturbed_gain(replicates: usize) -> Experiment {
+    let world = World { shift: GAIN.ln_1p(), ..disturbed(replicates) };
+    pair(
+        (
+            "S8",
+            format!("S8-gain-n{replicates}"),
+            format!("+5 %, 10 % disturbed by x1.5, 2 arms, n = {replicates}"),
+        ),
+        vec![Count { what: "better", bound: Bound::at_least(60.0) }],
+        (world, 0.05),
+        |found| vec![is(found, Verdict::Better)],
+    )
+}

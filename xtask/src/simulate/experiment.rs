@@ -1,0 +1,205 @@
+//! Experiments: many studies of one kind, and how many of them said what.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::chance::Chance;
+use crate::lab::Done;
+
+/// Studies that a thread takes at once.
+const PORTION: u32 = 16;
+
+/// How often something may be said, in percent of the studies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bound {
+    Within(f64, f64),
+    /// Told for information, beside what another simulation found.
+    Near(f64),
+    /// Told for information.
+    Free,
+}
+
+impl Bound {
+    pub const fn at_most(highest: f64) -> Self {
+        Self::Within(0.0, highest)
+    }
+
+    pub const fn at_least(lowest: f64) -> Self {
+        Self::Within(lowest, 100.0)
+    }
+
+    pub fn holds(self, rate: f64) -> bool {
+        match self {
+            Self::Within(lowest, highest) => (lowest..=highest).contains(&rate),
+            Self::Near(_) | Self::Free => true,
+        }
+    }
+
+    pub fn words(self) -> String {
+        match self {
+            Self::Within(0.0, 0.0) => "none".to_owned(),
+            Self::Within(0.0, highest) => format!("at most {highest:.1}"),
+            Self::Within(lowest, 100.0) => format!("at least {lowest:.1}"),
+            Self::Within(lowest, highest) => format!("{lowest:.1} to {highest:.1}"),
+            Self::Near(rate) => format!("(design: {rate:.1})"),
+            Self::Free => String::new(),
+        }
+    }
+
+    /// `ok`, `FAIL`, or nothing where there is no bound.
+    pub fn word(self, rate: f64) -> &'static str {
+        match self {
+            Self::Within(..) if self.holds(rate) => "ok",
+            Self::Within(..) => "FAIL",
+            Self::Near(_) | Self::Free => "-",
+        }
+    }
+}
+
+/// One thing that a study can say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Count {
+    pub what: &'static str,
+    pub bound: Bound,
+}
+
+/// What one study said, in the order of the counts.
+pub type Said = Vec<bool>;
+
+type Study = Box<dyn Fn(&mut Chance) -> Done<Said> + Sync>;
+
+/// Studies of one kind.
+pub struct Experiment {
+    /// Scenario of the protocol.
+    pub scenario: &'static str,
+    /// What its random numbers are drawn for: never changed, so that they stay what they were.
+    pub purpose: String,
+    /// What is simulated.
+    pub setting: String,
+    pub counts: Vec<Count>,
+    /// Of so many studies one is run: more than 1 where a study is dear.
+    pub one_in: u32,
+    /// Studies at most.
+    pub most: u32,
+    pub study: Study,
+}
+
+impl Experiment {
+    /// An experiment with one thing to count.
+    pub fn new(
+        scenario: &'static str,
+        purpose: String,
+        setting: String,
+        counts: Vec<Count>,
+        study: impl Fn(&mut Chance) -> Done<Said> + Sync + 'static,
+    ) -> Self {
+        let study = Box::new(study);
+        Self { scenario, purpose, setting, counts, one_in: 1, most: u32::MAX, study }
+    }
+
+    /// Runs it on all processors. The result does not depend on how many there are: every study
+    /// draws for itself, and sums do not depend on an order.
+    pub fn run(&self, seed: u32, studies: u32) -> Done<Vec<Row>> {
+        let studies = (studies / self.one_in).clamp(1, self.most);
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let next = AtomicU32::new(0);
+        let sums = Mutex::new(Ok(vec![0; self.counts.len()]));
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    let own = self.portions(seed, studies, &next);
+                    if let Ok(mut sums) = sums.lock() {
+                        *sums = add(std::mem::replace(&mut *sums, Ok(Vec::new())), own);
+                    }
+                });
+            }
+        });
+        let sums = sums.into_inner().map_err(|error| error.to_string())??;
+        Ok(self
+            .counts
+            .iter()
+            .zip(sums)
+            .map(|(count, sum)| self.row(*count, sum, studies))
+            .collect())
+    }
+
+    /// Takes portions until there is none left.
+    fn portions(&self, seed: u32, studies: u32, next: &AtomicU32) -> Done<Vec<u32>> {
+        let mut sums = vec![0; self.counts.len()];
+        loop {
+            let first = next.fetch_add(PORTION, Ordering::Relaxed);
+            if first >= studies {
+                return Ok(sums);
+            }
+            for number in first..studies.min(first + PORTION) {
+                let said = (self.study)(&mut Chance::new(seed, number, &self.purpose)?)
+                    .map_err(|error| format!("{}, study {number}: {error}", self.purpose))?;
+                sums.iter_mut().zip(said).for_each(|(sum, said)| *sum += u32::from(said));
+            }
+        }
+    }
+
+    fn row(&self, count: Count, counted: u32, studies: u32) -> Row {
+        Row { scenario: self.scenario, setting: self.setting.clone(), count, counted, studies }
+    }
+}
+
+fn add(left: Done<Vec<u32>>, right: Done<Vec<u32>>) -> Done<Vec<u32>> {
+    let (left, right) = (left?, right?);
+    Ok(left.into_iter().zip(right).map(|(left, right)| left + right).collect())
+}
+
+/// One line of the table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    pub scenario: &'static str,
+    pub setting: String,
+    pub count: Count,
+    pub counted: u32,
+    pub studies: u32,
+}
+
+impl Row {
+    pub fn rate(&self) -> f64 {
+        100.0 * f64::from(self.counted) / f64::from(self.studies)
+    }
+
+    pub fn holds(&self) -> bool {
+        self.count.bound.holds(self.rate())
+    }
+
+    /// Whether there is a bound to hold.
+    pub fn is_bound(&self) -> bool {
+        matches!(self.count.bound, Bound::Within(..))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_hold_at_their_ends() {
+        let bound = Bound::Within(3.0, 7.2);
+        assert!(bound.holds(3.0) && bound.holds(7.2));
+        assert!(!bound.holds(2.99) && !bound.holds(7.21));
+        assert_eq!((bound.word(5.0), bound.word(8.0)), ("ok", "FAIL"));
+        assert_eq!(Bound::at_most(0.0).words(), "none");
+        assert_eq!(Bound::at_least(87.0).words(), "at least 87.0");
+        assert_eq!(Bound::Free.word(50.0), "-");
+    }
+
+    #[test]
+    fn every_study_is_counted_once() {
+        let count = Count { what: "odd", bound: Bound::Free };
+        let study = |chance: &mut Chance| Ok(vec![chance.bits() % 2 == 1, true]);
+        let experiment =
+            Experiment::new("X", "test".to_owned(), String::new(), vec![count, count], study);
+        let rows = experiment.run(1, 1001).unwrap_or_default();
+        assert_eq!(rows[1].counted, 1001);
+        let odd = (0..1001).filter(|&number| {
+            Chance::new(1, number, "test").is_ok_and(|mut chance| chance.bits() % 2 == 1)
+        });
+        assert_eq!(rows[0].counted as usize, odd.count());
+    }
+}

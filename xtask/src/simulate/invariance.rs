@@ -1,0 +1,194 @@
+//! S10: what must not matter does not: names of arms, order of rows, the unit of the values, and
+//! which of two arms is called the baseline.
+
+use super::chance::Chance;
+use super::experiment::{Bound, Count, Experiment, Said};
+use super::seam::{self, Question};
+use super::world::{self, Trial, World};
+use crate::lab::Done;
+use assay::results::Findings;
+use assay::results::findings::{Cell, Comparison, Verdict};
+use assay::results::plan::Arm;
+
+/// Random studies; each is judged five times.
+const STUDIES: u32 = 200;
+/// Relative difference below which two numbers are the same.
+const SAME: f64 = 1e-12;
+
+/// The experiment.
+pub fn experiment() -> Experiment {
+    let none = |what| Count { what, bound: Bound::at_most(0.0) };
+    let counts = vec![
+        none("rows shuffled: any change"),
+        none("arms renamed: any change"),
+        none("values scaled: any change"),
+        none("baseline swapped: not the inverse"),
+    ];
+    let mut experiment = Experiment::new(
+        "S10",
+        "S10".to_owned(),
+        "2 to 5 arms, n = 3 to 10, shifted, some disturbed".to_owned(),
+        counts,
+        study,
+    );
+    experiment.most = STUDIES;
+    experiment
+}
+
+fn study(chance: &mut Chance) -> Done<Said> {
+    let (arms, replicates) = (2 + chance.below(4), 3 + chance.below(8));
+    let shift = 0.03 * chance.normal();
+    let world = World { shift, disturbed: 0.05, ..World::null(arms, replicates) };
+    let trials = world::run(&world, chance);
+    let unit = (10.0 * chance.normal()).exp();
+    let question = Question::of(arms, world.turns);
+    let plain = Picture::of(&seam::findings(&trials, &question)?, &question)?;
+    let same = |trials: &[Trial], question: &Question, unit: f64| -> Done<bool> {
+        Ok(Picture::of(&seam::findings(trials, question)?, question)?.is(&plain, unit))
+    };
+    Ok(vec![
+        !same(&shuffled(&trials, chance), &question, 1.0)?,
+        !same(&trials, &renamed(&question, chance), 1.0)?,
+        !same(&scaled(&trials, unit), &question, unit)?,
+        !is_inverse(&trials, &question, 1 + chance.below(arms - 1))?,
+    ])
+}
+
+fn shuffled(trials: &[Trial], chance: &mut Chance) -> Vec<Trial> {
+    let mut trials = trials.to_vec();
+    chance.shuffle(&mut trials);
+    trials
+}
+
+fn renamed(question: &Question, chance: &mut Chance) -> Question {
+    let mut question = question.clone();
+    chance.shuffle(&mut question.labels);
+    question
+}
+
+fn scaled(trials: &[Trial], unit: f64) -> Vec<Trial> {
+    let one = |trial: &Trial| Trial { value: trial.value * unit, ..trial.clone() };
+    trials.iter().map(one).collect()
+}
+
+/// Whether arm 0 against another one says the inverse of the other one against arm 0.
+fn is_inverse(trials: &[Trial], question: &Question, other: usize) -> Done<bool> {
+    let plain = seam::findings(trials, question)?;
+    let plain = question.comparison(&plain, other)?;
+    let question = Question { baseline: other, ..question.clone() };
+    let swapped = seam::findings(trials, &question)?;
+    let swapped = question.comparison(&swapped, 0)?;
+    let inverse = |ends: Option<[f64; 2]>| ends.map(|[low, high]| [1.0 / high, 1.0 / low]);
+    let mut wanted = plain.clone();
+    wanted.ratio = plain.ratio.map(f64::recip);
+    wanted.ci95 = inverse(plain.ci95);
+    wanted.ci95_family = inverse(plain.ci95_family);
+    wanted.verdict = plain.verdict.map(|verdict| match verdict {
+        Verdict::Better => Verdict::Worse,
+        Verdict::Worse => Verdict::Better,
+        other => other,
+    });
+    if question.labels.len() > 2 {
+        // Holm's correction looks at the other comparisons, which are others here.
+        wanted.p_holm = swapped.p_holm;
+    }
+    Ok(wanted.verdict == swapped.verdict && all_same(&numbers(&wanted), &numbers(swapped)))
+}
+
+/// Everything that findings say in numbers and single words, by the number of the arm.
+struct Picture {
+    comparisons: Vec<(Option<Verdict>, Vec<Option<f64>>)>,
+    cells: Vec<CellPicture>,
+    places: Vec<(usize, [usize; 2])>,
+    checks: Vec<String>,
+}
+
+/// What a cell says.
+struct CellPicture {
+    n: usize,
+    /// In the unit of the metric.
+    values: Vec<Option<f64>>,
+    /// Positions of trials that stand apart.
+    apart: Vec<Option<u32>>,
+}
+
+impl CellPicture {
+    fn of(cell: &Cell) -> Self {
+        let [low, high] = ends(cell.ci95);
+        let apart = cell.trials.iter().filter(|trial| trial.outlier);
+        Self {
+            n: cell.n,
+            values: vec![cell.geometric_mean, cell.min, cell.median, cell.max, low, high],
+            apart: apart.map(|trial| trial.order).collect(),
+        }
+    }
+
+    /// Whether this says the same as another cell, whose values are smaller by `unit`.
+    fn is(&self, other: &Self, unit: f64) -> bool {
+        let scaled = |value: &Option<f64>| value.map(|value| value * unit);
+        let values: Vec<Option<f64>> = other.values.iter().map(scaled).collect();
+        self.n == other.n && all_same(&self.values, &values) && self.apart == other.apart
+    }
+}
+
+impl Picture {
+    fn of(findings: &Findings, question: &Question) -> Done<Self> {
+        let number = |arm: &Arm| {
+            let known = |label: &String| arm.values().any(|level| level == label);
+            question.labels.iter().position(known).unwrap_or(usize::MAX)
+        };
+        let others = (0..question.labels.len()).filter(|arm| *arm != question.baseline);
+        let compared: Done<Vec<&Comparison>> =
+            others.map(|arm| question.comparison(findings, arm)).collect();
+        let mut cells: Vec<&Cell> = findings.cells.iter().collect();
+        cells.sort_by_key(|cell| number(&cell.arm));
+        let places = findings.ranks.iter().flat_map(|rank| &rank.places);
+        let mut places: Vec<_> = places.map(|place| (number(&place.arm), place.from_to)).collect();
+        places.sort_unstable();
+        Ok(Self {
+            comparisons: compared?.into_iter().map(|one| (one.verdict, numbers(one))).collect(),
+            cells: cells.into_iter().map(CellPicture::of).collect(),
+            places,
+            checks: findings.checks.iter().map(|check| check.name.clone()).collect(),
+        })
+    }
+
+    /// Whether this says the same as another picture, in which values are smaller by `unit`.
+    fn is(&self, other: &Self, unit: f64) -> bool {
+        let mut comparisons = self.comparisons.iter().zip(&other.comparisons);
+        let mut cells = self.cells.iter().zip(&other.cells);
+        self.comparisons.len() == other.comparisons.len()
+            && self.cells.len() == other.cells.len()
+            && comparisons.all(|(one, other)| one.0 == other.0 && all_same(&one.1, &other.1))
+            && cells.all(|(one, other)| one.is(other, unit))
+            && self.places == other.places
+            && self.checks == other.checks
+    }
+}
+
+fn ends(ends: Option<[f64; 2]>) -> [Option<f64>; 2] {
+    [ends.map(|ends| ends[0]), ends.map(|ends| ends[1])]
+}
+
+fn numbers(found: &Comparison) -> Vec<Option<f64>> {
+    let mut numbers = vec![
+        Some(found.n as f64),
+        found.ratio,
+        found.sd_log,
+        found.p_holm,
+        found.p_sign_flip,
+        found.replicates_needed.map(f64::from),
+    ];
+    numbers.extend(ends(found.ci95));
+    numbers.extend(ends(found.ci95_family));
+    numbers
+}
+
+fn all_same(left: &[Option<f64>], right: &[Option<f64>]) -> bool {
+    let same = |(left, right): (&Option<f64>, &Option<f64>)| match (left, right) {
+        (None, None) => true,
+        (Some(left), Some(right)) => (left - right).abs() <= SAME * left.abs().max(right.abs()),
+        _ => false,
+    };
+    left.len() == right.len() && left.iter().zip(right).all(same)
+}

@@ -1,0 +1,71 @@
+//! S7: studies without a difference that may end early, replicate by replicate.
+
+use super::chance::Chance;
+use super::experiment::{Bound, Count, Experiment, Said};
+use super::seam::{self, Question};
+use super::world::{self, World};
+use crate::lab::Done;
+use assay::results::design::Stopping;
+use assay::results::findings::Verdict;
+
+const LOOKS: [u32; 6] = [5, 7, 10, 14, 20, 28];
+/// Replicates between which an open study may end.
+const OPEN: std::ops::RangeInclusive<u32> = 3..=100;
+
+/// All of them.
+pub fn experiments() -> Vec<Experiment> {
+    let looks = Stopping::Looks { at: LOOKS.to_vec(), half_width: None };
+    let open = Stopping::Open { half_width: None };
+    let declared = "null, 2 arms, looks at 5 7 10 14 20 28";
+    let every = "null, 2 arms, open from 3 to 100";
+    let mut open = stopping("S7-open", every, open, OPEN.collect(), 5.0);
+    // A study of 98 looks costs as much as 100 others.
+    open.one_in = 4;
+    vec![stopping("S7-looks", declared, looks, LOOKS.to_vec(), 5.5), open]
+}
+
+fn stopping(
+    purpose: &str,
+    setting: &str,
+    stopping: Stopping,
+    looks: Vec<u32>,
+    highest: f64,
+) -> Experiment {
+    let longest = looks.last().copied().unwrap_or(0) as usize;
+    let world = World::null(2, longest);
+    let question = Question { stopping, ..Question::of(2, world.turns) };
+    let counts = vec![
+        Count { what: "better or worse at any look", bound: Bound::at_most(highest) },
+        Count { what: "ended by a false one", bound: Bound::Free },
+        Count { what: "ended by equivalent", bound: Bound::Free },
+    ];
+    Experiment::new("S7", purpose.to_owned(), setting.to_owned(), counts, move |chance| {
+        look(&world, &question, &looks, chance)
+    })
+}
+
+/// Looks until better or worse is said. The product ends a study by any verdict, equivalent
+/// included, so it says better or worse less often than it might; both are counted.
+fn look(world: &World, question: &Question, looks: &[u32], chance: &mut Chance) -> Done<Said> {
+    let trials = world::run(world, chance);
+    let (mut text, mut told) = (seam::table(&[], &question.labels), 0);
+    let (mut ended, mut differs) = (None, false);
+    for &replicates in looks {
+        let until = trials.iter().filter(|trial| trial.replicate <= replicates).count();
+        for trial in &trials[told..until] {
+            seam::row(&mut text, trial, &question.labels);
+        }
+        told = until;
+        let found = seam::judge(seam::read(&text, question)?);
+        let comparison = question.comparison(&found, 1)?;
+        if ended.is_none() {
+            ended = comparison.verdict.filter(|verdict| *verdict != Verdict::Inconclusive);
+        }
+        differs = seam::differs(comparison);
+        if differs {
+            break;
+        }
+    }
+    let equivalent = ended == Some(Verdict::Equivalent);
+    Ok(vec![differs, differs && !equivalent, equivalent])
+}

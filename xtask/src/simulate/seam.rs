@@ -1,0 +1,221 @@
+//! The one place where simulated trials enter the product: as the text of a table that somebody
+//! brings along. What comes back is what `assay import` would say of it.
+
+use std::fmt::Write;
+
+use assay::analysis;
+use assay::importers::{Options, trials_csv};
+use assay::results::design::Stopping;
+use assay::results::findings::{Comparison, EnvironmentFacts, Findings, StudyFacts, Verdict};
+use assay::results::plan::Arm;
+use assay::results::{Findings as Found, Measurements};
+use assay::study::Order;
+
+use super::world::{Trial, Turns};
+use crate::lab::Done;
+
+const HEADER: &str = "replicate,order,workload,metric,value,status,factor:setting\n";
+const FACTOR: &str = "setting";
+
+/// The question that a study asks.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Name of each arm.
+    pub labels: Vec<String>,
+    /// The arm that others are compared with.
+    pub baseline: usize,
+    /// What counts as equivalent, as a fraction.
+    pub margin: f64,
+    pub turns: Turns,
+    pub stopping: Stopping,
+    /// An arm that is the second copy of the baseline.
+    pub control: Option<usize>,
+}
+
+impl Question {
+    /// Arms against the first of them, with a margin of 5 %.
+    pub fn of(arms: usize, turns: Turns) -> Self {
+        let labels = (b'a'..=b'z').take(arms).map(|letter| char::from(letter).to_string());
+        Self {
+            labels: labels.collect(),
+            baseline: 0,
+            margin: 0.05,
+            turns,
+            stopping: Stopping::Fixed,
+            control: None,
+        }
+    }
+
+    fn arm(&self, index: usize) -> Arm {
+        [(FACTOR.to_owned(), self.labels[index].clone())].into()
+    }
+
+    /// The comparison of an arm with the baseline.
+    pub fn comparison<'a>(&self, findings: &'a Found, arm: usize) -> Done<&'a Comparison> {
+        let label = &self.labels[arm];
+        let own = |found: &&Comparison| found.arm.get(FACTOR) == Some(label);
+        findings.comparisons.iter().find(own).ok_or(format!("no comparison of {label}"))
+    }
+}
+
+/// One row of the table.
+pub fn row(text: &mut String, trial: &Trial, labels: &[String]) {
+    let status = match (trial.replicate, trial.disturbed) {
+        (0, _) => "lead-in",
+        (_, true) => "disturbed",
+        _ => "ok",
+    };
+    let Trial { replicate, order, value, .. } = trial;
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "{replicate},{order},work,iops,{value},{status},{}", labels[trial.arm]);
+}
+
+/// The table of some trials.
+pub fn table(trials: &[Trial], labels: &[String]) -> String {
+    let mut text = HEADER.to_owned();
+    for trial in trials {
+        row(&mut text, trial, labels);
+    }
+    text
+}
+
+/// Reads a table as the product does, and adds what no table can say.
+pub fn read(text: &str, question: &Question) -> Done<Measurements> {
+    let options = Options {
+        baseline: question.arm(question.baseline),
+        margin: Some(question.margin),
+        primary: None,
+    };
+    let read = trials_csv::read("simulated", text, &options);
+    let mut measured = read.map_err(|failure| failure.message)?.measurements;
+    let (read, wanted) = (measured.design.order, question.turns);
+    if !is_plausible(read, wanted) {
+        return Err(format!("the order was planned as {wanted:?} and read as {read:?}"));
+    }
+    measured.design.stopping = question.stopping.clone();
+    if let Some(control) = question.control {
+        declare_control(&mut measured, question, control);
+    }
+    Ok(measured)
+}
+
+/// Random orders may look like a chain by chance; a chain never looks like anything else.
+fn is_plausible(read: Order, turns: Turns) -> bool {
+    match turns {
+        Turns::Planned(Order::Rcbd) => matches!(read, Order::Rcbd | Order::Chained),
+        Turns::Planned(order) => read == order,
+        Turns::Same => read == Order::Rcbd,
+    }
+}
+
+/// Makes an arm the second copy of the baseline, which a table cannot declare.
+fn declare_control(measured: &mut Measurements, question: &Question, control: usize) {
+    let copy = question.arm(control);
+    for series in measured.series.iter_mut().filter(|series| series.arm == copy) {
+        series.arm = question.arm(question.baseline);
+        series.control = true;
+    }
+    for factor in &mut measured.design.factors {
+        factor.levels.retain(|level| *level != question.labels[control]);
+    }
+    measured.design.control = true;
+}
+
+/// Judges measurements as the product does.
+pub fn judge(measured: Measurements) -> Findings {
+    analysis::judge(study(), environment(), measured)
+}
+
+/// From trials to findings.
+pub fn findings(trials: &[Trial], question: &Question) -> Done<Findings> {
+    let found = judge(read(&table(trials, &question.labels), question)?);
+    let copies = usize::from(question.control.is_some());
+    let (wanted, got) = (question.labels.len() - 1 - copies, found.comparisons.len());
+    if wanted == got { Ok(found) } else { Err(format!("{got} comparisons instead of {wanted}")) }
+}
+
+/// Whether a verdict says that arms differ.
+pub fn differs(comparison: &Comparison) -> bool {
+    matches!(comparison.verdict, Some(Verdict::Better | Verdict::Worse))
+}
+
+fn study() -> StudyFacts {
+    StudyFacts {
+        id: "simulated".to_owned(),
+        title: "Simulated".to_owned(),
+        kind: "import".to_owned(),
+        plan_sha256: String::new(),
+        started: String::new(),
+        seed: 0,
+        notes: Vec::new(),
+        confirms: None,
+        ended: None,
+    }
+}
+
+fn environment() -> EnvironmentFacts {
+    EnvironmentFacts {
+        assay: String::new(),
+        kernel: String::new(),
+        cpu: String::new(),
+        cpus: None,
+        memory_bytes: None,
+        virtualisation: String::new(),
+        targets: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: [f64; 5] = [500.0, 512.0, 495.0, 505.0, 498.0];
+    const ARM: [f64; 5] = [520.0, 540.0, 510.0, 531.0, 515.0];
+
+    /// The known answer of R4, its arms in turns or one after the other.
+    fn trials(position: fn(u32, u32) -> u32) -> Vec<Trial> {
+        let of = |arm: u32, values: [f64; 5]| {
+            (1..).zip(values).map(move |(replicate, value)| Trial {
+                replicate,
+                order: position(replicate, arm),
+                arm: arm as usize,
+                value,
+                disturbed: false,
+            })
+        };
+        of(0, BASE).chain(of(1, ARM)).collect()
+    }
+
+    fn chained(replicate: u32, arm: u32) -> u32 {
+        2 * replicate + (replicate + arm) % 2
+    }
+
+    #[test]
+    fn a_known_answer_comes_back() {
+        let question = Question::of(2, Turns::Planned(Order::Chained));
+        let found = findings(&trials(chained), &question).unwrap_or_else(|e| panic!("{e}"));
+        let one = question.comparison(&found, 1).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(one.verdict, Some(Verdict::Better));
+        assert!(one.ratio.is_some_and(|ratio| (ratio - 1.042_079).abs() < 1e-6));
+    }
+
+    #[test]
+    fn an_order_that_is_read_as_another_one_is_an_error() {
+        let lumps = trials(|replicate, arm| 5 * arm + replicate);
+        let question = Question::of(2, Turns::Planned(Order::Chained));
+        assert!(findings(&lumps, &question).is_err_and(|error| error.contains("Sequential")));
+        let question = Question::of(2, Turns::Planned(Order::Sequential));
+        assert!(findings(&lumps, &question).is_ok());
+    }
+
+    #[test]
+    fn a_row_says_everything() {
+        let mut text = String::new();
+        let trial = Trial { replicate: 2, order: 3, arm: 1, value: 0.5, disturbed: true };
+        let lead_in = Trial { replicate: 0, ..trial.clone() };
+        let labels = ["a".to_owned(), "b".to_owned()];
+        row(&mut text, &trial, &labels);
+        row(&mut text, &lead_in, &labels);
+        assert_eq!(text, "2,3,work,iops,0.5,disturbed,b\n0,3,work,iops,0.5,lead-in,b\n");
+    }
+}
