@@ -197,7 +197,7 @@ fn the_best_arm_is_confirmed_by_fresh_trials() {
     assert_eq!(fresh["advice"][0]["status"], "confirmed");
     // Of identical arms nothing is advised, so there is nothing to confirm.
     let same =
-        home.file("same.toml", &STUDY.replace("depth = [1, 2, 4, 8]", "copy = [\"a\", \"b\"]"));
+        home.file("same.toml", STUDY.replace("depth = [1, 2, 4, 8]", "copy = [\"a\", \"b\"]"));
     let null = home.json(&["run", &same, DRIVE, "--json"]);
     assert!(null["advice"].as_array().unwrap().is_empty(), "{}", null["advice"]);
     assert!(home.refused(2, &["confirm", id(&null)]).contains("nothing to confirm"));
@@ -238,7 +238,7 @@ fn looks_end_a_study_early_and_say_so() {
 #[test]
 fn arms_that_run_one_after_the_other_get_no_verdict() {
     let home = home("sequential");
-    let file = home.file("seq.toml", &STUDY.replace("seed       = 5", "order = \"sequential\""));
+    let file = home.file("seq.toml", STUDY.replace("seed       = 5", "order = \"sequential\""));
     let found = home.json(&["run", &file, DRIVE, "--json"]);
     for one in primary(&found) {
         assert_eq!(one["verdict"], "inconclusive");
@@ -251,7 +251,7 @@ fn arms_that_run_one_after_the_other_get_no_verdict() {
 #[test]
 fn a_killed_study_goes_on_where_it_was() {
     let home = home("resume");
-    let file = home.file("depth.toml", &STUDY.replace("200 ms", "20 s"));
+    let file = home.file("depth.toml", STUDY.replace("200 ms", "20 s"));
     let whole = home.json(&["run", &file, DRIVE, "--json"]);
     // A crash: the last lines are gone, one of them half.
     let directory = home.assay.home().join("results").join(id(&whole));
