@@ -37,12 +37,28 @@ pub(super) fn cell(series: &Series) -> Cell {
     }
 }
 
-/// Values that a cell sums up: of undisturbed trials, as long as there are enough of them.
+/// Values that a cell sums up: the trial that stands for each replicate, as long as enough
+/// replicates have an undisturbed one.
 fn summarised(trials: &[CellTrial]) -> Vec<f64> {
-    let of = |statuses: &[Status]| -> Vec<f64> {
-        let counts = |trial: &&CellTrial| statuses.contains(&trial.status);
-        trials.iter().filter(counts).filter_map(|trial| trial.value).collect()
-    };
-    let undisturbed = of(&[Status::Ok]);
-    if undisturbed.len() >= ENOUGH { undisturbed } else { of(&[Status::Ok, Status::Disturbed]) }
+    let first = || trials.iter().filter(|trial| trial.repeats.is_none());
+    let standing: Vec<f64> = first().filter_map(|trial| standing(trials, trial)).collect();
+    if standing.len() >= ENOUGH {
+        return standing;
+    }
+    let counts = |trial: &&CellTrial| matches!(trial.status, Status::Ok | Status::Disturbed);
+    first().filter(counts).filter_map(|trial| trial.value).collect()
+}
+
+/// The value of a trial, or of its undisturbed repeat where something disturbed it: the same one
+/// that comparisons use.
+fn standing(trials: &[CellTrial], first: &CellTrial) -> Option<f64> {
+    match first.status {
+        Status::Ok => first.value,
+        Status::Disturbed => trials
+            .iter()
+            .filter(|trial| trial.status == Status::Ok)
+            .find(|trial| trial.repeats.is_some_and(|of| of.replicate == first.replicate))?
+            .value,
+        Status::Failed | Status::LeadIn => None,
+    }
 }

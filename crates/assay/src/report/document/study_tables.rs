@@ -244,9 +244,10 @@ fn compared(page: &Page<'_>, role: Role<'_>) -> [Cell; 3] {
     }
 }
 
-/// `6`, or `5/6` where not all that were started count.
+/// `6`, or `5/6` where not every replicate has a trial that counts.
 fn trials(cell: &Measured) -> String {
-    let started = cell.trials.iter().filter(|trial| trial.status != Status::LeadIn).count();
+    let first = cell.trials.iter().filter(|trial| trial.repeats.is_none());
+    let started = first.filter(|trial| trial.status != Status::LeadIn).count();
     if started == cell.n { cell.n.to_string() } else { format!("{}/{started}", cell.n) }
 }
 
@@ -255,7 +256,7 @@ pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
     let findings = page.findings;
     let cells = || page.workloads.iter().flat_map(|one| &one.arms).map(|line| line.cell);
     let lost = cells().any(|cell| trials(cell).contains('/'));
-    let n = if lost { " (5/6: 5 of 6 that were started)" } else { "" };
+    let n = if lost { " (5/6: of 5 of 6 replicates)" } else { "" };
     let mut told =
         vec![format!("Results: geometric means of n trials{n}; spread: half of their range.")];
     if findings.cells.iter().any(|cell| cell.metric == TAIL) {
