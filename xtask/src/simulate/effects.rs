@@ -88,7 +88,7 @@ const TOST: &str = "TOST holds";
 /// where a small difference was found: the sentence says so then.
 fn equivalence(found: &Comparison) -> Vec<bool> {
     let equivalent = is(found, Verdict::Equivalent);
-    let small = seam::differs(found) && found.text.contains("smaller than the margin");
+    let small = found.within_margin;
     vec![equivalent, equivalent || small]
 }
 

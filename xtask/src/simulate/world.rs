@@ -1,5 +1,8 @@
 //! A bench with a known law: what it measures when a plan is run on it.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use assay::plan::draws::Draws;
 use assay::plan::order;
 use assay::study::Order;
@@ -108,13 +111,27 @@ pub fn run(world: &World, chance: &mut Chance) -> Vec<Trial> {
     trials
 }
 
+/// Plans of one kind: drawing one costs more than judging a study, and a thousand differ enough.
+const PLANS: u64 = 1000;
+
+/// Order, arms, replicates and seed of a plan.
+type Kind = (&'static str, usize, usize, u64);
+
+/// The product's plan of a kind, drawn once.
+fn planned(order: Order, arms: Vec<usize>, replicates: usize, seed: u64) -> Vec<(u32, usize)> {
+    thread_local! {
+        static KNOWN: RefCell<HashMap<Kind, Vec<(u32, usize)>>> = RefCell::default();
+    }
+    let kind = (order.name(), arms.len(), replicates, seed);
+    let draw = || order::sequence(order, &[arms], replicates, &mut Draws::new(seed, "order"));
+    KNOWN.with_borrow_mut(|known| known.entry(kind).or_insert_with(draw).clone())
+}
+
 /// Replicate and arm of each trial that counts.
 fn sequence(world: &World, seed: u64) -> Vec<(u32, usize)> {
     let arms: Vec<usize> = (0..world.arms).collect();
     match world.turns {
-        Turns::Planned(order) => {
-            order::sequence(order, &[arms], world.replicates, &mut Draws::new(seed, "order"))
-        }
+        Turns::Planned(order) => planned(order, arms, world.replicates, seed % PLANS),
         Turns::Same => {
             let replicates = 1..=world.replicates as u32;
             replicates.flat_map(|number| arms.iter().map(move |&arm| (number, arm))).collect()
