@@ -1,5 +1,5 @@
-//! How a command ends when it cannot do what was asked: an exit code and one line that says what
-//! to do next.
+//! How a command ends when it cannot do what was asked: an exit code, and words that say what to do
+//! next.
 
 use std::fmt;
 
@@ -34,12 +34,12 @@ impl Kind {
     }
 }
 
-/// A failure that reaches the user as one line.
+/// A failure that reaches the user: one line, or one mistake of a file below the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// What sort of failure; decides the exit code.
     pub kind: Kind,
-    /// What happened and what to do, one line.
+    /// What happened and what to do.
     pub message: String,
 }
 

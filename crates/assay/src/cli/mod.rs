@@ -44,11 +44,15 @@ const EXAMPLES: &str = "\
 Examples:
   assay check                    honest speed of the storage under this directory
   assay check --quick /mnt/card  the same for a card, in about 15 s
+  assay run depth /mnt/card      a study: settings compared, with verdicts
+  assay plan depth /mnt/card     what that would do, and what it can see
+  assay import trials.csv        verdicts on numbers of your own
   assay show                     the newest result again
-  assay list drives              which drives there are
+  assay list presets             which studies are shipped
 
-Exit codes: 0 done, 2 a mistake in the command, 3 the machine refused,
-4 something was not put back, 130 interrupted (finished trials are kept).";
+Exit codes: 0 done, 1 a gate failed, 2 a mistake in the command, 3 the machine
+refused, 4 something was not put back, 5 some trials were lost, 130 interrupted
+(finished trials are kept).";
 
 #[derive(Debug, Subcommand)]
 enum Command {
