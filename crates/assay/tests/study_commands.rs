@@ -127,6 +127,7 @@ fn wishes_on_the_command_line_are_checked_like_a_file() {
         (["--margin", "x"], "--margin"),
         (["--primary", "ipos"], "iops"),
         (["--replicates", "0"], "replicates"),
+        (["--set", "target=a,a"], "target"),
         (["--budget", "1s"], "2 s"),
     ] {
         let told = home.told(2, &["run", &file, DRIVE, words[0], words[1]]);
@@ -163,6 +164,13 @@ fn another_day_is_told_in_weaker_words_and_a_gate_fails() {
     assert_eq!(gated.code, 1, "{}", gated.stderr);
     assert!(gated.stderr.contains("the gate of 5 % failed"), "{}", gated.stderr);
     home.text(&["compare", &fast, &slow, "--gate", "50%"]);
+    // Against another baseline a ratio means something else: the plain numbers are compared.
+    let other = home.json(&["run", &file, DRIVE, "--baseline", "depth=2", "--json"]);
+    let found = home.json(&["compare", &fast, id(&other), "--json"]);
+    for one in primary(&found) {
+        assert_eq!(one["kind"], "other-day-or-machine");
+        assert_ne!(one["verdict"], "worse", "{one}");
+    }
     home.text(&["compare", &slow, &fast, "--gate", "5%"]);
     assert!(home.refused(2, &["compare", &fast, &fast]).contains("named twice"));
     let check = home.json(&["check", DRIVE, "--quick", "--seed", "1", "--json"]);
@@ -261,6 +269,9 @@ fn a_killed_study_goes_on_where_it_was() {
     let kept: usize = text.lines().take(10).map(|line| line.len() + 1).sum();
     fs::write(&path, &text[..kept + 40]).unwrap();
     fs::remove_file(directory.join("log.jsonl")).unwrap();
+    let begun = home.json(&["show", id(&whole), "--json"]);
+    assert!(primary(&begun).iter().all(|one| one["verdict"] == "inconclusive"), "{begun}");
+    assert!(begun["advice"].as_array().unwrap().is_empty());
     let resumed = home.json(&["resume", id(&whole), "--json"]);
     assert_eq!(without_identity(resumed), without_identity(whole));
 }

@@ -1,10 +1,11 @@
 //! Two results that do not share their replicates (R13): what differs around them first, then
 //! their numbers, with weaker words and never *equivalent*.
 
-use assay_stats::{Sample, Welch, bonferroni, welch};
+use assay_stats::{FEWEST_FOR_INTERVAL, Sample, Welch, bonferroni, welch};
 
 use super::verdicts::{across_words, correct, verdict_of_ends};
-use crate::quantity::Better;
+use crate::quantity::units::show;
+use crate::quantity::{Better, Scale};
 use crate::results::design::ALPHA;
 use crate::results::findings::{
     Cell, CellTrial, Check, Comparison, EnvironmentFacts, FORMAT, Findings, Kind, StudyFacts,
@@ -77,8 +78,15 @@ fn differences(first: &Findings, other: &Findings) -> Vec<Check> {
             (is != was).then(|| format!("{name}: {was}; then {is}"))
         })
         .collect();
-    if told.is_empty() {
+    let unknown = [first, other].iter().any(|one| one.environment.kernel == "not recorded");
+    if unknown {
+        told.push("what surrounded the trials was not recorded for all of the results".to_owned());
+    } else if told.is_empty() {
         told.push("nothing that was recorded differs".to_owned());
+    }
+    let counts = |cell: &&Cell| cell.primary && cell.scale == Scale::Difference;
+    if first.cells.iter().any(|cell| counts(&cell)) {
+        told.push("metrics that may be zero are not compared across days or machines".to_owned());
     }
     told.into_iter().map(|text| Check { name: "environment".to_owned(), text }).collect()
 }
@@ -96,7 +104,13 @@ fn facts(findings: &Findings) -> Vec<(String, String)> {
         ("memory bytes".to_owned(), number(*memory_bytes)),
         ("virtualisation".to_owned(), virtualisation.clone()),
         ("started".to_owned(), findings.study.started.chars().take(10).collect()),
+        ("order".to_owned(), order(findings)),
     ];
+    let words = |arm: &Arm| {
+        arm.iter().map(|(factor, level)| format!("{factor}={level}")).collect::<Vec<_>>().join(",")
+    };
+    let baselines = findings.comparisons.iter().map(|found| words(&found.baseline));
+    facts.extend(baselines.take(1).map(|baseline| ("baseline".to_owned(), baseline)));
     for (index, target) in targets.iter().enumerate() {
         let name =
             if targets.len() > 1 { format!("target {}", index + 1) } else { "target".to_owned() };
@@ -104,9 +118,23 @@ fn facts(findings: &Findings) -> Vec<(String, String)> {
     }
     for workload in &findings.workloads {
         let arm: Vec<String> = workload.arm.iter().map(|(f, l)| format!(" {f}={l}")).collect();
-        facts.push((format!("workload {}{}", workload.name, arm.concat()), workload.text.clone()));
+        let seconds = |ns: u64| show::duration(ns as f64);
+        let text = format!(
+            "{}, {} after a ramp of {}",
+            workload.text,
+            seconds(workload.time_ns),
+            seconds(workload.ramp_ns)
+        );
+        facts.push((format!("workload {}{}", workload.name, arm.concat()), text));
     }
     facts
+}
+
+/// How trials were ordered, without the seed, which always differs.
+fn order(findings: &Findings) -> String {
+    let told = findings.checks.iter().find(|check| check.name == "order");
+    let text = told.map_or("not recorded", |check| check.text.as_str());
+    text.split(", seed").next().unwrap_or(text).to_owned()
 }
 
 fn of_target(target: &TargetFacts) -> [(&'static str, String); 8] {
@@ -128,12 +156,20 @@ fn one(first: &Findings, other: &Findings) -> Vec<Comparison> {
     let mut found: Vec<(Comparison, Option<Welch>)> = Vec::new();
     for cell in first.cells.iter().filter(|cell| !cell.control) {
         let Some(later) = same(other, &cell.workload, &cell.metric, &cell.arm) else { continue };
-        let by_ratio = rerun(first, cell).zip(rerun(other, later));
+        if cell.scale == Scale::Difference {
+            continue;
+        }
+        let by_ratio = rerun(first, cell)
+            .zip(rerun(other, later))
+            .filter(|((base, _), (later, _))| base == later)
+            .map(|((_, before), (_, after))| (before, after));
         let (kind, samples) = match by_ratio {
             Some(pair) => (Kind::RerunBaseline, Some(pair)),
             None => (Kind::OtherDayOrMachine, logs(cell).zip(logs(later))),
         };
-        let test = samples.and_then(|(before, after)| welch(&before, &after));
+        // Two values have no interval (R4).
+        let enough = samples.filter(|(before, after)| before.n.min(after.n) >= FEWEST_FOR_INTERVAL);
+        let test = enough.and_then(|(before, after)| welch(&before, &after));
         found.push((comparison((first, cell), (other, later), kind, samples), test));
     }
     let families: Vec<usize> = found
@@ -179,8 +215,12 @@ fn level(trial: &CellTrial) -> Option<f64> {
     trial.value.filter(|value| counts && *value > 0.0).map(f64::ln)
 }
 
-/// Differences of an arm from its own study's baseline; none for a baseline itself.
-fn rerun(findings: &Findings, cell: &Cell) -> Option<Sample> {
+/// The baseline of an arm in its own study, and the differences from it; none for a baseline
+/// itself, and for arms that ran one after the other.
+fn rerun<'a>(findings: &'a Findings, cell: &Cell) -> Option<(&'a Arm, Sample)> {
+    if is_sequential(findings) {
+        return None;
+    }
     let own = findings.comparisons.iter().find(|found| {
         found.workload == cell.workload && found.metric == cell.metric && found.arm == cell.arm
     })?;
@@ -194,7 +234,11 @@ fn rerun(findings: &Findings, cell: &Cell) -> Option<Sample> {
             Some(level(trial)? - level(partner)?)
         })
         .collect();
-    Sample::of(&differences)
+    Some((&own.baseline, Sample::of(&differences)?))
+}
+
+fn is_sequential(findings: &Findings) -> bool {
+    findings.checks.iter().any(|check| check.name == "sequential")
 }
 
 fn comparison(
@@ -221,6 +265,7 @@ fn comparison(
             .filter(|ratio| ratio.is_finite()),
         ci95: None,
         ci95_family: None,
+        ci_equivalence: None,
         difference: None,
         sd_log: None,
         p_holm: None,

@@ -32,6 +32,7 @@ pub(super) fn cell(series: &Series) -> Cell {
         provisional: values.len() < SETTLED,
         control: series.control,
         primary: series.primary,
+        scale: series.scale,
         trust: series.trust,
         because: series.because.clone(),
     }
@@ -54,11 +55,13 @@ fn summarised(trials: &[CellTrial]) -> Vec<f64> {
 fn standing(trials: &[CellTrial], first: &CellTrial) -> Option<f64> {
     match first.status {
         Status::Ok => first.value,
-        Status::Disturbed => trials
-            .iter()
-            .filter(|trial| trial.status == Status::Ok)
-            .find(|trial| trial.repeats.is_some_and(|of| of.replicate == first.replicate))?
-            .value,
+        Status::Disturbed => {
+            trials
+                .iter()
+                .filter(|trial| trial.status == Status::Ok)
+                .find(|trial| trial.repeats.is_some_and(|of| of.replicate == first.replicate))?
+                .value
+        }
         Status::Failed | Status::LeadIn => None,
     }
 }

@@ -16,7 +16,9 @@ pub(super) fn checks(plan: &Plan, trials: &[Trial], ended: Option<&str>) -> Vec<
         _ if run - repeats < planned => {
             let run = run - repeats;
             let verb = if run == 1 { "was" } else { "were" };
-            let text = format!("{run} of {planned} planned trials {verb} run");
+            let rest =
+                if plan.design.margin.is_some() { ": no verdict before its end" } else { "" };
+            let text = format!("{run} of {planned} planned trials {verb} run{rest}");
             found.push(check("incomplete", text));
         }
         _ => {}
@@ -48,6 +50,12 @@ pub(super) fn checks(plan: &Plan, trials: &[Trial], ended: Option<&str>) -> Vec<
         found.push(check("failed", format!("{failed} of {run} trials {verbs}")));
     }
     found
+}
+
+/// Whether trials of the plan have not run.
+pub(super) fn is_unfinished(plan: &Plan, trials: &[Trial]) -> bool {
+    let run = trials.iter().filter(|trial| trial.record.repeats.is_none()).count();
+    run < plan.trials.len()
 }
 
 /// What is not made anew for each trial: luck that no number of replicates averages out (R1b).

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::verdicts::error_of_family;
 use crate::quantity::units::show;
+use crate::results::design::Stopping;
 use crate::results::findings::{Cell, Findings};
 use crate::results::plan::Plan;
 
@@ -50,6 +51,10 @@ fn of_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> Optio
     let own = plan.workloads.iter().filter(|one| one.name == workload && !one.control);
     let comparisons = own.filter(|one| !is_baseline(one)).count();
     plan.design.margin.filter(|_| comparisons > 0)?;
+    if matches!(plan.design.stopping, Stopping::Open { .. }) {
+        // A confidence sequence has no fixed number of replicates to promise anything for.
+        return None;
+    }
     let alpha = error_of_family(&plan.design, comparisons);
     let shift = smallest_detectable_shift(plan.replicates as usize, alpha, POWER)?;
     let known = earlier.and_then(|found| Some((spread(found, workload)?, found.study.id.clone())));

@@ -33,6 +33,7 @@ use crate::results::plan::{Arm, Plan};
 use crate::results::record::Trial;
 
 use rows::Row;
+use verdicts::Stage;
 
 /// Everything that the trials of a study say, in the order of its plan.
 pub fn findings(
@@ -45,7 +46,8 @@ pub fn findings(
     let rows = rows::rows(plan, environment, trials);
     let (series, mut absent) = series::series(&design, &rows);
     absent.extend(planned_absences(plan));
-    let measured = Measurements { design: design.into_owned(), series };
+    let unfinished = study.ended.is_none() && checks::is_unfinished(plan, trials);
+    let measured = Measurements { design: design.into_owned(), series, unfinished };
     let mut found = judge(study, facts::environment(plan, environment), measured);
     found.workloads = rows.iter().map(workload_facts).collect();
     for comparison in &mut found.comparisons {
@@ -73,8 +75,12 @@ pub fn judge(
     mut measured: Measurements,
 ) -> Findings {
     verdicts::mark(&mut measured.series);
-    let confirms = study.confirms.is_some();
-    let told = verdicts::verdicts(&measured, confirms);
+    let stage = match (&study.confirms, study.kind.as_str()) {
+        (Some(_), _) => Stage::Confirming,
+        (None, "import") => Stage::Imported,
+        (None, _) => Stage::Measured,
+    };
+    let told = verdicts::verdicts(&measured, stage);
     Findings {
         format: FORMAT.to_owned(),
         study,
@@ -143,6 +149,8 @@ fn workload_facts(row: &Row<'_>) -> WorkloadFacts {
         text: facts::workload_words(row.workload),
         asked_depth: row.workload.asked_depth,
         depth: row.workload.in_flight(),
+        time_ns: row.workload.time_ns,
+        ramp_ns: row.workload.ramp_ns,
         note: row.workload.note.clone(),
     }
 }

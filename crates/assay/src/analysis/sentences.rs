@@ -9,7 +9,7 @@ mod tests;
 
 use super::facts;
 use super::rows::Row;
-use super::verdicts::Verdicts;
+use super::verdicts::{Stage, Verdicts};
 use crate::quantity::units::show;
 use crate::results::environment::Environment;
 use crate::results::findings::{Comparison, Findings, Trust, Verdict};
@@ -71,6 +71,9 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<String> {
 /// What stands where fresh trials do not show what the first ones did.
 const NOT_CONFIRMED: &str = "Not confirmed: the fresh trials do not show the arm to be better.";
 
+/// Where there is more to say than fits above the tables.
+const MORE: &str = "More workloads are judged in the tables below.";
+
 /// What comparing arms says: the bench first, then who ranks first in each workload.
 pub(super) fn of_verdicts(told: &Verdicts) -> Vec<String> {
     let bench = told.noise_floor.iter().filter(|floor| floor.different);
@@ -93,10 +96,13 @@ pub(super) fn of_verdicts(told: &Verdicts) -> Vec<String> {
             .flat_map(|rank| std::iter::once(rank.text.clone()).chain(best(&rank.workload)));
         sentences.extend(each);
     }
-    if told.confirms && told.advice.is_empty() {
+    if told.stage == Stage::Confirming && told.advice.is_empty() {
         sentences.push(NOT_CONFIRMED.to_owned());
     }
-    sentences.truncate(MOST);
+    if sentences.len() > MOST {
+        sentences.truncate(MOST - 1);
+        sentences.push(MORE.to_owned());
+    }
     sentences.extend(counted(&told.comparisons));
     sentences
 }
@@ -160,9 +166,15 @@ fn invalid_sentence(rule: &str, rows: &[&Row<'_>], all: usize) -> String {
 
 /// `random-write-q1`, with its target where there are several.
 fn row_name(row: &Row<'_>) -> String {
+    let levels = row.arm.iter().filter(|(factor, _)| *factor != "target");
+    let levels: Vec<String> = levels.map(|(factor, level)| format!("{factor}={level}")).collect();
+    let name = match levels.as_slice() {
+        [] => row.workload.name.clone(),
+        levels => format!("{} ({})", row.workload.name, levels.join(",")),
+    };
     match row.arm.get("target") {
-        Some(target) => format!("{} on {target}", row.workload.name),
-        None => row.workload.name.clone(),
+        Some(target) => format!("{name} on {target}"),
+        None => name,
     }
 }
 

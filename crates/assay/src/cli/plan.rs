@@ -8,7 +8,8 @@ use crate::analysis;
 use crate::failure::Outcome;
 use crate::report::preview;
 use crate::results::Findings;
-use crate::results::bundle;
+use crate::results::bundle::{self, Stored};
+use crate::results::plan::Plan;
 use crate::runner;
 use crate::study::Study;
 use crate::system::{System, identity};
@@ -37,7 +38,7 @@ pub struct Arguments {
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let (study, targets) = arguments.wishes.study(system)?;
     let (study, plan, sites) = runner::preview(system, study, &targets, &arguments.wishes.destroy)?;
-    let earlier = earlier(system, &study);
+    let earlier = earlier(system, &study, &plan);
     let foresight = analysis::foresee(&plan, earlier.as_ref());
     let preview = preview::make(&study, &plan, &sites, foresight);
     if arguments.json {
@@ -48,8 +49,9 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     Ok(())
 }
 
-/// The newest result of the same study, else the newest one with a workload of the same name.
-fn earlier(system: &dyn System, study: &Study) -> Option<Findings> {
+/// The newest finished result of the same study at the same place; another one's spread would
+/// promise too much or too little.
+fn earlier(system: &dyn System, study: &Study, plan: &Plan) -> Option<Findings> {
     let directory = identity::results_directory(system).ok()?;
     let ids = bundle::ids(system, &directory);
     let stored: Vec<_> = ids
@@ -58,10 +60,13 @@ fn earlier(system: &dyn System, study: &Study) -> Option<Findings> {
         .filter_map(|id| bundle::read(system, &directory.join(id)).ok())
         .filter(|stored| !stored.trials.is_empty())
         .collect();
-    let shares = |other: &Study| {
-        other.workload.iter().any(|one| study.workload.iter().any(|own| own.name == one.name))
+    let targets = |plan: &Plan| -> Vec<String> {
+        plan.surveys.iter().map(|survey| survey.target.clone()).collect()
     };
-    let same = stored.iter().find(|stored| stored.study.title == study.title);
-    let found = same.or_else(|| stored.iter().find(|stored| shares(&stored.study)))?;
-    Some(results::findings_of(found))
+    let same = |stored: &&Stored| {
+        stored.study.title == study.title
+            && stored.study.workload == study.workload
+            && targets(&stored.plan) == targets(plan)
+    };
+    stored.iter().find(same).map(results::findings_of)
 }

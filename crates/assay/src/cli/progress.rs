@@ -33,7 +33,12 @@ impl Progress {
                 self.filling(target, *done_bytes, *of_bytes);
             }
             Event::Pilot { target } => self.note(&format!("{target}: pilot")),
-            Event::Planned { trials, expected_ns } => self.planned("", *trials, *expected_ns),
+            Event::Planned { trials, done: 0, expected_ns } => {
+                self.planned("", *trials, *expected_ns);
+            }
+            Event::Planned { trials, done, expected_ns } => {
+                self.planned(&format!(" left of {trials}"), *trials - *done, *expected_ns);
+            }
             Event::Repeating { trials, expected_ns } => {
                 self.planned(" run again, because others were disturbed", *trials, *expected_ns);
             }

@@ -13,7 +13,7 @@ use crate::results::Findings;
 use crate::results::bundle::Stored;
 use crate::results::design::Stopping;
 use crate::results::environment::Environment;
-use crate::results::findings::{Comparison, Verdict};
+use crate::results::findings::{Comparison, StudyFacts, Verdict};
 use crate::results::plan::Plan;
 use crate::results::record::{Status, Trial};
 use crate::runner::{self, Finished, Request};
@@ -112,8 +112,13 @@ pub fn results_directory(system: &dyn System) -> Option<std::path::PathBuf> {
 /// Whether a study has shown enough at a look: intervals as narrow as was asked, or else a verdict
 /// on every comparison. Never the spread itself (R8).
 fn enough(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option<String> {
-    let findings =
-        analysis::findings(results::unnamed(plan, environment), plan, environment, trials);
+    // What was repeated comes after the last replicate and decides nothing.
+    let own = trials.iter().filter(|trial| trial.record.repeats.is_none());
+    let trials: Vec<Trial> = own.cloned().collect();
+    // A look is not taken at an unfinished study, but at one that may end here.
+    let facts =
+        StudyFacts { ended: Some("a look".to_owned()), ..results::unnamed(plan, environment) };
+    let findings = analysis::findings(facts, plan, environment, &trials);
     let primary: Vec<&Comparison> =
         findings.comparisons.iter().filter(|found| found.primary).collect();
     if primary.is_empty() {

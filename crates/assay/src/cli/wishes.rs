@@ -9,7 +9,7 @@ use crate::failure::{Failure, Outcome};
 use crate::plan::arms::TARGET;
 use crate::plan::budget::SMALLEST_BUDGET_NS;
 use crate::quantity::{Percent, Time};
-use crate::study::{Study, file};
+use crate::study::{StopRule, Study, file};
 use crate::system::System;
 
 /// A study with the command line's wishes.
@@ -74,6 +74,11 @@ impl Wishes {
         if !self.baseline.is_empty() {
             let named = self.baseline.iter().map(|text| assignment("--baseline", text, "depth=1"));
             study.baseline = named.collect::<Outcome<BTreeMap<String, String>>>()?;
+        }
+        if let (Some(count), StopRule::Looks) = (self.replicates, study.stop.rule) {
+            return Err(Failure::mistake(format!(
+                "--replicates {count}: the looks of this study say how many there are"
+            )));
         }
         study.replicates = self.replicates.unwrap_or(study.replicates);
         study.seed = self.seed.or(study.seed);

@@ -17,6 +17,8 @@ const SHORTEST_TRIAL_NS: u64 = 60 * MILLISECOND;
 pub const OVERHEAD_NS: u64 = 40 * MILLISECOND;
 /// Part of a trial that is run but not counted: one in this many.
 const RAMP_SHARE: u64 = 8;
+/// Some hundred years.
+const NEVER_NS: u64 = i64::MAX as u64;
 /// Percent of the budget after which no further trial is started.
 const DEADLINE_PERCENT: u64 = 140;
 
@@ -112,7 +114,12 @@ fn workloads_ns(workloads: &[PlannedWorkload], replicates: u64) -> u64 {
     once * (replicates + 1)
 }
 
+/// A check ends in time whatever happens; a study with verdicts keeps its trials, however long they
+/// take, and ends by its budget with a replicate.
 fn deadline_ns(study: &Study, fixed_ns: u64, whole: u64) -> u64 {
+    if study.margin.is_some() {
+        return NEVER_NS;
+    }
     let budget = whole / 100 * DEADLINE_PERCENT;
     if study.budget.is_some() { budget.max(2 * fixed_ns) } else { budget + 2 * fixed_ns }
 }

@@ -48,9 +48,10 @@ fn sentences(null: &Null) -> Vec<String> {
              go together)."
         ),
         format!(
-            "A study would have called {} of {} comparisons better or worse, every one of them \
-             wrongly.",
-            null.false_verdicts, null.verdicts
+            "A study would have called {} of {} comparisons with the first copy better or worse{}.",
+            null.false_verdicts,
+            null.verdicts,
+            if null.false_verdicts > 0 { ", which is false" } else { "" }
         ),
         "Furthest: the two copies that lie furthest apart. Spread: of differences within a \
          replicate. Detects: the smallest difference that so many replicates find in four of five \

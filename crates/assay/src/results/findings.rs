@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::Arm;
 use super::record::Status;
-use crate::quantity::Better;
+use crate::quantity::{Better, Scale};
 
 /// Format of the findings.
 pub const FORMAT: &str = "assay-findings/1";
@@ -175,6 +175,9 @@ pub struct Cell {
     /// Whether the study's verdicts are about this metric.
     #[serde(default)]
     pub primary: bool,
+    /// Whether it is compared by ratios or by differences.
+    #[serde(default)]
+    pub scale: Scale,
     /// Trust; absent when nothing was measured.
     pub trust: Option<Trust>,
     /// Why.
@@ -207,6 +210,12 @@ pub struct WorkloadFacts {
     pub asked_depth: u32,
     /// Operations in flight used.
     pub depth: u32,
+    /// Nanoseconds that were counted in each trial.
+    #[serde(default)]
+    pub time_ns: u64,
+    /// Nanoseconds before them that were run but not counted.
+    #[serde(default)]
+    pub ramp_ns: u64,
     /// What differs from what was asked, and why.
     pub note: Option<String>,
 }
@@ -269,6 +278,9 @@ pub struct Comparison {
     /// from it.
     #[serde(default)]
     pub ci95_family: Option<[f64; 2]>,
+    /// Interval of the two one-sided tests: *equivalent* is read from it.
+    #[serde(default)]
+    pub ci_equivalence: Option<[f64; 2]>,
     /// Arm minus baseline, for metrics that may be zero, with its 95 % interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<Difference>,

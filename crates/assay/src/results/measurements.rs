@@ -13,6 +13,9 @@ pub struct Measurements {
     pub design: Design,
     /// One entry a workload, arm and metric, in the order in which they are to be told.
     pub series: Vec<Series>,
+    /// Whether trials of the plan are still to come: verdicts before its end would be a look that
+    /// was not declared.
+    pub unfinished: bool,
 }
 
 /// One metric of one workload under one arm, trial by trial.

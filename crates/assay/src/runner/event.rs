@@ -42,6 +42,8 @@ pub enum Event {
     Planned {
         /// Trials, lead-in included.
         trials: usize,
+        /// Those of them that an interrupted session has finished.
+        done: usize,
         /// Nanoseconds that they are expected to take.
         expected_ns: u64,
     },

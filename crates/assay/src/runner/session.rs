@@ -10,7 +10,7 @@ use crate::plan::{self, repeats};
 use crate::results::bundle::Bundle;
 use crate::results::design::Stopping;
 use crate::results::environment::Environment;
-use crate::results::log::Entry;
+use crate::results::log::{ENDED, Entry};
 use crate::results::plan::{Plan, PlannedTrial};
 use crate::results::record::{Trial, TrialRecord};
 use crate::study::Order;
@@ -57,6 +57,7 @@ impl Session<'_> {
         let mut remaining_ns = left.iter().map(|trial| self.expected_ns(trial)).sum();
         (context.tell)(Event::Planned {
             trials: self.plan.trials.len(),
+            done,
             expected_ns: remaining_ns,
         });
         if done > 0 {
@@ -64,6 +65,8 @@ impl Session<'_> {
         }
         for (index, planned) in self.plan.trials.iter().enumerate().skip(done) {
             if let Some(reason) = self.ends_before(index, trials) {
+                // Decided now: what is repeated afterwards must not decide it again.
+                self.log(ENDED, &reason);
                 return self.repeat_disturbed(trials, context).unwrap_or(End::Early(reason));
             }
             (context.tell)(self.starting(index, planned, remaining_ns));
@@ -120,7 +123,8 @@ impl Session<'_> {
             (context.tell)(Event::Repeating { trials: wanted.len() - done, expected_ns });
         }
         for (planned, repeated) in &wanted[done.min(wanted.len())..] {
-            if self.is_over() {
+            if self.is_over() || self.plan.budget_ns.is_some_and(|most| self.elapsed_ns() > most) {
+                self.log("repeats", "the time was over before all that was disturbed ran again");
                 return None;
             }
             if !self.step(planned, Some(*repeated), trials, context) {
@@ -173,15 +177,20 @@ impl Session<'_> {
             return;
         }
         let done = self.run_one(planned, stop);
-        if let Some(bundle) = &self.bundle {
-            let operations =
-                result_of(&done.trial).map_or_else(|why| why, |count| count.to_string());
-            let text = format!(
+        let operations = result_of(&done.trial).map_or_else(|why| why, |count| count.to_string());
+        self.log(
+            "lead-in",
+            &format!(
                 "trial {} was run once more as a lead-in and left out: {operations} operations",
                 planned.order
-            );
-            // The log is for people; a study goes on without it.
-            let _ = bundle.log(&Entry::new(self.system, "lead-in", &text));
+            ),
+        );
+    }
+
+    /// Adds a line to the log, which is for people: a study goes on without it.
+    fn log(&self, event: &str, text: &str) {
+        if let Some(bundle) = &self.bundle {
+            let _ = bundle.log(&Entry::new(self.system, event, text));
         }
     }
 

@@ -189,9 +189,9 @@ fn told(end: End) -> (bool, Option<String>) {
 /// Notes in the log that a study has ended, so that it is not gone on with.
 fn close(session: &Session<'_>, end: &End) {
     let text = match end {
-        End::Interrupted => return,
+        // An early end is in the log since it was decided.
+        End::Interrupted | End::Early(_) => return,
         End::Complete => "",
-        End::Early(reason) => reason.as_str(),
     };
     if let Some(bundle) = &session.bundle {
         // Without this line the study shows as complete by its trials, or can be gone on with.

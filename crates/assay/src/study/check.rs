@@ -7,8 +7,8 @@ use super::file::mistakes::{Mistakes, Places};
 use super::file::reader;
 use super::file::scalar::quoted;
 use super::{
-    Content, Engine, Io, Mix, Order, Pattern, Stop, StopRule, Study, WriteSync, parameters,
-    simulated, words,
+    Content, DEFAULT_REPLICATES, Engine, Io, Mix, Order, Pattern, Stop, StopRule, Study, WriteSync,
+    parameters, simulated, words,
 };
 use crate::quantity::{Bytes, units::show};
 
@@ -18,7 +18,7 @@ const MOST_ARMS: usize = 1000;
 /// Judges a study; levels of baseline and arms become the factors' own words for them.
 pub fn check(study: &mut Study, places: &Places, mistakes: &mut Mistakes) {
     let mut checker = Checker { places, mistakes };
-    checker.stop(&study.stop);
+    checker.stop(&study.stop, study.replicates);
     checker.order(study);
     checker.ramps(study);
     checker.workloads(study);
@@ -66,7 +66,7 @@ impl Checker<'_> {
         self.mistakes.add(path, self.places.of(path).key, message, hint);
     }
 
-    fn stop(&mut self, stop: &Stop) {
+    fn stop(&mut self, stop: &Stop, replicates: u32) {
         let looks = stop.rule == StopRule::Looks;
         if self.mistakes.is_wrong("stop/rule") {
             return;
@@ -74,6 +74,12 @@ impl Checker<'_> {
         if looks && stop.looks.is_empty() {
             let hint = "add for example: looks = [6, 12, 24]".to_owned();
             self.key("stop", "the rule looks needs the replicates to look after", Some(hint));
+        }
+        let last = stop.looks.last().copied();
+        if looks && replicates != DEFAULT_REPLICATES && last.is_some_and(|last| last != replicates)
+        {
+            let hint = "leave replicates out: the last look says how many there are".to_owned();
+            self.key("replicates", "replicates and looks disagree", Some(hint));
         }
         if !looks && !stop.looks.is_empty() {
             let hint = "add rule = \"looks\", or leave looks out".to_owned();

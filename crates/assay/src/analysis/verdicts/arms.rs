@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::quantity::{Better, Scale};
 use crate::results::design::Design;
 use crate::results::findings::{CellTrial, Trust};
-use crate::results::measurements::{Measurements, Series};
+use crate::results::measurements::Series;
 use crate::results::plan::Arm;
 use crate::results::record::Status;
 
@@ -47,10 +47,10 @@ pub(super) struct Run {
 }
 
 /// All questions in the order of the series.
-pub(super) fn questions(measured: &Measurements) -> Vec<Question<'_>> {
-    let mut questions: Vec<Question<'_>> = Vec::new();
+pub(super) fn questions<'a>(all: impl IntoIterator<Item = &'a Series>) -> Vec<Question<'a>> {
+    let mut questions: Vec<Question<'a>> = Vec::new();
     let mut known: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    for series in &measured.series {
+    for series in all {
         let key = (series.workload.as_str(), series.metric.as_str());
         let index = *known.entry(key).or_insert(questions.len());
         if index == questions.len() {

@@ -74,11 +74,21 @@ pub(super) fn checks(
     found
 }
 
+/// Arms that are invalid stand in the table and nowhere else.
+pub(super) fn left_out(all: &[&Question<'_>], sound: &[&Question<'_>]) -> Option<Check> {
+    let count = |questions: &[&Question<'_>]| -> usize {
+        questions.iter().map(|question| question.arms.len()).sum()
+    };
+    let invalid = count(all) - count(sound);
+    (invalid > 0).then(|| check("invalid", words::left_out(invalid)))
+}
+
 /// What may be said where nothing was seen: only of what could be looked for.
 fn unseen(design: &Design, questions: &[&Question<'_>], looked: [bool; 2]) -> String {
     let two =
         questions.iter().all(|question| question.arms.len() == 2 && question.control.is_none());
     match looked {
+        _ if design.order == Order::Sequential => words::NO_DRIFT_SEQUENTIAL,
         [true, true] => words::NO_DRIFT,
         [true, false] if two && design.order == Order::Chained => words::TWO_CHAINED,
         [true, false] => words::NO_DRIFT_ALONE,

@@ -10,7 +10,7 @@ use super::notes;
 use super::pairs::{Pairs, pairs};
 use super::words;
 use crate::quantity::{Better, Scale};
-use crate::results::design::{Design, Order};
+use crate::results::design::{Design, Order, Stopping};
 use crate::results::findings::{Comparison, Difference, Kind, Trust, Verdict};
 
 /// Pairs that the exact sign-flip test can enumerate.
@@ -103,6 +103,8 @@ fn comparison(
     let ratios = question.scale == Scale::Ratio;
     let judged = sample.as_ref().and_then(|sample| ruler.verdict_on(sample, question.scale));
     let verdict = verdict(design, question, (baseline, arm), judged.as_ref());
+    // Looks share their error; a plain p would claim more.
+    let fixed = design.stopping == Stopping::Fixed;
     let mut found = Comparison {
         id: format!("{}:{}:{}", question.workload, question.metric, words::arm_words(arm.arm)),
         kind: Kind::Paired,
@@ -116,14 +118,18 @@ fn comparison(
         ratio: sample.filter(|_| ratios).map(|sample| sample.mean.exp()).filter(|r| r.is_finite()),
         ci95: ci95.filter(|_| ratios).and_then(exp),
         ci95_family: family.filter(|_| ratios && question.primary).and_then(exp),
+        ci_equivalence: sample
+            .filter(|_| ratios && question.primary && design.margin.is_some())
+            .and_then(|sample| ruler.equivalence.interval(&sample))
+            .and_then(exp),
         difference: sample.filter(|_| !ratios).map(|sample| Difference {
             value: sample.mean,
             ci95,
             ci95_family: family.filter(|_| question.primary),
         }),
         sd_log: sample.filter(|_| ratios).and_then(|sample| sample.sd),
-        p_holm: sample.as_ref().and_then(|sample| sample.p_value(0.0)),
-        p_sign_flip: sign_flip_p(&differences, question.primary),
+        p_holm: sample.as_ref().and_then(|sample| sample.p_value(0.0)).filter(|_| fixed),
+        p_sign_flip: sign_flip_p(&differences, question.primary).filter(|_| fixed),
         verdict,
         within_margin: verdict.is_some() && judged.is_some_and(|judged| judged.within_margin),
         margin: design.margin,
@@ -131,7 +137,8 @@ fn comparison(
         text: String::new(),
         notes: Vec::new(),
     };
-    if verdict == Some(Verdict::Inconclusive) && ratios {
+    let told = !matches!(design.stopping, Stopping::Open { .. });
+    if verdict == Some(Verdict::Inconclusive) && ratios && told {
         found.replicates_needed =
             sample.as_ref().and_then(|sample| replicates_needed(sample, ruler));
     }
@@ -141,6 +148,16 @@ fn comparison(
     }
     found.text = words::comparison(&found, design);
     found
+}
+
+/// Takes the verdicts back: trials are still to come, and a look that was not declared is none.
+pub(super) fn withhold(design: &Design, found: &mut [Comparison]) {
+    for one in found.iter_mut().filter(|one| one.verdict.is_some()) {
+        one.verdict = Some(Verdict::Inconclusive);
+        (one.within_margin, one.replicates_needed) = (false, None);
+        one.notes.retain(|note| !words::is_of_a_verdict(note));
+        one.text = words::unfinished(one, design);
+    }
 }
 
 /// The verdict that may be given; none for secondary metrics and for numbers that are invalid.

@@ -5,18 +5,20 @@ use std::collections::BTreeSet;
 
 use assay_stats::Sample;
 
-use super::arms::Question;
+use super::arms::{Question, Runs};
 use super::bound::{Bound, exp};
 use super::comparisons::{Ruler, word};
+use super::pairs::together;
+use super::ranks::mean;
 use super::words;
 use crate::quantity::Scale;
 use crate::results::design::{Design, Factor, Order};
-use crate::results::findings::{Effect, Interaction, Verdict};
+use crate::results::findings::{Effect, Interaction};
 use crate::results::plan::Arm;
 
 /// The main effects of all factors on one workload.
 pub(super) fn effects(design: &Design, question: &Question<'_>) -> Vec<Effect> {
-    if question.scale != Scale::Ratio {
+    if question.scale != Scale::Ratio || design.order == Order::Sequential {
         return Vec::new();
     }
     design.factors.iter().flat_map(|factor| of_factor(design, question, factor)).collect()
@@ -35,35 +37,22 @@ fn of_factor(design: &Design, question: &Question<'_>, factor: &Factor) -> Vec<E
     others
         .into_iter()
         .filter_map(|level| {
-            let contexts = contexts(question, &[(name, base)], &[(name, level)]);
-            let differences = by_replicate(question, |replicate| {
-                mean_over(&contexts, |arm| {
-                    let [low, high] = [arm.clone(), at(arm, &[(name, level)])];
-                    Some(
-                        standing(question, &high, replicate)?
-                            - standing(question, &low, replicate)?,
-                    )
-                })
-            });
+            let corners = Corners::of(question, &[(name, base)], &[&[], &[(name, level)]]);
+            let differences = corners.by_replicate(|means| means[1] - means[0]);
             let sample = Sample::of(&differences)?;
-            Some(effect(design, question, (factor, base, level), &sample, &ruler))
+            Some(effect(question, (factor, base, level), &sample, &ruler))
         })
         .collect()
 }
 
 fn effect(
-    design: &Design,
     question: &Question<'_>,
     (factor, base, level): (&Factor, &str, &str),
     sample: &Sample,
     ruler: &Ruler,
 ) -> Effect {
     let [ci95, family] = ruler.intervals(sample);
-    let judged = ruler.verdict(sample);
-    let verdict = match design.order {
-        Order::Sequential => Verdict::Inconclusive,
-        _ => judged.map_or(Verdict::Inconclusive, |judged| word(judged.verdict)),
-    };
+    let judged = ruler.verdict(sample).map(|judged| word(judged.verdict));
     let mut effect = Effect {
         workload: question.workload.to_owned(),
         metric: question.metric.to_owned(),
@@ -75,7 +64,7 @@ fn effect(
         ratio: sample.mean.exp(),
         ci95: ci95.and_then(exp),
         ci95_family: family.and_then(exp),
-        verdict: Some(verdict),
+        verdict: Some(judged.unwrap_or(crate::results::findings::Verdict::Inconclusive)),
         text: String::new(),
     };
     effect.text = words::effect(&effect);
@@ -110,74 +99,93 @@ fn interaction(
         for level2 in &others2 {
             let corner = [(&first.name, base1), (&second.name, base2)];
             let moved = [(&first.name, *level1), (&second.name, *level2)];
-            let contrast = Contrast { question, corner, moved };
-            let Some((t, found)) = contrast.judged(&bound) else { continue };
-            if clearest.as_ref().is_none_or(|(known, _)| t > *known) {
-                clearest = Some((t, found));
+            let Some((clear, found)) = contrast(question, corner, moved, &bound) else { continue };
+            if clearest.as_ref().is_none_or(|(known, _)| clear > *known) {
+                clearest = Some((clear, found));
             }
         }
     }
     clearest.map(|(_, found)| found)
 }
 
+/// How much the effect of one level differs between two levels of another factor, with how clear
+/// that is; none where it is not clear.
+fn contrast(
+    question: &Question<'_>,
+    corner: [Setting<'_>; 2],
+    moved: [Setting<'_>; 2],
+    bound: &Bound,
+) -> Option<(f64, Interaction)> {
+    let [first, second] = moved;
+    let corners = Corners::of(question, &corner, &[&[], &[first], &[second], &[first, second]]);
+    let part = |value: fn([f64; 2]) -> f64| {
+        let effects = |means: &[f64]| value([means[1] - means[0], means[3] - means[2]]);
+        Sample::of(&corners.by_replicate(effects))
+    };
+    let sample = part(|[low, high]| high - low)?;
+    let ends = bound.interval(&sample)?;
+    if ends[0] <= 0.0 && ends[1] >= 0.0 {
+        return None;
+    }
+    let (low, high) = (part(|[low, _]| low)?, part(|[_, high]| high)?);
+    let mut found = Interaction {
+        workload: question.workload.to_owned(),
+        metric: question.metric.to_owned(),
+        factors: [first.0.clone(), second.0.clone()],
+        levels: [first.1.clone(), second.1.clone()],
+        n: sample.n,
+        ratio: sample.mean.exp(),
+        ci95_family: exp(ends)?,
+        text: String::new(),
+    };
+    found.text = words::interaction(&found, corner.map(|(_, level)| level.as_str()), [low, high]);
+    Some((ends[0].abs().min(ends[1].abs()) / sample.sd?.max(f64::MIN_POSITIVE), found))
+}
+
+/// A factor and one of its levels.
 type Setting<'a> = (&'a String, &'a String);
 
-/// How much the effect of one level differs between two levels of another factor.
-struct Contrast<'a> {
-    question: &'a Question<'a>,
-    corner: [Setting<'a>; 2],
-    moved: [Setting<'a>; 2],
+/// The arms of a contrast: for each corner the same combinations of the other factors' levels.
+struct Corners<'a> {
+    arms: Vec<&'a Runs<'a>>,
+    contexts: usize,
 }
 
-impl Contrast<'_> {
-    /// The contrast with the distance of its interval from none; none where it is not clear.
-    fn judged(&self, bound: &Bound) -> Option<(f64, Interaction)> {
-        let [first, second] = self.moved;
-        let contexts = contexts(self.question, &self.corner, &[first, second]);
-        let part = |which: fn([f64; 2]) -> f64| {
-            by_replicate(self.question, |replicate| {
-                mean_over(&contexts, |arm| self.effects(arm, replicate).map(which))
-            })
+impl<'a> Corners<'a> {
+    /// Arms at the fixed levels, moved to each corner; a combination counts where all its corners
+    /// were measured.
+    fn of(question: &'a Question<'a>, fixed: &[Setting<'_>], corners: &[&[Setting<'_>]]) -> Self {
+        let fits = |arm: &Arm| fixed.iter().all(|(name, level)| arm.get(*name) == Some(*level));
+        let complete = |arm: &Arm| -> Option<Vec<&'a Runs<'a>>> {
+            corners.iter().map(|moved| question.find(&at(arm, moved))).collect()
         };
-        let sample = Sample::of(&part(|[low, high]| high - low))?;
-        let ends = bound.interval(&sample)?;
-        if ends[0] <= 0.0 && ends[1] >= 0.0 {
-            return None;
+        let contexts: Vec<Vec<&Runs<'_>>> = question
+            .arms
+            .iter()
+            .filter(|runs| fits(runs.arm))
+            .filter_map(|runs| complete(runs.arm))
+            .collect();
+        let corner = |index: usize| contexts.iter().map(move |own: &Vec<&'a Runs<'a>>| own[index]);
+        let arms = (0..corners.len()).flat_map(corner).collect();
+        Self { arms, contexts: contexts.len() }
+    }
+
+    /// One value a replicate from the mean of each corner, for the replicates that have all arms.
+    fn by_replicate(&self, value: impl Fn(&[f64]) -> f64) -> Vec<f64> {
+        if self.contexts == 0 {
+            return Vec::new();
         }
-        let [low, high] =
-            [part(|[low, _]| low), part(|[_, high]| high)].map(|part| Sample::of(&part));
-        let mut found = Interaction {
-            workload: self.question.workload.to_owned(),
-            metric: self.question.metric.to_owned(),
-            factors: [first.0.clone(), second.0.clone()],
-            levels: [first.1.clone(), second.1.clone()],
-            n: sample.n,
-            ratio: sample.mean.exp(),
-            ci95_family: exp(ends)?,
-            text: String::new(),
-        };
-        found.text =
-            words::interaction(&found, self.corner.map(|(_, level)| level.as_str()), [low?, high?]);
-        Some((ends[0].abs().min(ends[1].abs()) / sample.sd?.max(f64::MIN_POSITIVE), found))
+        let replicates: BTreeSet<u32> =
+            self.arms.iter().flat_map(|runs| runs.first.keys().copied()).collect();
+        replicates
+            .into_iter()
+            .filter_map(|replicate| {
+                let levels = together(&self.arms, replicate)?;
+                let means: Vec<f64> = levels.chunks(self.contexts).map(mean).collect();
+                Some(value(&means))
+            })
+            .collect()
     }
-
-    /// The effect of the first factor's level at both levels of the second.
-    fn effects(&self, corner: &Arm, replicate: u32) -> Option<[f64; 2]> {
-        let [first, second] = self.moved;
-        let of =
-            |settings: &[Setting<'_>]| standing(self.question, &at(corner, settings), replicate);
-        Some([of(&[first])? - of(&[])?, of(&[first, second])? - of(&[second])?])
-    }
-}
-
-/// Arms at the given levels whose counterparts at the moved levels were measured as well.
-fn contexts(question: &Question<'_>, fixed: &[Setting<'_>], moved: &[Setting<'_>]) -> Vec<Arm> {
-    let fits = |arm: &Arm| fixed.iter().all(|(name, level)| arm.get(*name) == Some(*level));
-    let has_counterparts = |arm: &Arm| {
-        (1..=moved.len()).all(|count| question.find(&at(arm, &moved[..count])).is_some())
-    };
-    let arms = question.arms.iter().map(|runs| runs.arm);
-    arms.filter(|arm| fits(arm) && has_counterparts(arm)).cloned().collect()
 }
 
 /// An arm with other levels of some factors.
@@ -185,25 +193,4 @@ fn at(arm: &Arm, settings: &[Setting<'_>]) -> Arm {
     let mut arm = arm.clone();
     arm.extend(settings.iter().map(|(name, level)| ((*name).clone(), (*level).clone())));
     arm
-}
-
-/// The run that stands for an arm in a replicate.
-pub(super) fn standing(question: &Question<'_>, arm: &Arm, replicate: u32) -> Option<f64> {
-    question.find(arm)?.standing(replicate).map(|run| run.level)
-}
-
-/// One value a replicate, for the replicates that have one.
-fn by_replicate(question: &Question<'_>, value: impl Fn(u32) -> Option<f64>) -> Vec<f64> {
-    let replicates: BTreeSet<u32> =
-        question.arms.iter().flat_map(|runs| runs.first.keys().copied()).collect();
-    replicates.into_iter().filter_map(value).collect()
-}
-
-/// The mean over arms; none where one of them is missing.
-fn mean_over(arms: &[Arm], value: impl Fn(&Arm) -> Option<f64>) -> Option<f64> {
-    if arms.is_empty() {
-        return None;
-    }
-    let sum: Option<f64> = arms.iter().map(value).sum();
-    Some(sum? / arms.len() as f64)
 }

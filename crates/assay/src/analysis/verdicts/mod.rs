@@ -1,6 +1,7 @@
 //! Verdicts: arms against their baseline, and what else a grid of arms can be asked (rules R3 to
 //! R8, R10, R11). Pure; the one place where better, worse and equivalent are said.
 
+mod advice;
 mod arms;
 mod bound;
 mod checks;
@@ -14,13 +15,14 @@ mod ranks;
 mod trends;
 mod words;
 
+pub(super) use advice::Stage;
 pub(super) use comparisons::correct;
 pub(super) use outliers::mark;
 pub(super) use words::across as across_words;
 
 use crate::results::design::Design;
 use crate::results::findings::{
-    Advice, AdviceStatus, Check, Comparison, Effect, Interaction, NoiseFloor, Rank, Trend, Verdict,
+    Advice, Check, Comparison, Effect, Interaction, NoiseFloor, Rank, Trend, Trust, Verdict,
 };
 use crate::results::measurements::Measurements;
 
@@ -51,74 +53,49 @@ pub(super) struct Verdicts {
     pub noise_floor: Option<NoiseFloor>,
     pub advice: Vec<Advice>,
     pub checks: Vec<Check>,
-    /// Whether it ran to confirm an earlier study's winner.
-    pub confirms: bool,
+    /// Whether it ran to confirm an earlier study's winner, or can be confirmed.
+    pub stage: Stage,
 }
 
-/// Compares all arms of all workloads. `confirms` says that the study ran to confirm an earlier
-/// one's winner.
-pub(super) fn verdicts(measured: &Measurements, confirms: bool) -> Verdicts {
+/// Compares all arms of all workloads. `stage` says whether the study is the first one or
+/// confirms another.
+pub(super) fn verdicts(measured: &Measurements, stage: Stage) -> Verdicts {
     let design = &measured.design;
-    let questions: Vec<Question<'_>> = arms::questions(measured);
-    let primary: Vec<&Question<'_>> =
-        questions.iter().filter(|question| question.primary).collect();
+    let questions: Vec<Question<'_>> = arms::questions(&measured.series);
     let judged = design.margin.is_some();
     // Without a margin there are ratios alone, and of the metric that matters most.
     let asked = questions.iter().filter(|question| judged || question.primary);
-    let comparisons: Vec<Comparison> =
+    let mut comparisons: Vec<Comparison> =
         asked.flat_map(|question| comparisons::comparisons(design, question)).collect();
-    let grid = |found: bool| if found && judged { primary.as_slice() } else { &[] };
-    let several = design.factors.len() > 1;
-    let effects =
-        grid(several).iter().flat_map(|question| effects::effects(design, question)).collect();
-    let interactions =
-        grid(several).iter().flat_map(|question| effects::interactions(design, question)).collect();
-    let trends = grid(true).iter().flat_map(|question| trends::trends(design, question)).collect();
+    let primary: Vec<&Question<'_>> =
+        questions.iter().filter(|question| question.primary).collect();
+    let noise_floor = noise::floor(design, &primary);
+    let mut checks = checks::checks(design, &primary, noise_floor.as_ref());
+    // Numbers that are not what they say they are have no place among the others.
+    let sound = measured.series.iter().filter(|one| one.trust != Some(Trust::Invalid));
+    let sound: Vec<Question<'_>> = arms::questions(sound);
+    let sound: Vec<&Question<'_>> = sound.iter().filter(|question| question.primary).collect();
+    if measured.unfinished {
+        comparisons::withhold(design, &mut comparisons);
+    }
+    let grid = if judged && !measured.unfinished { sound.as_slice() } else { &[] };
+    if !grid.is_empty() {
+        checks.extend(checks::left_out(&primary, grid));
+    }
+    let several = if design.factors.len() > 1 { grid } else { &[] };
     let ranks: Vec<Rank> =
-        grid(true).iter().filter_map(|question| ranks::rank(design, question)).collect();
-    let noise_floor = noise::floor(&primary);
+        grid.iter().filter_map(|question| ranks::rank(design, question)).collect();
     Verdicts {
-        confirms,
-        advice: advice(&comparisons, &ranks, confirms),
-        checks: checks::checks(design, &primary, noise_floor.as_ref()),
+        stage,
+        advice: advice::advice(&comparisons, &ranks, stage),
+        checks,
+        effects: several.iter().flat_map(|own| effects::effects(design, own)).collect(),
+        interactions: several.iter().flat_map(|own| effects::interactions(design, own)).collect(),
+        trends: grid.iter().flat_map(|question| trends::trends(design, question)).collect(),
         comparisons,
-        effects,
-        interactions,
-        trends,
         ranks,
         noise_floor,
     }
-}
-
-/// The best arm of each workload that is better than its baseline. The best of many looks better
-/// than it is (R5), so it is a candidate until fresh trials have confirmed it.
-fn advice(comparisons: &[Comparison], ranks: &[Rank], confirmed: bool) -> Vec<Advice> {
-    let mut workloads: Vec<&str> =
-        comparisons.iter().map(|found| found.workload.as_str()).collect();
-    workloads.dedup();
-    workloads
-        .into_iter()
-        .filter_map(|workload| {
-            let mut better = comparisons.iter().filter(|found| {
-                found.primary
-                    && found.workload == workload
-                    && found.verdict == Some(Verdict::Better)
-            });
-            let places = ranks.iter().find(|rank| rank.workload == workload);
-            let best = match places {
-                Some(rank) => rank
-                    .places
-                    .iter()
-                    .find_map(|place| better.clone().find(|found| found.arm == place.arm))?,
-                None => better.next()?,
-            };
-            Some(Advice {
-                text: words::advice(best, confirmed),
-                evidence: vec![best.id.clone()],
-                status: if confirmed { AdviceStatus::Confirmed } else { AdviceStatus::Candidate },
-            })
-        })
-        .collect()
 }
 
 #[cfg(test)]

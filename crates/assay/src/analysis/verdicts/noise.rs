@@ -7,17 +7,20 @@ use super::bound::{Bound, exp};
 use super::pairs::pairs;
 use super::words;
 use crate::quantity::Scale;
-use crate::results::design::ALPHA;
+use crate::results::design::{Design, Stopping};
 use crate::results::findings::NoiseFloor;
 
 /// Error at which two identical arms count as told apart, over all workloads.
 const ERROR: f64 = 0.01;
 
 /// The noise floor of the workload in which it is largest; none without a control arm.
-pub(super) fn floor(questions: &[&Question<'_>]) -> Option<NoiseFloor> {
+pub(super) fn floor(design: &Design, questions: &[&Question<'_>]) -> Option<NoiseFloor> {
     let controlled: Vec<(&Question<'_>, Sample)> =
         questions.iter().filter_map(|question| Some((*question, of(question)?))).collect();
-    let bound = Bound::t(bonferroni(ERROR, controlled.len()));
+    let bound = match design.stopping {
+        Stopping::Fixed => Bound::t(bonferroni(ERROR, controlled.len())),
+        Stopping::Looks { .. } | Stopping::Open { .. } => Bound::of(design, controlled.len()),
+    };
     let different =
         |sample: &Sample| bound.interval(sample).is_some_and(|ends| ends[0] > 0.0 || ends[1] < 0.0);
     let (question, sample) = controlled.into_iter().max_by(|(_, a), (_, b)| {
@@ -30,7 +33,7 @@ pub(super) fn floor(questions: &[&Question<'_>]) -> Option<NoiseFloor> {
         metric: question.metric.to_owned(),
         n: sample.n,
         ratio: sample.mean.exp(),
-        ci95: Bound::t(ALPHA).interval(&sample).and_then(exp),
+        ci95: Bound::of(design, 1).interval(&sample).and_then(exp),
         different: different(&sample),
         text: String::new(),
     };

@@ -55,7 +55,7 @@ pub(super) fn notes(
 fn strength(design: &Design, found: &Comparison) -> Option<String> {
     match found.n {
         _ if design.order == Order::Sequential => Some(words::SEQUENTIAL.to_owned()),
-        0 => Some("no complete pair: no statement".to_owned()),
+        0 => Some("no complete and undisturbed pair: no statement".to_owned()),
         1 => Some("1 pair: no statement".to_owned()),
         2 => Some("2 pairs: no interval".to_owned()),
         n if n < SETTLED => Some(format!(

@@ -36,6 +36,30 @@ pub(super) fn pairs(baseline: &Runs<'_>, arm: &Runs<'_>) -> Pairs {
     found
 }
 
+/// The levels of several arms that stand for a replicate: their first runs where nothing disturbed
+/// them, else those of one repeat of the replicate. Arms of different times are never mixed.
+pub(super) fn together(arms: &[&Runs<'_>], replicate: u32) -> Option<Vec<f64>> {
+    let first: Option<Vec<Run>> =
+        arms.iter().map(|runs| runs.first.get(&replicate).copied()).collect();
+    let quiet = |runs: &Vec<Run>| runs.iter().all(|run| !run.disturbed);
+    let levels = |runs: Vec<Run>| runs.into_iter().map(|run| run.level).collect();
+    let first = first?;
+    if quiet(&first) {
+        return Some(levels(first));
+    }
+    let rounds = arms.first()?.repeats.get(&replicate)?.iter().map(|(round, _)| *round);
+    let of_round = |runs: &Runs<'_>, round: u32| {
+        let own = runs.repeats.get(&replicate)?.iter().find(|(other, _)| *other == round)?;
+        Some(own.1)
+    };
+    rounds
+        .filter_map(|round| {
+            arms.iter().map(|runs| of_round(runs, round)).collect::<Option<Vec<Run>>>()
+        })
+        .find(quiet)
+        .map(levels)
+}
+
 fn undisturbed(one: &Run, other: &Run) -> bool {
     !one.disturbed && !other.disturbed
 }

@@ -98,11 +98,14 @@ fn sign(better: Better) -> f64 {
     if better == Better::Higher { 1.0 } else { -1.0 }
 }
 
+/// Undisturbed runs from which the disturbed ones are left out, as cells do.
+const ENOUGH: usize = 3;
+
 /// The mean logarithm of an arm over the replicates that have an undisturbed run.
 fn own_mean(runs: &Runs<'_>) -> f64 {
     let standing = |replicate: &u32| runs.standing(*replicate).map(|run| run.level);
     let levels: Vec<f64> = runs.first.keys().filter_map(standing).collect();
-    if levels.is_empty() {
+    if levels.len() < ENOUGH {
         return mean(&runs.first.values().map(|run| run.level).collect::<Vec<_>>());
     }
     mean(&levels)

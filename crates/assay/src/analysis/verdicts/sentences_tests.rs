@@ -295,6 +295,16 @@ fn confirmed(book: &mut Book) {
     book.add("not confirmed", &crate::analysis::judge(facts, found.environment, measured));
 }
 
+fn unfinished_and_imported(book: &mut Book) {
+    let mut study = Study::of(&[("old", &BASE), ("new", &NEW)]);
+    study.measured.unfinished = true;
+    book.add("unfinished", &study.findings());
+    let found = Study::of(&[("old", &BASE), ("new", &NEW)]).findings();
+    let facts = StudyFacts { kind: "import".to_owned(), ..found.study };
+    let measured = Study::of(&[("old", &BASE), ("new", &NEW)]).measured;
+    book.add("imported", &crate::analysis::judge(facts, found.environment, measured));
+}
+
 fn across(book: &mut Book) {
     let result = |id: &str, values: &[f64], count: usize| {
         let mut study = Study::of(&[("old", &BASE), ("new", values)]);
@@ -360,7 +370,8 @@ fn of_records(book: &mut Book) {
 fn every_sentence_is_as_expected() {
     let mut book = Book::default();
     for chapter in
-        [verdicts, remarks, bench, grids, confirmed, across, of_records] as [fn(&mut Book); 7]
+        [verdicts, remarks, bench, grids, confirmed, unfinished_and_imported, across, of_records]
+            as [fn(&mut Book); 8]
     {
         chapter(&mut book);
     }
@@ -386,7 +397,12 @@ fn no_sentence_is_left_out() {
         "is equivalent to",
         "the numbers do not tell",
         "too few for a statement",
-        "have no complete pair",
+        "have no complete and undisturbed pair",
+        "no verdict before the study's end",
+        "is invalid and left out of effects",
+        "where every arm had a time of its own",
+        "two one-sided tests",
+        "fresh trials of the two alone",
         "smaller than the margin",
         "would resolve a difference",
         "95 % interval over all looks",
@@ -467,7 +483,7 @@ fn no_sentence_is_left_out() {
 
 /// The ends of the interval that a sentence prints.
 fn printed(text: &str) -> Option<[f64; 2]> {
-    let after = text.split_once("% interval ")?.1;
+    let after = text.split_once("% interval ").or(text.split_once("one-sided tests "))?.1;
     let (low, rest) = after.split_once(" to ")?;
     let high = rest.split([',', ')']).next()?;
     Some([low.parse().ok()?, high.parse().ok()?])
@@ -497,6 +513,9 @@ proptest! {
         match one.verdict {
             Some(Verdict::Better) => prop_assert!(if lower { below } else { above }, "{}", one.text),
             Some(Verdict::Worse) => prop_assert!(if lower { above } else { below }, "{}", one.text),
+            Some(Verdict::Equivalent) => {
+                prop_assert!(low >= 0.952 && high <= 1.05, "{}", one.text);
+            }
             _ => prop_assert!(!above && !below, "{}", one.text),
         }
         let ratio: f64 = one

@@ -65,7 +65,7 @@ impl Study {
                 because: Vec::new(),
             })
             .collect();
-        Self { measured: Measurements { design, series } }
+        Self { measured: Measurements { design, series, unfinished: false } }
     }
 
     pub fn margin(mut self, margin: f64) -> Self {
@@ -184,4 +184,91 @@ fn looks_and_open_stopping_widen_the_intervals() {
     assert!((looks - 4.851 / root).abs() < 1e-3, "{looks}");
     let open = width(Stopping::Open { half_width: None });
     assert!((open - 2.382_348).abs() < 1e-3, "{open}");
+}
+
+#[test]
+fn invalid_arms_stand_in_the_table_and_nowhere_else() {
+    let better: Vec<f64> = BASE.iter().map(|value| value * 2.0).collect();
+    let mut study = Study::of(&[("1", &BASE), ("2", &ARM), ("4", &better), ("8", &BASE)]);
+    study.measured.series[2].trust = Some(crate::results::findings::Trust::Invalid);
+    let found = study.findings();
+    assert_eq!(found.comparisons[1].verdict, None);
+    let four = arm(&[("setting", "4")]);
+    assert!(found.ranks[0].places.iter().all(|place| place.arm != four));
+    assert!((found.trends[0].peak - 4.0).abs() > 1e-9);
+    assert!(found.advice[0].evidence[0].ends_with("setting=2"), "{:?}", found.advice);
+    assert!(found.checks.iter().any(|check| check.name == "invalid"));
+}
+
+#[test]
+fn a_study_with_trials_to_come_says_nothing_yet() {
+    let mut study = Study::of(&[("old", &BASE), ("new", &ARM), ("third", &BASE)]);
+    study.measured.unfinished = true;
+    let found = study.findings();
+    assert!(found.comparisons.iter().all(|one| one.verdict == Some(Verdict::Inconclusive)));
+    assert!(found.comparisons[0].text.contains("no verdict before"));
+    assert!(found.advice.is_empty() && found.ranks.is_empty() && found.trends.is_empty());
+}
+
+#[test]
+fn looks_and_open_stopping_print_no_plain_p() {
+    let mut study = Study::of(&[("old", &BASE), ("new", &ARM)]);
+    study.measured.design.stopping = Stopping::Open { half_width: None };
+    let found = study.findings();
+    assert_eq!((found.comparisons[0].p_holm, found.comparisons[0].p_sign_flip), (None, None));
+}
+
+/// An arm that is better than its own baseline, at a level where everything is bad.
+#[test]
+fn advice_names_no_arm_that_another_one_beats() {
+    let slow = BASE.map(|value| value / 10.0);
+    let less_slow = ARM.map(|value| value / 10.0);
+    let mut study = Study::of(&[("a", &BASE), ("b", &slow), ("c", &less_slow), ("d", &slow)]);
+    let design = &mut study.measured.design;
+    design.factors = vec![
+        Factor { name: "depth".to_owned(), levels: vec!["1".to_owned(), "2".to_owned()] },
+        Factor { name: "setting".to_owned(), levels: vec!["x".to_owned(), "y".to_owned()] },
+    ];
+    design.baseline = arm(&[("setting", "x")]);
+    let arms = [("1", "x"), ("2", "x"), ("2", "y"), ("1", "y")];
+    for (series, (depth, setting)) in study.measured.series.iter_mut().zip(arms) {
+        series.arm = arm(&[("depth", depth), ("setting", setting)]);
+    }
+    let found = study.findings();
+    let better = found.comparisons.iter().filter(|one| one.verdict == Some(Verdict::Better));
+    assert_eq!(better.count(), 1);
+    assert!(found.advice.is_empty(), "{:?}", found.advice);
+}
+
+/// A trial of one arm and its repeat belong together: the repeat of one is never set against the
+/// first run of the other.
+#[test]
+fn effects_take_all_arms_from_the_same_time() {
+    use crate::results::findings::Repeats;
+    let values = [100.0, 101.0, 99.0, 100.0, 102.0];
+    let mut study = Study::of(&[("a", &values), ("b", &values), ("c", &values), ("d", &values)]);
+    let design = &mut study.measured.design;
+    design.factors = vec![
+        Factor { name: "depth".to_owned(), levels: vec!["1".to_owned(), "2".to_owned()] },
+        Factor { name: "setting".to_owned(), levels: vec!["x".to_owned(), "y".to_owned()] },
+    ];
+    design.baseline = arm(&[("depth", "1"), ("setting", "x")]);
+    let arms = [("1", "x"), ("1", "y"), ("2", "x"), ("2", "y")];
+    for (place, (series, (depth, setting))) in
+        study.measured.series.iter_mut().zip(arms).enumerate()
+    {
+        series.arm = arm(&[("depth", depth), ("setting", setting)]);
+        if place == 0 {
+            series.trials[2].status = Status::Disturbed;
+        }
+        // The bench had become twice as fast by the time of the repeat.
+        let mut again = trial(6, 30 + place as u32, 200.0);
+        again.repeats = Some(Repeats { replicate: 3, order: 1 });
+        series.trials.push(again);
+    }
+    let found = study.findings();
+    for effect in &found.effects {
+        assert_eq!(effect.n, 5);
+        assert!((effect.ratio - 1.0).abs() < 1e-9, "{effect:?}");
+    }
 }

@@ -6,10 +6,11 @@ use assay_stats::Sample;
 
 use super::arms::{Question, Runs};
 use super::bound::Bound;
+use super::pairs::together;
 use super::ranks::{could_be_best, mean};
 use super::words;
 use crate::quantity::{Bytes, Scale};
-use crate::results::design::{ALPHA, Design, Factor};
+use crate::results::design::{Design, Factor, Order};
 use crate::results::findings::Trend;
 use crate::results::plan::Arm;
 
@@ -18,7 +19,7 @@ const FEWEST_LEVELS: usize = 3;
 
 /// The trends of one workload over every numeric factor, at each combination of the others.
 pub(super) fn trends(design: &Design, question: &Question<'_>) -> Vec<Trend> {
-    if question.scale != Scale::Ratio {
+    if question.scale != Scale::Ratio || design.order == Order::Sequential {
         return Vec::new();
     }
     design
@@ -89,7 +90,7 @@ fn trend(
         peak: measured[best.best].0,
         peak_range: [ends.clone().reduce(f64::min)?, ends.reduce(f64::max)?],
         slope: sample.mean,
-        ci95: Bound::t(ALPHA).interval(&sample),
+        ci95: Bound::of(design, 1).interval(&sample),
         text: String::new(),
     };
     trend.text = words::trend(&trend, question.better, factor);
@@ -100,17 +101,14 @@ fn trend(
 fn slopes(measured: &[(f64, &Runs<'_>)]) -> Vec<f64> {
     let x: Vec<f64> = measured.iter().map(|(level, _)| level.ln()).collect();
     let centre = mean(&x);
+    let arms: Vec<&Runs<'_>> = measured.iter().map(|(_, runs)| *runs).collect();
     let squares: f64 = x.iter().map(|x| (x - centre).powi(2)).sum();
     let replicates: BTreeSet<u32> =
         measured.iter().flat_map(|(_, runs)| runs.first.keys().copied()).collect();
     replicates
         .into_iter()
         .filter_map(|replicate| {
-            let y: Option<Vec<f64>> = measured
-                .iter()
-                .map(|(_, runs)| runs.standing(replicate).map(|run| run.level))
-                .collect();
-            let y = y?;
+            let y = together(&arms, replicate)?;
             let products: f64 = x.iter().zip(&y).map(|(x, y)| (x - centre) * y).sum();
             Some(products / squares)
         })

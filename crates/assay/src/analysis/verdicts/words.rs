@@ -1,5 +1,6 @@
 //! The sentences of comparisons. Each says what the numbers say and no more; each is a snapshot.
 
+use super::advice::Stage;
 use crate::quantity::metric::noun;
 use crate::quantity::units::show;
 use crate::quantity::{Better, Bytes};
@@ -53,7 +54,7 @@ pub(super) fn counted(count: usize, thing: &str) -> String {
 pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
     let (arm, base) = (short_words(&found.arm, design), short_words(&found.baseline, design));
     let Some(amount) = amount(found) else {
-        return format!("{arm} and {base} have no complete pair: no statement.");
+        return format!("{arm} and {base} have no complete and undisturbed pair: no statement.");
     };
     let interval = interval(found, design);
     let plain = match found.difference {
@@ -75,7 +76,8 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
         }
         Some(Verdict::Equivalent) => {
             let margin = found.margin.map(percent).unwrap_or_default();
-            format!("{arm} is equivalent to {base} within {margin}: {amount}{interval}.")
+            let told = one_sided(found).unwrap_or(interval);
+            format!("{arm} is equivalent to {base} within {margin}: {amount}{told}.")
         }
         Some(Verdict::Inconclusive) => {
             format!("{plain}{interval}: the numbers do not tell{}.", needed(found))
@@ -126,6 +128,13 @@ fn interval(found: &Comparison, design: &Design) -> String {
         Some([low, high]) => format!(" ({name} {low} to {high}, {pairs})"),
         None => format!(" ({pairs}, no interval)"),
     }
+}
+
+/// The interval that *equivalent* is read from, which is narrower than the others'.
+fn one_sided(found: &Comparison) -> Option<String> {
+    let ends = found.ci_equivalence?;
+    let [_, low, high] = show::ratios(found.ratio?, ends);
+    Some(format!(" (two one-sided tests {low} to {high}, {})", replicates(found.n)))
 }
 
 fn small(found: &Comparison) -> String {
@@ -196,21 +205,25 @@ pub(super) fn verdict_word(verdict: Verdict) -> &'static str {
 }
 
 /// What to make of the best arm.
-pub(super) fn advice(best: &Comparison, confirmed: bool) -> String {
+pub(super) fn advice(best: &Comparison, stage: Stage) -> String {
     let (arm, base) = (arm_words(&best.arm), arm_words(&best.baseline));
     let amount = amount(best).unwrap_or_default();
     let interval = ends(best)
         .map(|[low, high]| format!(", 95 % interval {low} to {high}"))
         .unwrap_or_default();
-    if confirmed {
-        return format!(
-            "{}: {arm} is better than {base} in fresh trials as well ({amount}{interval}).",
-            best.workload
-        );
-    }
+    let how = match stage {
+        Stage::Confirming => {
+            return format!(
+                "{}: {arm} is better than {base} in fresh trials as well ({amount}{interval}).",
+                best.workload
+            );
+        }
+        Stage::Measured => "assay confirm runs fresh trials",
+        Stage::Imported => "fresh trials of the two alone would tell",
+    };
     format!(
         "{}: {arm} is the candidate ({amount} of {base}{interval}). What comes out best tends to \
-         look better than it is: assay confirm runs fresh trials.",
+         look better than it is: {how}.",
         best.workload
     )
 }
@@ -218,6 +231,33 @@ pub(super) fn advice(best: &Comparison, confirmed: bool) -> String {
 /// What stands over a study whose arms ran one after the other.
 pub(super) const SEQUENTIAL_STUDY: &str = "the arms ran one after the other: whatever changed in \
      the meantime looks like a difference between them, so nothing is called better or worse";
+
+/// Where every arm had its own time.
+pub(super) const NO_DRIFT_SEQUENTIAL: &str =
+    "drift and carry-over cannot be looked for where every arm had a time of its own";
+
+/// Invalid arms, which are compared with nothing.
+pub(super) fn left_out(arms: usize) -> String {
+    let verb = if arms == 1 { "is" } else { "are" };
+    format!("{} {verb} invalid and left out of effects, trends and places", counted(arms, "arm"))
+}
+
+/// A comparison whose study has trials to come.
+pub(super) fn unfinished(found: &Comparison, design: &Design) -> String {
+    let (arm, base) = (short_words(&found.arm, design), short_words(&found.baseline, design));
+    match amount(found) {
+        Some(amount) => format!(
+            "{arm} has {amount} of {base} so far ({}); no verdict before the study's end.",
+            replicates(found.n)
+        ),
+        None => format!("{arm} and {base}: no verdict before the study's end."),
+    }
+}
+
+/// Whether a remark speaks of the verdict.
+pub(super) fn is_of_a_verdict(note: &str) -> bool {
+    note.starts_with("fragile") || note.starts_with("depends on")
+}
 
 /// Where no order was recorded.
 pub(super) const NO_ORDER: &str =

@@ -21,7 +21,7 @@ pub(super) fn build(table: Table, options: &Options) -> Imported {
     let trials = table.rows.iter().map(Row::trial).collect::<BTreeSet<_>>().len();
     let design = design(&table, options, &placed);
     let series = series(table, &primaries);
-    Imported { measurements: Measurements { design, series }, notes, trials }
+    Imported { measurements: Measurements { design, series, unfinished: false }, notes, trials }
 }
 
 /// Trials that count, with their position in time.
