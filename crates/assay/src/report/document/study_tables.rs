@@ -4,7 +4,7 @@ use super::numbers::{self, below, heading, under_heading};
 use super::remarks::arm_words;
 use super::study::Page;
 use super::{Block, Cell, NONE, Row, Section, Table, centre, depth_note, find, grid, spread};
-use crate::quantity::Better;
+use crate::quantity::{Better, Scale};
 use crate::report::table::Column;
 use crate::results::findings::{Cell as Measured, Comparison, Findings, Kind, Trust, Verdict};
 use crate::results::plan::Arm;
@@ -204,7 +204,7 @@ impl Shown<'_> {
         }
         let result = centre(line.cell).map(|value| under_heading(self.workload.metric, value));
         cells.push(Cell::plain(result.unwrap_or_else(|| NONE.to_owned())));
-        let [ratio, interval, verdict] = compared(self.page, line.role);
+        let [ratio, interval, verdict] = compared(self.page, line.role, line.cell.scale);
         cells.extend([ratio, interval]);
         cells.extend(self.judged.then_some(verdict));
         cells.extend(self.tail.then(|| {
@@ -230,10 +230,13 @@ impl Shown<'_> {
 }
 
 /// Ratio, interval and verdict.
-fn compared(page: &Page<'_>, role: Role<'_>) -> [Cell; 3] {
+fn compared(page: &Page<'_>, role: Role<'_>, scale: Scale) -> [Cell; 3] {
     let plain = |words: [&str; 3]| words.map(Cell::plain);
     match role {
-        Role::Baseline => plain(["1", "", page.baseline()]),
+        Role::Baseline => {
+            let itself = if scale == Scale::Difference { "0" } else { "1" };
+            plain([itself, "", page.baseline()])
+        }
         Role::Control => plain(["", "", ""]),
         Role::Alone => plain([NONE, NONE, NONE]),
         Role::Compared(found) => [
@@ -289,10 +292,15 @@ fn ratios(page: &Page<'_>) -> Option<String> {
     let clear = |found: &Comparison| found.verdict.is_some() && found.ci95_family.is_some();
     let read = match (page.primary().any(clear) && !page.sequential, most) {
         (false, _) => "",
-        (true, 1) => "; the verdict is read from the interval",
-        (true, _) => ", and verdicts are read from them",
+        (true, 1) => "; better and worse are read from the interval",
+        (true, _) => ", and better and worse are read from them",
     };
-    Some(format!("Ratios are to the baseline{at}, paired by replicate{together}{read}."))
+    let what = if page.primary().any(|found| found.difference.is_some()) {
+        "Ratios and differences"
+    } else {
+        "Ratios"
+    };
+    Some(format!("{what} are to the baseline{at}, paired by replicate{together}{read}."))
 }
 
 /// What words of the verdict column mean that do not speak for themselves.
