@@ -68,9 +68,10 @@ pub(super) fn machine(environment: &EnvironmentFacts) -> Facts {
     if let Some(bytes) = environment.memory_bytes {
         machine.push(format!("{} memory", show::bytes(bytes)));
     }
-    if environment.virtualisation != "none" && !environment.virtualisation.is_empty() {
+    if environment.virtualisation != "none" {
         machine.push(environment.virtualisation.clone());
     }
+    machine.retain(|part| !matches!(part.as_str(), "" | "not recorded"));
     vec![
         ("kernel".to_owned(), environment.kernel.clone()),
         ("machine".to_owned(), machine.join(", ")),
