@@ -50,12 +50,8 @@ pub struct Arguments {
     /// Overwrite the block device with this id (see: assay list drives)
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
-    /// One JSON document instead of the table
-    #[arg(long)]
-    json: bool,
-    /// No progress
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    how: running::Printing,
 }
 
 /// Runs the command.
@@ -71,9 +67,8 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         results: running::results_directory(system),
         judge: None,
     };
-    let finished = running::run(system, request, arguments.quiet)?;
-    let how = running::Printing { json: arguments.json, quiet: arguments.quiet };
-    running::print(system, finished, how).map(|_| ())
+    let finished = running::run(system, request, arguments.how.quiet)?;
+    running::print(system, finished, arguments.how).map(|_| ())
 }
 
 /// The shipped study with the command line's wishes.

@@ -24,12 +24,8 @@ pub struct Arguments {
     /// Overwrite the block device with this id, as the study did
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
-    /// One JSON document instead of the tables
-    #[arg(long)]
-    json: bool,
-    /// No progress
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    how: running::Printing,
 }
 
 /// Runs the command.
@@ -38,11 +34,8 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let stored = bundle::read(system, &directory)?;
     unfinished(&stored)?;
     let finished =
-        running::resume(system, stored, &directory, &arguments.destroy, arguments.quiet)?;
-    let lost = running::whole(&finished).filter(|_| !finished.interrupted);
-    let how = running::Printing { json: arguments.json, quiet: arguments.quiet };
-    running::print(system, finished, how)?;
-    lost.map_or(Ok(()), Err)
+        running::resume(system, stored, &directory, &arguments.destroy, arguments.how.quiet)?;
+    running::conclude(system, finished, arguments.how)
 }
 
 /// Refuses a study that has ended.

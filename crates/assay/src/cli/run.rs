@@ -26,12 +26,8 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     wishes: Wishes,
-    /// One JSON document instead of the tables
-    #[arg(long)]
-    json: bool,
-    /// No progress
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    how: running::Printing,
 }
 
 /// Runs the command.
@@ -44,9 +40,6 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         results: running::results_directory(system),
         judge: None,
     };
-    let finished = running::run(system, request, arguments.quiet)?;
-    let lost = running::whole(&finished).filter(|_| !finished.interrupted);
-    let how = running::Printing { json: arguments.json, quiet: arguments.quiet };
-    running::print(system, finished, how)?;
-    lost.map_or(Ok(()), Err)
+    let finished = running::run(system, request, arguments.how.quiet)?;
+    running::conclude(system, finished, arguments.how)
 }

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use clap::Args;
+
 use super::{output, progress::Progress, results};
 use crate::analysis;
 use crate::failure::{Failure, Outcome};
@@ -20,11 +22,13 @@ use crate::runner::{self, Finished, Request};
 use crate::system::{System, identity};
 
 /// How a result is told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Args)]
 pub struct Printing {
-    /// As one JSON document.
+    /// One JSON document instead of the tables
+    #[arg(long)]
     pub json: bool,
-    /// Without remarks on the side.
+    /// No progress
+    #[arg(long, short)]
     pub quiet: bool,
 }
 
@@ -74,8 +78,15 @@ pub fn print(system: &dyn System, finished: Finished, how: Printing) -> Outcome<
     Ok(findings)
 }
 
+/// Prints what a study found; fails where trials of it were lost.
+pub fn conclude(system: &dyn System, finished: Finished, how: Printing) -> Outcome<()> {
+    let lost = whole(&finished).filter(|_| !finished.interrupted);
+    print(system, finished, how)?;
+    lost.map_or(Ok(()), Err)
+}
+
 /// Fails where trials of a study were lost (exit code 5): the result stands, with fewer of them.
-pub fn whole(finished: &Finished) -> Option<Failure> {
+fn whole(finished: &Finished) -> Option<Failure> {
     let lost = |trial: &&Trial| trial.record.status == Status::Failed;
     let failed = finished.trials.iter().filter(lost).count();
     (failed > 0).then(|| {

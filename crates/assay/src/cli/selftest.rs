@@ -45,12 +45,8 @@ pub struct Arguments {
     /// Overwrite the block device with this id (see: assay list drives)
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
-    /// One JSON document instead of the text
-    #[arg(long)]
-    json: bool,
-    /// No progress
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    how: running::Printing,
 }
 
 /// Runs the command.
@@ -74,13 +70,13 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         results: running::results_directory(system),
         judge: None,
     };
-    let finished = running::run(system, request, arguments.quiet)?;
+    let finished = running::run(system, request, arguments.how.quiet)?;
     if finished.interrupted {
         return Err(running::interrupted(&finished));
     }
     let findings = super::results::findings_of_run(finished);
     let null = analysis::null(&findings);
-    if arguments.json {
+    if arguments.how.json {
         output::json(&null);
     } else {
         output::text(&crate::report::null::render(&null, output::columns(system)));
