@@ -1,0 +1,45 @@
+//! Bundles that earlier versions wrote stay readable and say what they said.
+
+#![allow(clippy::disallowed_methods, reason = "these tests start the program")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+mod lab;
+
+use lab::home::Home;
+use serde_json::Value;
+
+/// A check of two simulated drives, written before plans had factors and designs.
+#[test]
+fn a_check_from_before_factors_says_the_same() {
+    let home = Home::new(env!("CARGO_BIN_EXE_assay"), "old-bundles");
+    let folder =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/bundles/check-before-factors");
+    let expected: Value =
+        serde_json::from_str(include_str!("fixtures/bundles/check-before-factors.expected.json"))
+            .unwrap();
+    let found = home.json(&["show", folder, "--json"]);
+    for (name, entries) in expected.as_object().unwrap() {
+        let (entries, now) = (entries.as_array().unwrap(), found[name].as_array().unwrap());
+        assert_eq!(entries.len(), now.len(), "{name}");
+        for (entry, now) in entries.iter().zip(now) {
+            for (key, value) in entry.as_object().unwrap() {
+                assert!(same(value, &now[key]), "{name} {key}: {value} is now {}", now[key]);
+            }
+        }
+    }
+    assert!(home.text(&["show", folder]).contains("sync-write"));
+}
+
+/// Equal, but for the last digits of numbers: a formula may be written another way.
+fn same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Array(ones), Value::Array(others)) => {
+            ones.len() == others.len() && ones.iter().zip(others).all(|(a, b)| same(a, b))
+        }
+        (Value::Number(a), Value::Number(b)) => {
+            let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
+            (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+        }
+        _ => one == other,
+    }
+}
