@@ -118,7 +118,6 @@ fn declare_control(measured: &mut Measurements, question: &Question, control: us
     for factor in &mut measured.design.factors {
         factor.levels.retain(|level| *level != question.labels[control]);
     }
-    measured.design.control = true;
 }
 
 /// Judges measurements as the product does.

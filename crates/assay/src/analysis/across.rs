@@ -11,7 +11,7 @@ use crate::results::findings::{
     Cell, CellTrial, Check, Comparison, EnvironmentFacts, FORMAT, Findings, Kind, StudyFacts,
     TargetFacts,
 };
-use crate::results::plan::Arm;
+use crate::results::plan::{Arm, arm_words, pilot_key};
 use crate::results::record::Status;
 
 /// Name of the made-up factor that tells the results apart.
@@ -106,10 +106,7 @@ fn facts(findings: &Findings) -> Vec<(String, String)> {
         ("started".to_owned(), findings.study.started.chars().take(10).collect()),
         ("order".to_owned(), order(findings)),
     ];
-    let words = |arm: &Arm| {
-        arm.iter().map(|(factor, level)| format!("{factor}={level}")).collect::<Vec<_>>().join(",")
-    };
-    let baselines = findings.comparisons.iter().map(|found| words(&found.baseline));
+    let baselines = findings.comparisons.iter().map(|found| arm_words(&found.baseline));
     facts.extend(baselines.take(1).map(|baseline| ("baseline".to_owned(), baseline)));
     for (index, target) in targets.iter().enumerate() {
         let name =
@@ -117,7 +114,6 @@ fn facts(findings: &Findings) -> Vec<(String, String)> {
         facts.extend(of_target(target).map(|(what, value)| (format!("{name} {what}"), value)));
     }
     for workload in &findings.workloads {
-        let arm: Vec<String> = workload.arm.iter().map(|(f, l)| format!(" {f}={l}")).collect();
         let seconds = |ns: u64| show::duration(ns as f64);
         let text = format!(
             "{}, {} after a ramp of {}",
@@ -125,7 +121,7 @@ fn facts(findings: &Findings) -> Vec<(String, String)> {
             seconds(workload.time_ns),
             seconds(workload.ramp_ns)
         );
-        facts.push((format!("workload {}{}", workload.name, arm.concat()), text));
+        facts.push((format!("workload {}", pilot_key(&workload.name, &workload.arm)), text));
     }
     facts
 }
@@ -248,10 +244,8 @@ fn comparison(
     samples: Option<(Sample, Sample)>,
 ) -> Comparison {
     let arm = named(&later.arm, &other.study.id);
-    let words: Vec<String> =
-        arm.iter().map(|(factor, level)| format!("{factor}={level}")).collect();
     Comparison {
-        id: format!("{}:{}:{}", cell.workload, cell.metric, words.join(",")),
+        id: format!("{}:{}:{}", cell.workload, cell.metric, arm_words(&arm)),
         kind,
         workload: cell.workload.clone(),
         metric: cell.metric.clone(),

@@ -97,10 +97,9 @@ fn is_rate(cell: &Cell) -> bool {
 }
 
 fn words(told: &Foresight) -> String {
-    let percent = |share: &f64| format!("{} %", show::three_digits(100.0 * share));
     let list = |which: fn(&(f64, f64)) -> f64| -> String {
         let all: Vec<String> =
-            told.spread_and_difference.iter().map(|pair| percent(&which(pair))).collect();
+            told.spread_and_difference.iter().map(|pair| show::share(which(pair))).collect();
         match all.as_slice() {
             [] => String::new(),
             [one] => one.clone(),

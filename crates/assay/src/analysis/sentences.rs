@@ -13,7 +13,7 @@ use super::verdicts::{Stage, Verdicts};
 use crate::quantity::units::show;
 use crate::results::environment::Environment;
 use crate::results::findings::{Comparison, Findings, Trust, Verdict};
-use crate::results::plan::Arm;
+use crate::results::plan::{Arm, arm_words, without_target};
 use crate::system::site::{Backing, TargetKind};
 
 /// Sentences at most.
@@ -166,11 +166,9 @@ fn invalid_sentence(rule: &str, rows: &[&Row<'_>], all: usize) -> String {
 
 /// `random-write-q1`, with its target where there are several.
 fn row_name(row: &Row<'_>) -> String {
-    let levels = row.arm.iter().filter(|(factor, _)| *factor != "target");
-    let levels: Vec<String> = levels.map(|(factor, level)| format!("{factor}={level}")).collect();
-    let name = match levels.as_slice() {
-        [] => row.workload.name.clone(),
-        levels => format!("{} ({})", row.workload.name, levels.join(",")),
+    let name = match arm_words(&without_target(&row.arm)).as_str() {
+        "" => row.workload.name.clone(),
+        levels => format!("{} ({levels})", row.workload.name),
     };
     match row.arm.get("target") {
         Some(target) => format!("{name} on {target}"),

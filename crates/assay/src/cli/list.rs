@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::output;
+use crate::catalogue::About;
 use crate::failure::Outcome;
 use crate::importers::IMPORTERS;
 use crate::quantity::{metric::METRICS, units};
@@ -159,16 +160,24 @@ fn presets_listed() -> Outcome<Listing> {
 }
 
 fn importers() -> Listing {
-    let abouts = || IMPORTERS.iter().map(|importer| importer.about);
+    let abouts = IMPORTERS.iter().map(|importer| importer.about);
+    entries("importers", ["importer", "what it reads"], abouts)
+}
+
+/// What the entries of a registry say of themselves.
+fn entries(
+    name: &'static str,
+    titles: [&str; 2],
+    abouts: impl Iterator<Item = About> + Clone,
+) -> Listing {
+    let row = |about: About| vec![about.name.to_owned(), about.summary.to_owned()];
+    let item =
+        |about: About| json!({ "name": about.name, "summary": about.summary, "text": about.text });
     Listing {
-        name: "importers",
-        columns: table::columns(&["importer", "what it reads"]),
-        rows: abouts().map(|about| vec![about.name.to_owned(), about.summary.to_owned()]).collect(),
-        items: abouts()
-            .map(
-                |about| json!({ "name": about.name, "summary": about.summary, "text": about.text }),
-            )
-            .collect(),
+        name,
+        columns: table::columns(&titles),
+        rows: abouts.clone().map(row).collect(),
+        items: abouts.map(item).collect(),
         empty: String::new(),
     }
 }
@@ -251,16 +260,5 @@ fn metrics() -> Listing {
 }
 
 fn rules() -> Listing {
-    let abouts = || truth::RULES.iter().map(|rule| rule.about());
-    Listing {
-        name: "rules",
-        columns: table::columns(&["rule", "speaks when"]),
-        rows: abouts().map(|about| vec![about.name.to_owned(), about.summary.to_owned()]).collect(),
-        items: abouts()
-            .map(
-                |about| json!({ "name": about.name, "summary": about.summary, "text": about.text }),
-            )
-            .collect(),
-        empty: String::new(),
-    }
+    entries("rules", ["rule", "speaks when"], truth::RULES.iter().map(|rule| *rule.about()))
 }

@@ -7,9 +7,8 @@ use clap::Args;
 use super::studies;
 use crate::failure::{Failure, Outcome};
 use crate::plan::arms::TARGET;
-use crate::plan::budget::SMALLEST_BUDGET_NS;
 use crate::quantity::{Percent, Time};
-use crate::study::{StopRule, Study, file};
+use crate::study::{StopRule, Study, fields::SMALLEST_BUDGET, file};
 use crate::system::System;
 
 /// A study with the command line's wishes.
@@ -137,7 +136,7 @@ fn read<T: std::str::FromStr<Err: std::fmt::Display>>(option: &str, text: &str) 
 /// A budget that leaves something to measure in.
 pub fn budget(text: &str) -> Outcome<Time> {
     let budget: Time = read("--budget", text)?;
-    if budget.0 < SMALLEST_BUDGET_NS {
+    if budget < SMALLEST_BUDGET {
         return Err(Failure::mistake(format!(
             "--budget {text}: that is too short to measure anything; say at least 2 s"
         )));

@@ -55,7 +55,6 @@ pub fn arms(study: &Study, surveys: &[Survey]) -> (Design, Vec<PlannedArm>) {
         primary: study.primary.clone(),
         order: study.order,
         stopping: stopping(study),
-        control,
         repeats: if study.repeat_disturbed { replicates / 3 } else { 0 },
     };
     (design, planned)

@@ -7,8 +7,6 @@ use crate::study::Study;
 pub const FILL_SHARE: u64 = 5;
 /// Budget of a study that names none, for one target.
 pub const DEFAULT_BUDGET_NS: u64 = 60_000_000_000;
-/// The shortest budget that leaves a trial something to measure.
-pub const SMALLEST_BUDGET_NS: u64 = 2_000_000_000;
 
 const MILLISECOND: u64 = 1_000_000;
 /// A trial is not cut below this, however small the budget.

@@ -9,7 +9,6 @@ use crate::quantity::units::show;
 /// The self-test as text.
 pub fn render(null: &Null, width: usize) -> String {
     let width = width.clamp(20, 80);
-    let percent = |share: f64| format!("{} %", show::three_digits(100.0 * share));
     let rows: Vec<Vec<String>> = null
         .workloads
         .iter()
@@ -18,9 +17,9 @@ pub fn render(null: &Null, width: usize) -> String {
                 one.workload.clone(),
                 noun(&one.metric).to_owned(),
                 format!("{} of {}", one.told_apart, one.pairs),
-                percent(one.largest_ratio - 1.0),
-                percent(one.spread),
-                one.detects.map_or_else(|| "-".to_owned(), percent),
+                show::share(one.largest_ratio - 1.0),
+                show::share(one.spread),
+                one.detects.map_or_else(|| "-".to_owned(), show::share),
             ]
         })
         .collect();

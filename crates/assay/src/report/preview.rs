@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::layout::{text_of, wrap};
 use crate::analysis::Foresight;
 use crate::quantity::units::show;
-use crate::results::plan::{Plan, PlannedTrial};
+use crate::results::plan::{Plan, PlannedTrial, arm_words};
 use crate::study::{Order, Study};
 use crate::system::site::{Site, TargetKind};
 
@@ -114,8 +114,7 @@ fn levels(arm: &crate::results::plan::Arm) -> String {
     if arm.is_empty() {
         return String::new();
     }
-    let levels: Vec<String> = arm.iter().map(|(name, level)| format!("{name}={level}")).collect();
-    format!(" ({})", levels.join(", "))
+    format!(" ({})", arm_words(arm))
 }
 
 /// What happens to a target, and how that is undone.

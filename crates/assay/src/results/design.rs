@@ -26,9 +26,6 @@ pub struct Design {
     /// When the study ends.
     #[serde(default)]
     pub stopping: Stopping,
-    /// Whether the baseline is run a second time in every replicate.
-    #[serde(default)]
-    pub control: bool,
     /// How many replicates may be run again because something disturbed them.
     #[serde(default)]
     pub repeats: u32,

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::design::Design;
+use super::findings::is_false;
 use crate::seen::Seen;
 
 /// Format of `plan.json`.
@@ -81,17 +82,24 @@ impl Pilot {
     }
 }
 
-/// Name of a workload under an arm at one target: `read`, or `read depth=4, size=1 MiB`.
+/// An arm in one word: `depth=4,size=1 MiB`; nothing where nothing varies.
+pub fn arm_words(arm: &Arm) -> String {
+    let levels: Vec<String> =
+        arm.iter().map(|(factor, level)| format!("{factor}={level}")).collect();
+    levels.join(",")
+}
+
+/// An arm without the factor that chooses among targets.
+pub fn without_target(arm: &Arm) -> Arm {
+    let mut arm = arm.clone();
+    arm.remove("target");
+    arm
+}
+
+/// Name of a workload under an arm at one target: `read`, or `read depth=4,size=1 MiB`.
 pub fn pilot_key(workload: &str, arm: &Arm) -> String {
-    let levels: Vec<String> = arm
-        .iter()
-        .filter(|(factor, _)| *factor != "target")
-        .map(|(factor, level)| format!("{factor}={level}"))
-        .collect();
-    if levels.is_empty() {
-        return workload.to_owned();
-    }
-    format!("{workload} {}", levels.join(", "))
+    let levels = arm_words(&without_target(arm));
+    if levels.is_empty() { workload.to_owned() } else { format!("{workload} {levels}") }
 }
 
 /// How much of the area is really stored.
@@ -107,12 +115,6 @@ pub struct Coverage {
     pub sampled_blocks: u32,
     /// Those of them that held only zeros.
     pub zero_blocks: u32,
-}
-
-// The signature is serde's.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 /// A workload as it will be run under one arm.

@@ -12,6 +12,7 @@ use super::words;
 use crate::quantity::{Better, Scale};
 use crate::results::design::{Design, Order, Stopping};
 use crate::results::findings::{Comparison, Difference, Kind, Trust, Verdict};
+use crate::results::plan::arm_words;
 
 /// Pairs that the exact sign-flip test can enumerate.
 const MOST_FOR_SIGN_FLIP: usize = 20;
@@ -106,7 +107,7 @@ fn comparison(
     // Looks share their error; a plain p would claim more.
     let fixed = design.stopping == Stopping::Fixed;
     let mut found = Comparison {
-        id: format!("{}:{}:{}", question.workload, question.metric, words::arm_words(arm.arm)),
+        id: format!("{}:{}:{}", question.workload, question.metric, arm_words(arm.arm)),
         kind: Kind::Paired,
         workload: question.workload.to_owned(),
         metric: question.metric.to_owned(),

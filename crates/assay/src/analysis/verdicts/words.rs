@@ -2,24 +2,17 @@
 
 use super::advice::Stage;
 use crate::quantity::metric::noun;
-use crate::quantity::units::show;
+use crate::quantity::units::show::{self, share as percent};
 use crate::quantity::{Better, Bytes};
 use crate::results::design::{Design, Factor, Order, Stopping};
 use crate::results::findings::{
     Comparison, Effect, Interaction, Kind, NoiseFloor, Place, Rank, Trend, Verdict,
 };
-use crate::results::plan::Arm;
+use crate::results::plan::{Arm, arm_words};
 
 /// Why arms that ran one after the other get no verdict.
 pub(super) const SEQUENTIAL: &str =
     "no verdict: the arms ran one after the other, so drift and difference cannot be told apart";
-
-/// `depth=4,threads=2`; `baseline` where nothing varies.
-pub(super) fn arm_words(arm: &Arm) -> String {
-    let levels: Vec<String> =
-        arm.iter().map(|(factor, level)| format!("{factor}={level}")).collect();
-    levels.join(",")
-}
 
 /// An arm for a sentence: with one factor the level alone, else every factor.
 pub(super) fn short_words(arm: &Arm, design: &Design) -> String {
@@ -142,28 +135,15 @@ fn small(found: &Comparison) -> String {
     format!("; the difference is smaller than the margin of {margin}")
 }
 
-/// Replicates above which their exact number is of no use to anybody.
-const MANY: u32 = 1000;
-
-/// `about 14 replicates in all`.
-fn in_all(replicates: u32) -> String {
-    if replicates > MANY {
-        return format!("more than {} replicates in all", show::count(u64::from(MANY)));
-    }
-    format!("about {} replicates in all", show::count(u64::from(replicates)))
-}
-
 fn needed(found: &Comparison) -> String {
     let margin = found.margin.map(percent).unwrap_or_default();
     match found.replicates_needed {
-        Some(count) => format!("; {} would resolve a difference of {margin}", in_all(count)),
+        Some(count) => {
+            let count = show::about(u64::from(count));
+            format!("; {count} replicates in all would resolve a difference of {margin}")
+        }
         None => String::new(),
     }
-}
-
-/// A share as percent, without needless digits.
-pub(super) fn percent(share: f64) -> String {
-    format!("{} %", show::three_digits(100.0 * share))
 }
 
 /// Three significant digits, as a number.

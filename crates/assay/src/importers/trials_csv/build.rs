@@ -9,7 +9,7 @@ use crate::importers::{Imported, Options};
 use crate::results::design::{self, Design, Stopping};
 use crate::results::findings::CellTrial;
 use crate::results::measurements::{Measurements, Series};
-use crate::results::plan::Arm;
+use crate::results::plan::{Arm, arm_words};
 use crate::results::record::Status;
 use crate::study::{DEFAULT_MARGIN, Order};
 
@@ -45,7 +45,6 @@ fn design(table: &Table, options: &Options, placed: &[Placed]) -> Design {
         primary: options.primary.clone(),
         order: if placed.is_empty() { Order::Unknown } else { order::order(placed) },
         stopping: Stopping::Fixed,
-        control: false,
         repeats: 0,
     }
 }
@@ -190,13 +189,9 @@ fn compared_note(table: &Table, options: &Options) -> Option<String> {
     if table.arms.all.len() == 1 {
         return Some("all rows have the same levels, so nothing is compared".to_owned());
     }
-    let named: Vec<String> =
-        first_arm(table).iter().map(|(name, level)| format!("{name}={level}")).collect();
+    let named = arm_words(&first_arm(table));
     options.baseline.is_empty().then(|| {
-        format!(
-            "the baseline is {}, the first arm of the file; --baseline names another",
-            named.join(", ")
-        )
+        format!("the baseline is {named}, the first arm of the file; --baseline names another")
     })
 }
 

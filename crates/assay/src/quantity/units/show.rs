@@ -57,6 +57,20 @@ pub fn percent(share: f64) -> String {
     if share.abs() < 0.95 { format!("{} %", trimmed(share, 1)) } else { format!("{share:.0} %") }
 }
 
+/// A share as percent with three digits: 0.0207 is `2.07 %`.
+pub fn share(share: f64) -> String {
+    format!("{} %", three_digits(100.0 * share))
+}
+
+/// A count that is an estimate: `about 14`; above a thousand its size is of no use to anybody.
+pub fn about(amount: u64) -> String {
+    const MANY: u64 = 1000;
+    if amount > MANY {
+        return format!("more than {}", count(MANY));
+    }
+    format!("about {}", count(amount))
+}
+
 /// How many times: `1.04`, `33`, `1,200`.
 pub fn times(ratio: f64) -> String {
     per_second(ratio)

@@ -113,12 +113,7 @@ pub(super) fn verdict(verdict: Option<Verdict>) -> Cell {
 
 /// `<5 %`.
 pub(super) fn below(margin: f64) -> String {
-    format!("<{}", share(margin))
-}
-
-/// A share as percent.
-pub(super) fn share(share: f64) -> String {
-    format!("{} %", show::three_digits(100.0 * share))
+    format!("<{}", show::share(margin))
 }
 
 /// The margin of a comparison that is clear but certainly smaller than it.

@@ -2,7 +2,7 @@
 
 use super::Remark;
 use crate::results::findings::{Findings, TargetFacts};
-use crate::results::plan::Arm;
+use crate::results::plan::{Arm, arm_words};
 
 /// How rows are called.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,13 +21,6 @@ impl Name {
             (Self::Arm, _) => format!("{workload} {}", arm_words(arm)),
         }
     }
-}
-
-/// `depth=4,filesystem=ext4`: as the ids of comparisons have it.
-pub(super) fn arm_words(arm: &Arm) -> String {
-    let levels: Vec<String> =
-        arm.iter().map(|(factor, level)| format!("{factor}={level}")).collect();
-    levels.join(",")
 }
 
 /// What the rules of trust say, in the order in which rules and rows are told.

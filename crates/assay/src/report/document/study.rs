@@ -1,10 +1,10 @@
 //! The page of a study: what was asked, the answer, the numbers behind it, what else to know.
 
 use super::facts::{self, Facts, unrecorded};
-use super::numbers::share;
 use super::remarks::{self, Name};
 use super::study_tables::Workload;
 use super::{Block, Detail, Document, Remark, Section, check_text, study_more, study_tables};
+use crate::quantity::units::show::share;
 use crate::results::design::Factor;
 use crate::results::findings::{Comparison, Findings, Kind};
 

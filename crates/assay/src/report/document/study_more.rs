@@ -2,7 +2,7 @@
 //! metrics, remarks of comparisons, and what is not there.
 
 use super::numbers::{self, value};
-use super::remarks::{add, arm_words};
+use super::remarks::add;
 use super::study::Page;
 use super::study_tables::{arm_name, factor_cells, factor_columns};
 use super::{Block, Cell, Remark, Row, Section, Table};
@@ -10,6 +10,7 @@ use crate::quantity::metric::noun;
 use crate::quantity::units::show;
 use crate::report::table::Column;
 use crate::results::findings::{Comparison, Place, Rank, Verdict};
+use crate::results::plan::arm_words;
 
 /// Places up to which all are told.
 const MOST_PLACES: usize = 12;
@@ -191,33 +192,24 @@ pub(super) fn notes(page: &Page<'_>) -> Vec<Remark> {
     told
 }
 
-/// Replicates above which their exact number is of no use to anybody.
-const MANY: u32 = 1000;
-
 /// How many replicates the inconclusive comparisons would need; in full each by itself.
 fn needed(page: &Page<'_>, open: Vec<(u32, String)>) -> Vec<Remark> {
-    let margin = numbers::share(page.primary().find_map(|found| found.margin).unwrap_or_default());
+    let margin = show::share(page.primary().find_map(|found| found.margin).unwrap_or_default());
     let text = |count: &str| {
         format!("inconclusive; {count} replicates in all would resolve a difference of {margin}")
-    };
-    let about = |count: u32| match count {
-        0..=MANY => format!("about {}", show::count(u64::from(count))),
-        _ => format!("more than {}", show::count(u64::from(MANY))),
     };
     let mut told = Vec::new();
     let counts = open.iter().map(|(count, _)| *count);
     let Some((least, most)) = counts.clone().min().zip(counts.max()) else { return told };
     if least == most || page.full() {
         for (count, row) in &open {
-            add(&mut told, "note", &text(&about(*count)), row);
+            add(&mut told, "note", &text(&show::about(u64::from(*count))), row);
         }
         return told;
     }
     let rows = open.into_iter().map(|(_, row)| row).collect();
-    let range = match most {
-        0..=MANY => format!("{} to {}", about(least), show::count(u64::from(most))),
-        _ => format!("{} to {}", about(least), about(most)),
-    };
+    let [least, most] = [least, most].map(|count| show::about(u64::from(count)));
+    let range = format!("{least} to {}", most.trim_start_matches("about "));
     told.push(Remark { rule: "note".to_owned(), text: text(&range), rows });
     told
 }

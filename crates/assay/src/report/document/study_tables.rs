@@ -1,13 +1,12 @@
 //! One table a workload: its arms on the metric that verdicts are about, against their baseline.
 
 use super::numbers::{self, below, heading, under_heading};
-use super::remarks::arm_words;
 use super::study::Page;
 use super::{Block, Cell, NONE, Row, Section, Table, centre, depth_note, find, grid, spread};
 use crate::quantity::{Better, Scale};
 use crate::report::table::Column;
 use crate::results::findings::{Cell as Measured, Comparison, Findings, Kind, Trust, Verdict};
-use crate::results::plan::Arm;
+use crate::results::plan::{Arm, arm_words};
 use crate::results::record::Status;
 
 /// The metric of the tail that stands beside the primary one.
