@@ -1,9 +1,10 @@
 //! Questions to block devices.
 
 use std::io;
+use std::ops::Range;
 use std::os::fd::BorrowedFd;
 
-use rustix::ioctl::{self, Getter, opcode};
+use rustix::ioctl::{self, Getter, Opcode, Setter, opcode};
 
 /// Bytes of an open block device (`BLKGETSIZE64`).
 ///
@@ -17,6 +18,21 @@ pub fn block_device_bytes(device: BorrowedFd<'_>) -> io::Result<u64> {
     Ok(unsafe { ioctl::ioctl(device, request) }?)
 }
 
+/// Tells an open block device that a byte range holds nothing (`BLKDISCARD`); start and length are
+/// multiples of its logical block.
+///
+/// Fails with `EOPNOTSUPP` where the device has no discard, `ENOTTY` on anything else.
+pub fn discard(device: BorrowedFd<'_>, range: Range<u64>) -> io::Result<()> {
+    const BLKDISCARD: Opcode = opcode::none(0x12, 119);
+    let argument = [range.start, range.end.saturating_sub(range.start)];
+    // SAFETY: the request is BLKDISCARD, whose argument is two u64, only read.
+    unsafe {
+        let request = Setter::<BLKDISCARD, [u64; 2]>::new(argument);
+        ioctl::ioctl(device, request)?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::fd::AsFd;
@@ -28,6 +44,8 @@ mod tests {
     fn a_regular_file_is_no_block_device() {
         let scratch = Scratch::new("block");
         let error = block_device_bytes(scratch.file.as_fd()).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENOTTY));
+        let error = discard(scratch.file.as_fd(), 0..4096).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ENOTTY));
     }
 }

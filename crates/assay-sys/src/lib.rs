@@ -5,14 +5,18 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod block;
+mod child;
 mod file_map;
 mod loops;
 mod page_cache;
+mod partition;
 
 #[cfg(test)]
 mod test_support;
 
-pub use block::block_device_bytes;
+pub use block::{block_device_bytes, discard};
+pub use child::end_with_parent;
 pub use file_map::{MappedExtent, file_extents};
 pub use loops::{LoopOptions, attach_loop, detach_loop, free_loop};
 pub use page_cache::{CacheCount, cache_count, resident_pages};
+pub use partition::{add_partition, remove_partition};

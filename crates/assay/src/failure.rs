@@ -57,6 +57,11 @@ impl Failure {
         Self { kind: Kind::Refused, message: message.into() }
     }
 
+    /// Something could not be put back.
+    pub fn not_restored(message: impl Into<String>) -> Self {
+        Self { kind: Kind::NotRestored, message: message.into() }
+    }
+
     /// A gate failed.
     pub fn gate(message: impl Into<String>) -> Self {
         Self { kind: Kind::Gate, message: message.into() }

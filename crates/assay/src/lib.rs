@@ -9,6 +9,7 @@
 pub mod analysis;
 pub mod catalogue;
 pub mod cli;
+pub mod factors;
 pub mod failure;
 pub mod importers;
 pub mod plan;

@@ -54,6 +54,30 @@ pub fn size_of(system: &dyn System, name: &str) -> u64 {
     sectors.value().map_or(0, |sectors| sectors.saturating_mul(SECTOR))
 }
 
+/// Device file of a block device with a kernel name; some names have a slash, which sysfs spells `!`.
+pub fn file_of(name: &str) -> PathBuf {
+    Path::new("/dev").join(name.replace('!', "/"))
+}
+
+/// Kernel name of a partition: `sda1`, `nvme0n1p1`.
+pub fn partition_name(disk: &str, number: u32) -> String {
+    let between = if disk.ends_with(|sign: char| sign.is_ascii_digit()) { "p" } else { "" };
+    format!("{disk}{between}{number}")
+}
+
+/// First byte of a partition on its disk; none where there is no such partition.
+pub fn start_of(system: &dyn System, partition: &str) -> Option<u64> {
+    let sectors = sysfs::number(system, &sysfs::block(partition).join("start"));
+    sectors.value().map(|sectors| sectors.saturating_mul(SECTOR))
+}
+
+/// Kernel names of the loop devices that have a file.
+pub fn loops_of(system: &dyn System, file: &Path) -> Vec<String> {
+    let names = sysfs::names(system, Path::new("/sys/block")).into_iter();
+    let loops = names.filter(|name| name.starts_with("loop"));
+    loops.filter(|name| backing_file(system, name).is_some_and(|found| found == file)).collect()
+}
+
 /// Where sysfs keeps a device, links followed: the way tells its bus.
 fn place(system: &dyn System, name: &str) -> PathBuf {
     let link = sysfs::block(name);

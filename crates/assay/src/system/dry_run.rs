@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use super::journal::Warrant;
 use super::{
-    AreaFile, CachedPages, Caching, Consent, DirectAlignment, Extent, Hold, HoldError, Leftover,
+    Act, AreaFile, CachedPages, Caching, Consent, DirectAlignment, Extent, Hold, HoldError, Leftover,
     Space, Status, System, User, fake,
 };
 
@@ -74,6 +75,13 @@ impl System for DryRun<'_> {
         extents(file: &File, range: Range<u64>) -> io::Result<Vec<Extent>>;
         cached_pages(file: &File, range: Range<u64>) -> io::Result<CachedPages>;
         resident_pages(file: &File, range: Range<u64>) -> io::Result<CachedPages>;
+        program(name: &str) -> Option<PathBuf>;
+        free_loop() -> io::Result<PathBuf>;
+    }
+
+    fn act(&self, _: Warrant, act: &Act) -> io::Result<()> {
+        self.note(act.to_string());
+        Ok(())
     }
 
     only_note! {

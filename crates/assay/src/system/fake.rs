@@ -1,10 +1,11 @@
 //! A machine that exists only in memory, for tests: a tree of files and a clock of its own.
 
+mod act;
 #[cfg(test)]
 pub(super) mod machines;
 mod tree;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -16,10 +17,12 @@ use std::time::Duration;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
 
+use super::journal::Warrant;
 use super::{
-    AreaFile, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment, Extent, Hold,
+    Act, AreaFile, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment, Extent, Hold,
     HoldError, Leftover, Space, Status, System, User, devices,
 };
+pub use act::Manner;
 use tree::{Node, Tree};
 
 /// Where the clock begins: 2026-11-20, 10:00 in a zone one hour east.
@@ -49,6 +52,17 @@ struct State {
     cached: Result<u64, Errno>,
     holders: BTreeMap<String, (u32, u32)>,
     dropped: Vec<Range<u64>>,
+    manners: BTreeMap<PathBuf, Manner>,
+    programs: BTreeSet<String>,
+    mounts_nothing: bool,
+    /// File systems that were made, by device.
+    made: BTreeMap<DeviceNumber, String>,
+    /// Bytes of devices that were written to.
+    contents: BTreeMap<DeviceNumber, File>,
+    /// Sizes of files whose bytes are not kept.
+    sizes: BTreeMap<PathBuf, u64>,
+    /// Devices so far, as the kernel numbers them.
+    sequence: u64,
 }
 
 impl Default for State {
@@ -64,6 +78,13 @@ impl Default for State {
             cached: Ok(0),
             holders: BTreeMap::new(),
             dropped: Vec::new(),
+            manners: BTreeMap::new(),
+            programs: BTreeSet::new(),
+            mounts_nothing: false,
+            made: BTreeMap::new(),
+            contents: BTreeMap::new(),
+            sizes: BTreeMap::new(),
+            sequence: 0,
         }
     }
 }
@@ -386,7 +407,7 @@ impl System for Fake {
         self.check_direct(caching)?;
         let status = self.status(path)?;
         if let Some(number) = status.own_device {
-            return memory_file(self.device_bytes(number));
+            return self.content(number);
         }
         let file = memory_file(0)?;
         file.write_all_at(&self.read_bytes(path)?, 0)?;
@@ -399,7 +420,7 @@ impl System for Fake {
         if status.own_device != Some(consent.number) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        memory_file(self.device_bytes(consent.number))
+        self.content(consent.number)
     }
 
     fn length(&self, file: &File) -> io::Result<u64> {
@@ -443,6 +464,24 @@ impl System for Fake {
     fn drop_cached(&self, _: &File, range: Range<u64>) -> io::Result<()> {
         self.lock().dropped.push(range);
         Ok(())
+    }
+
+    fn program(&self, name: &str) -> Option<PathBuf> {
+        let there = self.lock().programs.contains(name);
+        there.then(|| Path::new("/usr/sbin").join(name))
+    }
+
+    fn free_loop(&self) -> io::Result<PathBuf> {
+        let state = self.lock();
+        let taken = |number: &u32| {
+            state.tree.nodes.contains_key(Path::new(&format!("/sys/block/loop{number}")))
+        };
+        let free = (0..256).find(|number| !taken(number)).ok_or(Errno::NOSPC)?;
+        Ok(format!("/dev/loop{free}").into())
+    }
+
+    fn act(&self, _: Warrant, act: &Act) -> io::Result<()> {
+        self.carry_out(act)
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {

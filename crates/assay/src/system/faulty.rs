@@ -1,4 +1,4 @@
-//! A system whose k-th call fails.
+//! A system whose k-th call fails, or that dies before its k-th change.
 
 use std::fs::File;
 use std::io;
@@ -7,23 +7,40 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::journal::Warrant;
 use super::{
-    AreaFile, CachedPages, Caching, Consent, DirectAlignment, Extent, Hold, HoldError, Leftover,
+    Act, AreaFile, CachedPages, Caching, Consent, DirectAlignment, Extent, Hold, HoldError, Leftover,
     Space, Status, System, User,
 };
 
 /// Passes everything on to another system, except for one call that fails.
+///
+/// A dying one stands for a process that is killed: from its k-th change of the machine on, no
+/// call does anything any more. A file that it was appending to is left with half a line.
 pub struct Faulty<'a> {
     inner: &'a dyn System,
     fails_at: u64,
     kind: io::ErrorKind,
     calls: AtomicU64,
+    dies: bool,
+}
+
+/// Whether a call changes the machine.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Call {
+    Looks,
+    Changes,
 }
 
 impl<'a> Faulty<'a> {
     /// Fails the `fails_at`-th call (from 1) that can fail; 0 fails none and only counts.
     pub fn new(inner: &'a dyn System, fails_at: u64, kind: io::ErrorKind) -> Self {
-        Self { inner, fails_at, kind, calls: AtomicU64::new(0) }
+        Self { inner, fails_at, kind, calls: AtomicU64::new(0), dies: false }
+    }
+
+    /// Dies before the `dies_at`-th change of the machine (from 1); 0 never dies and only counts.
+    pub fn dying(inner: &'a dyn System, dies_at: u64) -> Self {
+        Self { dies: true, ..Self::new(inner, dies_at, io::ErrorKind::Interrupted) }
     }
 
     /// Calls so far that could fail.
@@ -36,7 +53,13 @@ impl<'a> Faulty<'a> {
         self.fails_at != 0 && self.calls() >= self.fails_at
     }
 
-    fn pass(&self) -> io::Result<()> {
+    fn pass(&self, call: Call) -> io::Result<()> {
+        if self.dies && self.has_failed() {
+            return Err(io::Error::new(self.kind, "this process is dead"));
+        }
+        if self.dies && call == Call::Looks {
+            return Ok(());
+        }
         let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         if call == self.fails_at {
             return Err(io::Error::new(self.kind, format!("made to fail at call {call}")));
@@ -46,9 +69,9 @@ impl<'a> Faulty<'a> {
 }
 
 macro_rules! may_fail {
-    ($($name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {$(
+    ($call:expr; $($name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {$(
         fn $name(&self, $($argument: $kind),*) -> io::Result<$result> {
-            self.pass()?;
+            self.pass($call)?;
             self.inner.$name($($argument),*)
         }
     )*};
@@ -56,6 +79,20 @@ macro_rules! may_fail {
 
 impl System for Faulty<'_> {
     may_fail! {
+        Call::Changes;
+        create_directory(path: &Path) -> ();
+        write_whole(path: &Path, bytes: &[u8]) -> ();
+        remove_directory(path: &Path) -> ();
+        create_area(directory: &Path, caching: Caching) -> AreaFile;
+        remove_area(area: &AreaFile) -> ();
+        remove_leftover(leftover: &Leftover) -> ();
+        open_device_for_writing(consent: &Consent, caching: Caching) -> File;
+        act(warrant: Warrant, act: &Act) -> ();
+    }
+
+    may_fail! {
+        Call::Looks;
+        free_loop() -> PathBuf;
         read_text(path: &Path) -> String;
         read_bytes(path: &Path) -> Vec<u8>;
         list(directory: &Path) -> Vec<String>;
@@ -63,16 +100,8 @@ impl System for Faulty<'_> {
         canonical(path: &Path) -> PathBuf;
         status(path: &Path) -> Status;
         space(path: &Path) -> Space;
-        create_directory(path: &Path) -> ();
-        write_whole(path: &Path, bytes: &[u8]) -> ();
-        append(path: &Path, bytes: &[u8]) -> ();
-        remove_directory(path: &Path) -> ();
-        create_area(directory: &Path, caching: Caching) -> AreaFile;
-        remove_area(area: &AreaFile) -> ();
         leftovers(directory: &Path) -> Vec<Leftover>;
-        remove_leftover(leftover: &Leftover) -> ();
         open_for_reading(path: &Path, caching: Caching) -> File;
-        open_device_for_writing(consent: &Consent, caching: Caching) -> File;
         set_caching(file: &File, caching: Caching) -> ();
         length(file: &File) -> u64;
         direct_alignment(file: &File) -> Option<DirectAlignment>;
@@ -85,8 +114,22 @@ impl System for Faulty<'_> {
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {
-        self.pass().map_err(HoldError::Failed)?;
+        self.pass(Call::Looks).map_err(HoldError::Failed)?;
         self.inner.hold(name)
+    }
+
+    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let dead = self.has_failed();
+        let passed = self.pass(Call::Changes);
+        if passed.is_err() && self.dies && !dead {
+            self.inner.append(path, &bytes[..bytes.len() / 2])?;
+        }
+        passed?;
+        self.inner.append(path, bytes)
+    }
+
+    fn program(&self, name: &str) -> Option<PathBuf> {
+        self.inner.program(name)
     }
 
     fn variable(&self, name: &str) -> Option<String> {

@@ -8,19 +8,23 @@
 //! [`resolve()`] says what a target stands on, [`devices`] what a drive is, [`machine`] what the
 //! machine is, and [`identity`] who may do what to which device.
 
+mod act;
 mod compression;
 mod dry_run;
-mod fake;
+pub mod fake;
 mod faulty;
+mod labels;
 mod real;
-mod sysfs;
+
 
 pub mod devices;
 pub mod identity;
+pub mod journal;
 pub mod machine;
 pub mod mounts;
 pub mod resolve;
 pub mod site;
+pub mod sysfs;
 
 use std::fs::File;
 use std::io;
@@ -28,11 +32,14 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use act::Act;
 pub use dry_run::DryRun;
 pub use fake::Fake;
 pub use faulty::Faulty;
 pub use real::Real;
 pub use resolve::{lock_names, resolve};
+
+use journal::Warrant;
 
 /// What a path leads to, links followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -262,6 +269,12 @@ pub trait System: Sync {
     fn resident_pages(&self, file: &File, range: Range<u64>) -> io::Result<CachedPages>;
     /// Asks the kernel to forget the clean cached pages of a byte range.
     fn drop_cached(&self, file: &File, range: Range<u64>) -> io::Result<()>;
+    /// Where a program of the system lies; none where it is not installed.
+    fn program(&self, name: &str) -> Option<PathBuf>;
+    /// A loop device that has no file; another process may take it first.
+    fn free_loop(&self) -> io::Result<PathBuf>;
+    /// Changes the machine; the journal knows by then how that is undone.
+    fn act(&self, warrant: Warrant, act: &Act) -> io::Result<()>;
     /// Takes a machine-wide lock with a name, across users; released when the hold is dropped.
     fn hold(&self, name: &str) -> Result<Hold, HoldError>;
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "this module is the door to the machine")]
 
+mod act;
 mod area;
 mod files;
 mod hold;
@@ -19,8 +20,9 @@ use rustix::fs::{self, Advice, AtFlags, FileType, Mode, OFlags, StatVfsMountFlag
 use rustix::fs::{StatxFlags, statx};
 use rustix::time::{ClockId, clock_gettime};
 
+use super::journal::Warrant;
 use super::{
-    AreaFile, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment, Extent, FileKind, Hold,
+    Act, AreaFile, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment, Extent, FileKind, Hold,
     HoldError, Leftover, Space, Status, System, User,
 };
 
@@ -204,6 +206,18 @@ impl System for Real {
             return Ok(());
         };
         Ok(fs::fadvise(file, range.start, Some(length), Advice::DontNeed)?)
+    }
+
+    fn program(&self, name: &str) -> Option<PathBuf> {
+        act::program(name)
+    }
+
+    fn free_loop(&self) -> io::Result<PathBuf> {
+        act::free_loop()
+    }
+
+    fn act(&self, _: Warrant, act: &Act) -> io::Result<()> {
+        act::act(self, act)
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {

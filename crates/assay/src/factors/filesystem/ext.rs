@@ -1,0 +1,66 @@
+//! ext2, ext3 and ext4.
+
+use super::FileSystem;
+use crate::quantity::Bytes;
+
+pub(super) static EXT2: FileSystem = FileSystem {
+    name: "ext2",
+    summary: "the second extended file system: no journal",
+    program: "mkfs.ext2",
+    package: "e2fsprogs",
+    smallest: Bytes(2 << 20),
+    arguments,
+};
+
+pub(super) static EXT3: FileSystem = FileSystem {
+    name: "ext3",
+    summary: "ext2 with a journal",
+    program: "mkfs.ext3",
+    package: "e2fsprogs",
+    smallest: Bytes(8 << 20),
+    arguments,
+};
+
+pub(super) static EXT4: FileSystem = FileSystem {
+    name: "ext4",
+    summary: "ext3 with extents and delayed allocation",
+    program: "mkfs.ext4",
+    package: "e2fsprogs",
+    smallest: Bytes(8 << 20),
+    arguments,
+};
+
+/// Without these the kernel would go on writing inode tables during the trials.
+const AT_ONCE: &str = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
+
+fn arguments(label: &str, options: &[&str]) -> Vec<String> {
+    // Of several -E the program takes the last one alone.
+    let mut extended = vec![AT_ONCE];
+    let mut own = Vec::new();
+    let mut words = options.iter();
+    while let Some(word) = words.next() {
+        match (*word, word.strip_prefix("-E")) {
+            ("-E", _) => extended.extend(words.next()),
+            (_, Some(value)) => extended.push(value),
+            _ => own.push((*word).to_owned()),
+        }
+    }
+    let fixed = ["-F", "-q", "-L", label].map(str::to_owned);
+    fixed.into_iter().chain(["-E".to_owned(), extended.join(",")]).chain(own).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extended_options_are_joined() {
+        let options = ["-b", "4096", "-E", "stride=1,stripe-width=16", "-O", "^has_journal"];
+        let line = arguments("X", &options).join(" ");
+        assert_eq!(
+            line,
+            "-F -q -L X -E lazy_itable_init=0,lazy_journal_init=0,nodiscard,stride=1,stripe-width=16 \
+             -b 4096 -O ^has_journal"
+        );
+    }
+}

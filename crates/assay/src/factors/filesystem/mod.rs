@@ -1,0 +1,211 @@
+//! File systems, made fresh on a device whose data were given up. One file a file system.
+
+mod btrfs;
+mod ext;
+mod f2fs;
+mod vfat;
+mod xfs;
+
+use std::path::Path;
+
+use super::{Factor, Role, View};
+use crate::catalogue::{About, nearest};
+use crate::quantity::Bytes;
+use crate::seen::Seen;
+use crate::system::System;
+
+/// How a file system is made and mounted.
+#[derive(Debug)]
+pub struct FileSystem {
+    /// As the kernel calls it.
+    pub name: &'static str,
+    /// One line about it.
+    pub summary: &'static str,
+    /// The program that makes it.
+    pub program: &'static str,
+    /// The package that brings the program.
+    pub package: &'static str,
+    /// The smallest device that it can be made on.
+    pub smallest: Bytes,
+    /// Arguments of the program before the device: the label, the user's options, and those that
+    /// leave nothing to be done in the background and discard nothing.
+    pub arguments: fn(label: &str, options: &[&str]) -> Vec<String>,
+}
+
+/// All file systems that can be made.
+pub static FILE_SYSTEMS: &[&FileSystem] =
+    &[&ext::EXT2, &ext::EXT3, &ext::EXT4, &xfs::XFS, &btrfs::BTRFS, &f2fs::F2FS, &vfat::VFAT];
+
+/// What to make, from the levels of the factors here.
+#[derive(Clone, Copy, Debug)]
+pub struct Recipe<'a> {
+    /// The file system.
+    pub kind: &'static FileSystem,
+    /// Options for its program, as the level writes them.
+    pub mkfs_options: &'a str,
+    /// Options for mounting, as fstab writes them.
+    pub mount_options: &'a str,
+}
+
+impl<'a> Recipe<'a> {
+    /// From levels by factor; none where no file system is asked for.
+    pub fn of(level: impl Fn(&str) -> Option<&'a str>) -> Option<Self> {
+        let kind = find(level(Kind.about().name)?)?;
+        let options = |name| level(name).filter(|level| *level != DEFAULTS).unwrap_or("");
+        Some(Self {
+            kind,
+            mkfs_options: options(MkfsOptions.about().name),
+            mount_options: options(MountOptions.about().name),
+        })
+    }
+
+    /// Arguments of its program, the device last.
+    pub fn arguments(&self, label: &str, device: &Path) -> Vec<String> {
+        let own: Vec<&str> = self.mkfs_options.split_whitespace().collect();
+        let mut arguments = (self.kind.arguments)(label, &own);
+        arguments.push(device.display().to_string());
+        arguments
+    }
+
+    /// What is missing here to make and mount it, if anything is.
+    pub fn missing(&self, system: &dyn System, bytes: u64) -> Option<String> {
+        let FileSystem { name, program, package, smallest, .. } = self.kind;
+        if system.program(program).is_none() {
+            return Some(format!("{program} is not installed: install the package {package}"));
+        }
+        if bytes < smallest.0 {
+            return Some(format!("{name} needs {smallest}, here are {}", Bytes(bytes)));
+        }
+        kernel_lacks(system, name).then(|| format!("this kernel has no {name}"))
+    }
+}
+
+/// The file system with a name.
+pub fn find(name: &str) -> Option<&'static FileSystem> {
+    FILE_SYSTEMS.iter().find(|known| known.name == name).copied()
+}
+
+/// Whether the kernel neither has a file system nor a module for it that mounting would load.
+fn kernel_lacks(system: &dyn System, name: &str) -> bool {
+    let lists = |path: &str, wanted: &dyn Fn(&str) -> bool| {
+        system.read_text(Path::new(path)).is_ok_and(|text| text.lines().any(wanted))
+    };
+    let built_in = lists("/proc/filesystems", &|line| line.split('\t').next_back() == Some(name));
+    let release = system.read_text(Path::new("/proc/sys/kernel/osrelease")).unwrap_or_default();
+    let modules = format!("/lib/modules/{}/modules.dep", release.trim());
+    let module = format!("/{name}.ko");
+    !built_in && !lists(&modules, &|line| line.split(':').next().is_some_and(|m| m.contains(&module)))
+}
+
+/// The level that asks for nothing special.
+const DEFAULTS: &str = "defaults";
+
+/// Which file system.
+pub(super) struct Kind;
+/// Options of the program that makes it.
+pub(super) struct MkfsOptions;
+/// Options of its mount.
+pub(super) struct MountOptions;
+
+impl Factor for Kind {
+    fn about(&self) -> &About {
+        &About {
+            name: "filesystem",
+            summary: "the file system that the work is done on",
+            text: "Made on the target device, whose data are lost, and mounted in a directory of \
+                   the tool's own: `ext2`, `ext3`, `ext4`, `xfs`, `btrfs`, `f2fs` or `vfat`. It is \
+                   made anew in each replicate, or once a study (`fresh`); nothing is discarded \
+                   and nothing left to be initialised in the background. It needs the program \
+                   mkfs.NAME and a kernel that knows it; levels without are left out, with the \
+                   reason.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"ext4\", \"xfs\", \"btrfs\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Ground
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if find(level).is_some() {
+            return Ok(());
+        }
+        let names: Vec<&str> = FILE_SYSTEMS.iter().map(|known| known.name).collect();
+        Err(match nearest(level, names.iter().copied()) {
+            Some(meant) => format!("`{level}` is no file system that can be made: {meant}?"),
+            None => format!("`{level}` is not known: say one of {}", names.join(", ")),
+        })
+    }
+
+    fn observe(&self, _: &str, view: &View<'_>) -> Seen<String> {
+        Seen::Present(view.site.filesystem())
+    }
+}
+
+impl Factor for MkfsOptions {
+    fn about(&self) -> &About {
+        &About {
+            name: "mkfs-options",
+            summary: "options of the program that makes the file system",
+            text: "As one would type them, such as `-b 4096 -O ^has_journal`, or `defaults`. It \
+                   goes with the factor filesystem; where that has several levels, list the arms \
+                   that make sense.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"defaults\", \"-O ^has_journal\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Ground
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if level == DEFAULTS || level.starts_with('-') {
+            return Ok(());
+        }
+        Err(format!("`{level}` is no option: write for example -O ^has_journal, or {DEFAULTS}"))
+    }
+
+    fn observe(&self, _: &str, _: &View<'_>) -> Seen<String> {
+        Seen::absent("a file system does not tell how it was made")
+    }
+}
+
+impl Factor for MountOptions {
+    fn about(&self) -> &About {
+        &About {
+            name: "mount-options",
+            summary: "options of the file system's mount",
+            text: "As fstab writes them, such as `noatime,data=writeback`, or `defaults`. It goes \
+                   with the factor filesystem. After mounting, the kernel's list of mounts must \
+                   show them.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"relatime\", \"noatime\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Ground
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        let fine = !level.is_empty() && !level.starts_with('-') && !level.contains([' ', '\n']);
+        fine.then_some(()).ok_or_else(|| {
+            format!("`{level}`: write options as fstab does, such as noatime,lazytime")
+        })
+    }
+
+    fn observe(&self, _: &str, view: &View<'_>) -> Seen<String> {
+        match &view.site.mount {
+            Seen::Present(mount) => Seen::Present(mount.options.join(",")),
+            Seen::Absent(reason) => Seen::Absent(reason.clone()),
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! FAT with long names.
+
+use super::FileSystem;
+use crate::quantity::Bytes;
+
+pub(super) static VFAT: FileSystem = FileSystem {
+    name: "vfat",
+    summary: "the file system of memory cards that every machine reads",
+    program: "mkfs.vfat",
+    package: "dosfstools",
+    smallest: Bytes(1 << 20),
+    arguments: |label, options| {
+        let fixed = ["-n", label].into_iter();
+        fixed.chain(options.iter().copied()).map(str::to_owned).collect()
+    },
+};

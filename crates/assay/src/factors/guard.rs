@@ -1,0 +1,287 @@
+//! Changes the machine for a study, and puts everything back: read the original, write it to the
+//! journal, change, read back and compare.
+
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::filesystem::Recipe;
+use super::{Setting, find};
+use crate::failure::{Failure, Outcome};
+use crate::system::journal::{Journal, Mark, Report, Undo, setting_value};
+use crate::system::{Act, System, devices, mounts};
+
+/// Number of the partition that a file system with a start of its own is made on.
+const PARTITION: u32 = 1;
+/// Another process may take a free loop device first.
+const ATTEMPTS: usize = 20;
+
+/// The one who changes the machine. Whatever ends it, everything is put back: by [`Guard::finish`],
+/// or when it is dropped.
+pub struct Guard<'a> {
+    system: &'a dyn System,
+    journal: Option<Journal>,
+    /// Directory below which its own files and mount points lie.
+    room: PathBuf,
+    id: String,
+    /// Names of files and labels are never used twice in a run.
+    made: u32,
+}
+
+/// A place on a device for a file system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plot {
+    /// Kernel name of the device.
+    pub device: String,
+    /// Its bytes that the file system may have.
+    pub range: Range<u64>,
+    /// Whether they are the whole device.
+    pub whole: bool,
+}
+
+/// A file system that was made and mounted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mounted {
+    /// Where.
+    pub point: PathBuf,
+    undo: Vec<Undo>,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        if let Some(journal) = self.journal.take() {
+            // A panic: what cannot be put back now stays in the journal, and `assay restore` says so.
+            let _ = journal.finish(self.system);
+        }
+    }
+}
+
+impl<'a> Guard<'a> {
+    /// Begins a journal; `home` is the directory of the tool's own state.
+    pub fn begin(system: &'a dyn System, home: &Path, id: &str) -> Outcome<Self> {
+        let journal = Journal::begin(system, &journals(home), id)?;
+        let room = home.join("room");
+        Ok(Self { system, journal: Some(journal), room, id: id.to_owned(), made: 0 })
+    }
+
+    /// Puts everything back.
+    ///
+    /// # Errors
+    /// Not restored: what could not be put back, and what to do.
+    pub fn finish(mut self) -> Outcome<Report> {
+        let Some(journal) = self.journal.take() else { return Ok(Report::default()) };
+        let report = journal.finish(self.system);
+        if report.failed.is_empty() {
+            return Ok(report);
+        }
+        Err(Failure::not_restored(format!(
+            "not everything was put back: {}; free it, then run assay restore",
+            report.failed.join("; ")
+        )))
+    }
+
+    /// Brings one setting to its value and sees that it took effect.
+    ///
+    /// # Errors
+    /// Why it could not be had; what was changed on the way is in the journal.
+    pub fn set(&mut self, setting: &Setting) -> Outcome<()> {
+        let path = &setting.path;
+        let refused = |what: String| Failure::refused(format!("{}: {what}", path.display()));
+        let now = self.read(path).map_err(|error| refused(error.to_string()))?;
+        if now == setting.value {
+            return Ok(());
+        }
+        let device = setting.device.as_deref().map(|name| Mark::of(self.system, name));
+        for beside in &setting.also {
+            let original = self.read(beside).map_err(|error| refused(error.to_string()))?;
+            self.record(Undo::Setting { path: beside.clone(), original, device: device.clone() })?;
+        }
+        let undo = Undo::Setting { path: path.clone(), original: now, device };
+        self.act(undo, &Act::Set { path: path.clone(), value: setting.value.clone() })
+            .map_err(|failure| refused(failure.message))?;
+        match self.read(path) {
+            Ok(took) if took == setting.value => Ok(()),
+            Ok(took) => Err(refused(format!("asked for {}, the kernel took {took}", setting.value))),
+            Err(error) => Err(refused(error.to_string())),
+        }
+    }
+
+    /// A loop device over a new file of zeros in the room; gives its device file.
+    pub fn make_loop(&mut self, bytes: u64) -> Outcome<PathBuf> {
+        self.make_room()?;
+        let name = self.name("disk");
+        let file = self.room.join(name);
+        let made = Act::CreateFile { path: file.clone(), bytes };
+        self.act(Undo::File { path: file.clone() }, &made)?;
+        let file = self.system.canonical(&file).map_err(|error| cannot(&made, &error))?;
+        for _ in 0..ATTEMPTS {
+            let device = self.system.free_loop().map_err(|error| {
+                Failure::refused(format!("there is no free loop device: {error}"))
+            })?;
+            let attach = Act::AttachLoop { device: device.clone(), file: file.clone() };
+            match self.try_act(Undo::Loop { file: file.clone() }, &attach)? {
+                Ok(()) => return Ok(device),
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
+                Err(error) => return Err(cannot(&attach, &error)),
+            }
+        }
+        Err(Failure::refused("other processes take every free loop device first: try again"))
+    }
+
+    /// Makes a file system on a plot and mounts it, and sees that both took effect.
+    ///
+    /// The caller holds the consent to overwrite the device.
+    pub fn make_file_system(
+        &mut self,
+        plot: &Plot,
+        recipe: &Recipe<'_>,
+        discard: bool,
+    ) -> Outcome<Mounted> {
+        let disk = Mark::of(self.system, &plot.device);
+        let device = self.device_of(plot, &disk)?;
+        self.make_room()?;
+        let label = self.label();
+        let made = Undo::FileSystem { disk, start: plot.range.start, label: label.clone() };
+        if discard {
+            let range = 0..plot.range.end - plot.range.start;
+            self.act(made.clone(), &Act::Discard { device: device.clone(), range })?;
+        }
+        let program = recipe.kind.program.to_owned();
+        let arguments = recipe.arguments(&label, &device);
+        self.act(made.clone(), &Act::Run { program, arguments })?;
+        let name = self.name("mount");
+        let point = self.room.join(name);
+        let directory = Undo::Directory { path: point.clone() };
+        self.act(directory.clone(), &Act::CreateDirectory { path: point.clone() })?;
+        let mount = Act::Mount {
+            device: device.clone(),
+            point: point.clone(),
+            filesystem: recipe.kind.name.to_owned(),
+            options: recipe.mount_options.to_owned(),
+        };
+        let undo = Undo::Mount { point: point.clone() };
+        self.act(undo.clone(), &mount)?;
+        self.see_mounted(&point, recipe)?;
+        Ok(Mounted { point, undo: vec![undo, directory, made] })
+    }
+
+    /// Unmounts a file system and wipes it.
+    pub fn take_down(&mut self, mounted: &Mounted) -> Outcome<()> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        mounted.undo.iter().try_for_each(|undo| journal.take_back(self.system, undo))
+    }
+
+    /// What will be undone, the first change first.
+    pub fn undos(&self) -> &[Undo] {
+        self.journal.as_ref().map_or(&[], |journal| journal.undos())
+    }
+
+    /// Device file for a plot: the device, or a partition over its part of it.
+    fn device_of(&mut self, plot: &Plot, disk: &Mark) -> Outcome<PathBuf> {
+        let whole = devices::file_of(&plot.device);
+        if plot.whole {
+            return Ok(whole);
+        }
+        let name = devices::partition_name(&plot.device, PARTITION);
+        let start = plot.range.start;
+        if devices::start_of(self.system, &name) != Some(start) {
+            let undo = Undo::Partition { disk: disk.clone(), number: PARTITION, start };
+            let range = plot.range.clone();
+            self.act(undo, &Act::AddPartition { disk: whole, number: PARTITION, range })?;
+        }
+        Ok(devices::file_of(&name))
+    }
+
+    /// Sees in the kernel's own table that a file system is mounted as it was asked for.
+    fn see_mounted(&self, point: &Path, recipe: &Recipe<'_>) -> Outcome<()> {
+        let table = mounts::read(self.system).map_err(|error| {
+            Failure::refused(format!("the mounts cannot be told: {error}"))
+        })?;
+        let name = recipe.kind.name;
+        let wrong = |what: String| Err(Failure::refused(format!("mounting {name}: {what}")));
+        let Some(entry) = table.iter().rev().find(|entry| entry.mount.point == point) else {
+            return wrong("nothing was mounted, though nothing complained".to_owned());
+        };
+        if entry.mount.filesystem != name {
+            return wrong(format!("the kernel mounted {}", entry.mount.filesystem));
+        }
+        let asked = recipe.mount_options.split(',').filter(|option| !option.is_empty());
+        let lacks = |option: &&str| !shows(&entry.mount.options, option);
+        match asked.into_iter().find(lacks) {
+            Some(option) => wrong(format!(
+                "asked for {option}, the kernel took {}",
+                entry.mount.options.join(",")
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn make_room(&mut self) -> Outcome<()> {
+        let room = self.room.clone();
+        self.system.create_directory(&room).map_err(|error| {
+            Failure::refused(format!("{} cannot be made: {error}", room.display()))
+        })
+    }
+
+    fn read(&self, path: &Path) -> io::Result<String> {
+        self.system.read_text(path).map(|text| setting_value(&text))
+    }
+
+    fn record(&mut self, undo: Undo) -> Outcome<crate::system::journal::Warrant> {
+        let ended = || Failure::refused("the journal is closed");
+        self.journal.as_mut().ok_or_else(ended)?.record(self.system, undo)
+    }
+
+    fn try_act(&mut self, undo: Undo, act: &Act) -> Outcome<io::Result<()>> {
+        let warrant = self.record(undo)?;
+        Ok(self.system.act(warrant, act))
+    }
+
+    fn act(&mut self, undo: Undo, act: &Act) -> Outcome<()> {
+        self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
+    }
+
+    fn name(&mut self, what: &str) -> String {
+        self.made += 1;
+        format!("{}-{what}-{}", self.id, self.made)
+    }
+
+    /// A label that no other file system has: the longest that FAT takes has eleven letters.
+    fn label(&mut self) -> String {
+        self.made += 1;
+        let tail: String = self.id.chars().rev().take(4).collect::<Vec<_>>().into_iter().rev().collect();
+        format!("AY{}{:05}", tail.to_uppercase(), self.made % 100_000)
+    }
+}
+
+/// Where the journals lie, in the directory of the tool's own state.
+pub fn journals(home: &Path) -> PathBuf {
+    home.join("journal")
+}
+
+/// The factors among an arm's levels that change settings, in the order in which they are set.
+pub fn setters<'l>(
+    levels: impl IntoIterator<Item = (&'l String, &'l String)>,
+) -> Vec<(&'l str, &'l str)> {
+    let known = levels.into_iter().map(|(name, level)| (name.as_str(), level.as_str()));
+    let mut found: Vec<(&str, &str)> = known
+        .filter(|(name, _)| find(name).is_some_and(|factor| factor.role() == super::Role::Setting))
+        .collect();
+    found.sort_by_key(|(name, _)| super::rank(name));
+    found
+}
+
+/// Whether the kernel's list of options shows one: some are shown by not being there.
+fn shows(options: &[String], option: &str) -> bool {
+    const UNSHOWN: [&str; 8] =
+        ["defaults", "rw", "relatime", "atime", "suid", "dev", "exec", "barrier"];
+    UNSHOWN.contains(&option)
+        || options.iter().any(|shown| shown == option)
+        || option == "barrier=1" && !options.iter().any(|shown| shown.starts_with("nobarrier"))
+        || option == "barrier=0" && options.iter().any(|shown| shown == "nobarrier")
+        || option == "strictatime" && !options.iter().any(|shown| shown.ends_with("atime"))
+}
+
+fn cannot(act: &Act, error: &io::Error) -> Failure {
+    Failure::refused(format!("{act}: {error}"))
+}

@@ -1,0 +1,135 @@
+//! What a study may change of the machine: each factor says how a level is written, what it needs,
+//! and how it is seen to have taken effect. The [`guard`] makes the changes and undoes them.
+//!
+//! A factor knows nothing of studies: it is handed a level and what the target stands on.
+
+pub mod filesystem;
+pub mod guard;
+mod knobs;
+mod observed;
+mod tunable;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+use crate::catalogue::About;
+use crate::seen::Seen;
+use crate::system::System;
+use crate::system::site::Site;
+
+pub use guard::Guard;
+
+/// What kind of change a factor makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Settings of the kernel, written back afterwards.
+    Setting,
+    /// A part of the ground that trials stand on: made on a device whose data are given up, taken
+    /// down afterwards.
+    Ground,
+    /// Nothing: the operator sets it, the tool looks and records.
+    Observed,
+}
+
+impl Role {
+    /// How it is undone, in words.
+    pub const fn undone(self) -> &'static str {
+        match self {
+            Self::Setting => "written back",
+            Self::Ground => "taken down; the device's data are lost",
+            Self::Observed => "nothing to undo: you set it, the tool looks and records",
+        }
+    }
+}
+
+/// What a factor may look at.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// The machine.
+    pub system: &'a dyn System,
+    /// What the target stands on.
+    pub site: &'a Site,
+}
+
+/// One setting of the kernel, as a level wants it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Its file.
+    pub path: PathBuf,
+    /// What it is to hold, as it reads there.
+    pub value: String,
+    /// Kernel name of the device that it belongs to, where it belongs to one.
+    pub device: Option<String>,
+    /// Settings beside it that the kernel changes with it.
+    pub also: Vec<PathBuf>,
+}
+
+/// Something that a study may vary of the machine.
+pub trait Factor: Sync {
+    /// What it says of itself.
+    fn about(&self) -> &About;
+
+    /// Levels as an example, as a study file writes them.
+    fn example(&self) -> &'static str;
+
+    /// What kind of change it makes.
+    fn role(&self) -> Role;
+
+    /// Whether a level is one; else in one line what to write instead.
+    fn judge(&self, level: &str) -> Result<(), String>;
+
+    /// Whether two levels are the same.
+    fn same(&self, one: &str, other: &str) -> bool {
+        one == other
+    }
+
+    /// The settings that bring the machine to a level; else why they cannot be had here.
+    fn settings(&self, _name: &str, _level: &str, _view: &View<'_>) -> Result<Vec<Setting>, String> {
+        Ok(Vec::new())
+    }
+
+    /// The level that the machine is at, as far as it can be seen.
+    fn observe(&self, name: &str, view: &View<'_>) -> Seen<String>;
+}
+
+/// All factors, in the order in which they are brought about: some settings change others.
+pub static FACTORS: &[&dyn Factor] = &[
+    &filesystem::Kind,
+    &filesystem::MkfsOptions,
+    &filesystem::MountOptions,
+    &knobs::SCHEDULER,
+    &knobs::QUEUE_DEPTH,
+    &knobs::READ_AHEAD,
+    &knobs::WRITE_CACHE,
+    &knobs::WRITEBACK_THROTTLE,
+    &knobs::MERGES,
+    &knobs::MAX_SECTORS,
+    &knobs::DIRTY_RATIO,
+    &knobs::DIRTY_BACKGROUND_RATIO,
+    &knobs::DIRTY_EXPIRE,
+    &knobs::SWAPPINESS,
+    &knobs::CACHE_PRESSURE,
+    &knobs::GOVERNOR,
+    &knobs::TURBO,
+    &tunable::Tunable,
+    &observed::PLATFORM,
+    &observed::DRIVE_KIND,
+    &observed::ENCRYPTION,
+    &observed::KERNEL,
+];
+
+/// The factor with a name; `tunable:/sys/...` and `tunable:/proc/sys/...` name any other setting.
+pub fn find(name: &str) -> Option<&'static dyn Factor> {
+    let known = |factor: &&&dyn Factor| factor.about().name == name;
+    let tunable = || tunable::path_of(name).map(|_| &tunable::Tunable as &dyn Factor);
+    FACTORS.iter().find(known).copied().or_else(tunable)
+}
+
+/// Position of a factor in the order in which they are brought about.
+pub fn rank(name: &str) -> usize {
+    let own = find(name).map(|factor| factor.about().name);
+    let place = FACTORS.iter().position(|factor| Some(factor.about().name) == own);
+    place.unwrap_or(FACTORS.len())
+}

@@ -1,0 +1,243 @@
+//! The contract of every factor: it takes effect or says that it did not, and however a run dies,
+//! in the middle of a change or of the recovery from it, the machine ends as it began.
+
+use std::path::{Path, PathBuf};
+
+use super::filesystem::{FILE_SYSTEMS, Recipe};
+use super::guard::{Guard, Plot, journals};
+use super::*;
+use crate::failure::Outcome;
+use crate::system::fake::Manner;
+use crate::system::journal::{self, Unfinished};
+use crate::system::{Fake, Faulty, resolve};
+
+const HOME: &str = "/var/lib/assay";
+const DISK: u64 = 1 << 30;
+const MACHINE: &str = "
+file /proc/sys/kernel/random/boot_id 1111
+file /proc/sys/kernel/osrelease 6.18.0
+file /proc/sys/vm/dirty_ratio 20
+file /proc/sys/vm/dirty_bytes 0
+file /proc/sys/vm/dirty_background_ratio 10
+file /proc/sys/vm/dirty_background_bytes 0
+file /proc/sys/vm/dirty_expire_centisecs 3000
+file /proc/sys/vm/swappiness 60
+file /proc/sys/vm/vfs_cache_pressure 100
+file /proc/sys/vm/page-cluster 3
+file /sys/devices/system/cpu/cpufreq/boost 1
+file /sys/devices/system/cpu/cpufreq/policy0/scaling_governor powersave
+file /sys/devices/system/cpu/cpufreq/policy1/scaling_governor powersave
+file /proc/self/mountinfo
+| 20 1 8:1 / / rw - ext4 /dev/sda1 rw
+file /proc/swaps
+| Filename Type Size Used Priority
+dir /sys/block
+dir /sys/class/block
+dir /sys/dev/block
+dir /sys/devices/virtual/block
+dir /dev
+dir /var/lib
+";
+
+fn machine() -> Fake {
+    let fake = Fake::recorded(MACHINE).unwrap();
+    fake.with_file_systems();
+    fake
+}
+
+/// Levels of a factor's example, as text.
+fn levels(factor: &dyn Factor) -> Vec<String> {
+    let levels: Vec<serde_json::Value> = serde_json::from_str(factor.example()).unwrap();
+    levels.iter().map(|l| l.as_str().map_or_else(|| l.to_string(), str::to_owned)).collect()
+}
+
+/// The name that a study would write.
+fn name_of(factor: &dyn Factor) -> &str {
+    match factor.about().name {
+        "tunable:PATH" => "tunable:/proc/sys/vm/page-cluster",
+        name => name,
+    }
+}
+
+/// Brings a loop device through all levels of a factor, one after the other, and puts it back.
+fn walk(system: &dyn System, factor: &dyn Factor) -> Outcome<()> {
+    let mut guard = Guard::begin(system, Path::new(HOME), "20261120-1200-ab12")?;
+    let device = guard.make_loop(DISK)?;
+    let name = name_of(factor);
+    for level in levels(factor) {
+        if factor.role() == Role::Ground {
+            let level = level.as_str();
+            let recipe = Recipe::of(|wanted| match wanted {
+                _ if wanted == name => Some(level),
+                "filesystem" => Some("ext4"),
+                _ => None,
+            });
+            for whole in [true, false] {
+                let start = if whole { 0 } else { DISK / 2 };
+                let plot = Plot { device: "loop0".into(), range: start..DISK, whole };
+                let mounted = guard.make_file_system(&plot, &recipe.unwrap(), true)?;
+                guard.take_down(&mounted)?;
+            }
+            continue;
+        }
+        let site = resolve(system, &device.to_string_lossy())?;
+        let view = View { system, site: &site };
+        let settings = factor.settings(name, &level, &view).map_err(crate::failure::Failure::refused)?;
+        for setting in &settings {
+            guard.set(setting)?;
+        }
+    }
+    guard.finish().map(|_| ())
+}
+
+fn left(system: &dyn System) -> Vec<Unfinished> {
+    journal::unfinished(system, &journals(Path::new(HOME))).unwrap()
+}
+
+/// A machine on which a walk died before its n-th change; none when it did not get that far.
+fn died_at(factor: &dyn Factor, n: u64) -> Option<Fake> {
+    let fake = machine();
+    {
+        let dying = Faulty::dying(&fake, n);
+        let ended = walk(&dying, factor);
+        if !dying.has_failed() {
+            ended.unwrap();
+            return None;
+        }
+    }
+    Some(fake)
+}
+
+#[test]
+fn whenever_a_run_dies_and_whenever_its_recovery_dies_the_machine_ends_as_it_began() {
+    let home = Path::new(HOME);
+    let before = machine().condition(home);
+    let (mut deaths, mut recoveries) = (0, 0);
+    for factor in FACTORS.iter().filter(|factor| factor.role() != Role::Observed) {
+        for n in 1.. {
+            let Some(fake) = died_at(*factor, n) else { break };
+            deaths += 1;
+            for j in 1.. {
+                let dying = Faulty::dying(&fake, j);
+                for unfinished in left(&dying) {
+                    let _ = journal::restore(&dying, &unfinished);
+                }
+                recoveries += 1;
+                // What is left is put back by a recovery that lives.
+                for unfinished in left(&fake) {
+                    let report = journal::restore(&fake, &unfinished).unwrap();
+                    assert_eq!(report.failed, Vec::<String>::new(), "{}", name_of(*factor));
+                }
+                let after = fake.condition(home);
+                assert_eq!(after, before, "{} died at {n}, then at {j}", name_of(*factor));
+                assert!(left(&fake).is_empty());
+                if !dying.has_failed() {
+                    break;
+                }
+                // The next recovery dies later: the same death once more.
+                drop(dying);
+                return_to(&fake, *factor, n);
+            }
+        }
+    }
+    assert!(deaths > 200 && recoveries > 1000, "{deaths} {recoveries}");
+}
+
+/// Dies again in the same way on a machine that was put back.
+fn return_to(fake: &Fake, factor: &dyn Factor, n: u64) {
+    let dying = Faulty::dying(fake, n);
+    let _ = walk(&dying, factor);
+}
+
+#[test]
+fn every_factor_takes_its_example_and_goes_all_the_way() {
+    let mut names: Vec<&str> = Vec::new();
+    for factor in FACTORS {
+        let about = factor.about();
+        assert!(!names.contains(&about.name) && about.name == about.name.replace(' ', ""));
+        names.push(about.name);
+        assert!(!about.summary.ends_with('.') && about.text.ends_with('.'), "{}", about.name);
+        assert!(levels(*factor).len() > 1);
+        for level in levels(*factor) {
+            factor.judge(&level).unwrap();
+        }
+        assert!(find(name_of(*factor)).is_some());
+        let fake = machine();
+        let before = fake.condition(Path::new(HOME));
+        walk(&fake, *factor).unwrap();
+        assert_eq!(fake.condition(Path::new(HOME)), before, "{}", about.name);
+    }
+}
+
+/// Every setting factor, on a machine where its file behaves in a manner, tells that it did not
+/// take, and puts back what it had changed on the way.
+#[test]
+fn a_setting_that_does_not_take_is_found_every_time() {
+    for factor in FACTORS.iter().filter(|factor| factor.role() == Role::Setting) {
+        for manner in [Manner::Ignores, Manner::ReadOnly] {
+            let fake = machine();
+            let before = fake.condition(Path::new(HOME));
+            for path in files(&fake, *factor) {
+                fake.set_manner(path, manner.clone());
+            }
+            let failure = walk(&fake, *factor).unwrap_err();
+            let expected = if manner == Manner::Ignores { "the kernel took" } else { "Permission" };
+            assert!(failure.message.contains(expected), "{}", failure.message);
+            assert_eq!(fake.condition(Path::new(HOME)), before, "{}", factor.about().name);
+        }
+    }
+}
+
+#[test]
+fn a_value_that_the_kernel_rounds_is_found() {
+    let fake = machine();
+    let [path] = files(&fake, find("read-ahead").unwrap()).try_into().unwrap();
+    fake.set_manner(path, Manner::RoundsTo(100));
+    let failure = walk(&fake, find("read-ahead").unwrap()).unwrap_err();
+    assert!(failure.message.ends_with("asked for 128, the kernel took 100"), "{}", failure.message);
+}
+
+#[test]
+fn a_file_system_that_was_not_mounted_is_found() {
+    for kind in FILE_SYSTEMS {
+        let fake = machine();
+        fake.mount_nothing();
+        let before = fake.condition(Path::new(HOME));
+        let mut guard = Guard::begin(&fake, Path::new(HOME), "x").unwrap();
+        guard.make_loop(DISK).unwrap();
+        let recipe = Recipe { kind, mkfs_options: "", mount_options: "" };
+        let plot = Plot { device: "loop0".into(), range: 0..DISK, whole: true };
+        let failure = guard.make_file_system(&plot, &recipe, false).unwrap_err();
+        assert!(failure.message.contains("nothing was mounted"), "{}", failure.message);
+        guard.finish().unwrap();
+        assert_eq!(fake.condition(Path::new(HOME)), before);
+    }
+}
+
+#[test]
+fn what_is_missing_for_a_file_system_is_said() {
+    let recipe = |name| Recipe { kind: filesystem::find(name).unwrap(), mkfs_options: "", mount_options: "" };
+    let bare = Fake::recorded(MACHINE).unwrap();
+    let missing = recipe("xfs").missing(&bare, DISK).unwrap();
+    assert_eq!(missing, "mkfs.xfs is not installed: install the package xfsprogs");
+    bare.install("mkfs.xfs");
+    assert_eq!(recipe("xfs").missing(&bare, DISK).unwrap(), "this kernel has no xfs");
+    let fake = machine();
+    assert_eq!(recipe("xfs").missing(&fake, 16 << 20).unwrap(), "xfs needs 300 MiB, here are 16 MiB");
+    assert_eq!(recipe("xfs").missing(&fake, DISK), None);
+    bare.put("/lib/modules/6.18.0/modules.dep", "kernel/fs/xfs/xfs.ko.zst: kernel/lib/x.ko\n");
+    assert_eq!(recipe("xfs").missing(&bare, DISK), None);
+}
+
+/// Files that a factor sets on a loop device.
+fn files(fake: &Fake, factor: &dyn Factor) -> Vec<PathBuf> {
+    let mut guard = Guard::begin(fake, Path::new(HOME), "look").unwrap();
+    let device = guard.make_loop(DISK).unwrap();
+    let site = resolve(fake, &device.to_string_lossy()).unwrap();
+    let level = levels(factor)[0].clone();
+    let settings = factor.settings(name_of(factor), &level, &View { system: fake, site: &site });
+    let found = settings.unwrap().into_iter().map(|setting| fake.canonical(&setting.path).unwrap());
+    let found = found.collect();
+    guard.finish().unwrap();
+    found
+}

@@ -1,0 +1,149 @@
+//! How a change is undone, in words that need neither the study nor the factor that made it.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::system::{System, devices, sysfs};
+
+/// Whether something outlives a restart of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lifetime {
+    /// Gone after a restart: settings, mounts, loop devices.
+    Volatile,
+    /// Still there: files, file systems.
+    Persistent,
+}
+
+/// Which device a setting belongs to: names are given again to others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Kernel name: `sda`.
+    pub name: String,
+    /// Serial number, by-id name, or NAME:SIZE.
+    pub id: String,
+    /// The kernel's running number of devices (`diskseq`, Linux 5.15): never given twice.
+    pub sequence: Option<u64>,
+}
+
+impl Mark {
+    /// The mark of a whole device as it is now.
+    pub fn of(system: &dyn System, name: &str) -> Self {
+        let sequence = sysfs::number(system, &sysfs::block(name).join("diskseq"));
+        let id = devices::device_id(system, name);
+        Self { name: name.to_owned(), id, sequence: sequence.value().copied() }
+    }
+}
+
+/// One thing to undo.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Undo {
+    /// Write a setting of the kernel back.
+    Setting {
+        /// The file.
+        path: PathBuf,
+        /// What it held.
+        original: String,
+        /// Its device, where it belongs to one.
+        device: Option<Mark>,
+    },
+    /// Unmount what is mounted at a directory of the tool's own.
+    Mount {
+        /// The directory.
+        point: PathBuf,
+    },
+    /// Remove a file of the tool's own.
+    File {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Remove a directory of the tool's own.
+    Directory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Take a file of the tool's own away from every loop device.
+    Loop {
+        /// The file, without links.
+        file: PathBuf,
+    },
+    /// Take away a partition that only the kernel knows of.
+    Partition {
+        /// Its disk.
+        disk: Mark,
+        /// Its number.
+        number: u32,
+        /// First byte.
+        start: u64,
+    },
+    /// Wipe a file system that the tool made, as long as it is that one.
+    FileSystem {
+        /// The disk that it lies on.
+        disk: Mark,
+        /// Its first byte.
+        start: u64,
+        /// The label that it was given.
+        label: String,
+    },
+    /// Give a text file its content back, or remove it where it was not there.
+    Text {
+        /// The file.
+        path: PathBuf,
+        /// What it held; none where it was not there.
+        original: Option<String>,
+    },
+}
+
+impl Undo {
+    /// Whether it undoes a change of the same thing.
+    pub fn is_for_the_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Setting { path, device, .. },
+                Self::Setting { path: other_path, device: other_device, .. },
+            ) => path == other_path && device == other_device,
+            (Self::Text { path, .. }, Self::Text { path: other, .. }) => path == other,
+            _ => self == other,
+        }
+    }
+
+    /// Whether what it undoes outlives a restart.
+    pub const fn lifetime(&self) -> Lifetime {
+        match self {
+            Self::Setting { .. } | Self::Mount { .. } | Self::Loop { .. } | Self::Partition { .. } => {
+                Lifetime::Volatile
+            }
+            Self::File { .. }
+            | Self::Directory { .. }
+            | Self::FileSystem { .. }
+            | Self::Text { .. } => Lifetime::Persistent,
+        }
+    }
+}
+
+impl fmt::Display for Undo {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Setting { path, original, .. } => {
+                write!(formatter, "{} back to {original}", path.display())
+            }
+            Self::Mount { point } => write!(formatter, "unmount {}", point.display()),
+            Self::File { path } => write!(formatter, "remove {}", path.display()),
+            Self::Directory { path } => write!(formatter, "remove the directory {}", path.display()),
+            Self::Loop { file } => write!(formatter, "detach the loop device of {}", file.display()),
+            Self::Partition { disk, number, .. } => {
+                write!(formatter, "forget partition {number} of {}", disk.name)
+            }
+            Self::FileSystem { disk, label, .. } => {
+                write!(formatter, "wipe the file system {label} on {}", disk.name)
+            }
+            Self::Text { path, original: Some(_) } => {
+                write!(formatter, "{} back to what it held", path.display())
+            }
+            Self::Text { path, original: None } => write!(formatter, "remove {}", path.display()),
+        }
+    }
+}
