@@ -12,11 +12,7 @@ pub fn end_with_parent(command: &mut Command) -> &mut Command {
     let set = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
         // The parent may have ended before the call: then nobody would send the signal any more.
-        if getppid() == Some(parent) {
-            Ok(())
-        } else {
-            Err(rustix::io::Errno::SRCH.into())
-        }
+        if getppid() == Some(parent) { Ok(()) } else { Err(rustix::io::Errno::SRCH.into()) }
     };
     // SAFETY: between fork and exec only three system calls are made; nothing allocates or locks.
     unsafe { command.pre_exec(set) }

@@ -19,7 +19,10 @@ fn a_check_from_before_factors_says_the_same() {
             .unwrap();
     let found = home.json(&["show", folder, "--json"]);
     for (name, entries) in expected.as_object().unwrap() {
-        let (entries, now) = (entries.as_array().unwrap(), found[name].as_array().unwrap());
+        let entries = entries.as_array().unwrap();
+        // Newer versions may make more of the same records; what was said is said in its order.
+        let now: Vec<&Value> =
+            found[name].as_array().unwrap().iter().filter(|now| !is_newer(now)).collect();
         assert_eq!(entries.len(), now.len(), "{name}");
         for (entry, now) in entries.iter().zip(now) {
             for (key, value) in entry.as_object().unwrap() {
@@ -28,6 +31,19 @@ fn a_check_from_before_factors_says_the_same() {
         }
     }
     assert!(home.text(&["show", folder]).contains("sync-write"));
+}
+
+/// Metrics that came after the bundle.
+const NEWER: [&str; 5] = [
+    "kernel_cpu_s_per_gib",
+    "machine_cpu_s_per_gib",
+    "cpu_s",
+    "device_requests_per_operation",
+    "device_busy_s_per_gib",
+];
+
+fn is_newer(entry: &Value) -> bool {
+    entry["metric"].as_str().is_some_and(|metric| NEWER.contains(&metric))
 }
 
 /// Equal, but for the last digits of numbers: a formula may be written another way.

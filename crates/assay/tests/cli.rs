@@ -170,6 +170,7 @@ fn nothing_is_wider_than_the_terminal() {
             &["list", "metrics"],
             &["list", "workloads"],
             &["list", "factors"],
+            &["list", "probes"],
             &["explain", "check"],
             &["doctor"],
         ] {
@@ -196,11 +197,14 @@ fn a_narrow_terminal_loses_no_row() {
 #[test]
 fn lists_and_doctor_speak_json() {
     let home = home("json");
-    for kind in ["results", "drives", "workloads", "factors", "metrics", "rules"] {
+    for kind in ["results", "drives", "workloads", "factors", "metrics", "probes", "rules"] {
         let listed = home.json(&["list", kind, "--json"]);
         assert_eq!(listed["kind"], kind);
         assert!(listed["items"].is_array(), "{listed}");
     }
+    let probes = home.json(&["list", "probes", "--json"]);
+    let disk = probes["items"].as_array().unwrap().iter().find(|item| item["name"] == "disk");
+    assert_eq!(disk.unwrap()["metrics"][0], "amplification");
     assert!(home.json(&["doctor", "--json"])["format"].is_string());
     assert_eq!(home.json(&["list", "workloads", "--json"])["items"].as_array().unwrap().len(), 7);
 }

@@ -23,6 +23,8 @@ mod filesystems;
 mod findings;
 #[path = "machine/locks.rs"]
 mod locks;
+#[path = "machine/probes.rs"]
+mod probes;
 #[path = "machine/refusals.rs"]
 mod refusals;
 #[path = "machine/rules.rs"]

@@ -54,6 +54,8 @@ pub fn compare(first: &Findings, later: &[Findings]) -> Findings {
         noise_floor: None,
         advice: Vec::new(),
         checks,
+        members: Vec::new(),
+        probes: Vec::new(),
     }
 }
 

@@ -5,7 +5,8 @@ use assay_stats::{observations_needed, percentile_is_supported};
 use super::rows::{Measured, Row};
 use crate::quantity::units::show;
 use crate::results::histogram;
-use crate::results::record::{Counted, Traffic};
+use crate::results::record::{Counted, DeviceEvidence, Traffic};
+use crate::seen::Seen;
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
@@ -25,11 +26,19 @@ pub(super) fn applies(metric: &str, row: &Row<'_>) -> bool {
 /// The value of a metric in a trial, always a finite number; or the reason why there is none.
 pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result<f64, String> {
     let counted = trial.record.counted.as_ref().ok_or("the trial failed")?;
+    let evidence = &trial.record.evidence;
     let found = match metric {
         "iops" => per_second(counted.operations(), counted),
         "bandwidth_bytes_per_s" => per_second(counted.bytes(), counted),
-        "cpu_s_per_gib" => Ok(cpu_s_per_gib(counted)),
+        "cpu_s_per_gib" => Ok(seconds_per_gib(counted.cpu_ns, counted)),
+        "kernel_cpu_s_per_gib" => {
+            told(&evidence.kernel_threads_ns).map(|ns| seconds_per_gib(ns, counted))
+        }
+        "machine_cpu_s_per_gib" => told(&evidence.busy_ns).map(|ns| seconds_per_gib(ns, counted)),
+        "cpu_s" => told(&evidence.kernel_threads_ns).map(|ns| (ns + counted.cpu_ns) as f64 / 1e9),
         "amplification" => amplification(row, trial, counted),
+        "device_requests_per_operation" => requests_per_operation(row, trial, counted),
+        "device_busy_s_per_gib" => busy_s_per_gib(row, trial, counted),
         _ => latency(metric, trial),
     }?;
     if found.is_finite() { Ok(found) } else { Err("nothing was moved".to_owned()) }
@@ -42,23 +51,50 @@ fn per_second(amount: u64, counted: &Counted) -> Result<f64, String> {
     Ok(amount as f64 / (counted.window_ns as f64 / 1e9))
 }
 
-/// Processor time is that of the whole run, so it is set against everything that was moved in it.
-fn cpu_s_per_gib(counted: &Counted) -> f64 {
+/// Processor and device time is that of the whole run, so it is set against everything that was
+/// moved in it.
+fn seconds_per_gib(ns: u64, counted: &Counted) -> f64 {
     let moved = counted.claimed_read_bytes() + counted.claimed_write_bytes();
-    (counted.cpu_ns as f64 / 1e9) / (moved as f64 / GIB)
+    (ns as f64 / 1e9) / (moved as f64 / GIB)
 }
 
-fn amplification(row: &Row<'_>, trial: &Measured<'_>, counted: &Counted) -> Result<f64, String> {
+fn told(seen: &Seen<u64>) -> Result<u64, String> {
+    seen.value().copied().ok_or_else(|| seen.reason().unwrap_or_default().to_owned())
+}
+
+/// A counter summed over the counted devices, from the first submission until everything was on
+/// them; only where every one of them tells.
+fn of_devices(
+    row: &Row<'_>,
+    trial: &Measured<'_>,
+    pick: fn(&Traffic) -> u64,
+) -> Result<u64, String> {
     let untold = || "nothing below tells its bytes".to_owned();
     let site = row.site.filter(|site| !site.counted.is_empty()).ok_or_else(untold)?;
     let devices = trial.record.evidence.devices.value().ok_or_else(untold)?;
-    let written = |traffic: &Traffic| traffic.write_bytes;
-    let sum: Option<u64> = site
-        .counted
-        .iter()
-        .map(|name| devices.get(name).map(|one| written(&one.run) + written(&one.settle)))
-        .sum();
-    Ok(sum.ok_or_else(untold)? as f64 / counted.claimed_write_bytes() as f64)
+    let of = |one: &DeviceEvidence| pick(&one.run) + pick(&one.settle);
+    let sum: Option<u64> = site.counted.iter().map(|name| devices.get(name).map(of)).sum();
+    sum.ok_or_else(untold)
+}
+
+fn amplification(row: &Row<'_>, trial: &Measured<'_>, counted: &Counted) -> Result<f64, String> {
+    let written = of_devices(row, trial, |traffic| traffic.write_bytes)?;
+    Ok(written as f64 / counted.claimed_write_bytes() as f64)
+}
+
+fn requests_per_operation(
+    row: &Row<'_>,
+    trial: &Measured<'_>,
+    counted: &Counted,
+) -> Result<f64, String> {
+    let requests = of_devices(row, trial, |traffic| traffic.reads + traffic.writes)?;
+    let operations: u64 = counted.claimed.values().map(|count| count.operations).sum();
+    Ok(requests as f64 / operations as f64)
+}
+
+fn busy_s_per_gib(row: &Row<'_>, trial: &Measured<'_>, counted: &Counted) -> Result<f64, String> {
+    let busy_ms = of_devices(row, trial, |traffic| traffic.busy_ms)?;
+    Ok(seconds_per_gib(busy_ms * 1_000_000, counted))
 }
 
 fn latency(metric: &str, trial: &Measured<'_>) -> Result<f64, String> {

@@ -16,6 +16,7 @@ mod series;
 #[cfg(test)]
 mod tests;
 mod verdicts;
+mod watched;
 
 pub use across::compare;
 pub use foresight::{Foresight, foresee};
@@ -54,6 +55,8 @@ pub fn findings(
         comparison.notes.extend(in_flight(comparison, &rows));
     }
     found.absent = absent;
+    found.members = watched::members(&rows);
+    found.probes = watched::costs(trials);
     let mut checks = checks::checks(plan, trials, found.study.ended.as_deref());
     checks.append(&mut found.checks);
     found.checks = checks;
@@ -98,6 +101,8 @@ pub fn judge(
         advice: told.advice,
         checks: told.checks,
         factors: measured.design.factors,
+        members: Vec::new(),
+        probes: Vec::new(),
     }
 }
 

@@ -271,6 +271,55 @@ fn amplification_counts_what_came_after_the_clock_as_well() {
     );
 }
 
+/// Three trials of 1000 writes of 4 KiB with what the probes read around each.
+fn probed() -> Bench {
+    Bench::new(&["."]).row(0, "sync-write", 4096, &[1000; 3]).each(|trial| {
+        let device = testing::device(trial);
+        (device.run.writes, device.run.reads, device.run.busy_ms) = (1500, 100, 40);
+        (device.settle.writes, device.settle.busy_ms) = (400, 10);
+        trial.evidence.kernel_threads_ns = Seen::Present(300_000_000);
+        trial.evidence.busy_ns = Seen::Present(900_000_000);
+    })
+}
+
+#[test]
+fn probes_give_processor_and_device_time_of_what_was_moved() {
+    let found = probed().findings();
+    let mean = |metric: &str| cell(&found, "sync-write", metric).geometric_mean.unwrap();
+    let gib = 1000.0 * 4096.0 / (1_u64 << 30) as f64;
+    for (metric, expected) in [
+        ("kernel_cpu_s_per_gib", 0.3 / gib),
+        ("machine_cpu_s_per_gib", 0.9 / gib),
+        // The measuring threads took 100 ms.
+        ("cpu_s", 0.4),
+        ("device_requests_per_operation", 2.0),
+        ("device_busy_s_per_gib", 0.05 / gib),
+    ] {
+        let value = mean(metric);
+        assert!((value - expected).abs() < 1e-9 * expected, "{metric}: {value}, not {expected}");
+    }
+}
+
+#[test]
+fn what_a_probe_did_not_read_is_absent_with_its_reason() {
+    let mut blind = probed().each(|trial| {
+        trial.evidence.kernel_threads_ns = Seen::absent("a container");
+        trial.evidence.busy_ns = Seen::absent("no /proc/stat");
+    });
+    // One of two counted devices tells nothing.
+    blind.environment.sites[0].counted.push("sdb".to_owned());
+    let found = blind.findings();
+    for (metric, why) in [
+        ("kernel_cpu_s_per_gib", "a container"),
+        ("cpu_s", "a container"),
+        ("machine_cpu_s_per_gib", "no /proc/stat"),
+        ("device_requests_per_operation", "nothing below tells its bytes"),
+        ("device_busy_s_per_gib", "nothing below tells its bytes"),
+    ] {
+        assert_eq!(reason(&found, "sync-write", Some(metric)), why, "{metric}");
+    }
+}
+
 #[test]
 fn trust_and_reasons_stand_beside_every_metric() {
     let bench = Bench::new(&["."])

@@ -131,6 +131,9 @@ fn survey(system: &dyn System, study: &Study, target: &str) -> Survey {
         pilot: Pilot { operation_ns: std::collections::BTreeMap::new() },
         coverage: Seen::absent("not looked at"),
         notes: Vec::new(),
+        under: crate::results::plan::Arm::new(),
+        made_ns: 0,
+        refused: Vec::new(),
     }
 }
 

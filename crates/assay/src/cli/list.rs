@@ -7,6 +7,7 @@ use super::output;
 use crate::catalogue::About;
 use crate::failure::Outcome;
 use crate::importers::IMPORTERS;
+use crate::probes::PROBES;
 use crate::quantity::{metric::METRICS, units};
 use crate::report::table::{self, Column};
 use crate::results::bundle;
@@ -16,13 +17,14 @@ use crate::system::site::Drive;
 use crate::system::{System, devices, identity};
 use crate::truth;
 
-/// What there is: results, drives, workloads, factors, metrics, rules of trust, the schema
+/// What there is: results, drives, workloads, factors, metrics, probes, rules of trust, the schema
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay list            the results so far, newest first
   assay list drives     drives with the ids that --destroy takes
   assay list factors    settings that a study file may vary
+  assay list probes     what is read around each trial
   assay list rules      the rules that judge each number
   assay list schema     JSON Schema of study files, for editors")]
 pub struct Arguments {
@@ -48,6 +50,8 @@ enum Kind {
     Factors,
     /// Metrics and their units
     Metrics,
+    /// What watches each trial
+    Probes,
     /// Rules that judge how far a number can be trusted
     Rules,
     /// Kinds of files that `assay import` reads
@@ -75,6 +79,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         Kind::Workloads => workloads()?,
         Kind::Factors => factors(),
         Kind::Metrics => metrics(),
+        Kind::Probes => probes(),
         Kind::Rules => rules(),
         Kind::Schema => {
             output::json(&study::schema());
@@ -257,6 +262,15 @@ fn metrics() -> Listing {
             .collect(),
         empty: String::new(),
     }
+}
+
+fn probes() -> Listing {
+    let mut listing =
+        entries("probes", ["probe", "what it watches"], PROBES.iter().map(|probe| probe.about));
+    for (item, probe) in listing.items.iter_mut().zip(PROBES) {
+        item["metrics"] = json!(probe.metrics);
+    }
+    listing
 }
 
 fn rules() -> Listing {

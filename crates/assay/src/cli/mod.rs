@@ -13,6 +13,7 @@ mod pages;
 mod plan;
 mod progress;
 mod remove;
+mod restore;
 mod results;
 mod resume;
 mod run;
@@ -61,6 +62,7 @@ enum Command {
     Explain(explain::Arguments),
     Plan(plan::Arguments),
     Resume(resume::Arguments),
+    Restore(restore::Arguments),
     Show(show::Arguments),
     Compare(compare::Arguments),
     Confirm(confirm::Arguments),
@@ -112,6 +114,7 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Plan(arguments) => plan::run(system, &arguments),
         Command::Explain(arguments) => explain::run(system, &arguments),
         Command::Resume(arguments) => resume::run(system, &arguments),
+        Command::Restore(arguments) => restore::run(system, &arguments),
         Command::Compare(arguments) => compare::run(system, &arguments),
         Command::Confirm(arguments) => confirm::run(system, arguments),
         Command::Selftest(arguments) => selftest::run(system, arguments),

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use super::{definition, list};
 use crate::failure::Outcome;
+use crate::probes::PROBES;
 use crate::quantity::metric::METRICS;
 use crate::study::fields::{Fields, Need, TABLES};
 use crate::study::{file, presets};
@@ -19,6 +20,7 @@ pub fn reference_pages() -> Outcome<Vec<(String, String)>> {
         ("rules.md".to_owned(), rules()),
         ("workloads.md".to_owned(), workloads()?),
         ("metrics.md".to_owned(), metrics()),
+        ("probes.md".to_owned(), probes()),
         ("study-file.md".to_owned(), study_file()),
     ])
 }
@@ -68,6 +70,21 @@ fn metrics() -> String {
     for metric in METRICS {
         let better = format!("{:?}", metric.better).to_lowercase();
         let _ = writeln!(page, "| `{}` | {better} | {} |", metric.name, metric.summary);
+    }
+    page
+}
+
+fn probes() -> String {
+    let mut page = format!(
+        "{MADE}# Probes\n\nEach trial on a real target is watched by all of these. They read before and after it, \
+         never inside\nthe measured time; `assay show --full` tells how long their readings took.\n"
+    );
+    for probe in PROBES {
+        let about = probe.about;
+        let _ = write!(page, "\n## {}\n\nTells {}.\n\n{}\n", about.name, about.summary, about.text);
+        if !probe.metrics.is_empty() {
+            let _ = write!(page, "\nMetrics: `{}`.\n", probe.metrics.join("`, `"));
+        }
     }
     page
 }

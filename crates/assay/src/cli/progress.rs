@@ -32,6 +32,7 @@ impl Progress {
             Event::Filling { target, done_bytes, of_bytes } => {
                 self.filling(target, *done_bytes, *of_bytes);
             }
+            Event::Making { what } => self.note(&format!("making {what}")),
             Event::Pilot { target } => self.note(&format!("{target}: pilot")),
             Event::Planned { trials, done: 0, expected_ns } => {
                 self.planned("", *trials, *expected_ns);

@@ -14,13 +14,13 @@ use crate::system::System;
 Examples:
   assay show                  the newest result
   assay show 20261120-1031    the one whose id begins so
-  assay show --full           with every comparison and metric of a study
+  assay show --full           with every comparison, metric, device and probe
   assay show --json           as findings for scripts")]
 pub struct Arguments {
     /// Id, the beginning of one, or the path of a bundle
     #[arg(value_name = "ID|PATH")]
     result: Option<String>,
-    /// Every comparison and every metric, too
+    /// Every comparison, every metric, every device below and the cost of the probes, too
     #[arg(long)]
     full: bool,
     /// One JSON document instead of the table

@@ -7,8 +7,8 @@ use clap::Args;
 use super::studies;
 use crate::failure::{Failure, Outcome};
 use crate::plan::arms::TARGET;
-use crate::quantity::{Percent, Time};
-use crate::study::{StopRule, Study, fields::SMALLEST_BUDGET, file};
+use crate::quantity::{Bytes, Percent, Time};
+use crate::study::{StopRule, Study, Target, fields::SMALLEST_BUDGET, file};
 use crate::system::System;
 
 /// A study with the command line's wishes.
@@ -47,7 +47,13 @@ pub struct Wishes {
     /// Overwrite the block device with this id (see: assay list drives)
     #[arg(long, value_name = "ID")]
     pub destroy: Vec<String>,
+    /// On a loop device of its own, made for the study and removed afterwards (as root)
+    #[arg(long, conflicts_with_all = ["targets", "destroy"])]
+    lab: bool,
 }
+
+/// Size of a laboratory's loop device where the study does not say.
+const LAB: Bytes = Bytes(1 << 30);
 
 impl Wishes {
     /// The study to run, and where.
@@ -94,6 +100,9 @@ impl Wishes {
 
     /// Targets of the command line: several are a factor of the study, one stands for its own.
     fn placed(&self, mut study: Study) -> Outcome<Study> {
+        if self.lab {
+            return in_lab(study);
+        }
         if self.targets.is_empty() {
             return Ok(study);
         }
@@ -118,6 +127,17 @@ impl Wishes {
             (None, None) => vec![own.unwrap_or_else(|| ".".to_owned())],
         }
     }
+}
+
+/// The same study on a loop device of its own.
+fn in_lab(mut study: Study) -> Outcome<Study> {
+    if study.factors.contains_key(TARGET) {
+        return Err(Failure::mistake("--lab: the study compares targets of its own"));
+    }
+    if !matches!(study.target, Some(Target::Loop(_))) {
+        study.target = Some(Target::Loop(LAB));
+    }
+    Ok(study)
 }
 
 /// `NAME=REST`.

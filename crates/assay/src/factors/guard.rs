@@ -101,7 +101,9 @@ impl<'a> Guard<'a> {
             .map_err(|failure| refused(failure.message))?;
         match self.read(path) {
             Ok(took) if took == setting.value => Ok(()),
-            Ok(took) => Err(refused(format!("asked for {}, the kernel took {took}", setting.value))),
+            Ok(took) => {
+                Err(refused(format!("asked for {}, the kernel took {took}", setting.value)))
+            }
             Err(error) => Err(refused(error.to_string())),
         }
     }
@@ -171,6 +173,14 @@ impl<'a> Guard<'a> {
         mounted.undo.iter().try_for_each(|undo| journal.take_back(self.system, undo))
     }
 
+    /// Writes all settings back, for now.
+    pub fn settings_back(&self) -> Outcome<()> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        let settings =
+            journal.undos().iter().rev().filter(|undo| matches!(undo, Undo::Setting { .. }));
+        settings.into_iter().try_for_each(|undo| journal.take_back(self.system, undo))
+    }
+
     /// What will be undone, the first change first.
     pub fn undos(&self) -> &[Undo] {
         self.journal.as_ref().map_or(&[], |journal| journal.undos())
@@ -194,9 +204,8 @@ impl<'a> Guard<'a> {
 
     /// Sees in the kernel's own table that a file system is mounted as it was asked for.
     fn see_mounted(&self, point: &Path, recipe: &Recipe<'_>) -> Outcome<()> {
-        let table = mounts::read(self.system).map_err(|error| {
-            Failure::refused(format!("the mounts cannot be told: {error}"))
-        })?;
+        let table = mounts::read(self.system)
+            .map_err(|error| Failure::refused(format!("the mounts cannot be told: {error}")))?;
         let name = recipe.kind.name;
         let wrong = |what: String| Err(Failure::refused(format!("mounting {name}: {what}")));
         let Some(entry) = table.iter().rev().find(|entry| entry.mount.point == point) else {
@@ -249,7 +258,8 @@ impl<'a> Guard<'a> {
     /// A label that no other file system has: the longest that FAT takes has eleven letters.
     fn label(&mut self) -> String {
         self.made += 1;
-        let tail: String = self.id.chars().rev().take(4).collect::<Vec<_>>().into_iter().rev().collect();
+        let tail: String =
+            self.id.chars().rev().take(4).collect::<Vec<_>>().into_iter().rev().collect();
         format!("AY{}{:05}", tail.to_uppercase(), self.made % 100_000)
     }
 }

@@ -255,7 +255,10 @@ impl Factor for Knob {
     fn settings(&self, _: &str, level: &str, view: &View<'_>) -> Result<Vec<Setting>, String> {
         let value = self.level.kernel(level)?;
         let files = self.place.files(view)?;
-        Ok(files.into_iter().map(|(path, device)| self.setting(path, device, &value, view)).collect())
+        Ok(files
+            .into_iter()
+            .map(|(path, device)| self.setting(path, device, &value, view))
+            .collect())
     }
 
     fn observe(&self, _: &str, view: &View<'_>) -> Seen<String> {
@@ -279,7 +282,13 @@ impl Factor for Knob {
 }
 
 impl Knob {
-    fn setting(&self, path: PathBuf, device: Option<String>, value: &str, view: &View<'_>) -> Setting {
+    fn setting(
+        &self,
+        path: PathBuf,
+        device: Option<String>,
+        value: &str,
+        view: &View<'_>,
+    ) -> Setting {
         let beside = self.also.iter().map(|name| path.with_file_name(name));
         let also = beside.filter(|path| view.system.read_text(path).is_ok()).collect();
         Setting { path, value: value.to_owned(), device, also }
@@ -331,9 +340,8 @@ fn read_ahead(view: &View<'_>) -> Result<(PathBuf, Option<String>), String> {
     if view.site.filesystem() == "btrfs" {
         let root = Path::new("/sys/fs/btrfs");
         let mut systems = sysfs::names(view.system, root).into_iter();
-        let own = systems.find(|name| {
-            sysfs::names(view.system, &root.join(name).join("devices")).contains(top)
-        });
+        let own = systems
+            .find(|name| sysfs::names(view.system, &root.join(name).join("devices")).contains(top));
         return match own {
             Some(name) => Ok((root.join(name).join("bdi/read_ahead_kb"), None)),
             None => Err("sysfs does not show this btrfs".to_owned()),
@@ -341,7 +349,8 @@ fn read_ahead(view: &View<'_>) -> Result<(PathBuf, Option<String>), String> {
     }
     // A partition has no queue of its own.
     let whole = view.site.layers.iter().find(|layer| layer.name == *top);
-    let disk = whole.filter(|layer| layer.kind == "partition").and_then(|layer| layer.below.first());
+    let disk =
+        whole.filter(|layer| layer.kind == "partition").and_then(|layer| layer.below.first());
     let device = disk.unwrap_or(top);
     Ok((queue_file(device, "read_ahead_kb"), Some(device.clone())))
 }
@@ -393,7 +402,8 @@ impl Level {
             }
             Self::Share => {
                 let bare = level.parse::<u8>().map(|number| Percent(f64::from(number)));
-                let share = bare.or_else(|_| level.parse::<Percent>()).map_err(|e| e.to_string())?;
+                let share =
+                    bare.or_else(|_| level.parse::<Percent>()).map_err(|e| e.to_string())?;
                 if share.0.fract() == 0.0 && (0.0..=100.0).contains(&share.0) {
                     Ok(format!("{}", share.0))
                 } else {

@@ -86,7 +86,12 @@ pub trait Factor: Sync {
     }
 
     /// The settings that bring the machine to a level; else why they cannot be had here.
-    fn settings(&self, _name: &str, _level: &str, _view: &View<'_>) -> Result<Vec<Setting>, String> {
+    fn settings(
+        &self,
+        _name: &str,
+        _level: &str,
+        _view: &View<'_>,
+    ) -> Result<Vec<Setting>, String> {
         Ok(Vec::new())
     }
 

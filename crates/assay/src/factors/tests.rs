@@ -82,7 +82,8 @@ fn walk(system: &dyn System, factor: &dyn Factor) -> Outcome<()> {
         }
         let site = resolve(system, &device.to_string_lossy())?;
         let view = View { system, site: &site };
-        let settings = factor.settings(name, &level, &view).map_err(crate::failure::Failure::refused)?;
+        let settings =
+            factor.settings(name, &level, &view).map_err(crate::failure::Failure::refused)?;
         for setting in &settings {
             guard.set(setting)?;
         }
@@ -216,14 +217,21 @@ fn a_file_system_that_was_not_mounted_is_found() {
 
 #[test]
 fn what_is_missing_for_a_file_system_is_said() {
-    let recipe = |name| Recipe { kind: filesystem::find(name).unwrap(), mkfs_options: "", mount_options: "" };
+    let recipe = |name| Recipe {
+        kind: filesystem::find(name).unwrap(),
+        mkfs_options: "",
+        mount_options: "",
+    };
     let bare = Fake::recorded(MACHINE).unwrap();
     let missing = recipe("xfs").missing(&bare, DISK).unwrap();
     assert_eq!(missing, "mkfs.xfs is not installed: install the package xfsprogs");
     bare.install("mkfs.xfs");
     assert_eq!(recipe("xfs").missing(&bare, DISK).unwrap(), "this kernel has no xfs");
     let fake = machine();
-    assert_eq!(recipe("xfs").missing(&fake, 16 << 20).unwrap(), "xfs needs 300 MiB, here are 16 MiB");
+    assert_eq!(
+        recipe("xfs").missing(&fake, 16 << 20).unwrap(),
+        "xfs needs 300 MiB, here are 16 MiB"
+    );
     assert_eq!(recipe("xfs").missing(&fake, DISK), None);
     bare.put("/lib/modules/6.18.0/modules.dep", "kernel/fs/xfs/xfs.ko.zst: kernel/lib/x.ko\n");
     assert_eq!(recipe("xfs").missing(&bare, DISK), None);

@@ -72,7 +72,8 @@ mod tests {
         for name in ["tunable:/sys/module/zfs/parameters/x", "tunable:/proc/sys/vm/swappiness"] {
             assert!(path_of(name).is_some(), "{name}");
         }
-        for name in ["tunable:/etc/passwd", "tunable:/sys/../etc/passwd", "tunable:sys/x", "/sys/x"] {
+        for name in ["tunable:/etc/passwd", "tunable:/sys/../etc/passwd", "tunable:sys/x", "/sys/x"]
+        {
             assert!(path_of(name).is_none(), "{name}");
         }
     }

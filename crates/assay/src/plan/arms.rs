@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::factors::{self, Role};
 use crate::results::design::{Design, Factor, Stopping};
 use crate::results::plan::{Arm, Survey};
 use crate::study::{Io, StopRule, Study, parameters};
@@ -75,7 +76,9 @@ pub fn matches(arm: &Arm, named: &Arm) -> bool {
 
 /// The part of an arm that is costly to change: trials are grouped by it.
 pub fn costly_part(study: &Study, arm: &PlannedArm) -> (bool, Arm) {
-    let costly = |name: &String| COSTLY.contains(&name.as_str()) || study.costly.contains(name);
+    let costly = |name: &String| {
+        COSTLY.contains(&name.as_str()) || is_ground(name) || study.costly.contains(name)
+    };
     let part: Arm = arm
         .levels
         .iter()
@@ -84,6 +87,29 @@ pub fn costly_part(study: &Study, arm: &PlannedArm) -> (bool, Arm) {
         .collect();
     // A second copy of the baseline goes through the same costly change as any other arm.
     (arm.control && !part.is_empty(), part)
+}
+
+/// Whether a factor makes what trials stand on.
+pub fn is_ground(name: &str) -> bool {
+    factors::find(name).is_some_and(|factor| factor.role() == Role::Ground)
+}
+
+/// The part of an arm that makes what its trials stand on; empty where that is the target itself.
+pub fn ground_part(arm: &Arm) -> Arm {
+    let levels = arm.iter().filter(|(name, _)| is_ground(name));
+    levels.map(|(name, level)| (name.clone(), level.clone())).collect()
+}
+
+/// What the arms of a study want to stand on, each once, in their order.
+pub fn grounds(study: &Study) -> Vec<Arm> {
+    let mut found: Vec<Arm> = Vec::new();
+    for arm in arms(study, &[]).1 {
+        let ground = ground_part(&arm.levels);
+        if !found.contains(&ground) {
+            found.push(ground);
+        }
+    }
+    found
 }
 
 /// A workload's parameters under an arm.
@@ -98,10 +124,10 @@ pub fn under(io: &Io, arm: &Arm) -> Result<Io, String> {
 }
 
 fn factors(study: &Study, surveys: &[Survey]) -> Vec<Factor> {
-    let targets = (surveys.len() > 1).then(|| Factor {
-        name: TARGET.to_owned(),
-        levels: surveys.iter().map(|survey| survey.target.clone()).collect(),
-    });
+    let mut names: Vec<String> = surveys.iter().map(|survey| survey.target.clone()).collect();
+    names.dedup();
+    let targets =
+        (names.len() > 1).then(|| Factor { name: TARGET.to_owned(), levels: names.clone() });
     let others = study
         .factors
         .iter()
@@ -127,7 +153,11 @@ fn with(arm: &Arm, factor: &Factor, level: &str) -> Arm {
 
 fn target_of(arm: &Arm, surveys: &[Survey]) -> usize {
     let name = arm.get(TARGET);
-    name.and_then(|name| surveys.iter().position(|survey| survey.target == *name)).unwrap_or(0)
+    let at = |survey: &&Survey| name.is_none_or(|name| survey.target == *name);
+    let ground = ground_part(arm);
+    let on = |survey: &Survey| survey.under.is_empty() || survey.under == ground;
+    let own = surveys.iter().position(|survey| at(&survey) && on(survey));
+    own.or_else(|| surveys.iter().position(|survey| at(&survey))).unwrap_or(0)
 }
 
 fn stopping(study: &Study) -> Stopping {

@@ -61,7 +61,8 @@ fn planned_workloads(
     for arm in arms {
         for workload in &study.workload {
             let survey = &surveys[arm.target];
-            let possible = arms::under(&workload.io, &arm.levels)
+            let possible = refused(survey, &arm.levels)
+                .map_or_else(|| arms::under(&workload.io, &arm.levels), Err)
                 .and_then(|io| obstacle(&io, survey).map_or(Ok(io), Err));
             match possible {
                 Ok(io) => planned.push(planned_workload(workload, &io, arm, survey)),
@@ -75,6 +76,12 @@ fn planned_workloads(
         }
     }
     (planned, absent)
+}
+
+/// Why an arm cannot be had at a target.
+fn refused(survey: &Survey, arm: &Arm) -> Option<String> {
+    let refusal = survey.refused.iter().find(|refusal| arms::matches(arm, &refusal.levels))?;
+    Some(format!("not measured: {}", refusal.reason))
 }
 
 /// Why a workload cannot be run at a target.

@@ -80,7 +80,6 @@ mod tests {
     use super::*;
     use crate::plan::{self, tests::survey};
     use crate::results::record::Evidence;
-    use crate::seen::Seen;
     use crate::study::file;
 
     /// A plan of some workloads under copies of one arm, the lead-in left out, and its records.
@@ -117,15 +116,7 @@ mod tests {
             reason: None,
             started: String::new(),
             counted: None,
-            evidence: Evidence {
-                devices: Seen::absent("a test"),
-                own: Seen::absent("a test"),
-                cached_before: Seen::absent("a test"),
-                cached_after: Seen::absent("a test"),
-                processors: Seen::absent("a test"),
-                throttle_events: Seen::absent("a test"),
-                group_throttled: Seen::absent("a test"),
-            },
+            evidence: Evidence::absent("a test"),
             histograms: BTreeMap::new(),
             series: None,
         }

@@ -2,10 +2,29 @@
 
 use std::collections::BTreeMap;
 
+use super::Probe;
+use crate::catalogue::About;
 use crate::results::record::Traffic;
 use crate::seen::Seen;
 use crate::system::System;
 use crate::system::devices::{self, Counters};
+
+/// What it says of itself.
+pub static PROBE: Probe = Probe {
+    about: About {
+        name: "disk",
+        summary: "requests, bytes and busy time of the devices, as the kernel counts them",
+        text: "Reads /sys/class/block/NAME/stat of the topmost block devices and of the drives \
+               that they are made of, four times: before the idle gap, at the beginning and at \
+               the end of the run, and when everything written was on the device. The rules of \
+               trust hold the bytes against what the workload claims; the metrics are of the \
+               topmost devices, summed, and absent unless every one of them tells. The kernel \
+               counts busy time in steps of its clock, 1 to 10 ms: rare short requests look \
+               longer than they are. Costs one small file per device and reading. Needs no \
+               rights, and block devices: memory, network and some FUSE programs have none.",
+    },
+    metrics: &["amplification", "device_requests_per_operation", "device_busy_s_per_gib"],
+};
 
 /// Counters of several devices at one moment.
 #[derive(Clone, Debug)]

@@ -2,9 +2,24 @@
 
 use std::path::Path;
 
+use super::Probe;
+use crate::catalogue::About;
 use crate::results::record::OwnTraffic;
 use crate::seen::Seen;
 use crate::system::System;
+
+/// What it says of itself.
+pub static PROBE: Probe = Probe {
+    about: About {
+        name: "own-traffic",
+        summary: "bytes that the tool itself moved through block devices",
+        text: "Reads read_bytes and write_bytes of /proc/self/io right before and after the run. \
+               Gives no metric: the rule `foreign` takes them from the bytes of the devices, and \
+               what remains was moved by others. Costs one small file before and after. Needs \
+               no rights, and a kernel that accounts the traffic of processes.",
+    },
+    metrics: &[],
+};
 
 /// Bytes since the process started.
 pub fn read(system: &dyn System) -> Seen<OwnTraffic> {

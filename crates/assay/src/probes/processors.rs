@@ -2,9 +2,26 @@
 
 use std::path::Path;
 
+use super::Probe;
+use crate::catalogue::About;
 use crate::results::record::ProcessorTicks;
 use crate::seen::Seen;
 use crate::system::System;
+
+/// What it says of itself.
+pub static PROBE: Probe = Probe {
+    about: About {
+        name: "processors",
+        summary: "what took processor time away: the hypervisor, heat, a control group's limit",
+        text: "Reads stolen ticks from /proc/stat, throttle counts from \
+               /sys/devices/system/cpu/*/thermal_throttle and nr_throttled of the control group \
+               right before and after the run. Gives no metric: the rules `steal` and `throttled` \
+               read it. Costs two small files per processor before and after. Needs no rights; \
+               only processors of Intel count their throttling, and only groups with a limit \
+               tell one.",
+    },
+    metrics: &[],
+};
 
 /// State of the processors at one moment.
 #[derive(Clone, Debug)]

@@ -87,10 +87,42 @@ pub static METRICS: &[Metric] = &[
         "processor seconds of the measuring threads per GiB moved",
     ),
     metric(
+        "kernel_cpu_s_per_gib",
+        Better::Lower,
+        "kernel threads' time per GiB",
+        "processor seconds of all kernel threads per GiB moved, whoever they worked for",
+    ),
+    metric(
+        "machine_cpu_s_per_gib",
+        Better::Lower,
+        "machine's processor time per GiB",
+        "processor seconds of the whole machine per GiB moved, other programs included",
+    ),
+    metric(
+        "cpu_s",
+        Better::Lower,
+        "processor time",
+        "processor seconds of a command, or of the measuring and all kernel threads in a trial; a \
+         trial that moved more took more: compare what is per GiB",
+    ),
+    metric(
         "amplification",
         Better::Lower,
         "write amplification",
         "bytes that the device wrote per byte that was asked for",
+    ),
+    metric(
+        "device_requests_per_operation",
+        Better::Lower,
+        "device requests per operation",
+        "requests that the device completed per operation: below 1 they were merged or answered \
+         from memory, above 1 split or accompanied",
+    ),
+    metric(
+        "device_busy_s_per_gib",
+        Better::Lower,
+        "device's busy time per GiB",
+        "seconds in which the device had something under way per GiB moved, summed over devices",
     ),
 ];
 
@@ -98,7 +130,6 @@ pub static METRICS: &[Metric] = &[
 /// need not say which way is better.
 static OTHERS: &[Metric] = &[
     metric("duration_s", Better::Lower, "time", "time that a command took"),
-    metric("cpu_s", Better::Lower, "processor time", "processor time that a command took"),
     metric("energy_j", Better::Lower, "energy", "energy that was used"),
     metric("energy_j_per_gib", Better::Lower, "energy per GiB", "energy per GiB moved"),
     metric("peak_rss_bytes", Better::Lower, "peak memory", "largest resident memory"),

@@ -6,6 +6,7 @@ mod check_tables;
 mod facts;
 mod grid;
 mod numbers;
+mod probes;
 mod remarks;
 mod study;
 mod study_more;
@@ -109,7 +110,7 @@ pub enum Detail {
     /// What a reader needs to decide.
     #[default]
     Usual,
-    /// Every comparison and every metric as well.
+    /// Every comparison, every metric, every device below and the cost of the probes as well.
     Full,
 }
 
@@ -118,12 +119,12 @@ pub fn make(findings: &Findings) -> Document {
     with(findings, Detail::Usual)
 }
 
-/// The document of findings with as much detail as is wanted; a check has no more to tell.
+/// The document of findings with as much detail as is wanted.
 pub fn with(findings: &Findings, detail: Detail) -> Document {
     if study::is_one(findings) {
         study::document(findings, detail)
     } else {
-        check::document(findings)
+        check::document(findings, detail)
     }
 }
 

@@ -13,7 +13,8 @@ use proptest::prelude::*;
 use super::document::Detail;
 use super::layout::width_of;
 use super::{document, json, text};
-use crate::results::findings::Findings;
+use crate::results::findings::{Findings, Member};
+use crate::results::plan::Arm;
 
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/findings")
@@ -65,7 +66,7 @@ fn fixtures_look_as_expected() {
             let path = directory().join(format!("{name}.{width}.txt"));
             expect(&path, &rendered(&findings, width, false));
         }
-        if is_study(&name) {
+        if is_study(&name) || !findings.probes.is_empty() {
             expect(&directory().join(format!("{name}.full.txt")), &in_full(&findings, 80));
         } else {
             assert_eq!(in_full(&findings, 80), rendered(&findings, 80, false), "{name}");
@@ -143,4 +144,41 @@ proptest! {
             }
         }
     }
+}
+
+/// The findings of a check of two drives, with their members changed.
+fn mirror(change: impl Fn(&mut Vec<Member>)) -> Findings {
+    let (_, mut findings) = fixtures().into_iter().find(|(name, _)| name == "mirror").unwrap();
+    change(&mut findings.members);
+    findings
+}
+
+#[test]
+fn the_usual_page_shows_members_only_where_several_stand_side_by_side() {
+    let chain = mirror(|members| {
+        members.retain(|one| matches!(one.device.as_str(), "loop3" | "vdb"));
+    });
+    assert!(!rendered(&chain, 80, false).contains("members"));
+    assert!(in_full(&chain, 80).contains("members"));
+    let below_one = mirror(|members| {
+        members.retain(|one| one.device != "loop3" && one.device != "vdb");
+        let top =
+            Member { device: "md0".to_owned(), kind: "raid1".to_owned(), ..members[0].clone() };
+        members.insert(0, Member { below: vec!["sda".to_owned(), "sdb".to_owned()], ..top });
+    });
+    assert!(rendered(&below_one, 80, false).contains("md0"));
+}
+
+#[test]
+fn many_members_are_counted_on_the_usual_page() {
+    let many = mirror(|members| {
+        let own = members.clone();
+        for size in 1..10 {
+            let arm = Arm::from([("size".to_owned(), format!("{size} KiB"))]);
+            members.extend(own.iter().map(|one| Member { arm: arm.clone(), ..one.clone() }));
+        }
+    });
+    let page = rendered(&many, 80, false);
+    assert!(page.contains("80 rows of the devices below the targets"), "{page}");
+    assert!(in_full(&many, 80).contains("9 KiB"));
 }

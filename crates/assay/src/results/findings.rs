@@ -472,6 +472,45 @@ pub struct Check {
     pub text: String,
 }
 
+/// What one device of the stack below a target did for a workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Member {
+    /// Workload.
+    pub workload: String,
+    /// Arm.
+    pub arm: Arm,
+    /// Kernel name of the device.
+    pub device: String,
+    /// What it is: `disk`, `partition`, `loop`, `raid1`, ...
+    pub kind: String,
+    /// Names of the devices directly below it.
+    pub below: Vec<String>,
+    /// Trials that tell.
+    pub n: usize,
+    /// Bytes that it read per byte that the workload read or wrote.
+    pub read_per_byte: Option<f64>,
+    /// Bytes that it wrote per byte that the workload read or wrote.
+    pub written_per_byte: Option<f64>,
+    /// Share of the run, 0 to 1, in which it had something under way.
+    pub busy_share: Option<f64>,
+    /// Why there are no numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// What a probe cost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProbeCost {
+    /// Name of the probe.
+    pub probe: String,
+    /// Trials that tell.
+    pub n: usize,
+    /// Mean nanoseconds that its readings around a trial took.
+    pub mean_ns: f64,
+    /// The most that they took.
+    pub max_ns: u64,
+}
+
 /// Everything that a study found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Findings {
@@ -514,4 +553,10 @@ pub struct Findings {
     pub summary: Vec<String>,
     /// What the study as a whole should be read with.
     pub checks: Vec<Check>,
+    /// Each device below the targets, where more than one lies on the other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<Member>,
+    /// What the readings around the trials cost.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<ProbeCost>,
 }

@@ -32,6 +32,30 @@ pub struct Survey {
     pub coverage: Seen<Coverage>,
     /// Things worth telling: a leftover removed, a file with a name.
     pub notes: Vec<String>,
+    /// Levels of the factors that made what it was taken on: a file system on the target.
+    #[serde(default, skip_serializing_if = "Arm::is_empty")]
+    pub under: Arm,
+    /// Nanoseconds that making it took, without filling the area.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub made_ns: u64,
+    /// Levels that cannot be had here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<Refusal>,
+}
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// Levels that cannot be had at a target: arms with all of them are left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// The levels by factor.
+    pub levels: Arm,
+    /// Why.
+    pub reason: String,
 }
 
 /// The bytes of the target that may be touched.

@@ -146,6 +146,57 @@ pub struct Evidence {
     pub throttle_events: Seen<u64>,
     /// Periods in which the control group held this process back.
     pub group_throttled: Seen<u64>,
+    /// Devices of `Site::layers` that are not shared: what lies below a loop device's file.
+    #[serde(default = "no_devices", skip_serializing_if = "is_no_devices")]
+    pub below: Seen<BTreeMap<String, DeviceEvidence>>,
+    /// Nanoseconds that kernel threads ran, from before the run until everything written was on
+    /// the device; whatever they ran for.
+    #[serde(default = "not_recorded", skip_serializing_if = "is_not_recorded")]
+    pub kernel_threads_ns: Seen<u64>,
+    /// Nanoseconds that all processors together were busy in the same time, with anything.
+    #[serde(default = "not_recorded", skip_serializing_if = "is_not_recorded")]
+    pub busy_ns: Seen<u64>,
+    /// Nanoseconds that the readings around the trial took, by the name of the probe.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub probe_ns: BTreeMap<String, u64>,
+}
+
+impl Evidence {
+    /// Nothing was read, because.
+    pub fn absent(reason: &str) -> Self {
+        Self {
+            devices: Seen::absent(reason),
+            own: Seen::absent(reason),
+            cached_before: Seen::absent(reason),
+            cached_after: Seen::absent(reason),
+            processors: Seen::absent(reason),
+            throttle_events: Seen::absent(reason),
+            group_throttled: Seen::absent(reason),
+            below: no_devices(),
+            kernel_threads_ns: Seen::absent(reason),
+            busy_ns: Seen::absent(reason),
+            probe_ns: BTreeMap::new(),
+        }
+    }
+}
+
+/// What is said of evidence that the version which ran the trial did not gather.
+const NOT_RECORDED: &str = "not recorded by the version that ran the trial";
+
+fn not_recorded() -> Seen<u64> {
+    Seen::absent(NOT_RECORDED)
+}
+
+fn is_not_recorded(seen: &Seen<u64>) -> bool {
+    seen.reason() == Some(NOT_RECORDED)
+}
+
+fn no_devices() -> Seen<BTreeMap<String, DeviceEvidence>> {
+    Seen::Present(BTreeMap::new())
+}
+
+fn is_no_devices(seen: &Seen<BTreeMap<String, DeviceEvidence>>) -> bool {
+    seen.value().is_some_and(BTreeMap::is_empty)
 }
 
 /// One line of `trials.jsonl`.
@@ -185,4 +236,39 @@ pub struct Trial {
     pub record: TrialRecord,
     /// Service times in nanoseconds by class.
     pub latency_ns: BTreeMap<String, Histogram<u64>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As versions without the probes `cpu` and `members` wrote it.
+    const OLD: &str = concat!(
+        r#"{"devices":{"absent":"a test"},"own":{"absent":"a test"},"#,
+        r#""cached_before":{"absent":"a test"},"cached_after":{"absent":"a test"},"#,
+        r#""processors":{"absent":"a test"},"throttle_events":{"absent":"a test"},"#,
+        r#""group_throttled":{"absent":"a test"}}"#
+    );
+
+    #[test]
+    fn old_evidence_is_read_and_written_back_byte_for_byte() {
+        let old: Evidence = serde_json::from_str(OLD).unwrap();
+        assert_eq!(old.kernel_threads_ns.reason(), Some(NOT_RECORDED));
+        assert_eq!(old.busy_ns.reason(), Some(NOT_RECORDED));
+        assert_eq!(serde_json::to_string(&old).unwrap(), OLD);
+    }
+
+    #[test]
+    fn what_the_probes_read_is_kept() {
+        let device = DeviceEvidence::default();
+        let new = Evidence {
+            below: Seen::Present(BTreeMap::from([("vda".to_owned(), device)])),
+            kernel_threads_ns: Seen::Present(7),
+            busy_ns: Seen::absent("unreadable"),
+            probe_ns: BTreeMap::from([("cpu".to_owned(), 9)]),
+            ..Evidence::absent("a test")
+        };
+        let text = serde_json::to_string(&new).unwrap();
+        assert_eq!(serde_json::from_str::<Evidence>(&text).unwrap(), new);
+    }
 }

@@ -29,6 +29,8 @@ const FILL_DEPTH: u64 = 8;
 pub struct Ground<'a> {
     system: &'a dyn System,
     held: Held,
+    /// First byte of a device that may be used.
+    start: u64,
     /// How direct I/O is done, or why it is not.
     pub direct: Seen<DirectUse>,
     /// Things to tell.
@@ -62,7 +64,8 @@ impl<'a> Ground<'a> {
             }
             Err(error) => return Err(unopened(site, &error)),
         };
-        let mut ground = Self { system, held, direct: Seen::absent(""), notes: Vec::new() };
+        let direct = Seen::absent("");
+        let mut ground = Self { system, held, start: 0, direct, notes: Vec::new() };
         if let Held::Own(AreaFile { note: Some(note), .. }) = &ground.held {
             ground.notes.push(note.clone());
         }
@@ -76,7 +79,14 @@ impl<'a> Ground<'a> {
     /// A ground of the simulated engine: nothing is open.
     pub fn simulated(system: &'a dyn System) -> Self {
         let direct = Seen::Present(DirectUse { memory_alignment: 4096, offset_alignment: 1 });
-        Self { system, held: Held::Nothing, direct, notes: Vec::new() }
+        Self { system, held: Held::Nothing, start: 0, direct, notes: Vec::new() }
+    }
+
+    /// The same of a device from one of its bytes on.
+    #[must_use]
+    pub fn starting_at(mut self, start: u64) -> Self {
+        self.start = start;
+        self
     }
 
     /// The open file, unless everything is simulated.
@@ -99,7 +109,7 @@ impl<'a> Ground<'a> {
     pub fn first_byte(&self) -> u64 {
         match &self.held {
             Held::Own(area) => area.first_byte,
-            Held::Others(_) | Held::Nothing => 0,
+            Held::Others(_) | Held::Nothing => self.start,
         }
     }
 
@@ -186,7 +196,7 @@ pub fn asked_bytes(
                 .file()
                 .map_or(Ok(0), |file| system.length(file))
                 .map_err(|error| unopened(site, &error))?;
-            let usable = length / 4096 * 4096;
+            let usable = length.saturating_sub(ground.first_byte()) / 4096 * 4096;
             if usable == 0 {
                 return Err(Failure::mistake(format!(
                     "{} holds {length} bytes: nothing can be measured in less than 4 KiB",

@@ -33,6 +33,11 @@ pub enum Event {
         /// Bytes asked for.
         of_bytes: u64,
     },
+    /// Something is made for the trials that follow.
+    Making {
+        /// What, and where.
+        what: String,
+    },
     /// A target's pilot runs.
     Pilot {
         /// The target.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::failure::{Failure, Outcome};
+use crate::quantity::Bytes;
 use crate::study::simulated;
 use crate::system::site::{Site, TargetKind};
 use crate::system::{Consent, Hold, HoldError, System, identity, resolve};
@@ -15,6 +16,13 @@ pub struct Place {
     pub law: Option<assay_load::Law>,
     /// Consent to overwrite it.
     pub consent: Option<Consent>,
+}
+
+impl Place {
+    /// A loop device that will be made, for estimates.
+    pub fn to_be(size: Bytes) -> Self {
+        Self { site: Site::loop_to_be(size.0), law: None, consent: None }
+    }
 }
 
 /// Resolves targets as the user wrote them; `destroy` holds the ids of devices that may be

@@ -1,19 +1,18 @@
 //! The trials of a plan, one after the other, each one stored before the next starts: until the
 //! last one, or as soon as the stopping rule says.
 
-use std::sync::atomic::AtomicBool;
-
 use super::event::{Context, Event};
-use super::survey::Surveyed;
+use super::stage::Stage;
 use super::trial::{self, Setting};
+use crate::failure::Outcome;
 use crate::plan::{self, repeats};
 use crate::results::bundle::Bundle;
 use crate::results::design::Stopping;
 use crate::results::environment::Environment;
 use crate::results::log::{ENDED, Entry};
 use crate::results::plan::{Plan, PlannedTrial};
-use crate::results::record::{Trial, TrialRecord};
-use crate::study::Order;
+use crate::results::record::{Status, Trial, TrialRecord};
+use crate::study::{Order, Study};
 use crate::system::System;
 use crate::system::site::TargetKind;
 
@@ -26,12 +25,14 @@ pub struct Session<'a> {
     pub system: &'a dyn System,
     /// When it began, or would have had it not been interrupted.
     pub began_ns: u64,
+    /// What was asked.
+    pub study: &'a Study,
     /// What is run.
     pub plan: &'a Plan,
     /// Where.
     pub environment: &'a Environment,
-    /// The open targets.
-    pub surveyed: &'a [Surveyed<'a>],
+    /// What trials stand on.
+    pub stage: Stage<'a>,
     /// Where it is kept, as long as that is possible.
     pub bundle: Option<Bundle<'a>>,
     /// Says at the end of a replicate whether that is enough.
@@ -61,7 +62,7 @@ impl Session<'_> {
             expected_ns: remaining_ns,
         });
         if done > 0 {
-            self.lead_in_again(&self.plan.trials[done - 1], context.stop);
+            self.lead_in_again(&self.plan.trials[done - 1], context);
         }
         for (index, planned) in self.plan.trials.iter().enumerate().skip(done) {
             if let Some(reason) = self.ends_before(index, trials) {
@@ -76,6 +77,14 @@ impl Session<'_> {
             }
         }
         self.repeat_disturbed(trials, context).unwrap_or(End::Complete)
+    }
+
+    /// Puts the machine back.
+    ///
+    /// # Errors
+    /// Not restored: what could not be put back.
+    pub fn strike(self) -> Outcome<()> {
+        self.stage.strike().map(|_| ())
     }
 
     /// Counts the time of earlier sessions, as it was expected to be.
@@ -96,7 +105,7 @@ impl Session<'_> {
         if context.is_stopped() {
             return false;
         }
-        let mut done = self.run_one(planned, context.stop);
+        let mut done = self.run_one(planned, context);
         if done.stopped {
             return false;
         }
@@ -171,12 +180,12 @@ impl Session<'_> {
 
     /// After an interruption the trial before it is run once more and not kept, so that the next
     /// one finds the device as the chain would have left it (R2).
-    fn lead_in_again(&self, planned: &PlannedTrial, stop: &AtomicBool) {
+    fn lead_in_again(&mut self, planned: &PlannedTrial, context: &mut Context<'_>) {
         let target = self.plan.workloads[planned.workload].target;
         if self.environment.sites[target].kind == TargetKind::Simulated {
             return;
         }
-        let done = self.run_one(planned, stop);
+        let done = self.run_one(planned, context);
         let operations = result_of(&done.trial).map_or_else(|why| why, |count| count.to_string());
         self.log(
             "lead-in",
@@ -202,19 +211,33 @@ impl Session<'_> {
         self.elapsed_ns() > self.plan.deadline_ns
     }
 
-    fn run_one(&self, planned: &PlannedTrial, stop: &AtomicBool) -> trial::Done {
+    fn run_one(&mut self, planned: &PlannedTrial, context: &mut Context<'_>) -> trial::Done {
         if self.is_over() {
             let trial = trial::not_run(self.system, planned, "the time was over before this trial");
             return trial::Done { trial, series: Vec::new(), stopped: false };
         }
+        if let Err(reason) = self.stage.bring(context, self.study, self.plan, planned) {
+            return self.lost(planned, &reason, context);
+        }
         let target = self.plan.workloads[planned.workload].target;
-        let setting = Setting {
-            system: self.system,
-            plan: self.plan,
-            site: &self.environment.sites[target],
-            surveyed: &self.surveyed[target],
+        let Some((site, surveyed)) = self.stage.at(target) else {
+            return self.lost(planned, "its target is not open", context);
         };
-        trial::run(&setting, planned, stop)
+        let prepare = &self.study.prepare;
+        let setting = Setting { system: self.system, plan: self.plan, site, surveyed, prepare };
+        let mut done = trial::run(&setting, planned, context.stop);
+        if let Some(how) = self.stage.strayed(self.plan, planned) {
+            done.trial.record.status = Status::Failed;
+            done.trial.record.reason = Some(how);
+            done.trial.record.counted = None;
+        }
+        done
+    }
+
+    /// A trial whose arm could not be brought about; what the user stopped meanwhile does not count.
+    fn lost(&self, planned: &PlannedTrial, reason: &str, context: &Context<'_>) -> trial::Done {
+        let trial = trial::not_run(self.system, planned, reason);
+        trial::Done { trial, series: Vec::new(), stopped: context.is_stopped() }
     }
 
     /// Stores a trial; where that fails, the rest of the run is kept in memory alone.

@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use super::area::{self, Fill, Ground};
 use super::event::{Context, Event};
-use super::places::{Place, hold_all, places};
+use super::places::{Place, places};
 use super::session::{End, Judge, Session};
-use super::survey::{self, Surveyed};
+use super::stage::Stage;
+use super::survey;
 use crate::failure::{Failure, Outcome};
 use crate::plan;
 use crate::results::bundle::{Bundle, Stored};
@@ -19,7 +19,7 @@ use crate::results::plan::{Plan, Survey};
 use crate::results::record::Trial;
 use crate::study::{Study, Target, simulated};
 use crate::system::site::{Site, TargetKind};
-use crate::system::{System, devices, machine};
+use crate::system::{System, machine};
 
 /// What to run, where, and where to keep it.
 pub struct Request<'a> {
@@ -64,27 +64,27 @@ pub fn run(
 ) -> Outcome<Finished> {
     let began_ns = system.monotonic_ns();
     let started = system.now();
-    let places = places(system, &request.targets, &request.destroy)?;
-    let _holds = hold_all(system, &places)?;
     let seed = request.study.seed.unwrap_or_else(|| entropy(system));
-    set_targets(&mut request.study, &places, seed);
+    let id = new_id(&started, entropy(system));
+    let (targets, destroy) = (&request.targets, &request.destroy);
+    let mut stage = Stage::set(system, &request.study, targets, destroy, (&id, seed))?;
+    set_targets(&mut request.study, stage.places(), seed);
     let mut context = Context { system, stop, tell };
-    let surveyed: Outcome<Vec<Surveyed<'_>>> = places
-        .iter()
-        .map(|place| survey_one(system, &mut context, &request.study, place, seed))
-        .collect();
-    let surveyed = surveyed?;
-    let surveys = surveyed.iter().map(|surveyed| surveyed.survey.clone()).collect();
-    let plan = plan::make(&request.study, surveys, seed);
+    if let Err(failure) = stage.survey(&mut context, &request.study) {
+        return Err(struck(stage, failure));
+    }
+    let plan = plan::make(&request.study, stage.surveys(), seed);
+    if let Err(failure) = enough(&plan) {
+        return Err(struck(stage, failure));
+    }
     let environment = Environment {
         format: environment::FORMAT.to_owned(),
         assay: env!("CARGO_PKG_VERSION").to_owned(),
         machine: machine::machine(system),
-        sites: places.into_iter().map(|place| place.site).collect(),
+        sites: stage.sites(),
         started,
     };
-    let id = new_id(&environment.started, entropy(system));
-    let directory = request.results.map(|results| results.join(&id));
+    let directory = request.results.as_ref().map(|results| results.join(&id));
     let bundle = directory.as_ref().and_then(|directory| {
         let made = Bundle::create(system, directory, &request.study, &plan, &environment);
         made.map_err(|error| (context.tell)(unkept(directory, &error))).ok()
@@ -92,9 +92,10 @@ pub fn run(
     let mut session = Session {
         system,
         began_ns,
+        study: &request.study,
         plan: &plan,
         environment: &environment,
-        surveyed: &surveyed,
+        stage,
         bundle,
         judge: request.judge,
     };
@@ -102,10 +103,35 @@ pub fn run(
     let end = session.run(&mut trials, &mut context);
     close(&session, &end);
     let directory = if session.bundle.is_some() { directory } else { None };
-    drop(surveyed);
+    session.strike()?;
     let (interrupted, ended) = told(end);
     let study = request.study;
     Ok(Finished { id, directory, study, plan, environment, trials, interrupted, ended })
+}
+
+/// Puts the machine back after a failure; where that fails too, that is what matters.
+fn struck(stage: Stage<'_>, failure: Failure) -> Failure {
+    stage.strike().err().unwrap_or(failure)
+}
+
+/// Refuses a study whose baseline cannot be had here, or of which nothing can be run.
+fn enough(plan: &Plan) -> Outcome<()> {
+    let why = || plan.absent.first().map_or("there is no work", |absent| &absent.reason);
+    if plan.workloads.is_empty() {
+        return Err(Failure::refused(format!("nothing of this study can be run here: {}", why())));
+    }
+    let baseline = &plan.design.baseline;
+    let there = plan.workloads.iter().any(|work| plan::arms::matches(&work.arm, baseline));
+    let compared = plan.design.factors.iter().any(|factor| factor.levels.len() > 1);
+    if there || baseline.is_empty() || !compared {
+        return Ok(());
+    }
+    let reason = plan.absent.iter().find(|absent| plan::arms::matches(&absent.arm, baseline));
+    Err(Failure::refused(format!(
+        "the baseline {} cannot be had here: {}; name another with --baseline",
+        crate::results::plan::arm_words(baseline),
+        reason.map_or_else(|| why().to_owned(), |absent| absent.reason.clone())
+    )))
 }
 
 /// Goes on with a study that was interrupted, at the trial where it stopped.
@@ -123,39 +149,39 @@ pub fn resume(
             "{id}: the plan is not the one that was made before the first trial (its hash differs); a study cannot go on by another plan"
         )));
     }
-    let targets: Vec<String> = environment.sites.iter().map(word_of).collect();
-    let places = places(system, &targets, destroy)?;
-    let _holds = hold_all(system, &places)?;
-    for (place, before) in places.iter().zip(&environment.sites) {
-        same_place(&place.site, before)?;
-    }
+    let mut targets: Vec<String> =
+        environment.sites.iter().map(|site| word_of(site, &plan)).collect();
+    targets.dedup();
+    let mut stage = Stage::set(system, &study, &targets, destroy, (&id, plan.seed))?;
     let mut context = Context { system, stop, tell };
     tell_of_changes(&mut context, &environment);
-    let grounds: Outcome<Vec<Surveyed<'_>>> = places
-        .iter()
-        .zip(&plan.surveys)
-        .map(|(place, survey)| reopen(&mut context, &study, place, survey, plan.seed))
-        .collect();
-    let surveyed = grounds?;
-    let bundle = Bundle::reopen(system, directory).map_err(|error| {
-        Failure::refused(format!("{} cannot be written: {error}", directory.display()))
-    })?;
+    let same = same_places(&stage, &study, &plan, &environment);
+    let ready = same.and_then(|()| stage.reopen(&mut context, &study, &plan)).and_then(|()| {
+        Bundle::reopen(system, directory).map_err(|error| {
+            Failure::refused(format!("{} cannot be written: {error}", directory.display()))
+        })
+    });
+    let bundle = match ready {
+        Ok(bundle) => bundle,
+        Err(failure) => return Err(struck(stage, failure)),
+    };
     let text = format!("went on after {} finished trials", trials.len());
     // The log is for people; a study goes on without it.
     let _ = bundle.log(&Entry::new(system, "resumed", &text));
     let mut session = Session {
         system,
         began_ns: system.monotonic_ns(),
+        study: &study,
         plan: &plan,
         environment: &environment,
-        surveyed: &surveyed,
+        stage,
         bundle: Some(bundle),
         judge,
     };
     session.count_spent(&trials);
     let end = session.run(&mut trials, &mut context);
     close(&session, &end);
-    drop(surveyed);
+    session.strike()?;
     let (interrupted, ended) = told(end);
     let directory = Some(directory.to_owned());
     Ok(Finished { id, directory, study, plan, environment, trials, interrupted, ended })
@@ -169,13 +195,23 @@ pub fn preview(
     targets: &[String],
     destroy: &[String],
 ) -> Outcome<(Study, Plan, Vec<Site>)> {
-    let places = places(system, targets, destroy)?;
+    let places = match study.target {
+        Some(Target::Loop(size)) => vec![Place::to_be(size)],
+        _ => places(system, targets, destroy)?,
+    };
     let seed = study.seed.unwrap_or_else(|| entropy(system));
     set_targets(&mut study, &places, seed);
-    let surveys: Outcome<Vec<Survey>> =
-        places.iter().map(|place| survey::estimate(system, &study, place)).collect();
-    let plan = plan::make(&study, surveys?, seed);
-    Ok((study, plan, places.into_iter().map(|place| place.site).collect()))
+    let grounds = plan::arms::grounds(&study);
+    let (mut surveys, mut sites) = (Vec::new(), Vec::new());
+    for place in &places {
+        for ground in &grounds {
+            let survey = survey::estimate(system, &study, place)?;
+            surveys.push(Survey { under: ground.clone(), ..survey });
+            sites.push(place.site.clone());
+        }
+    }
+    let plan = plan::make(&study, surveys, seed);
+    Ok((study, plan, sites))
 }
 
 fn told(end: End) -> (bool, Option<String>) {
@@ -199,12 +235,32 @@ fn close(session: &Session<'_>, end: &End) {
     }
 }
 
-/// A resolved target as the command line names it.
-fn word_of(site: &Site) -> String {
+/// A resolved target as the command line names it: that below a file system of the tool's own.
+fn word_of(site: &Site, plan: &Plan) -> String {
+    let made = plan.surveys.iter().any(|survey| !survey.under.is_empty());
     match site.kind {
         TargetKind::Simulated => site.target.clone(),
+        _ if made => site.target.clone(),
         _ => site.path.display().to_string(),
     }
+}
+
+/// Refuses to go on at other places than those that were measured.
+fn same_places(
+    stage: &Stage<'_>,
+    study: &Study,
+    plan: &Plan,
+    environment: &Environment,
+) -> Outcome<()> {
+    let own = matches!(study.target, Some(Target::Loop(_)));
+    let made = plan.surveys.iter().any(|survey| !survey.under.is_empty());
+    if own || made {
+        // A loop device of the tool's own is like the last one; the file systems are made anew, on
+        // a device that the consent named.
+        return Ok(());
+    }
+    let pairs = stage.places().iter().zip(&environment.sites);
+    pairs.into_iter().try_for_each(|(place, before)| same_place(&place.site, before))
 }
 
 /// Refuses to go on at another place than the one that was measured.
@@ -244,44 +300,12 @@ fn tell_of_changes(context: &mut Context<'_>, environment: &Environment) {
     }
 }
 
-/// A target opened again, with an area like the one that was surveyed.
-fn reopen<'a>(
-    context: &mut Context<'a>,
-    study: &Study,
-    place: &Place,
-    survey: &Survey,
-    seed: u64,
-) -> Outcome<Surveyed<'a>> {
-    let (system, site) = (context.system, &place.site);
-    if site.kind == TargetKind::Directory {
-        clear_leftovers(context, site);
-    }
-    let ground = match place.law {
-        Some(_) => Ground::simulated(system),
-        None => Ground::open(system, site, place.consent.as_ref())?,
-    };
-    let changed = ground.direct.value() != survey.direct.value();
-    if changed || (place.law.is_none() && ground.first_byte() != survey.area.start) {
-        return Err(Failure::refused(format!(
-            "{} cannot be opened as before: start a new study instead",
-            site.target
-        )));
-    }
-    if survey.area.written && place.law.is_none() {
-        let how = Fill {
-            engine: &survey.engine.name,
-            content: survey::fill_content(study),
-            limit_ns: u64::MAX / 4,
-            seed,
-        };
-        area::fill(context, &ground, site, survey.area.length, &how)?;
-    }
-    Ok(Surveyed { ground, survey: survey.clone(), law: place.law })
-}
-
 /// Writes the targets into the study: one as its target, several as the factor `target`.
 fn set_targets(study: &mut Study, places: &[Place], seed: u64) {
     study.seed = Some(seed);
+    if matches!(study.target, Some(Target::Loop(_))) {
+        return;
+    }
     if let [place] = places {
         study.target = Some(target_of(&place.site));
     } else {
@@ -300,59 +324,6 @@ fn target_of(site: &Site) -> Target {
             Target::Simulated(site.target.trim_start_matches(simulated::PREFIX).to_owned())
         }
     }
-}
-
-fn survey_one<'a>(
-    system: &'a dyn System,
-    context: &mut Context<'_>,
-    study: &Study,
-    place: &Place,
-    seed: u64,
-) -> Outcome<Surveyed<'a>> {
-    let site = &place.site;
-    let told = match site.kind {
-        TargetKind::Directory => clear_leftovers(context, site),
-        _ => Vec::new(),
-    };
-    let mut ground = match place.law {
-        Some(_) => Ground::simulated(system),
-        None => Ground::open(system, site, place.consent.as_ref())?,
-    };
-    ground.notes.extend(told);
-    ground.notes.extend(buffered_loops(system, site));
-    let how = (place.consent.is_some(), place.law);
-    survey::make(context, study, site, ground, how, seed)
-}
-
-/// Removes area files of runs that were killed, and says so.
-fn clear_leftovers(context: &mut Context<'_>, site: &Site) -> Vec<String> {
-    let mut told = Vec::new();
-    for leftover in context.system.leftovers(&site.path).unwrap_or_default() {
-        let path = leftover.path.display();
-        let text = match context.system.remove_leftover(&leftover) {
-            Ok(()) => format!("removed {path}, left behind by a run that was killed"),
-            Err(error) => format!(
-                "{path} was left behind by a run that was killed and cannot be removed: {error}"
-            ),
-        };
-        (context.tell)(Event::Warning(text.clone()));
-        told.push(text);
-    }
-    told
-}
-
-/// Loop devices that answer from memory: their own counters cannot tell.
-fn buffered_loops(system: &dyn System, site: &Site) -> Vec<String> {
-    let layers = site.layers.iter().map(|layer| &layer.name);
-    layers
-        .filter(|name| devices::is_buffered_loop(system, name))
-        .map(|name| {
-            format!(
-                "{name} goes through the page cache of its file: what it reads may come from \
-                 memory (losetup --direct-io=on {name} goes past it)"
-            )
-        })
-        .collect()
 }
 
 /// That a result cannot be kept where it should be.

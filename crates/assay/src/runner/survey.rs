@@ -10,16 +10,17 @@ use super::places::Place;
 use crate::failure::{Failure, Outcome};
 use crate::plan::budget;
 use crate::plan::draws::Draws;
-use crate::results::plan::{Area, Coverage, EngineUse, Pilot, Survey};
+use crate::results::plan::{Area, Arm, Coverage, EngineUse, Pilot, Survey};
 use crate::seen::Seen;
-use crate::study::{Content, Study};
+use crate::study::{Content, Study, Target};
 use crate::system::site::{Site, TargetKind};
-use crate::system::{DryRun, System};
+use crate::system::{DryRun, System, devices};
 use crate::workloads::io::Medium;
 
 /// Blocks that are looked at for zeros.
 const SAMPLES: u32 = 64;
 const SAMPLE_BYTES: u64 = 4096;
+const MIB: u64 = 1 << 20;
 
 /// A target, opened and surveyed.
 pub struct Surveyed<'a> {
@@ -80,8 +81,108 @@ pub fn make<'a>(
         pilot,
         coverage: coverage(system, ground.file(), &area, seed),
         notes: std::mem::take(&mut ground.notes),
+        under: Arm::new(),
+        made_ns: 0,
+        refused: Vec::new(),
     };
     Ok(Surveyed { ground, survey, law })
+}
+
+/// Opens a target and surveys it.
+pub fn at_target<'a>(
+    system: &'a dyn System,
+    context: &mut Context<'_>,
+    study: &Study,
+    place: &Place,
+    seed: u64,
+) -> Outcome<Surveyed<'a>> {
+    let site = &place.site;
+    let told = match site.kind {
+        TargetKind::Directory => clear_leftovers(context, site),
+        _ => Vec::new(),
+    };
+    let mut ground = match place.law {
+        Some(_) => Ground::simulated(system),
+        None => Ground::open(system, site, place.consent.as_ref())?,
+    };
+    if let Some(device) = site.counted.first().filter(|_| place.consent.is_some()) {
+        ground = ground.starting_at(study.area.first_byte(devices::size_of(system, device)));
+    }
+    ground.notes.extend(told);
+    ground.notes.extend(buffered_loops(system, site));
+    let how = (place.consent.is_some(), place.law);
+    make(context, study, site, ground, how, seed)
+}
+
+/// A target opened again, with an area like the one that was surveyed.
+pub fn again<'a>(
+    context: &mut Context<'_>,
+    system: &'a dyn System,
+    study: &Study,
+    place: &Place,
+    survey: &Survey,
+    seed: u64,
+) -> Outcome<Surveyed<'a>> {
+    let site = &place.site;
+    if site.kind == TargetKind::Directory {
+        clear_leftovers(context, site);
+    }
+    let ground = match place.law {
+        Some(_) => Ground::simulated(system),
+        None => Ground::open(system, site, place.consent.as_ref())?,
+    };
+    let ground = match place.consent {
+        Some(_) => ground.starting_at(survey.area.start),
+        None => ground,
+    };
+    let changed = ground.direct.value() != survey.direct.value();
+    if changed || (place.law.is_none() && ground.first_byte() != survey.area.start) {
+        return Err(Failure::refused(format!(
+            "{} cannot be opened as before: start a new study instead",
+            site.target
+        )));
+    }
+    if survey.area.written && place.law.is_none() {
+        let how = Fill {
+            engine: &survey.engine.name,
+            content: fill_content(study),
+            limit_ns: u64::MAX / 4,
+            seed,
+        };
+        area::fill(context, &ground, site, survey.area.length, &how)?;
+    }
+    Ok(Surveyed { ground, survey: survey.clone(), law: place.law })
+}
+
+/// Removes area files of runs that were killed, and says so.
+fn clear_leftovers(context: &mut Context<'_>, site: &Site) -> Vec<String> {
+    let mut told = Vec::new();
+    for leftover in context.system.leftovers(&site.path).unwrap_or_default() {
+        let path = leftover.path.display();
+        let text = match context.system.remove_leftover(&leftover) {
+            Ok(()) => format!("removed {path}, left behind by a run that was killed"),
+            Err(error) => format!(
+                "{path} was left behind by a run that was killed and cannot be removed: {error}"
+            ),
+        };
+        (context.tell)(Event::Warning(text.clone()));
+        told.push(text);
+    }
+    told
+}
+
+/// Loop devices that answer from memory: their own counters cannot tell.
+fn buffered_loops(system: &dyn System, site: &Site) -> Vec<String> {
+    let layers = site.layers.iter().map(|layer| &layer.name);
+    layers
+        .filter(|name| devices::is_buffered_loop(system, name))
+        .map(|name| {
+            format!(
+                "{name} goes through the page cache of its file: what it reads may come from \
+                 memory (losetup --direct-io=on {name} goes past it)"
+            )
+        })
+        .collect()
 }
 
 /// What can be said of a target without opening or writing anything: sizes are real, direct I/O and
@@ -91,11 +192,19 @@ pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Su
     let would = DryRun::new(system);
     let ground = match (place.law, site.kind) {
         (Some(_), _) | (None, TargetKind::Directory) => Ground::simulated(&would),
+        _ if matches!(study.target, Some(Target::Loop(_))) => Ground::simulated(&would),
         _ => Ground::open(&would, site, place.consent.as_ref())?,
     };
-    let asked = area::asked_bytes(&would, site, &ground, place.consent.is_some(), study.area.size)?;
-    let written =
-        site.kind == TargetKind::Directory || place.consent.is_some() || place.law.is_some();
+    let to_be = matches!(study.target, Some(Target::Loop(_)));
+    let asked = match &study.target {
+        Some(Target::Loop(size)) => {
+            let most = size.0.saturating_sub(study.area.first_byte(size.0));
+            study.area.size.map_or(most / 2, |area| area.0.min(most)) / MIB * MIB
+        }
+        _ => area::asked_bytes(&would, site, &ground, place.consent.is_some(), study.area.size)?,
+    };
+    let consented = place.consent.is_some() || to_be;
+    let written = site.kind == TargetKind::Directory || consented || place.law.is_some();
     Ok(Survey {
         target: site.target.clone(),
         area: Area { start: 0, length: asked, asked, written, fill_ns: 0 },
@@ -104,6 +213,9 @@ pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Su
         pilot: Pilot { operation_ns: std::collections::BTreeMap::new() },
         coverage: Seen::absent("not looked at"),
         notes: Vec::new(),
+        under: Arm::new(),
+        made_ns: 0,
+        refused: Vec::new(),
     })
 }
 

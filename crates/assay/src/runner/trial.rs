@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use super::prepare::prepare;
 use super::survey::Surveyed;
-use crate::probes::{disk_stats, own_traffic, page_cache, processors};
+use crate::probes::{Costs, cpu, disk_stats, members, own_traffic, page_cache, processors};
 use crate::results::bundle::SeriesRow;
 use crate::results::plan::{Plan, PlannedTrial, PlannedWorkload};
 use crate::results::record::{DeviceEvidence, Evidence, Status, Traffic, Trial, TrialRecord};
 use crate::seen::Seen;
+use crate::study::Prepare;
 use crate::system::System;
 use crate::system::site::{Site, TargetKind};
 use crate::truth;
@@ -37,6 +39,8 @@ pub struct Setting<'a> {
     pub site: &'a Site,
     /// The target, open.
     pub surveyed: &'a Surveyed<'a>,
+    /// The state that it is to be in.
+    pub prepare: &'a Prepare,
 }
 
 /// Runs one trial.
@@ -49,7 +53,11 @@ pub fn run(setting: &Setting<'_>, planned: &PlannedTrial, stop: &AtomicBool) -> 
         let trial = not_run(setting.system, planned, &reason);
         return Done { trial, series: Vec::new(), stopped: false };
     }
-    let watch = Watch::start(setting, workload);
+    if let Err(reason) = prepare(setting, workload) {
+        let trial = not_run(setting.system, planned, &reason);
+        return Done { trial, series: Vec::new(), stopped: false };
+    }
+    let watch = Watch::start(setting);
     let job = io::job(workload, &setting.surveyed.survey.area, planned.seed);
     let result = io::run(&workload.engine, &job, &setting.surveyed.medium(), stop);
     let evidence = watch.end(setting, workload);
@@ -86,16 +94,6 @@ pub fn run(setting: &Setting<'_>, planned: &PlannedTrial, stop: &AtomicBool) -> 
 
 /// A trial that is not run, with the reason.
 pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Trial {
-    let absent = || reason.to_owned();
-    let evidence = Evidence {
-        devices: Seen::Absent(absent()),
-        own: Seen::Absent(absent()),
-        cached_before: Seen::Absent(absent()),
-        cached_after: Seen::Absent(absent()),
-        processors: Seen::Absent(absent()),
-        throttle_events: Seen::Absent(absent()),
-        group_throttled: Seen::Absent(absent()),
-    };
     let record = TrialRecord {
         order: planned.order,
         replicate: planned.replicate,
@@ -106,7 +104,7 @@ pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Tri
         reason: Some(reason.to_owned()),
         started: system.now(),
         counted: None,
-        evidence,
+        evidence: Evidence::absent(reason),
         histograms: BTreeMap::new(),
         series: None,
     };
@@ -140,65 +138,113 @@ fn status(
 
 /// Readings before a trial.
 struct Watch {
-    gap_start: disk_stats::Reading,
-    run_start: disk_stats::Reading,
+    gap_start: Disks,
+    run_start: Disks,
     own: Seen<crate::results::record::OwnTraffic>,
     cached: Seen<crate::system::CachedPages>,
-    processors: Option<processors::Reading>,
+    processors: Option<(cpu::Reading, processors::Reading)>,
+    costs: Costs,
 }
 
 impl Watch {
-    /// Rests, then reads everything once.
-    fn start(setting: &Setting<'_>, workload: &PlannedWorkload) -> Self {
+    /// Rests, then reads everything once: what takes longest first, the counters of the devices
+    /// last, so that nothing is read in the measured time.
+    fn start(setting: &Setting<'_>) -> Self {
         let system = setting.system;
-        if !workload.direct && workload.reads() {
-            forget_cached(setting);
-        }
-        let cached = cached_pages(setting);
-        let gap_start = disk_stats::read(system, &setting.site.shared);
+        let mut costs = Costs::default();
+        let cached = costs.time(system, &page_cache::PROBE, || cached_pages(setting));
+        let gap_start = Disks::before(setting, &mut costs);
         if setting.site.kind != TargetKind::Simulated {
             system.sleep(Duration::from_nanos(setting.plan.gap_ns));
         }
-        let processors =
-            (setting.site.kind != TargetKind::Simulated).then(|| processors::read(system));
-        let own = own_traffic::read(system);
-        Self {
-            gap_start,
-            run_start: disk_stats::read(system, &setting.site.shared),
-            own,
-            cached,
-            processors,
-        }
+        let processors = (setting.site.kind != TargetKind::Simulated).then(|| {
+            (
+                costs.time(system, &cpu::PROBE, || cpu::read(system)),
+                costs.time(system, &processors::PROBE, || processors::read(system)),
+            )
+        });
+        let own = costs.time(system, &own_traffic::PROBE, || own_traffic::read(system));
+        let run_start = Disks::before(setting, &mut costs);
+        Self { gap_start, run_start, own, cached, processors, costs }
     }
 
     /// Reads everything again: right after the run, and once more when all is on the device.
     fn end(self, setting: &Setting<'_>, workload: &PlannedWorkload) -> Evidence {
         let system = setting.system;
-        let run_end = disk_stats::read(system, &setting.site.shared);
-        let own = own_traffic::between(&self.own, &own_traffic::read(system));
-        let change =
-            self.processors.map(|before| processors::between(&before, &processors::read(system)));
+        let mut costs = self.costs;
+        let run_end = Disks::after(setting, &mut costs);
+        let own = costs.time(system, &own_traffic::PROBE, || {
+            own_traffic::between(&self.own, &own_traffic::read(system))
+        });
+        let change = self.processors.as_ref().map(|(_, before)| {
+            costs.time(system, &processors::PROBE, || {
+                processors::between(before, &processors::read(system))
+            })
+        });
         if let (true, Some(file)) = (workload.writes(), setting.surveyed.ground.file()) {
             // A failure to sync shows as bytes that the device never got.
             let _ = system.sync_data(file);
         }
-        let settled = disk_stats::read(system, &setting.site.shared);
-        let simulated = setting.site.kind == TargetKind::Simulated;
-        let (processors, throttle_events, group_throttled) = match change {
-            Some(change) => (change.ticks, change.throttle_events, change.group_throttled),
-            None => {
-                (Seen::absent("simulated"), Seen::absent("simulated"), Seen::absent("simulated"))
-            }
+        let settled = Disks::after(setting, &mut costs);
+        let ran = self.processors.as_ref().map(|(before, _)| {
+            costs.time(system, &cpu::PROBE, || cpu::between(before, &cpu::read(system)))
+        });
+        let disks = [&self.gap_start, &self.run_start, &run_end, &settled];
+        let found = Evidence {
+            devices: devices(&disks.map(|disks| &disks.shared)),
+            cached_before: self.cached,
+            cached_after: costs.time(system, &page_cache::PROBE, || cached_pages(setting)),
+            ..Evidence::absent("simulated")
+        };
+        let Some((change, ran)) = change.zip(ran) else { return found };
+        let below = if members::below(setting.site).is_empty() {
+            found.below.clone()
+        } else {
+            devices(&disks.map(|disks| &disks.below))
         };
         Evidence {
-            devices: devices(&[&self.gap_start, &self.run_start, &run_end, &settled]),
-            own: if simulated { Seen::absent("simulated") } else { own },
-            cached_before: self.cached,
-            cached_after: cached_pages(setting),
-            processors,
-            throttle_events,
-            group_throttled,
+            own,
+            processors: change.ticks,
+            throttle_events: change.throttle_events,
+            group_throttled: change.group_throttled,
+            below,
+            kernel_threads_ns: ran.kernel_threads_ns,
+            busy_ns: ran.busy_ns,
+            probe_ns: costs.told(),
+            ..found
         }
+    }
+}
+
+/// Counters of the shared devices, and of those of the stack that are not shared.
+struct Disks {
+    shared: disk_stats::Reading,
+    below: disk_stats::Reading,
+}
+
+impl Disks {
+    /// Before a run, or a rest: the shared devices last.
+    fn before(setting: &Setting<'_>, costs: &mut Costs) -> Self {
+        let below = Self::below(setting, costs);
+        Self { shared: Self::shared(setting, costs), below }
+    }
+
+    /// After a run, or a sync: the shared devices first.
+    fn after(setting: &Setting<'_>, costs: &mut Costs) -> Self {
+        let shared = Self::shared(setting, costs);
+        Self { shared, below: Self::below(setting, costs) }
+    }
+
+    fn shared(setting: &Setting<'_>, costs: &mut Costs) -> disk_stats::Reading {
+        costs.time(setting.system, &disk_stats::PROBE, || {
+            disk_stats::read(setting.system, &setting.site.shared)
+        })
+    }
+
+    fn below(setting: &Setting<'_>, costs: &mut Costs) -> disk_stats::Reading {
+        costs.time(setting.system, &members::PROBE, || {
+            disk_stats::read(setting.system, &members::below(setting.site))
+        })
     }
 }
 
@@ -216,20 +262,12 @@ fn evidence(name: &str, spans: [&BTreeMap<String, Traffic>; 3]) -> DeviceEvidenc
     DeviceEvidence { gap, run, settle }
 }
 
-fn range(setting: &Setting<'_>) -> std::ops::Range<u64> {
+pub(super) fn range(setting: &Setting<'_>) -> std::ops::Range<u64> {
     let area = setting.surveyed.survey.area;
     area.start..area.start + area.length
 }
 
-/// Reads through the page cache start cold.
-fn forget_cached(setting: &Setting<'_>) {
-    if let Some(file) = setting.surveyed.ground.file() {
-        // Verified by the reading of cached pages that follows, so a refusal is seen there.
-        let _ = setting.system.drop_cached(file, range(setting));
-    }
-}
-
-fn cached_pages(setting: &Setting<'_>) -> Seen<crate::system::CachedPages> {
+pub(super) fn cached_pages(setting: &Setting<'_>) -> Seen<crate::system::CachedPages> {
     match setting.surveyed.ground.file() {
         Some(file) if setting.site.kind != TargetKind::Device => {
             page_cache::read(setting.system, file, range(setting), &setting.site.filesystem())

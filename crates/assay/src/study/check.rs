@@ -10,6 +10,7 @@ use super::{
     Content, DEFAULT_REPLICATES, Engine, Io, Mix, Order, Pattern, Stop, StopRule, Study, WriteSync,
     parameters, simulated, words,
 };
+use crate::factors::{self, Role};
 use crate::quantity::{Bytes, units::show};
 
 /// Arms of a study at most: more cannot be run in any useful time.
@@ -30,6 +31,7 @@ pub fn check(study: &mut Study, places: &Places, mistakes: &mut Mistakes) {
     }
     checker.arms(study);
     checker.costly(study);
+    checker.grounds(study);
     checker.sizes(study);
 }
 
@@ -286,6 +288,27 @@ impl Checker<'_> {
         }
     }
 
+    /// What belongs to a file system of the tool's own.
+    fn grounds(&mut self, study: &Study) {
+        let kinds = study.factors.get(FILE_SYSTEM).map(Vec::len);
+        let others = study.factors.keys().filter(|name| *name != FILE_SYSTEM);
+        for name in others.filter(|name| is_ground(name)) {
+            if kinds.is_none() && !self.mistakes.is_wrong(&format!("factors/{name}")) {
+                let message = format!("{name} is for a file system that the study makes");
+                let hint = format!("add {FILE_SYSTEM} = [\"ext4\"] below [factors]");
+                self.key(&format!("factors/{name}"), message, Some(hint));
+            }
+        }
+        let several =
+            study.factors.iter().any(|(name, levels)| is_ground(name) && levels.len() > 1);
+        if study.fresh == super::Fresh::Study && several && !self.mistakes.is_wrong("fresh") {
+            let message =
+                "one device holds one file system at a time: several cannot each be made once";
+            let hint = "leave fresh out: each is then made anew in every replicate".to_owned();
+            self.value("fresh", message, Some(hint));
+        }
+    }
+
     /// Operations that do not fit into the area.
     fn sizes(&mut self, study: &Study) {
         let Some(area) = study.area.size.filter(|_| !self.mistakes.is_wrong("area/size")) else {
@@ -305,6 +328,13 @@ impl Checker<'_> {
             }
         }
     }
+}
+
+/// Name of the factor that all others of its kind go with.
+const FILE_SYSTEM: &str = "filesystem";
+
+fn is_ground(name: &str) -> bool {
+    factors::find(name).is_some_and(|factor| factor.role() == Role::Ground)
 }
 
 /// What to write instead of a name that is no factor of the study.
@@ -333,7 +363,10 @@ fn judged(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
     if let Some(law) = level.strip_prefix(simulated::PREFIX).filter(|_| name == TARGET_FACTOR) {
         return reader::law_mistake(law).map_or(Ok(()), |message| Err((message, None)));
     }
-    let Some(parameter) = parameters::find(name) else { return Ok(()) };
+    let Some(parameter) = parameters::find(name) else {
+        let other = factors::find(name).map_or(Ok(()), |factor| factor.judge(level));
+        return other.map_err(|message| (format!("{name}: {}", quoted(&message)), None));
+    };
     let mut io = any_io();
     if let Err(message) = (parameter.set)(&mut io, level) {
         let bytes = level.parse::<u64>().ok().filter(|bytes| name == "size" && *bytes >= 512);
@@ -384,6 +417,6 @@ fn same(name: &str, one: &str, other: &str) -> bool {
             sizes.is_some_and(|(one, other)| one == other)
                 || set(one).is_some_and(|io| set(other) == Some(io))
         }
-        _ => false,
+        _ => factors::find(name).is_some_and(|factor| factor.same(one, other)),
     }
 }

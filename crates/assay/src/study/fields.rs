@@ -68,6 +68,8 @@ pub enum Kind {
     },
     /// Percent, above 0 and below 100.
     Share,
+    /// A place on a device: percent of its size, or bytes with their unit.
+    Start,
     /// Share of reads.
     Mix,
     /// The law of a simulated drive, as text or as a table of these keys.
@@ -214,6 +216,18 @@ pub static STUDY: Fields = Fields {
             "repeat_disturbed = false",
         ),
         field(
+            "prepare",
+            Kind::Table(&PREPARE),
+            "how the target is brought into a known state",
+            "prepare = { prime = { passes = 2 }, settle = \"10 s\" }",
+        ),
+        field(
+            "fresh",
+            Kind::Word(|| vec!["replicate", "study"]),
+            "how often the file system of the factor filesystem is made anew; replicate by default",
+            "fresh = \"replicate\"",
+        ),
+        field(
             "stop",
             Kind::Table(&STOP),
             "when it ends; by default after its replicates",
@@ -263,6 +277,12 @@ pub static TARGET: Fields = Fields {
             "target = { device = \"/dev/sdX\" }",
         ),
         field(
+            "loop",
+            Kind::Size { least: Bytes(SMALLEST_AREA_BYTES), most: Bytes(u64::MAX) },
+            "a loop device of this size, made for the study and removed afterwards; needs root",
+            "target = { loop = \"2 GiB\" }",
+        ),
+        field(
             "simulated",
             Kind::Law(&LAW),
             "the simulated drive, as a table or as text",
@@ -300,12 +320,76 @@ pub static LAW: Fields = Fields {
 /// Words of `area`.
 pub static AREA: Fields = Fields {
     label: "area",
-    rows: &[field(
-        "size",
-        Kind::Size { least: Bytes(SMALLEST_AREA_BYTES), most: Bytes(u64::MAX) },
-        "how many bytes; by default 1 GiB or a tenth of the free space",
-        "area = { size = \"512 MiB\" }",
-    )],
+    rows: &[
+        field(
+            "size",
+            Kind::Size { least: Bytes(SMALLEST_AREA_BYTES), most: Bytes(u64::MAX) },
+            "how many bytes; by default 1 GiB or a tenth of the free space",
+            "area = { size = \"512 MiB\" }",
+        ),
+        field(
+            "start",
+            Kind::Start,
+            "where it, or the file system, begins on a block device; by default at its start",
+            "area = { start = \"50 %\", size = \"512 MiB\" }",
+        ),
+        field(
+            "align",
+            Kind::Size { least: Bytes(512), most: Bytes(1 << 40) },
+            "what the start is rounded up to; 1 MiB by default",
+            "area = { start = \"50 %\", align = \"2 MiB\" }",
+        ),
+    ],
+};
+
+/// Words of `prepare`.
+pub static PREPARE: Fields = Fields {
+    label: "prepare",
+    rows: &[
+        field(
+            "prime",
+            Kind::Table(&PRIME),
+            "writes all of a device that may be overwritten before anything is measured",
+            "prepare = { prime = { passes = 2, content = \"random\" } }",
+        ),
+        field(
+            "discard",
+            Kind::Flag,
+            "tells the device that it holds nothing, before each file system is made; false by default",
+            "prepare = { discard = true }",
+        ),
+        field(
+            "cache",
+            Kind::Word(|| vec!["cold", "warm"]),
+            "what the page cache holds before trials that read through it, and is seen to hold",
+            "prepare = { cache = \"warm\" }",
+        ),
+        field(
+            "settle",
+            Kind::Time { least: ONE_NS },
+            "waits before each trial until the devices are idle, at most this long",
+            "prepare = { settle = \"10 s\" }",
+        ),
+    ],
+};
+
+/// Words of `prime`.
+pub static PRIME: Fields = Fields {
+    label: "prime",
+    rows: &[
+        field(
+            "passes",
+            Kind::Whole { least: 1, most: 100 },
+            "how often all of it is written; 1 by default",
+            "prime = { passes = 2 }",
+        ),
+        field(
+            "content",
+            Kind::Word(|| vec!["random", "zero"]),
+            "what is written; random by default",
+            "prime = { content = \"random\" }",
+        ),
+    ],
 };
 
 /// Words of `stop`.
@@ -403,7 +487,8 @@ pub static IO: Fields = Fields {
 };
 
 /// Every table, for finding where a key belongs.
-pub static TABLES: &[&Fields] = &[&STUDY, &WORKLOAD, &IO, &STOP, &AREA, &TARGET, &LAW];
+pub static TABLES: &[&Fields] =
+    &[&STUDY, &WORKLOAD, &IO, &STOP, &AREA, &PREPARE, &PRIME, &TARGET, &LAW];
 
 impl Fields {
     /// The row with a name.

@@ -6,6 +6,7 @@ pub mod fields;
 pub mod file;
 mod order;
 pub mod parameters;
+mod prepare;
 pub mod presets;
 mod schema;
 pub mod simulated;
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use order::Order;
+pub use prepare::{AreaRequest, Cache, Fresh, Prepare, Prime, Start};
 pub use schema::schema;
 
 use crate::quantity::{Bytes, Percent, Time};
@@ -79,6 +81,12 @@ pub struct Study {
     /// The bytes that may be touched.
     #[serde(default)]
     pub area: AreaRequest,
+    /// How the target is brought into a known state.
+    #[serde(default, skip_serializing_if = "Prepare::is_default")]
+    pub prepare: Prepare,
+    /// How often what a factor makes is made anew.
+    #[serde(default, skip_serializing_if = "Fresh::is_default")]
+    pub fresh: Fresh,
     /// When it ends; by default after its replicates.
     #[serde(default, skip_serializing_if = "Stop::is_default")]
     pub stop: Stop,
@@ -140,6 +148,8 @@ pub enum Target {
     File(String),
     /// A block device; only read unless it was unlocked.
     Device(String),
+    /// A loop device of this size, made for the study and removed afterwards.
+    Loop(Bytes),
     /// The simulated engine: `lognormal,mean=100us,p99=400us,servers=1`.
     Simulated(String),
 }
@@ -149,18 +159,10 @@ impl Target {
     pub fn word(&self) -> String {
         match self {
             Self::Directory(path) | Self::File(path) | Self::Device(path) => path.clone(),
+            Self::Loop(size) => format!("a loop device of {size}"),
             Self::Simulated(law) => format!("{}{law}", simulated::PREFIX),
         }
     }
-}
-
-/// Which bytes of the target.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AreaRequest {
-    /// How many; by default 1 GiB or a tenth of the free space.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size: Option<Bytes>,
 }
 
 /// One piece of work.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::fields::TARGET_FACTOR;
 use super::fields::{Field, Fields, IO, Kind, Need, STUDY, TARGET_EXAMPLE, TARGET_SUMMARY};
 use super::parameters::{PARAMETERS, Parameter};
+use crate::factors::FACTORS;
 
 const SIZE: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*[A-Za-z]+\s*$";
 const TIME: &str =
@@ -65,6 +66,7 @@ fn of_kind(kind: &Kind) -> Value {
         Kind::Size { .. } => text(SIZE),
         Kind::Time { .. } => text(TIME),
         Kind::Share => text(SHARE),
+        Kind::Start => json!({ "anyOf": [text(SIZE), text(SHARE)] }),
         Kind::Mix => text(MIX),
         Kind::Law(fields) => json!({ "anyOf": [text("^(lognormal|fixed),"), table(fields)] }),
         Kind::Rising { least, most } => json!({
@@ -106,24 +108,33 @@ fn factors(wrap: impl Fn(Value) -> Value) -> Value {
         let about = &parameter.about;
         (about.name, described(level(parameter), about.summary, parameter.example))
     });
+    let others = FACTORS.iter().filter(|factor| !factor.about().name.contains(':')).map(|factor| {
+        let about = factor.about();
+        (about.name, described(any_level(), about.summary, factor.example()))
+    });
     let target = (TARGET_FACTOR, described(text(NOT_EMPTY), TARGET_SUMMARY, TARGET_EXAMPLE));
     json!({
         "type": "object",
         "additionalProperties": false,
-        "properties": properties(parameters.chain([target])),
+        "patternProperties": { "^tunable:/(sys|proc/sys)/": wrap(any_level()) },
+        "properties": properties(parameters.chain(others).chain([target])),
     })
 }
 
 /// One level: as the key of `io` takes it, or the same in quotes.
 fn level(parameter: &Parameter) -> Value {
     let Some(field) = IO.find(parameter.about.name) else {
-        return json!({ "type": ["string", "integer", "boolean"] });
+        return any_level();
     };
     match field.kind {
         Kind::Whole { .. } => json!({ "anyOf": [of_kind(&field.kind), text("^[0-9]+$")] }),
         Kind::Flag => json!({ "enum": [true, false, "true", "false"] }),
         _ => of_kind(&field.kind),
     }
+}
+
+fn any_level() -> Value {
+    json!({ "type": ["string", "integer", "boolean"] })
 }
 
 #[cfg(test)]

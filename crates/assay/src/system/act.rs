@@ -178,7 +178,10 @@ mod tests {
 
     #[test]
     fn an_act_is_the_line_that_one_would_type() {
-        let set = Act::Set { path: "/sys/block/sda/queue/write_cache".into(), value: "write back".into() };
+        let set = Act::Set {
+            path: "/sys/block/sda/queue/write_cache".into(),
+            value: "write back".into(),
+        };
         assert_eq!(set.to_string(), "echo 'write back' > /sys/block/sda/queue/write_cache");
         let mount = Act::Mount {
             device: "/dev/sda1".into(),
@@ -188,7 +191,10 @@ mod tests {
         };
         let line = "mount -t ext4 -o noatime,data=ordered /dev/sda1 '/mnt/my card'";
         assert_eq!(mount.to_string(), line);
-        let run = Act::Run { program: "mkfs.ext4".into(), arguments: vec!["-O".into(), "^has_journal".into()] };
+        let run = Act::Run {
+            program: "mkfs.ext4".into(),
+            arguments: vec!["-O".into(), "^has_journal".into()],
+        };
         assert_eq!(run.to_string(), "mkfs.ext4 -O ^has_journal");
         assert_eq!(quoted("it's"), r"'it'\''s'");
     }

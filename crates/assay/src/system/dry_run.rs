@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use super::journal::Warrant;
 use super::{
-    Act, AreaFile, CachedPages, Caching, Consent, DirectAlignment, Extent, Hold, HoldError, Leftover,
-    Space, Status, System, User, fake,
+    Act, AreaFile, CachedPages, Caching, Consent, DirectAlignment, Extent, Hold, HoldError,
+    Leftover, Space, Status, System, User, fake,
 };
 
 /// Reads pass through; whatever changes something is only noted.

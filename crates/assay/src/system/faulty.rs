@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use super::journal::Warrant;
 use super::{
-    Act, AreaFile, CachedPages, Caching, Consent, DirectAlignment, Extent, Hold, HoldError, Leftover,
-    Space, Status, System, User,
+    Act, AreaFile, CachedPages, Caching, Consent, DirectAlignment, Extent, Hold, HoldError,
+    Leftover, Space, Status, System, User,
 };
 
 /// Passes everything on to another system, except for one call that fails.

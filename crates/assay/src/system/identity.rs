@@ -47,6 +47,23 @@ pub fn results_directory(system: &dyn System) -> Outcome<PathBuf> {
     Ok(data.ok_or_else(|| Failure::mistake(advice))?.join("assay/results"))
 }
 
+/// Directory of the tool's own state of this machine: journals of what is changed, and what is made
+/// meanwhile. `$ASSAY_HOME`, else the system's own for root, who alone can change anything.
+///
+/// # Errors
+/// The user's mistake when no home is known.
+pub fn state_directory(system: &dyn System) -> Outcome<PathBuf> {
+    let set = system.variable("ASSAY_HOME").filter(|value| !value.is_empty());
+    match set {
+        Some(home) => Ok(home.into()),
+        None if system.user().id == 0 => Ok("/var/lib/assay".into()),
+        None => {
+            let results = results_directory(system)?;
+            Ok(results.parent().map_or(results.clone(), Path::to_path_buf))
+        }
+    }
+}
+
 fn home_of(system: &dyn System, user: u32) -> Option<PathBuf> {
     let table = system.read_text(Path::new("/etc/passwd")).ok()?;
     table.lines().find_map(|line| {

@@ -133,6 +133,13 @@ impl Journal {
     }
 }
 
+impl Unfinished {
+    /// What is left to undo, the first change first.
+    pub fn undos(&self) -> &[Undo] {
+        &self.undos
+    }
+}
+
 /// Journals in a directory whose runs are gone, the oldest first.
 ///
 /// # Errors
@@ -144,7 +151,9 @@ pub fn unfinished(system: &dyn System, directory: &Path) -> Outcome<Vec<Unfinish
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => {
             let place = directory.display();
-            return Err(Failure::refused(format!("the journals in {place} cannot be read: {error}")));
+            return Err(Failure::refused(format!(
+                "the journals in {place} cannot be read: {error}"
+            )));
         }
     };
     let ids = names.iter().filter_map(|name| name.strip_suffix(ENDING));

@@ -16,7 +16,6 @@ mod faulty;
 mod labels;
 mod real;
 
-
 pub mod devices;
 pub mod identity;
 pub mod journal;

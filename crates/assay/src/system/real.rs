@@ -22,8 +22,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::journal::Warrant;
 use super::{
-    Act, AreaFile, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment, Extent, FileKind, Hold,
-    HoldError, Leftover, Space, Status, System, User,
+    Act, AreaFile, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment, Extent, FileKind,
+    Hold, HoldError, Leftover, Space, Status, System, User,
 };
 
 /// The machine that this process runs on.

@@ -166,6 +166,31 @@ impl Site {
         }
     }
 
+    /// A loop device that is not there yet.
+    pub fn loop_to_be(size_bytes: u64) -> Self {
+        let number = DeviceNumber { major: 7, minor: 0 };
+        let layer = Layer {
+            name: "loop".to_owned(),
+            number,
+            kind: "loop".to_owned(),
+            below: Vec::new(),
+            size_bytes,
+        };
+        Self {
+            target: "a loop device of its own".to_owned(),
+            kind: TargetKind::Device,
+            mount: Seen::absent("the target is a block device"),
+            device: number,
+            backing: Backing::Blocks,
+            backing_reason: None,
+            layers: vec![layer],
+            counted: vec!["loop".to_owned()],
+            shared: vec!["loop".to_owned()],
+            compression: Seen::absent("off"),
+            ..Self::simulated("")
+        }
+    }
+
     /// File system type, or what stands for it.
     pub fn filesystem(&self) -> String {
         match (&self.mount, self.kind) {

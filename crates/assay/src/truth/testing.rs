@@ -271,6 +271,7 @@ pub fn trial(workload: &PlannedWorkload, replicate: u32) -> TrialRecord {
             processors: Seen::Present(ProcessorTicks { total: 200, steal: 0 }),
             throttle_events: Seen::Present(0),
             group_throttled: Seen::Present(0),
+            ..Evidence::absent("a test")
         },
         histograms: BTreeMap::new(),
         series: None,

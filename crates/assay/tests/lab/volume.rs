@@ -63,6 +63,7 @@ pub struct Volume {
     // Dropped in this order.
     mounts: Vec<Mounted>,
     device: Option<LoopDevice>,
+    second: Option<LoopDevice>,
     scratch: Scratch,
     directory: PathBuf,
 }
@@ -75,10 +76,8 @@ impl Volume {
 
     /// The same with mount options.
     pub fn with_options(kind: Filesystem, mebibytes: u64, options: &str) -> Done<Self> {
-        let scratch = Scratch::new(kind.name())?;
-        let point = scratch.path().join("mnt");
-        let mut volume =
-            Self { mounts: Vec::new(), device: None, directory: point.clone(), scratch };
+        let mut volume = Self::nothing_yet(kind.name())?;
+        let point = volume.directory.clone();
         match kind {
             Filesystem::Ext4 => {
                 volume.on_loop(mebibytes, "mkfs.ext4", &EXT4, options)?;
@@ -96,6 +95,24 @@ impl Volume {
         Ok(volume)
     }
 
+    /// A btrfs of two loop devices of this many MiB each, its data kept by a profile (`raid1`).
+    pub fn btrfs_of_two(profile: &str, mebibytes: u64) -> Done<Self> {
+        let mut volume = Self::nothing_yet("btrfs-of-two")?;
+        let second = LoopDevice::new(volume.scratch.path().join("second"), mebibytes)?;
+        let name = second.device().to_owned();
+        volume.second = Some(second);
+        let with = ["-q", "-f", "-m", "raid1", "-d", profile, &name];
+        volume.on_loop(mebibytes, "mkfs.btrfs", &with, "defaults")?;
+        open_to_everybody(&volume.directory)?;
+        Ok(volume)
+    }
+
+    fn nothing_yet(name: &str) -> Done<Self> {
+        let scratch = Scratch::new(name)?;
+        let directory = scratch.path().join("mnt");
+        Ok(Self { mounts: Vec::new(), device: None, second: None, directory, scratch })
+    }
+
     /// Where it is mounted.
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -109,6 +126,11 @@ impl Volume {
     /// The loop device below.
     pub fn device(&self) -> Done<&LoopDevice> {
         self.device.as_ref().ok_or_else(|| "this volume has no device of its own".to_owned())
+    }
+
+    /// The second loop device below, where there are two.
+    pub fn second(&self) -> Done<&LoopDevice> {
+        self.second.as_ref().ok_or_else(|| "this volume has no second device".to_owned())
     }
 
     /// Bytes that are used on it, as `df` tells.

@@ -63,11 +63,15 @@ const CELL_FIELDS: [&str; 14] = [
 ];
 const TRIAL_FIELDS: [&str; 5] = ["replicate", "order", "value", "status", "reason"];
 /// Names that the contract has for what a check measures.
-const METRICS: [&str; 12] = [
+const METRICS: [&str; 16] = [
     "iops",
     "amplification",
     "cpu_s",
     "cpu_s_per_gib",
+    "kernel_cpu_s_per_gib",
+    "machine_cpu_s_per_gib",
+    "device_requests_per_operation",
+    "device_busy_s_per_gib",
     "duration_s",
     "bandwidth_bytes_per_s",
     "latency_mean_ns",

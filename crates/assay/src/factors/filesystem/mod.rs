@@ -94,7 +94,8 @@ fn kernel_lacks(system: &dyn System, name: &str) -> bool {
     let release = system.read_text(Path::new("/proc/sys/kernel/osrelease")).unwrap_or_default();
     let modules = format!("/lib/modules/{}/modules.dep", release.trim());
     let module = format!("/{name}.ko");
-    !built_in && !lists(&modules, &|line| line.split(':').next().is_some_and(|m| m.contains(&module)))
+    !built_in
+        && !lists(&modules, &|line| line.split(':').next().is_some_and(|m| m.contains(&module)))
 }
 
 /// The level that asks for nothing special.

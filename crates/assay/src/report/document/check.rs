@@ -2,12 +2,12 @@
 
 use super::facts::Facts;
 use super::remarks::{Name, rules, warnings};
-use super::{Block, Document, Section, check_tables, check_text, facts};
+use super::{Block, Detail, Document, Section, check_tables, check_text, facts, probes};
 use crate::results::findings::{Findings, TargetFacts};
 use crate::results::plan::Arm;
 
 /// The document of a check.
-pub(super) fn document(findings: &Findings) -> Document {
+pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let several = findings.environment.targets.len() > 1;
     let mut told = facts::study(findings);
     let mut tables = Vec::new();
@@ -36,8 +36,9 @@ pub(super) fn document(findings: &Findings) -> Document {
         blocks: vec![Block::Facts(facts), Block::Table(table)],
     }));
     let sentences = Block::List(findings.summary.clone());
-    let rest = [Block::Text(legend), Block::Remarks(remarks), sentences];
-    sections.extend(rest.map(Section::of));
+    sections.push(Section::of(Block::Text(legend)));
+    sections.extend(probes::sections(findings, detail));
+    sections.extend([Block::Remarks(remarks), sentences].map(Section::of));
     Document { title: facts::title(findings), sections }
 }
 

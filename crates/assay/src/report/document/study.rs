@@ -3,7 +3,9 @@
 use super::facts::{self, Facts, unrecorded};
 use super::remarks::{self, Name};
 use super::study_tables::Workload;
-use super::{Block, Detail, Document, Remark, Section, check_text, study_more, study_tables};
+use super::{
+    Block, Detail, Document, Remark, Section, check_text, probes, study_more, study_tables,
+};
 use crate::quantity::units::show::share;
 use crate::results::design::Factor;
 use crate::results::findings::{Comparison, Findings, Kind};
@@ -89,6 +91,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(page.workloads.iter().map(|workload| study_tables::section(&page, workload)));
     sections.push(Section::of(Block::Text(study_tables::legend(&page))));
     sections.extend(study_more::sections(&page));
+    sections.extend(probes::sections(findings, detail));
     sections.push(Section::of(Block::Remarks(all_remarks(&page))));
     sections.extend(study_more::absent(&page));
     let advice: Vec<String> = findings.advice.iter().map(|advice| advice.text.clone()).collect();

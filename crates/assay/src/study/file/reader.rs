@@ -11,6 +11,7 @@ use super::super::fields::{Field, Fields, Kind, LAW, Need, STUDY, TABLES, TARGET
 use super::super::{parameters, simulated, words};
 use super::mistakes::{Mistakes, Place, Places};
 use super::scalar::{self, Complaint};
+use crate::factors;
 
 /// A file as it was read.
 pub struct Read {
@@ -377,20 +378,22 @@ pub fn range(text: &str) -> Option<String> {
 
 /// Levels of a factor as an example.
 pub fn example(name: &str) -> &'static str {
-    parameters::find(name)
-        .map_or(super::super::fields::TARGET_EXAMPLE, |parameter| parameter.example)
+    let parameter = parameters::find(name).map(|parameter| parameter.example);
+    let other = || factors::find(name).map(|factor| factor.example());
+    parameter.or_else(other).unwrap_or(super::super::fields::TARGET_EXAMPLE)
 }
 
 /// Names of all factors.
 pub fn factor_names() -> Vec<&'static str> {
     let parameters = parameters::PARAMETERS.iter().map(|parameter| parameter.about.name);
-    parameters.chain([TARGET_FACTOR]).collect()
+    let others = factors::FACTORS.iter().map(|factor| factor.about().name);
+    parameters.chain(others).chain([TARGET_FACTOR]).collect()
 }
 
 /// What to write instead of a factor that there is not; nothing where there is one.
 pub fn unknown_factor(name: &str) -> Option<String> {
     let known = factor_names();
-    if known.contains(&name) {
+    if known.contains(&name) || factors::find(name).is_some() {
         return None;
     }
     if let Some(field) = STUDY.find(name) {
@@ -470,7 +473,7 @@ fn stand_in(field: &Field) -> Value {
         Kind::Flag => json!(true),
         Kind::Size { .. } => json!("4 KiB"),
         Kind::Time { .. } => json!("10 s"),
-        Kind::Share => json!("5 %"),
+        Kind::Share | Kind::Start => json!("5 %"),
         Kind::Mix => json!("read"),
         Kind::Table(fields) => table_stand_in(fields),
         Kind::Tables(_) | Kind::Arms | Kind::Rising { .. } | Kind::FactorNames => json!([]),

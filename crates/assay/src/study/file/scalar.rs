@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toml::de::{DeInteger, DeValue};
 
 use super::super::fields::{Field, Kind};
-use super::super::{Mix, words};
+use super::super::{Mix, Start, words};
 use crate::quantity::units::show;
 use crate::quantity::{Bytes, Percent, Time, units::UnitError};
 
@@ -45,6 +45,10 @@ pub fn read(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
             .parse::<Mix>()
             .map(|mix| json!(mix))
             .map_err(|error| Complaint::plain(quoted(&error))),
+        Kind::Start => text(field, value)?
+            .parse::<Start>()
+            .map(|start| json!(start))
+            .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
         Kind::Name => name(field, text(field, value)?),
         _ => text(field, value).map(|text| json!(text)),
     }

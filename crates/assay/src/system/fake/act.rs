@@ -42,7 +42,9 @@ impl Fake {
     /// Everything that the factors' programs need: all that make file systems, in a kernel with all.
     pub fn with_file_systems(&self) -> &Self {
         let kinds = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "vfat"];
-        kinds.iter().for_each(|kind| { self.install(&format!("mkfs.{kind}")); });
+        kinds.iter().for_each(|kind| {
+            self.install(&format!("mkfs.{kind}"));
+        });
         self.put("/proc/filesystems", kinds.map(|kind| format!("\t{kind}\n")).concat())
     }
 
@@ -126,7 +128,8 @@ impl Fake {
         }
         let Some(filesystem) = program.strip_prefix("mkfs.") else { return Ok(()) };
         let device = Path::new(arguments.last().ok_or(Errno::INVAL)?);
-        let number = crate::system::System::status(self, device)?.own_device.ok_or(Errno::NOTBLK)?;
+        let number =
+            crate::system::System::status(self, device)?.own_device.ok_or(Errno::NOTBLK)?;
         let named = |pair: &&[String]| ["-L", "-n", "-l"].contains(&pair[0].as_str());
         let label = arguments.windows(2).find(named).map_or("", |pair| pair[1].as_str());
         let (disk, start) = self.whole(number);
@@ -141,7 +144,8 @@ impl Fake {
     }
 
     fn wipe(&self, device: &Path, range: &Range<u64>) -> io::Result<()> {
-        let number = crate::system::System::status(self, device)?.own_device.ok_or(Errno::NOTBLK)?;
+        let number =
+            crate::system::System::status(self, device)?.own_device.ok_or(Errno::NOTBLK)?;
         let zeros = vec![0; (range.end - range.start) as usize];
         self.content(number)?.write_all_at(&zeros, range.start)?;
         let made: Vec<DeviceNumber> = self.lock().made.keys().copied().collect();
@@ -153,7 +157,8 @@ impl Fake {
     }
 
     fn mount(&self, device: &Path, point: &Path, kind: &str, options: &str) -> io::Result<()> {
-        let number = crate::system::System::status(self, device)?.own_device.ok_or(Errno::NOTBLK)?;
+        let number =
+            crate::system::System::status(self, device)?.own_device.ok_or(Errno::NOTBLK)?;
         let mut state = self.lock();
         let (point, _) = state.tree.find(point)?;
         if state.mounts_nothing {
@@ -225,7 +230,8 @@ impl State {
         let name = device.file_name().ok_or(Errno::INVAL)?.to_string_lossy().into_owned();
         let (file, _) = self.tree.find(file)?;
         let bytes = self.sizes.get(&file).copied().unwrap_or(0);
-        let minor: u32 = name.strip_prefix("loop").and_then(|n| n.parse().ok()).ok_or(Errno::NXIO)?;
+        let minor: u32 =
+            name.strip_prefix("loop").and_then(|n| n.parse().ok()).ok_or(Errno::NXIO)?;
         let place = PathBuf::from(format!("/sys/devices/virtual/block/{name}"));
         if self.tree.nodes.contains_key(&place.join("loop/backing_file")) {
             return Err(Errno::BUSY.into());
@@ -340,8 +346,9 @@ fn chosen(now: &str, wanted: &str) -> Option<String> {
     let words: Vec<&str> =
         now.split_whitespace().map(|word| word.trim_matches(['[', ']'])).collect();
     words.contains(&wanted).then(|| {
-        let shown =
-            words.iter().map(|word| if *word == wanted { format!("[{word}]") } else { (*word).to_owned() });
+        let shown = words
+            .iter()
+            .map(|word| if *word == wanted { format!("[{word}]") } else { (*word).to_owned() });
         shown.collect::<Vec<_>>().join(" ") + "\n"
     })
 }

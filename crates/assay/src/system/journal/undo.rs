@@ -113,9 +113,10 @@ impl Undo {
     /// Whether what it undoes outlives a restart.
     pub const fn lifetime(&self) -> Lifetime {
         match self {
-            Self::Setting { .. } | Self::Mount { .. } | Self::Loop { .. } | Self::Partition { .. } => {
-                Lifetime::Volatile
-            }
+            Self::Setting { .. }
+            | Self::Mount { .. }
+            | Self::Loop { .. }
+            | Self::Partition { .. } => Lifetime::Volatile,
             Self::File { .. }
             | Self::Directory { .. }
             | Self::FileSystem { .. }
@@ -132,8 +133,12 @@ impl fmt::Display for Undo {
             }
             Self::Mount { point } => write!(formatter, "unmount {}", point.display()),
             Self::File { path } => write!(formatter, "remove {}", path.display()),
-            Self::Directory { path } => write!(formatter, "remove the directory {}", path.display()),
-            Self::Loop { file } => write!(formatter, "detach the loop device of {}", file.display()),
+            Self::Directory { path } => {
+                write!(formatter, "remove the directory {}", path.display())
+            }
+            Self::Loop { file } => {
+                write!(formatter, "detach the loop device of {}", file.display())
+            }
             Self::Partition { disk, number, .. } => {
                 write!(formatter, "forget partition {number} of {}", disk.name)
             }

@@ -184,7 +184,10 @@ mod tests {
     fn a_program_that_fails_says_why() {
         let arguments = ["/no/such/file".to_owned()];
         let message = run("ls", &arguments).unwrap_err().to_string();
-        assert!(message.contains("ls: exit status: 2: ") && message.contains("/no/such"), "{message}");
+        assert!(
+            message.contains("ls: exit status: 2: ") && message.contains("/no/such"),
+            "{message}"
+        );
         let message = run("assay-no-such-program", &[]).unwrap_err().to_string();
         assert_eq!(message, "assay-no-such-program is not installed");
     }

@@ -1,0 +1,75 @@
+//! `assay restore`: puts the machine back after a run that was killed.
+
+use clap::Args;
+
+use super::output;
+use crate::factors::guard::journals;
+use crate::failure::{Failure, Outcome};
+use crate::system::{System, identity, journal};
+
+/// Put the machine back after a run that was killed
+///
+/// Undoes, last change first, what the journals of runs that are gone tell: settings, mounts, loop
+/// devices, files. What is as it was already is left alone, so it can be run again at any time.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay restore             put everything back, and say what
+  assay restore --dry-run   only say what would be put back")]
+pub struct Arguments {
+    /// Only say what would be put back
+    #[arg(long)]
+    dry_run: bool,
+    /// One JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    let home = identity::state_directory(system)?;
+    let left = journal::unfinished(system, &journals(&home))?;
+    if arguments.dry_run {
+        let lines: Vec<String> =
+            left.iter().flat_map(|one| one.undos().iter().rev()).map(ToString::to_string).collect();
+        tell(arguments, &lines, &[], &[]);
+        return Ok(());
+    }
+    let (mut done, mut nothing, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    for unfinished in &left {
+        let report = journal::restore(system, unfinished)?;
+        done.extend(report.done);
+        nothing.extend(report.nothing);
+        failed.extend(report.failed);
+    }
+    tell(arguments, &done, &nothing, &failed);
+    if failed.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::not_restored(format!(
+        "{} of {} could not be put back: free what holds it, then run assay restore again",
+        failed.len(),
+        failed.len() + done.len() + nothing.len()
+    )))
+}
+
+fn tell(arguments: &Arguments, done: &[String], nothing: &[String], failed: &[String]) {
+    if arguments.json {
+        let document = serde_json::json!({
+            "format": "assay-restore/1",
+            "dry_run": arguments.dry_run,
+            "done": done,
+            "nothing": nothing,
+            "failed": failed,
+        });
+        output::text(&format!("{document:#}\n"));
+        return;
+    }
+    let word = if arguments.dry_run { "to put back" } else { "put back" };
+    let lines = done.iter().map(|line| format!("{word}: {line}\n"));
+    let lines = lines.chain(nothing.iter().map(|line| format!("nothing to do: {line}\n")));
+    let lines = lines.chain(failed.iter().map(|line| format!("NOT put back: {line}\n")));
+    let text: String = lines.collect();
+    let text = if text.is_empty() { "everything is as it was\n".to_owned() } else { text };
+    output::text(&text);
+}

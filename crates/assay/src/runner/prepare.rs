@@ -1,0 +1,65 @@
+//! Brings a target into the state that a trial wants, and sees that it is in it.
+
+use super::settle::settle;
+use super::trial::{Setting, cached_pages, range};
+use crate::results::plan::PlannedWorkload;
+use crate::seen::Seen;
+use crate::study::Cache;
+
+/// Bytes that are read at once to fill the cache.
+const STEP: usize = 1 << 20;
+/// Share of the area that may be in a cold cache, and out of a warm one.
+const TOLERATED: f64 = 0.02;
+
+/// Settles, then empties or fills the page cache; else why the state could not be had.
+pub(super) fn prepare(setting: &Setting<'_>, workload: &PlannedWorkload) -> Result<(), String> {
+    if let Some(limit) = setting.prepare.settle {
+        settle(setting.system, &setting.site.shared, limit.0);
+    }
+    if workload.direct || !workload.reads() {
+        return Ok(());
+    }
+    let wanted = setting.prepare.cache;
+    match wanted {
+        Some(Cache::Warm) => fill_cache(setting)?,
+        Some(Cache::Cold) | None => forget_cached(setting),
+    }
+    wanted.map_or(Ok(()), |wanted| see(wanted, setting))
+}
+
+/// Whether the cache is as it was asked for, where the kernel tells.
+fn see(wanted: Cache, setting: &Setting<'_>) -> Result<(), String> {
+    let Seen::Present(pages) = cached_pages(setting) else { return Ok(()) };
+    let share = pages.cached as f64 / pages.of.max(1) as f64;
+    let (name, holds) = match wanted {
+        Cache::Cold => ("cold", share <= TOLERATED),
+        Cache::Warm => ("warm", share >= 1.0 - TOLERATED),
+    };
+    holds.then_some(()).ok_or_else(|| {
+        let percent = 100.0 * share;
+        format!("asked for a {name} cache, but {percent:.0} % of the area is in it")
+    })
+}
+
+fn fill_cache(setting: &Setting<'_>) -> Result<(), String> {
+    let Some(file) = setting.surveyed.ground.file() else { return Ok(()) };
+    let area = range(setting);
+    let mut buffer = vec![0; STEP];
+    let mut at = area.start;
+    while at < area.end {
+        let want = (area.end - at).min(STEP as u64) as usize;
+        match setting.system.read_at(file, at, &mut buffer[..want]) {
+            Ok(0) => return Ok(()),
+            Ok(read) => at += read as u64,
+            Err(error) => return Err(format!("the cache cannot be filled: {error}")),
+        }
+    }
+    Ok(())
+}
+
+fn forget_cached(setting: &Setting<'_>) {
+    if let Some(file) = setting.surveyed.ground.file() {
+        // Seen by the readings of cached pages that follow.
+        let _ = setting.system.drop_cached(file, range(setting));
+    }
+}

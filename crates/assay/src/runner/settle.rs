@@ -1,0 +1,30 @@
+//! Waits until the devices are idle.
+
+use std::time::Duration;
+
+use crate::probes::disk_stats;
+use crate::seen::Seen;
+use crate::system::System;
+
+/// Time over which traffic is looked for.
+const LOOK: Duration = Duration::from_millis(250);
+/// Bytes in that time that count as idle: a journal's own heartbeat.
+const IDLE_BYTES: u64 = 64 << 10;
+
+/// Waits until hardly anything moves through the devices, at most `limit_ns`. Where their counters
+/// cannot be read, it does not wait.
+pub fn settle(system: &dyn System, devices: &[String], limit_ns: u64) {
+    let began_ns = system.monotonic_ns();
+    let mut before = disk_stats::read(system, devices);
+    while system.monotonic_ns() - began_ns < limit_ns {
+        system.sleep(LOOK);
+        let after = disk_stats::read(system, devices);
+        let moved = disk_stats::between(&before, &after).map(|all| {
+            all.values().map(|one| one.read_bytes + one.write_bytes + one.discard_bytes).sum()
+        });
+        match moved {
+            Seen::Present(bytes) if bytes > IDLE_BYTES => before = after,
+            Seen::Present::<u64>(_) | Seen::Absent(_) => return,
+        }
+    }
+}

@@ -1,0 +1,474 @@
+//! What trials stand on: the open targets, the file systems that are made on them, and the settings
+//! of an arm. Whatever was changed is put back when the stage is struck, or dropped.
+
+use super::area::{self, Fill, Ground};
+use super::event::{Context, Event};
+use super::places::{Place, hold_all, places};
+use super::survey::{self, Surveyed};
+use crate::factors::filesystem::Recipe;
+use crate::factors::guard::{Mounted, Plot, setters};
+use crate::factors::{self, Guard, Role, View};
+use crate::failure::{Failure, Kind, Outcome};
+use crate::plan::arms;
+use crate::results::plan::{Arm, Plan, PlannedTrial, Refusal, Survey};
+use crate::seen::Seen;
+use crate::study::{Content, Fresh, Prime, Study, Target};
+use crate::system::journal::Report;
+use crate::system::site::{Site, TargetKind};
+use crate::system::{Hold, System, devices, identity, journal, resolve};
+
+/// Lock of those who change settings of the whole machine.
+const SETTINGS: &str = "settings";
+
+/// One place where trials can be run: a target, or a file system on it.
+struct Stand<'a> {
+    /// Index of its target.
+    place: usize,
+    /// What it stands on, as it was found last.
+    site: Site,
+    survey: Survey,
+    /// Open; a file system that is not mounted now is not.
+    surveyed: Option<Surveyed<'a>>,
+}
+
+/// The file system that is mounted now.
+struct Up {
+    stand: usize,
+    replicate: u32,
+    mounted: Mounted,
+}
+
+/// The places of a study and what changes them.
+pub struct Stage<'a> {
+    system: &'a dyn System,
+    // Before the guard: open files go before what they lie on is unmounted.
+    stands: Vec<Stand<'a>>,
+    up: Option<Up>,
+    guard: Option<Guard<'a>>,
+    places: Vec<Place>,
+    holds: Vec<Hold>,
+    machine_hold: Option<Hold>,
+    seed: u64,
+}
+
+impl<'a> Stage<'a> {
+    /// Resolves and locks the targets of a study; a loop device of its own is made.
+    ///
+    /// # Errors
+    /// A mistake or a refusal; what was changed by then is put back.
+    pub fn set(
+        system: &'a dyn System,
+        study: &Study,
+        targets: &[String],
+        destroy: &[String],
+        (id, seed): (&str, u64),
+    ) -> Outcome<Self> {
+        put_back_first(system)?;
+        let mut guard = match changes(study) {
+            true => Some(Guard::begin(system, &identity::state_directory(system)?, id)?),
+            false => None,
+        };
+        let made = match (&study.target, &mut guard) {
+            (Some(Target::Loop(size)), Some(guard)) => Some(guard.make_loop(size.0)?),
+            _ => None,
+        };
+        let places = match made {
+            Some(device) => {
+                let name = device.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let ids = [identity::device_id(system, &name)];
+                places(system, &[device.display().to_string()], &ids)?
+            }
+            None => places(system, targets, destroy)?,
+        };
+        let holds = hold_all(system, &places)?;
+        let (stands, up, machine_hold) = (Vec::new(), None, None);
+        Ok(Self { system, stands, up, guard, places, holds, machine_hold, seed })
+    }
+
+    /// The targets.
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// What each survey was taken on, in their order.
+    pub fn sites(&self) -> Vec<Site> {
+        self.stands.iter().map(|stand| stand.site.clone()).collect()
+    }
+
+    /// The surveys.
+    pub fn surveys(&self) -> Vec<Survey> {
+        self.stands.iter().map(|stand| stand.survey.clone()).collect()
+    }
+
+    /// What a survey was taken on, and the target there; none where it is not up.
+    pub fn at(&self, index: usize) -> Option<(&Site, &Surveyed<'a>)> {
+        let stand = self.stands.get(index)?;
+        Some((&stand.site, stand.surveyed.as_ref()?))
+    }
+
+    /// Surveys every place that the study's arms want, and tries every setting once.
+    pub fn survey(&mut self, context: &mut Context<'_>, study: &Study) -> Outcome<()> {
+        let grounds = arms::grounds(study);
+        for place in 0..self.places.len() {
+            if let Some(prime) = &study.prepare.prime {
+                self.prime(context, study, place, prime)?;
+            }
+            let mut refused = Vec::new();
+            for ground in &grounds {
+                let stood = match Recipe::of(|name| ground.get(name).map(String::as_str)) {
+                    None => self.stand_on_target(context, study, place),
+                    Some(recipe) => self.stand_on_made(context, study, place, (ground, recipe)),
+                };
+                match stood {
+                    Ok(()) => {}
+                    Err(failure) if failure.kind == Kind::Refused && !ground.is_empty() => {
+                        let reason = failure.message;
+                        refused.push(Refusal { levels: ground.clone(), reason });
+                    }
+                    Err(failure) => return Err(failure),
+                }
+            }
+            self.share(place, refused)?;
+        }
+        Ok(())
+    }
+
+    /// What cannot be had on one ground of a place is known at its others.
+    fn share(&mut self, place: usize, refused: Vec<Refusal>) -> Outcome<()> {
+        let mut stands = self.stands.iter_mut().filter(|stand| stand.place == place).peekable();
+        if stands.peek().is_none() {
+            let reasons: Vec<String> = refused.into_iter().map(|refusal| refusal.reason).collect();
+            return Err(Failure::refused(reasons.join("; ")));
+        }
+        stands.for_each(|stand| stand.survey.refused.extend(refused.iter().cloned()));
+        Ok(())
+    }
+
+    fn stand_on_target(
+        &mut self,
+        context: &mut Context<'_>,
+        study: &Study,
+        place: usize,
+    ) -> Outcome<()> {
+        let (system, seed) = (self.system, self.seed);
+        let surveyed = survey::at_target(system, context, study, &self.places[place], seed)?;
+        let site = self.places[place].site.clone();
+        let mut survey = surveyed.survey.clone();
+        survey.refused = self.rehearse(study, &site)?;
+        self.stands.push(Stand { place, site, survey, surveyed: Some(surveyed) });
+        Ok(())
+    }
+
+    /// Makes a file system, looks at it, and takes it down again.
+    fn stand_on_made(
+        &mut self,
+        context: &mut Context<'_>,
+        study: &Study,
+        place: usize,
+        (ground, recipe): (&Arm, Recipe<'_>),
+    ) -> Outcome<()> {
+        let (system, seed) = (self.system, self.seed);
+        let began_ns = system.monotonic_ns();
+        let (mounted, site) = self.make(context, study, place, &recipe)?;
+        let made_ns = system.monotonic_ns() - began_ns;
+        let looked = Ground::open(system, &site, None)
+            .and_then(|ground| survey::make(context, study, &site, ground, (false, None), seed))
+            .map(|surveyed| surveyed.survey);
+        let refused = looked.and_then(|survey| Ok((survey, self.rehearse(study, &site)?)));
+        if let Some(guard) = &mut self.guard {
+            guard.take_down(&mounted)?;
+        }
+        let (mut survey, refused) = refused?;
+        (survey.under, survey.made_ns, survey.refused) = (ground.clone(), made_ns, refused);
+        self.stands.push(Stand { place, site, survey, surveyed: None });
+        Ok(())
+    }
+
+    /// A file system on the device of a place, mounted.
+    fn make(
+        &mut self,
+        context: &mut Context<'_>,
+        study: &Study,
+        place: usize,
+        recipe: &Recipe<'_>,
+    ) -> Outcome<(Mounted, Site)> {
+        let Place { site, consent, .. } = &self.places[place];
+        let plot = plot(self.system, study, site)?;
+        if consent.is_none() {
+            let id = identity::device_id(self.system, &plot.device);
+            return Err(Failure::mistake(format!(
+                "a file system can be made only where data may be lost: look at assay plan, then give --destroy {id}"
+            )));
+        }
+        if let Some(missing) = recipe.missing(self.system, plot.range.end - plot.range.start) {
+            return Err(Failure::refused(missing));
+        }
+        let what = format!("{} on {}", recipe.kind.name, site.target);
+        (context.tell)(Event::Making { what });
+        let target = site.target.clone();
+        let Some(guard) = &mut self.guard else {
+            return Err(Failure::refused("nothing may be changed without a journal"));
+        };
+        let mounted = guard.make_file_system(&plot, recipe, study.prepare.discard)?;
+        let found = resolve(self.system, &mounted.point.to_string_lossy());
+        Ok((mounted, Site { target, ..found? }))
+    }
+
+    /// Takes what a stored plan rests on, and opens the targets that are there now.
+    pub fn reopen(&mut self, context: &mut Context<'_>, study: &Study, plan: &Plan) -> Outcome<()> {
+        let mut place = 0;
+        for (index, survey) in plan.surveys.iter().enumerate() {
+            if index > 0 && survey.target != plan.surveys[index - 1].target {
+                place += 1;
+            }
+            let own = &self.places[place.min(self.places.len() - 1)];
+            let surveyed = if survey.under.is_empty() {
+                Some(survey::again(context, self.system, study, own, survey, plan.seed)?)
+            } else {
+                None
+            };
+            let (site, survey) = (own.site.clone(), survey.clone());
+            self.stands.push(Stand { place, site, survey, surveyed });
+        }
+        Ok(())
+    }
+
+    /// Brings everything to a trial's arm; else why that could not be done.
+    pub fn bring(
+        &mut self,
+        context: &mut Context<'_>,
+        study: &Study,
+        plan: &Plan,
+        planned: &PlannedTrial,
+    ) -> Result<(), String> {
+        let index = plan.workloads[planned.workload].target;
+        if !self.stands[index].survey.under.is_empty() {
+            self.stand_up(context, study, index, planned.replicate.max(1))
+                .map_err(|failure| failure.message)?;
+        }
+        let wanted = self.wanted(index, &planned.arm)?;
+        let Some(guard) = &mut self.guard else { return Ok(()) };
+        wanted.iter().try_for_each(|setting| guard.set(setting).map_err(|f| f.message))
+    }
+
+    /// What of a trial's arm does not hold any more, if anything.
+    pub fn strayed(&self, plan: &Plan, planned: &PlannedTrial) -> Option<String> {
+        let index = plan.workloads[planned.workload].target;
+        let wanted = self.wanted(index, &planned.arm).ok()?;
+        wanted.into_iter().find_map(|setting| {
+            let now = self.system.read_text(&setting.path).ok()?;
+            let now = journal::setting_value(&now);
+            (now != setting.value).then(|| {
+                let path = setting.path.display();
+                format!("{path} was {} before the trial and {now} after it", setting.value)
+            })
+        })
+    }
+
+    fn wanted(&self, index: usize, arm: &Arm) -> Result<Vec<factors::Setting>, String> {
+        let view = View { system: self.system, site: &self.stands[index].site };
+        let mut wanted = Vec::new();
+        for (name, level) in setters(arm) {
+            if let Some(factor) = factors::find(name) {
+                wanted.extend(factor.settings(name, level, &view)?);
+            }
+        }
+        Ok(wanted)
+    }
+
+    /// Makes the file system of a stand, unless it is up and fresh enough.
+    fn stand_up(
+        &mut self,
+        context: &mut Context<'_>,
+        study: &Study,
+        index: usize,
+        replicate: u32,
+    ) -> Outcome<()> {
+        let fresh = |up: &Up| study.fresh == Fresh::Study || up.replicate == replicate;
+        if self.up.as_ref().is_some_and(|up| up.stand == index && fresh(up)) {
+            return Ok(());
+        }
+        self.take_down()?;
+        let (place, survey) = (self.stands[index].place, self.stands[index].survey.clone());
+        let under = survey.under.clone();
+        let recipe = Recipe::of(|name| under.get(name).map(String::as_str))
+            .ok_or_else(|| Failure::refused("this version cannot make that file system"))?;
+        let (mounted, site) = self.make(context, study, place, &recipe)?;
+        self.up = Some(Up { stand: index, replicate, mounted });
+        let ground = Ground::open(self.system, &site, None)?;
+        let how = Fill {
+            engine: &survey.engine.name,
+            content: survey::fill_content(study),
+            limit_ns: u64::MAX / 4,
+            seed: self.seed ^ u64::from(replicate),
+        };
+        area::fill(context, &ground, &site, survey.area.length, &how)?;
+        let surveyed = Surveyed { ground, survey, law: None };
+        (self.stands[index].site, self.stands[index].surveyed) = (site, Some(surveyed));
+        Ok(())
+    }
+
+    fn take_down(&mut self) -> Outcome<()> {
+        let Some(up) = &self.up else { return Ok(()) };
+        self.stands[up.stand].surveyed = None;
+        if let Some(guard) = &mut self.guard {
+            guard.take_down(&up.mounted)?;
+        }
+        self.up = None;
+        Ok(())
+    }
+
+    /// Brings every level about once, so that those that cannot be had are known beforehand.
+    fn rehearse(&mut self, study: &Study, site: &Site) -> Outcome<Vec<Refusal>> {
+        let mut refused = Vec::new();
+        let mut factors: Vec<(&String, &Vec<String>)> = study.factors.iter().collect();
+        factors.sort_by_key(|(name, _)| factors::rank(name));
+        for (name, levels) in factors {
+            let Some(factor) = factors::find(name) else { continue };
+            for level in levels {
+                let tried = match factor.role() {
+                    Role::Setting => self.try_setting(factor, name, level, site)?,
+                    Role::Observed => seen_at(factor, name, level, self.system, site),
+                    Role::Ground => Ok(()),
+                };
+                if let Err(reason) = tried {
+                    let levels = Arm::from([(name.clone(), level.clone())]);
+                    refused.push(Refusal { levels, reason });
+                }
+            }
+        }
+        if let Some(guard) = &self.guard {
+            guard.settings_back()?;
+        }
+        Ok(refused)
+    }
+
+    fn try_setting(
+        &mut self,
+        factor: &dyn factors::Factor,
+        name: &str,
+        level: &str,
+        site: &Site,
+    ) -> Outcome<Result<(), String>> {
+        let wanted = match factor.settings(name, level, &View { system: self.system, site }) {
+            Ok(wanted) => wanted,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        if wanted.iter().any(|setting| setting.device.is_none()) && self.machine_hold.is_none() {
+            let hold = self.system.hold(SETTINGS).map_err(|_| {
+                Failure::refused(
+                    "another assay changes settings of this machine: wait until it has finished",
+                )
+            })?;
+            self.machine_hold = Some(hold);
+        }
+        let Some(guard) = &mut self.guard else { return Ok(Ok(())) };
+        for setting in &wanted {
+            match guard.set(setting) {
+                Err(failure) if failure.kind == Kind::Refused => return Ok(Err(failure.message)),
+                other => other?,
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Writes all of a device.
+    fn prime(
+        &mut self,
+        context: &mut Context<'_>,
+        study: &Study,
+        place: usize,
+        prime: &Prime,
+    ) -> Outcome<()> {
+        let Place { site, consent, law } = &self.places[place];
+        if law.is_some() {
+            return Ok(());
+        }
+        if consent.is_none() {
+            return Err(Failure::mistake(format!(
+                "{} can be primed only where data may be lost: look at assay plan, then give --destroy",
+                site.target
+            )));
+        }
+        let range = plot(self.system, study, site)?.range;
+        for pass in 1..=prime.passes {
+            let what = format!("{}, primed: pass {pass} of {}", site.target, prime.passes);
+            (context.tell)(Event::Making { what });
+            let ground =
+                Ground::open(self.system, site, consent.as_ref())?.starting_at(range.start);
+            let how = Fill {
+                engine: "io_uring",
+                content: match prime.content {
+                    Content::Random => assay_load::Content::Random,
+                    Content::Zero => assay_load::Content::Zero,
+                },
+                limit_ns: u64::MAX / 4,
+                seed: self.seed.wrapping_add(u64::from(pass)),
+            };
+            let length = (range.end - range.start) / (1 << 20) * (1 << 20);
+            area::fill(context, &ground, site, length, &how)?;
+        }
+        Ok(())
+    }
+
+    /// Closes everything and puts the machine back.
+    ///
+    /// # Errors
+    /// Not restored: what could not be put back.
+    pub fn strike(mut self) -> Outcome<Report> {
+        self.stands.clear();
+        self.holds.clear();
+        self.guard.take().map_or_else(|| Ok(Report::default()), Guard::finish)
+    }
+}
+
+/// Whether a study changes anything that must be put back.
+fn changes(study: &Study) -> bool {
+    let role = |name: &String| factors::find(name).map(factors::Factor::role);
+    let changing = |name| matches!(role(name), Some(Role::Setting | Role::Ground));
+    matches!(study.target, Some(Target::Loop(_))) || study.factors.keys().any(changing)
+}
+
+/// Refuses to measure on a machine that another run left changed.
+pub fn put_back_first(system: &dyn System) -> Outcome<()> {
+    let home = identity::state_directory(system)?;
+    let left = journal::unfinished(system, &factors::guard::journals(&home))?;
+    let Some(first) = left.first() else { return Ok(()) };
+    Err(Failure::refused(format!(
+        "{} ended without putting the machine back: run assay restore first",
+        first.id
+    )))
+}
+
+/// The part of a target's device that a file system may have.
+fn plot(system: &dyn System, study: &Study, site: &Site) -> Outcome<Plot> {
+    let device = site.counted.first().filter(|_| site.kind == TargetKind::Device);
+    let device = device.ok_or_else(|| {
+        Failure::mistake(format!(
+            "{}: a file system is made on a block device: name one, or try it with --lab",
+            site.target
+        ))
+    })?;
+    let bytes = devices::size_of(system, device);
+    let start = study.area.first_byte(bytes);
+    if start >= bytes {
+        return Err(Failure::mistake(format!("the area begins beyond the end of {}", site.target)));
+    }
+    Ok(Plot { device: device.clone(), range: start..bytes, whole: start == 0 })
+}
+
+fn seen_at(
+    factor: &dyn factors::Factor,
+    name: &str,
+    level: &str,
+    system: &dyn System,
+    site: &Site,
+) -> Result<(), String> {
+    match factor.observe(name, &View { system, site }) {
+        Seen::Present(now) if factor.same(&now, level) => Ok(()),
+        Seen::Present(now) => Err(format!(
+            "{name} is {now} here: run the study where it is {level}, then compare the two results"
+        )),
+        Seen::Absent(reason) => Err(format!("{name} cannot be told: {reason}")),
+    }
+}

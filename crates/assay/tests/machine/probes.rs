@@ -1,0 +1,114 @@
+//! What the probes read on real devices: members of a file system of two devices, kernel threads.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::findings::of;
+use crate::lab::volume::{Filesystem, Volume};
+use crate::turn::{LIMIT, Need, assay, is_as_before, require, word};
+
+/// Large writes, which a mirror and a stripe share out evenly.
+const STUDY: &str = r#"
+format     = "assay-study/1"
+title      = "Two devices below"
+replicates = 3
+area       = { size = "128 MiB" }
+
+[factors]
+size = ["256 KiB", "1 MiB"]
+
+[[workload]]
+name = "stream"
+io   = { pattern = "sequential", mix = "write", depth = 4, time = "500 ms", ramp = "100 ms" }
+"#;
+
+/// Writes to a btrfs of two devices; the document, the page and the page in full.
+fn written(volume: &Volume) -> (Value, String, String) {
+    let used = volume.used_bytes().unwrap();
+    let file = volume.scratch().path().join("study.toml");
+    fs::write(&file, STUDY).unwrap();
+    let target = word(volume.directory());
+    let assay = assay(volume);
+    let document = of(&assay.run(&["run", &word(&file), &target, "--json"], LIMIT).unwrap());
+    is_as_before(volume, used);
+    let show = |words: &[&str]| assay.run(words, LIMIT).unwrap().stdout;
+    (document, show(&["show"]), show(&["show", "--full"]))
+}
+
+/// Each of the two devices wrote so many bytes per byte asked for, in both arms.
+fn each_wrote(volume: &Volume, document: &Value, expected: f64) {
+    let members = document["members"].as_array().unwrap();
+    for name in [volume.device().unwrap().name(), volume.second().unwrap().name()] {
+        let own: Vec<&Value> = members.iter().filter(|one| one["device"] == name).collect();
+        assert_eq!(own.len(), 2, "two arms of {name}: {members:?}");
+        for one in own {
+            let wrote = one["written_per_byte"].as_f64().unwrap();
+            assert!((wrote - expected).abs() < 0.1 * expected, "{one}");
+            assert!(one["busy_share"].as_f64().unwrap() > 0.0, "{one}");
+            assert_eq!((&one["kind"], &one["n"]), (&Value::from("loop"), &Value::from(3)));
+        }
+    }
+}
+
+#[test]
+fn a_mirror_writes_everything_to_each_member() {
+    let test = "probes::a_mirror_writes_everything_to_each_member";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Btrfs)]) else { return };
+    let volume = Volume::btrfs_of_two("raid1", 512).unwrap();
+    let (document, usual, full) = written(&volume);
+    each_wrote(&volume, &document, 1.0);
+    for page in [&usual, &full] {
+        assert!(page.contains("members") && page.contains(volume.second().unwrap().name()));
+    }
+    assert!(full.contains("probes") && !usual.contains("probes"), "{full}");
+}
+
+#[test]
+fn a_stripe_writes_half_to_each_member() {
+    let test = "probes::a_stripe_writes_half_to_each_member";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Btrfs)]) else { return };
+    let volume = Volume::btrfs_of_two("raid0", 512).unwrap();
+    let (document, ..) = written(&volume);
+    each_wrote(&volume, &document, 0.5);
+}
+
+#[test]
+fn kernel_threads_work_for_a_loop_device() {
+    let test = "probes::kernel_threads_work_for_a_loop_device";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
+    let (document, usual, full) = written(&volume);
+    let values = |metric: &str| -> Vec<f64> {
+        let cells = document["cells"].as_array().unwrap().iter();
+        cells
+            .filter(|cell| cell["metric"] == metric)
+            .map(|cell| cell["geometric_mean"].as_f64().unwrap())
+            .collect()
+    };
+    let (kernel, machine) = (values("kernel_cpu_s_per_gib"), values("machine_cpu_s_per_gib"));
+    assert_eq!((kernel.len(), machine.len()), (2, 2), "two arms");
+    assert!(kernel.iter().all(|seconds| *seconds > 0.0), "{kernel:?}");
+    for (machine, own) in machine.iter().zip(values("cpu_s_per_gib")) {
+        // The machine is counted in ticks of 10 ms.
+        assert!(*machine > 0.5 * own, "machine {machine}, measuring threads {own}");
+    }
+    // One device on the other: told in full, and only there.
+    assert!(full.contains("members") && !usual.contains("members"), "{usual}");
+    let folder = assay(&volume).home().to_owned();
+    let record = first_record(&folder);
+    let costs = record["evidence"]["probe_ns"].as_object().unwrap();
+    for probe in ["cpu", "disk", "members", "own-traffic", "page-cache", "processors"] {
+        assert!(costs[probe].as_u64().unwrap() > 0, "{probe}: {costs:?}");
+    }
+}
+
+/// The first line of `trials.jsonl` of the only result.
+fn first_record(home: &std::path::Path) -> Value {
+    let bundles = [home.to_owned(), home.join("results")];
+    let entries = bundles.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+    let files: Vec<_> = entries.map(|entry| entry.path().join("trials.jsonl")).collect();
+    let path = files.iter().find(|path| path.exists()).unwrap();
+    let text = fs::read_to_string(path).unwrap();
+    serde_json::from_str(text.lines().next().unwrap()).unwrap()
+}
