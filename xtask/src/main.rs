@@ -8,6 +8,7 @@ mod clean_checks;
 mod facts;
 mod fio;
 mod import;
+mod kills;
 mod options;
 mod packages;
 mod pages;
@@ -67,6 +68,15 @@ const COMMANDS: &[Command] = &[
         numbers: &[("--rounds", 8), ("--seconds", 3)],
         words: &[],
         run: fio::run,
+    },
+    Command {
+        name: "kills",
+        usage: "[--count N] [--write]",
+        summary: "a study that changes the machine, killed at random moments and put back (root)",
+        flags: &["--write"],
+        numbers: &[("--count", 200)],
+        words: &[],
+        run: kills::run,
     },
     Command {
         name: "clean-checks",

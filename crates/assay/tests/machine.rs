@@ -17,6 +17,8 @@ mod clean;
 mod devices;
 #[path = "machine/endings.rs"]
 mod endings;
+#[path = "machine/factors.rs"]
+mod factors;
 #[path = "machine/filesystems.rs"]
 mod filesystems;
 #[path = "machine/findings.rs"]

@@ -20,6 +20,9 @@ pub(super) fn survey(target: &str, operation_ns: u64) -> Survey {
         },
         coverage: Seen::absent("not looked at"),
         notes: Vec::new(),
+        under: crate::results::plan::Arm::new(),
+        made_ns: 0,
+        refused: Vec::new(),
     }
 }
 

@@ -197,6 +197,9 @@ pub fn survey() -> Survey {
             zero_blocks: 0,
         }),
         notes: Vec::new(),
+        under: crate::results::plan::Arm::new(),
+        made_ns: 0,
+        refused: Vec::new(),
     }
 }
 

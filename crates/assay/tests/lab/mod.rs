@@ -9,6 +9,7 @@
 pub mod clean;
 #[cfg(test)]
 pub mod home;
+pub mod kills;
 pub mod process;
 pub mod slow;
 pub mod volume;
@@ -173,6 +174,15 @@ impl LoopDevice {
         let name = image.display().to_string();
         let direct = call("losetup", &["--find", "--show", "--direct-io=on", &name]);
         let device = direct.or_else(|_| call("losetup", &["--find", "--show", &name]))?;
+        Ok(Self { device: device.trim().to_owned(), image })
+    }
+
+    /// The same, on which the kernel takes partitions.
+    pub fn over_with_partitions(image: PathBuf) -> Done<Self> {
+        let name = image.display().to_string();
+        let direct = ["--find", "--show", "--partscan", "--direct-io=on", &name];
+        let plain = ["--find", "--show", "--partscan", &name];
+        let device = call("losetup", &direct).or_else(|_| call("losetup", &plain))?;
         Ok(Self { device: device.trim().to_owned(), image })
     }
 

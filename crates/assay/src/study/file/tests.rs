@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::quantity::{Bytes, Percent, Time};
-use crate::study::{Order, StopRule, Target, check::any_io, presets};
+use crate::study::{Cache, Content, Fresh, Order, Prime, StopRule, Target, check::any_io, presets};
 
 /// Every field set to something that is not its default.
 fn full() -> Study {
@@ -23,6 +23,13 @@ fn full() -> Study {
     study.repeat_disturbed = false;
     study.target = Some(Target::Directory("/mnt/card \"2\"".to_owned()));
     study.area.size = Some(Bytes(64 << 20));
+    study.area.start = Some("50 %".parse().unwrap());
+    study.area.align = Some(Bytes(2 << 20));
+    study.prepare.prime = Some(Prime { passes: 2, content: Content::Zero });
+    study.prepare.discard = true;
+    study.prepare.cache = Some(Cache::Warm);
+    study.prepare.settle = Some(Time(2_000_000_000));
+    study.fresh = Fresh::Study;
     study.stop.rule = StopRule::Looks;
     study.stop.looks = vec![6, 12];
     study.stop.half_width = Some(Percent(3.0));

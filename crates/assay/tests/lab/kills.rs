@@ -1,0 +1,292 @@
+//! A study that changes the machine, killed at random moments: afterwards `assay restore` must put
+//! everything back, and no finished trial may be lost.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::process::Assay;
+use super::{Done, LoopDevice, Scratch, call};
+
+/// No run and no recovery takes longer.
+const LIMIT: Duration = Duration::from_secs(120);
+/// Settings of the device that the study changes, with values that are nobody's default.
+const SETTINGS: [(&str, &str); 3] =
+    [("scheduler", "mq-deadline"), ("read_ahead_kb", "192"), ("nr_requests", "96")];
+
+/// Four factors that change the machine: a scheduler, read-ahead, file systems, mount options.
+const STUDY: &str = r#"
+format     = "assay-study/1"
+title      = "Killed at any moment"
+replicates = 2
+margin     = "5 %"
+control    = false
+area       = { size = "16 MiB", START }
+
+[factors]
+filesystem    = ["ext4", "ext2"]
+mount-options = ["defaults", "noatime"]
+read-ahead    = ["0 KiB", "1 MiB"]
+scheduler     = ["none", "bfq"]
+
+[[workload]]
+name = "random-write"
+io   = { pattern = "random", mix = "write", size = "4 KiB", time = "20 ms", ramp = "1 ms" }
+"#;
+
+/// What was seen of all kills.
+#[derive(Debug, Default)]
+pub struct Kills {
+    /// Runs that were killed before their end.
+    pub killed: u32,
+    /// Runs that had ended by themselves.
+    pub ended: u32,
+    /// Kills after which something had to be put back.
+    pub put_back: u32,
+    /// Things that were put back, over all of them.
+    pub things: u32,
+    /// Finished trials that had to be there afterwards, over all of them.
+    pub trials: u32,
+    /// Studies that were gone on with.
+    pub resumed: u32,
+}
+
+/// A loop device whose settings are not the defaults, and a home for the program.
+struct Site {
+    device: LoopDevice,
+    assay: Assay,
+    scratch: Scratch,
+}
+
+/// Kills `count` runs of the program, the moments drawn from `seed`; an error says what was left.
+pub fn kill(program: &Path, count: u32, seed: u64, mut tell: impl FnMut(&str)) -> Done<Kills> {
+    let scratch = Scratch::new("kills")?;
+    let home = scratch.folder("home", 0o755, None)?;
+    let device = LoopDevice::over_with_partitions(image(&scratch)?)?;
+    let site = Site { assay: Assay::new(program, &home), device, scratch };
+    site.set_settings()?;
+    let before = site.condition()?;
+    let mut draws = Draws(seed | 1);
+    let mut kills = Kills::default();
+    let whole = site.whole_run()?;
+    tell(&format!("an undisturbed run takes {:.1} s", whole.as_secs_f64()));
+    for number in 1..=count {
+        // Now and then after the end: that moment must be harmless too.
+        let after = whole.mul_f64(draws.share() * 1.02);
+        let line = site.one(number, after, &before, &mut kills).map_err(|error| {
+            format!("kill {number} after {:.3} s: {error}", after.as_secs_f64())
+        })?;
+        tell(&format!("{number:3}: {line}"));
+    }
+    Ok(kills)
+}
+
+fn image(scratch: &Scratch) -> Done<PathBuf> {
+    let image = scratch.path().join("disk");
+    let file = fs::File::create(&image).map_err(|error| error.to_string())?;
+    file.set_len(128 << 20).map_err(|error| error.to_string())?;
+    Ok(image)
+}
+
+impl Site {
+    fn set_settings(&self) -> Done<()> {
+        SETTINGS.iter().try_for_each(|(name, value)| {
+            let path = self.setting(name);
+            fs::write(&path, value).map_err(|error| format!("{}: {error}", path.display()))
+        })
+    }
+
+    fn setting(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("/sys/block/{}/queue/{name}", self.device.name()))
+    }
+
+    /// Everything that a run may leave changed, as text.
+    fn condition(&self) -> Done<String> {
+        let mut lines = Vec::new();
+        for (name, _) in SETTINGS.iter().chain(&[("wbt_lat_usec", "")]) {
+            let text = fs::read_to_string(self.setting(name)).unwrap_or_default();
+            lines.push(format!("{name} {}", text.trim()));
+        }
+        let home = self.assay.home().display().to_string();
+        let mounts = fs::read_to_string("/proc/self/mounts").map_err(|error| error.to_string())?;
+        lines.extend(mounts.lines().filter(|line| line.contains(&home)).map(str::to_owned));
+        let loops = call("losetup", &["--list", "--noheadings", "--output", "NAME,BACK-FILE"])?;
+        let mut loops: Vec<&str> =
+            loops.lines().filter(|line| line.contains("assay-lab")).collect();
+        loops.sort_unstable();
+        lines.extend(loops.into_iter().map(str::to_owned));
+        for folder in ["room", "journal"] {
+            let names =
+                fs::read_dir(self.assay.home().join(folder)).into_iter().flatten().flatten();
+            lines.extend(names.map(|entry| entry.path().display().to_string()));
+        }
+        let partitions = fs::read_dir(format!("/sys/block/{}", self.device.name()));
+        let names = partitions.into_iter().flatten().flatten().map(|entry| entry.file_name());
+        let names = names.map(|name| name.to_string_lossy().into_owned());
+        lines.extend(names.filter(|name| name.starts_with(self.device.name())));
+        lines.push(format!("blank {}", self.is_blank()?));
+        Ok(lines.join("\n"))
+    }
+
+    /// Whether no file system of the study can be seen on the device.
+    fn is_blank(&self) -> Done<bool> {
+        for offset in ["0", "67108864"] {
+            let found = std::process::Command::new("blkid")
+                .args(["--probe", "--offset", offset, self.device.device()])
+                .output()
+                .map_err(|error| format!("blkid: {error}"))?;
+            if !found.stdout.is_empty() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn words(&self, number: u32) -> Done<Vec<String>> {
+        let start = if number.is_multiple_of(2) { "start = \"50 %\"" } else { "align = \"1 MiB\"" };
+        let path = self.scratch.path().join("study.toml");
+        fs::write(&path, STUDY.replace("START", start)).map_err(|error| error.to_string())?;
+        let path = path.display().to_string();
+        // Every third run makes a loop device and its file by itself.
+        if number.is_multiple_of(3) {
+            return Ok(["run", &path, "--lab", "--quiet"].map(str::to_owned).to_vec());
+        }
+        let device = self.device.device();
+        let id = format!("{}:128MiB", self.device.name());
+        Ok(["run", &path, device, "--destroy", &id, "--quiet"].map(str::to_owned).to_vec())
+    }
+
+    fn whole_run(&self) -> Done<Duration> {
+        let words = self.words(1)?;
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let ended = self.assay.run(&words, LIMIT)?;
+        if ended.code != 0 {
+            return Err(format!("the study ended with {}: {}", ended.code, ended.stderr));
+        }
+        Ok(ended.time)
+    }
+
+    fn one(&self, number: u32, after: Duration, before: &str, kills: &mut Kills) -> Done<String> {
+        let known = self.results()?;
+        let words = self.words(number)?;
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let mut running = self.assay.start(&words)?;
+        let start = Instant::now();
+        while start.elapsed() < after && !running.has_ended() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let killed = !running.has_ended();
+        if killed {
+            running.signal("KILL")?;
+        }
+        let ended = running.end(LIMIT)?;
+        if !killed && ended.code != 0 {
+            return Err(format!("ended with {}: {}", ended.code, ended.stderr));
+        }
+        let finished = self.finished(&known)?;
+        if killed {
+            kills.killed += 1;
+            self.refuses_or_runs(&words)?;
+        } else {
+            kills.ended += 1;
+        }
+        let things = self.restore()?;
+        let now = self.condition()?;
+        if now != before {
+            return Err(format!("left behind:\n{now}\nbefore:\n{before}"));
+        }
+        kills.put_back += u32::from(things > 0);
+        kills.things += things;
+        if let Some((id, trials)) = finished {
+            kills.trials += trials;
+            self.nothing_is_lost(&id, trials, number, kills)?;
+        }
+        let what = if killed { "killed" } else { "ended" };
+        Ok(format!("{what} after {:.3} s, {things} put back", after.as_secs_f64()))
+    }
+
+    /// Over an unfinished journal the next run refuses and names the way out.
+    fn refuses_or_runs(&self, words: &[&str]) -> Done<()> {
+        let journals = fs::read_dir(self.assay.home().join("journal"));
+        if journals.into_iter().flatten().count() == 0 {
+            return Ok(());
+        }
+        let ended = self.assay.run(words, LIMIT)?;
+        if ended.code == 3 && ended.stderr.contains("assay restore") {
+            return Ok(());
+        }
+        Err(format!("over an unfinished journal: {}: {}", ended.code, ended.stderr))
+    }
+
+    /// Runs the recovery, and once more: then nothing may be left to do.
+    fn restore(&self) -> Done<u32> {
+        let first = self.restored()?;
+        if self.restored()? > 0 {
+            return Err("a second recovery found something to do".to_owned());
+        }
+        Ok(first)
+    }
+
+    fn restored(&self) -> Done<u32> {
+        let ended = self.assay.run(&["restore", "--json"], LIMIT)?;
+        if ended.code != 0 {
+            return Err(format!("restore: {}: {}{}", ended.code, ended.stdout, ended.stderr));
+        }
+        Ok(ended.json()?["done"].as_array().map_or(0, Vec::len) as u32)
+    }
+
+    fn results(&self) -> Done<Vec<PathBuf>> {
+        let entries = fs::read_dir(self.assay.home().join("results")).into_iter().flatten();
+        entries.map(|entry| Ok(entry.map_err(|error| error.to_string())?.path())).collect()
+    }
+
+    /// The result that came about since, with its whole lines of finished trials.
+    fn finished(&self, known: &[PathBuf]) -> Done<Option<(String, u32)>> {
+        let Some(bundle) = self.results()?.into_iter().find(|path| !known.contains(path)) else {
+            return Ok(None);
+        };
+        let text = fs::read_to_string(bundle.join("trials.jsonl")).unwrap_or_default();
+        let id = bundle.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        // Killed while the bundle itself was being made: it holds no trial.
+        let whole = ["study.toml", "plan.json", "environment.json"];
+        let complete = whole.iter().all(|name| bundle.join(name).exists());
+        Ok(complete.then(|| (id, text.matches('\n').count() as u32)))
+    }
+
+    /// The finished trials are read again; some studies are gone on with to their end.
+    fn nothing_is_lost(&self, id: &str, trials: u32, number: u32, kills: &mut Kills) -> Done<()> {
+        let ended = self.assay.run(&["show", id, "--json"], LIMIT)?;
+        if trials > 1 {
+            let cells = ended.json()?["cells"].as_array().cloned().unwrap_or_default();
+            let primary = cells.iter().filter(|cell| cell["metric"] == "iops");
+            let shown: usize = primary.map(|c| c["trials"].as_array().map_or(0, Vec::len)).sum();
+            if (shown as u32) < trials - 1 {
+                return Err(format!("{trials} trials were finished, {shown} are shown"));
+            }
+        }
+        if trials > 1 && number.is_multiple_of(10) && !number.is_multiple_of(3) {
+            let destroy = format!("{}:128MiB", self.device.name());
+            let ended = self.assay.run(&["resume", id, "--destroy", &destroy], LIMIT)?;
+            if ended.code != 0 {
+                let done =
+                    ended.stderr.contains("nothing is left") || ended.stderr.contains("complete");
+                return if done { Ok(()) } else { Err(format!("resume: {}", ended.stderr)) };
+            }
+            kills.resumed += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Numbers for the moments; nothing depends on their quality (xorshift).
+struct Draws(u64);
+
+impl Draws {
+    /// From 0 up to 1.
+    fn share(&mut self) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}

@@ -1,0 +1,61 @@
+//! `cargo xtask kills`: a study that changes the machine, killed at random moments.
+
+use std::fmt::Write;
+
+use crate::lab::{Done, is_root, kills};
+use crate::options::Options;
+use crate::{build, facts};
+
+/// The moments are drawn from this.
+const SEED: u64 = 20_261_120;
+
+/// Kills and recovers, and says what was seen.
+pub fn run(options: &Options) -> Done<bool> {
+    if !is_root() {
+        return Err("needs root for loop devices of its own".to_owned());
+    }
+    let count = options.number("--count") as u32;
+    let head = facts::lines();
+    let binary = build::release_binary()?;
+    let mut lines = Vec::new();
+    let kills = kills::kill(&binary, count, SEED, |line| {
+        println!("{line}");
+        lines.push(line.to_owned());
+    })?;
+    let page = page(count, &head, &kills, &lines);
+    println!("\n{page}");
+    if options.has("--write") {
+        build::write_page("kills.md", &page)?;
+    }
+    Ok(true)
+}
+
+fn page(count: u32, head: &[String], kills: &kills::Kills, lines: &[String]) -> String {
+    let mut page = format!(
+        "# Killed at random moments\n\n\
+         A study with four factors that change the machine (file system, mount options, read-ahead,\n\
+         scheduler), ended by `kill -9` at random moments (`cargo xtask kills --count {count}`). Every\n\
+         third run makes its loop device by itself; every second one makes its file systems on a\n\
+         partition that only the kernel knows. After each kill the next run must refuse and name\n\
+         `assay restore`; after that every setting must be as before, no mount, loop device,\n\
+         partition, file or file system may be left, a second recovery must find nothing to do, and\n\
+         every finished trial must be there.\n\n{}\n\n",
+        head.join("\n")
+    );
+    let rows = [
+        ("runs killed before their end", kills.killed),
+        ("runs that had ended by themselves", kills.ended),
+        ("kills after which something had to be put back", kills.put_back),
+        ("things put back", kills.things),
+        ("finished trials that had to be there, and were", kills.trials),
+        ("studies gone on with to their end", kills.resumed),
+        ("things left behind", 0),
+    ];
+    page.push_str("| what | count |\n|---|---|\n");
+    for (what, number) in rows {
+        // Writing to a string cannot fail.
+        let _ = writeln!(page, "| {what} | {number} |");
+    }
+    let _ = write!(page, "\n```text\n{}\n```\n", lines.join("\n"));
+    page
+}
