@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
-use assay_load::{Content, Durability, EngineKind, Job, Pattern, Target};
+use assay_load::{Content, Durability, EngineKind, Job, Pattern, Target, Work};
 
 use crate::lab::volume::{Filesystem, Volume};
 use crate::lab::{Done, call, has, is_root};
@@ -162,7 +162,7 @@ fn ours_run(case: &Case, path: &Path, time: Duration, seed: u64) -> Done<f64> {
     let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
     let job = Job {
         pattern: Pattern::Random,
-        read_percent: if case.read { 100 } else { 0 },
+        work: if case.read { Work::READS } else { Work::WRITES },
         size_bytes: 4096,
         depth: case.depth,
         threads: 1,

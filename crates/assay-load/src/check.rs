@@ -1,7 +1,7 @@
 //! Which jobs can be run at all.
 
 use crate::pattern::blocks;
-use crate::{EngineEntry, EngineKind, Job, LoadError, Pattern, Target};
+use crate::{EngineEntry, EngineKind, Job, LoadError, Pattern, Target, Work};
 
 /// The kernel moves no more than 2 GiB less a page at once; half of that is plenty.
 const LARGEST_SIZE: u32 = 1 << 30;
@@ -17,8 +17,8 @@ pub(crate) fn check(
     target: &Target<'_>,
 ) -> Result<(), LoadError> {
     let wrong = |text: String| Err(LoadError::Invalid(text));
-    if job.read_percent > 100 {
-        return wrong(format!("{} % of reads is more than all", job.read_percent));
+    if let Work::Mix { read_percent: percent @ 101.. } = job.work {
+        return wrong(format!("{percent} % of reads is more than all"));
     }
     range("size in bytes", job.size_bytes, LARGEST_SIZE)?;
     range("depth", job.depth, LARGEST_DEPTH)?;
@@ -26,6 +26,7 @@ pub(crate) fn check(
     if job.operations == Some(0) {
         return wrong("an operation count of 0 leaves nothing to measure".to_owned());
     }
+    check_spread(job)?;
     check_area(job)?;
     if let EngineKind::Simulated(law) = engine {
         law.sampler(0, 0)?;
@@ -49,10 +50,23 @@ fn range(what: &str, value: u32, most: u32) -> Result<(), LoadError> {
     Err(LoadError::Invalid(format!("the {what} is 1 to {most}, not {value}")))
 }
 
+/// Samples in their order: one place after the other, each known from the operation count.
+fn check_spread(job: &Job) -> Result<(), LoadError> {
+    let wrong = |text: &str| Err(LoadError::Invalid(text.to_owned()));
+    match (job.pattern, job.operations) {
+        (Pattern::Spread, None) => wrong("a spread pattern needs an operation count"),
+        (Pattern::Spread, _) if (job.threads, job.depth) != (1, 1) => {
+            wrong("a spread pattern goes from place to place with one thread and depth 1")
+        }
+        _ => Ok(()),
+    }
+}
+
 fn check_area(job: &Job) -> Result<(), LoadError> {
     let needed = match job.pattern {
         Pattern::Sequential => u64::from(job.threads),
         Pattern::Random => 1,
+        Pattern::Spread => job.operations.unwrap_or(1),
     };
     if blocks(job) < needed {
         return Err(LoadError::Invalid(format!(
@@ -81,7 +95,7 @@ pub(crate) mod tests {
     pub(crate) fn job() -> Job {
         Job {
             pattern: Pattern::Random,
-            read_percent: 100,
+            work: Work::READS,
             size_bytes: 4096,
             depth: 1,
             threads: 1,
@@ -95,6 +109,10 @@ pub(crate) mod tests {
         }
     }
 
+    fn spread(samples: u64) -> Job {
+        Job { pattern: Pattern::Spread, operations: Some(samples), ..job() }
+    }
+
     fn refusal(job: &Job, name: &str) -> Option<String> {
         let entry = crate::ENGINES.iter().find(|e| e.name == name).unwrap();
         let target = Target { file: None, memory_alignment: 512 };
@@ -105,13 +123,15 @@ pub(crate) mod tests {
     #[test]
     fn a_plain_job_is_valid() {
         assert_eq!(refusal(&job(), "null"), None);
+        assert_eq!(refusal(&spread(256), "null"), None);
+        assert_eq!(refusal(&Job { work: Work::Rewrite, ..job() }, "null"), None);
     }
 
     #[test]
     #[rustfmt::skip]
     fn impossible_jobs_are_refused_with_the_reason() {
         let cases = [
-            (Job { read_percent: 101, ..job() }, "more than all"),
+            (Job { work: Work::Mix { read_percent: 101 }, ..job() }, "more than all"),
             (Job { size_bytes: 0, ..job() }, "size in bytes is 1 to"),
             (Job { depth: 0, ..job() }, "depth is 1 to"),
             (Job { threads: 0, ..job() }, "threads is 1 to"),
@@ -120,6 +140,10 @@ pub(crate) mod tests {
             (Job { area: Range { start: 8192, end: 0 }, ..job() }, "too small"),
             (Job { area: 0..u64::MAX, ..job() }, "beyond what a file can hold"),
             (Job { area: 0..8192, threads: 3, pattern: Pattern::Sequential, ..job() }, "3 operations"),
+            (Job { pattern: Pattern::Spread, ..job() }, "needs an operation count"),
+            (Job { depth: 2, ..spread(2) }, "one thread and depth 1"),
+            (Job { threads: 2, ..spread(2) }, "one thread and depth 1"),
+            (Job { area: 0..8192, ..spread(3) }, "3 operations"),
         ];
         for (job, expected) in cases {
             let found = refusal(&job, "null").unwrap();

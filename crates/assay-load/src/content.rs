@@ -4,7 +4,11 @@ use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::random::{Purpose, generator};
-use crate::{Content, Job};
+use crate::{Content, Job, Work};
+
+/// One change in so many bytes of a rewritten block: no piece of it that a device might know
+/// already stays as it was.
+const SECTOR: usize = 512;
 
 /// Fills the buffers of one thread, each time before they are written.
 #[derive(Debug)]
@@ -15,15 +19,18 @@ pub(crate) enum Filler {
     Zero,
     /// Fresh pseudo-random bytes.
     Random(Xoshiro256PlusPlus),
+    /// What was read, with a few bytes of each sector changed.
+    Change(Xoshiro256PlusPlus),
 }
 
 impl Filler {
     pub(crate) fn new(job: &Job, thread: u32) -> Self {
-        match job.content {
-            _ if job.read_percent >= 100 => Self::Nothing,
-            Content::Random => Self::Random(generator(job.seed, thread, Purpose::Content)),
-            Content::Zero if job.read_percent == 0 => Self::Nothing,
-            Content::Zero => Self::Zero,
+        let rng = generator(job.seed, thread, Purpose::Content);
+        match (job.work, job.content) {
+            (Work::Rewrite, _) => Self::Change(rng),
+            (Work::READS, _) | (Work::WRITES, Content::Zero) => Self::Nothing,
+            (Work::Mix { .. }, Content::Random) => Self::Random(rng),
+            (Work::Mix { .. }, Content::Zero) => Self::Zero,
         }
     }
 
@@ -34,6 +41,7 @@ impl Filler {
             Self::Nothing => {}
             Self::Zero => bytes.fill(0),
             Self::Random(rng) => fill_random(rng, bytes),
+            Self::Change(rng) => change(rng, bytes),
         }
     }
 }
@@ -47,6 +55,16 @@ fn fill_random(rng: &mut Xoshiro256PlusPlus, bytes: &mut [u8]) {
     rest.copy_from_slice(&last[..rest.len()]);
 }
 
+/// Changes the first bytes of each sector: the very first of them always.
+fn change(rng: &mut Xoshiro256PlusPlus, bytes: &mut [u8]) {
+    for sector in bytes.chunks_mut(SECTOR) {
+        let difference = (rng.next_u64() | 1).to_le_bytes();
+        for (byte, difference) in sector.iter_mut().zip(difference) {
+            *byte ^= difference;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,7 +72,7 @@ mod tests {
 
     #[test]
     fn random_fills_all_bytes_and_never_repeats() {
-        let job = Job { read_percent: 0, content: Content::Random, ..job() };
+        let job = Job { work: Work::WRITES, content: Content::Random, ..job() };
         let mut filler = Filler::new(&job, 0);
         let (mut first, mut second) = ([0_u8; 509], [0_u8; 509]);
         filler.fill(&mut first);
@@ -72,11 +90,26 @@ mod tests {
     fn zeros_are_put_back_only_where_reads_share_the_buffer() {
         let zero = |read_percent| {
             let mut bytes = [7_u8; 16];
-            let job = Job { read_percent, content: Content::Zero, ..job() };
+            let job = Job { work: Work::Mix { read_percent }, content: Content::Zero, ..job() };
             Filler::new(&job, 0).fill(&mut bytes);
             bytes
         };
         assert_eq!(zero(50), [0; 16]);
         assert_eq!(zero(0), [7; 16]);
+    }
+
+    #[test]
+    fn a_rewrite_changes_every_sector_each_time_and_little_of_it() {
+        let job = Job { work: Work::Rewrite, ..job() };
+        let mut filler = Filler::new(&job, 0);
+        let mut bytes = [7_u8; 3 * SECTOR + 5];
+        for _ in 0..100 {
+            let before = bytes;
+            filler.fill(&mut bytes);
+            for (old, new) in before.chunks(SECTOR).zip(bytes.chunks(SECTOR)) {
+                let changed = old.iter().zip(new).filter(|(old, new)| old != new).count();
+                assert!((1..=8).contains(&changed), "{changed}");
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::content::Filler;
-use crate::engine::{Completion, Engine, EngineKind, Request, Setup};
+use crate::engine::{Completion, Engine, EngineKind, Move, Request, Setup};
 use crate::gate::Control;
 use crate::latency::{Book, Found};
 use crate::pattern::{Mix, Walk, share};
@@ -51,11 +51,27 @@ pub(crate) fn work<'a, E: Engine<'a>>(worker: &Worker<'a>) -> Result<Option<Part
     }))
 }
 
+/// The operation in a slot.
 #[derive(Clone, Copy)]
 struct Flight {
     class: Class,
+    /// Its transfer that is under way: a rewrite reads first.
+    way: Move,
     offset: u64,
     submitted: u64,
+}
+
+impl Flight {
+    fn new(class: Class, offset: u64) -> Self {
+        let way = if class == Class::Write { Move::Write } else { Move::Read };
+        Self { class, way, offset, submitted: 0 }
+    }
+
+    /// Whether the write of what is being read is still to come.
+    #[inline]
+    fn goes_on(&self) -> bool {
+        self.class == Class::Rewrite && self.way == Move::Read
+    }
 }
 
 struct Drive<E> {
@@ -70,6 +86,8 @@ struct Drive<E> {
     /// By slot.
     flights: Vec<Flight>,
     free: Vec<u32>,
+    /// Slots whose block was read and is to be written back.
+    halfway: Vec<u32>,
     batch: Vec<Request>,
     done: Vec<Completion>,
     fault: Option<LoadError>,
@@ -79,7 +97,6 @@ impl<'a, E: Engine<'a>> Drive<E> {
     fn new(engine: E, worker: &Worker<'a>) -> Self {
         let (job, thread) = (worker.job, worker.thread);
         let depth = job.depth as usize;
-        let none = Flight { class: Class::Read, offset: 0, submitted: 0 };
         Self {
             engine,
             walk: Walk::new(job, thread),
@@ -91,8 +108,9 @@ impl<'a, E: Engine<'a>> Drive<E> {
                 Some(operations) => share(operations, job.threads, thread).1,
                 None => u64::MAX,
             },
-            flights: vec![none; depth],
+            flights: vec![Flight::new(Class::Read, 0); depth],
             free: (0..job.depth).rev().collect(),
+            halfway: Vec::with_capacity(depth),
             batch: Vec::with_capacity(depth),
             done: Vec::with_capacity(depth),
             fault: None,
@@ -106,8 +124,8 @@ impl<'a, E: Engine<'a>> Drive<E> {
         let first = self.submit()?;
         self.book.begin(start, first);
         let (last, stopped) = loop {
-            let stamp = self.reap()?;
-            if self.left == 0 || self.book.is_over(stamp) || self.fault.is_some() {
+            let (stamp, ended) = self.reap()?;
+            if self.left == 0 || (ended && self.book.is_over(stamp)) || self.fault.is_some() {
                 break (stamp, false);
             }
             if control.stop_asked() || control.failed() {
@@ -116,7 +134,9 @@ impl<'a, E: Engine<'a>> Drive<E> {
             self.submit()?;
         };
         self.book.close();
+        self.left = 0;
         while self.free.len() < self.flights.len() {
+            self.submit()?; // what is halfway, and nothing new
             self.reap()?;
         }
         match self.fault.take() {
@@ -125,23 +145,28 @@ impl<'a, E: Engine<'a>> Drive<E> {
         }
     }
 
-    /// Fills all free slots and starts them; gives the stamp taken just before.
+    /// Writes back what was read, fills all free slots and starts them; gives the stamp taken just
+    /// before.
     #[inline]
     fn submit(&mut self) -> Result<u64, LoadError> {
         self.batch.clear();
+        while let Some(slot) = self.halfway.pop() {
+            self.flights[slot as usize].way = Move::Write;
+            self.prepare(slot);
+        }
+        let old = self.batch.len();
         while self.left > 0 {
             let Some(slot) = self.free.pop() else { break };
             self.left -= 1;
-            let request = Request { class: self.mix.next(), slot, offset: self.walk.next() };
-            if request.class == Class::Write {
-                self.filler.fill(self.engine.slot_mut(slot));
-            }
-            self.batch.push(request);
+            self.flights[slot as usize] = Flight::new(self.mix.next(), self.walk.next());
+            self.prepare(slot);
         }
         let stamp = self.engine.now_ns();
-        for request in &self.batch {
-            self.flights[request.slot as usize] =
-                Flight { class: request.class, offset: request.offset, submitted: stamp };
+        for request in &self.batch[old..] {
+            self.flights[request.slot as usize].submitted = stamp;
+        }
+        if self.batch.is_empty() {
+            return Ok(stamp);
         }
         self.engine
             .submit(&self.batch)
@@ -149,32 +174,54 @@ impl<'a, E: Engine<'a>> Drive<E> {
         Ok(stamp)
     }
 
-    /// Waits for a completion and notes all that are there; gives the stamp taken just after.
+    /// Puts the next transfer of a slot's operation into the batch.
     #[inline]
-    fn reap(&mut self) -> Result<u64, LoadError> {
+    fn prepare(&mut self, slot: u32) {
+        let Flight { way, offset, .. } = self.flights[slot as usize];
+        if way == Move::Write {
+            self.filler.fill(self.engine.slot_mut(slot));
+        }
+        self.batch.push(Request { way, slot, offset });
+    }
+
+    /// Waits for a completion and notes all that are there; gives the stamp taken just after, and
+    /// whether an operation ended by it: only then does the window move.
+    #[inline]
+    fn reap(&mut self) -> Result<(u64, bool), LoadError> {
         self.done.clear();
         self.engine
             .complete(1, &mut self.done)
             .map_err(|source| LoadError::Engine { what: "wait for completions", source })?;
         let stamp = self.engine.now_ns();
-        self.book.stamp(stamp);
+        let ended = self.done.iter().any(|done| !self.flights[done.slot as usize].goes_on());
+        if ended {
+            self.book.stamp(stamp);
+        }
         for done in &self.done {
             let flight = self.flights[done.slot as usize];
+            let moved = done.result == self.size as i32;
+            if moved && flight.goes_on() {
+                self.halfway.push(done.slot);
+                continue;
+            }
             self.free.push(done.slot);
-            if done.result == self.size as i32 {
+            if moved {
                 let latency = stamp.saturating_sub(flight.submitted);
                 self.book.record(flight.class, latency);
             } else if self.fault.is_none() {
                 self.fault = Some(fault(flight, self.size, done.result));
             }
         }
-        Ok(stamp)
+        Ok((stamp, ended))
     }
 }
 
 #[cold]
 fn fault(flight: Flight, asked: u32, result: i32) -> LoadError {
-    let Flight { class, offset, .. } = flight;
+    let (class, offset) = match flight.way {
+        Move::Read => (Class::Read, flight.offset),
+        Move::Write => (Class::Write, flight.offset),
+    };
     match u32::try_from(result) {
         Ok(got) => LoadError::Short { class, offset, asked, got },
         Err(_) => {

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::drive::{Part, Worker};
-use crate::{Class, Job, Law, LoadError, QueueFacts, Target, clock};
+use crate::{Job, Law, LoadError, QueueFacts, Target, clock};
 
 /// Which engine moves the bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,16 +47,24 @@ pub struct EngineEntry {
     pub(crate) work: fn(&Worker<'_>) -> Result<Option<Part>, LoadError>,
 }
 
-/// One operation to start. Its size is the job's.
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Move {
+    Read,
+    /// With an `fdatasync` where the job asks for it.
+    Write,
+}
+
+/// One transfer to start. Its size is the job's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
-    pub(crate) class: Class,
+    pub(crate) way: Move,
     /// Buffer to use, below the job's depth and not in flight.
     pub(crate) slot: u32,
     pub(crate) offset: u64,
 }
 
-/// One operation that ended.
+/// One transfer that ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Completion {
     pub(crate) slot: u32,

@@ -33,7 +33,7 @@ pub enum LoadError {
     },
     /// The target refused an operation.
     Operation {
-        /// Class of the operation.
+        /// Read or write; of a rewrite the half that it was.
         class: Class,
         /// Its offset in bytes from the start of the target.
         offset: u64,
@@ -42,7 +42,7 @@ pub enum LoadError {
     },
     /// Fewer bytes were moved than asked for; at the end of a file none at all.
     Short {
-        /// Class of the operation.
+        /// Read or write; of a rewrite the half that it was.
         class: Class,
         /// Its offset in bytes from the start of the target.
         offset: u64,
@@ -65,6 +65,7 @@ impl fmt::Display for Class {
         f.write_str(match self {
             Class::Read => "read",
             Class::Write => "write",
+            Class::Rewrite => "rewrite",
         })
     }
 }

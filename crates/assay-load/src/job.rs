@@ -12,6 +12,28 @@ pub enum Pattern {
     Sequential,
     /// Every aligned block of the area with equal probability, drawn with replacement.
     Random,
+    /// Operation i of the job's operation count goes to the i-th of as many evenly spaced blocks,
+    /// in rising order: see [`spread_offset`](crate::spread_offset). One thread, depth 1.
+    Spread,
+}
+
+/// What an operation does to its block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Reads or writes it.
+    Mix {
+        /// Share of the operations that read, in percent (100 reads only, 0 writes only).
+        read_percent: u8,
+    },
+    /// Reads it, changes some bytes of each sector, and writes it back: one operation.
+    Rewrite,
+}
+
+impl Work {
+    /// Nothing but reads.
+    pub const READS: Self = Self::Mix { read_percent: 100 };
+    /// Nothing but writes.
+    pub const WRITES: Self = Self::Mix { read_percent: 0 };
 }
 
 /// What makes a write count as done.
@@ -23,7 +45,7 @@ pub enum Durability {
     DataSynced,
 }
 
-/// Which bytes are written.
+/// Which bytes are written; a rewrite writes what it read, with its change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Fresh pseudo-random bytes for every write: neither compressible nor duplicated.
@@ -37,9 +59,9 @@ pub enum Content {
 pub struct Job {
     /// Order of the offsets.
     pub pattern: Pattern,
-    /// Share of the operations that read, in percent (100 reads only, 0 writes only).
-    pub read_percent: u8,
-    /// Bytes of one operation.
+    /// What an operation does.
+    pub work: Work,
+    /// Bytes of one operation; a rewrite moves as many in each direction.
     pub size_bytes: u32,
     /// Operations in flight per thread.
     pub depth: u32,
@@ -56,7 +78,7 @@ pub struct Job {
     pub ramp: Duration,
     /// Time that is counted, after the ramp. At least one operation is always completed.
     pub time: Duration,
-    /// End after this many operations in all, even if time is left (used to fill an area once).
+    /// End after this many operations in all, even if time is left; ramp and drain then count.
     pub operations: Option<u64>,
     /// Seed of offsets, mix, content and simulated latencies; different for every trial.
     pub seed: u64,

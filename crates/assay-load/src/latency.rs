@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use crate::{Class, ClassOutcome, Job, SecondRow, Totals, new_histogram};
+use crate::{Class, ClassOutcome, Job, Pattern, SecondRow, Totals, Work, new_histogram};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -19,6 +19,9 @@ const SECOND_NS: u64 = 1_000_000_000;
 const SPARE_SECONDS: u64 = 60;
 /// A fill may be given a limitless time; rows for a day are reserved at most.
 const MOST_SECONDS: u64 = 86_400;
+
+/// Samples of a spread pattern that are kept one by one.
+const MOST_SAMPLES: u64 = 10_000;
 
 /// Whether completions are counted now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +78,8 @@ pub(crate) struct Found {
     pub(crate) series: Vec<SecondRow>,
     /// Everything moved; the times of it are in the stamps below.
     pub(crate) totals: Totals,
+    /// Latencies one by one, for a spread pattern.
+    pub(crate) samples: Vec<u64>,
     /// Stamps of the first submission and the last completion.
     pub(crate) first_ns: u64,
     pub(crate) last_ns: u64,
@@ -96,8 +101,29 @@ pub(crate) struct Book {
     /// The current second and the stamp at which it ends.
     second: u32,
     second_end: u64,
-    classes: [ClassBook; 2],
+    classes: [ClassBook; 3],
     series: Vec<SecondRow>,
+    /// Latencies of the first so many operations in their order.
+    samples: Vec<u64>,
+    samples_left: u64,
+}
+
+/// Operations of which each latency is kept.
+fn kept_samples(job: &Job) -> u64 {
+    match job.pattern {
+        Pattern::Spread => job.operations.unwrap_or(0).min(MOST_SAMPLES),
+        Pattern::Sequential | Pattern::Random => 0,
+    }
+}
+
+/// Whether a job has operations of a class.
+fn uses(job: &Job, class: Class) -> bool {
+    match (job.work, class) {
+        (Work::Mix { read_percent }, Class::Read) => read_percent > 0,
+        (Work::Mix { read_percent }, Class::Write) => read_percent < 100,
+        (Work::Rewrite, Class::Rewrite) => true,
+        _ => false,
+    }
 }
 
 fn nanoseconds(duration: Duration) -> u64 {
@@ -127,11 +153,11 @@ impl Book {
             last: 0,
             second: 0,
             second_end: SECOND_NS,
-            classes: [
-                ClassBook::new(Class::Read, job.read_percent > 0),
-                ClassBook::new(Class::Write, job.read_percent < 100),
-            ],
+            classes: [Class::Read, Class::Write, Class::Rewrite]
+                .map(|class| ClassBook::new(class, uses(job, class))),
             series: Vec::with_capacity(rows as usize),
+            samples: Vec::with_capacity(kept_samples(job) as usize),
+            samples_left: kept_samples(job),
         }
     }
 
@@ -196,6 +222,10 @@ impl Book {
         book.row.operations += 1;
         book.row.latency_sum_ns = book.row.latency_sum_ns.saturating_add(latency_ns);
         book.row.latency_max_ns = book.row.latency_max_ns.max(latency_ns);
+        if self.samples_left > 0 {
+            self.samples_left -= 1;
+            self.samples.push(latency_ns);
+        }
     }
 
     /// Ends the window early: what completes from now on is drain.
@@ -226,7 +256,8 @@ impl Book {
         self.turn_page(self.last);
         let caught = self.classes.iter().any(|book| !book.counted.is_empty());
         let window_ns = if caught { self.closed - self.opened } else { self.last - self.first };
-        let [reads, writes] = [0, 1].map(|class: usize| self.classes[class].operations);
+        let [reads, writes, rewrites] = self.classes.each_ref().map(|book| book.operations);
+        let (reads, writes) = (reads + rewrites, writes + rewrites);
         let totals = Totals {
             read_operations: reads,
             read_bytes: reads * self.size,
@@ -250,6 +281,7 @@ impl Book {
             window_ns,
             series: self.series,
             totals,
+            samples: self.samples,
             first_ns: self.first,
             last_ns: self.last,
         }
@@ -337,7 +369,7 @@ mod tests {
 
     #[test]
     fn rows_hold_all_completions_by_second_and_class() {
-        let job = Job { read_percent: 50, ..timed(SECOND_NS, SECOND_NS) };
+        let job = Job { work: Work::Mix { read_percent: 50 }, ..timed(SECOND_NS, SECOND_NS) };
         let mut book = Book::new(&job);
         book.begin(50, 50);
         for (stamp, class, latency) in [
@@ -363,5 +395,31 @@ mod tests {
             row(3, Class::Write, 1, 9, 9),
         ];
         assert_eq!(book.finish().series, expected);
+    }
+
+    #[test]
+    fn a_rewrite_counts_once_and_moves_its_block_twice() {
+        let mut book = Book::new(&Job { work: Work::Rewrite, ..timed(0, 100) });
+        book.begin(0, 0);
+        for stamp in [60, 120] {
+            book.stamp(stamp);
+            book.record(Class::Rewrite, 60);
+        }
+        let found = book.finish();
+        assert_eq!((counted(&found), found.classes[0].bytes), (2, 2 * 4096));
+        let totals = found.totals;
+        assert_eq!((totals.read_bytes, totals.write_bytes), (2 * 4096, 2 * 4096));
+        assert_eq!((totals.read_operations, totals.write_operations), (2, 2));
+    }
+
+    #[test]
+    fn samples_are_kept_for_a_spread_pattern_and_no_more_than_the_most() {
+        let kept = |pattern, operations| {
+            let job = Job { pattern, operations: Some(operations), ..timed(0, 100) };
+            found(&job, &vec![9; operations as usize]).samples
+        };
+        assert_eq!(kept(Pattern::Spread, 3), [7, 7, 7]);
+        assert_eq!(kept(Pattern::Spread, MOST_SAMPLES + 5).len() as u64, MOST_SAMPLES);
+        assert!(kept(Pattern::Random, 3).is_empty());
     }
 }

@@ -27,9 +27,10 @@ mod run;
 pub use engine::{EngineEntry, EngineKind};
 pub use engines::ENGINES;
 pub use error::LoadError;
-pub use job::{Content, Durability, Job, Pattern, Target};
+pub use job::{Content, Durability, Job, Pattern, Target, Work};
 pub use law::{Law, LawShape};
 pub use outcome::{
     Class, ClassOutcome, EngineFacts, Outcome, QueueFacts, SecondRow, Totals, new_histogram,
 };
+pub use pattern::spread_offset;
 pub use run::run;

@@ -12,6 +12,7 @@ pub(crate) fn merge(job: &Job, name: &str, parts: Vec<Part>, stopped: bool) -> O
         window_ns: window_ns(job, &parts),
         series: series(&parts),
         totals: totals(&parts),
+        sample_latencies_ns: Vec::new(),
         queue: QueueFacts::default(),
         engine: EngineFacts { name: name.to_owned(), notes: Vec::new() },
         cpu_ns: 0,
@@ -27,6 +28,7 @@ pub(crate) fn merge(job: &Job, name: &str, parts: Vec<Part>, stopped: bool) -> O
                 outcome.engine.notes.push(note);
             }
         }
+        outcome.sample_latencies_ns.extend(part.found.samples);
         for class in part.found.classes {
             add_class(&mut outcome.classes, class);
         }

@@ -9,6 +9,8 @@ pub enum Class {
     Read,
     /// Writes, with their `fdatasync` where the job asks for it.
     Write,
+    /// A read and a write of the same block, counted once, with the `fdatasync` of the write.
+    Rewrite,
 }
 
 /// Counted operations of one class.
@@ -18,7 +20,7 @@ pub struct ClassOutcome {
     pub class: Class,
     /// Operations completed inside the window.
     pub operations: u64,
-    /// Bytes moved by them.
+    /// Bytes of their blocks.
     pub bytes: u64,
     /// Service time in nanoseconds of each of them, from submission to completion.
     pub latency_ns: Histogram<u64>,
@@ -33,7 +35,7 @@ pub struct SecondRow {
     pub class: Class,
     /// Operations completed in this second.
     pub operations: u64,
-    /// Bytes moved by them.
+    /// Bytes of their blocks.
     pub bytes: u64,
     /// Sum of their latencies in nanoseconds.
     pub latency_sum_ns: u64,
@@ -42,6 +44,7 @@ pub struct SecondRow {
 }
 
 /// Everything that was moved, ramp and drain included: what device counters are compared with.
+/// A rewrite is a read and a write here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Reads completed.
@@ -88,6 +91,9 @@ pub struct Outcome {
     pub series: Vec<SecondRow>,
     /// Everything moved.
     pub totals: Totals,
+    /// For [`Pattern::Spread`](crate::Pattern::Spread) the service time in nanoseconds of each
+    /// operation in its order, the first 10,000; empty for the other patterns.
+    pub sample_latencies_ns: Vec<u64>,
     /// The queue as the engine saw it.
     pub queue: QueueFacts,
     /// The engine.

@@ -1,9 +1,11 @@
 //! Where the next operation goes and which class it has.
 
+use std::ops::Range;
+
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::random::{Purpose, below, generator};
-use crate::{Class, Job, Pattern};
+use crate::{Class, Job, Pattern, Work};
 
 /// What falls to one thread when `total` things are shared out: `(first, count)`. Shares differ by
 /// one at most and cover everything, so that a fill with several threads leaves no gap.
@@ -19,6 +21,20 @@ pub(crate) fn blocks(job: &Job) -> u64 {
     job.area.end.saturating_sub(job.area.start) / u64::from(job.size_bytes)
 }
 
+/// Where sample `index` of `samples` goes under [`Pattern::Spread`]: to the start of the block in
+/// which the `index`-th of as many equal parts of the area begins. Bytes from the start of the
+/// target.
+pub fn spread_offset(area: &Range<u64>, size_bytes: u32, samples: u64, index: u64) -> u64 {
+    let size = u64::from(size_bytes.max(1));
+    let blocks = area.end.saturating_sub(area.start) / size;
+    area.start + spread_block(blocks, samples, index) * size
+}
+
+/// Block of sample `index` below `samples`; below `blocks`, and rising where there are as many.
+fn spread_block(blocks: u64, samples: u64, index: u64) -> u64 {
+    (u128::from(index) * u128::from(blocks) / u128::from(samples.max(1))) as u64
+}
+
 /// The offsets of one thread, without end.
 #[derive(Debug)]
 pub(crate) struct Walk {
@@ -32,6 +48,7 @@ pub(crate) struct Walk {
 enum Order {
     Sequential { next: u64 },
     Random(Xoshiro256PlusPlus),
+    Spread { next: u64, samples: u64 },
 }
 
 impl Walk {
@@ -48,6 +65,9 @@ impl Walk {
                 let rng = generator(job.seed, thread, Purpose::Offsets);
                 (0, all, Order::Random(rng))
             }
+            Pattern::Spread => {
+                (0, all, Order::Spread { next: 0, samples: job.operations.unwrap_or(1) })
+            }
         };
         Self { start: job.area.start + first * size, size, blocks, order }
     }
@@ -62,6 +82,11 @@ impl Walk {
                 block
             }
             Order::Random(rng) => below(rng, self.blocks),
+            Order::Spread { next, samples } => {
+                let index = *next;
+                *next = if index + 1 < *samples { index + 1 } else { 0 };
+                spread_block(self.blocks, *samples, index)
+            }
         };
         self.start + block * self.size
     }
@@ -76,11 +101,12 @@ pub(crate) enum Mix {
 
 impl Mix {
     pub(crate) fn new(job: &Job, thread: u32) -> Self {
-        match job.read_percent {
-            0 => Self::Only(Class::Write),
-            100.. => Self::Only(Class::Read),
-            percent => Self::Drawn {
-                read_percent: u64::from(percent),
+        match job.work {
+            Work::Rewrite => Self::Only(Class::Rewrite),
+            Work::WRITES => Self::Only(Class::Write),
+            Work::Mix { read_percent: 100.. } => Self::Only(Class::Read),
+            Work::Mix { read_percent } => Self::Drawn {
+                read_percent: u64::from(read_percent),
                 rng: generator(job.seed, thread, Purpose::Mix),
             },
         }
@@ -140,6 +166,31 @@ mod tests {
     }
 
     #[test]
+    fn spread_samples_rise_evenly_and_follow_from_the_formula() {
+        let (size, start) = (4096, 1 << 20);
+        for (blocks, samples) in [(100, 100), (103, 10), (1 << 50, 7), (5, 1)] {
+            let area = start..start + blocks * size;
+            let job = Job {
+                pattern: Pattern::Spread,
+                size_bytes: size as u32,
+                area: area.clone(),
+                operations: Some(samples),
+                ..job()
+            };
+            let mut walk = Walk::new(&job, 0);
+            let offsets: Vec<u64> = (0..samples).map(|_| walk.next()).collect();
+            for (index, offset) in (0..).zip(&offsets) {
+                assert_eq!(*offset, spread_offset(&area, job.size_bytes, samples, index));
+                assert!((offset - start) % size == 0 && offset + size <= area.end);
+            }
+            assert_eq!(offsets[0], start);
+            let steps = offsets.windows(2).map(|pair| (pair[1] - pair[0]) / size);
+            let even = [blocks / samples, blocks.div_ceil(samples)];
+            assert!(steps.clone().all(|step| step > 0 && even.contains(&step)), "{offsets:?}");
+        }
+    }
+
+    #[test]
     fn random_offsets_are_aligned_inside_and_uniform() {
         const BLOCKS: usize = 97;
         const DRAWS: usize = 97_000;
@@ -165,9 +216,11 @@ mod tests {
 
     #[test]
     fn pure_mixes_draw_nothing_and_mixed_ones_keep_the_share() {
-        assert!(matches!(Mix::new(&Job { read_percent: 0, ..job() }, 0), Mix::Only(Class::Write)));
-        assert!(matches!(Mix::new(&Job { read_percent: 100, ..job() }, 0), Mix::Only(Class::Read)));
-        let mut mix = Mix::new(&Job { read_percent: 30, ..job() }, 0);
+        let of = |work| Mix::new(&Job { work, ..job() }, 0);
+        assert!(matches!(of(Work::WRITES), Mix::Only(Class::Write)));
+        assert!(matches!(of(Work::READS), Mix::Only(Class::Read)));
+        assert!(matches!(of(Work::Rewrite), Mix::Only(Class::Rewrite)));
+        let mut mix = of(Work::Mix { read_percent: 30 });
         let reads = (0..100_000).filter(|_| mix.next() == Class::Read).count();
         assert!((29_200..30_800).contains(&reads), "{reads}");
     }

@@ -16,14 +16,15 @@ type Joined<'scope> = ScopedJoinHandle<'scope, Result<Option<Part>, LoadError>>;
 /// Runs the job and returns what was found.
 ///
 /// Each thread keeps `depth` operations in flight until ramp and time are over, the operations are
-/// done, or `stop` is set; then it waits for what is in flight. Each thread completes at least one
+/// done, or `stop` is set; then it waits for what is in flight, a rewrite that was only read being
+/// written first. Each thread completes at least one
 /// operation (if the operation count gives it one), however short the time is.
 ///
 /// The window opens with a thread's first completion at or after the end of the ramp, which is not
 /// counted (without a ramp: with the first submission), and closes with its first completion at or
 /// after the end of the time, which is counted. A stop ends it earlier. If that catches no
 /// operation at all, everything counts, and the window reaches from the first submission to the
-/// last completion; so it does for a job with an operation count. With several threads the window
+/// last completion; so it does for a job with an operation count, ramp and drain included. With several threads the window
 /// is the one for which operations / window is the sum of the threads' rates.
 ///
 /// If `stop` was set before the start, the outcome has no operation and a window of 0 ns.

@@ -7,7 +7,10 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use assay_load::{Class, Content, Durability, EngineKind, Job, LoadError, Pattern, Target, run};
+use assay_load::{
+    Class, Content, Durability, EngineKind, Job, LoadError, Pattern, Target, Work, run,
+    spread_offset,
+};
 use common::{Scratch, engines_with_a_file, job, operations, outcome};
 
 const SIZE: u64 = 4096;
@@ -28,7 +31,7 @@ fn a_fill_writes_every_block_once_and_nothing_else() {
             let scratch = Scratch::filled(2 * MARGIN + blocks * SIZE, 0xaa, direct);
             let fill = Job {
                 pattern: Pattern::Sequential,
-                read_percent: 0,
+                work: Work::WRITES,
                 depth,
                 threads,
                 durability,
@@ -61,7 +64,7 @@ fn zero_content_is_zero_also_when_reads_share_the_buffers() {
         for read_percent in [0, 50] {
             let scratch = Scratch::filled(16 * SIZE, 0xaa, direct);
             let mixed = Job {
-                read_percent,
+                work: Work::Mix { read_percent },
                 depth: 4,
                 content: Content::Zero,
                 area: 0..16 * SIZE,
@@ -82,7 +85,7 @@ fn random_operations_stay_inside_the_area() {
     for (engine, direct) in engines_with_a_file("random_operations_stay_inside_the_area") {
         let scratch = Scratch::filled(2 * MARGIN + 8 * SIZE, 0xaa, direct);
         let writes = Job {
-            read_percent: 0,
+            work: Work::WRITES,
             depth: 8,
             threads: 2,
             area: MARGIN..MARGIN + 8 * SIZE,
@@ -95,6 +98,133 @@ fn random_operations_stay_inside_the_area() {
 }
 
 #[test]
+fn a_rewrite_changes_every_block_and_nothing_else() {
+    for (engine, direct) in engines_with_a_file("a_rewrite_changes_every_block") {
+        for (depth, threads, durability) in [
+            (1, 1, Durability::Written),
+            (8, 1, Durability::Written),
+            (1, 4, Durability::DataSynced),
+            (8, 4, Durability::DataSynced),
+        ] {
+            let blocks = 67;
+            let scratch = Scratch::filled(2 * MARGIN + blocks * SIZE, 0xaa, direct);
+            let rewrites = Job {
+                pattern: Pattern::Sequential,
+                work: Work::Rewrite,
+                depth,
+                threads,
+                durability,
+                area: MARGIN..MARGIN + blocks * SIZE,
+                operations: Some(blocks),
+                ..job()
+            };
+            let found = outcome(&rewrites, &engine, &scratch);
+            check_fill(&scratch.bytes(), blocks);
+            check_rewritten(&scratch.bytes());
+
+            let totals = found.totals;
+            assert_eq!((totals.read_operations, totals.write_operations), (blocks, blocks));
+            assert_eq!(totals.read_bytes, blocks * SIZE);
+            assert_eq!(totals.write_bytes, blocks * SIZE);
+            let [class] = found.classes.as_slice() else { panic!("one class") };
+            assert_eq!(class.class, Class::Rewrite);
+            assert_eq!((class.operations, class.bytes), (blocks, blocks * SIZE));
+            assert_eq!(class.latency_ns.len(), blocks);
+            assert_eq!(found.series.iter().map(|row| row.operations).sum::<u64>(), blocks);
+        }
+    }
+}
+
+/// Each sector of the area holds mostly what it held before, and something new.
+fn check_rewritten(bytes: &[u8]) {
+    let margin = MARGIN as usize;
+    for sector in bytes[margin..bytes.len() - margin].chunks(512) {
+        let new = sector.iter().filter(|byte| **byte != 0xaa).count();
+        assert!((1..=8).contains(&new), "{new} bytes of a sector are new");
+    }
+}
+
+#[test]
+fn a_rewrite_that_is_stopped_by_time_or_by_hand_is_whole() {
+    for (engine, direct) in engines_with_a_file("a_rewrite_that_is_stopped") {
+        let scratch = Scratch::filled(64 * SIZE, 1, direct);
+        let timed = Job {
+            work: Work::Rewrite,
+            depth: 8,
+            threads: 2,
+            area: 0..64 * SIZE,
+            time: Duration::from_millis(20),
+            ..job()
+        };
+        let instant = Job { time: Duration::ZERO, ..timed.clone() };
+        for rewrites in [timed, instant] {
+            let found = outcome(&rewrites, &engine, &scratch);
+            assert!(operations(&found, Class::Rewrite) > 0);
+            assert_eq!(found.totals.read_bytes, found.totals.write_bytes);
+        }
+    }
+}
+
+#[test]
+fn a_rewrite_tells_which_half_of_it_failed() {
+    for (engine, direct) in engines_with_a_file("a_rewrite_tells_which_half") {
+        let rewrites = Job {
+            pattern: Pattern::Sequential,
+            work: Work::Rewrite,
+            depth: 4,
+            area: 0..8 * SIZE,
+            ..job()
+        };
+        let stop = AtomicBool::new(false);
+        let short = Scratch::filled(4 * SIZE, 1, direct);
+        let error = run(&rewrites, &engine, &short.target(), &stop).unwrap_err();
+        let LoadError::Short { class, offset, got, .. } = error else { panic!("{error}") };
+        assert_eq!((class, got), (Class::Read, 0));
+        assert!(offset >= 4 * SIZE);
+        assert_eq!(short.bytes().len() as u64, 4 * SIZE, "nothing was written beyond the end");
+
+        let whole = Scratch::filled(8 * SIZE, 1, direct);
+        let file = whole.read_only();
+        let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
+        let error = run(&rewrites, &engine, &target, &stop).unwrap_err();
+        assert!(error.to_string().starts_with("write at offset "), "{error}");
+        assert_eq!(whole.bytes(), vec![1; 8 * SIZE as usize]);
+    }
+}
+
+#[test]
+fn a_spread_pattern_goes_once_to_each_of_its_places() {
+    for (engine, direct) in engines_with_a_file("a_spread_pattern_goes_once") {
+        let (blocks, samples) = (100, 7);
+        let scratch = Scratch::filled(2 * MARGIN + blocks * SIZE, 0xaa, direct);
+        let area = MARGIN..MARGIN + blocks * SIZE;
+        let spread = Job {
+            pattern: Pattern::Spread,
+            work: Work::WRITES,
+            area: area.clone(),
+            operations: Some(samples),
+            ..job()
+        };
+        let found = outcome(&spread, &engine, &scratch);
+        assert_eq!(found.sample_latencies_ns.len() as u64, samples);
+        let sum: u64 = found.sample_latencies_ns.iter().sum();
+        assert!(sum > 0 && sum <= found.window_ns, "{sum} of {}", found.window_ns);
+
+        let bytes = scratch.bytes();
+        let written: Vec<u64> = (0..bytes.len() as u64 / SIZE)
+            .map(|block| block * SIZE)
+            .filter(|at| bytes[*at as usize..][..SIZE as usize].iter().any(|b| *b != 0xaa))
+            .collect();
+        let expected: Vec<u64> =
+            (0..samples).map(|index| spread_offset(&area, SIZE as u32, samples, index)).collect();
+        assert_eq!(written, expected);
+        // Time is the other bound.
+        let short = Job { time: Duration::ZERO, ..spread };
+        assert_eq!(outcome(&short, &engine, &scratch).sample_latencies_ns.len(), 1);
+    }
+}
+
+#[test]
 fn offsets_beyond_32_bits_arrive() {
     let far = 5 << 30; // a hole up to here: the file takes no space
     for (engine, direct) in engines_with_a_file("offsets_beyond_32_bits_arrive") {
@@ -102,7 +232,7 @@ fn offsets_beyond_32_bits_arrive() {
         scratch.grow(far + 4 * SIZE);
         let writes = Job {
             pattern: Pattern::Sequential,
-            read_percent: 0,
+            work: Work::WRITES,
             area: far..far + 4 * SIZE,
             operations: Some(4),
             ..job()
@@ -121,7 +251,7 @@ fn counts_are_exact() {
         for (depth, threads) in [(1, 1), (32, 1), (1, 4), (32, 4)] {
             for count in [1, 7, 1000] {
                 let mixed = Job {
-                    read_percent: 50,
+                    work: Work::Mix { read_percent: 50 },
                     depth,
                     threads,
                     area: 0..64 * SIZE,
@@ -152,8 +282,13 @@ fn counts_are_exact() {
 fn mixes_keep_their_share() {
     for (engine, direct) in engines_with_a_file("mixes_keep_their_share") {
         let scratch = Scratch::filled(64 * SIZE, 1, direct);
-        let mixed =
-            Job { read_percent: 30, depth: 4, area: 0..64 * SIZE, operations: Some(5000), ..job() };
+        let mixed = Job {
+            work: Work::Mix { read_percent: 30 },
+            depth: 4,
+            area: 0..64 * SIZE,
+            operations: Some(5000),
+            ..job()
+        };
         let reads = outcome(&mixed, &engine, &scratch).totals.read_operations;
         // Four standard deviations of the binomial law.
         assert!((1370..1630).contains(&reads), "{reads}");
@@ -182,7 +317,7 @@ fn a_refused_write_is_an_error_of_the_write() {
             let file = scratch.read_only();
             let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
             let writes = Job {
-                read_percent: 0,
+                work: Work::WRITES,
                 depth: 8,
                 threads: 2,
                 durability,

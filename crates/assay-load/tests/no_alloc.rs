@@ -6,7 +6,7 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use assay_load::{ENGINES, Job};
+use assay_load::{ENGINES, Job, Pattern, Work};
 use common::{Scratch, engines_with_a_file, job, outcome};
 
 struct Counting;
@@ -39,11 +39,18 @@ fn allocations_do_not_grow_with_operations() {
         !entry.needs_file || refused.iter().any(|(engine, _)| engine.name() == entry.name)
     });
     for entry in usable {
-        for depth in [1, 16] {
+        let mixed = Job { work: Work::Mix { read_percent: 50 }, ..job() };
+        let deep = Job { depth: 16, ..mixed.clone() };
+        let rewrites = Job { work: Work::Rewrite, ..job() };
+        let deep_rewrites = Job { depth: 16, ..rewrites.clone() };
+        // As many places as there are operations: the larger number needs smaller ones.
+        let spread = Job { pattern: Pattern::Spread, size_bytes: 64, ..job() };
+        for kind in [mixed, deep, rewrites, deep_rewrites, spread] {
+            let depth = kind.depth;
             let allocations = |operations| {
-                let mixed = Job { read_percent: 50, depth, operations: Some(operations), ..job() };
+                let some = Job { operations: Some(operations), ..kind.clone() };
                 let before = ALLOCATIONS.load(Ordering::Relaxed);
-                outcome(&mixed, &entry.standard, &scratch);
+                outcome(&some, &entry.standard, &scratch);
                 ALLOCATIONS.load(Ordering::Relaxed) - before
             };
             allocations(100); // what is made once per process is made here
@@ -51,8 +58,10 @@ fn allocations_do_not_grow_with_operations() {
             // The rest may differ by a row of the series more, never by one per operation.
             assert!(
                 many <= few + 20,
-                "{} at depth {depth}: {few} allocations, then {many}",
-                entry.name
+                "{}, {:?} {:?} at depth {depth}: {few} allocations, then {many}",
+                entry.name,
+                kind.pattern,
+                kind.work
             );
         }
     }

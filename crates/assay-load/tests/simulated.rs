@@ -5,7 +5,7 @@ mod common;
 
 use std::time::Duration;
 
-use assay_load::{EngineKind, Job, Law, LawShape, Outcome};
+use assay_load::{Class, EngineKind, Job, Law, LawShape, Outcome, Pattern, Work};
 use common::{job, simulated};
 
 const MEAN_NS: f64 = 80_000.0;
@@ -94,8 +94,13 @@ fn rates_of_few_operations_have_no_bias() {
 
 #[test]
 fn equal_seeds_give_equal_outcomes_and_others_do_not() {
-    let timed =
-        Job { read_percent: 40, depth: 4, threads: 3, time: Duration::from_secs(2), ..job() };
+    let timed = Job {
+        work: Work::Mix { read_percent: 40 },
+        depth: 4,
+        threads: 3,
+        time: Duration::from_secs(2),
+        ..job()
+    };
     let run = |seed| simulated(&Job { seed, ..timed.clone() }, &lognormal(2));
     let same = |a: &Outcome, b: &Outcome| {
         let histograms = a.classes.iter().zip(&b.classes);
@@ -139,4 +144,43 @@ fn rows_cover_the_whole_run_in_virtual_seconds() {
     assert_eq!(found.classes[0].operations, 2000);
     assert_eq!(found.window_ns, 2_000_000_000);
     assert_eq!(found.totals.elapsed_ns, 3_000_000_000);
+}
+
+#[test]
+fn a_rewrite_costs_two_services_and_counts_once() {
+    for (servers, depth) in [(1_u32, 1_u32), (4, 4), (1, 8)] {
+        let rewrites = Job { work: Work::Rewrite, depth, operations: Some(200_000), ..job() };
+        let found = simulated(&rewrites, &lognormal(servers));
+        assert_eq!(found.classes[0].class, Class::Rewrite);
+        let busy = f64::from(servers.min(depth));
+        close(rate(&found), busy / (2.0 * MEAN_NS / 1e9), "rate");
+        let mean = found.classes[0].latency_ns.mean();
+        close(mean, 2.0 * MEAN_NS * f64::from(depth) / busy, "mean latency");
+    }
+}
+
+#[test]
+fn the_window_of_rewrites_is_bounded_by_whole_ones() {
+    // Each ends 600 ms after the one before; its read, 300 ms earlier, neither opens nor closes.
+    for (ramp, operations) in [(0, 2), (100, 1), (700, 1)] {
+        let timed = Job {
+            work: Work::Rewrite,
+            ramp: Duration::from_millis(ramp),
+            time: Duration::from_millis(700),
+            ..job()
+        };
+        let found = simulated(&timed, &fixed(300_000_000, 1));
+        assert_eq!(found.classes[0].operations, operations, "ramp {ramp} ms");
+        assert_eq!(found.window_ns, operations * 600_000_000);
+    }
+}
+
+#[test]
+fn samples_of_a_spread_pattern_are_their_latencies_in_order() {
+    let few = Job { pattern: Pattern::Spread, operations: Some(50), ..job() };
+    let found = simulated(&few, &lognormal(1));
+    assert_eq!(found.sample_latencies_ns.len(), 50);
+    assert_eq!(found.sample_latencies_ns.iter().sum::<u64>(), found.window_ns);
+    let random = Job { pattern: Pattern::Random, ..few };
+    assert!(simulated(&random, &lognormal(1)).sample_latencies_ns.is_empty());
 }

@@ -11,8 +11,8 @@ use io_uring::{Builder, Probe, cqueue, opcode, squeue};
 use super::{buffer, file};
 use crate::buffer::Buffer;
 use crate::drive::{Part, Worker, work as drive};
-use crate::engine::{Completion, Engine, Request, Setup};
-use crate::{Class, Durability, EngineEntry, EngineKind, Job, LoadError, QueueFacts};
+use crate::engine::{Completion, Engine, Move, Request, Setup};
+use crate::{Durability, EngineEntry, EngineKind, Job, LoadError, QueueFacts};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "io_uring",
@@ -164,13 +164,13 @@ impl IoUring<'_> {
         let (start, size, slot) =
             (self.buffer.pointer(request.slot), self.size, request.slot as u16);
         let at = request.offset;
-        let entry = match (request.class, self.fixed_buffers) {
-            (Class::Read, true) => opcode::ReadFixed::new(fd, start, size, slot).offset(at).build(),
-            (Class::Read, false) => opcode::Read::new(fd, start, size).offset(at).build(),
-            (Class::Write, true) => {
+        let entry = match (request.way, self.fixed_buffers) {
+            (Move::Read, true) => opcode::ReadFixed::new(fd, start, size, slot).offset(at).build(),
+            (Move::Read, false) => opcode::Read::new(fd, start, size).offset(at).build(),
+            (Move::Write, true) => {
                 opcode::WriteFixed::new(fd, start, size, slot).offset(at).build()
             }
-            (Class::Write, false) => opcode::Write::new(fd, start, size).offset(at).build(),
+            (Move::Write, false) => opcode::Write::new(fd, start, size).offset(at).build(),
         };
         entry.flags(flags).user_data(u64::from(request.slot))
     }
@@ -192,7 +192,7 @@ impl IoUring<'_> {
             request.slot
         );
         let transfer = self.transfer(request);
-        let synced = self.sync && request.class == Class::Write;
+        let synced = self.sync && request.way == Move::Write;
         let pushed = if synced {
             let pair = [transfer.flags(Flags::IO_LINK), self.data_sync(request.slot)];
             // SAFETY: the slot is mapped until its completion was seen and used by no one else.

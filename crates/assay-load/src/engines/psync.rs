@@ -8,8 +8,8 @@ use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 use super::{buffer, file};
 use crate::buffer::Buffer;
 use crate::drive::{Part, Worker, work as drive};
-use crate::engine::{Completion, Engine, Request, Setup};
-use crate::{Class, Durability, EngineEntry, EngineKind, LoadError, QueueFacts};
+use crate::engine::{Completion, Engine, Move, Request, Setup};
+use crate::{Durability, EngineEntry, EngineKind, LoadError, QueueFacts};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "psync",
@@ -38,9 +38,9 @@ impl Psync<'_> {
     fn execute(&mut self, request: &Request) -> Result<usize, Errno> {
         let (file, sync) = (self.file, self.sync);
         let bytes = self.buffer.slot_mut(request.slot);
-        match request.class {
-            Class::Read => retry_on_intr(|| pread(file, &mut *bytes, request.offset)),
-            Class::Write => {
+        match request.way {
+            Move::Read => retry_on_intr(|| pread(file, &mut *bytes, request.offset)),
+            Move::Write => {
                 let written = retry_on_intr(|| pwrite(file, bytes, request.offset))?;
                 if sync && written == bytes.len() {
                     retry_on_intr(|| rustix::fs::fdatasync(file))?;

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::check::tests::job;
-use crate::engine::{Completion, Engine, Request, Setup};
-use crate::{Class, Durability, ENGINES, EngineKind, Job, Target};
+use crate::engine::{Completion, Engine, Move, Request, Setup};
+use crate::{Durability, ENGINES, EngineKind, Job, Target};
 
 const SIZE: u32 = 4096;
 const DEPTH: u32 = 8;
@@ -47,12 +47,12 @@ fn works(kind: &EngineKind, test: &str) -> bool {
     false
 }
 
-fn request(class: Class, slot: u32) -> Request {
-    Request { class, slot, offset: u64::from(slot) * u64::from(SIZE) }
+fn request(way: Move, slot: u32) -> Request {
+    Request { way, slot, offset: u64::from(slot) * u64::from(SIZE) }
 }
 
-fn all(class: Class) -> Vec<Request> {
-    (0..DEPTH).map(|slot| request(class, slot)).collect()
+fn all(way: Move) -> Vec<Request> {
+    (0..DEPTH).map(|slot| request(way, slot)).collect()
 }
 
 /// Submits and waits for all; the completions by slot.
@@ -72,13 +72,13 @@ fn what_is_written_is_read_back<'a>(mut engine: impl Engine<'a>, _: &File) {
     for slot in 0..DEPTH {
         engine.slot_mut(slot).fill(b'a' + slot as u8);
     }
-    for (slot, done) in finish(&mut engine, &all(Class::Write)).iter().enumerate() {
+    for (slot, done) in finish(&mut engine, &all(Move::Write)).iter().enumerate() {
         assert_eq!((done.slot, done.result), (slot as u32, SIZE as i32));
     }
     for slot in 0..DEPTH {
         engine.slot_mut(slot).fill(0);
     }
-    finish(&mut engine, &all(Class::Read));
+    finish(&mut engine, &all(Move::Read));
     for slot in 0..DEPTH {
         assert_eq!(engine.slot_mut(slot), [b'a' + slot as u8; SIZE as usize]);
     }
@@ -86,13 +86,13 @@ fn what_is_written_is_read_back<'a>(mut engine: impl Engine<'a>, _: &File) {
 
 fn short_reads_are_passed_on<'a>(mut engine: impl Engine<'a>, file: &File) {
     file.set_len(u64::from(SIZE) + 100).unwrap();
-    let done = finish(&mut engine, &all(Class::Read)[..3]);
+    let done = finish(&mut engine, &all(Move::Read)[..3]);
     let results: Vec<_> = done.iter().map(|done| done.result).collect();
     assert_eq!(results, [SIZE as i32, 100, 0]);
 }
 
 fn the_first_batch_is_looked_at<'a>(mut engine: impl Engine<'a>, _: &File) {
-    engine.submit(&all(Class::Write)).unwrap();
+    engine.submit(&all(Move::Write)).unwrap();
     let facts = engine.queue();
     assert!((1..=u64::from(DEPTH)).contains(&facts.looked_at));
     assert!(facts.already_complete <= facts.looked_at);
@@ -101,7 +101,7 @@ fn the_first_batch_is_looked_at<'a>(mut engine: impl Engine<'a>, _: &File) {
 
 fn complete_waits_for_as_many_as_asked<'a>(mut engine: impl Engine<'a>, _: &File) {
     let mut done = Vec::new();
-    engine.submit(&all(Class::Read)).unwrap();
+    engine.submit(&all(Move::Read)).unwrap();
     engine.complete(DEPTH as usize, &mut done).unwrap();
     assert_eq!(done.len(), DEPTH as usize);
 }
@@ -110,12 +110,12 @@ fn complete_waits_for_as_many_as_asked<'a>(mut engine: impl Engine<'a>, _: &File
 fn a_slot_in_flight_is_neither_lent_nor_reused<'a>(mut engine: impl Engine<'a>, _: &File) {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     // Past the first batch nothing is collected before `complete`.
-    finish(&mut engine, &all(Class::Read));
-    engine.submit(&all(Class::Read)).unwrap();
+    finish(&mut engine, &all(Move::Read));
+    engine.submit(&all(Move::Read)).unwrap();
     let refused = |f: &mut dyn FnMut()| catch_unwind(AssertUnwindSafe(f)).is_err();
     assert!(refused(&mut || engine.slot_mut(0).fill(0)));
     assert!(refused(&mut || {
-        let _ = engine.submit(&[request(Class::Read, 0)]);
+        let _ = engine.submit(&[request(Move::Read, 0)]);
     }));
 }
 

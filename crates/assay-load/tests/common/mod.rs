@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use assay_load::{
-    Class, Content, Durability, ENGINES, EngineKind, Job, Outcome, Pattern, Target, run,
+    Class, Content, Durability, ENGINES, EngineKind, Job, Outcome, Pattern, Target, Work, run,
 };
 
 /// A valid job to vary.
 pub fn job() -> Job {
     Job {
         pattern: Pattern::Random,
-        read_percent: 100,
+        work: Work::READS,
         size_bytes: 4096,
         depth: 1,
         threads: 1,

@@ -56,6 +56,7 @@ pub fn compare(first: &Findings, later: &[Findings]) -> Findings {
         checks,
         members: Vec::new(),
         probes: Vec::new(),
+        surfaces: Vec::new(),
     }
 }
 

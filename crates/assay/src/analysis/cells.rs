@@ -40,7 +40,7 @@ pub(super) fn cell(series: &Series) -> Cell {
 
 /// Values that a cell sums up: the trial that stands for each replicate, as long as enough
 /// replicates have an undisturbed one.
-fn summarised(trials: &[CellTrial]) -> Vec<f64> {
+pub(super) fn summarised(trials: &[CellTrial]) -> Vec<f64> {
     let first = || trials.iter().filter(|trial| trial.repeats.is_none());
     let standing: Vec<f64> = first().filter_map(|trial| standing(trials, trial)).collect();
     if standing.len() >= ENOUGH {

@@ -155,18 +155,21 @@ fn options(mount: &Mount) -> String {
 /// `random writes of 4 KiB, 32 in flight, io_uring, direct`.
 pub(super) fn workload_words(workload: &PlannedWorkload) -> String {
     let mix = match workload.read_percent {
+        _ if workload.rewrite => "rewrites".to_owned(),
         100 => "reads".to_owned(),
         0 => "writes".to_owned(),
         reads => format!("{reads} % reads and {} % writes", 100 - reads.min(100)),
     };
     let sync = if workload.data_sync { " with an fdatasync after each" } else { "" };
     let content = if workload.content == "zero" { ", zeros" } else { "" };
+    let count = workload.operations.map(|count| format!(", {} operations", show::count(count)));
     let way = if workload.direct { "direct" } else { "through the page cache" };
     format!(
-        "{} {mix} of {}{sync}{content}, {} in flight, {}, {way}",
+        "{} {mix} of {}{sync}{content}, {} in flight{}, {}, {way}",
         workload.pattern,
         Bytes(u64::from(workload.size_bytes)),
         show::count(u64::from(workload.in_flight())),
+        count.unwrap_or_default(),
         workload.engine
     )
 }

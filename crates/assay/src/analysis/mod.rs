@@ -13,6 +13,7 @@ mod null;
 mod rows;
 mod sentences;
 mod series;
+mod surfaces;
 #[cfg(test)]
 mod tests;
 mod verdicts;
@@ -54,6 +55,7 @@ pub fn findings(
     for comparison in &mut found.comparisons {
         comparison.notes.extend(in_flight(comparison, &rows));
     }
+    found.surfaces = surfaces::surfaces(plan, &rows);
     found.absent = absent;
     found.members = watched::members(&rows);
     found.probes = watched::costs(trials);
@@ -100,6 +102,7 @@ pub fn judge(
         noise_floor: told.noise_floor,
         advice: told.advice,
         checks: told.checks,
+        surfaces: Vec::new(),
         factors: measured.design.factors,
         members: Vec::new(),
         probes: Vec::new(),

@@ -78,7 +78,7 @@ fn one(design: &Design, row: &Row<'_>, metric: &Metric) -> Result<Series, String
     })
 }
 
-fn cell_trial(trial: &Measured<'_>, value: Option<f64>) -> CellTrial {
+pub(super) fn cell_trial(trial: &Measured<'_>, value: Option<f64>) -> CellTrial {
     CellTrial {
         replicate: trial.record.replicate,
         order: Some(trial.record.order),

@@ -420,3 +420,40 @@ fn facts_name_the_drive_and_the_options_that_matter() {
     bench.environment.sites[0].backing = Backing::Memory;
     assert_eq!(bench.findings().environment.targets[0].drive, "memory, no drive");
 }
+
+/// 1,000 rewrites of 64 KiB a second, in three trials on a device that writes twice as much.
+fn rewrites() -> Bench {
+    let mut bench = Bench::new(&["/mnt/card"]).row(0, "rewrite", 64 << 10, &[1000, 1000, 1000]);
+    let moved = Count { operations: 1000, bytes: 1000 * (64 << 10) };
+    for trial in &mut bench.trials {
+        let counted = testing::counted(&mut trial.record);
+        counted.classes = [("rewrite".to_owned(), moved)].into();
+        counted.claimed = ["read", "write"].map(|way| (way.to_owned(), moved)).into();
+        let run = &mut testing::device(&mut trial.record).run;
+        (run.read_bytes, run.write_bytes) = (moved.bytes, 2 * moved.bytes);
+        let latencies = trial.latency_ns.pop_last().unwrap().1;
+        trial.latency_ns = [("rewrite".to_owned(), latencies)].into();
+    }
+    let workload = &mut bench.plan.workloads[0];
+    (workload.rewrite, workload.read_percent) = (true, 50);
+    bench
+}
+
+#[test]
+fn a_rewrite_counts_its_block_once_and_is_held_against_both_directions() {
+    let found = rewrites().findings();
+    let mean = |metric| cell(&found, "rewrite", metric).geometric_mean.unwrap();
+    assert!((mean("iops") - 1000.0).abs() < 1e-6);
+    assert!((mean("bandwidth_bytes_per_s") - 65_536_000.0).abs() < 1.0);
+    assert!((mean("amplification") - 2.0).abs() < 1e-9);
+    assert_eq!(cell(&found, "rewrite", "iops").trust, Some(Trust::Trusted));
+    assert!(found.workloads[0].text.starts_with("random rewrites of 64 KiB, 32 in flight"));
+    for reads in [true, false] {
+        let short = rewrites().each(|trial| {
+            let run = &mut testing::device(trial).run;
+            *(if reads { &mut run.read_bytes } else { &mut run.write_bytes }) = 0;
+        });
+        let found = short.findings();
+        assert_eq!(cell(&found, "rewrite", "iops").trust, Some(Trust::Invalid), "reads {reads}");
+    }
+}

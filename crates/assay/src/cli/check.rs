@@ -116,6 +116,7 @@ fn mixed(text: &str) -> Outcome<Workload> {
             engine: crate::study::Engine::Auto,
             time: None,
             ramp: None,
+            operations: None,
         },
     })
 }

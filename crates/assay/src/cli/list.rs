@@ -204,20 +204,18 @@ fn workloads() -> Outcome<Listing> {
 
 /// A workload in words.
 pub fn describe(io: &Io) -> String {
-    let pattern = match io.pattern {
-        crate::study::Pattern::Sequential => "sequential",
-        crate::study::Pattern::Random => "random",
-    };
-    let mix = match io.mix.read_percent {
-        100 => "reads".to_owned(),
-        0 => "writes".to_owned(),
-        reads => format!("{reads} % reads, {} % writes", 100 - reads),
-    };
+    let (pattern, mix) = (io.pattern.name(), io.mix.words());
     let sync = match io.sync {
         crate::study::WriteSync::EachWrite => ", an fdatasync after each",
         crate::study::WriteSync::None => "",
     };
-    format!("{pattern} {mix} of {}, {} in flight{sync}", io.size, io.depth * io.threads)
+    let count = io.operations.map(|count| format!(", {} operations", units::show::count(count)));
+    format!(
+        "{pattern} {mix} of {}, {} in flight{sync}{}",
+        io.size,
+        io.depth * io.threads,
+        count.unwrap_or_default()
+    )
 }
 
 /// Name, summary and example of each factor.

@@ -47,7 +47,9 @@ pub fn timed(study: &Study, surveys: &[Survey], mut workloads: Vec<PlannedWorklo
     let share = share_ns(surveys, &workloads, replicates, whole.saturating_sub(fixed), gap_ns);
     for workload in &mut workloads {
         if workload.time_ns == 0 {
-            workload.ramp_ns = share / RAMP_SHARE;
+            // Counted operations count from the first one on.
+            let ramp = if workload.operations.is_some() { 0 } else { share / RAMP_SHARE };
+            workload.ramp_ns = ramp;
             workload.time_ns = share - workload.ramp_ns;
         }
         limit_depth(workload, &surveys[workload.target]);

@@ -9,10 +9,11 @@ pub mod repeats;
 use sha2::{Digest, Sha256};
 
 use crate::quantity::Bytes;
+use crate::quantity::units::show;
 use crate::results::plan::{
     AbsentWorkload, Arm, FORMAT, Plan, PlannedTrial, PlannedWorkload, Survey,
 };
-use crate::study::{Content, Engine, Io, Pattern, Study, Workload, WriteSync};
+use crate::study::{Content, Engine, Io, Mix, Pattern, Study, Workload, WriteSync};
 
 use arms::PlannedArm;
 use draws::Draws;
@@ -86,7 +87,7 @@ fn refused(survey: &Survey, arm: &Arm) -> Option<String> {
 
 /// Why a workload cannot be run at a target.
 fn obstacle(io: &Io, survey: &Survey) -> Option<String> {
-    if io.mix.read_percent < 100 && !survey.area.written {
+    if io.mix.writes() && !survey.area.written {
         return Some(
             "not measured: this target is only read; name a directory to measure writes".to_owned(),
         );
@@ -99,12 +100,40 @@ fn obstacle(io: &Io, survey: &Survey) -> Option<String> {
             Bytes(needed)
         ));
     }
+    if let Some(reason) = no_spread(io, survey) {
+        return Some(reason);
+    }
     let unit = survey.direct.value().map_or(1, |direct| u64::from(direct.offset_alignment));
     (io.direct && !io.size.0.is_multiple_of(unit)).then(|| {
         format!(
             "not measured: direct I/O here needs multiples of {}, the operation has {}",
             Bytes(unit),
             io.size
+        )
+    })
+}
+
+/// Why evenly spaced places cannot be gone to one after another.
+fn no_spread(io: &Io, survey: &Survey) -> Option<String> {
+    if io.pattern != Pattern::Spread {
+        return None;
+    }
+    let Some(places) = io.operations else {
+        return Some("not measured: the pattern spread needs a number of operations".to_owned());
+    };
+    if io.depth * io.threads > 1 {
+        return Some(
+            "not measured: the pattern spread takes one operation after the other".to_owned(),
+        );
+    }
+    let blocks = survey.area.length / io.size.0.max(1);
+    (blocks < places).then(|| {
+        format!(
+            "not measured: the area of {} has {} blocks of {}, too few for {} places",
+            Bytes(survey.area.length),
+            show::count(blocks),
+            io.size,
+            show::count(places)
         )
     })
 }
@@ -126,11 +155,9 @@ fn planned_workload(
         control: arm.control,
         target: arm.target,
         engine,
-        pattern: match io.pattern {
-            Pattern::Sequential => "sequential".to_owned(),
-            Pattern::Random => "random".to_owned(),
-        },
-        read_percent: io.mix.read_percent,
+        pattern: io.pattern.name().to_owned(),
+        read_percent: io.mix.read_percent(),
+        rewrite: io.mix == Mix::Rewrite,
         size_bytes: io.size.0 as u32,
         depth,
         threads,
@@ -143,6 +170,7 @@ fn planned_workload(
         direct,
         ramp_ns: io.ramp.map_or(0, |ramp| ramp.0),
         time_ns: io.time.map_or(0, |time| time.0),
+        operations: io.operations,
         note: join(engine_note, direct_note),
     }
 }

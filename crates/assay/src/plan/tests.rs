@@ -131,3 +131,66 @@ fn without_direct_io_the_page_cache_is_named() {
     assert!(plan.workloads.iter().all(|workload| !workload.direct));
     assert!(plan.workloads[0].note.as_deref().unwrap().contains("page cache: tmpfs offers none"));
 }
+
+/// A check with one workload, changed.
+fn one_workload(change: impl Fn(&mut Io)) -> Study {
+    let mut study = presets::check().unwrap();
+    study.workload.truncate(1);
+    change(&mut study.workload[0].io);
+    study
+}
+
+#[test]
+fn a_rewrite_reads_writes_and_needs_a_written_area() {
+    let study = one_workload(|io| io.mix = Mix::Rewrite);
+    let plan = make(&study, vec![survey("a", 100_000)], 1);
+    let planned = &plan.workloads[0];
+    assert!(planned.rewrite && planned.reads() && planned.writes());
+    let mut only_read = survey("a", 100_000);
+    only_read.area.written = false;
+    let plan = make(&study, vec![only_read], 1);
+    assert!(plan.workloads.is_empty());
+    assert!(plan.absent[0].reason.contains("only read"), "{}", plan.absent[0].reason);
+}
+
+#[test]
+fn counted_operations_have_no_ramp_and_plans_without_them_look_as_before() {
+    let counted = one_workload(|io| io.operations = Some(100));
+    let plan = make(&counted, vec![survey("a", 100_000)], 1);
+    let planned = &plan.workloads[0];
+    assert_eq!((planned.operations, planned.ramp_ns), (Some(100), 0));
+    assert!(planned.time_ns > 0);
+    let plain = make(&one_workload(|_| {}), vec![survey("a", 100_000)], 1);
+    let text = serde_json::to_string(&plain).unwrap();
+    assert!(!text.contains("operations") && !text.contains("rewrite"), "{text}");
+}
+
+#[test]
+fn a_spread_that_does_not_fit_is_absent_with_its_reason() {
+    let spread = |io: &mut Io| {
+        (io.pattern, io.operations, io.size) = (Pattern::Spread, Some(100), Bytes(10 << 20));
+        (io.depth, io.threads) = (1, 1);
+    };
+    let reason = |study: &Study, length| {
+        let mut survey = survey("a", 100_000);
+        survey.area.length = length;
+        let plan = make(study, vec![survey], 1);
+        plan.absent.first().map(|absent| absent.reason.clone())
+    };
+    let study = one_workload(spread);
+    assert_eq!(reason(&study, 1000 << 20), None);
+    assert_eq!(
+        reason(&study, 999 << 20).as_deref(),
+        Some("not measured: the area of 999 MiB has 99 blocks of 10 MiB, too few for 100 places")
+    );
+    let deep = one_workload(|io| {
+        spread(io);
+        io.depth = 2;
+    });
+    assert!(reason(&deep, 1 << 30).unwrap().contains("one operation after the other"));
+    let endless = one_workload(|io| {
+        spread(io);
+        io.operations = None;
+    });
+    assert!(reason(&endless, 1 << 30).unwrap().contains("needs a number of operations"));
+}

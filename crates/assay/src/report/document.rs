@@ -11,6 +11,7 @@ mod remarks;
 mod study;
 mod study_more;
 mod study_tables;
+mod surfaces;
 
 use crate::results::findings::{Cell as Measured, Findings, Trust};
 use crate::results::plan::Arm;

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use super::document::Detail;
 use super::layout::width_of;
 use super::{document, json, text};
-use crate::results::findings::{Findings, Member};
+use crate::results::findings::{Band, Findings, Member, Surface, Trust};
 use crate::results::plan::Arm;
 
 fn directory() -> PathBuf {
@@ -181,4 +181,42 @@ fn many_members_are_counted_on_the_usual_page() {
     let page = rendered(&many, 80, false);
     assert!(page.contains("80 rows of the devices below the targets"), "{page}");
     assert!(in_full(&many, 80).contains("9 KiB"));
+}
+
+#[test]
+fn a_surface_is_a_table_with_its_trust_on_every_page() {
+    let band = |index: u32, rate: Option<f64>| Band {
+        from_percent: 10 * index,
+        to_percent: 10 * index + 10,
+        n: if rate.is_some() { 3 } else { 0 },
+        bandwidth_bytes_per_s: rate,
+        min: rate.map(|rate| rate / 2.0),
+        max: rate.map(|rate| rate * 2.0),
+    };
+    let rate = |index: u32| (index < 9).then(|| f64::from((10 - index) << 20));
+    let mut surface = Surface {
+        workload: "surface".to_owned(),
+        arm: [("depth".to_owned(), "1".to_owned())].into(),
+        trust: Some(Trust::Suspect),
+        bands: (0..10).map(|index| band(index, rate(index))).collect(),
+        note: Some("the time of 1 s ended 3 of 3 trials early".to_owned()),
+    };
+    for name in ["card", "study-two-arms"] {
+        let mut found = fixtures().into_iter().find(|one| one.0 == name).unwrap().1;
+        found.surfaces = vec![surface.clone()];
+        let text = rendered(&found, 80, false);
+        for line in [
+            "surface depth=1: rate over the area\n",
+            "of the area      rate     lowest   highest  n  trust\n",
+            "0-10 %       10 MiB/s    5 MiB/s  20 MiB/s  3  suspect\n",
+            "90-100 %            -          -         -  0  -\n",
+            "Not whole: the time of 1 s ended 3 of 3 trials early.",
+        ] {
+            assert!(text.contains(line), "{line}:\n{text}");
+        }
+    }
+    surface.arm.clear();
+    let mut found = fixtures().remove(0).1;
+    found.surfaces = vec![surface];
+    assert!(rendered(&found, 80, false).contains("\nsurface: rate over the area\n"));
 }

@@ -559,4 +559,40 @@ pub struct Findings {
     /// What the readings around the trials cost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbeCost>,
+    /// Rates over the area, for the pattern `spread`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub surfaces: Vec<Surface>,
+}
+
+/// The rate of a workload over its area, from its first byte to its last.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Surface {
+    /// Workload.
+    pub workload: String,
+    /// Arm.
+    pub arm: Arm,
+    /// Trust of the workload, which is that of each of its bands; absent when nothing was measured.
+    pub trust: Option<Trust>,
+    /// Ten equal parts of the area.
+    pub bands: Vec<Band>,
+    /// What keeps it from being whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// One part of an area. A part that no sample of any trial went to has no numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Band {
+    /// Where it begins, in percent of the area.
+    pub from_percent: u32,
+    /// Where it ends.
+    pub to_percent: u32,
+    /// Trials that the numbers are of.
+    pub n: usize,
+    /// Bytes per second of service time: geometric mean of the trials.
+    pub bandwidth_bytes_per_s: Option<f64>,
+    /// Trial with the lowest.
+    pub min: Option<f64>,
+    /// Trial with the highest.
+    pub max: Option<f64>,
 }

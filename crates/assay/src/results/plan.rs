@@ -142,6 +142,7 @@ pub struct Coverage {
 }
 
 /// A workload as it will be run under one arm.
+#[allow(clippy::struct_excessive_bools, reason = "a stored type keeps its fields")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedWorkload {
     /// Name.
@@ -156,10 +157,13 @@ pub struct PlannedWorkload {
     pub target: usize,
     /// Engine.
     pub engine: String,
-    /// `sequential` or `random`.
+    /// `sequential`, `random` or `spread`.
     pub pattern: String,
-    /// Share of reads in percent.
+    /// Share of reads in percent; 50 where each block is read and written.
     pub read_percent: u8,
+    /// Each block is read, changed and written back: one operation.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub rewrite: bool,
     /// Bytes of an operation.
     pub size_bytes: u32,
     /// Operations in flight per thread.
@@ -176,8 +180,11 @@ pub struct PlannedWorkload {
     pub direct: bool,
     /// Nanoseconds run but not counted.
     pub ramp_ns: u64,
-    /// Nanoseconds counted.
+    /// Nanoseconds counted; the most, where operations are counted.
     pub time_ns: u64,
+    /// Operations after which a trial ends, over all threads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<u64>,
     /// What differs from the study and why.
     pub note: Option<String>,
 }
@@ -185,12 +192,12 @@ pub struct PlannedWorkload {
 impl PlannedWorkload {
     /// Whether it writes at all.
     pub fn writes(&self) -> bool {
-        self.read_percent < 100
+        self.rewrite || self.read_percent < 100
     }
 
     /// Whether it reads at all.
     pub fn reads(&self) -> bool {
-        self.read_percent > 0
+        self.rewrite || self.read_percent > 0
     }
 
     /// Operations in flight over all threads.

@@ -39,9 +39,10 @@ pub struct Count {
 pub struct Counted {
     /// Length of the window in nanoseconds.
     pub window_ns: u64,
-    /// By class (`read`, `write`), inside the window.
+    /// By class (`read`, `write`, `rewrite`), inside the window.
     pub classes: BTreeMap<String, Count>,
-    /// By class, ramp and drain included: what was claimed of the device.
+    /// By direction, ramp and drain included: what was claimed of the device. A rewrite is a read
+    /// and a write.
     pub claimed: BTreeMap<String, Count>,
     /// Nanoseconds from the first submission to the last completion.
     pub elapsed_ns: u64,
@@ -55,6 +56,10 @@ pub struct Counted {
     pub already_complete: u64,
     /// What the engine had to tell.
     pub engine_notes: Vec<String>,
+    /// For the pattern `spread`: service time in nanoseconds of each operation in order, ten
+    /// thousand at most. Their offsets follow from the plan (`workloads::io::sample_offset`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sample_latencies_ns: Vec<u64>,
 }
 
 impl Counted {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_load::{Content, Durability, Job, LoadError, Pattern};
+use assay_load::{Content, Durability, Job, LoadError, Pattern, Work};
 
 use super::event::{Context, Event};
 use crate::failure::{Failure, Outcome};
@@ -330,7 +330,7 @@ fn fill_job(area: &Area, step: u64, depth: u32, time_ns: u64, how: &Fill<'_>) ->
     let start = area.start + area.length;
     Job {
         pattern: Pattern::Sequential,
-        read_percent: 0,
+        work: Work::WRITES,
         size_bytes: MIB as u32,
         depth,
         threads: 1,

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use assay_load::{Content, Durability, Job, LoadError, Pattern};
+use assay_load::{Content, Durability, Job, LoadError, Pattern, Work};
 
 use crate::plan::arms;
 use crate::results::plan::{Area, Arm, Pilot, pilot_key};
-use crate::study::{self, Io, Study, Workload};
+use crate::study::{self, Io, Mix, Study, Workload};
 use crate::workloads::io::{Medium, run};
 
 /// Time that one pilot may take; at least one operation is always done.
@@ -50,27 +50,31 @@ fn kinds(study: &Study) -> BTreeMap<String, Io> {
 }
 
 fn one(job: &Job, medium: &Medium<'_>, stop: &AtomicBool) -> Result<u64, LoadError> {
-    let totals = run("psync", job, medium, stop)?.totals;
-    let operations = totals.read_operations + totals.write_operations;
-    Ok(totals.elapsed_ns / operations.max(1))
+    let outcome = run("psync", job, medium, stop)?;
+    let operations: u64 = outcome.classes.iter().map(|class| class.operations).sum();
+    Ok(outcome.totals.elapsed_ns / operations.max(1))
 }
 
 fn same_work(one: &Job, other: &Job) -> bool {
     one.pattern == other.pattern
-        && one.read_percent == other.read_percent
+        && one.work == other.work
         && one.size_bytes == other.size_bytes
         && one.durability == other.durability
 }
 
 fn pilot_job(io: &Io, area: &Area, seed: u64) -> Option<Job> {
-    let possible = io.size.0 <= area.length && (io.mix.read_percent == 100 || area.written);
+    let possible = io.size.0 <= area.length && (!io.mix.writes() || area.written);
     let length = area.length / io.size.0.max(1) * io.size.0;
     possible.then(|| Job {
         pattern: match io.pattern {
             study::Pattern::Sequential => Pattern::Sequential,
-            study::Pattern::Random => Pattern::Random,
+            // Any place costs what the places of a spread do.
+            study::Pattern::Random | study::Pattern::Spread => Pattern::Random,
         },
-        read_percent: io.mix.read_percent,
+        work: match io.mix {
+            Mix::Shares { read_percent } => Work::Mix { read_percent },
+            Mix::Rewrite => Work::Rewrite,
+        },
         size_bytes: io.size.0 as u32,
         depth: 1,
         threads: 1,

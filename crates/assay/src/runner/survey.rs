@@ -243,7 +243,7 @@ fn engine() -> EngineUse {
 
 /// The area holds what the study writes: zeros only where every workload writes zeros.
 pub fn fill_content(study: &Study) -> assay_load::Content {
-    let mut writes = study.workload.iter().filter(|work| work.io.mix.read_percent < 100).peekable();
+    let mut writes = study.workload.iter().filter(|work| work.io.mix.writes()).peekable();
     let zeros = writes.peek().is_some() && writes.all(|work| work.io.content == Content::Zero);
     if zeros { assay_load::Content::Zero } else { assay_load::Content::Random }
 }

@@ -270,3 +270,33 @@ fn a_preview_touches_nothing_and_plans_the_same_trials() {
     };
     assert_eq!(order(&plan), order(&finished.plan));
 }
+
+#[test]
+fn rewrites_and_spread_reads_run_and_are_kept() {
+    let fake = machine();
+    let text = STUDY.replace(
+        "\"write\", size = \"4 KiB\", time = \"2 ms\"",
+        "\"rewrite\", size = \"4 KiB\", time = \"2 ms\"",
+    ) + r#"
+[[workload]]
+name = "surface"
+io   = { pattern = "spread", mix = "read", size = "64 KiB", operations = 100, time = "60 s" }
+"#;
+    let mut asked = request("/home/me");
+    asked.study = file::parse("test", &text).unwrap();
+    let finished = run(&fake, asked, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let stored = bundle::read(&fake, &Path::new("/results").join(&finished.id)).unwrap();
+    assert_eq!(stored.trials.len(), 10);
+    for trial in &stored.trials {
+        let workload = &stored.plan.workloads[trial.record.workload];
+        let counted = trial.record.counted.as_ref().unwrap();
+        let samples = if workload.pattern == "spread" { 100 } else { 0 };
+        assert_eq!(counted.sample_latencies_ns.len(), samples, "{}", workload.name);
+        if workload.rewrite {
+            assert_eq!(counted.claimed_read_bytes(), counted.claimed_write_bytes());
+            assert!(counted.classes["rewrite"].operations > 0);
+            assert!(trial.latency_ns.contains_key("rewrite"));
+        }
+    }
+    assert!(stored.plan.workloads.iter().any(|workload| workload.rewrite));
+}

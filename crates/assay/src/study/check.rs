@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::fields::{IO, Kind, LARGEST_OPERATION, TARGET_FACTOR};
+use super::fields::{IO, Kind, LARGEST_OPERATION, MOST_SAMPLES, TARGET_FACTOR};
 use super::file::mistakes::{Mistakes, Places};
 use super::file::reader;
 use super::file::scalar::quoted;
@@ -22,6 +22,7 @@ pub fn check(study: &mut Study, places: &Places, mistakes: &mut Mistakes) {
     checker.stop(&study.stop, study.replicates);
     checker.order(study);
     checker.ramps(study);
+    checker.counts(study);
     checker.workloads(study);
     checker.factors(study);
     let factors = study.factors.clone();
@@ -39,7 +40,7 @@ pub fn check(study: &mut Study, places: &Places, mistakes: &mut Mistakes) {
 pub fn any_io() -> Io {
     Io {
         pattern: Pattern::Random,
-        mix: Mix { read_percent: 100 },
+        mix: Mix::READS,
         size: Bytes(4096),
         depth: 1,
         threads: 1,
@@ -49,6 +50,7 @@ pub fn any_io() -> Io {
         engine: Engine::Auto,
         time: None,
         ramp: None,
+        operations: None,
     }
 }
 
@@ -126,6 +128,48 @@ impl Checker<'_> {
                 let message = "a ramp without a time: the budget sets both";
                 let hint = "add time = \"10 s\", or leave ramp out".to_owned();
                 self.key(&format!("{path}/ramp"), message, Some(hint));
+            }
+        }
+    }
+
+    /// What goes with a number of operations, and what needs one.
+    fn counts(&mut self, study: &Study) {
+        for (index, workload) in study.workload.iter().enumerate() {
+            let path = format!("workload/{index}/io");
+            let wrong = |key: &str| self.mistakes.is_wrong(&format!("{path}/{key}"));
+            let (told, unread) = (wrong("operations"), wrong("pattern"));
+            if workload.io.ramp.is_some() && workload.io.operations.is_some() && !wrong("ramp") {
+                let message = "a ramp with a number of operations: each of them counts";
+                self.key(&format!("{path}/ramp"), message, Some("leave ramp out".to_owned()));
+            }
+            if !told && !unread && goes_spread(study, &workload.io) {
+                self.spread(&workload.io, &path);
+            }
+        }
+    }
+
+    /// The pattern spread goes from one place to the next, and their number is known beforehand.
+    fn spread(&mut self, io: &Io, path: &str) {
+        let most = show::count(MOST_SAMPLES);
+        match io.operations {
+            None => {
+                let message = "the pattern spread needs the number of places that it goes to";
+                let hint = format!("add operations = 100 (at most {most})");
+                self.value(&format!("{path}/pattern"), message, Some(hint));
+            }
+            Some(count) if count > MOST_SAMPLES => {
+                let message =
+                    format!("operations: the pattern spread takes at most {most}, each is kept");
+                self.value(&format!("{path}/operations"), message, None);
+            }
+            Some(_) => {}
+        }
+        for (key, number) in [("depth", io.depth), ("threads", io.threads)] {
+            let path = format!("{path}/{key}");
+            if number != 1 && !self.mistakes.is_wrong(&path) {
+                let message =
+                    format!("{key}: the pattern spread goes from one place to the next, with 1");
+                self.value(&path, message, Some(format!("leave {key} out")));
             }
         }
     }
@@ -335,6 +379,14 @@ const FILE_SYSTEM: &str = "filesystem";
 
 fn is_ground(name: &str) -> bool {
     factors::find(name).is_some_and(|factor| factor.role() == Role::Ground)
+}
+
+/// Whether a workload has the pattern spread under some arm.
+fn goes_spread(study: &Study, io: &Io) -> bool {
+    match study.factors.get("pattern") {
+        Some(levels) => levels.iter().any(|level| level == Pattern::Spread.name()),
+        None => io.pattern == Pattern::Spread,
+    }
 }
 
 /// What to write instead of a name that is no factor of the study.

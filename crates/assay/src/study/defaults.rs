@@ -18,7 +18,7 @@ impl Study {
                 let io = &mut workload.io;
                 if io.time.is_none() {
                     io.time = Some(TRIAL);
-                    io.ramp = io.ramp.or(Some(RAMP));
+                    io.ramp = io.ramp.or(Some(RAMP)).filter(|_| io.operations.is_none());
                 }
             }
         }
@@ -30,7 +30,8 @@ impl Study {
     pub fn quick(mut self) -> Self {
         for workload in &mut self.workload {
             workload.io.time = Some(Time(500_000_000));
-            workload.io.ramp = Some(Time(100_000_000));
+            // Counted operations count from the first one on.
+            workload.io.ramp = Some(Time(100_000_000)).filter(|_| workload.io.operations.is_none());
         }
         self
     }

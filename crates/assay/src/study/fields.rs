@@ -106,6 +106,11 @@ pub const SMALLEST_LOOK: u64 = 3;
 /// Bytes of one operation at most.
 pub const LARGEST_OPERATION: Bytes = Bytes(1 << 30);
 
+/// Operations of a trial at most, where they are counted.
+pub const MOST_OPERATIONS: u64 = 1_000_000_000;
+/// Places of the pattern `spread` at most: the service time of each is kept.
+pub const MOST_SAMPLES: u64 = 10_000;
+
 const ONE_NS: Time = Time(1);
 
 /// Name of the factor that chooses among targets.
@@ -444,7 +449,7 @@ pub static IO: Fields = Fields {
             need: Need::UnlessFactor,
             ..parameter(
                 "pattern",
-                Kind::Word(|| vec!["sequential", "random"]),
+                Kind::Word(|| vec!["sequential", "random", "spread"]),
                 "pattern = \"random\"",
             )
         },
@@ -482,6 +487,12 @@ pub static IO: Fields = Fields {
             Kind::Time { least: Time(0) },
             "time before it that is run but not counted",
             "ramp = \"2 s\"",
+        ),
+        field(
+            "operations",
+            Kind::Whole { least: 1, most: MOST_OPERATIONS },
+            "operations after which a trial ends, even if time is left; needed for pattern spread",
+            "operations = 100",
         ),
     ],
 };

@@ -183,6 +183,19 @@ pub enum Pattern {
     Sequential,
     /// Any block, with equal probability.
     Random,
+    /// Evenly spaced blocks, as many as there are operations.
+    Spread,
+}
+
+impl Pattern {
+    /// As files write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sequential => "sequential",
+            Self::Random => "random",
+            Self::Spread => "spread",
+        }
+    }
 }
 
 /// Which bytes are written.
@@ -228,7 +241,7 @@ pub enum WriteSync {
 pub struct Io {
     /// Order of the offsets.
     pub pattern: Pattern,
-    /// `read`, `write`, or reads and writes in percent: `70/30`.
+    /// `read`, `write`, reads and writes in percent (`70/30`), or `rewrite`.
     pub mix: Mix,
     /// Bytes of one operation.
     pub size: Bytes,
@@ -256,6 +269,9 @@ pub struct Io {
     /// Time before it that is run but not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp: Option<Time>,
+    /// Operations after which a trial ends, over all threads, even if time is left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<u64>,
 }
 
 const fn default_replicates() -> u32 {
@@ -276,12 +292,47 @@ const fn yes() -> bool {
     true
 }
 
-/// Share of reads.
+/// What operations do to their blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Mix {
-    /// Reads in percent of all operations.
-    pub read_percent: u8,
+pub enum Mix {
+    /// Each reads or writes its block.
+    Shares {
+        /// Reads in percent of all operations.
+        read_percent: u8,
+    },
+    /// Each reads its block, changes it and writes it back.
+    Rewrite,
+}
+
+impl Mix {
+    /// Nothing but reads.
+    pub const READS: Self = Self::Shares { read_percent: 100 };
+
+    /// Bytes read in percent of all bytes that are moved.
+    pub const fn read_percent(self) -> u8 {
+        match self {
+            Self::Shares { read_percent } => read_percent,
+            Self::Rewrite => 50,
+        }
+    }
+
+    /// Whether anything is written.
+    pub const fn writes(self) -> bool {
+        self.read_percent() < 100
+    }
+
+    /// What the operations are called: `reads`, `70 % reads, 30 % writes`, `rewrites`.
+    pub fn words(self) -> String {
+        match self {
+            Self::Shares { read_percent: 100 } => "reads".to_owned(),
+            Self::Shares { read_percent: 0 } => "writes".to_owned(),
+            Self::Shares { read_percent: reads } => {
+                format!("{reads} % reads, {} % writes", 100 - reads)
+            }
+            Self::Rewrite => "rewrites".to_owned(),
+        }
+    }
 }
 
 impl TryFrom<String> for Mix {
@@ -298,10 +349,11 @@ impl std::str::FromStr for Mix {
     fn from_str(text: &str) -> Result<Self, String> {
         let advice = || {
             format!(
-                "`{text}` is no mix: say read, write, or two percentages that add up to 100, such as 70/30"
+                "`{text}` is no mix: say read, write, rewrite, or two percentages that add up to 100, such as 70/30"
             )
         };
         let read_percent = match text {
+            "rewrite" => return Ok(Self::Rewrite),
             "read" => 100,
             "write" => 0,
             _ => {
@@ -314,16 +366,17 @@ impl std::str::FromStr for Mix {
                 reads
             }
         };
-        Ok(Self { read_percent })
+        Ok(Self::Shares { read_percent })
     }
 }
 
 impl From<Mix> for String {
     fn from(mix: Mix) -> Self {
-        match mix.read_percent {
-            100 => "read".to_owned(),
-            0 => "write".to_owned(),
-            reads => format!("{reads}/{}", 100 - reads),
+        match mix {
+            Mix::Shares { read_percent: 100 } => "read".to_owned(),
+            Mix::Shares { read_percent: 0 } => "write".to_owned(),
+            Mix::Shares { read_percent: reads } => format!("{reads}/{}", 100 - reads),
+            Mix::Rewrite => "rewrite".to_owned(),
         }
     }
 }
@@ -334,11 +387,11 @@ mod tests {
 
     #[test]
     fn a_mix_reads_as_it_is_written() {
-        for text in ["read", "write", "70/30", "5/95"] {
+        for text in ["read", "write", "rewrite", "70/30", "5/95"] {
             let mix: Mix = text.parse().unwrap();
             assert_eq!(String::from(mix), text);
         }
-        assert_eq!("100/0".parse::<Mix>().unwrap().read_percent, 100);
+        assert_eq!("100/0".parse(), Ok(Mix::READS));
     }
 
     #[test]

@@ -22,15 +22,21 @@ const fn about(name: &'static str, summary: &'static str, text: &'static str) ->
 /// All parameters. `copy` changes nothing: its levels are identical arms.
 pub static PARAMETERS: &[Parameter] = &[
     Parameter {
-        about: about("pattern", "order of the offsets", "`sequential` or `random`."),
+        about: about(
+            "pattern",
+            "order of the offsets",
+            "`sequential`, `random`, or `spread`: as many evenly spaced blocks as `operations` \
+             says, in rising order.",
+        ),
         example: "[\"sequential\", \"random\"]",
-        set: |io, text| Ok(io.pattern = word(text, "sequential or random")?),
+        set: |io, text| Ok(io.pattern = word(text, "sequential, random or spread")?),
     },
     Parameter {
         about: about(
             "mix",
-            "share of reads and writes",
-            "`read`, `write`, or two percentages that add up to 100: `70/30`.",
+            "share of reads and writes, or rewrite",
+            "`read`, `write`, two percentages that add up to 100 (`70/30`), or `rewrite`: each \
+             block is read, changed and written back, and counts once.",
         ),
         example: "[\"read\", \"write\", \"70/30\"]",
         set: |io, text| Ok(io.mix = text.parse()?),

@@ -12,7 +12,7 @@ const SIZE: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*[A-Za-z]+\s*$";
 const TIME: &str =
     "^\\s*((0+\\.?0*|\\.0+)|([0-9]+\\.?[0-9]*|\\.[0-9]+)\\s*[A-Za-z\u{b5}\u{3bc}]+)\\s*$";
 const SHARE: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(%|percent)\s*$";
-const MIX: &str = r"^(read|write|\s*[0-9]{1,3}\s*/\s*[0-9]{1,3}\s*)$";
+const MIX: &str = r"^(read|write|rewrite|\s*[0-9]{1,3}\s*/\s*[0-9]{1,3}\s*)$";
 const NOT_EMPTY: &str = r"\S";
 
 /// The schema (JSON Schema 2020-12).

@@ -212,6 +212,7 @@ pub fn workload(name: &str, read_percent: u8) -> PlannedWorkload {
         engine: "io_uring".to_owned(),
         pattern: "random".to_owned(),
         read_percent,
+        rewrite: false,
         size_bytes: 4096,
         depth: 32,
         threads: 1,
@@ -221,6 +222,7 @@ pub fn workload(name: &str, read_percent: u8) -> PlannedWorkload {
         direct: true,
         ramp_ns: 200 * MS,
         time_ns: 800 * MS,
+        operations: None,
         note: None,
     }
 }
@@ -262,6 +264,7 @@ pub fn trial(workload: &PlannedWorkload, replicate: u32) -> TrialRecord {
             looked_at: 1_000,
             already_complete: 10,
             engine_notes: Vec::new(),
+            sample_latencies_ns: Vec::new(),
         }),
         evidence: Evidence {
             devices: Seen::Present(BTreeMap::from([("sda".to_owned(), device)])),

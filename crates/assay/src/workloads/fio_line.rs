@@ -11,6 +11,9 @@ pub struct FioLine {
     pub remarks: Vec<String>,
 }
 
+/// Offsets of direct I/O are multiples of this everywhere.
+const PAGE: u64 = 4096;
+
 /// What no line can say.
 pub const NOT_SAID: &[&str] = &[
     "one line is one trial: fio knows no order of trials, no replicates and no intervals",
@@ -27,7 +30,7 @@ pub fn line(workload: &PlannedWorkload, area: &Area, file: &str) -> FioLine {
         "fio".to_owned(),
         format!("--name={}", name(workload)),
         format!("--filename={}", file.replace(':', "\\:")),
-        format!("--rw={}", pattern(workload)),
+        format!("--rw={}{}", pattern(workload), step(workload, area)),
     ];
     if workload.reads() && workload.writes() {
         words.push(format!("--rwmixread={}", workload.read_percent));
@@ -45,11 +48,7 @@ pub fn line(workload: &PlannedWorkload, area: &Area, file: &str) -> FioLine {
         format!("--ioengine={engine}"),
     ]);
     words.extend(span(workload, area));
-    words.extend([
-        format!("--runtime={}", time(workload.time_ns)),
-        "--time_based".to_owned(),
-        format!("--ramp_time={}", time(workload.ramp_ns)),
-    ]);
+    words.extend(end(workload));
     words.extend(details(workload).into_iter().map(str::to_owned));
     words.push("--group_reporting".to_owned());
     FioLine { words, remarks: remarks(workload, engine) }
@@ -72,7 +71,7 @@ fn name(workload: &PlannedWorkload) -> String {
 }
 
 fn pattern(workload: &PlannedWorkload) -> String {
-    let random = if is_sequential(workload) { "" } else { "rand" };
+    let random = if is_random(workload) { "rand" } else { "" };
     let mix = match (workload.reads(), workload.writes()) {
         (true, true) => "rw",
         (true, false) => "read",
@@ -81,8 +80,32 @@ fn pattern(workload: &PlannedWorkload) -> String {
     format!("{random}{mix}")
 }
 
-fn is_sequential(workload: &PlannedWorkload) -> bool {
-    workload.pattern == "sequential"
+fn is_random(workload: &PlannedWorkload) -> bool {
+    workload.pattern == "random"
+}
+
+/// What fio leaves out between two of the evenly spaced places, in whole pages.
+fn step(workload: &PlannedWorkload, area: &Area) -> String {
+    let Some(places) = workload.operations.filter(|_| workload.pattern == "spread") else {
+        return String::new();
+    };
+    let step = area.length / places.max(1) / PAGE * PAGE;
+    let gap = step.saturating_sub(u64::from(workload.size_bytes));
+    if gap == 0 { String::new() } else { format!(":{}", size(gap)) }
+}
+
+/// When a trial ends: by time, or by its operations if they are done before.
+fn end(workload: &PlannedWorkload) -> Vec<String> {
+    let runtime = format!("--runtime={}", time(workload.time_ns));
+    let ramp = format!("--ramp_time={}", time(workload.ramp_ns));
+    match workload.operations {
+        None => vec![runtime, "--time_based".to_owned(), ramp],
+        Some(operations) => {
+            let each = operations.div_ceil(u64::from(workload.threads).max(1));
+            let bytes = each.saturating_mul(u64::from(workload.size_bytes));
+            vec![runtime, format!("--io_size={}", size(bytes))]
+        }
+    }
 }
 
 /// Where in the file. Sequential threads have a slice each.
@@ -93,7 +116,7 @@ fn span(workload: &PlannedWorkload, area: &Area) -> Vec<String> {
     }
     let block = u64::from(workload.size_bytes).max(1);
     let threads = u64::from(workload.threads).max(1);
-    if is_sequential(workload) && threads > 1 {
+    if workload.pattern == "sequential" && threads > 1 {
         let slice = area.length / block / threads * block;
         words.push(format!("--size={}", size(slice)));
         words.push(format!("--offset_increment={}", size(slice)));
@@ -105,7 +128,7 @@ fn span(workload: &PlannedWorkload, area: &Area) -> Vec<String> {
 
 fn details(workload: &PlannedWorkload) -> Vec<&'static str> {
     let mut words = Vec::new();
-    if !is_sequential(workload) {
+    if is_random(workload) {
         words.extend(["--norandommap", "--randrepeat=0"]);
     }
     if workload.writes() {
@@ -129,6 +152,15 @@ fn remarks(workload: &PlannedWorkload, engine: &str) -> Vec<String> {
     add(
         engine == "psync" && workload.depth > 1,
         "psync keeps one operation in flight in each thread, whatever --iodepth says",
+    );
+    add(
+        workload.rewrite,
+        "fio knows no rewrite: this reads and writes equal shares of blocks, but never writes back \
+         the block that it read",
+    );
+    add(
+        workload.pattern == "spread",
+        "fio takes steps of one length; Assay goes to the nearest block before each place",
     );
     add(
         workload.writes() && workload.data_sync,
@@ -169,6 +201,7 @@ mod tests {
             engine: "io_uring".to_owned(),
             pattern: "random".to_owned(),
             read_percent: 100,
+            rewrite: false,
             size_bytes: 4096,
             depth: 32,
             threads: 1,
@@ -178,6 +211,7 @@ mod tests {
             direct: true,
             ramp_ns: 250_000_000,
             time_ns: 10_000_000_000,
+            operations: None,
             note: None,
         }
     }
@@ -223,6 +257,31 @@ mod tests {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert!(!text.contains("randommap"), "{text}");
+    }
+
+    #[test]
+    fn what_fio_does_not_have_is_told_with_the_nearest() {
+        let rewrites = PlannedWorkload {
+            pattern: "sequential".to_owned(),
+            read_percent: 50,
+            rewrite: true,
+            ..workload()
+        };
+        let found = line(&rewrites, &AREA, "a");
+        assert!(found.words.join(" ").contains("--rw=rw --rwmixread=50"), "{:?}", found.words);
+        assert!(found.remarks[0].contains("fio knows no rewrite"), "{:?}", found.remarks);
+        let spread = PlannedWorkload {
+            pattern: "spread".to_owned(),
+            size_bytes: 1 << 20,
+            operations: Some(16),
+            ramp_ns: 0,
+            ..workload()
+        };
+        let found = line(&spread, &AREA, "a");
+        let text = found.words.join(" ");
+        assert!(text.contains("--rw=read:3m "), "{text}");
+        assert!(text.contains("--size=64m --runtime=10s --io_size=16m --group"), "{text}");
+        assert!(found.remarks[0].contains("steps of one length"), "{:?}", found.remarks);
     }
 
     #[test]

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use assay_load::{Class, Content, Durability, EngineKind, Job, Law, LoadError, Outcome, Pattern};
+use assay_load::{
+    Class, Content, Durability, EngineKind, Job, Law, LoadError, Outcome, Pattern, Work,
+};
 
 use crate::results::bundle::SeriesRow;
 use crate::results::plan::{Area, PlannedWorkload};
@@ -27,14 +30,17 @@ pub struct Medium<'a> {
 
 /// The job of a planned workload.
 pub fn job(workload: &PlannedWorkload, area: &Area, seed: u64) -> Job {
-    let unit = u64::from(workload.size_bytes);
-    let length = area.length / unit * unit;
     Job {
         pattern: match workload.pattern.as_str() {
             "sequential" => Pattern::Sequential,
+            "spread" => Pattern::Spread,
             _ => Pattern::Random,
         },
-        read_percent: workload.read_percent,
+        work: if workload.rewrite {
+            Work::Rewrite
+        } else {
+            Work::Mix { read_percent: workload.read_percent }
+        },
         size_bytes: workload.size_bytes,
         depth: workload.depth,
         threads: workload.threads,
@@ -43,12 +49,27 @@ pub fn job(workload: &PlannedWorkload, area: &Area, seed: u64) -> Job {
             "zero" => Content::Zero,
             _ => Content::Random,
         },
-        area: area.start..area.start + length,
+        area: whole_blocks(workload, area),
         ramp: Duration::from_nanos(workload.ramp_ns),
         time: Duration::from_nanos(workload.time_ns),
-        operations: None,
+        operations: workload.operations,
         seed,
     }
+}
+
+/// The bytes of an area that hold whole operations.
+fn whole_blocks(workload: &PlannedWorkload, area: &Area) -> Range<u64> {
+    let unit = u64::from(workload.size_bytes).max(1);
+    area.start..area.start + area.length / unit * unit
+}
+
+/// Offset in bytes from the start of the target of operation `index` of a trial; none unless the
+/// pattern is `spread`, where it follows from the plan alone: the `index`-th of as many evenly
+/// spaced blocks as there are operations.
+pub fn sample_offset(workload: &PlannedWorkload, area: &Area, index: u64) -> Option<u64> {
+    let samples = workload.operations.filter(|_| workload.pattern == "spread")?;
+    let area = whole_blocks(workload, area);
+    Some(assay_load::spread_offset(&area, workload.size_bytes, samples, index))
 }
 
 /// Runs a job on a medium with the engine that has this name.
@@ -75,6 +96,7 @@ pub const fn class_name(class: Class) -> &'static str {
     match class {
         Class::Read => "read",
         Class::Write => "write",
+        Class::Rewrite => "rewrite",
     }
 }
 
@@ -106,6 +128,7 @@ pub fn counted(outcome: &Outcome) -> Counted {
         looked_at: outcome.queue.looked_at,
         already_complete: outcome.queue.already_complete,
         engine_notes: outcome.engine.notes.clone(),
+        sample_latencies_ns: outcome.sample_latencies_ns.clone(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::facts::Facts;
 use super::remarks::{Name, rules, warnings};
-use super::{Block, Detail, Document, Section, check_tables, check_text, facts, probes};
+use super::{Block, Detail, Document, Section, check_tables, check_text, facts, probes, surfaces};
 use crate::results::findings::{Findings, TargetFacts};
 use crate::results::plan::Arm;
 
@@ -35,6 +35,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         caption,
         blocks: vec![Block::Facts(facts), Block::Table(table)],
     }));
+    sections.extend(surfaces::sections(findings));
     let sentences = Block::List(findings.summary.clone());
     sections.push(Section::of(Block::Text(legend)));
     sections.extend(probes::sections(findings, detail));

@@ -5,6 +5,7 @@ use super::remarks::{self, Name};
 use super::study_tables::Workload;
 use super::{
     Block, Detail, Document, Remark, Section, check_text, probes, study_more, study_tables,
+    surfaces,
 };
 use crate::quantity::units::show::share;
 use crate::results::design::Factor;
@@ -90,6 +91,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     ];
     sections.extend(page.workloads.iter().map(|workload| study_tables::section(&page, workload)));
     sections.push(Section::of(Block::Text(study_tables::legend(&page))));
+    sections.extend(surfaces::sections(findings));
     sections.extend(study_more::sections(&page));
     sections.extend(probes::sections(findings, detail));
     sections.push(Section::of(Block::Remarks(all_remarks(&page))));

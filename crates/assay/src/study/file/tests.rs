@@ -47,6 +47,9 @@ fn full() -> Study {
     study.workload[1].io.direct = false;
     study.workload[2].io.content = crate::study::Content::Zero;
     study.workload[3].io.sync = crate::study::WriteSync::EachWrite;
+    study.workload[4].io.mix = crate::study::Mix::Rewrite;
+    study.workload[5].io =
+        Io { pattern: crate::study::Pattern::Spread, operations: Some(100), ..any_io() };
     study
 }
 
