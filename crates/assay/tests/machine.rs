@@ -13,6 +13,8 @@ mod lab;
 
 #[path = "machine/clean.rs"]
 mod clean;
+#[path = "machine/consent.rs"]
+mod consent;
 #[path = "machine/devices.rs"]
 mod devices;
 #[path = "machine/endings.rs"]

@@ -26,7 +26,7 @@ Examples:
   assay check /mnt/a /mnt/b          two places, compared
   assay check --mix 70/30            with a row of mixed reads and writes
   assay check /dev/sdX               a drive, only read (as root)
-  assay check /dev/sdX --destroy ID  a drive, overwritten; ID from: assay list drives
+  assay check /dev/sdX --destroy ID  a drive, overwritten; ID from: assay plan check /dev/sdX
   assay check --json | jq .cells     for scripts")]
 pub struct Arguments {
     /// Directories, files or block devices; several are compared [default: .]
@@ -47,7 +47,7 @@ pub struct Arguments {
     /// Seed of order, offsets and content; drawn where it is not given
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Overwrite the block device with this id (see: assay list drives)
+    /// Overwrite the block device: its id and +NAME for all it carries (see: assay plan)
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
     #[command(flatten)]

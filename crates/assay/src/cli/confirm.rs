@@ -33,7 +33,7 @@ pub struct Arguments {
     /// Seed of order, offsets and content; drawn where it is not given
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Overwrite the block device with this id, as the study did
+    /// Overwrite the block device, as the study did: its id and +NAME for all it carries now
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
     #[command(flatten)]

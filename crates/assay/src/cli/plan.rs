@@ -6,12 +6,13 @@ use super::wishes::Wishes;
 use super::{output, results};
 use crate::analysis;
 use crate::failure::Outcome;
-use crate::report::preview;
+use crate::report::preview::{self, PreviewStake};
 use crate::results::Findings;
 use crate::results::bundle::{self, Stored};
 use crate::results::plan::Plan;
 use crate::runner;
 use crate::study::Study;
+use crate::system::site::{Site, TargetKind};
 use crate::system::{System, identity};
 
 /// Earlier results that are looked at for one to take the spread from.
@@ -25,6 +26,7 @@ const MOST_LOOKED_AT: usize = 20;
 #[command(after_help = "\
 Examples:
   assay plan depth.toml                     before running it
+  assay plan check /dev/sdX                 what that drive carries, and what unlocks it
   assay plan depth.toml --replicates 12     what more replicates would show")]
 pub struct Arguments {
     #[command(flatten)]
@@ -40,13 +42,20 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let (study, plan, sites) = runner::preview(system, study, &targets, &arguments.wishes.destroy)?;
     let earlier = earlier(system, &study, &plan);
     let foresight = analysis::foresee(&plan, earlier.as_ref());
-    let preview = preview::make(&study, &plan, &sites, foresight);
+    let stakes = stakes(system, &sites);
+    let preview = preview::make(&study, &plan, &sites, stakes, foresight);
     if arguments.json {
         output::json(&preview);
     } else {
         output::text(&preview::render(&preview, plan.design.order, output::columns(system)));
     }
     Ok(())
+}
+
+/// What overwriting each device among the targets would cost.
+fn stakes(system: &dyn System, sites: &[Site]) -> Vec<PreviewStake> {
+    let devices = sites.iter().filter(|site| site.kind == TargetKind::Device);
+    devices.map(|site| PreviewStake::new(&site.target, identity::stake(system, site))).collect()
 }
 
 /// The newest finished result of the same study at the same place; another one's spread would

@@ -21,7 +21,7 @@ pub struct Arguments {
     /// Id, or the beginning of one [default: the newest]
     #[arg(value_name = "ID")]
     result: Option<String>,
-    /// Overwrite the block device with this id, as the study did
+    /// Overwrite the block device, as the study did: its id and +NAME for all it carries now
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
     #[command(flatten)]

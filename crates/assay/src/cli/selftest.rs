@@ -42,7 +42,7 @@ pub struct Arguments {
     /// Seed of order, offsets and content; drawn where it is not given
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Overwrite the block device with this id (see: assay list drives)
+    /// Overwrite the block device: its id and +NAME for all it carries (see: assay plan)
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
     #[command(flatten)]

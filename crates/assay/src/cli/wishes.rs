@@ -44,7 +44,7 @@ pub struct Wishes {
     /// The metric that verdicts are about (see: assay list metrics)
     #[arg(long, value_name = "METRIC")]
     primary: Option<String>,
-    /// Overwrite the block device with this id (see: assay list drives)
+    /// Overwrite the block device: its id and +NAME for all it carries (see: assay plan)
     #[arg(long, value_name = "ID")]
     pub destroy: Vec<String>,
     /// On a loop device of its own, made for the study and removed afterwards (as root)

@@ -4,9 +4,11 @@ use serde::Serialize;
 
 use super::layout::{text_of, wrap};
 use crate::analysis::Foresight;
+use crate::failure::Outcome;
 use crate::quantity::units::show;
-use crate::results::plan::{Plan, PlannedTrial, arm_words};
+use crate::results::plan::{Plan, PlannedTrial, Survey, arm_words};
 use crate::study::{Order, Study};
+use crate::system::identity::{Loss, Stake};
 use crate::system::site::{Site, TargetKind};
 
 /// Format of the document.
@@ -38,6 +40,9 @@ pub struct Preview {
     pub writing_s: f64,
     /// What is changed, and how it is undone.
     pub changes: Vec<String>,
+    /// What is lost with each device that is overwritten, or would be with --destroy.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stakes: Vec<PreviewStake>,
     /// What will not be measured, and why.
     pub absent: Vec<String>,
     /// What the study will be able to see.
@@ -61,8 +66,62 @@ pub struct PreviewTrial {
     pub control: bool,
 }
 
-/// The preview of a plan that was made from estimates.
-pub fn make(study: &Study, plan: &Plan, sites: &[Site], foresight: Vec<Foresight>) -> Preview {
+/// A block device among the targets, and what it would cost to overwrite it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PreviewStake {
+    /// Target as the user wrote it.
+    pub target: String,
+    /// Whether the study will overwrite it: the right text was given with --destroy.
+    pub overwritten: bool,
+    /// What is lost, one thing each.
+    pub lost: Vec<String>,
+    /// What --destroy needs; none where the device cannot be overwritten.
+    pub destroy: Option<String>,
+    /// Why it cannot be overwritten.
+    pub refused: Option<String>,
+}
+
+impl PreviewStake {
+    /// From what the machine says of a target's device.
+    pub fn new(target: &str, stake: Outcome<Stake>) -> Self {
+        let (target, overwritten) = (target.to_owned(), false);
+        match stake {
+            Ok(stake) => {
+                let lost = stake.losses.iter().map(Loss::words).collect();
+                let destroy = Some(stake.text());
+                Self { target, overwritten, lost, destroy, refused: None }
+            }
+            Err(failure) => {
+                let refused = Some(failure.message);
+                Self { target, overwritten, lost: Vec::new(), destroy: None, refused }
+            }
+        }
+    }
+
+    fn line(&self) -> String {
+        let Self { target, lost, .. } = self;
+        let nothing = "nothing that is known".to_owned();
+        let lost = if lost.is_empty() { nothing } else { lost.join("; ") };
+        match (&self.destroy, &self.refused) {
+            (_, Some(reason)) => format!("{target}: cannot be overwritten: {reason}"),
+            _ if self.overwritten => format!("{target}: all data on it: {lost}"),
+            (text, None) => {
+                let text = text.as_deref().unwrap_or_default();
+                format!("{target}: nothing; --destroy {text:?} would overwrite it: {lost}")
+            }
+        }
+    }
+}
+
+/// The preview of a plan that was made from estimates; `stakes` are of the targets that are block
+/// devices.
+pub fn make(
+    study: &Study,
+    plan: &Plan,
+    sites: &[Site],
+    stakes: Vec<PreviewStake>,
+    foresight: Vec<Foresight>,
+) -> Preview {
     let time = |trial: &PlannedTrial| {
         let workload = &plan.workloads[trial.workload];
         (workload.ramp_ns + workload.time_ns, workload.writes())
@@ -89,6 +148,14 @@ pub fn make(study: &Study, plan: &Plan, sites: &[Site], foresight: Vec<Foresight
         writing_s: writing_ns as f64 / 1e9,
         changes: surveys
             .map(|(site, survey)| change(site, survey.area.length, survey.area.written))
+            .collect(),
+        stakes: stakes
+            .into_iter()
+            .map(|stake| {
+                let of_it = |survey: &&Survey| survey.target == stake.target && survey.area.written;
+                let overwritten = plan.surveys.iter().any(|survey| of_it(&survey));
+                PreviewStake { overwritten, ..stake }
+            })
             .collect(),
         absent: plan
             .absent
@@ -145,6 +212,9 @@ pub fn render(preview: &Preview, order: Order, width: usize) -> String {
     fact("bytes", &bytes(preview));
     for change in &preview.changes {
         fact("changes", change);
+    }
+    for stake in &preview.stakes {
+        fact("loses", &stake.line());
     }
     for sight in &preview.foresight {
         fact("sees", &sight.text);

@@ -25,8 +25,8 @@ impl Place {
     }
 }
 
-/// Resolves targets as the user wrote them; `destroy` holds the ids of devices that may be
-/// overwritten.
+/// Resolves targets as the user wrote them; `destroy` holds what unlocks the
+/// devices that may be overwritten.
 pub fn places(system: &dyn System, targets: &[String], destroy: &[String]) -> Outcome<Vec<Place>> {
     let mut places = Vec::new();
     for target in targets {
@@ -57,16 +57,15 @@ fn real_place(system: &dyn System, target: &str, destroy: &[String]) -> Outcome<
     Ok(Place { site, law: None, consent })
 }
 
-/// The consent for a device: one of the ids given must be its own.
+/// The consent for a device: one of the texts given must be for it.
 fn consent_of(system: &dyn System, site: &Site, destroy: &[String]) -> Outcome<Consent> {
-    let mut refusal = None;
-    for id in destroy {
-        match identity::consent(system, site, id) {
-            Ok(consent) => return Ok(consent),
-            Err(failure) => refusal = Some(failure),
-        }
+    let id = site.counted.first().map(|name| identity::device_id(system, name));
+    let meant = |text: &&String| id.as_ref().is_some_and(|id| text.starts_with(id.as_str()));
+    // Where none is for this device, the refusal of any tells what would be.
+    match destroy.iter().find(meant).or(destroy.first()) {
+        Some(text) => identity::consent(system, site, text),
+        None => Err(Failure::mistake("--destroy needs the id of the device")),
     }
-    Err(refusal.unwrap_or_else(|| Failure::mistake("--destroy needs the id of the device")))
 }
 
 /// One lock a drive below any target, so that no two runs disturb each other.

@@ -195,9 +195,9 @@ impl<'a> Stage<'a> {
         let Place { site, consent, .. } = &self.places[place];
         let plot = plot(self.system, study, site)?;
         if consent.is_none() {
-            let id = identity::device_id(self.system, &plot.device);
+            let text = identity::stake(self.system, site)?.text();
             return Err(Failure::mistake(format!(
-                "a file system can be made only where data may be lost: look at assay plan, then give --destroy {id}"
+                "a file system can be made only where data may be lost: look at assay plan, then give --destroy {text:?}"
             )));
         }
         if let Some(missing) = recipe.missing(self.system, plot.range.end - plot.range.start) {

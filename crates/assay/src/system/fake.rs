@@ -20,7 +20,7 @@ use rustix::io::Errno;
 use super::journal::Warrant;
 use super::{
     Act, AreaFile, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment, Extent, Hold,
-    HoldError, Leftover, Space, Status, System, User, devices,
+    HoldError, Leftover, Space, Status, System, User, devices, identity,
 };
 pub use act::Manner;
 use tree::{Node, Tree};
@@ -203,6 +203,14 @@ impl Fake {
     pub fn set_holder(&self, name: &str, process: u32, user: u32) -> &Self {
         self.lock().holders.insert(name.to_owned(), (process, user));
         self
+    }
+
+    /// Puts bytes on a block device at an offset; what was not written is zeros.
+    ///
+    /// # Errors
+    /// The kernel's, when there is no memory.
+    pub fn put_content(&self, number: DeviceNumber, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.content(number)?.write_all_at(bytes, offset)
     }
 
     /// Ranges that were to be dropped from the cache.
@@ -417,7 +425,9 @@ impl System for Fake {
     fn open_device_for_writing(&self, consent: &Consent, caching: Caching) -> io::Result<File> {
         self.check_direct(caching)?;
         let status = self.status(&consent.device)?;
-        if status.own_device != Some(consent.number) {
+        let is_same = status.own_device == Some(consent.number)
+            && identity::disk_sequence(self, consent.number) == consent.sequence;
+        if !is_same {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         self.content(consent.number)

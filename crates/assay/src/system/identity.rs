@@ -2,11 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use super::site::{Site, TargetKind};
-use super::{Consent, DeviceNumber, System, devices, mounts, sysfs};
+use super::System;
 use crate::failure::{Failure, Outcome};
 
+mod consent;
+mod tables;
+mod usage;
+
 pub use super::devices::device_id;
+pub use consent::{Loss, Stake, consent, disk_sequence, stake};
 
 /// The user on whose behalf sudo runs this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,127 +76,6 @@ fn home_of(system: &dyn System, user: u32) -> Option<PathBuf> {
         let home = fields.nth(2).filter(|home| !home.is_empty())?;
         (id == user).then(|| home.into())
     })
-}
-
-/// Makes sure that a device may be overwritten: nothing uses it, and the user typed its name.
-///
-/// `typed` is what followed `--destroy`.
-///
-/// # Errors
-/// Refused while the device or a part of it is in use, or where that cannot be told; the user's
-/// mistake when the target is no device or the typed name is not the device's.
-pub fn consent(system: &dyn System, site: &Site, typed: &str) -> Outcome<Consent> {
-    let name = match site.counted.first() {
-        Some(name) if site.kind == TargetKind::Device => name,
-        _ => return Err(not_a_device(site)),
-    };
-    let family = Family::of(system, name);
-    if let Some(use_of_it) = family.in_use(system)? {
-        return Err(Failure::refused(format!(
-            "{:?} {use_of_it}: nothing may use a device that is overwritten",
-            site.target
-        )));
-    }
-    let id = device_id(system, name);
-    if id != typed {
-        let target = &site.target;
-        return Err(Failure::mistake(format!(
-            "{typed:?} is not the name of {target:?}: to destroy all data on it, give --destroy {id:?}"
-        )));
-    }
-    Ok(Consent { device: site.path.clone(), number: site.device })
-}
-
-fn not_a_device(site: &Site) -> Failure {
-    let target = &site.target;
-    Failure::mistake(format!(
-        "{target:?} is not a block device that sysfs shows: --destroy is for whole devices and partitions"
-    ))
-}
-
-/// A device and its partitions.
-struct Family {
-    names: Vec<String>,
-    numbers: Vec<DeviceNumber>,
-}
-
-impl Family {
-    fn of(system: &dyn System, name: &str) -> Self {
-        let mut names = vec![name.to_owned()];
-        names.extend(devices::partitions(system, name));
-        let numbers = names.iter().filter_map(|name| devices::number_of(system, name)).collect();
-        Self { names, numbers }
-    }
-
-    /// What uses the device, if anything does.
-    fn in_use(&self, system: &dyn System) -> Outcome<Option<String>> {
-        if let Some(point) = self.mounted(system)? {
-            return Ok(Some(format!("is mounted on {point}")));
-        }
-        if self.swap(system)? {
-            return Ok(Some("is used as swap".to_owned()));
-        }
-        if let Some(holder) = self.holder(system) {
-            return Ok(Some(format!("is part of {holder}")));
-        }
-        Ok(self.behind_loop(system).map(|name| format!("is what {name} stands on")))
-    }
-
-    fn has(&self, system: &dyn System, path: &str) -> bool {
-        let name = devices::name_at(system, Path::new(path));
-        name.is_some_and(|name| self.names.contains(&name))
-    }
-
-    fn mounted(&self, system: &dyn System) -> Outcome<Option<String>> {
-        let table = mounts::read(system).map_err(|error| {
-            let reason = sysfs::reason(&error);
-            Failure::refused(format!("cannot tell what is mounted: the mount table is {reason}"))
-        })?;
-        let mounted = table.iter().find(|entry| {
-            let by_source = || self.has(system, &entry.mount.source);
-            self.numbers.contains(&entry.number) || by_source()
-        });
-        let point = mounted.map(|entry| format!("{:?}", entry.mount.point.to_string_lossy()));
-        Ok(point.or_else(|| self.in_btrfs(system)))
-    }
-
-    /// Of a btrfs on several devices, the mount table names one.
-    fn in_btrfs(&self, system: &dyn System) -> Option<String> {
-        let root = Path::new("/sys/fs/btrfs");
-        sysfs::names(system, root).into_iter().find_map(|directory| {
-            let members = sysfs::names(system, &root.join(&directory).join("devices"));
-            let ours = members.iter().any(|member| self.names.contains(member));
-            ours.then(|| format!("a btrfs of several devices ({directory})"))
-        })
-    }
-
-    fn swap(&self, system: &dyn System) -> Outcome<bool> {
-        let table = match system.read_text(Path::new("/proc/swaps")) {
-            Ok(table) => table,
-            // A kernel without swap has no such file.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => {
-                let reason = sysfs::reason(&error);
-                return Err(Failure::refused(format!("cannot tell what is swap: {reason}")));
-            }
-        };
-        let mut sources = table.lines().skip(1).filter_map(|line| line.split_whitespace().next());
-        Ok(sources.any(|source| self.has(system, &mounts::unescape(source))))
-    }
-
-    fn holder(&self, system: &dyn System) -> Option<String> {
-        let holders = |name: &String| sysfs::names(system, &sysfs::block(name).join("holders"));
-        self.names.iter().find_map(|name| holders(name).into_iter().next())
-    }
-
-    fn behind_loop(&self, system: &dyn System) -> Option<String> {
-        let names = sysfs::names(system, Path::new("/sys/block"));
-        let loops = names.into_iter().filter(|name| name.starts_with("loop"));
-        loops.into_iter().find(|name| {
-            let file = devices::backing_file(system, name);
-            file.is_some_and(|file| self.has(system, &file.to_string_lossy()))
-        })
-    }
 }
 
 #[cfg(test)]

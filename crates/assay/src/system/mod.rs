@@ -13,7 +13,6 @@ mod compression;
 mod dry_run;
 pub mod fake;
 mod faulty;
-mod labels;
 mod real;
 
 pub mod devices;
@@ -22,6 +21,7 @@ pub mod journal;
 pub mod machine;
 pub mod mounts;
 pub mod resolve;
+pub mod signatures;
 pub mod site;
 pub mod sysfs;
 
@@ -199,6 +199,8 @@ pub struct Consent {
     device: PathBuf,
     /// Its number at the time of the consent; checked again after opening.
     number: DeviceNumber,
+    /// The kernel's running number of the disk: another disk under an old number has another.
+    sequence: Option<u64>,
 }
 
 /// The machine. Every method that can fail says so with the kernel's error.

@@ -23,7 +23,7 @@ use rustix::time::{ClockId, clock_gettime};
 use super::journal::Warrant;
 use super::{
     Act, AreaFile, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment, Extent, FileKind,
-    Hold, HoldError, Leftover, Space, Status, System, User,
+    Hold, HoldError, Leftover, Space, Status, System, User, identity,
 };
 
 /// The machine that this process runs on.
@@ -141,7 +141,9 @@ impl System for Real {
         let device = fs::open(&consent.device, flags | direct_flag(caching), Mode::empty())?;
         let found = fs::fstat(&device)?;
         let is_block = FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice;
-        if !is_block || number(found.st_rdev) != consent.number {
+        let is_same = number(found.st_rdev) == consent.number
+            && identity::disk_sequence(self, consent.number) == consent.sequence;
+        if !is_block || !is_same {
             let message = "this is no longer the device that was named";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }

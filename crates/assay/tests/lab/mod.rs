@@ -186,6 +186,11 @@ impl LoopDevice {
         Ok(Self { device: device.trim().to_owned(), image })
     }
 
+    /// Takes over a device that was made with other options.
+    pub fn taken(device: &str, image: PathBuf) -> Self {
+        Self { device: device.to_owned(), image }
+    }
+
     /// `/dev/loop3`.
     pub fn device(&self) -> &str {
         &self.device

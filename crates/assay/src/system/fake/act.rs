@@ -256,6 +256,9 @@ impl State {
         for (path, text) in texts {
             self.tree.put(&place.join(path), Node::File(vec![format!("{text}\n").into_bytes()]));
         }
+        for directory in ["holders", "slaves"] {
+            self.tree.put(&place.join(directory), Node::Directory);
+        }
         for link in ["/sys/block/", "/sys/class/block/"] {
             self.tree.put(Path::new(&format!("{link}{name}")), Node::Link(place.clone()));
         }

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use super::Warrant;
 use super::undo::{Mark, Undo};
-use crate::system::{Act, System, devices, labels, mounts, sysfs};
+use crate::system::{Act, System, devices, mounts, signatures, sysfs};
 
 /// Times that something busy is tried: what a killed process held is let go a moment later.
 const ATTEMPTS: u32 = 25;
@@ -208,7 +208,7 @@ impl Restorer<'_> {
         let Some(device) = self.find(disk) else {
             return nothing(format!("{} is not connected", disk.id));
         };
-        let found = labels::label_at(self.system, &device, start);
+        let found = signatures::label_at(self.system, &device, start);
         if found.map_err(|error| error.to_string())?.as_deref() != Some(label) {
             return nothing("it is gone");
         }

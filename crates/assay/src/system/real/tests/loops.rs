@@ -156,6 +156,32 @@ fn a_named_loop_device_is_opened_for_writing() {
     assert_eq!(swapped.kind(), io::ErrorKind::InvalidInput);
 }
 
+#[test]
+fn a_device_that_comes_later_under_the_same_number_is_another() {
+    if !may_run("swapped", &[]) {
+        return;
+    }
+    let scratch = Scratch::new();
+    // The number may be taken by another between the two: then again.
+    let taken_again = (0..10).find_map(|attempt| {
+        let device = Loop::new(&scratch, &format!("img{attempt}"), 16);
+        let site = resolve(&Real, &device.path).unwrap();
+        let given = consent(&Real, &site, &format!("{}:16MiB", device.name)).unwrap();
+        let (path, name) = (device.path.clone(), device.name.clone());
+        drop(device);
+        let open = |path: &Path| File::options().read(true).write(true).open(path).unwrap();
+        let image = scratch.join(&format!("img{attempt}"));
+        let again = open(Path::new(&path));
+        let options = assay_sys::LoopOptions::default();
+        assay_sys::attach_loop(again.as_fd(), open(&image).as_fd(), options).ok()?;
+        Some((Loop { path, name, device: again }, given))
+    });
+    let (_device, given) = taken_again.expect("a loop device that nobody else takes");
+    assert!(given.sequence.is_some(), "Linux 5.15 numbers disks");
+    let refused = Real.open_device_for_writing(&given, Caching::Buffered).unwrap_err();
+    assert!(refused.to_string().contains("no longer the device"), "{refused}");
+}
+
 /// Makes and loses areas where unnamed files are not offered.
 fn check_named_areas(directory: &Path, cachings: &[Caching]) {
     for caching in cachings {

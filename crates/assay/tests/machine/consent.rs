@@ -1,0 +1,480 @@
+//! Devices that must not be overwritten: a table of situations made on loop devices, each refused
+//! with its reason and nothing changed. What needs other hardware stands in
+//! `src/system/identity/tests/situations.rs`.
+
+use std::any::Any;
+use std::fs;
+use std::os::unix::fs::{FileExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::lab::process::{Assay, Ended, Running};
+use crate::lab::volume::Filesystem;
+use crate::lab::{Done, LoopDevice, Mounted, Scratch, call};
+use crate::turn::{LIMIT, Need, require, word};
+
+const MIB: u64 = 16;
+
+/// A device in a situation; guards are dropped in order, the devices last.
+struct Case {
+    device: String,
+    text: String,
+    code: i32,
+    reason: String,
+    /// A program around the one under test.
+    around: Vec<String>,
+    guards: Vec<Box<dyn Any>>,
+    /// Files whose bytes must stay.
+    images: Vec<PathBuf>,
+}
+
+impl Case {
+    fn new(device: &str, text: impl Into<String>, (code, reason): (i32, &str)) -> Self {
+        let (device, text, reason) = (device.to_owned(), text.into(), reason.to_owned());
+        Self {
+            device,
+            text,
+            code,
+            reason,
+            around: Vec::new(),
+            guards: Vec::new(),
+            images: Vec::new(),
+        }
+    }
+
+    fn keep(mut self, guard: impl Any) -> Self {
+        self.guards.push(Box::new(guard));
+        self
+    }
+
+    /// Of a device that nothing else writes to.
+    fn keep_device(mut self, device: LoopDevice) -> Self {
+        self.images.push(device.image.clone());
+        self.keep(device)
+    }
+}
+
+fn blank(place: &Path, name: &str, mebibytes: u64) -> Done<LoopDevice> {
+    LoopDevice::new(place.join(name), mebibytes)
+}
+
+/// A loop device on which a recording of `tests/fixtures/signatures` lies.
+fn recorded(place: &Path, recording: &str) -> Done<LoopDevice> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/signatures");
+    let text = fs::read_to_string(format!("{folder}/{recording}.txt")).unwrap();
+    let path = place.join("image");
+    let image = fs::File::create(&path).unwrap();
+    for line in text.lines() {
+        if let Some(length) = line.strip_prefix("length ") {
+            image.set_len(length.parse().unwrap()).unwrap();
+        }
+        let row = line.split_once(": ").filter(|_| !line.starts_with('#'));
+        if let Some((offset, digits)) = row {
+            let two = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+            let bytes: Vec<u8> = (0..digits.len()).step_by(2).map(two).collect();
+            image.write_all_at(&bytes, u64::from_str_radix(offset, 16).unwrap()).unwrap();
+        }
+    }
+    image.sync_all().unwrap();
+    LoopDevice::over(path)
+}
+
+fn id(device: &LoopDevice) -> String {
+    let bytes = fs::metadata(&device.image).unwrap().len();
+    format!("{}:{}MiB", device.name(), bytes >> 20)
+}
+
+fn mounted(place: &Path) -> Done<Case> {
+    let device = blank(place, "image", MIB)?;
+    call("mkfs.ext4", &["-q", device.device()])?;
+    let point = place.join("mnt");
+    let mount = Mounted::new(&[device.device()], &point)?;
+    let case = Case::new(device.device(), id(&device) + "+ext4", (3, "is mounted on"));
+    Ok(case.keep(mount).keep(device))
+}
+
+/// Mounted where this process cannot see it: only the kernel's exclusive claim tells.
+fn mounted_elsewhere(place: &Path) -> Done<Case> {
+    let device = blank(place, "image", MIB)?;
+    call("mkfs.ext4", &["-q", device.device()])?;
+    let point = place.join("mnt");
+    fs::create_dir(&point).unwrap();
+    let script = format!(
+        "mount {} {} && touch {}/ready && sleep 60",
+        device.device(),
+        point.display(),
+        place.display()
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--kill-child", "--fork", "sh", "-c", &script]);
+    let mut holder = Running::start(&mut command)?;
+    holder.until(Duration::from_secs(20), || place.join("ready").exists())?;
+    let case = Case::new(device.device(), id(&device) + "+ext4", (3, "something holds it"));
+    Ok(case.keep(holder).keep(device))
+}
+
+/// A loop device with two partitions; the first one is mounted.
+fn partitions(place: &Path) -> Done<(LoopDevice, Mounted)> {
+    let image = place.join("image");
+    fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    let name = word(&image);
+    let device = call("losetup", &["--find", "--show", "--partscan", &name])?;
+    let device = device.trim().to_owned();
+    let guard = LoopDevice::taken(&device, image);
+    for (number, start) in [("1", "2048"), ("2", "65536")] {
+        call("addpart", &[&device, number, start, "32768"])?;
+    }
+    let (first, second) = (format!("{device}p1"), format!("{device}p2"));
+    call("mkfs.ext4", &["-q", &first])?;
+    call("mkfs.ext4", &["-q", &second])?;
+    let mount = Mounted::new(&[&first], &place.join("mnt"))?;
+    Ok((guard, mount))
+}
+
+fn disk_of_a_mounted_partition(place: &Path) -> Done<Case> {
+    let (device, mount) = partitions(place)?;
+    let case = Case::new(device.device(), id(&device) + "+ext4", (3, "p1): unmount it first"));
+    Ok(case.keep(mount).keep(device))
+}
+
+fn mounted_partition(place: &Path) -> Done<Case> {
+    let (device, mount) = partitions(place)?;
+    let text = id(&device) + "-part1+ext4";
+    let case = Case::new(&format!("{}p1", device.device()), text, (3, "is mounted on"));
+    Ok(case.keep(mount).keep(device))
+}
+
+/// The neighbour is in use, the partition itself is not: only its content stands in the way.
+fn partition_beside_a_mounted_one(place: &Path) -> Done<Case> {
+    let (device, mount) = partitions(place)?;
+    let text = id(&device) + "-part2";
+    let case = Case::new(&format!("{}p2", device.device()), text, (2, "-part2+ext4\""));
+    Ok(case.keep(mount).keep(device))
+}
+
+struct Swap(String);
+
+impl Drop for Swap {
+    fn drop(&mut self) {
+        call("swapoff", &[&self.0]).unwrap();
+    }
+}
+
+fn swap(place: &Path) -> Done<Case> {
+    let device = blank(place, "image", MIB)?;
+    call("mkswap", &[device.device()])?;
+    call("swapon", &[device.device()])?;
+    let swap = Swap(device.device().to_owned());
+    let case = Case::new(device.device(), id(&device) + "+swap", (3, "is used as swap"));
+    Ok(case.keep(swap).keep(device))
+}
+
+fn file_is_swap(place: &Path) -> Done<Case> {
+    let path = word(&place.join("image"));
+    call("fallocate", &["--length", "16MiB", &path])?;
+    let device = LoopDevice::over(path.clone().into())?;
+    call("mkswap", &[&path])?;
+    call("swapon", &[&path])?;
+    let case =
+        Case::new(device.device(), id(&device) + "+swap", (3, "a file that is used as swap"));
+    Ok(case.keep(Swap(path)).keep(device))
+}
+
+/// Takes what btrfs remembers of a device that goes away.
+struct Forget(String);
+
+impl Drop for Forget {
+    fn drop(&mut self) {
+        // Older programs cannot; nothing but a memory is left then.
+        let _ = call("btrfs", &["device", "scan", "--forget", &self.0]);
+    }
+}
+
+fn btrfs_second(place: &Path) -> Done<Case> {
+    let (one, two) = (blank(place, "one", 128)?, blank(place, "two", 128)?);
+    call("mkfs.btrfs", &["-q", "-d", "raid1", one.device(), two.device()])?;
+    call("btrfs", &["device", "scan", one.device(), two.device()])?;
+    let mount = Mounted::new(&["-t", "btrfs", one.device()], &place.join("mnt"))?;
+    let case = Case::new(two.device(), id(&two) + "+btrfs", (3, "part of the btrfs"));
+    let forget = [Forget(one.device().to_owned()), Forget(two.device().to_owned())];
+    Ok(case.keep(mount).keep(forget).keep(one).keep(two))
+}
+
+fn ext4_journal(place: &Path) -> Done<Case> {
+    let (journal, data) = (blank(place, "journal", MIB)?, blank(place, "data", MIB)?);
+    call("mkfs.ext4", &["-q", "-b", "4096", "-O", "journal_dev", journal.device()])?;
+    let outside = format!("device={}", journal.device());
+    call("mkfs.ext4", &["-q", "-b", "4096", "-J", &outside, data.device()])?;
+    let mount = Mounted::new(&[data.device()], &place.join("mnt"))?;
+    let case = Case::new(journal.device(), id(&journal) + "+ext-journal", (3, "holds the journal"));
+    Ok(case.keep(mount).keep(data).keep(journal))
+}
+
+fn xfs_journal(place: &Path) -> Done<Case> {
+    let (journal, data) = (blank(place, "journal", 320)?, blank(place, "data", 320)?);
+    let outside = format!("logdev={}", journal.device());
+    call("mkfs.xfs", &["-q", "-l", &outside, data.device()])?;
+    let mount = Mounted::new(&["-o", &outside, data.device()], &place.join("mnt"))?;
+    let case = Case::new(journal.device(), id(&journal) + "+xfs-journal", (3, "is mounted on"));
+    Ok(case.keep(mount).keep(data).keep(journal))
+}
+
+fn shared_file(place: &Path) -> Done<Case> {
+    let one = blank(place, "image", MIB)?;
+    let two = LoopDevice::over(one.image.clone())?;
+    let reason = format!("shares its file with {}", two.name());
+    Ok(Case::new(one.device(), id(&one), (3, &reason)).keep_device(two).keep_device(one))
+}
+
+fn shared_through_a_link(place: &Path) -> Done<Case> {
+    let one = blank(place, "image", MIB)?;
+    fs::hard_link(&one.image, place.join("again")).unwrap();
+    let two = LoopDevice::over(place.join("again"))?;
+    Ok(Case::new(one.device(), id(&one), (3, "shares its file")).keep_device(two).keep_device(one))
+}
+
+fn behind_a_loop(place: &Path) -> Done<Case> {
+    let below = blank(place, "image", MIB)?;
+    let above = LoopDevice::over(below.device().into())?;
+    let reason = format!("is what {} stands on", above.name());
+    Ok(Case::new(below.device(), id(&below), (3, &reason)).keep(above).keep_device(below))
+}
+
+fn over_a_mounted_device(place: &Path) -> Done<Case> {
+    let below = blank(place, "image", MIB)?;
+    call("mkfs.ext4", &["-q", below.device()])?;
+    let above = LoopDevice::over(below.device().into())?;
+    let mount = Mounted::new(&[below.device()], &place.join("mnt"))?;
+    let text = format!("{}:16MiB+ext4", above.name());
+    let case = Case::new(above.device(), text, (3, "is mounted on"));
+    Ok(case.keep(mount).keep(above).keep(below))
+}
+
+fn read_only(place: &Path) -> Done<Case> {
+    let image = place.join("image");
+    fs::File::create(&image).unwrap().set_len(MIB << 20).unwrap();
+    let device = call("losetup", &["--find", "--show", "--read-only", &word(&image)])?;
+    let device = LoopDevice::taken(device.trim(), image);
+    Ok(Case::new(device.device(), id(&device), (3, "is read-only")).keep_device(device))
+}
+
+/// Detached: what was named is gone, and the name stays.
+fn no_medium(place: &Path) -> Done<Case> {
+    let device = blank(place, "image", MIB)?;
+    let (path, text) = (device.device().to_owned(), id(&device));
+    drop(device);
+    Ok(Case::new(&path, text, (3, "has no medium")))
+}
+
+fn wrong_id(place: &Path) -> Done<Case> {
+    let device = blank(place, "image", MIB)?;
+    let case = Case::new(device.device(), "loop99:1GiB", (2, "is not the name of"));
+    Ok(case.keep_device(device))
+}
+
+fn bare_name(place: &Path) -> Done<Case> {
+    let device = blank(place, "image", MIB)?;
+    let case = Case::new(device.device(), device.name(), (2, "is not the name of"));
+    Ok(case.keep_device(device))
+}
+
+fn id_of_another(place: &Path) -> Done<Case> {
+    let (one, two) = (blank(place, "one", MIB)?, blank(place, "two", MIB)?);
+    let case = Case::new(one.device(), id(&two), (2, "is not the name of"));
+    Ok(case.keep_device(one).keep_device(two))
+}
+
+fn spare_name(place: &Path) -> Done<Case> {
+    let device = blank(place, "image", MIB)?;
+    let case = Case::new(device.device(), id(&device) + "+ext4", (2, "does not carry"));
+    Ok(case.keep_device(device))
+}
+
+/// A recording lies on it and the text names nothing.
+fn unnamed(place: &Path, recording: &str, name: &str) -> Done<Case> {
+    let device = recorded(place, recording)?;
+    let reason = format!("give --destroy \"{}+{name}\"", id(&device));
+    Ok(Case::new(device.device(), id(&device), (2, &reason)).keep_device(device))
+}
+
+fn held(place: &Path) -> Done<Case> {
+    let device = blank(place, "image", MIB)?;
+    let script = format!(
+        "import os,time\nos.open('{}', os.O_RDWR | os.O_EXCL)\nopen('{}/ready','w')\ntime.sleep(60)",
+        device.device(),
+        place.display()
+    );
+    let mut holder = Running::start(Command::new("python3").args(["-c", &script]))?;
+    holder.until(Duration::from_secs(20), || place.join("ready").exists())?;
+    let case = Case::new(device.device(), id(&device), (3, "something holds it"));
+    Ok(case.keep(holder).keep_device(device))
+}
+
+/// In a mount namespace whose `/etc` holds one table of ours.
+fn expected(place: &Path, table: &str, line: &str, device: LoopDevice, names: &str) -> Case {
+    let ours = place.join(table);
+    fs::write(&ours, format!("{line}\n")).unwrap();
+    let script =
+        format!("mount -t tmpfs none /etc && cp {} /etc/{table} && exec \"$@\"", ours.display());
+    let reason = format!("stands in /etc/{table}");
+    let text = id(&device) + names;
+    let mut case = Case::new(device.device(), text, (3, &reason)).keep_device(device);
+    case.around = ["unshare", "--mount", "sh", "-c", &script, "sh"].map(str::to_owned).to_vec();
+    case
+}
+
+fn in_fstab(place: &Path) -> Done<Case> {
+    let device = blank(place, "image", MIB)?;
+    let line = format!("{} /srv ext4 noauto 0 0", device.device());
+    Ok(expected(place, "fstab", &line, device, ""))
+}
+
+fn in_fstab_by_link(place: &Path) -> Done<Case> {
+    let device = blank(place, "image", MIB)?;
+    symlink(device.device(), place.join("my disk")).unwrap();
+    let line = format!("{}/my\\040disk /srv ext4 noauto 0 0", place.display());
+    Ok(expected(place, "fstab", &line, device, ""))
+}
+
+fn in_fstab_by_uuid(place: &Path) -> Done<Case> {
+    let device = recorded(place, "ext4")?;
+    let line = "UUID=51963364-7423-424f-9fd0-05c2673ad644 /srv ext4 defaults 0 2";
+    Ok(expected(place, "fstab", line, device, "+ext4"))
+}
+
+fn in_fstab_by_label(place: &Path) -> Done<Case> {
+    let device = recorded(place, "ext4")?;
+    Ok(expected(place, "fstab", "LABEL=fourth /srv ext4 defaults 0 2", device, "+ext4"))
+}
+
+fn in_crypttab(place: &Path) -> Done<Case> {
+    let device = recorded(place, "luks2")?;
+    let line = "home UUID=67b0057a-386d-47b8-b3b5-55da871ff3a6 none luks";
+    Ok(expected(place, "crypttab", line, device, "+luks"))
+}
+
+/// What was planned by a link is run after the link was pointed elsewhere.
+fn swapped_link(place: &Path) -> Done<Case> {
+    let (one, two) = (blank(place, "one", MIB)?, blank(place, "two", MIB)?);
+    let link = place.join("link");
+    symlink(one.device(), &link).unwrap();
+    let planned = run(place, &[], &["plan", "check", &word(&link), "--destroy", &id(&one)]);
+    assert_eq!(planned.code, 0, "{}", planned.stderr);
+    fs::remove_file(&link).unwrap();
+    symlink(two.device(), &link).unwrap();
+    let case = Case::new(&word(&link), id(&one), (2, "is not the name of"));
+    Ok(case.keep_device(one).keep_device(two))
+}
+
+fn run(place: &Path, around: &[&str], words: &[&str]) -> Ended {
+    let home = place.join("home");
+    fs::create_dir_all(&home).unwrap();
+    let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home).through(around);
+    assay.run(words, LIMIT).unwrap()
+}
+
+type Maker = fn(&Path) -> Done<Case>;
+
+const SITUATIONS: [(&str, Maker); 35] = [
+    ("mounted", mounted),
+    ("mounted in another namespace", mounted_elsewhere),
+    ("disk of a mounted partition", disk_of_a_mounted_partition),
+    ("mounted partition", mounted_partition),
+    ("partition beside a mounted one", partition_beside_a_mounted_one),
+    ("swap", swap),
+    ("file is swap", file_is_swap),
+    ("second device of a btrfs", btrfs_second),
+    ("journal of an ext4", ext4_journal),
+    ("journal of an xfs", xfs_journal),
+    ("file of another loop device", shared_file),
+    ("file of another loop device by another name", shared_through_a_link),
+    ("behind a loop device", behind_a_loop),
+    ("over a mounted device", over_a_mounted_device),
+    ("read-only", read_only),
+    ("no medium", no_medium),
+    ("held by another process", held),
+    ("wrong id", wrong_id),
+    ("bare name", bare_name),
+    ("id of another device", id_of_another),
+    ("name of what is not there", spare_name),
+    ("ext4 not named", |place| unnamed(place, "ext4", "ext4")),
+    ("luks not named", |place| unnamed(place, "luks2", "luks")),
+    ("second luks header not named", |place| unnamed(place, "luks2-second", "luks")),
+    ("md not named", |place| unnamed(place, "md-1.2", "md")),
+    ("md at the end not named", |place| unnamed(place, "md-0.90", "md")),
+    ("lvm not named", |place| unnamed(place, "lvm", "lvm")),
+    ("zfs at the end not named", |place| unnamed(place, "zfs-end", "zfs")),
+    ("gpt at the end not named", |place| unnamed(place, "gpt-backup", "gpt")),
+    ("fstab", in_fstab),
+    ("fstab by link", in_fstab_by_link),
+    ("fstab by UUID", in_fstab_by_uuid),
+    ("fstab by label", in_fstab_by_label),
+    ("crypttab", in_crypttab),
+    ("link swapped between plan and run", swapped_link),
+];
+
+#[test]
+fn what_must_not_be_overwritten_is_refused_and_stays() {
+    let test = "consent::what_must_not_be_overwritten_is_refused_and_stays";
+    let needs = [
+        Need::Volume(Filesystem::Ext4),
+        Need::Volume(Filesystem::Xfs),
+        Need::Volume(Filesystem::Btrfs),
+        Need::Program("python3"),
+        Need::Program("unshare"),
+        Need::Program("addpart"),
+    ];
+    let Some(_turn) = require(test, &needs) else { return };
+    for (name, make) in SITUATIONS {
+        let scratch = Scratch::new("consent").unwrap();
+        let case = make(scratch.path()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let bytes =
+            || -> Vec<_> { case.images.iter().map(|path| fs::read(path).unwrap()).collect() };
+        let before = bytes();
+        let around: Vec<&str> = case.around.iter().map(String::as_str).collect();
+        let words = ["check", &case.device, "--destroy", &case.text, "--quick"];
+        let ended = run(scratch.path(), &around, &words);
+        assert_eq!(ended.code, case.code, "{name}: {}{}", ended.stdout, ended.stderr);
+        assert!(ended.stderr.contains(&case.reason), "{name}: {}", ended.stderr);
+        assert!(ended.stdout.is_empty(), "{name}: {}", ended.stdout);
+        assert_eq!(ended.stderr.lines().count(), 1, "{name}: {}", ended.stderr);
+        assert!(bytes() == before, "{name}: the device was changed");
+        drop(case);
+    }
+}
+
+#[test]
+fn a_plan_tells_what_is_lost_and_what_unlocks_it() {
+    let test = "consent::a_plan_tells_what_is_lost_and_what_unlocks_it";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let scratch = Scratch::new("consent").unwrap();
+    let device = recorded(scratch.path(), "ext4").unwrap();
+    let before = fs::read(&device.image).unwrap();
+    let text = id(&device) + "+ext4";
+    let without = run(scratch.path(), &[], &["plan", "check", device.device()]);
+    assert_eq!(without.code, 0, "{}", without.stderr);
+    let flat = without.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains(&format!("--destroy \"{text}\"")), "{flat}");
+    assert!(flat.contains("UUID 51963364-7423-424f-9fd0-05c2673ad644"), "{flat}");
+    let with = ["plan", "check", device.device(), "--json", "--destroy", &text];
+    let document = run(scratch.path(), &[], &with).json().unwrap();
+    let stake = &document["stakes"][0];
+    assert_eq!(stake["overwritten"], true, "{stake}");
+    assert!(stake["lost"][0].as_str().unwrap().contains("label \"fourth\""), "{stake}");
+    assert!(fs::read(&device.image).unwrap() == before, "a plan changes nothing");
+}
+
+#[test]
+fn what_was_named_in_full_is_overwritten() {
+    let test = "consent::what_was_named_in_full_is_overwritten";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let scratch = Scratch::new("consent").unwrap();
+    let device = recorded(scratch.path(), "lvm").unwrap();
+    let text = id(&device) + "+lvm";
+    let words = ["check", device.device(), "--budget", "5s", "--json", "--destroy", &text];
+    let ended = run(scratch.path(), &[], &words);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let start = fs::read(&device.image).unwrap()[512..520].to_vec();
+    assert_ne!(start, b"LABELONE", "nothing was written");
+}
