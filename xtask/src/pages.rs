@@ -1,4 +1,5 @@
-//! `cargo xtask pages`: the reference under docs/reference, written from the registries.
+//! `cargo xtask pages`: the reference under docs/reference and the man pages under docs/man, written
+//! from the registries and the definition of the command line.
 
 use std::fs;
 
@@ -6,36 +7,39 @@ use crate::build::root;
 use crate::lab::Done;
 use crate::options::Options;
 
-const FOLDER: &str = "docs/reference";
+const REFERENCE: &str = "docs/reference";
+const MAN: &str = "docs/man";
 
 /// Writes the pages, or tells which ones are stale.
 pub fn run(options: &Options) -> Done<bool> {
     if options.has("--check") {
         return Ok(stale()?.is_empty());
     }
-    let folder = root().join(FOLDER);
-    fs::create_dir_all(&folder).map_err(|error| format!("{FOLDER}: {error}"))?;
+    for folder in [REFERENCE, MAN] {
+        fs::create_dir_all(root().join(folder)).map_err(|error| format!("{folder}: {error}"))?;
+    }
     for (name, text) in pages()? {
-        fs::write(folder.join(&name), text).map_err(|error| format!("{FOLDER}/{name}: {error}"))?;
-        println!("written to {FOLDER}/{name}");
+        fs::write(root().join(&name), text).map_err(|error| format!("{name}: {error}"))?;
+        println!("written to {name}");
     }
     Ok(true)
 }
 
 /// Pages that differ from what the program says, and pages that it does not know.
 pub fn stale() -> Done<Vec<String>> {
-    let folder = root().join(FOLDER);
     let pages = pages()?;
     let mut stale = Vec::new();
     for (name, text) in &pages {
-        if fs::read_to_string(folder.join(name)).ok().as_ref() != Some(text) {
-            stale.push(format!("{FOLDER}/{name} is stale: run cargo xtask pages"));
+        if fs::read_to_string(root().join(name)).ok().as_ref() != Some(text) {
+            stale.push(format!("{name} is stale: run cargo xtask pages"));
         }
     }
-    for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if !pages.iter().any(|(page, _)| *page == name) {
-            stale.push(format!("{FOLDER}/{name} is made by nothing: remove it"));
+    for folder in [REFERENCE, MAN] {
+        for entry in fs::read_dir(root().join(folder)).into_iter().flatten().flatten() {
+            let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
+            if !pages.iter().any(|(page, _)| *page == name) {
+                stale.push(format!("{name} is made by nothing: remove it"));
+            }
         }
     }
     for line in &stale {
@@ -44,7 +48,24 @@ pub fn stale() -> Done<Vec<String>> {
     Ok(stale)
 }
 
-/// File name and text of each page.
+/// Path and text of each page.
 fn pages() -> Done<Vec<(String, String)>> {
-    assay::cli::reference_pages().map_err(|failure| failure.message)
+    let reference = assay::cli::reference_pages().map_err(|failure| failure.message)?;
+    let mut pages: Vec<(String, String)> =
+        reference.into_iter().map(|(name, text)| (format!("{REFERENCE}/{name}"), text)).collect();
+    let mut definition = assay::cli::definition().disable_help_subcommand(true);
+    definition.build();
+    pages.push(man_page(definition.clone())?);
+    for command in definition.get_subcommands() {
+        pages.push(man_page(command.clone())?);
+    }
+    Ok(pages)
+}
+
+fn man_page(command: clap::Command) -> Done<(String, String)> {
+    let man = clap_mangen::Man::new(command);
+    let mut page = Vec::new();
+    man.render(&mut page).map_err(|error| error.to_string())?;
+    let text = String::from_utf8(page).map_err(|error| error.to_string())?;
+    Ok((format!("{MAN}/{}", man.get_filename()), text))
 }

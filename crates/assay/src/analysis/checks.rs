@@ -1,6 +1,6 @@
 //! What the study as a whole should be read with.
 
-use crate::results::design::{Order, Stopping};
+use crate::results::design::{Fresh, Order, Stopping};
 use crate::results::findings::Check;
 use crate::results::plan::Plan;
 use crate::results::record::{Status, Trial};
@@ -61,10 +61,18 @@ pub(super) fn is_unfinished(plan: &Plan, trials: &[Trial]) -> bool {
 /// What is not made anew for each trial: luck that no number of replicates averages out (R1b).
 fn level(plan: &Plan) -> Option<Check> {
     let made = plan.surveys.iter().any(|survey| survey.area.written && survey.area.fill_ns > 0);
-    (plan.design.margin.is_some() && made).then(|| {
-        let text = "one area a target for all trials: the luck of its place there is not averaged";
-        check("level", text.to_owned())
-    })
+    let on_made = plan.surveys.iter().any(|survey| !survey.under.is_empty());
+    let text = match plan.design.fresh {
+        _ if plan.design.margin.is_none() || !made => return None,
+        Fresh::Replicate if on_made => {
+            "each file system was made anew in every replicate: the luck of its layout is averaged"
+        }
+        Fresh::Study if on_made => {
+            "1 file system for the whole study: the luck of its layout is not averaged"
+        }
+        _ => "one area a target for all trials: the luck of its place there is not averaged",
+    };
+    Some(check("level", text.to_owned()))
 }
 
 /// The rule by which the study could end early; nothing where it could not.

@@ -6,12 +6,14 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{list, output, results, studies};
+use crate::factors::lines::MOUNT_POINT;
+use crate::factors::{self, View};
 use crate::failure::{Failure, Outcome};
 use crate::plan::{self, arms};
 use crate::quantity::Bytes;
 use crate::results::bundle;
 use crate::results::plan::{
-    Area, DirectUse, EngineUse, Pilot, Plan, PlannedWorkload, Survey, pilot_key,
+    Area, Arm, DirectUse, EngineUse, Pilot, Plan, PlannedWorkload, Survey, pilot_key,
 };
 use crate::seen::Seen;
 use crate::study::{Study, Target, fields::TARGET_FACTOR, presets, simulated};
@@ -48,7 +50,7 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let (study, plan) = source(system, arguments)?;
-    let entries = entries(&study, &plan);
+    let entries = entries(system, &study, &plan);
     let remarks = remarks(&study);
     if arguments.json {
         output::json(&json!({
@@ -88,7 +90,10 @@ fn source(system: &dyn System, arguments: &Arguments) -> Outcome<(Study, Plan)> 
     }
     let study = studies::load(system, word)?.settled();
     let targets = targets(&study, arguments.target.as_deref());
-    let surveys = targets.iter().map(|target| survey(system, &study, target)).collect();
+    let grounds = arms::grounds(&study);
+    let pairs =
+        targets.iter().flat_map(|target| grounds.iter().map(move |ground| (target, ground)));
+    let surveys = pairs.map(|(target, ground)| survey(system, &study, target, ground)).collect();
     let plan = plan::make(&study, surveys, study.seed.unwrap_or_default());
     Ok((study, plan))
 }
@@ -116,11 +121,12 @@ fn targets(study: &Study, wanted: Option<&str>) -> Vec<String> {
 }
 
 /// What a survey would find where nothing is refused.
-fn survey(system: &dyn System, study: &Study, target: &str) -> Survey {
+fn survey(system: &dyn System, study: &Study, target: &str, ground: &Arm) -> Survey {
     let kind = system.status(Path::new(target)).map(|status| status.kind);
     let own = matches!(study.target, Some(Target::File(_) | Target::Device(_)));
     let own = own && study.target.as_ref().map(Target::word).as_deref() == Some(target);
-    let read_only = own || matches!(kind, Ok(FileKind::File | FileKind::BlockDevice));
+    let only_read = own || matches!(kind, Ok(FileKind::File | FileKind::BlockDevice));
+    let read_only = only_read && ground.is_empty();
     let engine = if target.starts_with(simulated::PREFIX) { "simulated" } else { "io_uring" };
     let length = study.area.size.unwrap_or(AREA).0;
     Survey {
@@ -131,7 +137,7 @@ fn survey(system: &dyn System, study: &Study, target: &str) -> Survey {
         pilot: Pilot { operation_ns: std::collections::BTreeMap::new() },
         coverage: Seen::absent("not looked at"),
         notes: Vec::new(),
-        under: crate::results::plan::Arm::new(),
+        under: ground.clone(),
         made_ns: 0,
         refused: Vec::new(),
     }
@@ -142,17 +148,23 @@ struct Entry<'a> {
     workload: &'a PlannedWorkload,
     target: &'a str,
     words: String,
+    /// What is typed before it.
+    before: Vec<String>,
     fio: FioLine,
 }
 
-fn entries<'a>(study: &Study, plan: &'a Plan) -> Vec<Entry<'a>> {
+fn entries<'a>(system: &dyn System, study: &Study, plan: &'a Plan) -> Vec<Entry<'a>> {
     // The second copy of the baseline is the same line again.
     let workloads = plan.workloads.iter().filter(|workload| !workload.control);
     workloads
         .map(|workload| {
             let survey = &plan.surveys[workload.target];
-            let file = file(&survey.target, survey.area.written);
+            let target = if survey.under.is_empty() { &survey.target } else { MOUNT_POINT };
+            let file = file(target, survey.area.written);
+            let site = crate::system::resolve(system, &survey.target).ok();
+            let view = site.as_ref().map(|site| View { system, site });
             Entry {
+                before: factors::lines::lines(&workload.arm, view.as_ref()),
                 workload,
                 target: &survey.target,
                 words: words(study, workload),
@@ -192,6 +204,7 @@ impl Entry<'_> {
             "arm": self.workload.arm,
             "target": self.target,
             "words": self.words,
+            "before": self.before,
             "command": self.fio.words,
             "remarks": self.fio.remarks,
         })
@@ -203,6 +216,9 @@ impl Entry<'_> {
         let place = if several { format!(" at {}", self.target) } else { String::new() };
         let title = format!("{title}{place}: {}", self.words);
         let mut lines = broken(title.split(' '), "", "", width);
+        for line in &self.before {
+            lines.extend(broken(line.split(' '), "  ", " \\", width));
+        }
         let quoted: Vec<String> = self.fio.words.iter().map(|word| quoted(word)).collect();
         lines.extend(broken(quoted.iter().map(String::as_str), "  ", " \\", width));
         for remark in &self.fio.remarks {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::output;
 use crate::catalogue::About;
+use crate::factors::FACTORS;
 use crate::failure::Outcome;
 use crate::importers::IMPORTERS;
 use crate::probes::PROBES;
@@ -224,7 +225,11 @@ pub fn factor_rows() -> Vec<[&'static str; 3]> {
         .iter()
         .map(|parameter| [parameter.about.name, parameter.about.summary, parameter.example]);
     let target = [fields::TARGET_FACTOR, fields::TARGET_SUMMARY, fields::TARGET_EXAMPLE];
-    parameters.chain([target]).collect()
+    let others = FACTORS.iter().map(|factor| {
+        let about = factor.about();
+        [about.name, about.summary, factor.example()]
+    });
+    parameters.chain([target]).chain(others).collect()
 }
 
 fn factors() -> Listing {

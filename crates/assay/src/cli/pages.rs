@@ -4,11 +4,14 @@
 use std::fmt::Write;
 
 use super::{definition, list};
+use crate::catalogue::About;
+use crate::factors::FACTORS;
 use crate::failure::Outcome;
 use crate::probes::PROBES;
 use crate::quantity::metric::METRICS;
-use crate::study::fields::{Fields, Need, TABLES};
-use crate::study::{file, presets};
+use crate::study::fields::{Fields, Need, TABLES, TARGET_EXAMPLE};
+use crate::study::parameters::PARAMETERS;
+use crate::study::{file, presets, schema};
 use crate::truth;
 
 const MADE: &str = "<!-- made by `cargo xtask pages`; change the source, not this page -->\n\n";
@@ -21,7 +24,9 @@ pub fn reference_pages() -> Outcome<Vec<(String, String)>> {
         ("workloads.md".to_owned(), workloads()?),
         ("metrics.md".to_owned(), metrics()),
         ("probes.md".to_owned(), probes()),
+        ("factors.md".to_owned(), factors()),
         ("study-file.md".to_owned(), study_file()),
+        ("study.schema.json".to_owned(), format!("{:#}\n", schema())),
     ])
 }
 
@@ -57,10 +62,16 @@ fn rules() -> String {
 }
 
 fn workloads() -> Outcome<String> {
-    let mut page =
-        format!("{MADE}# Workloads of `assay check`\n\n| workload | what it does |\n|---|---|\n");
-    for workload in presets::check()?.workload {
-        let _ = writeln!(page, "| `{}` | {} |", workload.name, list::describe(&workload.io));
+    let mut page = format!(
+        "{MADE}# Workloads of the shipped studies\n\n`assay list presets` names the studies.\n"
+    );
+    for (name, study) in presets::all() {
+        let study = study?;
+        let _ = write!(page, "\n## {name}\n\n{}\n\n", study.title);
+        page.push_str("| workload | what it does |\n|---|---|\n");
+        for workload in study.workload {
+            let _ = writeln!(page, "| `{}` | {} |", workload.name, list::describe(&workload.io));
+        }
     }
     Ok(page)
 }
@@ -87,6 +98,38 @@ fn probes() -> String {
         }
     }
     page
+}
+
+fn factors() -> String {
+    let mut page = format!(
+        "{MADE}# Factors\n\nA key of `factors` in a study file, or `--set NAME=LEVEL,LEVEL`, with the levels that are \
+         compared.\nWhat is changed is written to a journal first and put back however the study ends; after a\n\
+         `kill -9` or a power cut `assay restore` does it.\n\n## Of the work\n"
+    );
+    for parameter in PARAMETERS {
+        entry(&mut page, &parameter.about, parameter.example, None);
+    }
+    let _ = write!(
+        page,
+        "\n### target\n\nWhere the work is done.\n\nLevels, for example: `{TARGET_EXAMPLE}`.\n"
+    );
+    page.push_str("\n## Of the machine\n");
+    for factor in FACTORS {
+        entry(&mut page, factor.about(), factor.example(), Some(factor.role().undone()));
+    }
+    page
+}
+
+fn entry(page: &mut String, about: &About, example: &str, undone: Option<&str>) {
+    let About { name, summary, text } = about;
+    let mut first = summary.chars();
+    let summary: String =
+        first.next().into_iter().flat_map(char::to_uppercase).chain(first).collect();
+    let _ =
+        write!(page, "\n### {name}\n\n{summary}. {text}\n\nLevels, for example: `{example}`.\n");
+    if let Some(undone) = undone {
+        let _ = writeln!(page, "\nAfterwards: {undone}.");
+    }
 }
 
 fn study_file() -> String {

@@ -27,6 +27,7 @@ const MOST_LOOKED_AT: usize = 20;
 Examples:
   assay plan depth.toml                     before running it
   assay plan check /dev/sdX                 what that drive carries, and what unlocks it
+  assay plan filesystems --lab              what would be made, and taken down again
   assay plan depth.toml --replicates 12     what more replicates would show")]
 pub struct Arguments {
     #[command(flatten)]
@@ -39,11 +40,12 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let (study, targets) = arguments.wishes.study(system)?;
-    let (study, plan, sites) = runner::preview(system, study, &targets, &arguments.wishes.destroy)?;
-    let earlier = earlier(system, &study, &plan);
-    let foresight = analysis::foresee(&plan, earlier.as_ref());
-    let stakes = stakes(system, &sites);
-    let preview = preview::make(&study, &plan, &sites, stakes, foresight);
+    let seen = runner::preview(system, study, &targets, &arguments.wishes.destroy)?;
+    let runner::Preview { study, plan, sites, changes } = &seen;
+    let earlier = earlier(system, study, plan);
+    let foresight = analysis::foresee(plan, earlier.as_ref());
+    let stakes = stakes(system, sites);
+    let preview = preview::make(study, plan, (sites, changes), stakes, foresight);
     if arguments.json {
         output::json(&preview);
     } else {
@@ -54,8 +56,14 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 
 /// What overwriting each device among the targets would cost.
 fn stakes(system: &dyn System, sites: &[Site]) -> Vec<PreviewStake> {
-    let devices = sites.iter().filter(|site| site.kind == TargetKind::Device);
-    devices.map(|site| PreviewStake::new(&site.target, identity::stake(system, site))).collect()
+    let there = |site: &&Site| !site.path.as_os_str().is_empty();
+    let mut devices: Vec<&Site> =
+        sites.iter().filter(|site| site.kind == TargetKind::Device).filter(there).collect();
+    devices.dedup_by_key(|site| &site.target);
+    devices
+        .into_iter()
+        .map(|site| PreviewStake::new(&site.target, identity::stake(system, site)))
+        .collect()
 }
 
 /// The newest finished result of the same study at the same place; another one's spread would

@@ -9,7 +9,7 @@ use super::filesystem::Recipe;
 use super::{Setting, find};
 use crate::failure::{Failure, Outcome};
 use crate::system::journal::{Journal, Mark, Report, Undo, setting_value};
-use crate::system::{Act, System, devices, mounts};
+use crate::system::{Act, System, devices, mounts, sysfs};
 
 /// Number of the partition that a file system with a start of its own is made on.
 const PARTITION: u32 = 1;
@@ -97,8 +97,10 @@ impl<'a> Guard<'a> {
             self.record(Undo::Setting { path: beside.clone(), original, device: device.clone() })?;
         }
         let undo = Undo::Setting { path: path.clone(), original: now, device };
-        self.act(undo, &Act::Set { path: path.clone(), value: setting.value.clone() })
-            .map_err(|failure| refused(failure.message))?;
+        let set = Act::Set { path: path.clone(), value: setting.value.clone() };
+        self.try_act(undo, &set)?.map_err(|error| {
+            refused(format!("the kernel refused {}: {}", setting.value, sysfs::reason(&error)))
+        })?;
         match self.read(path) {
             Ok(took) if took == setting.value => Ok(()),
             Ok(took) => {

@@ -6,6 +6,7 @@
 pub mod filesystem;
 pub mod guard;
 mod knobs;
+pub mod lines;
 mod observed;
 mod tunable;
 

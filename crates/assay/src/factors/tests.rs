@@ -182,7 +182,8 @@ fn a_setting_that_does_not_take_is_found_every_time() {
                 fake.set_manner(path, manner.clone());
             }
             let failure = walk(&fake, *factor).unwrap_err();
-            let expected = if manner == Manner::Ignores { "the kernel took" } else { "Permission" };
+            let expected =
+                if manner == Manner::Ignores { "the kernel took" } else { "the kernel refused" };
             assert!(failure.message.contains(expected), "{}", failure.message);
             assert_eq!(fake.condition(Path::new(HOME)), before, "{}", factor.about().name);
         }

@@ -57,6 +57,7 @@ pub fn arms(study: &Study, surveys: &[Survey]) -> (Design, Vec<PlannedArm>) {
         order: study.order,
         stopping: stopping(study),
         repeats: if study.repeat_disturbed { replicates / 3 } else { 0 },
+        fresh: study.fresh,
     };
     (design, planned)
 }

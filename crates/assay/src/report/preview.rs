@@ -34,8 +34,10 @@ pub struct Preview {
     pub trial_count: usize,
     /// Seconds that the trials take.
     pub trials_s: f64,
-    /// Bytes that are written before the first trial.
+    /// Bytes that are written before trials, to fill areas.
     pub area_bytes: u64,
+    /// How often a file system is made during the trials.
+    pub made: usize,
     /// Seconds of trials that write, at full speed.
     pub writing_s: f64,
     /// What is changed, and how it is undone.
@@ -118,7 +120,7 @@ impl PreviewStake {
 pub fn make(
     study: &Study,
     plan: &Plan,
-    sites: &[Site],
+    (sites, changes): (&[Site], &[String]),
     stakes: Vec<PreviewStake>,
     foresight: Vec<Foresight>,
 ) -> Preview {
@@ -136,6 +138,11 @@ pub fn make(
     let made = surveys
         .clone()
         .filter(|(site, survey)| survey.area.written && site.kind != TargetKind::Simulated);
+    let standings: Vec<&Survey> = (0..plan.trials.len())
+        .filter(|index| plan.is_remade_before(*index))
+        .map(|index| &plan.surveys[plan.workloads[plan.trials[index].workload].target])
+        .collect();
+    let remade: u64 = standings.iter().map(|survey| survey.area.length).sum();
     Preview {
         format: FORMAT.to_owned(),
         title: study.title.clone(),
@@ -144,11 +151,10 @@ pub fn make(
         arms: arms.len(),
         trial_count: plan.trials.len(),
         trials_s: all_ns as f64 / 1e9,
-        area_bytes: made.map(|(_, survey)| survey.area.length).sum(),
+        area_bytes: made.map(|(_, survey)| survey.area.length).sum::<u64>() + remade,
+        made: standings.len(),
         writing_s: writing_ns as f64 / 1e9,
-        changes: surveys
-            .map(|(site, survey)| change(site, survey.area.length, survey.area.written))
-            .collect(),
+        changes: changes.iter().cloned().chain(surveys.filter_map(change)).collect(),
         stakes: stakes
             .into_iter()
             .map(|stake| {
@@ -184,19 +190,27 @@ fn levels(arm: &crate::results::plan::Arm) -> String {
     format!(" ({})", arm_words(arm))
 }
 
-/// What happens to a target, and how that is undone.
-fn change(site: &Site, bytes: u64, written: bool) -> String {
-    let (target, size) = (&site.target, show::bytes(bytes));
-    match (site.kind, written) {
+/// What happens to a target, and how that is undone; what happens on a file system that a factor
+/// makes goes with it.
+fn change((site, survey): (&Site, &Survey)) -> Option<String> {
+    if !survey.under.is_empty() {
+        return None;
+    }
+    let (target, size) = (&site.target, show::bytes(survey.area.length));
+    Some(match (site.kind, survey.area.written) {
         (TargetKind::Simulated, _) => format!("{target}: nothing, it is simulated"),
         (TargetKind::Directory, _) => {
             format!("{target}: a file of {size} is made, written, and gone afterwards")
         }
-        (TargetKind::Device, true) => {
+        (TargetKind::Device, true) if survey.area.start == 0 => {
             format!("{target}: its first {size} are overwritten; that cannot be undone")
         }
+        (TargetKind::Device, true) => format!(
+            "{target}: {size} from {} on are overwritten; that cannot be undone",
+            show::bytes(survey.area.start)
+        ),
         _ => format!("{target}: nothing, it is only read"),
-    }
+    })
 }
 
 /// The preview as text.
@@ -246,7 +260,12 @@ fn time(preview: &Preview) -> String {
     if preview.area_bytes == 0 {
         return format!("about {trials}");
     }
-    format!("about {trials}, and the time to write {}", show::bytes(preview.area_bytes))
+    let made = match preview.made {
+        0 => String::new(),
+        1 => "to make 1 file system and ".to_owned(),
+        count => format!("to make {count} file systems and "),
+    };
+    format!("about {trials}, and the time {made}to write {}", show::bytes(preview.area_bytes))
 }
 
 fn bytes(preview: &Preview) -> String {

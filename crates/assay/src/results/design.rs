@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::plan::Arm;
-pub use crate::study::Order;
+pub use crate::study::{Fresh, Order};
 
 /// Chance of a false better or worse that a study accepts, over one family of comparisons (R5).
 pub const ALPHA: f64 = 0.05;
@@ -29,6 +29,9 @@ pub struct Design {
     /// How many replicates may be run again because something disturbed them.
     #[serde(default)]
     pub repeats: u32,
+    /// How often what a factor makes is made anew.
+    #[serde(default, skip_serializing_if = "Fresh::is_default")]
+    pub fresh: Fresh,
 }
 
 /// One setting that varies.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::design::Design;
+use super::design::{Design, Fresh};
 use super::findings::is_false;
 use crate::seen::Seen;
 
@@ -239,6 +239,25 @@ impl PlannedTrial {
     /// Stored, but left out of the analysis by design.
     pub fn is_lead_in(&self) -> bool {
         self.replicate == 0
+    }
+}
+
+impl Plan {
+    /// Whether what a trial stands on is made anew before it: its file system, where a factor makes
+    /// that.
+    pub fn is_remade_before(&self, index: usize) -> bool {
+        let target = |trial: &PlannedTrial| self.workloads[trial.workload].target;
+        let Some(trial) = self.trials.get(index) else { return false };
+        if self.surveys[target(trial)].under.is_empty() {
+            return false;
+        }
+        let Some(before) = index.checked_sub(1).map(|index| &self.trials[index]) else {
+            return true;
+        };
+        // The lead-in and the first replicate share it.
+        let fresh = self.design.fresh == Fresh::Replicate
+            && before.replicate.max(1) != trial.replicate.max(1);
+        fresh || target(before) != target(trial)
     }
 }
 

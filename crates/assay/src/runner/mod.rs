@@ -2,6 +2,7 @@
 
 pub mod abilities;
 pub mod area;
+mod changes;
 pub mod event;
 pub mod pilot;
 mod places;
@@ -15,7 +16,7 @@ pub mod trial;
 
 pub use event::{Context, Event};
 pub use session::Judge;
-pub use start::{Finished, Request, preview, resume, run};
+pub use start::{Finished, Preview, Request, preview, resume, run};
 
 #[cfg(test)]
 mod tests;

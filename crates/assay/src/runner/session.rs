@@ -263,7 +263,13 @@ impl Session<'_> {
     fn expected_ns(&self, planned: &PlannedTrial) -> u64 {
         let workload = &self.plan.workloads[planned.workload];
         let wait = self.plan.surveys[workload.target].pilot.of(workload);
-        self.plan.gap_ns + workload.ramp_ns + workload.time_ns + wait + plan::budget::OVERHEAD_NS
+        let survey = &self.plan.surveys[workload.target];
+        let made = match self.plan.is_remade_before(planned.order as usize) {
+            true => survey.made_ns + survey.area.fill_ns,
+            false => 0,
+        };
+        let trial = workload.ramp_ns + workload.time_ns + wait + plan::budget::OVERHEAD_NS;
+        self.plan.gap_ns + made + trial
     }
 }
 

@@ -328,7 +328,9 @@ impl<'a> Stage<'a> {
             for level in levels {
                 let tried = match factor.role() {
                     Role::Setting => self.try_setting(factor, name, level, site)?,
-                    Role::Observed => seen_at(factor, name, level, self.system, site),
+                    Role::Observed => {
+                        seen_at(factor, name, level, &View { system: self.system, site })
+                    }
                     Role::Ground => Ok(()),
                 };
                 if let Err(reason) = tried {
@@ -385,8 +387,9 @@ impl<'a> Stage<'a> {
             return Ok(());
         }
         if consent.is_none() {
+            let text = identity::stake(self.system, site)?.text();
             return Err(Failure::mistake(format!(
-                "{} can be primed only where data may be lost: look at assay plan, then give --destroy",
+                "{} can be primed only where data may be lost: look at assay plan, then give --destroy {text:?}",
                 site.target
             )));
         }
@@ -441,7 +444,7 @@ pub fn put_back_first(system: &dyn System) -> Outcome<()> {
 }
 
 /// The part of a target's device that a file system may have.
-fn plot(system: &dyn System, study: &Study, site: &Site) -> Outcome<Plot> {
+pub(super) fn plot(system: &dyn System, study: &Study, site: &Site) -> Outcome<Plot> {
     let device = site.counted.first().filter(|_| site.kind == TargetKind::Device);
     let device = device.ok_or_else(|| {
         Failure::mistake(format!(
@@ -457,14 +460,14 @@ fn plot(system: &dyn System, study: &Study, site: &Site) -> Outcome<Plot> {
     Ok(Plot { device: device.clone(), range: start..bytes, whole: start == 0 })
 }
 
-fn seen_at(
+/// Whether the machine is at a level that nobody but its operator can bring about.
+pub(super) fn seen_at(
     factor: &dyn factors::Factor,
     name: &str,
     level: &str,
-    system: &dyn System,
-    site: &Site,
+    view: &View<'_>,
 ) -> Result<(), String> {
-    match factor.observe(name, &View { system, site }) {
+    match factor.observe(name, view) {
         Seen::Present(now) if factor.same(&now, level) => Ok(()),
         Seen::Present(now) => Err(format!(
             "{name} is {now} here: run the study where it is {level}, then compare the two results"

@@ -4,10 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use super::changes;
 use super::event::{Context, Event};
 use super::places::{Place, places};
 use super::session::{End, Judge, Session};
-use super::stage::Stage;
+use super::stage::{self, Stage};
 use super::survey;
 use crate::failure::{Failure, Outcome};
 use crate::plan;
@@ -116,7 +117,12 @@ fn struck(stage: Stage<'_>, failure: Failure) -> Failure {
 
 /// Refuses a study whose baseline cannot be had here, or of which nothing can be run.
 fn enough(plan: &Plan) -> Outcome<()> {
-    let why = || plan.absent.first().map_or("there is no work", |absent| &absent.reason);
+    const NOT_MEASURED: &str = "not measured: ";
+    let told = |reason: &'_ str| reason.trim_start_matches(NOT_MEASURED).to_owned();
+    let why = || {
+        let first = plan.absent.first();
+        first.map_or("there is no work".to_owned(), |absent| told(&absent.reason))
+    };
     if plan.workloads.is_empty() {
         return Err(Failure::refused(format!("nothing of this study can be run here: {}", why())));
     }
@@ -126,11 +132,11 @@ fn enough(plan: &Plan) -> Outcome<()> {
     if there || baseline.is_empty() || !compared {
         return Ok(());
     }
-    let reason = plan.absent.iter().find(|absent| plan::arms::matches(&absent.arm, baseline));
+    let own = plan.absent.iter().find(|absent| plan::arms::matches(&absent.arm, baseline));
+    let reason = own.map_or_else(why, |absent| told(&absent.reason));
     Err(Failure::refused(format!(
-        "the baseline {} cannot be had here: {}; name another with --baseline",
-        crate::results::plan::arm_words(baseline),
-        reason.map_or_else(|| why().to_owned(), |absent| absent.reason.clone())
+        "the baseline {} cannot be had here: {reason}; name another with --baseline",
+        crate::results::plan::arm_words(baseline)
     )))
 }
 
@@ -187,6 +193,18 @@ pub fn resume(
     Ok(Finished { id, directory, study, plan, environment, trials, interrupted, ended })
 }
 
+/// What a study would do.
+pub struct Preview {
+    /// The study with its targets.
+    pub study: Study,
+    /// Its plan, made from estimates.
+    pub plan: Plan,
+    /// What each survey of the plan is about.
+    pub sites: Vec<Site>,
+    /// What factors and preparation would change, and how it is undone.
+    pub changes: Vec<String>,
+}
+
 /// What a study would do, from what can be seen without touching anything: estimates stand where a
 /// pilot would measure.
 pub fn preview(
@@ -194,7 +212,7 @@ pub fn preview(
     mut study: Study,
     targets: &[String],
     destroy: &[String],
-) -> Outcome<(Study, Plan, Vec<Site>)> {
+) -> Outcome<Preview> {
     let places = match study.target {
         Some(Target::Loop(size)) => vec![Place::to_be(size)],
         _ => places(system, targets, destroy)?,
@@ -205,13 +223,18 @@ pub fn preview(
     let (mut surveys, mut sites) = (Vec::new(), Vec::new());
     for place in &places {
         for ground in &grounds {
+            if !ground.is_empty() && !matches!(study.target, Some(Target::Loop(_))) {
+                stage::plot(system, &study, &place.site)?;
+            }
             let survey = survey::estimate(system, &study, place)?;
-            surveys.push(Survey { under: ground.clone(), ..survey });
+            let refused = changes::refused(system, &study, place);
+            surveys.push(Survey { under: ground.clone(), refused, ..survey });
             sites.push(place.site.clone());
         }
     }
     let plan = plan::make(&study, surveys, seed);
-    Ok((study, plan, sites))
+    let changes = changes::changes(system, &study, &places);
+    Ok(Preview { study, plan, sites, changes })
 }
 
 fn told(end: End) -> (bool, Option<String>) {

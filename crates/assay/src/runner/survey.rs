@@ -204,10 +204,16 @@ pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Su
         _ => area::asked_bytes(&would, site, &ground, place.consent.is_some(), study.area.size)?,
     };
     let consented = place.consent.is_some() || to_be;
+    let bytes = match (&study.target, site.counted.first()) {
+        (Some(Target::Loop(size)), _) => size.0,
+        (_, Some(device)) if consented => devices::size_of(system, device),
+        _ => 0,
+    };
+    let start = study.area.first_byte(bytes);
     let written = site.kind == TargetKind::Directory || consented || place.law.is_some();
     Ok(Survey {
         target: site.target.clone(),
-        area: Area { start: 0, length: asked, asked, written, fill_ns: 0 },
+        area: Area { start, length: asked, asked, written, fill_ns: 0 },
         direct: ground.direct.clone(),
         engine: if place.law.is_some() { simulated_engine() } else { engine() },
         pilot: Pilot { operation_ns: std::collections::BTreeMap::new() },

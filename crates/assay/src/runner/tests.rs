@@ -261,7 +261,8 @@ fn a_study_that_ended_says_so_in_its_log() {
 fn a_preview_touches_nothing_and_plans_the_same_trials() {
     let fake = machine();
     let before = fake.list(Path::new("/home/me")).unwrap();
-    let (_, plan, sites) = preview(&fake, study(), &["/home/me".to_owned()], &[]).unwrap();
+    let seen = preview(&fake, study(), &["/home/me".to_owned()], &[]).unwrap();
+    let (plan, sites) = (seen.plan, seen.sites);
     assert_eq!(fake.list(Path::new("/home/me")).unwrap(), before);
     assert_eq!(sites.len(), 1);
     let finished = run_on(&fake, "/home/me").unwrap();

@@ -145,7 +145,8 @@ pub enum Fresh {
 }
 
 impl Fresh {
-    pub(super) fn is_default(&self) -> bool {
+    /// Whether it is what a study has that does not say.
+    pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }

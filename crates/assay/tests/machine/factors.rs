@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use crate::lab::kills;
+use crate::lab::home::Home;
 use crate::lab::volume::Filesystem;
-use crate::turn::{Need, require};
+use crate::lab::{call, kills};
+use crate::turn::{LIMIT, Need, require};
 
 /// Kills in CI; `cargo xtask kills --count 200` does more, and its output is kept in docs.
 const KILLS: u32 = 20;
@@ -19,4 +20,105 @@ fn a_study_killed_at_any_moment_is_put_back_and_loses_no_trial() {
     let kills = kills.unwrap_or_else(|error| panic!("{error}\n{}", lines.join("\n")));
     assert_eq!(kills.killed + kills.ended, KILLS);
     assert!(kills.put_back > KILLS / 4 && kills.trials > 0, "{kills:?}\n{}", lines.join("\n"));
+}
+
+const STUDY: &str = r#"
+format     = "assay-study/1"
+title      = "Two file systems, two schedulers"
+replicates = 2
+margin     = "5 %"
+area       = { size = "32 MiB", start = "25 %", align = "2 MiB" }
+
+[factors]
+filesystem = ["ext4", "btrfs", "f2fs"]
+scheduler  = ["none", "bfq", "no-such-one"]
+
+[[workload]]
+name = "random-write"
+io   = { pattern = "random", mix = "write", size = "4 KiB", time = "200 ms", ramp = "20 ms" }
+
+[[workload]]
+name = "cached-read"
+io   = { pattern = "sequential", mix = "read", size = "64 KiB", direct = false, time = "200 ms" }
+"#;
+
+/// What a run may leave: loop devices over files of the home, mounts there, journals.
+fn left(home: &Home) -> Vec<String> {
+    let own = home.assay.home().display().to_string();
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+    let loops = call("losetup", &["--list", "--noheadings", "--output", "NAME,BACK-FILE"]).unwrap();
+    let mut left: Vec<String> = mounts
+        .lines()
+        .chain(loops.lines())
+        .filter(|line| line.contains(&own))
+        .map(str::to_owned)
+        .collect();
+    for folder in ["room", "journal"] {
+        let names = std::fs::read_dir(home.assay.home().join(folder)).into_iter().flatten();
+        left.extend(names.map(|entry| entry.unwrap().path().display().to_string()));
+    }
+    left
+}
+
+#[test]
+fn levels_that_can_be_had_fill_their_cells_and_the_others_say_why() {
+    let test = "factors::levels_that_can_be_had_fill_their_cells_and_the_others_say_why";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Btrfs)]) else { return };
+    let home = Home::new(env!("CARGO_BIN_EXE_assay"), "factors");
+    let study = home.file("study.toml", STUDY);
+    let found = home.json(&["run", &study, "--lab", "--json", "--quiet"]);
+    assert_eq!(left(&home), Vec::<String>::new());
+    let cells = found["cells"].as_array().unwrap();
+    for filesystem in ["ext4", "btrfs"] {
+        for scheduler in ["none", "bfq"] {
+            for workload in ["random-write", "cached-read"] {
+                let own = cells.iter().find(|cell| {
+                    cell["workload"] == workload
+                        && cell["arm"]["filesystem"] == filesystem
+                        && cell["arm"]["scheduler"] == scheduler
+                        && cell["metric"] == "iops"
+                });
+                let own = own.unwrap_or_else(|| panic!("{workload} {filesystem} {scheduler}"));
+                assert_eq!(own["n"], 2, "{own}");
+            }
+        }
+    }
+    let why = |factor: &str, level: &str| {
+        let absent = found["absent"].as_array().unwrap();
+        let own = absent.iter().find(|cell| cell["arm"][factor] == level);
+        own.unwrap_or_else(|| panic!("{level} is not told"))["reason"].as_str().unwrap().to_owned()
+    };
+    assert!(why("filesystem", "f2fs").contains("f2fs"), "{}", why("filesystem", "f2fs"));
+    let refused = why("scheduler", "no-such-one");
+    assert!(refused.contains("the kernel refused no-such-one"), "{refused}");
+    let levels = found["checks"].to_string();
+    assert!(levels.contains("made anew in every replicate"), "{levels}");
+    let targets = found["environment"]["targets"].to_string();
+    assert!(targets.contains("ext4") && targets.contains("btrfs"), "{targets}");
+}
+
+#[test]
+fn an_interrupted_study_puts_the_machine_back_and_goes_on_later() {
+    let test = "factors::an_interrupted_study_puts_the_machine_back_and_goes_on_later";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Btrfs)]) else { return };
+    let home = Home::new(env!("CARGO_BIN_EXE_assay"), "interrupted");
+    let study = home.file("study.toml", STUDY);
+    let mut running = home.assay.start(&["run", &study, "--lab", "--quiet"]).unwrap();
+    let results = home.assay.home().join("results");
+    let trials = || {
+        let bundles = std::fs::read_dir(&results).into_iter().flatten().flatten();
+        let texts = bundles.map(|entry| std::fs::read_to_string(entry.path().join("trials.jsonl")));
+        texts.flatten().map(|text| text.lines().count()).sum::<usize>()
+    };
+    running.until(LIMIT, || trials() >= 3).unwrap();
+    running.signal("INT").unwrap();
+    let ended = running.end(LIMIT).unwrap();
+    assert_eq!(ended.code, 130, "{}", ended.stderr);
+    assert_eq!(left(&home), Vec::<String>::new());
+    let before = trials();
+    let found = home.json(&["resume", "--json", "--quiet"]);
+    assert_eq!(left(&home), Vec::<String>::new());
+    assert!(trials() > before);
+    let cells = found["cells"].as_array().unwrap();
+    assert!(cells.iter().filter(|cell| cell["metric"] == "iops").all(|cell| cell["n"] == 2));
 }

@@ -9,8 +9,8 @@ use super::{Block, Cell, Remark, Row, Section, Table};
 use crate::quantity::metric::noun;
 use crate::quantity::units::show;
 use crate::report::table::Column;
-use crate::results::findings::{Comparison, Place, Rank, Verdict};
-use crate::results::plan::arm_words;
+use crate::results::findings::{AbsentCell, Comparison, Place, Rank, Verdict};
+use crate::results::plan::{Arm, arm_words};
 
 /// Places up to which all are told.
 const MOST_PLACES: usize = 12;
@@ -220,12 +220,35 @@ pub(super) fn absent(page: &Page<'_>) -> Option<Section> {
     for entry in &page.findings.absent {
         let row = format!("{} {}", entry.workload, arm_words(&entry.arm));
         match &entry.metric {
-            None => add(&mut told, "not measured", &entry.reason, row.trim_end()),
+            None => add(&mut told, "not measured", reason_of(entry), row.trim_end()),
             Some(metric) if page.full() => {
                 add(&mut told, "no number", &entry.reason, &format!("{} of {row}", noun(metric)));
             }
             Some(_) => {}
         }
     }
+    for remark in told.iter_mut().filter(|remark| remark.rows.len() > MOST_NAMED && !page.full()) {
+        let whole = page.findings.absent.iter().filter(|entry| entry.metric.is_none());
+        let arms = whole.filter(|entry| reason_of(entry) == remark.text).map(|entry| &entry.arm);
+        remark.rows = vec![shared(&arms.collect::<Vec<_>>(), remark.rows.len())];
+    }
     (!told.is_empty()).then(|| Section::of(Block::Remarks(told)))
+}
+
+/// A reason without the words that the label says already.
+fn reason_of(entry: &AbsentCell) -> &str {
+    entry.reason.strip_prefix("not measured: ").unwrap_or(&entry.reason)
+}
+
+/// Many rows by the levels that they share.
+fn shared(arms: &[&Arm], rows: usize) -> String {
+    let Some((first, others)) = arms.split_first() else { return format!("{rows} rows") };
+    let common = first.iter().filter(|(name, level)| {
+        others.iter().all(|other| other.get(*name).is_some_and(|own| own == *level))
+    });
+    let common: Arm = common.map(|(name, level)| (name.clone(), level.clone())).collect();
+    match arm_words(&common) {
+        words if words.is_empty() => format!("{rows} rows"),
+        words => format!("{rows} rows with {words}"),
+    }
 }

@@ -1,0 +1,120 @@
+//! What a study would change of the machine, and how each change is undone: told beforehand.
+
+use super::places::Place;
+use crate::factors::filesystem::Recipe;
+use crate::factors::{self, Factor, Role, View};
+use crate::plan::arms;
+use crate::quantity::Bytes;
+use crate::results::plan::{Arm, Refusal};
+use crate::seen::Seen;
+use crate::study::{Study, Target};
+use crate::system::{System, devices};
+
+/// One sentence a change.
+pub fn changes(system: &dyn System, study: &Study, places: &[Place]) -> Vec<String> {
+    let mut told = Vec::new();
+    if let Some(Target::Loop(size)) = study.target {
+        told.push(format!(
+            "a loop device over a file of {size} is made; both are removed afterwards"
+        ));
+    }
+    for place in places.iter().filter(|_| study.prepare.prime.is_some()) {
+        let passes = study.prepare.prime.as_ref().map_or(1, |prime| prime.passes);
+        let times = if passes == 1 { "once".to_owned() } else { format!("{passes} times") };
+        told.push(format!("{}: all of its area is written {times} first", place.site.target));
+    }
+    let mut names: Vec<&String> = study.factors.keys().collect();
+    names.sort_by_key(|name| factors::rank(name));
+    for name in names {
+        let Some(factor) = factors::find(name) else { continue };
+        for place in places {
+            told.push(sentence(system, study, place, (factor, name)));
+        }
+    }
+    told
+}
+
+fn sentence(
+    system: &dyn System,
+    study: &Study,
+    place: &Place,
+    (factor, name): (&dyn Factor, &str),
+) -> String {
+    let view = View { system, site: &place.site };
+    let levels = study.factors.get(name).map(|levels| levels.join(", ")).unwrap_or_default();
+    let undone = factor.role().undone();
+    match factor.role() {
+        Role::Ground => {
+            let start = devices_start(system, study, place);
+            format!("{name}: {levels}, on {}{start}; {undone}", place.site.target)
+        }
+        Role::Observed => {
+            let now = told(factor.observe(name, &view));
+            format!("{name}: {now} here, of {levels}; {undone}")
+        }
+        Role::Setting if matches!(study.target, Some(Target::Loop(_))) => {
+            format!("{name}: {levels}, on the loop device; {undone}")
+        }
+        Role::Setting => {
+            let now = told(factor.observe(name, &view));
+            let first = study.factors.get(name).and_then(|levels| levels.first());
+            let settings = first.map(|level| factor.settings(name, level, &view));
+            match settings {
+                Some(Ok(settings)) => {
+                    let files = settings.iter().map(|setting| setting.path.display().to_string());
+                    let files = files.collect::<Vec<_>>().join(", ");
+                    format!("{name}: {levels} (now {now}), in {files}; {undone}")
+                }
+                Some(Err(reason)) => format!("{name}: {reason}"),
+                None => format!("{name}: no level"),
+            }
+        }
+    }
+}
+
+fn told(seen: Seen<String>) -> String {
+    match seen {
+        Seen::Present(level) => level,
+        Seen::Absent(reason) => format!("not known: {reason}"),
+    }
+}
+
+fn devices_start(system: &dyn System, study: &Study, place: &Place) -> String {
+    let device = place.site.counted.first();
+    let bytes = device.map_or(0, |name| devices::size_of(system, name));
+    match study.area.first_byte(bytes) {
+        0 => String::new(),
+        start => format!(" from {} on", Bytes(start)),
+    }
+}
+
+/// Levels of which can be told without changing anything that they cannot be had.
+pub fn refused(system: &dyn System, study: &Study, place: &Place) -> Vec<Refusal> {
+    let site = &place.site;
+    let view = View { system, site };
+    let own = matches!(study.target, Some(Target::Loop(_)));
+    let bytes = match &study.target {
+        Some(Target::Loop(size)) => size.0,
+        _ => site.counted.first().map_or(0, |name| devices::size_of(system, name)),
+    };
+    let mut found = Vec::new();
+    for ground in arms::grounds(study) {
+        let recipe = Recipe::of(|name| ground.get(name).map(String::as_str));
+        if let Some(reason) = recipe.and_then(|recipe| recipe.missing(system, bytes)) {
+            found.push(Refusal { levels: ground, reason });
+        }
+    }
+    for (name, levels) in &study.factors {
+        let Some(factor) = factors::find(name) else { continue };
+        for level in levels {
+            let reason = match factor.role() {
+                Role::Setting if !own => factor.settings(name, level, &view).err(),
+                Role::Observed => super::stage::seen_at(factor, name, level, &view).err(),
+                Role::Setting | Role::Ground => None,
+            };
+            let levels = Arm::from([(name.clone(), level.clone())]);
+            found.extend(reason.map(|reason| Refusal { levels, reason }));
+        }
+    }
+    found
+}
