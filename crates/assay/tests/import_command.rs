@@ -144,3 +144,27 @@ fn the_example_of_the_help_is_a_table() {
     let file = home.file("example.csv", example.join("\n"));
     home.text(&["import", &file]);
 }
+
+/// What the operator alone can set differs between two results: they are compared all the same.
+#[test]
+fn results_of_two_platforms_are_compared() {
+    let home = home("import-platforms");
+    let table = |platform: &str, slower: f64| {
+        let mut csv = "replicate,workload,metric,value,factor:platform\n".to_owned();
+        for replicate in 1..=6 {
+            let value = 1000.0 * slower + f64::from(replicate);
+            csv.push_str(&format!("{replicate},read,iops,{value},{platform}\n"));
+        }
+        csv
+    };
+    let ids = [("bare-metal", 1.0), ("kvm", 0.5)].map(|(platform, slower)| {
+        let file = home.file(&format!("{platform}.csv"), table(platform, slower));
+        let found = home.json(&["import", &file, "--json"]);
+        found["study"]["id"].as_str().unwrap().to_owned()
+    });
+    let found = home.json(&["compare", &ids[0], &ids[1], "--json"]);
+    let [one] = &found["comparisons"].as_array().unwrap()[..] else { panic!("{found}") };
+    assert_eq!(one["arm"]["platform"], "kvm");
+    assert_eq!(one["baseline"]["platform"], "bare-metal");
+    assert_eq!(one["verdict"], "worse", "{one}");
+}

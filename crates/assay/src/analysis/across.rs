@@ -4,6 +4,7 @@
 use assay_stats::{FEWEST_FOR_INTERVAL, Sample, Welch, bonferroni, welch};
 
 use super::verdicts::{across_words, correct, verdict_of_ends};
+use crate::plan::arms::settable;
 use crate::quantity::units::show;
 use crate::quantity::{Better, Scale};
 use crate::results::design::ALPHA;
@@ -160,7 +161,7 @@ fn one(first: &Findings, other: &Findings) -> Vec<Comparison> {
         }
         let by_ratio = rerun(first, cell)
             .zip(rerun(other, later))
-            .filter(|((base, _), (later, _))| base == later)
+            .filter(|((base, _), (later, _))| settable(base) == settable(later))
             .map(|((_, before), (_, after))| (before, after));
         let (kind, samples) = match by_ratio {
             Some(pair) => (Kind::RerunBaseline, Some(pair)),
@@ -196,10 +197,11 @@ fn correct_by_workload(found: &mut [Comparison]) {
     }
 }
 
-/// The cell of another result for the same work.
+/// The cell of another result for the same work; what the operator alone can set may differ.
 fn same<'a>(findings: &'a Findings, workload: &str, metric: &str, arm: &Arm) -> Option<&'a Cell> {
     findings.cells.iter().find(|cell| {
-        !cell.control && cell.workload == workload && cell.metric == metric && cell.arm == *arm
+        let same_work = !cell.control && cell.workload == workload && cell.metric == metric;
+        same_work && settable(&cell.arm) == settable(arm)
     })
 }
 

@@ -34,13 +34,15 @@ pub fn arms(study: &Study, surveys: &[Survey]) -> (Design, Vec<PlannedArm>) {
     let factors = factors(study, surveys);
     let levels = if study.arms.is_empty() { grid(&factors) } else { study.arms.clone() };
     let baseline = if study.baseline.is_empty() {
-        levels.first().cloned().unwrap_or_default()
+        levels.first().map(settable).unwrap_or_default()
     } else {
         study.baseline.clone()
     };
     let wanted = study.margin.is_some() && levels.len() >= ARMS_FOR_CONTROL;
     let control = study.control.unwrap_or(wanted) && levels.len() > 1;
-    let copy = levels.iter().find(|arm| matches(arm, &baseline)).filter(|_| control).cloned();
+    let had = |arm: &&Arm| !surveys.iter().any(|survey| is_refused(survey, arm));
+    let copy = levels.iter().filter(had).find(|arm| matches(arm, &baseline));
+    let copy = copy.filter(|_| control).cloned();
     let planned = levels.into_iter().map(|arm| (arm, false)).chain(copy.map(|arm| (arm, true)));
     let planned = planned.map(|(levels, control)| PlannedArm {
         target: target_of(&levels, surveys),
@@ -88,6 +90,19 @@ pub fn costly_part(study: &Study, arm: &PlannedArm) -> (bool, Arm) {
         .collect();
     // A second copy of the baseline goes through the same costly change as any other arm.
     (arm.control && !part.is_empty(), part)
+}
+
+/// An arm without what nobody but the operator can set: another result has its other levels.
+pub fn settable(arm: &Arm) -> Arm {
+    let observed =
+        |name: &str| factors::find(name).is_some_and(|factor| factor.role() == Role::Observed);
+    let levels = arm.iter().filter(|(name, _)| !observed(name));
+    levels.map(|(name, level)| (name.clone(), level.clone())).collect()
+}
+
+/// Whether an arm cannot be had at a target.
+fn is_refused(survey: &Survey, arm: &Arm) -> bool {
+    survey.refused.iter().any(|refusal| matches(arm, &refusal.levels))
 }
 
 /// Whether a factor makes what trials stand on.
