@@ -38,9 +38,16 @@ pub fn complaint(schema: &Value, value: &Value) -> Option<String> {
             map.iter()
                 .find_map(|(name, inner)| rule.get(name).and_then(|rule| complaint(rule, inner)))
         }),
+        "patternProperties" => value.as_object().and_then(|map| {
+            let rule_of = |name: &str| matching(schema, name);
+            map.iter().find_map(|(name, inner)| complaint(rule_of(name)?, inner))
+        }),
         "additionalProperties" => value.as_object().and_then(|map| {
             assert_eq!(rule, false);
-            let unknown = map.keys().find(|name| schema["properties"].get(name).is_none());
+            let known = |name: &str| {
+                schema["properties"].get(name).is_some() || matching(schema, name).is_some()
+            };
+            let unknown = map.keys().find(|name| !known(name));
             unknown.map(|name| format!("{name} is not known"))
         }),
         "minProperties" => {
@@ -51,6 +58,13 @@ pub fn complaint(schema: &Value, value: &Value) -> Option<String> {
         }
         other => panic!("this validator does not know the keyword {other}"),
     })
+}
+
+/// The rule of a name that some pattern allows.
+fn matching<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
+    let patterns = schema["patternProperties"].as_object()?;
+    let fits = |pattern: &str| regex_lite::Regex::new(pattern).unwrap().is_match(name);
+    patterns.iter().find(|(pattern, _)| fits(pattern)).map(|(_, rule)| rule)
 }
 
 fn unless(holds: bool, keyword: &str, value: &Value) -> Option<String> {

@@ -9,7 +9,7 @@ mod xfs;
 use std::path::Path;
 
 use super::{Factor, Role, View};
-use crate::catalogue::{About, nearest};
+use crate::catalogue::About;
 use crate::quantity::Bytes;
 use crate::seen::Seen;
 use crate::system::System;
@@ -135,10 +135,7 @@ impl Factor for Kind {
             return Ok(());
         }
         let names: Vec<&str> = FILE_SYSTEMS.iter().map(|known| known.name).collect();
-        Err(match nearest(level, names.iter().copied()) {
-            Some(meant) => format!("`{level}` is no file system that can be made: {meant}?"),
-            None => format!("`{level}` is not known: say one of {}", names.join(", ")),
-        })
+        Err(format!("`{level}` cannot be made: say one of {}", names.join(", ")))
     }
 
     fn observe(&self, _: &str, view: &View<'_>) -> Seen<String> {

@@ -402,7 +402,12 @@ pub fn unknown_factor(name: &str) -> Option<String> {
             field.example
         ));
     }
-    let all = || format!("factors are {}", known.join(", "));
+    if name.starts_with("tunable:") {
+        return Some(
+            "write tunable:/sys/... or tunable:/proc/sys/..., a path without ..".to_owned(),
+        );
+    }
+    let all = || "assay list factors names them all".to_owned();
     Some(words::did_you_mean(name, &known).unwrap_or_else(all))
 }
 
