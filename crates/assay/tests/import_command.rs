@@ -7,6 +7,7 @@ mod lab;
 
 use lab::home::Home;
 use serde_json::Value;
+use std::fmt::Write;
 use std::fs;
 
 const CSV: &str = include_str!("csv/valid/two-file-systems.csv");
@@ -153,7 +154,7 @@ fn results_of_two_platforms_are_compared() {
         let mut csv = "replicate,workload,metric,value,factor:platform\n".to_owned();
         for replicate in 1..=6 {
             let value = 1000.0 * slower + f64::from(replicate);
-            csv.push_str(&format!("{replicate},read,iops,{value},{platform}\n"));
+            writeln!(csv, "{replicate},read,iops,{value},{platform}").unwrap();
         }
         csv
     };

@@ -136,7 +136,6 @@ fn whenever_a_run_dies_and_whenever_its_recovery_dies_the_machine_ends_as_it_beg
                     break;
                 }
                 // The next recovery dies later: the same death once more.
-                drop(dying);
                 return_to(&fake, *factor, n);
             }
         }

@@ -264,10 +264,8 @@ impl Session<'_> {
         let workload = &self.plan.workloads[planned.workload];
         let wait = self.plan.surveys[workload.target].pilot.of(workload);
         let survey = &self.plan.surveys[workload.target];
-        let made = match self.plan.is_remade_before(planned.order as usize) {
-            true => survey.made_ns + survey.area.fill_ns,
-            false => 0,
-        };
+        let remade = self.plan.is_remade_before(planned.order as usize);
+        let made = if remade { survey.made_ns + survey.area.fill_ns } else { 0 };
         let trial = workload.ramp_ns + workload.time_ns + wait + plan::budget::OVERHEAD_NS;
         self.plan.gap_ns + made + trial
     }

@@ -64,9 +64,10 @@ impl<'a> Stage<'a> {
         (id, seed): (&str, u64),
     ) -> Outcome<Self> {
         put_back_first(system)?;
-        let mut guard = match changes(study) {
-            true => Some(Guard::begin(system, &identity::state_directory(system)?, id)?),
-            false => None,
+        let mut guard = if changes(study) {
+            Some(Guard::begin(system, &identity::state_directory(system)?, id)?)
+        } else {
+            None
         };
         let made = match (&study.target, &mut guard) {
             (Some(Target::Loop(size)), Some(guard)) => Some(guard.make_loop(size.0)?),

@@ -379,7 +379,7 @@ pub fn range(text: &str) -> Option<String> {
 /// Levels of a factor as an example.
 pub fn example(name: &str) -> &'static str {
     let parameter = parameters::find(name).map(|parameter| parameter.example);
-    let other = || factors::find(name).map(|factor| factor.example());
+    let other = || factors::find(name).map(factors::Factor::example);
     parameter.or_else(other).unwrap_or(super::super::fields::TARGET_EXAMPLE)
 }
 

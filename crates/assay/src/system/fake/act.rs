@@ -42,9 +42,9 @@ impl Fake {
     /// Everything that the factors' programs need: all that make file systems, in a kernel with all.
     pub fn with_file_systems(&self) -> &Self {
         let kinds = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "vfat"];
-        kinds.iter().for_each(|kind| {
+        for kind in kinds {
             self.install(&format!("mkfs.{kind}"));
-        });
+        }
         self.put("/proc/filesystems", kinds.map(|kind| format!("\t{kind}\n")).concat())
     }
 
@@ -210,7 +210,7 @@ impl State {
             let (gone, left): (Vec<&str>, Vec<&str>) =
                 text.lines().partition(|line| line.contains(&shown));
             found = !gone.is_empty();
-            left.iter().map(|line| format!("{line}\n")).collect()
+            left.iter().flat_map(|line| [*line, "\n"]).collect()
         });
         self.tree.devices.remove(&point);
         if found { Ok(()) } else { Err(Errno::INVAL.into()) }

@@ -121,13 +121,15 @@ impl Restorer<'_> {
         if let Some(mark) = device
             && !self.is_same(mark)
         {
-            return nothing(format!("{} is gone", mark.id));
+            return Ok(nothing(format!("{} is gone", mark.id)));
         }
         let read = || self.system.read_text(path).map(|text| setting_value(&text));
         match read() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return nothing("it is gone"),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(nothing("it is gone"));
+            }
             Err(error) => return Err(error.to_string()),
-            Ok(now) if now == original => return nothing("it is so already"),
+            Ok(now) if now == original => return Ok(nothing("it is so already")),
             Ok(_) => {}
         }
         let set = Act::Set { path: path.to_owned(), value: original.to_owned() };
@@ -145,7 +147,7 @@ impl Restorer<'_> {
             Ok(table.iter().any(|entry| entry.mount.point == point))
         };
         if !mounted()? {
-            return nothing("nothing is mounted there");
+            return Ok(nothing("nothing is mounted there"));
         }
         while mounted()? {
             self.patiently(&Act::Unmount { point: point.to_owned() })?;
@@ -156,7 +158,7 @@ impl Restorer<'_> {
     fn file(&self, path: &Path) -> Result<Restored, String> {
         match self.act(&Act::RemoveFile { path: path.to_owned() }) {
             Ok(()) => Ok(Restored::Done),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => nothing("it is gone"),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(nothing("it is gone")),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -164,7 +166,7 @@ impl Restorer<'_> {
     fn directory(&self, path: &Path) -> Result<Restored, String> {
         match self.act(&Act::RemoveDirectory { path: path.to_owned() }) {
             Ok(()) => Ok(Restored::Done),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => nothing("it is gone"),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(nothing("it is gone")),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -172,7 +174,7 @@ impl Restorer<'_> {
     fn detach(&self, file: &Path) -> Result<Restored, String> {
         let users = || devices::loops_of(self.system, file);
         if users().is_empty() {
-            return nothing("no loop device has it");
+            return Ok(nothing("no loop device has it"));
         }
         for _ in 0..ATTEMPTS {
             for name in users() {
@@ -193,11 +195,11 @@ impl Restorer<'_> {
 
     fn partition(&self, disk: &Mark, number: u32, start: u64) -> Result<Restored, String> {
         if !self.is_same(disk) {
-            return nothing(format!("{} is gone", disk.id));
+            return Ok(nothing(format!("{} is gone", disk.id)));
         }
         let name = devices::partition_name(&disk.name, number);
         if devices::start_of(self.system, &name) != Some(start) {
-            return nothing("it is gone");
+            return Ok(nothing("it is gone"));
         }
         let disk = devices::file_of(&disk.name);
         self.patiently(&Act::RemovePartition { disk, number })?;
@@ -206,11 +208,11 @@ impl Restorer<'_> {
 
     fn file_system(&self, disk: &Mark, start: u64, label: &str) -> Result<Restored, String> {
         let Some(device) = self.find(disk) else {
-            return nothing(format!("{} is not connected", disk.id));
+            return Ok(nothing(format!("{} is not connected", disk.id)));
         };
         let found = signatures::label_at(self.system, &device, start);
         if found.map_err(|error| error.to_string())?.as_deref() != Some(label) {
-            return nothing("it is gone");
+            return Ok(nothing("it is gone"));
         }
         self.patiently(&Act::Wipe { device, range: start..start + WIPED })?;
         Ok(Restored::Done)
@@ -219,7 +221,7 @@ impl Restorer<'_> {
     fn text(&self, path: &Path, original: Option<&str>) -> Result<Restored, String> {
         let Some(text) = original else { return self.file(path) };
         if self.system.read_text(path).is_ok_and(|now| now == text) {
-            return nothing("it is so already");
+            return Ok(nothing("it is so already"));
         }
         let write = Act::WriteFile { path: path.to_owned(), text: text.to_owned() };
         self.act(&write).map_err(|error| error.to_string())?;
@@ -258,6 +260,6 @@ impl Restorer<'_> {
     }
 }
 
-fn nothing(why: impl Into<String>) -> Result<Restored, String> {
-    Ok(Restored::Nothing(why.into()))
+fn nothing(why: impl Into<String>) -> Restored {
+    Restored::Nothing(why.into())
 }

@@ -132,7 +132,9 @@ impl fmt::Display for Undo {
                 write!(formatter, "{} back to {original}", path.display())
             }
             Self::Mount { point } => write!(formatter, "unmount {}", point.display()),
-            Self::File { path } => write!(formatter, "remove {}", path.display()),
+            Self::File { path } | Self::Text { path, original: None } => {
+                write!(formatter, "remove {}", path.display())
+            }
             Self::Directory { path } => {
                 write!(formatter, "remove the directory {}", path.display())
             }
@@ -148,7 +150,6 @@ impl fmt::Display for Undo {
             Self::Text { path, original: Some(_) } => {
                 write!(formatter, "{} back to what it held", path.display())
             }
-            Self::Text { path, original: None } => write!(formatter, "remove {}", path.display()),
         }
     }
 }
