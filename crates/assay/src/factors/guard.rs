@@ -99,7 +99,10 @@ impl<'a> Guard<'a> {
         let undo = Undo::Setting { path: path.clone(), original: now, device };
         let set = Act::Set { path: path.clone(), value: setting.value.clone() };
         self.try_act(undo, &set)?.map_err(|error| {
-            refused(format!("the kernel refused {}: {}", setting.value, sysfs::reason(&error)))
+            let denied = error.kind() == io::ErrorKind::PermissionDenied;
+            let hint = if denied && self.system.user().id != 0 { "; become root" } else { "" };
+            let reason = sysfs::reason(&error);
+            refused(format!("the kernel refused {}: {reason}{hint}", setting.value))
         })?;
         match self.read(path) {
             Ok(took) if took == setting.value => Ok(()),

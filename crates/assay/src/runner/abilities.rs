@@ -4,9 +4,11 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::factors::filesystem::{FILE_SYSTEMS, FileSystem, Recipe};
+use crate::factors::guard;
 use crate::probes::{own_traffic, processors};
 use crate::seen::Seen;
-use crate::system::{Caching, System, devices, identity};
+use crate::system::{Caching, System, devices, identity, journal};
 
 /// One ability of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -33,6 +35,9 @@ pub fn all(system: &dyn System) -> Vec<Ability> {
         steal(system),
         throttling(system),
         devices_readable(system),
+        settings(system),
+        file_systems(system),
+        journals(system),
         results(system),
     ]);
     abilities
@@ -52,6 +57,58 @@ fn engines() -> Vec<Ability> {
             advice: "threads with psync take its place; containers often refuse io_uring",
         })
         .collect()
+}
+
+fn settings(system: &dyn System) -> Ability {
+    let root = system.user().id == 0;
+    Ability {
+        name: "settings".to_owned(),
+        purpose: "factors that change the kernel's settings, and put them back",
+        state: Seen::from_option(root.then(|| "works".to_owned()), "they are root's"),
+        advice: "run such studies with sudo; assay list factors names the factors",
+    }
+}
+
+fn file_systems(system: &dyn System) -> Ability {
+    let level = |kind: &'static FileSystem| Recipe { kind, mkfs_options: "", mount_options: "" };
+    let (mut there, mut missing) = (Vec::new(), Vec::new());
+    for kind in FILE_SYSTEMS {
+        match level(kind).missing(system, u64::MAX) {
+            None => there.push(kind.name),
+            Some(reason) => missing.push(reason),
+        }
+    }
+    let lacking = missing.join("; ");
+    let told = match (there.is_empty(), missing.is_empty()) {
+        (true, _) => None,
+        (false, true) => Some(there.join(", ")),
+        (false, false) => Some(format!("{} ({lacking})", there.join(", "))),
+    };
+    Ability {
+        name: "file systems".to_owned(),
+        purpose: "levels of the factor filesystem",
+        state: Seen::from_option(told, lacking.clone()),
+        advice: "levels without their program or module are left out, with the reason",
+    }
+}
+
+fn journals(system: &dyn System) -> Ability {
+    let home = identity::state_directory(system);
+    let left = home.and_then(|home| journal::unfinished(system, &guard::journals(&home)));
+    let state = match left {
+        Ok(left) if left.is_empty() => Seen::Present("everything is as it was".to_owned()),
+        Ok(left) => {
+            let ids: Vec<&str> = left.iter().map(|one| one.id.as_str()).collect();
+            Seen::absent(format!("{} ended without putting the machine back", ids.join(", ")))
+        }
+        Err(failure) => Seen::Absent(failure.message),
+    };
+    Ability {
+        name: "journal".to_owned(),
+        purpose: "putting back what a killed run had changed",
+        state,
+        advice: "run assay restore; no study starts before",
+    }
 }
 
 fn locked_memory(system: &dyn System) -> Ability {

@@ -65,6 +65,7 @@ impl<'a> Stage<'a> {
     ) -> Outcome<Self> {
         put_back_first(system)?;
         let mut guard = if changes(study) {
+            needs_root(system, study)?;
             Some(Guard::begin(system, &identity::state_directory(system)?, id)?)
         } else {
             None
@@ -394,7 +395,7 @@ impl<'a> Stage<'a> {
                 site.target
             )));
         }
-        let range = plot(self.system, study, site)?.range;
+        let range = 0..plot(self.system, study, site)?.range.end;
         for pass in 1..=prime.passes {
             let what = format!("{}, primed: pass {pass} of {}", site.target, prime.passes);
             (context.tell)(Event::Making { what });
@@ -431,6 +432,18 @@ fn changes(study: &Study) -> bool {
     let role = |name: &String| factors::find(name).map(factors::Factor::role);
     let changing = |name| matches!(role(name), Some(Role::Setting | Role::Ground));
     matches!(study.target, Some(Target::Loop(_))) || study.factors.keys().any(changing)
+}
+
+/// Loop devices and file systems are root's; of settings the kernel decides one by one.
+fn needs_root(system: &dyn System, study: &Study) -> Outcome<()> {
+    let makes = matches!(study.target, Some(Target::Loop(_)));
+    let makes = makes || study.factors.keys().any(|name| arms::is_ground(name));
+    if makes && system.user().id != 0 {
+        return Err(Failure::refused(
+            "making loop devices and file systems needs root: run it with sudo",
+        ));
+    }
+    Ok(())
 }
 
 /// Refuses to measure on a machine that another run left changed.
