@@ -17,7 +17,7 @@ use crate::results::plan::{
 };
 use crate::seen::Seen;
 use crate::study::{Study, Target, fields::TARGET_FACTOR, presets, simulated};
-use crate::system::{FileKind, System};
+use crate::system::{FileKind, System, quoted};
 use crate::workloads::fio_line::{self, FioLine};
 
 /// Area of a study that names none; the run itself takes less where there is little room.
@@ -229,16 +229,6 @@ impl Entry<'_> {
     }
 }
 
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,+%@".contains(c);
-    if word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
 /// Words in lines of a width: each line begins with `indent`, deeper from the second on, and all
 /// but the last end with `more`.
 fn broken<'w>(
@@ -276,11 +266,5 @@ mod tests {
         let lines = broken("aa bb cc dd".split(' '), "", " \\", 8);
         assert_eq!(lines, ["aa bb \\", "  cc \\", "  dd"]);
         assert_eq!(broken("a-long-word b".split(' '), "  ", "", 4), ["  a-long-word", "    b"]);
-    }
-
-    #[test]
-    fn a_shell_reads_one_word() {
-        assert_eq!(quoted("--bs=4k"), "--bs=4k");
-        assert_eq!(quoted("it's $HOME"), "'it'\\''s $HOME'");
     }
 }

@@ -164,7 +164,7 @@ fn shown(path: &Path) -> String {
 }
 
 /// A word as a shell reads it.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |sign: char| sign.is_ascii_alphanumeric() || "-_./=,:+@^%".contains(sign);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
@@ -197,5 +197,7 @@ mod tests {
         };
         assert_eq!(run.to_string(), "mkfs.ext4 -O ^has_journal");
         assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted("--bs=4k"), "--bs=4k");
+        assert_eq!(quoted(""), "''");
     }
 }

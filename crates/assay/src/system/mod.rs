@@ -31,7 +31,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use act::Act;
+pub use act::{Act, quoted};
 pub use dry_run::DryRun;
 pub use fake::Fake;
 pub use faulty::Faulty;

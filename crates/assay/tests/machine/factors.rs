@@ -122,3 +122,35 @@ fn an_interrupted_study_puts_the_machine_back_and_goes_on_later() {
     let cells = found["cells"].as_array().unwrap();
     assert!(cells.iter().filter(|cell| cell["metric"] == "iops").all(|cell| cell["n"] == 2));
 }
+
+/// The kernel keeps read-ahead in whole pages, and says nothing when it rounds.
+#[test]
+fn a_value_that_the_kernel_rounds_is_told_and_left_out() {
+    let test = "factors::a_value_that_the_kernel_rounds_is_told_and_left_out";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let home = Home::new(env!("CARGO_BIN_EXE_assay"), "rounded");
+    let text = r#"
+format     = "assay-study/1"
+title      = "Rounded"
+replicates = 1
+area       = { size = "32 MiB" }
+target     = { loop = "64 MiB" }
+
+[factors]
+read-ahead = ["64 KiB", "6 KiB"]
+
+[[workload]]
+name = "cached-read"
+io   = { pattern = "sequential", mix = "read", size = "64 KiB", direct = false, time = "100 ms" }
+"#;
+    let study = home.file("study.toml", text);
+    let found = home.json(&["run", &study, "--json", "--quiet"]);
+    assert_eq!(left(&home), Vec::<String>::new());
+    let absent = found["absent"].as_array().unwrap();
+    let own = absent.iter().find(|cell| cell["arm"]["read-ahead"] == "6 KiB");
+    let reason = own.expect("it is told")["reason"].as_str().unwrap();
+    assert!(reason.ends_with("asked for 6, the kernel took 4"), "{reason}");
+    let refused = home.refused(3, &["run", &study, "--baseline", "read-ahead=6 KiB", "--quiet"]);
+    assert!(refused.contains("the baseline read-ahead=6 KiB cannot be had here"), "{refused}");
+    assert_eq!(left(&home), Vec::<String>::new());
+}
