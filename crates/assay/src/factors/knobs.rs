@@ -1,5 +1,6 @@
 //! Settings of queues, memory and processors: one row each.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Factor, Role, Setting, View};
@@ -290,7 +291,12 @@ impl Knob {
         view: &View<'_>,
     ) -> Setting {
         let beside = self.also.iter().map(|name| path.with_file_name(name));
-        let also = beside.filter(|path| view.system.read_text(path).is_ok()).collect();
+        // One that is there and cannot be read stays in the list: it could not be put back.
+        let is_there = |path: &PathBuf| match view.system.read_text(path) {
+            Ok(_) => true,
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        };
+        let also = beside.filter(is_there).collect();
         Setting { path, value: value.to_owned(), device, also }
     }
 }

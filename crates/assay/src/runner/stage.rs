@@ -1,13 +1,15 @@
 //! What trials stand on: the open targets, the file systems that are made on them, and the settings
 //! of an arm. Whatever was changed is put back when the stage is struck, or dropped.
 
+use std::collections::BTreeMap;
+
 use super::area::{self, Fill, Ground};
 use super::event::{Context, Event};
 use super::places::{Place, hold_all, places};
 use super::survey::{self, Surveyed};
 use crate::factors::filesystem::Recipe;
 use crate::factors::guard::{Mounted, Plot, setters};
-use crate::factors::{self, Guard, Role, View};
+use crate::factors::{self, Guard, Role, Setting, View};
 use crate::failure::{Failure, Kind, Outcome};
 use crate::plan::arms;
 use crate::results::plan::{Arm, Plan, PlannedTrial, Refusal, Survey};
@@ -27,9 +29,15 @@ struct Stand<'a> {
     /// What it stands on, as it was found last.
     site: Site,
     survey: Survey,
+    beside: Beside,
     /// Open; a file system that is not mounted now is not.
     surveyed: Option<Surveyed<'a>>,
 }
+
+/// What the kernel sets beside a setting when a level of a factor is brought about (another
+/// scheduler begins with a queue depth of its own), by factor and level: so that a level is the same
+/// whichever one it follows.
+type Beside = BTreeMap<(String, String), Vec<Setting>>;
 
 /// The file system that is mounted now.
 struct Up {
@@ -156,8 +164,9 @@ impl<'a> Stage<'a> {
         let surveyed = survey::at_target(system, context, study, &self.places[place], seed)?;
         let site = self.places[place].site.clone();
         let mut survey = surveyed.survey.clone();
-        survey.refused = self.rehearse(study, &site)?;
-        self.stands.push(Stand { place, site, survey, surveyed: Some(surveyed) });
+        let (refused, beside) = self.rehearse(study, &site)?;
+        survey.refused = refused;
+        self.stands.push(Stand { place, site, survey, beside, surveyed: Some(surveyed) });
         Ok(())
     }
 
@@ -176,13 +185,13 @@ impl<'a> Stage<'a> {
         let looked = Ground::open(system, &site, None)
             .and_then(|ground| survey::make(context, study, &site, ground, (false, None), seed))
             .map(|surveyed| surveyed.survey);
-        let refused = looked.and_then(|survey| Ok((survey, self.rehearse(study, &site)?)));
+        let rehearsed = looked.and_then(|survey| Ok((survey, self.rehearse(study, &site)?)));
         if let Some(guard) = &mut self.guard {
             guard.take_down(&mounted)?;
         }
-        let (mut survey, refused) = refused?;
+        let (mut survey, (refused, beside)) = rehearsed?;
         (survey.under, survey.made_ns, survey.refused) = (ground.clone(), made_ns, refused);
-        self.stands.push(Stand { place, site, survey, surveyed: None });
+        self.stands.push(Stand { place, site, survey, beside, surveyed: None });
         Ok(())
     }
 
@@ -230,7 +239,8 @@ impl<'a> Stage<'a> {
                 None
             };
             let (site, survey) = (own.site.clone(), survey.clone());
-            self.stands.push(Stand { place, site, survey, surveyed });
+            let (_, beside) = self.rehearse(study, &site)?;
+            self.stands.push(Stand { place, site, survey, beside, surveyed });
         }
         Ok(())
     }
@@ -267,14 +277,22 @@ impl<'a> Stage<'a> {
         })
     }
 
-    fn wanted(&self, index: usize, arm: &Arm) -> Result<Vec<factors::Setting>, String> {
-        let view = View { system: self.system, site: &self.stands[index].site };
-        let mut wanted = Vec::new();
+    fn wanted(&self, index: usize, arm: &Arm) -> Result<Vec<Setting>, String> {
+        let stand = &self.stands[index];
+        let view = View { system: self.system, site: &stand.site };
+        let (mut wanted, mut beside) = (Vec::new(), Vec::new());
         for (name, level) in setters(arm) {
             if let Some(factor) = factors::find(name) {
                 wanted.extend(factor.settings(name, level, &view)?);
             }
+            beside.extend(
+                stand.beside.get(&(name.to_owned(), level.to_owned())).into_iter().flatten(),
+            );
         }
+        // What the arm says itself counts; the rest is as the level alone would have it.
+        let said = |own: &&Setting| wanted.iter().any(|setting: &Setting| setting.path == own.path);
+        let beside: Vec<Setting> = beside.into_iter().filter(|own| !said(own)).cloned().collect();
+        wanted.extend(beside);
         Ok(wanted)
     }
 
@@ -320,40 +338,48 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Brings every level about once, so that those that cannot be had are known beforehand.
-    fn rehearse(&mut self, study: &Study, site: &Site) -> Outcome<Vec<Refusal>> {
-        let mut refused = Vec::new();
+    /// Brings every level about once, so that those that cannot be had are known beforehand, and
+    /// what the kernel sets beside them.
+    fn rehearse(&mut self, study: &Study, site: &Site) -> Outcome<(Vec<Refusal>, Beside)> {
+        let (mut refused, mut beside) = (Vec::new(), Beside::new());
         let mut factors: Vec<(&String, &Vec<String>)> = study.factors.iter().collect();
         factors.sort_by_key(|(name, _)| factors::rank(name));
         for (name, levels) in factors {
             let Some(factor) = factors::find(name) else { continue };
-            for level in levels {
+            // The first once more: by then it follows another one, as it will in the trials.
+            for level in levels.iter().chain(levels.first().filter(|_| levels.len() > 1)) {
                 let tried = match factor.role() {
                     Role::Setting => self.try_setting(factor, name, level, site)?,
                     Role::Observed => {
                         seen_at(factor, name, level, &View { system: self.system, site })
+                            .map(|()| Vec::new())
                     }
-                    Role::Ground => Ok(()),
+                    Role::Ground => Ok(Vec::new()),
                 };
-                if let Err(reason) = tried {
-                    let levels = Arm::from([(name.clone(), level.clone())]);
-                    refused.push(Refusal { levels, reason });
+                match tried {
+                    Ok(found) => drop(beside.insert((name.clone(), level.clone()), found)),
+                    Err(reason) => {
+                        let levels = Arm::from([(name.clone(), level.clone())]);
+                        let known = refused.iter().any(|one: &Refusal| one.levels == levels);
+                        refused.extend((!known).then_some(Refusal { levels, reason }));
+                    }
                 }
             }
         }
         if let Some(guard) = &self.guard {
             guard.settings_back()?;
         }
-        Ok(refused)
+        Ok((refused, beside))
     }
 
+    /// Brings one level about; gives what is set beside it then, or why it cannot be had.
     fn try_setting(
         &mut self,
         factor: &dyn factors::Factor,
         name: &str,
         level: &str,
         site: &Site,
-    ) -> Outcome<Result<(), String>> {
+    ) -> Outcome<Result<Vec<Setting>, String>> {
         let wanted = match factor.settings(name, level, &View { system: self.system, site }) {
             Ok(wanted) => wanted,
             Err(reason) => return Ok(Err(reason)),
@@ -366,14 +392,22 @@ impl<'a> Stage<'a> {
             })?;
             self.machine_hold = Some(hold);
         }
-        let Some(guard) = &mut self.guard else { return Ok(Ok(())) };
+        let Some(guard) = &mut self.guard else { return Ok(Ok(Vec::new())) };
         for setting in &wanted {
             match guard.set(setting) {
                 Err(failure) if failure.kind == Kind::Refused => return Ok(Err(failure.message)),
                 other => other?,
             }
         }
-        Ok(Ok(()))
+        let beside = wanted.iter().flat_map(|setting| {
+            let value = |path: &std::path::PathBuf| {
+                let text = self.system.read_text(path).ok()?;
+                let (value, device) = (journal::setting_value(&text), setting.device.clone());
+                Some(Setting { path: path.clone(), value, device, also: Vec::new() })
+            };
+            setting.also.iter().filter_map(value).collect::<Vec<_>>()
+        });
+        Ok(Ok(beside.collect()))
     }
 
     /// Writes all of a device.

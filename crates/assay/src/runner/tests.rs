@@ -9,6 +9,7 @@ use crate::failure::Outcome;
 use crate::results::bundle;
 use crate::results::record::Status;
 use crate::study::{Study, file};
+use crate::system::journal::{self, setting_value};
 use crate::system::{Fake, Faulty, System};
 
 const STUDY: &str = r#"
@@ -300,4 +301,99 @@ io   = { pattern = "spread", mix = "read", size = "64 KiB", operations = 100, ti
         }
     }
     assert!(stored.plan.workloads.iter().any(|workload| workload.rewrite));
+}
+
+/// The same study under two schedulers, on a drive whose queue depth is nobody's default.
+fn schedulers(levels: &[&str]) -> Request<'static> {
+    let mut request = request("/home/me");
+    let levels = levels.iter().map(|&level| level.to_owned()).collect();
+    request.study.factors.insert("scheduler".to_owned(), levels);
+    request.study.replicates = 2;
+    request.study.baseline = [("scheduler".to_owned(), "mq-deadline".to_owned())].into();
+    request
+}
+
+fn queue(fake: &Fake, name: &str) -> String {
+    let path = format!("/sys/class/block/sda/queue/{name}");
+    setting_value(&fake.read_text(Path::new(&path)).unwrap())
+}
+
+fn is_put_back(fake: &Fake) -> bool {
+    queue(fake, "scheduler") == "mq-deadline" && queue(fake, "nr_requests") == "64"
+}
+
+#[test]
+fn a_level_is_the_same_whichever_one_it_follows_and_all_is_put_back() {
+    let fake = machine();
+    assert!(is_put_back(&fake));
+    let mut seen = std::collections::BTreeSet::new();
+    let finished =
+        run(&fake, schedulers(&["mq-deadline", "none"]), &AtomicBool::new(false), &mut |event| {
+            if matches!(event, Event::TrialEnded { .. }) {
+                seen.insert((queue(&fake, "scheduler"), queue(&fake, "nr_requests")));
+            }
+        });
+    assert!(finished.unwrap().trials.iter().all(|trial| trial.record.counted.is_some()));
+    // A queue depth of 64 belongs to neither of them.
+    let pair = |scheduler: &str, depth: &str| (scheduler.to_owned(), depth.to_owned());
+    assert_eq!(seen, [pair("mq-deadline", "256"), pair("none", "128")].into());
+    assert!(is_put_back(&fake));
+    assert!(fake.list(Path::new("/var/lib/assay/journal")).unwrap().is_empty());
+}
+
+#[test]
+fn levels_that_cannot_be_had_are_left_out_and_a_baseline_is_refused() {
+    let fake = machine();
+    let stop = AtomicBool::new(false);
+    let finished = run(&fake, schedulers(&["mq-deadline", "bfq"]), &stop, &mut |_| {}).unwrap();
+    let reasons: Vec<&str> =
+        finished.plan.absent.iter().map(|absent| absent.reason.as_str()).collect();
+    assert!(!reasons.is_empty());
+    assert!(reasons.iter().all(|reason| reason.contains("the kernel refused bfq")), "{reasons:?}");
+    assert!(is_put_back(&fake));
+    let mut request = schedulers(&["mq-deadline", "bfq"]);
+    request.study.baseline = [("scheduler".to_owned(), "bfq".to_owned())].into();
+    let failure = run(&fake, request, &stop, &mut |_| {}).err().unwrap();
+    assert!(failure.message.starts_with("the baseline scheduler=bfq cannot be had here"));
+    assert!(is_put_back(&fake));
+}
+
+#[test]
+fn over_an_unfinished_journal_nothing_starts() {
+    let fake = machine();
+    {
+        let dying = Faulty::dying(&fake, 12);
+        let stop = AtomicBool::new(false);
+        let _ = run(&dying, schedulers(&["none", "mq-deadline"]), &stop, &mut |_| {});
+        assert!(dying.has_failed());
+    }
+    let failure = run_on(&fake, "/home/me").err().unwrap();
+    assert!(failure.message.ends_with("run assay restore first"), "{}", failure.message);
+    for left in journal::unfinished(&fake, Path::new("/var/lib/assay/journal")).unwrap() {
+        assert_eq!(journal::restore(&fake, &left).unwrap().failed, Vec::<String>::new());
+    }
+    assert!(is_put_back(&fake));
+    run_on(&fake, "/home/me").unwrap();
+}
+
+/// Whatever single call fails: what is not put back at once is put back by the journal.
+#[test]
+fn any_call_may_fail_and_the_machine_is_put_back() {
+    let mut call = 1;
+    loop {
+        let fake = machine();
+        let faulty = Faulty::new(&fake, call, ErrorKind::Other);
+        let stop = AtomicBool::new(false);
+        let _ = run(&faulty, schedulers(&["none", "mq-deadline"]), &stop, &mut |_| {});
+        if !faulty.has_failed() {
+            break;
+        }
+        for left in journal::unfinished(&fake, Path::new("/var/lib/assay/journal")).unwrap() {
+            assert_eq!(journal::restore(&fake, &left).unwrap().failed, Vec::<String>::new());
+        }
+        let now = (queue(&fake, "scheduler"), queue(&fake, "nr_requests"));
+        assert!(is_put_back(&fake), "after call {call}: {now:?}");
+        call += if call < 200 { 1 } else { 7 };
+    }
+    assert!(call > 300, "{call}");
 }
