@@ -11,6 +11,8 @@
 
 mod lab;
 
+#[path = "machine/advice.rs"]
+mod advice;
 #[path = "machine/clean.rs"]
 mod clean;
 #[path = "machine/consent.rs"]

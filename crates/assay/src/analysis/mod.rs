@@ -8,6 +8,7 @@ mod cells;
 mod checks;
 mod facts;
 mod foresight;
+mod lines;
 mod metrics;
 mod null;
 mod rows;
@@ -56,6 +57,7 @@ pub fn findings(
         comparison.notes.extend(in_flight(comparison, &rows));
     }
     found.surfaces = surfaces::surfaces(plan, &rows);
+    lines::add(&mut found, plan, environment);
     found.absent = absent;
     found.members = watched::members(&rows);
     found.probes = watched::costs(trials);

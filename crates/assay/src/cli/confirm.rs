@@ -6,7 +6,7 @@ use super::{results, running};
 use crate::failure::{Failure, Outcome};
 use crate::plan::arms::TARGET;
 use crate::results::bundle::{self, Stored};
-use crate::results::findings::{Comparison, Findings};
+use crate::results::findings::{Advice, AdviceKind, Comparison, Findings, Verdict};
 use crate::runner::Request;
 use crate::study::Study;
 use crate::system::System;
@@ -61,17 +61,24 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
 
 /// The comparison that the study's advice rests on.
 fn best<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<&'a Comparison> {
-    let advised = findings.advice.iter().flat_map(|advice| &advice.evidence);
+    let advised =
+        findings.advice.iter().filter(|one| is_for(one)).flat_map(|advice| &advice.evidence);
     let named = |id: &String| findings.comparisons.iter().find(|found| found.id == *id);
-    let mut candidates = advised.filter_map(named);
+    let better = |found: &&Comparison| found.verdict == Some(Verdict::Better);
+    let mut candidates = advised.filter_map(named).filter(better);
     let wanted = |found: &&Comparison| workload.is_none_or(|name| found.workload == name);
     candidates.find(wanted).ok_or_else(|| {
         let whose = workload.map_or_else(String::new, |name| format!(" in {name}"));
         Failure::mistake(format!(
-            "nothing to confirm: no arm of {} was better than its baseline{whose}",
+            "nothing to confirm: no arm of {} is advised{whose}",
             findings.study.id
         ))
     })
+}
+
+/// Whether an advice speaks for an arm, at least in one workload.
+fn is_for(advice: &Advice) -> bool {
+    advice.kind != AdviceKind::Against
 }
 
 /// Both arms' targets, or the study's only one.
@@ -90,7 +97,11 @@ fn fresh(stored: Stored, findings: &Findings, best: &Comparison, arguments: &Arg
         .comparisons
         .iter()
         .filter(|found| {
-            let named = findings.advice.iter().any(|advice| advice.evidence.contains(&found.id));
+            let named = findings
+                .advice
+                .iter()
+                .filter(|one| is_for(one))
+                .any(|advice| advice.evidence.contains(&found.id));
             named && found.arm == best.arm
         })
         .map(|found| found.workload.as_str())

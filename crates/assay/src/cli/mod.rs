@@ -1,5 +1,7 @@
 //! Commands: each file parses its arguments, calls the library, and prints.
 
+mod advise;
+mod apply;
 mod check;
 mod compare;
 mod confirm;
@@ -21,6 +23,7 @@ mod running;
 mod selftest;
 mod show;
 mod studies;
+mod undo;
 mod wishes;
 
 use std::ffi::OsString;
@@ -66,6 +69,9 @@ enum Command {
     Show(show::Arguments),
     Compare(compare::Arguments),
     Confirm(confirm::Arguments),
+    Advise(advise::Arguments),
+    Apply(apply::Arguments),
+    Undo(undo::Arguments),
     Selftest(selftest::Arguments),
     List(list::Arguments),
     Note(label::NoteArguments),
@@ -117,6 +123,9 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Restore(arguments) => restore::run(system, &arguments),
         Command::Compare(arguments) => compare::run(system, &arguments),
         Command::Confirm(arguments) => confirm::run(system, arguments),
+        Command::Advise(arguments) => advise::run(system, &arguments),
+        Command::Apply(arguments) => apply::run(system, &arguments),
+        Command::Undo(arguments) => undo::run(system, &arguments),
         Command::Selftest(arguments) => selftest::run(system, arguments),
         Command::Show(arguments) => show::run(system, &arguments),
         Command::List(arguments) => list::run(system, &arguments),

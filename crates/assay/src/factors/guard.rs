@@ -64,6 +64,34 @@ impl<'a> Guard<'a> {
         Ok(Self { system, journal: Some(journal), room, id: id.to_owned(), made: 0 })
     }
 
+    /// Begins the journal of changes that are to stay, in a directory where no run looks for one.
+    pub fn begin_lasting(system: &'a dyn System, home: &Path, id: &str) -> Outcome<Self> {
+        let journal = Journal::begin(system, &applied(home), id)?;
+        let room = home.join("room");
+        Ok(Self { system, journal: Some(journal), room, id: id.to_owned(), made: 0 })
+    }
+
+    /// Leaves everything as it is now; the journal stays, to undo it one day.
+    pub fn keep(mut self) {
+        self.journal = None;
+    }
+
+    /// Writes a new text file and sees that it is there.
+    ///
+    /// # Errors
+    /// Refused where it could not be written.
+    pub fn write(&mut self, path: &Path, text: &str) -> Outcome<()> {
+        let undo =
+            Undo::Text { path: path.to_owned(), original: None, written: Some(text.to_owned()) };
+        self.act(undo, &Act::WriteFile { path: path.to_owned(), text: text.to_owned() })?;
+        match self.system.read_text(path) {
+            Ok(now) if now == text => Ok(()),
+            _ => {
+                Err(Failure::refused(format!("{} does not hold what was written", path.display())))
+            }
+        }
+    }
+
     /// Puts everything back.
     ///
     /// # Errors
@@ -272,6 +300,11 @@ impl<'a> Guard<'a> {
 /// Where the journals lie, in the directory of the tool's own state.
 pub fn journals(home: &Path) -> PathBuf {
     home.join("journal")
+}
+
+/// Where the journals of changes lie that are to stay.
+pub fn applied(home: &Path) -> PathBuf {
+    home.join("applied")
 }
 
 /// The factors among an arm's levels that change settings, in the order in which they are set.

@@ -3,13 +3,17 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::permanent::ANY_DEVICE;
 use super::{Factor, Role, Setting, View};
 use crate::catalogue::About;
 use crate::quantity::{Bytes, Percent, Time};
 use crate::seen::Seen;
 use crate::system::journal::setting_value;
 use crate::system::site::Site;
-use crate::system::sysfs;
+use crate::system::{Act, sysfs};
+
+/// Where the processors' clocks are set, a directory for each group that shares one.
+const CLOCKS: &str = "/sys/devices/system/cpu/cpufreq";
 
 /// One setting, or the same one of several devices.
 pub(super) struct Knob {
@@ -262,6 +266,15 @@ impl Factor for Knob {
             .collect())
     }
 
+    fn typed(&self, _: &str, level: &str, site: &Site) -> Vec<String> {
+        let Ok(value) = self.level.kernel(level) else { return Vec::new() };
+        if let Place::Policies(name) = self.place {
+            return vec![format!("echo {value} | tee {CLOCKS}/policy*/{name}")];
+        }
+        let acts = self.place.shown(site).into_iter();
+        acts.map(|path| Act::Set { path, value: value.clone() }.to_string()).collect()
+    }
+
     fn observe(&self, _: &str, view: &View<'_>) -> Seen<String> {
         let files = match self.place.files(view) {
             Ok(files) => files,
@@ -302,6 +315,25 @@ impl Knob {
 }
 
 impl Place {
+    /// The files as one would type them, from what was recorded of a target.
+    fn shown(&self, site: &Site) -> Vec<PathBuf> {
+        let file = |device: &str, name: &str| {
+            let lasting = !device.starts_with("loop");
+            queue_file(if lasting { device } else { ANY_DEVICE }, name)
+        };
+        match self {
+            Self::Queue(name) => queues(site).map(|drive| file(drive, name)).collect(),
+            Self::ReadAhead if site.filesystem() == "btrfs" => {
+                vec!["/sys/fs/btrfs/UUID/bdi/read_ahead_kb".into()]
+            }
+            Self::ReadAhead => {
+                top(site).map(|device| file(device, "read_ahead_kb")).into_iter().collect()
+            }
+            Self::Machine(path) => vec![PathBuf::from(path)],
+            Self::Policies(_) => Vec::new(),
+        }
+    }
+
     /// The files with the devices that they belong to; else why there are none.
     fn files(&self, view: &View<'_>) -> Result<Vec<(PathBuf, Option<String>)>, String> {
         let files: Vec<(PathBuf, Option<String>)> = match self {
@@ -342,27 +374,34 @@ fn queue_file(drive: &str, name: &str) -> PathBuf {
 /// btrfs reads ahead by a setting of its own; other file systems by that of their device.
 fn read_ahead(view: &View<'_>) -> Result<(PathBuf, Option<String>), String> {
     let nothing = || "the file system does not tell its device".to_owned();
-    let top = view.site.counted.first().ok_or_else(nothing)?;
+    let device = top(view.site).ok_or_else(nothing)?;
     if view.site.filesystem() == "btrfs" {
         let root = Path::new("/sys/fs/btrfs");
         let mut systems = sysfs::names(view.system, root).into_iter();
-        let own = systems
-            .find(|name| sysfs::names(view.system, &root.join(name).join("devices")).contains(top));
+        let member = view.site.counted.first();
+        let own = systems.find(|name| {
+            let members = sysfs::names(view.system, &root.join(name).join("devices"));
+            member.is_some_and(|member| members.contains(member))
+        });
         return match own {
             Some(name) => Ok((root.join(name).join("bdi/read_ahead_kb"), None)),
             None => Err("sysfs does not show this btrfs".to_owned()),
         };
     }
-    // A partition has no queue of its own.
-    let whole = view.site.layers.iter().find(|layer| layer.name == *top);
-    let disk =
-        whole.filter(|layer| layer.kind == "partition").and_then(|layer| layer.below.first());
-    let device = disk.unwrap_or(top);
     Ok((queue_file(device, "read_ahead_kb"), Some(device.clone())))
 }
 
+/// The topmost device, or for a partition its disk: a partition has no queue of its own.
+fn top(site: &Site) -> Option<&String> {
+    let top = site.counted.first()?;
+    let whole = site.layers.iter().find(|layer| layer.name == *top);
+    let disk =
+        whole.filter(|layer| layer.kind == "partition").and_then(|layer| layer.below.first());
+    Some(disk.unwrap_or(top))
+}
+
 fn policies(view: &View<'_>, name: &str) -> Vec<(PathBuf, Option<String>)> {
-    let root = Path::new("/sys/devices/system/cpu/cpufreq");
+    let root = Path::new(CLOCKS);
     let groups = sysfs::names(view.system, root).into_iter();
     let groups = groups.filter(|group| group.starts_with("policy"));
     groups.map(|group| (root.join(group).join(name), None)).collect()

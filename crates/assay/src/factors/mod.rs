@@ -8,6 +8,7 @@ pub mod guard;
 mod knobs;
 pub mod lines;
 mod observed;
+pub mod permanent;
 mod tunable;
 
 #[cfg(test)]
@@ -94,6 +95,11 @@ pub trait Factor: Sync {
         _view: &View<'_>,
     ) -> Result<Vec<Setting>, String> {
         Ok(Vec::new())
+    }
+
+    /// What one would type for a level; `DEVICE` stands for a drive that has no lasting name.
+    fn typed(&self, _name: &str, _level: &str, _site: &Site) -> Vec<String> {
+        Vec::new()
     }
 
     /// The level that the machine is at, as far as it can be seen.

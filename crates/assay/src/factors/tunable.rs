@@ -6,7 +6,8 @@ use super::{Factor, Role, Setting, View};
 use crate::catalogue::About;
 use crate::seen::Seen;
 use crate::system::journal::setting_value;
-use crate::system::sysfs;
+use crate::system::site::Site;
+use crate::system::{Act, sysfs};
 
 const PREFIX: &str = "tunable:";
 
@@ -55,6 +56,11 @@ impl Factor for Tunable {
             return Err(format!("{} is {}", path.display(), sysfs::reason(&error)));
         }
         Ok(vec![Setting { path, value: setting_value(level), device: None, also: Vec::new() }])
+    }
+
+    fn typed(&self, name: &str, level: &str, _: &Site) -> Vec<String> {
+        let act = |path| Act::Set { path, value: setting_value(level) }.to_string();
+        path_of(name).map(act).into_iter().collect()
     }
 
     fn observe(&self, name: &str, view: &View<'_>) -> Seen<String> {

@@ -352,6 +352,13 @@ pub struct Effect {
     pub text: String,
 }
 
+impl Effect {
+    /// Stable within the findings: `workload:metric:factor=level`.
+    pub fn id(&self) -> String {
+        format!("{}:{}:{}={}", self.workload, self.metric, self.factor, self.level)
+    }
+}
+
 /// Two factors whose effects depend on each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interaction {
@@ -445,12 +452,39 @@ pub struct NoiseFloor {
 /// Something to do, with what speaks for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Advice {
-    /// One sentence.
+    /// One sentence, or a few.
     pub text: String,
-    /// Ids of comparisons.
+    /// Ids of comparisons, or of effects ([`Effect::id`]).
     pub evidence: Vec<String>,
     /// How sure.
     pub status: AdviceStatus,
+    /// Whether it is for something or against it.
+    #[serde(default, skip_serializing_if = "AdviceKind::is_use")]
+    pub kind: AdviceKind,
+    /// What one would type to bring the machine there, where the arm stands for settings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<String>,
+}
+
+/// What kind of advice it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AdviceKind {
+    /// To use an arm.
+    #[default]
+    Use,
+    /// Not to use a level: it is surely worse.
+    Against,
+    /// To weigh: better in one workload, worse in another.
+    TradeOff,
+}
+
+impl AdviceKind {
+    // The signature is serde's.
+    #[allow(clippy::trivially_copy_pass_by_ref)]
+    fn is_use(&self) -> bool {
+        *self == Self::Use
+    }
 }
 
 /// How sure an advice is.

@@ -1,6 +1,7 @@
 //! Runs a study: survey, plan, trials, one after the other, each one stored before the next starts.
 
 pub mod abilities;
+pub mod apply;
 pub mod area;
 mod changes;
 pub mod event;

@@ -174,6 +174,19 @@ pub fn restore(system: &dyn System, journal: &Unfinished) -> Outcome<Report> {
     Ok(conclude(system, &journal.path, &left.collect::<Vec<_>>()))
 }
 
+/// Undoes changes that were made to stay, backwards: after a restart of the machine, too, which has
+/// brought them about again.
+///
+/// # Errors
+/// Refused while another process undoes the same.
+pub fn undo_lasting(system: &dyn System, journal: &Unfinished) -> Outcome<Report> {
+    let _hold = system.hold(&lock_name(&journal.id)).map_err(|error| busy(&journal.id, &error))?;
+    let same_boot = journal.boot == boot(system);
+    let now = |undo: Undo| if same_boot { undo } else { undo.after_restart(system) };
+    let undos: Vec<Undo> = journal.undos.iter().cloned().map(now).collect();
+    Ok(conclude(system, &journal.path, &undos))
+}
+
 fn conclude(system: &dyn System, path: &Path, undos: &[Undo]) -> Report {
     let mut report = restore::all(system, Warrant(()), undos);
     if report.failed.is_empty()

@@ -219,7 +219,7 @@ impl System for Real {
     }
 
     fn act(&self, _: Warrant, act: &Act) -> io::Result<()> {
-        act::act(self, act)
+        act::act(act)
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {

@@ -22,12 +22,17 @@ impl SlowLane {
     /// A lane in which the device with this number takes `writes` writes a second (blkio of
     /// control groups version 1). The error says why there is none here.
     pub fn new(number: &str, writes: u32) -> Done<Self> {
+        Self::limited(number, "write_iops_device", writes)
+    }
+
+    /// A lane with another limit: `read_iops_device`, `read_bps_device`, ...
+    pub fn limited(number: &str, what: &str, per_second: u32) -> Done<Self> {
         let (root, mount, scratch) = controller()?;
         let group = root.join(format!("assay-lab-{}", std::process::id()));
         fs::create_dir(&group).map_err(|error| format!("{}: {error}", group.display()))?;
         let lane = Self { group, _mount: mount, _scratch: scratch };
-        let limit = lane.group.join("blkio.throttle.write_iops_device");
-        fs::write(&limit, format!("{number} {writes}"))
+        let limit = lane.group.join(format!("blkio.throttle.{what}"));
+        fs::write(&limit, format!("{number} {per_second}"))
             .map_err(|error| format!("blkio throttling: {error}"))?;
         Ok(lane)
     }

@@ -90,6 +90,11 @@ impl<'a> Question<'a> {
         self.places.get(arm).map(|place| &self.arms[*place])
     }
 
+    /// Whether the number of an arm is suspect.
+    pub fn is_suspect(&self, arm: &Arm) -> bool {
+        self.find(arm).is_some_and(|runs| runs.trust == Some(Trust::Suspect))
+    }
+
     /// The arm that another one is compared with; none for a baseline itself, and where the
     /// baseline was not measured.
     pub fn baseline_of(&self, design: &Design, arm: &Arm) -> Option<&Runs<'a>> {

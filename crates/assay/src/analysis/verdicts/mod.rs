@@ -6,6 +6,7 @@ mod arms;
 mod bound;
 mod checks;
 mod comparisons;
+mod contrasts;
 mod effects;
 mod noise;
 mod notes;
@@ -14,6 +15,7 @@ mod pairs;
 mod ranks;
 mod trends;
 mod words;
+mod words_of_advice;
 
 pub(super) use advice::Stage;
 pub(super) use comparisons::correct;
@@ -85,11 +87,21 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage) -> Verdicts {
     let several = if design.factors.len() > 1 { grid } else { &[] };
     let ranks: Vec<Rank> =
         grid.iter().filter_map(|question| ranks::rank(design, question)).collect();
+    let effects: Vec<Effect> =
+        several.iter().flat_map(|own| effects::effects(design, own)).collect();
+    let evidence = advice::Evidence {
+        design,
+        questions: grid,
+        comparisons: &comparisons,
+        effects: &effects,
+        ranks: &ranks,
+        unmeasured: &unmeasured(measured),
+    };
     Verdicts {
         stage,
-        advice: advice::advice(&comparisons, &ranks, stage),
+        advice: advice::advice(&evidence, stage),
         checks,
-        effects: several.iter().flat_map(|own| effects::effects(design, own)).collect(),
+        effects,
         interactions: several.iter().flat_map(|own| effects::interactions(design, own)).collect(),
         trends: grid.iter().flat_map(|question| trends::trends(design, question)).collect(),
         comparisons,
@@ -98,6 +110,21 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage) -> Verdicts {
     }
 }
 
+/// Levels of which there is no number, as `factor=level`.
+fn unmeasured(measured: &Measurements) -> Vec<String> {
+    let there = |name: &str, level: &String| {
+        let own = measured.series.iter().filter(|one| one.arm.get(name) == Some(level));
+        own.flat_map(|one| &one.trials).any(|trial| trial.value.is_some())
+    };
+    let levels = measured.design.factors.iter().flat_map(|factor| {
+        let absent = factor.levels.iter().filter(|level| !there(&factor.name, level));
+        absent.map(|level| format!("{}={level}", factor.name))
+    });
+    levels.collect()
+}
+
+#[cfg(test)]
+mod advice_tests;
 #[cfg(test)]
 mod sentences_tests;
 #[cfg(test)]

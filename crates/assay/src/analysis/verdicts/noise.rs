@@ -41,6 +41,36 @@ pub(super) fn floor(design: &Design, questions: &[&Question<'_>]) -> Option<Nois
     Some(floor)
 }
 
+/// How far two identical arms may seem apart in a workload, on the scale of logarithms.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reach {
+    far: f64,
+    different: bool,
+}
+
+/// What the second copy of the baseline says of a workload; none without a control arm, and with
+/// too few pairs for an interval.
+pub(super) fn reach(design: &Design, question: &Question<'_>) -> Option<Reach> {
+    let sample = of(question)?;
+    let [low, high] = Bound::of(design, 1).interval(&sample)?;
+    let apart = Bound::t(ERROR).interval(&sample)?;
+    let different = apart[0] > 0.0 || apart[1] < 0.0;
+    Some(Reach { far: low.abs().max(high.abs()), different })
+}
+
+impl Reach {
+    /// Whether a ratio lies beyond it: by its estimate, or where the bench tells identical arms
+    /// apart, with its whole interval.
+    pub fn is_passed_by(self, ratio: f64, ends: Option<[f64; 2]>) -> bool {
+        let far = |ratio: f64| ratio.ln().abs() > self.far;
+        let one_side = |[low, high]: [f64; 2]| (low > 1.0) == (high > 1.0);
+        match ends {
+            Some(ends) if self.different => one_side(ends) && ends.into_iter().all(far),
+            _ => far(ratio) && !self.different,
+        }
+    }
+}
+
 /// The differences of the second copy from the first.
 fn of(question: &Question<'_>) -> Option<Sample> {
     let control = question.control.as_ref().filter(|_| question.scale == Scale::Ratio)?;

@@ -284,6 +284,32 @@ fn grids(book: &mut Book) {
     book.add("a chain", &chain.findings());
 }
 
+/// The same arms in a second workload, with other values.
+fn second_work(study: &mut Study, arms: &[&[f64]]) {
+    let more: Vec<Series> = study.measured.series.clone();
+    for (mut series, values) in more.into_iter().zip(arms) {
+        series.workload = "other".to_owned();
+        for (trial, value) in series.trials.iter_mut().zip(*values) {
+            trial.value = Some(*value);
+        }
+        study.measured.series.push(series);
+    }
+}
+
+fn advice(book: &mut Book) {
+    let (half, twice) = (scaled(&BASE, 0.5), scaled(&SAME, 2.0));
+    book.two("trade-off", &twice, |study| second_work(study, &[&BASE, &half]));
+    book.two("against in two workloads", &half, |study| second_work(study, &[&BASE, &half]));
+    book.add(
+        "against the baseline",
+        &Study::of(&[("old", &half), ("new", &BASE), ("newer", &SAME)]).findings(),
+    );
+    book.two("against, suspect", &half, |study| new_arm(study).trust = Some(Trust::Suspect));
+    book.two("not measured", &NEW, |study| {
+        study.measured.design.factors[0].levels.push("third".to_owned());
+    });
+}
+
 fn confirmed(book: &mut Book) {
     let study = Study::of(&[("old", &BASE), ("new", &NEW)]);
     let found = study.findings();
@@ -369,9 +395,17 @@ fn of_records(book: &mut Book) {
 #[test]
 fn every_sentence_is_as_expected() {
     let mut book = Book::default();
-    for chapter in
-        [verdicts, remarks, bench, grids, confirmed, unfinished_and_imported, across, of_records]
-            as [fn(&mut Book); 8]
+    for chapter in [
+        verdicts,
+        remarks,
+        bench,
+        grids,
+        advice,
+        confirmed,
+        unfinished_and_imported,
+        across,
+        of_records,
+    ] as [fn(&mut Book); 9]
     {
         chapter(&mut book);
     }
@@ -444,6 +478,15 @@ fn no_sentence_is_left_out() {
         " and filesystem=",
         "is the candidate",
         "in fresh trials as well",
+        "is advised against: in work it has",
+        "is advised against: in work each of 2 others is better",
+        ", the nearest, has",
+        "is better and has",
+        "; in other it has",
+        "is a trade-off against",
+        "suspect numbers",
+        "Not measured: setting=third",
+        "averaged over the other factors, 95 %",
         "Of 7 comparisons with the baseline",
         "is suspect",
         "is invalid",

@@ -1,6 +1,5 @@
 //! The sentences of comparisons. Each says what the numbers say and no more; each is a snapshot.
 
-use super::advice::Stage;
 use crate::quantity::metric::noun;
 use crate::quantity::units::show::{self, share as percent};
 use crate::quantity::{Better, Bytes};
@@ -79,7 +78,7 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
 }
 
 /// `1.042 times the bandwidth`, or a difference in the metric's unit.
-fn amount(found: &Comparison) -> Option<String> {
+pub(super) fn amount(found: &Comparison) -> Option<String> {
     match (&found.difference, found.ratio) {
         (Some(difference), _) => {
             Some(format!("{:+} in {}", rounded(difference.value), noun(&found.metric)))
@@ -96,7 +95,7 @@ fn amount(found: &Comparison) -> Option<String> {
 }
 
 /// The ends of the interval that the verdict is read from.
-fn ends(found: &Comparison) -> Option<[String; 2]> {
+pub(super) fn ends(found: &Comparison) -> Option<[String; 2]> {
     match (&found.difference, found.ratio) {
         (Some(difference), _) => {
             let ends = difference.ci95_family.or(difference.ci95)?;
@@ -182,30 +181,6 @@ pub(super) fn verdict_word(verdict: Verdict) -> &'static str {
         Verdict::Equivalent => "equivalent",
         Verdict::Inconclusive => "inconclusive",
     }
-}
-
-/// What to make of the best arm.
-pub(super) fn advice(best: &Comparison, stage: Stage) -> String {
-    let (arm, base) = (arm_words(&best.arm), arm_words(&best.baseline));
-    let amount = amount(best).unwrap_or_default();
-    let interval = ends(best)
-        .map(|[low, high]| format!(", 95 % interval {low} to {high}"))
-        .unwrap_or_default();
-    let how = match stage {
-        Stage::Confirming => {
-            return format!(
-                "{}: {arm} is better than {base} in fresh trials as well ({amount}{interval}).",
-                best.workload
-            );
-        }
-        Stage::Measured => "assay confirm runs fresh trials",
-        Stage::Imported => "fresh trials of the two alone would tell",
-    };
-    format!(
-        "{}: {arm} is the candidate ({amount} of {base}{interval}). What comes out best tends to \
-         look better than it is: {how}.",
-        best.workload
-    )
 }
 
 /// What stands over a study whose arms ran one after the other.

@@ -90,7 +90,9 @@ pub(super) fn one(system: &dyn System, warrant: Warrant, undo: &Undo) -> Result<
         Undo::Loop { file } => restorer.detach(file),
         Undo::Partition { disk, number, start } => restorer.partition(disk, *number, *start),
         Undo::FileSystem { disk, start, label } => restorer.file_system(disk, *start, label),
-        Undo::Text { path, original } => restorer.text(path, original.as_deref()),
+        Undo::Text { path, original, written } => {
+            restorer.text(path, original.as_deref(), written.as_deref())
+        }
     }
 }
 
@@ -218,11 +220,22 @@ impl Restorer<'_> {
         Ok(Restored::Done)
     }
 
-    fn text(&self, path: &Path, original: Option<&str>) -> Result<Restored, String> {
-        let Some(text) = original else { return self.file(path) };
-        if self.system.read_text(path).is_ok_and(|now| now == text) {
+    fn text(
+        &self,
+        path: &Path,
+        original: Option<&str>,
+        written: Option<&str>,
+    ) -> Result<Restored, String> {
+        let now = self.system.read_text(path).ok();
+        if now.is_some() && now.as_deref() == original {
             return Ok(nothing("it is so already"));
         }
+        if let (Some(now), Some(written)) = (&now, written)
+            && now != written
+        {
+            return Err("somebody else has changed it since".to_owned());
+        }
+        let Some(text) = original else { return self.file(path) };
         let write = Act::WriteFile { path: path.to_owned(), text: text.to_owned() };
         self.act(&write).map_err(|error| error.to_string())?;
         Ok(Restored::Done)

@@ -94,6 +94,9 @@ pub enum Undo {
         path: PathBuf,
         /// What it held; none where it was not there.
         original: Option<String>,
+        /// What was written to it: whatever else it holds now is somebody else's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        written: Option<String>,
     },
 }
 
@@ -107,6 +110,19 @@ impl Undo {
             ) => path == other_path && device == other_device,
             (Self::Text { path, .. }, Self::Text { path: other, .. }) => path == other,
             _ => self == other,
+        }
+    }
+
+    /// The same after a restart of the machine, where the kernel numbers its devices anew: the
+    /// device of that name, if it is still the same one.
+    pub(super) fn after_restart(self, system: &dyn System) -> Self {
+        match self {
+            Self::Setting { path, original, device: Some(mark) } => {
+                let now = Mark::of(system, &mark.name);
+                let device = Some(if now.id == mark.id { now } else { mark });
+                Self::Setting { path, original, device }
+            }
+            other => other,
         }
     }
 
@@ -132,7 +148,7 @@ impl fmt::Display for Undo {
                 write!(formatter, "{} back to {original}", path.display())
             }
             Self::Mount { point } => write!(formatter, "unmount {}", point.display()),
-            Self::File { path } | Self::Text { path, original: None } => {
+            Self::File { path } | Self::Text { path, original: None, .. } => {
                 write!(formatter, "remove {}", path.display())
             }
             Self::Directory { path } => {
@@ -147,7 +163,7 @@ impl fmt::Display for Undo {
             Self::FileSystem { disk, label, .. } => {
                 write!(formatter, "wipe the file system {label} on {}", disk.name)
             }
-            Self::Text { path, original: Some(_) } => {
+            Self::Text { path, original: Some(_), .. } => {
                 write!(formatter, "{} back to what it held", path.display())
             }
         }

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use super::files;
-use crate::system::{Act, System};
+use crate::system::Act;
 
 /// Where programs of the system lie that are not in every user's `PATH`.
 const BESIDE: [&str; 4] = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin"];
@@ -23,7 +23,7 @@ const BESIDE: [&str; 4] = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin"];
 const CHUNK: usize = 1 << 20;
 
 /// Carries one change out.
-pub fn act(system: &dyn System, act: &Act) -> io::Result<()> {
+pub fn act(act: &Act) -> io::Result<()> {
     match act {
         Act::Set { path, value } => set(path, value),
         Act::Mount { device, point, filesystem, options } => {
@@ -44,7 +44,7 @@ pub fn act(system: &dyn System, act: &Act) -> io::Result<()> {
         }
         Act::CreateDirectory { path } => std::fs::create_dir(path),
         Act::RemoveDirectory { path } => std::fs::remove_dir(path),
-        Act::WriteFile { path, text } => files::write_whole(system, path, text.as_bytes()),
+        Act::WriteFile { path, text } => files::write_of_system(path, text.as_bytes()),
         Act::AttachLoop { device, file } => attach_loop(device, file),
         Act::DetachLoop { device } => assay_sys::detach_loop(writable(device, false)?.as_fd()),
         Act::AddPartition { disk, number, range } => {

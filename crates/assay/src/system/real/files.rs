@@ -31,8 +31,17 @@ pub fn create_directory(system: &dyn System, path: &Path) -> io::Result<()> {
 
 /// Writes a file so that readers see the old or the new one, and never a part.
 pub fn write_whole(system: &dyn System, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace(path, |temporary| write_new(Some(system), temporary, bytes))
+}
+
+/// The same for a file of the machine's configuration: it stays root's, whoever called sudo.
+pub fn write_of_system(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace(path, |temporary| write_new(None, temporary, bytes))
+}
+
+fn replace(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
     let temporary = temporary_beside(path)?;
-    let written = write_new(system, &temporary, bytes)
+    let written = write(&temporary)
         .and_then(|()| std::fs::rename(&temporary, path))
         .and_then(|()| sync_directory_of(path));
     if written.is_err() {
@@ -42,10 +51,10 @@ pub fn write_whole(system: &dyn System, path: &Path, bytes: &[u8]) -> io::Result
     written
 }
 
-fn write_new(system: &dyn System, path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_new(giver: Option<&dyn System>, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut file = File::from(fs::open(path, flags, FILE_MODE)?);
-    give_to_caller(system, &file)?;
+    giver.map_or(Ok(()), |system| give_to_caller(system, &file))?;
     file.write_all(bytes)?;
     file.sync_all()
 }

@@ -1,0 +1,256 @@
+//! `assay advise`: what to do, with what speaks for it, and what would make it permanent.
+
+use std::fmt::Write as _;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{output, results};
+use crate::failure::{Failure, Outcome};
+use crate::results::Findings;
+use crate::results::bundle::{self, Kept, Stored};
+use crate::results::findings::{
+    Advice, AdviceKind, AdviceStatus, Comparison, Effect, Trust, Verdict,
+};
+use crate::results::plan::arm_words;
+use crate::runner::apply::{self, Proposal};
+use crate::system::System;
+
+/// What a result advises, with its evidence and what would make it permanent
+///
+/// Each advice stands with the comparisons that it rests on, their intervals and how far their
+/// numbers can be trusted. Nothing is changed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay advise                   of the newest result
+  assay advise 20261120-1031 --json")]
+pub struct Arguments {
+    /// Id, or the beginning of one [default: the newest]
+    #[arg(value_name = "ID")]
+    result: Option<String>,
+    /// One JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    let directory = results::find(system, arguments.result.as_deref())?;
+    let findings = results::findings_at(system, &directory)?;
+    let stored = match bundle::open(system, &directory)? {
+        Kept::Study(stored) => Some(stored),
+        Kept::Import(_) => None,
+    };
+    let entries: Vec<Entry<'_>> = findings
+        .advice
+        .iter()
+        .map(|advice| entry(system, stored.as_deref(), &findings, advice))
+        .collect();
+    if arguments.json {
+        output::json(&json!({
+            "format": "assay-advice/1",
+            "id": findings.study.id,
+            "confirms": findings.study.confirms,
+            "advice": entries.iter().map(Entry::json).collect::<Vec<_>>(),
+        }));
+        return Ok(());
+    }
+    let mut text = String::new();
+    for entry in &entries {
+        entry.tell(&mut text, &findings);
+    }
+    if text.is_empty() {
+        let id = &findings.study.id;
+        text =
+            format!("{id} advises nothing: no arm is surely better or worse than its baseline\n");
+    }
+    output::text(&text);
+    Ok(())
+}
+
+/// An advice with what it rests on.
+struct Entry<'a> {
+    advice: &'a Advice,
+    comparisons: Vec<(&'a Comparison, Trust)>,
+    effects: Vec<&'a Effect>,
+    /// What would make it permanent, or why that cannot be told; none for what is no arm to use.
+    permanent: Option<Outcome<Proposal>>,
+}
+
+fn entry<'a>(
+    system: &dyn System,
+    stored: Option<&Stored>,
+    findings: &'a Findings,
+    advice: &'a Advice,
+) -> Entry<'a> {
+    let named = |id: &str| advice.evidence.iter().any(|known| known == id);
+    let comparisons = findings.comparisons.iter().filter(|one| named(&one.id));
+    let comparisons: Vec<(&Comparison, Trust)> =
+        comparisons.map(|one| (one, trust(findings, one))).collect();
+    let effects = findings.effects.iter().filter(|one| named(&one.id())).collect();
+    let better = comparisons.iter().find(|(one, _)| one.verdict == Some(Verdict::Better));
+    let permanent = match (stored, better, advice.kind) {
+        (Some(stored), Some((best, _)), AdviceKind::Use) => Some(propose(system, stored, best)),
+        _ => None,
+    };
+    Entry { advice, comparisons, effects, permanent }
+}
+
+/// The worse trust of the two numbers that a comparison compares.
+fn trust(findings: &Findings, one: &Comparison) -> Trust {
+    let own = findings.cells.iter().filter(|cell| {
+        cell.workload == one.workload
+            && cell.metric == one.metric
+            && (cell.arm == one.arm || cell.arm == one.baseline)
+    });
+    own.filter_map(|cell| cell.trust).max().unwrap_or(Trust::Trusted)
+}
+
+/// What would make the arm of a comparison permanent.
+pub fn propose(system: &dyn System, stored: &Stored, best: &Comparison) -> Outcome<Proposal> {
+    let nowhere = || Failure::refused("the result does not tell where the arm was measured");
+    let planned = stored.plan.workloads.iter().find(|work| work.arm == best.arm);
+    let index = planned.map(|work| work.target).ok_or_else(nowhere)?;
+    let before = stored.environment.sites.get(index).ok_or_else(nowhere)?;
+    let made = stored.plan.surveys.get(index).is_some_and(|survey| !survey.under.is_empty());
+    let site = apply::site_now(system, &stored.study, before, made)?;
+    Ok(apply::propose(system, &stored.id, &best.arm, &site))
+}
+
+const fn word(trust: Trust) -> &'static str {
+    match trust {
+        Trust::Trusted => "trusted",
+        Trust::Suspect => "suspect",
+        Trust::Invalid => "invalid",
+    }
+}
+
+impl Entry<'_> {
+    fn json(&self) -> Value {
+        let comparisons = self.comparisons.iter();
+        let comparisons =
+            comparisons.map(|(one, trust)| json!({ "trust": trust, "comparison": one }));
+        json!({
+            "kind": self.advice.kind,
+            "status": self.advice.status,
+            "text": self.advice.text,
+            "lines": self.advice.lines,
+            "comparisons": comparisons.collect::<Vec<_>>(),
+            "effects": self.effects,
+            "permanent": self.permanent.as_ref().map(|proposal| match proposal {
+                Ok(proposal) => proposal_json(proposal),
+                Err(failure) => json!({ "reason": failure.message }),
+            }),
+        })
+    }
+
+    fn tell(&self, text: &mut String, findings: &Findings) {
+        let _ = writeln!(text, "{}", self.advice.text);
+        for (one, trust) in &self.comparisons {
+            let _ = writeln!(text, "  {}, {}: {}", one.workload, word(*trust), one.text);
+            for note in &one.notes {
+                let _ = writeln!(text, "    {note}");
+            }
+        }
+        for one in &self.effects {
+            let _ = writeln!(text, "  {}", one.text);
+        }
+        match &self.permanent {
+            Some(Ok(proposal)) => {
+                text.push_str(&proposal_text(proposal));
+                let id = &findings.study.id;
+                let _ = match self.advice.status {
+                    AdviceStatus::Confirmed => {
+                        writeln!(text, "  assay apply {id} makes it permanent")
+                    }
+                    AdviceStatus::Candidate => {
+                        writeln!(
+                            text,
+                            "  first: assay confirm {id}, then assay apply with its result"
+                        )
+                    }
+                };
+            }
+            Some(Err(failure)) => {
+                let _ = writeln!(text, "  cannot be made permanent here: {}", failure.message);
+            }
+            None => {}
+        }
+    }
+}
+
+/// A proposal for people: each file as it would be written, each setting as one would type it.
+pub fn proposal_text(proposal: &Proposal) -> String {
+    let mut text = String::new();
+    for (path, content) in &proposal.files {
+        let _ = writeln!(text, "  file {}:", path.display());
+        for line in content.lines() {
+            let _ = writeln!(text, "    {line}");
+        }
+    }
+    for (setting, now) in &proposal.settings {
+        let (path, value) = (setting.path.display(), &setting.value);
+        let _ = writeln!(text, "  set {path} to {value} (now {now})");
+    }
+    for (line, why) in &proposal.by_hand {
+        let _ = writeln!(text, "  by hand: {line} ({why})");
+    }
+    text
+}
+
+/// A proposal for scripts.
+pub fn proposal_json(proposal: &Proposal) -> Value {
+    let files = proposal.files.iter();
+    let files = files.map(|(path, text)| json!({ "path": path, "text": text }));
+    let settings = proposal.settings.iter();
+    let settings = settings
+        .map(|(setting, now)| json!({ "path": setting.path, "value": setting.value, "now": now }));
+    let by_hand = proposal.by_hand.iter();
+    let by_hand = by_hand.map(|(line, why)| json!({ "line": line, "why": why }));
+    json!({
+        "files": files.collect::<Vec<_>>(),
+        "settings": settings.collect::<Vec<_>>(),
+        "by_hand": by_hand.collect::<Vec<_>>(),
+    })
+}
+
+/// The comparison whose arm a confirmed result makes permanent.
+///
+/// # Errors
+/// The user's mistake where the result confirms nothing, or workloads disagree.
+pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<&'a Comparison> {
+    let id = &findings.study.id;
+    if findings.study.confirms.is_none() {
+        return Err(Failure::mistake(format!(
+            "{id} is not confirmed, and the best of many looks better than it is: run assay confirm \
+             {id}, then assay apply with the result of that"
+        )));
+    }
+    let own = |advice: &&Advice| match advice.kind {
+        AdviceKind::Use => true,
+        AdviceKind::TradeOff => workload.is_some(),
+        AdviceKind::Against => false,
+    };
+    let confirmed = findings.advice.iter().filter(|one| one.status == AdviceStatus::Confirmed);
+    let ids = confirmed.clone().filter(own).flat_map(|advice| &advice.evidence);
+    let named = |id: &String| findings.comparisons.iter().find(|found| found.id == *id);
+    let better = |one: &&Comparison| {
+        one.verdict == Some(Verdict::Better) && workload.is_none_or(|name| one.workload == name)
+    };
+    if let Some(found) = ids.filter_map(named).find(better) {
+        return Ok(found);
+    }
+    let torn = confirmed.clone().find(|advice| advice.kind == AdviceKind::TradeOff);
+    Err(Failure::mistake(match torn {
+        Some(advice) => format!("{} Name the work with --workload", advice.text),
+        None => {
+            format!("{id}: fresh trials did not confirm that an arm is better: nothing to apply")
+        }
+    }))
+}
+
+/// The arm in one word.
+pub fn arm_of(best: &Comparison) -> String {
+    arm_words(&best.arm)
+}

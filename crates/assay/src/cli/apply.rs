@@ -1,0 +1,84 @@
+//! `assay apply`: the winning setting made permanent.
+
+use clap::Args;
+use serde_json::json;
+
+use super::{advise, output, results};
+use crate::failure::Outcome;
+use crate::results::bundle;
+use crate::runner::apply::{self, Applied, Proposal};
+use crate::system::System;
+
+/// Make the confirmed setting permanent; shown first, done with --yes
+///
+/// Only what fresh trials confirmed is applied: give the result of assay confirm. Each setting is
+/// written now, and a file brings it back at each start of the machine: a udev rule for a drive, by
+/// its serial number; sysctl.d for what lies below /proc/sys; tmpfiles.d for other files of the
+/// kernel. File systems are not made and fstab is not edited: their lines are shown. assay undo takes
+/// it back.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay apply 20261120-1031         what would be written
+  assay apply 20261120-1031 --yes   write it (root)
+  assay undo                        take it back")]
+pub struct Arguments {
+    /// Id of the result of assay confirm, or the beginning of it
+    #[arg(value_name = "ID")]
+    result: String,
+    /// Do it
+    #[arg(long)]
+    yes: bool,
+    /// The work that matters, where workloads disagree
+    #[arg(long, value_name = "NAME")]
+    workload: Option<String>,
+    /// One JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    let directory = results::find(system, Some(&arguments.result))?;
+    let findings = results::findings_at(system, &directory)?;
+    let best = advise::confirmed(&findings, arguments.workload.as_deref())?;
+    let stored = bundle::read(system, &directory)?;
+    let proposal = advise::propose(system, &stored, best)?;
+    let empty = proposal.settings.is_empty();
+    if !arguments.json {
+        output::text(&format!(
+            "{}: {}\n{}",
+            advise::arm_of(best),
+            best.text,
+            advise::proposal_text(&proposal)
+        ));
+    }
+    let done = if arguments.yes && !empty {
+        Some(apply::apply(system, &stored.id, &proposal)?)
+    } else {
+        None
+    };
+    tell(arguments, &stored.id, &proposal, done);
+    Ok(())
+}
+
+fn tell(arguments: &Arguments, id: &str, proposal: &Proposal, done: Option<Applied>) {
+    if arguments.json {
+        output::json(&json!({
+            "format": "assay-apply/1",
+            "id": id,
+            "proposal": advise::proposal_json(proposal),
+            "done": done.is_some(),
+            "was_so_already": done == Some(Applied::Before),
+        }));
+        return;
+    }
+    output::text(&match done {
+        Some(Applied::Now) => format!("done; assay undo {id} takes it back"),
+        Some(Applied::Before) => "everything was so already".to_owned(),
+        None if proposal.settings.is_empty() => {
+            "nothing of it is a setting that assay can make permanent".to_owned()
+        }
+        None => "nothing was changed: add --yes to do it".to_owned(),
+    });
+}

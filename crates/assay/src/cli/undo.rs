@@ -1,0 +1,89 @@
+//! `assay undo`: takes back what `assay apply` made permanent.
+
+use clap::Args;
+use serde_json::json;
+
+use super::output;
+use crate::failure::{Failure, Outcome};
+use crate::runner::apply;
+use crate::system::System;
+use crate::system::journal::{Report, Unfinished};
+
+/// Take back what assay apply made permanent
+///
+/// The files are removed and each setting gets back what it held. A file that somebody else has
+/// changed since is left alone, and shown.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay undo                         the last one that was applied
+  assay undo 20261120-1031 --dry-run  only say what would be taken back")]
+pub struct Arguments {
+    /// Id of what was applied, or the beginning of it [default: the last one]
+    #[arg(value_name = "ID")]
+    result: Option<String>,
+    /// Only say what would be taken back
+    #[arg(long)]
+    dry_run: bool,
+    /// One JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    let standing = apply::standing(system)?;
+    let wanted = find(&standing, arguments.result.as_deref())?;
+    let report = if arguments.dry_run {
+        apply::edited(system, wanted)?;
+        let lines = wanted.undos().iter().rev().map(ToString::to_string).collect();
+        Report { done: lines, ..Report::default() }
+    } else {
+        apply::undo(system, wanted)?
+    };
+    tell(arguments, &wanted.id, &report);
+    Ok(())
+}
+
+fn find<'a>(standing: &'a [Unfinished], wanted: Option<&str>) -> Outcome<&'a Unfinished> {
+    let Some(wanted) = wanted else {
+        return standing.last().ok_or_else(|| {
+            Failure::mistake("nothing stands that was applied here; root's is seen with sudo")
+        });
+    };
+    let fitting: Vec<&Unfinished> =
+        standing.iter().filter(|one| one.id.starts_with(wanted)).collect();
+    match fitting.as_slice() {
+        [one] if !wanted.is_empty() => Ok(one),
+        [_, _, ..] => Err(Failure::mistake(format!(
+            "`{wanted}` fits {} of what was applied: type more of the id",
+            fitting.len()
+        ))),
+        _ => Err(Failure::mistake(format!(
+            "nothing that was applied is called `{wanted}`: what stands is {}",
+            if standing.is_empty() {
+                "nothing".to_owned()
+            } else {
+                standing.iter().map(|one| one.id.as_str()).collect::<Vec<_>>().join(", ")
+            }
+        ))),
+    }
+}
+
+fn tell(arguments: &Arguments, id: &str, report: &Report) {
+    if arguments.json {
+        output::json(&json!({
+            "format": "assay-undo/1",
+            "id": id,
+            "dry_run": arguments.dry_run,
+            "done": report.done,
+            "nothing": report.nothing,
+        }));
+        return;
+    }
+    let word = if arguments.dry_run { "to take back" } else { "taken back" };
+    let lines = report.done.iter().map(|line| format!("{word}: {line}\n"));
+    let text: String =
+        lines.chain(report.nothing.iter().map(|line| format!("nothing to do: {line}\n"))).collect();
+    output::text(if text.is_empty() { "nothing was changed by it" } else { &text });
+}

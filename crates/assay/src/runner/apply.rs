@@ -1,0 +1,302 @@
+//! Makes the settings of an arm permanent, and takes them back: a file that brings each setting
+//! back at the next start, and the setting itself now.
+//!
+//! The journal of it lies where no run looks for unfinished ones; it stays until it is undone.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::stage::put_back_first;
+use crate::factors::guard::{Guard, applied, setters};
+use crate::factors::permanent::{self, Keeper};
+use crate::factors::{self, Role, Setting, View};
+use crate::failure::{Failure, Outcome};
+use crate::results::plan::Arm;
+use crate::study::{Study, Target};
+use crate::system::journal::{self, Report, Undo, Unfinished, setting_value};
+use crate::system::site::{Site, TargetKind};
+use crate::system::{Hold, System, identity, lock_names, resolve};
+
+/// Lock of those who change settings of the whole machine.
+const SETTINGS: &str = "settings";
+
+/// What would be done to make an arm permanent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proposal {
+    /// Files to be written, with their text.
+    pub files: Vec<(PathBuf, String)>,
+    /// Settings to be written now, with what they hold.
+    pub settings: Vec<(Setting, String)>,
+    /// What is left to the operator, a line each, and why.
+    pub by_hand: Vec<(String, String)>,
+    locks: BTreeSet<String>,
+}
+
+/// What became of a proposal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applied {
+    /// It was carried out.
+    Now,
+    /// Everything was so already.
+    Before,
+}
+
+/// What a study was measured on, as it is there now.
+///
+/// # Errors
+/// Refused where it is not there, or is another drive now.
+pub fn site_now(system: &dyn System, study: &Study, before: &Site, made: bool) -> Outcome<Site> {
+    if matches!(study.target, Some(Target::Loop(_))) {
+        return Ok(Site::loop_to_be(before.layers.first().map_or(0, |layer| layer.size_bytes)));
+    }
+    if before.kind == TargetKind::Simulated {
+        return Ok(before.clone());
+    }
+    let path = before.path.to_string_lossy();
+    let now = resolve(system, if made { &before.target } else { &path })?;
+    let ids =
+        |site: &Site| -> Vec<String> { site.drives.iter().map(|drive| drive.id.clone()).collect() };
+    if ids(&now) == ids(before) {
+        return Ok(now);
+    }
+    Err(Failure::refused(format!(
+        "{} was on {} and is on {} now: the result says nothing of that",
+        before.target,
+        ids(before).join(", "),
+        ids(&now).join(", ")
+    )))
+}
+
+/// What would make the levels of an arm permanent; `id` names the files.
+pub fn propose(system: &dyn System, id: &str, arm: &Arm, site: &Site) -> Proposal {
+    let mut proposal = Proposal::default();
+    let mut lines: Vec<(Keeper, String)> = Vec::new();
+    for (name, level) in setters(arm) {
+        match settings(system, (name, level), site) {
+            Ok(found) => {
+                for (setting, now, permanent) in found {
+                    lines.push((permanent.keeper, permanent.line));
+                    if setting.device.is_none() {
+                        proposal.locks.insert(SETTINGS.to_owned());
+                    } else {
+                        proposal.locks.extend(lock_names(site));
+                    }
+                    proposal.settings.push((setting, now));
+                }
+            }
+            Err(why) => {
+                let typed = permanent::typed(&Arm::from([(name.into(), level.into())]), site);
+                let line = typed.first().cloned().unwrap_or_else(|| format!("{name}={level}"));
+                proposal.by_hand.push((line, why));
+            }
+        }
+    }
+    proposal.files = files(id, &lines);
+    proposal.by_hand.extend(by_hand(arm));
+    proposal
+}
+
+type Lasting = (Setting, String, permanent::Permanent);
+
+/// The settings of one level with what they hold and what makes them last; all or none.
+fn settings(
+    system: &dyn System,
+    (name, level): (&str, &str),
+    site: &Site,
+) -> Result<Vec<Lasting>, String> {
+    let factor = factors::find(name).ok_or_else(|| format!("{name} is not known here"))?;
+    let wanted = factor.settings(name, level, &View { system, site })?;
+    let lasting = wanted.into_iter().map(|setting| {
+        let now = read(system, &setting.path)?;
+        let permanent = permanent::permanent(system, &setting)?;
+        Ok((setting, now, permanent))
+    });
+    lasting.collect()
+}
+
+fn read(system: &dyn System, path: &Path) -> Result<String, String> {
+    let text = system.read_text(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(setting_value(&text))
+}
+
+fn files(id: &str, lines: &[(Keeper, String)]) -> Vec<(PathBuf, String)> {
+    let keepers: BTreeSet<Keeper> = lines.iter().map(|(keeper, _)| *keeper).collect();
+    let text = |keeper: Keeper| {
+        let own = lines.iter().filter(|(own, _)| *own == keeper);
+        let own: Vec<&str> = own.map(|(_, line)| line.as_str()).collect();
+        let own = own.join("\n");
+        format!("# Written by assay apply {id}; assay undo {id} takes it away.\n{own}\n")
+    };
+    keepers.into_iter().map(|keeper| (keeper.file(id), text(keeper))).collect()
+}
+
+/// What of an arm the tool does not make permanent itself.
+fn by_hand(arm: &Arm) -> Vec<(String, String)> {
+    let mut told: Vec<(String, String)> = permanent::made(arm)
+        .into_iter()
+        .map(|line| (line, "assay makes and mounts file systems only to measure them".to_owned()))
+        .collect();
+    let fstab = permanent::fstab(arm);
+    told.extend(
+        fstab.map(|line| (line, "a line for /etc/fstab, which assay does not edit".to_owned())),
+    );
+    for (name, level) in arm {
+        let why = match factors::find(name).map(factors::Factor::role) {
+            Some(Role::Setting | Role::Ground) => continue,
+            Some(Role::Observed) => "only you can bring it about",
+            None if name == crate::plan::arms::TARGET => "the place to put the data",
+            None => "a setting of the program that does the work, not of the machine",
+        };
+        told.push((format!("{name}={level}"), why.to_owned()));
+    }
+    told
+}
+
+/// Carries a proposal out: all of it or nothing, whatever ends it.
+///
+/// # Errors
+/// Refused without root, over an unfinished run, where a file is there already, where another
+/// result's settings stand, and where a setting does not take.
+pub fn apply(system: &dyn System, id: &str, proposal: &Proposal) -> Outcome<Applied> {
+    if system.user().id != 0 {
+        return Err(Failure::refused("settings are root's: run it again with sudo"));
+    }
+    put_back_first(system)?;
+    let home = identity::state_directory(system)?;
+    let known = journal::unfinished(system, &applied(&home))?;
+    if let Some(own) = known.iter().find(|one| one.id == id) {
+        return if is_in_place(system, proposal) {
+            Ok(Applied::Before)
+        } else {
+            Err(Failure::refused(format!(
+                "{} was applied before and is not in place, or only in part: run assay undo {} first",
+                own.id, own.id
+            )))
+        };
+    }
+    no_clash(&known, proposal)?;
+    proposal.files.iter().try_for_each(|(path, _)| is_free(system, path))?;
+    let _holds = hold(system, proposal)?;
+    let mut guard = Guard::begin_lasting(system, &home, id)?;
+    let done = carry_out(system, &mut guard, proposal);
+    match done {
+        Ok(()) => guard.keep(),
+        Err(failure) => {
+            guard.finish()?;
+            return Err(failure);
+        }
+    }
+    Ok(Applied::Now)
+}
+
+fn carry_out(system: &dyn System, guard: &mut Guard<'_>, proposal: &Proposal) -> Outcome<()> {
+    for (setting, _) in &proposal.settings {
+        guard.set(setting)?;
+    }
+    for (path, text) in &proposal.files {
+        guard.write(path, text)?;
+    }
+    if is_in_place(system, proposal) {
+        return Ok(());
+    }
+    Err(Failure::refused("the settings change each other: not all of them hold at once"))
+}
+
+fn is_in_place(system: &dyn System, proposal: &Proposal) -> bool {
+    let mut files = proposal.files.iter();
+    let mut settings = proposal.settings.iter();
+    files.all(|(path, text)| system.read_text(path).is_ok_and(|now| now == *text))
+        && settings
+            .all(|(wanted, _)| read(system, &wanted.path).is_ok_and(|now| now == wanted.value))
+}
+
+/// Refuses to set what another result has set for keeps.
+fn no_clash(known: &[Unfinished], proposal: &Proposal) -> Outcome<()> {
+    let sets = |undo: &Undo| match undo {
+        Undo::Setting { path, .. } => {
+            proposal.settings.iter().any(|(setting, _)| setting.path == *path)
+        }
+        _ => false,
+    };
+    match known.iter().find(|other| other.undos().iter().any(sets)) {
+        Some(other) => Err(Failure::refused(format!(
+            "{} has set the same for keeps: run assay undo {} first",
+            other.id, other.id
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn is_free(system: &dyn System, path: &Path) -> Outcome<()> {
+    if system.status(path).is_ok() {
+        let path = path.display();
+        return Err(Failure::refused(format!("{path} is there already and not ours: look at it")));
+    }
+    let directory = path.parent().unwrap_or(path);
+    system.list(directory).map(|_| ()).map_err(|error| {
+        Failure::refused(format!(
+            "{}: {error}: nothing here would read such a file",
+            directory.display()
+        ))
+    })
+}
+
+fn hold(system: &dyn System, proposal: &Proposal) -> Outcome<Vec<Hold>> {
+    let held = |_| Failure::refused("another assay is measuring: wait until it has finished");
+    proposal.locks.iter().map(|name| system.hold(name).map_err(held)).collect()
+}
+
+/// What was applied and not undone, the oldest first.
+pub fn standing(system: &dyn System) -> Outcome<Vec<Unfinished>> {
+    let home = identity::state_directory(system)?;
+    let mut known = journal::unfinished(system, &applied(&home))?;
+    known.sort_by(|one, other| one.started.cmp(&other.started).then(one.id.cmp(&other.id)));
+    Ok(known)
+}
+
+/// Takes back what was applied; where a file holds something else by now, nothing is touched.
+///
+/// # Errors
+/// Refused without root, and over files that somebody else has changed, with what they hold.
+pub fn undo(system: &dyn System, standing: &Unfinished) -> Outcome<Report> {
+    edited(system, standing)?;
+    if system.user().id != 0 {
+        return Err(Failure::refused("settings are root's: run it again with sudo"));
+    }
+    put_back_first(system)?;
+    let report = journal::undo_lasting(system, standing)?;
+    if report.failed.is_empty() {
+        return Ok(report);
+    }
+    Err(Failure::not_restored(format!(
+        "not everything was taken back: {}; free it, then run assay undo {} again",
+        report.failed.join("; "),
+        standing.id
+    )))
+}
+
+/// Refuses over files that do not hold what was written.
+///
+/// # Errors
+/// With what they hold now.
+pub fn edited(system: &dyn System, standing: &Unfinished) -> Outcome<()> {
+    for undo in standing.undos() {
+        let Undo::Text { path, written: Some(written), .. } = undo else { continue };
+        match system.read_text(path) {
+            Ok(now) if now != *written => {
+                return Err(Failure::refused(format!(
+                    "{} has been changed since assay wrote it, so it is left alone; remove it or put \
+                     back what assay wrote, then run assay undo {} again. It holds now:\n{}",
+                    path.display(),
+                    standing.id,
+                    now.trim_end()
+                )));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

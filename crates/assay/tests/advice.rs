@@ -1,0 +1,118 @@
+//! Advice is real: it is given against what is throttled and never on identical arms; what is
+//! confirmed can be made permanent. The built program on the simulated drive, without root.
+
+#![allow(clippy::disallowed_methods, reason = "these tests start the program")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+mod lab;
+
+use lab::home::Home;
+use serde_json::Value;
+
+const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
+const THROTTLED: &str = "simulated:lognormal,mean=250us,p99=1000us,servers=4";
+/// The same as the first one, under another name.
+const TWIN: &str = "simulated:lognormal,mean=100us,p99=400us,servers=04";
+
+fn study(factors: &str) -> String {
+    format!(
+        "format = \"assay-study/1\"\ntitle = \"advice\"\nreplicates = 6\n{factors}\n\
+         [[workload]]\nname = \"read\"\n\
+         io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"100 ms\" }}\n\
+         [[workload]]\nname = \"deep\"\n\
+         io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", depth = 4, time = \"100 ms\" }}\n"
+    )
+}
+
+fn home(test: &str) -> Home {
+    Home::new(env!("CARGO_BIN_EXE_assay"), test)
+}
+
+fn id(findings: &Value) -> &str {
+    findings["study"]["id"].as_str().unwrap()
+}
+
+fn advice(findings: &Value) -> &[Value] {
+    findings["advice"].as_array().unwrap()
+}
+
+fn against(findings: &Value) -> Vec<&str> {
+    let own = advice(findings).iter().filter(|one| one["kind"] == "against");
+    own.map(|one| one["text"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn twenty_studies_of_identical_arms_advise_nothing() {
+    let home = home("identical");
+    for (name, levels, count) in
+        [("three", "[\"a\", \"b\", \"c\"]", 10), ("two", "[\"a\", \"b\"]", 10)]
+    {
+        let file =
+            home.file(&format!("{name}.toml"), study(&format!("[factors]\ncopy = {levels}")));
+        for seed in 1..=count {
+            let found = home.json(&["run", &file, DRIVE, "--seed", &seed.to_string(), "--json"]);
+            assert!(advice(&found).is_empty(), "{name}, seed {seed}: {}", found["advice"]);
+        }
+    }
+}
+
+#[test]
+fn a_throttled_level_is_advised_against_wherever_it_stands() {
+    let home = home("throttled");
+    let file = home.file("targets.toml", study("seed = 3"));
+    for targets in [[DRIVE, TWIN, THROTTLED], [THROTTLED, DRIVE, TWIN]] {
+        let found = home.json(&[&["run", file.as_str()][..], &targets, &["--json"]].concat());
+        let told = against(&found);
+        let start = format!("target={THROTTLED} is advised against: in read ");
+        assert!(told.len() == 1 && told[0].starts_with(&start), "{targets:?}: {}", found["advice"]);
+        assert!(told[0].contains("; in deep "), "{told:?}");
+        let ids = found["comparisons"].as_array().unwrap();
+        let ids: Vec<&Value> = ids.iter().map(|one| &one["id"]).collect();
+        for one in advice(&found) {
+            let evidence = one["evidence"].as_array().unwrap();
+            assert!(!evidence.is_empty() && evidence.iter().all(|id| ids.contains(&id)), "{one}");
+        }
+        let used = advice(&found).iter().any(|one| one["kind"].is_null());
+        assert_eq!(used, targets[0] == THROTTLED, "{}", found["advice"]);
+        assert!(home.refused(2, &["apply", id(&found)]).contains("run assay confirm"));
+    }
+}
+
+/// Two levels of which one is throttled: against it, as the baseline and as the other one.
+#[test]
+fn of_two_levels_the_throttled_one_is_advised_against() {
+    let home = home("of-two");
+    let file = home.file("targets.toml", study("seed = 4"));
+    for targets in [[DRIVE, THROTTLED], [THROTTLED, DRIVE]] {
+        let found = home.json(&[&["run", file.as_str()][..], &targets, &["--json"]].concat());
+        let told = against(&found);
+        assert!(told.len() == 1 && told[0].contains(THROTTLED), "{}", found["advice"]);
+    }
+}
+
+#[test]
+fn advice_is_told_with_its_evidence_and_applied_only_when_confirmed() {
+    let home = home("advise");
+    let text = study("seed = 5\n[factors]\ndepth = [1, 4]").replace(", depth = 4", "");
+    let file = home.file("depth.toml", text);
+    let first = home.json(&["run", &file, DRIVE, "--json"]);
+    let told = home.json(&["advise", id(&first), "--json"]);
+    assert_eq!((&told["format"], &told["id"]), (&"assay-advice/1".into(), &first["study"]["id"]));
+    let best = &told["advice"][0];
+    assert_eq!((&best["kind"], &best["status"]), (&"use".into(), &"candidate".into()));
+    assert_eq!(best["comparisons"][0]["trust"], "trusted");
+    assert!(best["comparisons"][0]["comparison"]["ci95_family"][0].is_number(), "{best}");
+    assert_eq!(best["permanent"]["by_hand"][0]["line"], "depth=4");
+    let refusal = home.refused(2, &["apply", id(&first), "--yes"]);
+    assert!(refusal.contains(&format!("run assay confirm {}", id(&first))), "{refusal}");
+
+    let fresh = home.json(&["confirm", id(&first), "--seed", "9", "--json"]);
+    let page = home.text(&["advise", id(&fresh)]);
+    assert!(page.contains("in fresh trials as well") && page.contains(", trusted: "), "{page}");
+    let page = home.text(&["apply", id(&fresh)]);
+    let line = "by hand: depth=4 (a setting of the program that does the work, not of the machine)";
+    assert!(page.contains(line) && page.contains("nothing of it is a setting"), "{page}");
+    let shown = home.json(&["apply", id(&fresh), "--yes", "--json"]);
+    assert_eq!(shown["done"], false);
+    assert!(home.refused(2, &["undo"]).contains("nothing stands"));
+}

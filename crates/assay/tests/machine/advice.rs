@@ -1,0 +1,148 @@
+//! Advice on real storage: a device that the kernel throttles is advised against; identical arms
+//! advise nothing; a confirmed setting is made permanent and taken back.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::findings::of;
+use crate::lab::process::Assay;
+use crate::lab::slow::SlowLane;
+use crate::lab::volume::{Filesystem, Volume};
+use crate::turn::{LIMIT, Need, assay, require, skip, word};
+
+const STUDY: &str = r#"
+format     = "assay-study/1"
+title      = "Advice"
+replicates = 5
+area       = { size = "32 MiB" }
+FACTORS
+
+[[workload]]
+name = "random-read"
+io   = { pattern = "random", mix = "read", size = "4 KiB", depth = 4, time = "120 ms", ramp = "30 ms" }
+"#;
+
+fn study(volume: &Volume, factors: &str) -> String {
+    let path = volume.scratch().path().join("study.toml");
+    fs::write(&path, STUDY.replace("FACTORS", factors)).unwrap();
+    word(&path)
+}
+
+fn texts<'a>(document: &'a Value, kind: &str) -> Vec<&'a str> {
+    let own = document["advice"].as_array().unwrap().iter();
+    let own = own.filter(|one| one["kind"].as_str().unwrap_or("use") == kind);
+    own.map(|one| one["text"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_device_that_is_throttled_is_advised_against() {
+    let test = "advice::a_device_that_is_throttled_is_advised_against";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let fast = Volume::new(Filesystem::Ext4, 256).unwrap();
+    let slow = Volume::new(Filesystem::Ext4, 256).unwrap();
+    let number = slow.device().unwrap().number().unwrap();
+    let lane = match SlowLane::limited(&number, "read_iops_device", 200) {
+        Ok(lane) => lane,
+        Err(reason) => return skip(test, &reason),
+    };
+    let through = lane.through();
+    let through: Vec<&str> = through.iter().map(String::as_str).collect();
+    let file = study(&fast, "");
+    let [quick, throttled] = [&fast, &slow].map(|volume| word(volume.directory()));
+    for targets in [[&quick, &throttled], [&throttled, &quick]] {
+        let words = ["run", &file, targets[0], targets[1], "--json"];
+        let document = of(&assay(&fast).through(&through).run(&words, LIMIT).unwrap());
+        let told = texts(&document, "against");
+        let start = format!("target={throttled} is advised against: ");
+        assert!(told.len() == 1 && told[0].starts_with(&start), "{}", document["advice"]);
+        let used = texts(&document, "use");
+        assert_eq!(used.len(), usize::from(targets[0] == &throttled), "{used:?}");
+    }
+}
+
+#[test]
+fn of_twenty_studies_of_identical_arms_at_most_one_advises_anything() {
+    let test = "advice::of_twenty_studies_of_identical_arms_at_most_one_advises_anything";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
+    let file = study(&volume, "[factors]\ncopy = [\"a\", \"b\", \"c\"]");
+    let mut advised = Vec::new();
+    for seed in 1..=20 {
+        let target = word(volume.directory());
+        let words = ["run", &file, &target, "--seed", &seed.to_string(), "--json"];
+        let document = of(&assay(&volume).run(&words, LIMIT).unwrap());
+        if !document["advice"].as_array().unwrap().is_empty() {
+            advised.push(format!("seed {seed}: {}", document["advice"]));
+        }
+    }
+    assert!(advised.len() <= 1, "{advised:#?}");
+}
+
+const SETTING: &str = "/proc/sys/vm/vfs_cache_pressure";
+
+/// Takes back what a test that fails leaves applied.
+struct Undone<'a>(&'a Assay);
+
+impl Drop for Undone<'_> {
+    fn drop(&mut self) {
+        // After a test that succeeded nothing is left to undo, and it says so.
+        let _ = self.0.run(&["undo"], LIMIT);
+    }
+}
+
+/// Two arms of which one keeps more operations in flight, and has another setting beside that.
+const ARMS: &str = r"
+[factors]
+depth          = [1, 16]
+cache-pressure = [100, 117]
+[[arms]]
+depth          = 1
+cache-pressure = 100
+[[arms]]
+depth          = 16
+cache-pressure = 117
+";
+
+#[test]
+fn a_confirmed_setting_is_made_permanent_and_taken_back() {
+    let test = "advice::a_confirmed_setting_is_made_permanent_and_taken_back";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !Path::new("/etc/sysctl.d").is_dir() {
+        return skip(test, "needs /etc/sysctl.d");
+    }
+    let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
+    let assay = assay(&volume);
+    let file = volume.scratch().path().join("study.toml");
+    let text = STUDY.replace(", depth = 4", "").replace("FACTORS", ARMS);
+    fs::write(&file, text).unwrap();
+    let before = fs::read_to_string(SETTING).unwrap();
+    let target = word(volume.directory());
+    let first = of(&assay.run(&["run", &word(&file), &target, "--json"], LIMIT).unwrap());
+    assert!(texts(&first, "use")[0].contains("echo 117 > /proc/sys/vm/vfs_cache_pressure"));
+    let id = first["study"]["id"].as_str().unwrap();
+    let fresh = of(&assay.run(&["confirm", id, "--json"], LIMIT).unwrap());
+    let id = fresh["study"]["id"].as_str().unwrap();
+    assert_eq!(fs::read_to_string(SETTING).unwrap(), before);
+
+    let shown = assay.run(&["apply", id], LIMIT).unwrap();
+    let kept = format!("/etc/sysctl.d/61-assay-{id}.conf");
+    assert!(shown.stdout.contains(&kept) && shown.stdout.contains("add --yes"), "{}", shown.stdout);
+    assert!(!Path::new(&kept).exists());
+    let _undone = Undone(&assay);
+    let done = assay.run(&["apply", id, "--yes"], LIMIT).unwrap();
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert_eq!(fs::read_to_string(SETTING).unwrap(), "117\n");
+    let line = "vm.vfs_cache_pressure = 117\n";
+    assert!(fs::read_to_string(&kept).unwrap().ends_with(line));
+    // What stands is nothing unfinished, and is not done twice.
+    let nothing = assay.run(&["restore"], LIMIT).unwrap();
+    assert!(nothing.stdout.contains("everything is as it was"), "{}", nothing.stdout);
+    let again = assay.run(&["apply", id, "--yes"], LIMIT).unwrap();
+    assert!(again.stdout.contains("everything was so already"), "{}", again.stdout);
+    let undone = assay.run(&["undo"], LIMIT).unwrap();
+    assert_eq!(undone.code, 0, "{}", undone.stderr);
+    assert!(!Path::new(&kept).exists());
+    assert_eq!(fs::read_to_string(SETTING).unwrap(), before);
+}
