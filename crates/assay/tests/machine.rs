@@ -29,6 +29,8 @@ mod filesystems;
 mod findings;
 #[path = "machine/locks.rs"]
 mod locks;
+#[path = "machine/presets.rs"]
+mod presets;
 #[path = "machine/probes.rs"]
 mod probes;
 #[path = "machine/refusals.rs"]

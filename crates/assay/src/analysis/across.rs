@@ -58,6 +58,8 @@ pub fn compare(first: &Findings, later: &[Findings]) -> Findings {
         members: Vec::new(),
         probes: Vec::new(),
         surfaces: Vec::new(),
+        answers: Vec::new(),
+        card: None,
     }
 }
 

@@ -4,6 +4,7 @@
 //! them: a study that ran here and a table that was brought along go the same way.
 
 mod across;
+mod card;
 mod cells;
 mod checks;
 mod facts;
@@ -58,6 +59,7 @@ pub fn findings(
     }
     found.surfaces = surfaces::surfaces(plan, &rows);
     lines::add(&mut found, plan, environment);
+    found.card = card::row(plan, &found);
     found.absent = absent;
     found.members = watched::members(&rows);
     found.probes = watched::costs(trials);
@@ -105,6 +107,8 @@ pub fn judge(
         advice: told.advice,
         checks: told.checks,
         surfaces: Vec::new(),
+        answers: told.answers,
+        card: None,
         factors: measured.design.factors,
         members: Vec::new(),
         probes: Vec::new(),

@@ -120,6 +120,8 @@ fn fresh(stored: Stored, findings: &Findings, best: &Comparison, arguments: &Arg
     study.title = format!("Fresh trials of the best arm of {id}");
     study.confirms = Some(id);
     study.preset = None;
+    study.question.clear();
+    study.card = None;
     study.replicates = arguments.replicates.unwrap_or(study.replicates.max(least));
     study.seed = arguments.seed;
     study.stop = crate::study::Stop::default();

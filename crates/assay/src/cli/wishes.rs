@@ -7,8 +7,8 @@ use clap::Args;
 use super::studies;
 use crate::failure::{Failure, Outcome};
 use crate::plan::arms::TARGET;
-use crate::quantity::{Bytes, Percent, Time};
-use crate::study::{StopRule, Study, Target, fields::SMALLEST_BUDGET, file};
+use crate::quantity::{Percent, Time};
+use crate::study::{Card, StopRule, Study, fields::SMALLEST_BUDGET, file};
 use crate::system::System;
 
 /// A study with the command line's wishes.
@@ -50,20 +50,50 @@ pub struct Wishes {
     /// On a loop device of its own, made for the study and removed afterwards (as root)
     #[arg(long, conflicts_with_all = ["targets", "destroy"])]
     lab: bool,
+    /// The speed that is printed on the card, such as 95MB/s: its row of the flash table says how
+    /// much of that it does
+    #[arg(long, value_name = "RATE")]
+    claimed: Option<String>,
+    /// What the card costs, such as "12.50 GBP"
+    #[arg(long, value_name = "PRICE")]
+    price: Option<String>,
 }
 
-/// Size of a laboratory's loop device where the study does not say.
-const LAB: Bytes = Bytes(1 << 30);
+/// How names of factors begin that are the path of a setting.
+const TUNABLE: &str = "tunable:";
 
 impl Wishes {
     /// The study to run, and where.
     pub fn study(&self, system: &dyn System) -> Outcome<(Study, Vec<String>)> {
         let study = self.changed(self.placed(studies::load(system, &self.study)?)?)?;
-        let study = if self.quick { study.quick() } else { study };
+        let study = self.sold_as(self.at_speed(study))?;
+        let study = if self.lab { study.in_lab() } else { study };
         // What the command line made of it is read like a file, so that both know the same rules.
         let study = file::parse("the study as changed", &file::write(&study.settled())?)?;
         let targets = self.targets_of(&study);
         Ok((study, targets))
+    }
+
+    /// A quick look, where one is wished for; replicates that were named stay.
+    fn at_speed(&self, study: Study) -> Study {
+        match (self.quick, self.replicates) {
+            (false, _) => study,
+            (true, Some(_)) => study.quick(),
+            (true, None) => study.fewer().quick(),
+        }
+    }
+
+    /// What the card is sold as, where that was told.
+    fn sold_as(&self, mut study: Study) -> Outcome<Study> {
+        if let Some(text) = &self.claimed {
+            let claimed = Some(read("--claimed", text)?);
+            study.card = Some(Card { claimed, ..study.card.unwrap_or_default() });
+        }
+        if let Some(text) = &self.price {
+            let price = Some(read("--price", text)?);
+            study.card = Some(Card { price, ..study.card.unwrap_or_default() });
+        }
+        Ok(study)
     }
 
     fn changed(&self, mut study: Study) -> Outcome<Study> {
@@ -72,6 +102,11 @@ impl Wishes {
             let levels = levels.split(',').map(|level| level.trim().to_owned()).collect();
             if name == TARGET {
                 study.target = None;
+            }
+            if name.starts_with(TUNABLE) && study.preset.as_deref() == Some("tunable") {
+                // The preset's own tunable is an example: those that are named stand for it.
+                let named = |own: &String| self.set.iter().any(|set| set.starts_with(own));
+                study.factors.retain(|own, _| !own.starts_with(TUNABLE) || named(own));
             }
             study.factors.insert(name, levels);
             study.arms.clear();
@@ -129,13 +164,10 @@ impl Wishes {
     }
 }
 
-/// The same study on a loop device of its own.
-fn in_lab(mut study: Study) -> Outcome<Study> {
+/// Refuses a study that cannot be taken to a loop device.
+fn in_lab(study: Study) -> Outcome<Study> {
     if study.factors.contains_key(TARGET) {
         return Err(Failure::mistake("--lab: the study compares targets of its own"));
-    }
-    if !matches!(study.target, Some(Target::Loop(_))) {
-        study.target = Some(Target::Loop(LAB));
     }
     Ok(study)
 }
@@ -162,4 +194,56 @@ pub fn budget(text: &str) -> Outcome<Time> {
         )));
     }
     Ok(budget)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::system::Fake;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        wishes: Wishes,
+    }
+
+    fn study(words: &[&str]) -> Outcome<Study> {
+        let line = Line::try_parse_from(["assay"].iter().chain(words)).unwrap();
+        line.wishes.study(&Fake::new()).map(|(study, _)| study)
+    }
+
+    #[test]
+    fn a_named_tunable_stands_for_the_example() {
+        const NAMED: &str = "tunable:/proc/sys/vm/dirty_expire_centisecs";
+        let own = study(&["tunable", "--lab"]).unwrap();
+        assert_eq!(own.factors.len(), 1);
+        let other = study(&["tunable", "--lab", "--set", &format!("{NAMED}=100,3000")]).unwrap();
+        assert_eq!(other.factors.keys().collect::<Vec<_>>(), [NAMED]);
+        let same = "tunable:/proc/sys/vm/dirty_background_ratio";
+        let levels = study(&["tunable", "--set", &format!("{same}=1,10,20")]).unwrap();
+        assert_eq!(levels.factors[same], ["1", "10", "20"]);
+        let both = ["tunable", "--set", &format!("{NAMED}=1,2"), "--set", &format!("{same}=1,2")];
+        assert_eq!(study(&both).unwrap().factors.len(), 2);
+    }
+
+    #[test]
+    fn a_card_is_sold_as_the_line_says() {
+        let words = ["flash", "--lab", "--claimed", "95MB/s", "--price", "12.50 GBP"];
+        let card = study(&words).unwrap().card.unwrap();
+        assert_eq!(card.claimed.unwrap().value, 95e6);
+        assert_eq!(card.price.unwrap().currency, "GBP");
+        for words in [["flash", "--claimed", "fast"], ["flash", "--price", "12.50"]] {
+            assert!(study(&words).unwrap_err().message.starts_with(words[1]));
+        }
+    }
+
+    #[test]
+    fn quick_lowers_replicates_unless_they_were_named() {
+        let quick = study(&["filesystems", "--lab", "--quick"]).unwrap();
+        assert_eq!((quick.replicates, quick.repeat_disturbed), (3, false));
+        let named = study(&["filesystems", "--lab", "--quick", "--replicates", "12"]).unwrap();
+        assert_eq!(named.replicates, 12);
+    }
 }

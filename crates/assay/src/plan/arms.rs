@@ -58,6 +58,8 @@ pub fn arms(study: &Study, surveys: &[Survey]) -> (Design, Vec<PlannedArm>) {
         primary: study.primary.clone(),
         order: study.order,
         stopping: stopping(study),
+        questions: study.question.clone(),
+        card: study.card.clone(),
         repeats: if study.repeat_disturbed { replicates / 3 } else { 0 },
         fresh: study.fresh,
     };

@@ -85,6 +85,11 @@ fn operation_ns(workload: &PlannedWorkload, surveys: &[Survey]) -> u64 {
     surveys[workload.target].pilot.of(workload)
 }
 
+/// Whether the operations in flight are what the study varies.
+fn is_a_level(workload: &PlannedWorkload) -> bool {
+    ["depth", "threads"].iter().any(|factor| workload.arm.contains_key(*factor))
+}
+
 /// Lowers the depth where operations in flight at the end of a trial would, one after another,
 /// take longer than the trial itself.
 fn limit_depth(workload: &mut PlannedWorkload, survey: &Survey) {
@@ -95,6 +100,15 @@ fn limit_depth(workload: &mut PlannedWorkload, survey: &Survey) {
         return;
     }
     let asked = workload.in_flight();
+    if is_a_level(workload) {
+        // A level of the study is never another one: the trial ends late instead.
+        let text = format!(
+            "one operation takes {:.1} ms here: {asked} in flight may end after the trial's time",
+            operation_ns as f64 / 1e6
+        );
+        workload.note = super::join(workload.note.take(), Some(text));
+        return;
+    }
     if workload.threads > 1 && workload.depth == 1 {
         workload.threads = affordable;
     } else {

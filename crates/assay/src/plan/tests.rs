@@ -89,6 +89,25 @@ fn a_slow_device_gets_a_queue_that_drains_in_time() {
 }
 
 #[test]
+fn a_level_of_the_study_is_never_lowered() {
+    let mut study = presets::find("depth").unwrap().unwrap().settled();
+    study.workload[0].io.time = Some("1 s".parse().unwrap());
+    for factor in ["depth", "threads"] {
+        let levels = ["1", "64"].map(str::to_owned).to_vec();
+        study.factors = [(factor.to_owned(), levels)].into();
+        study.baseline.clear();
+        let mut survey = survey("a", 0);
+        let keys = ["1", "64"].map(|level| format!("random-read {factor}={level}"));
+        survey.pilot.operation_ns = keys.into_iter().map(|key| (key, 100_000_000)).collect();
+        let plan = make(&study, vec![survey], 1);
+        let deep = plan.workloads.iter().find(|work| work.arm[factor] == "64").unwrap();
+        assert_eq!((deep.in_flight(), deep.asked_depth), (64, 64), "{factor}");
+        let note = deep.note.as_deref().unwrap();
+        assert!(note.contains("64 in flight may end after the trial's time"), "{note}");
+    }
+}
+
+#[test]
 fn trials_fit_the_budget() {
     for (budget, operation_ns) in
         [("15 s", 50_000), ("60 s", 50_000), ("15 s", 20_000_000), ("5 min", 1_000_000)]

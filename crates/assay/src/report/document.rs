@@ -1,6 +1,7 @@
 //! What a reader is told, without a look: facts, tables, remarks, sentences. Made from findings
 //! alone; [`super::text`] gives it a form.
 
+mod answers;
 mod check;
 mod check_tables;
 mod facts;

@@ -220,3 +220,53 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
     found.surfaces = vec![surface];
     assert!(rendered(&found, 80, false).contains("\nsurface: rate over the area\n"));
 }
+
+#[test]
+fn questions_and_the_card_stand_on_every_page() {
+    use crate::results::answers::{Answer, Beside, CardNumber, CardRow, Claim, Standing};
+    let number = |value: f64| Some(CardNumber { value, ci95: None, trust: Some(Trust::Trusted) });
+    for (name, mut found) in fixtures() {
+        found.answers = vec![Answer {
+            ask: "Is the rate highest at 32 to 64 threads?".to_owned(),
+            published: Some("it peaks there.".to_owned()),
+            answer: "The numbers do not tell.".to_owned(),
+            verdict: Claim::NotShown,
+            because: vec!["random-read: best operations per second at 8.".to_owned()],
+            evidence: Vec::new(),
+        }];
+        found.card = Some(CardRow {
+            device: "SD16G, mmc".to_owned(),
+            capacity_bytes: Some(16_000_000_000),
+            linear_read: number(82.4e6),
+            linear_write: number(21e6),
+            random_read: number(1820.0),
+            random_write: number(19.3),
+            claimed_bytes_per_s: Some(95e6),
+            share_of_claim: Some(82.4 / 95.0),
+            price: Some("12.50 GBP".parse().unwrap()),
+            iops_per_unit: Some(19.3 / 12.5),
+            price_per_gb: Some(12.5 / 16.0),
+            beside: vec![Beside {
+                item: "5400 rpm laptop disk".to_owned(),
+                metric: "random write 4K".to_owned(),
+                iops: 90.0,
+                kind: "author's rule".to_owned(),
+                place: Standing::Below,
+            }],
+            text: vec!["Random writes are below it.".to_owned()],
+        });
+        for width in [40, 80] {
+            let page = rendered(&found, width, false);
+            let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
+            let asked = "- Is the rate highest at 32 to 64 threads? NOT SHOWN: The numbers do not \
+                         tell. random-read: best operations per second at 8. Published: it peaks \
+                         there.";
+            assert!(flat.contains(asked), "{name}:\n{page}");
+            for word in ["82.4", "21", "1,820", "19.3", "95 MB/s", "12.50 GBP", "1.54", "below"] {
+                assert!(page.contains(word), "{name}, {word}:\n{page}");
+            }
+            assert!(page.trim_end().ends_with("Random writes are below it."), "{page}");
+            assert!(page.lines().all(|line| width_of(line) <= width.max(50)), "{page}");
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::plan::Arm;
-pub use crate::study::{Fresh, Order};
+pub use crate::study::{Ask, AskKind, Card, Fresh, Order};
 
 /// Chance of a false better or worse that a study accepts, over one family of comparisons (R5).
 pub const ALPHA: f64 = 0.05;
@@ -32,6 +32,12 @@ pub struct Design {
     /// How often what a factor makes is made anew.
     #[serde(default, skip_serializing_if = "Fresh::is_default")]
     pub fresh: Fresh,
+    /// Claims that the findings answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<Ask>,
+    /// What the card is sold as.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card: Option<Card>,
 }
 
 /// One setting that varies.

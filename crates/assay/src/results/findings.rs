@@ -596,6 +596,12 @@ pub struct Findings {
     /// Rates over the area, for the pattern `spread`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub surfaces: Vec<Surface>,
+    /// What the numbers say of each claim that the study asked about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<super::answers::Answer>,
+    /// Its row of the flash table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card: Option<super::answers::CardRow>,
 }
 
 /// The rate of a workload over its area, from its first byte to its last.

@@ -1,6 +1,7 @@
 //! What a study leaves behind: records of its trials, the findings drawn from them, and the
 //! directory that keeps them.
 
+pub mod answers;
 pub mod bundle;
 pub mod design;
 pub mod environment;

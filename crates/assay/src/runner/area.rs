@@ -18,7 +18,7 @@ use crate::workloads::io::Medium;
 
 const MIB: u64 = 1 << 20;
 /// Area where nothing was asked for and there is room.
-const USUAL_AREA_BYTES: u64 = 1 << 30;
+pub(super) const USUAL_AREA_BYTES: u64 = 1 << 30;
 /// Bytes written between two looks at the clock and at the user's wish to stop.
 const FILL_STEP_BYTES: u64 = 64 * MIB;
 /// Operations in flight while filling.

@@ -17,7 +17,7 @@ use crate::seen::Seen;
 use crate::study::{Content, Fresh, Prime, Study, Target};
 use crate::system::journal::Report;
 use crate::system::site::{Site, TargetKind};
-use crate::system::{Hold, System, devices, identity, journal, resolve};
+use crate::system::{Caching, Consent, Hold, System, devices, identity, journal, resolve};
 
 /// Lock of those who change settings of the whole machine.
 const SETTINGS: &str = "settings";
@@ -430,11 +430,11 @@ impl<'a> Stage<'a> {
             )));
         }
         let range = 0..plot(self.system, study, site)?.range.end;
+        // One handle for all passes: each holds the device alone.
+        let ground = Ground::open(self.system, site, consent.as_ref())?.starting_at(range.start);
         for pass in 1..=prime.passes {
             let what = format!("{}, primed: pass {pass} of {}", site.target, prime.passes);
             (context.tell)(Event::Making { what });
-            let ground =
-                Ground::open(self.system, site, consent.as_ref())?.starting_at(range.start);
             let how = Fill {
                 engine: "io_uring",
                 content: match prime.content {
@@ -447,6 +447,10 @@ impl<'a> Stage<'a> {
             let length = (range.end - range.start) / (1 << 20) * (1 << 20);
             area::fill(context, &ground, site, length, &how)?;
         }
+        drop(ground);
+        if let Some(consent) = consent {
+            released(self.system, consent);
+        }
         Ok(())
     }
 
@@ -458,6 +462,18 @@ impl<'a> Stage<'a> {
         self.stands.clear();
         self.holds.clear();
         self.guard.take().map_or_else(|| Ok(Report::default()), Guard::finish)
+    }
+}
+
+/// Waits, five seconds at most, until the kernel has let go of a device: rings that wrote to it hold
+/// it for a moment after they are closed, and a file system is not made on what is held.
+fn released(system: &dyn System, consent: &Consent) {
+    const TRIES: u32 = 500;
+    for _ in 0..TRIES {
+        if system.open_device_for_writing(consent, Caching::Buffered).is_ok() {
+            return;
+        }
+        system.sleep(std::time::Duration::from_millis(10));
     }
 }
 

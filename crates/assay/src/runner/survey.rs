@@ -199,7 +199,10 @@ pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Su
     let asked = match &study.target {
         Some(Target::Loop(size)) => {
             let most = size.0.saturating_sub(study.area.first_byte(size.0));
-            study.area.size.map_or(most / 2, |area| area.0.min(most)) / MIB * MIB
+            // A file system keeps room to itself; a bare device is used as far as any other.
+            let bare = crate::plan::arms::grounds(study).iter().all(Arm::is_empty);
+            let usual = if bare { most.min(area::USUAL_AREA_BYTES) } else { most / 2 };
+            study.area.size.map_or(usual, |area| area.0.min(most)) / MIB * MIB
         }
         _ => area::asked_bytes(&would, site, &ground, place.consent.is_some(), study.area.size)?,
     };

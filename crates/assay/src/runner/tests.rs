@@ -397,3 +397,26 @@ fn any_call_may_fail_and_the_machine_is_put_back() {
     }
     assert!(call > 300, "{call}");
 }
+
+#[test]
+fn every_preset_dry_runs() {
+    use super::start::Preview;
+    use crate::study::presets;
+    for (name, study) in presets::all() {
+        let study = study.unwrap().settled();
+        for study in [study.clone().in_lab(), study.fewer().quick().settled().in_lab()] {
+            let fake = machine();
+            fake.with_file_systems();
+            let cells =
+                study.factors.values().map(Vec::len).product::<usize>() * study.workload.len();
+            let replicates = study.replicates as usize;
+            let Preview { study, plan, .. } =
+                preview(&fake, study, &[".".to_owned()], &[]).unwrap();
+            assert!(plan.absent.is_empty(), "{name}: {:?}", plan.absent);
+            let own = plan.workloads.iter().filter(|work| !work.control).count();
+            assert_eq!(own, cells, "{name}");
+            assert_eq!(plan.trials.len(), 1 + replicates * plan.workloads.len(), "{name}");
+            assert_eq!(plan.design.questions, study.question, "{name}");
+        }
+    }
+}

@@ -34,6 +34,7 @@ pub fn check(study: &mut Study, places: &Places, mistakes: &mut Mistakes) {
     checker.costly(study);
     checker.grounds(study);
     checker.sizes(study);
+    super::claims::check(study, places, mistakes);
 }
 
 /// Some parameters, to try levels on.

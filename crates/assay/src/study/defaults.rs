@@ -1,12 +1,31 @@
 //! What a study leaves open, filled in before it is planned, so that the stored study says it all.
 
-use super::{DEFAULT_MARGIN, Study};
-use crate::quantity::Time;
+use super::{DEFAULT_MARGIN, Pattern, StopRule, Study, Target};
+use crate::quantity::{Bytes, Time};
 
 /// Time of a trial where neither the workload nor a budget sets one.
 const TRIAL: Time = Time(5_000_000_000);
 /// Time before it that is not counted.
 const RAMP: Time = Time(1_000_000_000);
+/// Time of a trial of a quick look.
+const QUICK: Time = Time(500_000_000);
+/// The same where there are many cells.
+const SHORTEST_QUICK: Time = Time(300_000_000);
+/// The same where operations are counted.
+const QUICK_BOUND: Time = Time(5_000_000_000);
+/// Time before a timed trial that is not counted.
+const QUICK_RAMP: Time = Time(100_000_000);
+/// Area of a quick look at most.
+const QUICK_AREA: Bytes = Bytes(256 << 20);
+/// The same where there are many cells: it is filled for each file system of each replicate.
+const SMALL_AREA: Bytes = Bytes(64 << 20);
+/// Cells from which there are many.
+const MANY_CELLS: usize = 40;
+/// Trials of a quick look, about; three replicates there always are, so that there are intervals.
+const QUICK_TRIALS: usize = 240;
+const FEWEST_QUICK: u32 = 3;
+/// Size of a laboratory's loop device where neither the study nor its area says more.
+const LAB: Bytes = Bytes(1 << 30);
 
 impl Study {
     /// The study with everything set that `assay run` needs to give verdicts.
@@ -25,14 +44,120 @@ impl Study {
         self
     }
 
-    /// The times of a quick look: every level stays, trials become short.
+    /// The times of a quick look: every level stays, trials become short and areas small.
     #[must_use]
     pub fn quick(mut self) -> Self {
+        let many = self.cells() > MANY_CELLS;
+        let area = self.area.size.map(|size| size.min(if many { SMALL_AREA } else { QUICK_AREA }));
+        self.area.size = area;
         for workload in &mut self.workload {
-            workload.io.time = Some(Time(500_000_000));
+            let io = &mut workload.io;
+            io.time = match (io.operations, io.time) {
+                // What counts its operations ends by itself: the time only bounds it.
+                (Some(_), own) => Some(own.map_or(QUICK_BOUND, |own| own.min(QUICK_BOUND))),
+                (None, _) => Some(if many { SHORTEST_QUICK } else { QUICK }),
+            };
             // Counted operations count from the first one on.
-            workload.io.ramp = Some(Time(100_000_000)).filter(|_| workload.io.operations.is_none());
+            io.ramp = Some(Time(QUICK_RAMP.0)).filter(|_| io.operations.is_none());
+            if let (Some(area), Pattern::Sequential, Some(count)) =
+                (area, io.pattern, io.operations)
+            {
+                // One pass over the smaller area, as over the larger one.
+                io.operations = Some(count.min(area.0 / io.size.0.max(1)).max(1));
+            }
+        }
+        if let Some(prime) = &mut self.prepare.prime {
+            prime.passes = 1;
         }
         self
+    }
+
+    /// The replicates of a quick look: no more than its time allows, and none again.
+    #[must_use]
+    pub fn fewer(mut self) -> Self {
+        let most = (QUICK_TRIALS / self.cells().max(1)) as u32;
+        if self.stop.rule == StopRule::Fixed {
+            self.replicates = self.replicates.min(most.max(FEWEST_QUICK));
+        }
+        if self.cells() > MANY_CELLS {
+            self.repeat_disturbed = false;
+        }
+        self
+    }
+
+    /// Workloads under every arm.
+    fn cells(&self) -> usize {
+        let grid = self.factors.values().map(Vec::len).product::<usize>();
+        let arms = if self.arms.is_empty() { grid } else { self.arms.len() };
+        arms * self.workload.len()
+    }
+
+    /// The same study on a loop device of its own, large enough for a file system with its area.
+    #[must_use]
+    pub fn in_lab(mut self) -> Self {
+        if !matches!(self.target, Some(Target::Loop(_))) {
+            self.target = Some(Target::Loop(Bytes(LAB.0.max(self.room()))));
+        }
+        self
+    }
+
+    /// Bytes of a device on which a file system made at the area's start holds the area.
+    fn room(&self) -> u64 {
+        let made = self.factors.keys().any(|name| name == "filesystem");
+        let Some(size) = self.area.size.filter(|_| made) else { return 0 };
+        // File systems keep some room to themselves: btrfs and xfs the most.
+        let held = size.0 / 2 * 3 + SMALL_AREA.0;
+        let share = match self.area.start {
+            Some(super::Start::Share(share)) => 1.0 - share.fraction(),
+            _ => 1.0,
+        };
+        ((held as f64 / share) as u64).next_multiple_of(1 << 20)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::presets;
+
+    fn preset(name: &str) -> Study {
+        presets::find(name).unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_quick_look_keeps_every_level_and_ends_soon() {
+        for (name, study) in presets::all() {
+            let study = study.unwrap();
+            let (cells, levels) = (study.cells() as u64, study.factors.clone());
+            let quick = study.fewer().quick();
+            assert_eq!(quick.factors, levels, "{name}");
+            assert!(quick.replicates >= FEWEST_QUICK, "{name}");
+            let timed: u64 =
+                quick.workload.iter().filter(|work| work.io.operations.is_none()).count() as u64;
+            let seconds = cells * u64::from(quick.replicates) * timed / quick.workload.len() as u64;
+            assert!(seconds <= 600, "{name}: {seconds} timed trials");
+        }
+        assert_eq!(preset("filesystems").fewer().replicates, 3);
+        assert_eq!(preset("depth").fewer().replicates, 6);
+    }
+
+    #[test]
+    fn a_pass_over_the_area_stays_one_pass() {
+        let quick = preset("readahead").quick();
+        let stream = &quick.workload[1].io;
+        let bytes = stream.size.0 * stream.operations.unwrap();
+        assert!(bytes <= quick.area.size.unwrap().0, "{bytes}");
+    }
+
+    #[test]
+    fn a_laboratory_has_room_for_file_system_and_area() {
+        let room = |study: Study| match study.in_lab().target {
+            Some(Target::Loop(size)) => size.0,
+            other => panic!("{other:?}"),
+        };
+        assert!(room(preset("flash")) >= 2 * (600 << 20));
+        for name in ["filesystems", "schedulers", "stream", "surface", "readahead", "check"] {
+            assert_eq!(room(preset(name)), LAB.0, "{name}");
+        }
     }
 }

@@ -83,6 +83,12 @@ pub enum Kind {
     },
     /// A list of names of factors.
     FactorNames,
+    /// A list of words: names of workloads, or levels.
+    Words,
+    /// A number with the unit of what it counts.
+    Amount,
+    /// An amount of money.
+    Price,
     /// A table.
     Table(&'static Fields),
     /// A list of tables.
@@ -255,6 +261,18 @@ pub static STUDY: Fields = Fields {
             Kind::Tables(&WORKLOAD),
             "the work, one table a workload",
             "[[workload]]",
+        ),
+        field(
+            "question",
+            Kind::Tables(&QUESTION),
+            "claims that the findings answer, one table a claim",
+            "[[question]]",
+        ),
+        field(
+            "card",
+            Kind::Table(&CARD),
+            "what the card is sold as: the page ends with its row of the flash table",
+            "card = { claimed = \"95 MB/s\", price = \"12.50 GBP\" }",
         ),
     ],
 };
@@ -441,6 +459,81 @@ pub static WORKLOAD: Fields = Fields {
     ],
 };
 
+/// Words of a claim.
+pub static QUESTION: Fields = Fields {
+    label: "a question",
+    rows: &[
+        needed(
+            "kind",
+            Kind::Word(|| super::AskKind::WORDS.to_vec()),
+            "what is claimed: where the metric peaks, how it changes with a factor, which level is \
+             first, last, better than or equal to another, or how much is reached",
+            "kind = \"peak\"",
+        ),
+        needed(
+            "ask",
+            Kind::Text,
+            "the question in words",
+            "ask = \"Is the rate highest at 32 to 64 threads?\"",
+        ),
+        field(
+            "published",
+            Kind::Text,
+            "what was published, with its figures",
+            "published = \"throughput peaks at 32-64 threads\"",
+        ),
+        needed(
+            "workloads",
+            Kind::Words,
+            "workloads that the claim is about: it is for each of them",
+            "workloads = [\"random-read\"]",
+        ),
+        field(
+            "metric",
+            Kind::Word(|| METRICS.iter().map(|metric| metric.name).collect()),
+            "metric; by default the one that verdicts are about",
+            "metric = \"latency_mean_ns\"",
+        ),
+        field("factor", Kind::Text, "factor over whose levels it goes", "factor = \"threads\""),
+        field(
+            "at",
+            Kind::Arm,
+            "levels of other factors that it is about; all where none is named",
+            "at = { filesystem = \"ext4\" }",
+        ),
+        field("level", Kind::Text, "level that the claim is made of", "level = \"none\""),
+        field("over", Kind::Text, "level that it is held against", "over = \"bfq\""),
+        field(
+            "between",
+            Kind::Words,
+            "lowest and highest level of a claimed peak",
+            "between = [\"32\", \"64\"]",
+        ),
+        field("least", Kind::Amount, "at least so much", "least = \"90 IOPS\""),
+        field("most", Kind::Amount, "at most so much", "most = \"100 us\""),
+    ],
+};
+
+/// Words of `card`.
+pub static CARD: Fields = Fields {
+    label: "card",
+    rows: &[
+        field(
+            "claimed",
+            Kind::Amount,
+            "the speed that is printed on it",
+            "card = { claimed = \"95 MB/s\" }",
+        ),
+        field("price", Kind::Price, "what it costs", "card = { price = \"12.50 GBP\" }"),
+        field(
+            "capacity",
+            Kind::Size { least: Bytes(1), most: Bytes(u64::MAX) },
+            "the capacity that is printed on it; by default the drive's",
+            "card = { capacity = \"16 GB\" }",
+        ),
+    ],
+};
+
 /// Words of `io`. What may also be a factor says what it is in [`parameters::PARAMETERS`].
 pub static IO: Fields = Fields {
     label: "io",
@@ -499,7 +592,7 @@ pub static IO: Fields = Fields {
 
 /// Every table, for finding where a key belongs.
 pub static TABLES: &[&Fields] =
-    &[&STUDY, &WORKLOAD, &IO, &STOP, &AREA, &PREPARE, &PRIME, &TARGET, &LAW];
+    &[&STUDY, &WORKLOAD, &IO, &STOP, &AREA, &PREPARE, &PRIME, &TARGET, &LAW, &QUESTION, &CARD];
 
 impl Fields {
     /// The row with a name.

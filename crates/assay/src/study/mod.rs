@@ -1,6 +1,8 @@
 //! A study: target x workloads x factors x replicates, as its file says it.
 
+mod ask;
 mod check;
+mod claims;
 mod defaults;
 pub mod fields;
 pub mod file;
@@ -16,6 +18,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use ask::{Amount, Ask, AskKind, Card, Price};
 pub use order::Order;
 pub use prepare::{AreaRequest, Cache, Fresh, Prepare, Prime, Start};
 pub use schema::schema;
@@ -102,6 +105,12 @@ pub struct Study {
     pub arms: Vec<BTreeMap<String, String>>,
     /// The work.
     pub workload: Vec<Workload>,
+    /// Claims that the findings answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub question: Vec<Ask>,
+    /// What the card is sold as, for its row of the flash table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card: Option<Card>,
 }
 
 /// When a study ends (R8).

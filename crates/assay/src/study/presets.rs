@@ -7,6 +7,14 @@ use crate::failure::Outcome;
 const PRESETS: &[(&str, &str)] = &[
     ("check", include_str!("../../../../studies/check.toml")),
     ("depth", include_str!("../../../../studies/depth.toml")),
+    ("flash", include_str!("../../../../studies/flash.toml")),
+    ("stream", include_str!("../../../../studies/stream.toml")),
+    ("surface", include_str!("../../../../studies/surface.toml")),
+    ("filesystems", include_str!("../../../../studies/filesystems.toml")),
+    ("schedulers", include_str!("../../../../studies/schedulers.toml")),
+    ("readahead", include_str!("../../../../studies/readahead.toml")),
+    ("write-cache", include_str!("../../../../studies/write-cache.toml")),
+    ("tunable", include_str!("../../../../studies/tunable.toml")),
 ];
 
 /// What `assay check` runs.
@@ -56,5 +64,36 @@ mod tests {
             assert!(super::find(name).is_some());
         }
         assert!(super::find("no-such-preset").is_none());
+    }
+
+    #[test]
+    fn questions_ask_about_levels_that_there_are() {
+        let mut asked = 0;
+        for (name, study) in super::all() {
+            let study = study.unwrap();
+            for ask in &study.question {
+                asked += 1;
+                let levels = |factor: &String| study.factors[factor].clone();
+                let own = ask.factor.iter().flat_map(levels).collect::<Vec<_>>();
+                let named = ask.level.iter().chain(&ask.over).chain(&ask.between);
+                assert!(named.clone().all(|level| own.contains(level)), "{name}: {}", ask.ask);
+                assert!(ask.at.iter().all(|(factor, level)| levels(factor).contains(level)));
+                assert!(ask.published.is_some(), "{name}: {}", ask.ask);
+            }
+        }
+        assert!(asked >= 20, "{asked}");
+    }
+
+    /// The first lines say what it asks, how long it takes, what it needs, and what is lost.
+    #[test]
+    fn a_preset_that_loses_data_says_so_first() {
+        for (name, text) in super::PRESETS {
+            let head: String = text.lines().take_while(|line| line.starts_with('#')).collect();
+            let minutes = head.contains("minute") || head.contains("budget");
+            assert!(minutes, "{name} does not say how long it takes");
+            if text.contains("filesystem") && text.contains("[factors]") {
+                assert!(head.contains("ALL DATA ON IT ARE LOST"), "{name}");
+            }
+        }
     }
 }

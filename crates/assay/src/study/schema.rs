@@ -13,6 +13,8 @@ const TIME: &str =
     "^\\s*((0+\\.?0*|\\.0+)|([0-9]+\\.?[0-9]*|\\.[0-9]+)\\s*[A-Za-z\u{b5}\u{3bc}]+)\\s*$";
 const SHARE: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(%|percent)\s*$";
 const MIX: &str = r"^(read|write|rewrite|\s*[0-9]{1,3}\s*/\s*[0-9]{1,3}\s*)$";
+const AMOUNT: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*\S+\s*$";
+const PRICE: &str = r"^\s*[0-9]+(\.[0-9]+)?\s+[A-Z]{3}\s*$";
 const NOT_EMPTY: &str = r"\S";
 
 /// The schema (JSON Schema 2020-12).
@@ -77,6 +79,9 @@ fn of_kind(kind: &Kind) -> Value {
         Kind::FactorNames => {
             json!({ "type": "array", "uniqueItems": true, "items": { "enum": super::file::reader::factor_names() } })
         }
+        Kind::Words => json!({ "type": "array", "items": any_level() }),
+        Kind::Amount => text(AMOUNT),
+        Kind::Price => text(PRICE),
         Kind::Table(fields) => table(fields),
         Kind::Tables(fields) => json!({ "type": "array", "minItems": 1, "items": table(fields) }),
         Kind::OneOf(fields) => {

@@ -111,8 +111,8 @@ impl Site {
         let mounts = fs::read_to_string("/proc/self/mounts").map_err(|error| error.to_string())?;
         lines.extend(mounts.lines().filter(|line| line.contains(&home)).map(str::to_owned));
         let loops = call("losetup", &["--list", "--noheadings", "--output", "NAME,BACK-FILE"])?;
-        let mut loops: Vec<&str> =
-            loops.lines().filter(|line| line.contains("assay-lab")).collect();
+        let own = self.scratch.path().display().to_string();
+        let mut loops: Vec<&str> = loops.lines().filter(|line| line.contains(&own)).collect();
         loops.sort_unstable();
         lines.extend(loops.into_iter().map(str::to_owned));
         for folder in ["room", "journal"] {

@@ -2,6 +2,7 @@
 //! R8, R10, R11). Pure; the one place where better, worse and equivalent are said.
 
 mod advice;
+mod answers;
 mod arms;
 mod bound;
 mod checks;
@@ -22,6 +23,7 @@ pub(super) use comparisons::correct;
 pub(super) use outliers::mark;
 pub(super) use words::across as across_words;
 
+use crate::results::answers::Answer;
 use crate::results::design::Design;
 use crate::results::findings::{
     Advice, Check, Comparison, Effect, Interaction, NoiseFloor, Rank, Trend, Trust, Verdict,
@@ -54,6 +56,7 @@ pub(super) struct Verdicts {
     pub ranks: Vec<Rank>,
     pub noise_floor: Option<NoiseFloor>,
     pub advice: Vec<Advice>,
+    pub answers: Vec<Answer>,
     pub checks: Vec<Check>,
     /// Whether it ran to confirm an earlier study's winner, or can be confirmed.
     pub stage: Stage,
@@ -76,6 +79,8 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage) -> Verdicts {
     // Numbers that are not what they say they are have no place among the others.
     let sound = measured.series.iter().filter(|one| one.trust != Some(Trust::Invalid));
     let sound: Vec<Question<'_>> = arms::questions(sound);
+    let told = judged && !measured.unfinished;
+    let answers = if told { answers::answers(design, &sound, &comparisons) } else { Vec::new() };
     let sound: Vec<&Question<'_>> = sound.iter().filter(|question| question.primary).collect();
     if measured.unfinished {
         comparisons::withhold(design, &mut comparisons);
@@ -100,6 +105,7 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage) -> Verdicts {
     Verdicts {
         stage,
         advice: advice::advice(&evidence, stage),
+        answers,
         checks,
         effects,
         interactions: several.iter().flat_map(|own| effects::interactions(design, own)).collect(),
@@ -125,6 +131,8 @@ fn unmeasured(measured: &Measurements) -> Vec<String> {
 
 #[cfg(test)]
 mod advice_tests;
+#[cfg(test)]
+mod answers_tests;
 #[cfg(test)]
 mod sentences_tests;
 #[cfg(test)]

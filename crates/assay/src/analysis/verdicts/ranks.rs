@@ -23,7 +23,7 @@ pub(super) fn rank(design: &Design, question: &Question<'_>) -> Option<Rank> {
     if runs.len() < FEWEST_ARMS {
         return None;
     }
-    let table = Table::of(design, question.better, &runs);
+    let table = Table::of(design, question.better, &runs, 1);
     let mut places: Vec<Place> = (0..runs.len())
         .map(|arm| Place {
             arm: runs[arm].arm.clone(),
@@ -49,9 +49,15 @@ pub(super) struct Best {
     pub candidates: Vec<bool>,
 }
 
-/// The arm with the best mean, and all arms that no other one beats clearly.
-pub(super) fn could_be_best(design: &Design, better: Better, runs: &[&Runs<'_>]) -> Option<Best> {
-    let table = Table::of(design, better, runs);
+/// The arm with the best mean, and all arms that no other one beats clearly, where so many tables
+/// share the error.
+pub(super) fn could_be_best(
+    design: &Design,
+    better: Better,
+    runs: &[&Runs<'_>],
+    tables: usize,
+) -> Option<Best> {
+    let table = Table::of(design, better, runs, tables);
     let sign = sign(better);
     let best = (0..runs.len())
         .max_by(|a, b| (sign * table.means[*a]).total_cmp(&(sign * table.means[*b])))?;
@@ -66,9 +72,9 @@ struct Table {
 }
 
 impl Table {
-    fn of(design: &Design, better: Better, runs: &[&Runs<'_>]) -> Self {
+    fn of(design: &Design, better: Better, runs: &[&Runs<'_>], tables: usize) -> Self {
         let count = runs.len();
-        let bound = Bound::of(design, count * (count - 1) / 2);
+        let bound = Bound::of(design, (count * (count - 1) / 2) * tables);
         let mut table = Self {
             means: runs.iter().map(|runs| own_mean(runs)).collect(),
             ahead: vec![0; count],
@@ -103,12 +109,17 @@ const ENOUGH: usize = 3;
 
 /// The mean logarithm of an arm over the replicates that have an undisturbed run.
 fn own_mean(runs: &Runs<'_>) -> f64 {
+    mean(&own_levels(runs))
+}
+
+/// The logarithms of an arm, of its undisturbed runs where there are enough.
+pub(super) fn own_levels(runs: &Runs<'_>) -> Vec<f64> {
     let standing = |replicate: &u32| runs.standing(*replicate).map(|run| run.level);
     let levels: Vec<f64> = runs.first.keys().filter_map(standing).collect();
     if levels.len() < ENOUGH {
-        return mean(&runs.first.values().map(|run| run.level).collect::<Vec<_>>());
+        return runs.first.values().map(|run| run.level).collect();
     }
-    mean(&levels)
+    levels
 }
 
 /// The mean of some numbers, at least one.

@@ -9,10 +9,11 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
+use super::answers_tests::{between, claim, curve, first, least, two};
 use super::tests::{Study, arm, trial};
 use crate::analysis::tests::Bench;
 use crate::quantity::{Better, Scale};
-use crate::results::design::{Factor, Order, Stopping};
+use crate::results::design::{AskKind, Factor, Order, Stopping};
 use crate::results::findings::{Findings, Repeats, StudyFacts, Trust, Verdict};
 use crate::results::measurements::Series;
 use crate::results::record::Status;
@@ -43,6 +44,10 @@ impl Book {
         told.extend(found.noise_floor.iter().map(|one| &one.text));
         told.extend(found.advice.iter().map(|one| &one.text));
         told.extend(found.checks.iter().map(|one| &one.text));
+        for one in &found.answers {
+            told.push(&one.answer);
+            told.extend(&one.because);
+        }
         writeln!(self.text, "{name}").unwrap();
         for sentence in told {
             if self.known.insert(sentence.clone()) {
@@ -310,6 +315,51 @@ fn advice(book: &mut Book) {
     });
 }
 
+fn answered(book: &mut Book) {
+    let levels = [("1", 100.0), ("2", 130.0), ("4", 131.0), ("8", 200.0)];
+    let asks = [
+        between("8", "8"),
+        between("1", "1"),
+        between("2", "4"),
+        between("9", "9"),
+        claim(AskKind::Linear, |_| {}),
+        claim(AskKind::Flat, |_| {}),
+        first(AskKind::First, "8"),
+        first(AskKind::Last, "8"),
+        first(AskKind::First, "5"),
+        two(AskKind::Beats, "4", "2"),
+        two(AskKind::Equal, "4", "2"),
+        two(AskKind::Beats, "4", "3"),
+        least("50 IOPS"),
+        least("120 IOPS"),
+        least("300 IOPS"),
+        least("100 IOPS"),
+        claim(AskKind::Flat, |ask| ask.workloads = vec!["another".to_owned()]),
+        claim(AskKind::Flat, |ask| ask.factor = Some("another".to_owned())),
+    ];
+    for replicates in [6, 2] {
+        let mut study = curve(&levels, 9);
+        study.measured.design.questions = asks.to_vec();
+        every_series(&mut study, |series| series.trials.truncate(replicates));
+        book.add(&format!("answers after {replicates} replicates"), &study.findings());
+    }
+    let mut rates = curve(&levels, 9);
+    rates.measured.design.questions = vec![least("1 MB/s")];
+    every_series(&mut rates, |series| series.metric = "bandwidth_bytes_per_s".to_owned());
+    book.add("answers about rates", &rates.findings());
+    let mut tied = curve(&[("1", 90.0), ("2", 130.0), ("4", 130.0)], 9);
+    tied.measured.design.questions = vec![first(AskKind::First, "4"), between("4", "4")];
+    book.add("answers of two that lead", &tied.findings());
+    let names = ["a", "b", "c", "d", "e", "f", "g"].map(|name| (name, 100.0));
+    let mut many = curve(&names, 9);
+    many.measured.design.questions = vec![least("50 IOPS"), claim(AskKind::Flat, |_| {})];
+    book.add("answers in many cases", &many.findings());
+    let mut sequential = curve(&levels, 9);
+    sequential.measured.design.order = Order::Sequential;
+    sequential.measured.design.questions = vec![first(AskKind::First, "8")];
+    book.add("answers of arms one after the other", &sequential.findings());
+}
+
 fn confirmed(book: &mut Book) {
     let study = Study::of(&[("old", &BASE), ("new", &NEW)]);
     let found = study.findings();
@@ -401,11 +451,12 @@ fn every_sentence_is_as_expected() {
         bench,
         grids,
         advice,
+        answered,
         confirmed,
         unfinished_and_imported,
         across,
         of_records,
-    ] as [fn(&mut Book); 9]
+    ] as [fn(&mut Book); 10]
     {
         chapter(&mut book);
     }
@@ -420,6 +471,31 @@ fn every_sentence_is_as_expected() {
     }
     assert_eq!(book.text.lines().count(), expected.lines().count());
 }
+
+/// Kinds of sentences of answers.
+const ANSWERS: &[&str] = &[
+    "Nothing was measured that could tell",
+    "The numbers show it.",
+    "The numbers show it in all of",
+    "The numbers show it in 3 of 4 cases only",
+    "The numbers speak against it.",
+    "The numbers speak against it in all of",
+    "The numbers speak against it in 1 of",
+    "The numbers do not tell.",
+    "was not measured",
+    "did not vary",
+    "too few levels that are numbers",
+    "inside and outside of",
+    "it could be at 2 or 4",
+    "it could be at any of 4 levels",
+    "2 is proportional, 1 is flat",
+    "any of 4 could be the",
+    "2 or 4 could be the",
+    "too few pairs of",
+    "too few replicates for a slope",
+    "with too few trials for an interval",
+    "2 cases more",
+];
 
 /// Every sentence and message that stands in the words is told somewhere in the snapshot.
 #[test]
@@ -520,7 +596,8 @@ fn no_sentence_is_left_out() {
         "failed and does not count",
         "failed and do not count",
     ];
-    let missing: Vec<&str> = kinds.into_iter().filter(|kind| !snapshot.contains(kind)).collect();
+    let kinds = kinds.into_iter().chain(ANSWERS.iter().copied());
+    let missing: Vec<&str> = kinds.filter(|kind| !snapshot.contains(kind)).collect();
     assert!(missing.is_empty(), "{missing:#?}");
 }
 

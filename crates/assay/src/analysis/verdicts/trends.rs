@@ -27,7 +27,7 @@ pub(super) fn trends(design: &Design, question: &Question<'_>) -> Vec<Trend> {
         .iter()
         .filter_map(|factor| Some((factor, numbers(factor)?)))
         .flat_map(|(factor, levels)| {
-            contexts(question, factor)
+            contexts(question, &factor.name)
                 .into_iter()
                 .filter_map(move |others| trend(design, question, factor, &levels, others))
         })
@@ -36,19 +36,21 @@ pub(super) fn trends(design: &Design, question: &Question<'_>) -> Vec<Trend> {
 
 /// The levels as numbers, if all of them are: plain ones, or amounts of bytes.
 fn numbers(factor: &Factor) -> Option<Vec<f64>> {
-    let number = |level: &String| {
-        let plain = level.parse::<f64>().ok();
-        plain.or_else(|| level.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64))
-    };
-    let levels: Option<Vec<f64>> = factor.levels.iter().map(number).collect();
+    let levels: Option<Vec<f64>> = factor.levels.iter().map(|level| number(level)).collect();
     levels.filter(|levels| levels.len() >= FEWEST_LEVELS && levels.iter().all(|level| *level > 0.0))
 }
 
+/// A level as a number.
+pub(super) fn number(level: &str) -> Option<f64> {
+    let plain = level.parse::<f64>().ok();
+    plain.or_else(|| level.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64))
+}
+
 /// Combinations of the other factors' levels.
-fn contexts(question: &Question<'_>, factor: &Factor) -> BTreeSet<Arm> {
+pub(super) fn contexts(question: &Question<'_>, factor: &str) -> BTreeSet<Arm> {
     let without = |runs: &Runs<'_>| {
         let mut arm = runs.arm.clone();
-        arm.remove(&factor.name);
+        arm.remove(factor);
         arm
     };
     question.arms.iter().map(without).collect()
@@ -78,7 +80,7 @@ fn trend(
     let slopes = slopes(&measured);
     let sample = Sample::of(&slopes)?;
     let runs: Vec<&Runs<'_>> = measured.iter().map(|(_, runs)| *runs).collect();
-    let best = could_be_best(design, question.better, &runs)?;
+    let best = could_be_best(design, question.better, &runs, 1)?;
     let candidates = measured.iter().zip(&best.candidates).filter(|(_, is)| **is);
     let ends = candidates.map(|((level, _), _)| *level);
     let mut trend = Trend {
@@ -98,7 +100,7 @@ fn trend(
 }
 
 /// The least-squares slope of each replicate that has every level, logarithm on logarithm.
-fn slopes(measured: &[(f64, &Runs<'_>)]) -> Vec<f64> {
+pub(super) fn slopes(measured: &[(f64, &Runs<'_>)]) -> Vec<f64> {
     let x: Vec<f64> = measured.iter().map(|(level, _)| level.ln()).collect();
     let centre = mean(&x);
     let arms: Vec<&Runs<'_>> = measured.iter().map(|(_, runs)| *runs).collect();

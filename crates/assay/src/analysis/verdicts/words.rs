@@ -1,5 +1,9 @@
 //! The sentences of comparisons. Each says what the numbers say and no more; each is a snapshot.
 
+mod answers;
+
+pub(super) use answers::*;
+
 use crate::quantity::metric::noun;
 use crate::quantity::units::show::{self, share as percent};
 use crate::quantity::{Better, Bytes};

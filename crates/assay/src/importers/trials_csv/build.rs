@@ -46,7 +46,7 @@ fn design(table: &Table, options: &Options, placed: &[Placed]) -> Design {
         order: if placed.is_empty() { Order::Unknown } else { order::order(placed) },
         stopping: Stopping::Fixed,
         repeats: 0,
-        fresh: crate::study::Fresh::default(),
+        ..Design::default()
     }
 }
 

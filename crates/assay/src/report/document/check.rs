@@ -2,7 +2,9 @@
 
 use super::facts::Facts;
 use super::remarks::{Name, rules, warnings};
-use super::{Block, Detail, Document, Section, check_tables, check_text, facts, probes, surfaces};
+use super::{
+    Block, Detail, Document, Section, answers, check_tables, check_text, facts, probes, surfaces,
+};
 use crate::results::findings::{Findings, TargetFacts};
 use crate::results::plan::Arm;
 
@@ -40,6 +42,8 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.push(Section::of(Block::Text(legend)));
     sections.extend(probes::sections(findings, detail));
     sections.extend([Block::Remarks(remarks), sentences].map(Section::of));
+    sections.extend(answers::questions(findings));
+    sections.extend(answers::card(findings));
     Document { title: facts::title(findings), sections }
 }
 

@@ -4,8 +4,8 @@ use super::facts::{self, Facts, unrecorded};
 use super::remarks::{self, Name};
 use super::study_tables::Workload;
 use super::{
-    Block, Detail, Document, Remark, Section, check_text, probes, study_more, study_tables,
-    surfaces,
+    Block, Detail, Document, Remark, Section, answers, check_text, probes, study_more,
+    study_tables, surfaces,
 };
 use crate::quantity::units::show::share;
 use crate::results::design::Factor;
@@ -96,10 +96,12 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(probes::sections(findings, detail));
     sections.push(Section::of(Block::Remarks(all_remarks(&page))));
     sections.extend(study_more::absent(&page));
+    sections.extend(answers::questions(findings));
     let advice: Vec<String> = findings.advice.iter().map(|advice| advice.text.clone()).collect();
     if !advice.is_empty() {
         sections.push(Section::titled("advice", vec![Block::List(advice)]));
     }
+    sections.extend(answers::card(findings));
     Document { title: facts::title(findings), sections }
 }
 

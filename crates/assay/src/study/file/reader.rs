@@ -7,7 +7,9 @@ use serde_json::{Map, Value, json};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::super::fields::{Field, Fields, Kind, LAW, Need, STUDY, TABLES, TARGET_FACTOR};
+use super::super::fields::{
+    Field, Fields, Kind, LAW, Need, QUESTION, STUDY, TABLES, TARGET_FACTOR,
+};
 use super::super::{parameters, simulated, words};
 use super::mistakes::{Mistakes, Place, Places};
 use super::scalar::{self, Complaint};
@@ -139,6 +141,12 @@ impl Reader<'_> {
                 return self.list(path, field, value, |reader, path, field, item| {
                     let wrong = || scalar::wrong_type(field, "names of factors", item.get_ref());
                     let read = item.get_ref().as_str().map(|text| json!(text)).ok_or_else(wrong);
+                    reader.kept(path, item.span(), read)
+                });
+            }
+            Kind::Words => {
+                return self.list(path, field, value, |reader, path, _, item| {
+                    let read = level(item.get_ref()).map(Value::String);
                     reader.kept(path, item.span(), read)
                 });
             }
@@ -414,7 +422,10 @@ pub fn unknown_factor(name: &str) -> Option<String> {
 /// The key that was meant by one that there is not (of this table, or the table that it belongs
 /// into), and what to write instead.
 fn unknown_key(name: &str, fields: &Fields) -> (Option<&'static Field>, Option<String>) {
-    let other = |other: &&&Fields| other.label != fields.label && other.find(name).is_some();
+    // Keys of a question are common words: who writes one elsewhere means something else.
+    let other = |other: &&&Fields| {
+        other.label != fields.label && other.label != QUESTION.label && other.find(name).is_some()
+    };
     let Some(home) = TABLES.iter().find(other) else {
         let known = fields.names();
         let near = words::nearest(name, &known);
@@ -481,7 +492,11 @@ fn stand_in(field: &Field) -> Value {
         Kind::Share | Kind::Start => json!("5 %"),
         Kind::Mix => json!("read"),
         Kind::Table(fields) => table_stand_in(fields),
-        Kind::Tables(_) | Kind::Arms | Kind::Rising { .. } | Kind::FactorNames => json!([]),
+        Kind::Amount => json!("90 IOPS"),
+        Kind::Price => json!("1 EUR"),
+        Kind::Tables(_) | Kind::Arms | Kind::Rising { .. } | Kind::FactorNames | Kind::Words => {
+            json!([])
+        }
         Kind::OneOf(_) | Kind::Factors | Kind::Arm => json!({}),
         Kind::Text | Kind::Name | Kind::Law(_) => json!("-"),
     }

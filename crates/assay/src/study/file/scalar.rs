@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toml::de::{DeInteger, DeValue};
 
 use super::super::fields::{Field, Kind};
-use super::super::{Mix, Start, words};
+use super::super::{Amount, Mix, Price, Start, words};
 use crate::quantity::units::show;
 use crate::quantity::{Bytes, Percent, Time, units::UnitError};
 
@@ -48,6 +48,14 @@ pub fn read(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
         Kind::Start => text(field, value)?
             .parse::<Start>()
             .map(|start| json!(start))
+            .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
+        Kind::Amount => text(field, value)?
+            .parse::<Amount>()
+            .map(|amount| json!(amount))
+            .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
+        Kind::Price => text(field, value)?
+            .parse::<Price>()
+            .map(|price| json!(price))
             .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
         Kind::Name => name(field, text(field, value)?),
         _ => text(field, value).map(|text| json!(text)),

@@ -40,6 +40,20 @@ fn full() -> Study {
         [level("size", "4 KiB"), level("direct", "true")].into(),
         [level("size", "1 MiB"), level("direct", "false")].into(),
     ];
+    let flash = presets::find("flash").unwrap().unwrap();
+    study.question = flash.question;
+    let ask = &mut study.question[0];
+    ask.workloads = vec!["random-read-q1".to_owned()];
+    (ask.factor, ask.at) = (Some("size".to_owned()), [level("direct", "true")].into());
+    (ask.level, ask.over) = (Some("4 KiB".to_owned()), Some("1 MiB".to_owned()));
+    ask.between = vec!["4 KiB".to_owned(), "1 MiB".to_owned()];
+    ask.most = "100 IOPS".parse().ok();
+    study.question[1].workloads = vec!["random-write-q1".to_owned()];
+    study.card = Some(crate::study::Card {
+        claimed: "95 MB/s".parse().ok(),
+        price: "12.50 GBP".parse().ok(),
+        capacity: Some(Bytes(16_000_000_000)),
+    });
     for workload in &mut study.workload {
         workload.io = Io { time: Some(Time(3_000_000)), ramp: Some(Time(0)), ..any_io() };
     }

@@ -1,0 +1,74 @@
+//! Every shipped study that this kernel can do, for real, in a reduced form: all cells are filled,
+//! every question has an answer, and nothing is left behind.
+
+use serde_json::Value;
+
+use crate::findings::of;
+use crate::lab::volume::{Filesystem, Volume};
+use crate::turn::{LIMIT, Need, assay, require};
+
+/// Each study as it is reduced; every preset but `check` stands here.
+const REDUCED: &[(&str, &[&str])] = &[
+    ("depth", &["--set", "depth=1,8"]),
+    ("filesystems", &["--set", "threads=1,8"]),
+    ("flash", &["--claimed", "95 MB/s", "--price", "12.50 GBP"]),
+    ("readahead", &["--set", "read-ahead=0 KiB,128 KiB,4 MiB"]),
+    ("schedulers", &["--set", "scheduler=none,mq-deadline", "--set", "filesystem=ext4,btrfs"]),
+    ("stream", &[]),
+    ("surface", &[]),
+    ("tunable", &["--set", "tunable:/proc/sys/vm/dirty_background_ratio=1,10"]),
+    ("write-cache", &[]),
+];
+
+#[test]
+fn every_preset_runs_in_a_reduced_form() {
+    let test = "presets::every_preset_runs_in_a_reduced_form";
+    let needs =
+        [Need::Volume(Filesystem::Ext4), Need::Program("mkfs.xfs"), Need::Program("mkfs.btrfs")];
+    let Some(_turn) = require(test, &needs) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
+    let shipped = assay::study::presets::all().map(|(name, _)| name);
+    let mut known: Vec<&str> = REDUCED.iter().map(|(name, _)| *name).chain(["check"]).collect();
+    known.sort_unstable();
+    let mut shipped: Vec<&str> = shipped.collect();
+    shipped.sort_unstable();
+    assert_eq!(known, shipped);
+    for (name, how) in REDUCED {
+        let words = ["run", name, "--lab", "--quick", "--replicates", "2", "--json", "--quiet"];
+        let words: Vec<&str> = words.into_iter().chain(how.iter().copied()).collect();
+        let document = of(&assay(&volume).run(&words, LIMIT).unwrap());
+        is_filled(name, &document);
+        if *name == "flash" {
+            has_its_row(&document["card"]);
+        }
+    }
+}
+
+/// Every workload under every arm has its primary number.
+fn is_filled(name: &str, document: &Value) {
+    let whole = |absent: &&Value| absent["metric"].is_null();
+    let absent: Vec<&Value> = document["absent"].as_array().unwrap().iter().filter(whole).collect();
+    assert!(absent.is_empty(), "{name}: {absent:?}");
+    let study = assay::study::presets::find(name).unwrap().unwrap();
+    let levels = |factor: &Value| factor["levels"].as_array().unwrap().len();
+    let arms: usize = document["factors"].as_array().unwrap().iter().map(levels).product();
+    let cells = document["cells"].as_array().unwrap();
+    let primary = cells.iter().filter(|cell| cell["primary"] == true && cell["control"] == false);
+    assert_eq!(primary.clone().count(), arms * study.workload.len(), "{name}");
+    for cell in primary {
+        assert_eq!(cell["n"], 2, "{name}: {cell}");
+        assert!(cell["geometric_mean"].as_f64().unwrap() > 0.0, "{name}: {cell}");
+    }
+    let answers = document["answers"].as_array().map_or(0, Vec::len);
+    assert_eq!(answers, study.question.len(), "{name}");
+}
+
+fn has_its_row(card: &Value) {
+    for number in ["linear_read", "linear_write", "random_read", "random_write"] {
+        assert!(card[number]["value"].as_f64().unwrap() > 0.0, "{number}: {card}");
+    }
+    for number in ["share_of_claim", "iops_per_unit"] {
+        assert!(card[number].as_f64().unwrap() > 0.0, "{number}: {card}");
+    }
+    assert!(card["text"].to_string().contains("90 IOPS"), "{card}");
+}
