@@ -5,8 +5,7 @@ use super::remarks::{Name, rules, warnings};
 use super::{
     Block, Detail, Document, Section, answers, check_tables, check_text, facts, probes, surfaces,
 };
-use crate::results::findings::{Findings, TargetFacts};
-use crate::results::plan::Arm;
+use crate::results::findings::Findings;
 
 /// The document of a check.
 pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
@@ -15,7 +14,10 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let mut tables = Vec::new();
     for target in &findings.environment.targets {
         let own = facts::target(target);
-        let arm = if several { arm_of(target) } else { Arm::new() };
+        let mut arm = facts::held(findings);
+        if several {
+            arm.insert("target".to_owned(), target.name.clone());
+        }
         let table = check_tables::workloads(findings, &arm);
         if several {
             tables.push((Some(target.name.clone()), own, table));
@@ -45,8 +47,4 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(answers::questions(findings));
     sections.extend(answers::card(findings));
     Document { title: facts::title(findings), sections }
-}
-
-fn arm_of(target: &TargetFacts) -> Arm {
-    Arm::from([("target".to_owned(), target.name.clone())])
 }

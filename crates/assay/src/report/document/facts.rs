@@ -2,6 +2,7 @@
 
 use crate::quantity::units::show;
 use crate::results::findings::{EnvironmentFacts, Findings, TargetFacts};
+use crate::results::plan::Arm;
 
 /// Names with their values.
 pub(super) type Facts = Vec<(String, String)>;
@@ -17,12 +18,21 @@ pub(super) fn title(findings: &Findings) -> String {
     title.trim_end().to_owned()
 }
 
-/// Its title, where it has one of its own, and the notes of its owner.
+/// Its title, where it has one of its own, what was held at one level, and the notes of its owner.
 pub(super) fn study(findings: &Findings) -> Facts {
     let study = &findings.study;
     let title = (study.title != USUAL_TITLE).then(|| ("title".to_owned(), study.title.clone()));
     let notes = study.notes.iter().map(|note| ("note".to_owned(), note.clone()));
-    title.into_iter().chain(notes).collect()
+    let held: Vec<String> =
+        held(findings).iter().map(|(name, level)| format!("{name} {level}")).collect();
+    let held = (!held.is_empty()).then(|| ("held".to_owned(), held.join("; ")));
+    title.into_iter().chain(held).chain(notes).collect()
+}
+
+/// Levels that all arms have in common: factors with one level.
+pub(super) fn held(findings: &Findings) -> Arm {
+    let held = findings.factors.iter().filter(|factor| factor.levels.len() == 1);
+    held.flat_map(|factor| Some((factor.name.clone(), factor.levels.first()?.clone()))).collect()
 }
 
 /// A target, one fact a line.

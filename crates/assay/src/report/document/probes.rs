@@ -4,7 +4,7 @@ use super::{Block, Cell, Detail, NONE, Row, Section, Table};
 use crate::quantity::units::show;
 use crate::report::table::{Column, columns};
 use crate::results::findings::{Findings, Member};
-use crate::results::plan::arm_words;
+use crate::results::plan::{Arm, arm_words};
 
 /// Rows up to which the devices stand on the usual page.
 const MOST_ROWS: usize = 24;
@@ -53,6 +53,9 @@ fn table(told: &[&Member]) -> Table {
             factors.push(name);
         }
     }
+    // What they all have in common stands at the top of the page.
+    let of = |one: &Member, name: &str| one.arm.get(name).cloned();
+    factors.retain(|name| told.iter().any(|one| of(one, name) != of(told[0], name)));
     let mut columns = vec![Column::left("workload").key()];
     columns.extend(factors.iter().map(|name| Column::left(name.as_str()).key()));
     columns.push(Column::left("device").key());
@@ -68,8 +71,10 @@ fn table(told: &[&Member]) -> Table {
         words.extend([one.device.clone(), one.kind.clone()]);
         words.extend([one.read_per_byte, one.written_per_byte].map(|per| number(per, show::times)));
         words.push(number(one.busy_share, |share| show::percent(100.0 * share)));
+        let arm: Arm =
+            factors.iter().filter_map(|name| Some(((*name).clone(), of(one, name)?))).collect();
         Row {
-            name: format!("{} {} {}", one.workload, arm_words(&one.arm), one.device),
+            name: format!("{} {} {}", one.workload, arm_words(&arm), one.device),
             cells: words.into_iter().map(Cell::from).collect(),
             notes: one.reason.iter().map(|reason| format!("absent: {reason}")).collect(),
         }

@@ -17,7 +17,8 @@ const TOLD_ELSEWHERE: [&str; 5] = ["order", "stopping", "sequential", "noise-flo
 /// Whether findings compare arms; a check of several targets only sets their numbers side by side.
 pub(super) fn is_one(findings: &Findings) -> bool {
     let judged = findings.comparisons.iter().any(|found| found.margin.is_some());
-    let factors = !findings.factors.is_empty() && (judged || findings.study.kind != "check");
+    let varies = findings.factors.iter().any(|factor| factor.levels.len() > 1);
+    let factors = varies && (judged || findings.study.kind != "check");
     factors || is_across(findings)
 }
 
@@ -28,10 +29,11 @@ fn is_across(findings: &Findings) -> bool {
 
 /// What varied; across results it is the result, after what varied in each of them.
 fn factors(findings: &Findings) -> Vec<Factor> {
-    let mut found = findings.factors.clone();
-    if !found.is_empty() {
-        return found;
+    if !findings.factors.is_empty() {
+        let varied = findings.factors.iter().filter(|factor| factor.levels.len() > 1);
+        return varied.cloned().collect();
     }
+    let mut found: Vec<Factor> = Vec::new();
     for (name, level) in findings.cells.iter().flat_map(|cell| &cell.arm) {
         let index = found.iter().position(|factor| factor.name == *name).unwrap_or_else(|| {
             found.push(Factor { name: name.clone(), levels: Vec::new() });
