@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::arms::Question;
-use super::contrasts::{Contrast, contrasts};
+use super::contrasts::{Contrast, contrasts, holds};
 use super::noise::{Reach, reach};
 use super::words_of_advice as words;
 use crate::quantity::Better;
@@ -73,11 +73,6 @@ pub(super) fn advice(evidence: &Evidence<'_, '_>, stage: Stage) -> Vec<Advice> {
         advice.push(told(words::trade_off(trade), ids, AdviceKind::TradeOff));
     }
     advice
-}
-
-/// Whether an arm has all of some levels.
-fn holds(arm: &Arm, levels: &Arm) -> bool {
-    levels.iter().all(|(factor, level)| arm.get(factor) == Some(level))
 }
 
 /// The arm that is better than its baseline and that no other arm, other baselines included,
@@ -156,8 +151,8 @@ impl Bad<'_> {
 
 /// What is surely worse, one entry a level with each workload that tells so.
 fn against<'a>(contrasts: &'a [Contrast], torn: &BTreeSet<&Arm>) -> Vec<Vec<Bad<'a>>> {
-    let worse = |one: &&Contrast| one.verdict == Verdict::Worse && one.sure;
-    let levels = contrasts.iter().filter(worse).filter(|one| !torn.contains(&one.what));
+    let bad = contrasts.iter().filter(|one| one.is_bad());
+    let levels = bad.filter(|one| !torn.contains(&one.what));
     let found = levels.map(Bad::Level).chain(bad_baselines(contrasts, torn));
     let mut grouped: Vec<Vec<Bad<'a>>> = Vec::new();
     for bad in found {

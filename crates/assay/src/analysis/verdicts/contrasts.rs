@@ -30,7 +30,8 @@ pub(super) struct Contrast {
 }
 
 /// Every level that the baseline names another one of. Where main effects tell of a workload, they
-/// do: the levels of a grid; else its arms.
+/// do, the levels of a grid, and beside them the arms that are surely worse by one level that is
+/// not so everywhere; else its arms do.
 pub(super) fn contrasts(evidence: &Evidence<'_, '_>) -> Vec<Contrast> {
     let mut all = Vec::new();
     for question in evidence.questions {
@@ -43,15 +44,40 @@ pub(super) fn contrasts(evidence: &Evidence<'_, '_>) -> Vec<Contrast> {
         let named = |effect: &&Effect| evidence.design.baseline.contains_key(&effect.factor);
         let before = all.len();
         all.extend(own.filter(named).filter_map(|effect| ruler.of_effect(effect)));
+        let own = evidence
+            .comparisons
+            .iter()
+            .filter(|found| found.primary && found.workload == question.workload);
         if all.len() == before {
-            let own = evidence
-                .comparisons
-                .iter()
-                .filter(|found| found.primary && found.workload == question.workload);
             all.extend(own.filter_map(|found| ruler.of_comparison(found)));
+            continue;
         }
+        let told: Vec<Arm> =
+            all[before..].iter().filter(|one| one.is_bad()).map(|one| one.what.clone()).collect();
+        let alone = own.filter(|found| {
+            in_one_factor(found) && !told.iter().any(|levels| holds(&found.arm, levels))
+        });
+        all.extend(alone.filter_map(|found| ruler.of_comparison(found)).filter(Contrast::is_bad));
     }
     all
+}
+
+/// Whether an arm and its baseline differ by one level: then that level is what tells them apart.
+fn in_one_factor(found: &Comparison) -> bool {
+    let differs = |(name, level): (&String, &String)| found.baseline.get(name) != Some(level);
+    found.arm.iter().filter(|pair| differs(*pair)).count() == 1
+}
+
+/// Whether an arm has all of some levels.
+pub(super) fn holds(arm: &Arm, levels: &Arm) -> bool {
+    levels.iter().all(|(factor, level)| arm.get(factor) == Some(level))
+}
+
+impl Contrast {
+    /// Surely worse.
+    pub fn is_bad(&self) -> bool {
+        self.verdict == Verdict::Worse && self.sure
+    }
 }
 
 struct Ruler<'a, 'q> {

@@ -99,12 +99,23 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.push(Section::of(Block::Remarks(all_remarks(&page))));
     sections.extend(study_more::absent(&page));
     sections.extend(answers::questions(findings));
-    let advice: Vec<String> = findings.advice.iter().map(|advice| advice.text.clone()).collect();
-    if !advice.is_empty() {
-        sections.push(Section::titled("advice", vec![Block::List(advice)]));
-    }
+    sections.extend(advice(&page));
     sections.extend(answers::card(findings));
     Document { title: facts::title(findings), sections }
+}
+
+/// What to do; of a study with verdicts also that there is nothing to do.
+fn advice(page: &Page<'_>) -> Option<Section> {
+    let mut told: Vec<String> =
+        page.findings.advice.iter().map(|advice| advice.text.clone()).collect();
+    if told.is_empty()
+        && page.primary().any(|found| found.verdict.is_some())
+        && !is_across(page.findings)
+    {
+        let margin = page.primary().find_map(|found| found.margin).map(share).unwrap_or_default();
+        told.push(format!("Nothing is advised: no setting is surely better or worse by {margin}."));
+    }
+    (!told.is_empty()).then(|| Section::titled("advice", vec![Block::List(told)]))
 }
 
 fn told_facts(page: &Page<'_>) -> Facts {
