@@ -1,18 +1,19 @@
 //! Changes the machine for a study, and puts everything back: read the original, write it to the
 //! journal, change, read back and compare.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::filesystem::Recipe;
-use super::{Setting, find};
+use super::{Setting, find, located};
 use crate::failure::{Failure, Outcome};
 use crate::system::journal::{Journal, Mark, Report, Undo, setting_value};
-use crate::system::{Act, System, devices, mounts, sysfs};
+use crate::system::{Act, Consent, System, devices, identity, mounts, sysfs};
 
-/// Number of the partition that a file system with a start of its own is made on.
-const PARTITION: u32 = 1;
+/// Partitions of a disk at most: their numbers are looked through for a free one.
+const MOST_PARTITIONS: u32 = 128;
 /// Another process may take a free loop device first.
 const ATTEMPTS: usize = 20;
 
@@ -26,6 +27,8 @@ pub struct Guard<'a> {
     id: String,
     /// Names of files and labels are never used twice in a run.
     made: u32,
+    /// Numbers of the partitions that it added, by disk and first byte.
+    partitions: BTreeMap<(String, u64), u32>,
 }
 
 /// A place on a device for a file system.
@@ -44,6 +47,8 @@ pub struct Plot {
 pub struct Mounted {
     /// Where.
     pub point: PathBuf,
+    name: &'static str,
+    options: String,
     undo: Vec<Undo>,
 }
 
@@ -61,14 +66,28 @@ impl<'a> Guard<'a> {
     pub fn begin(system: &'a dyn System, home: &Path, id: &str) -> Outcome<Self> {
         let journal = Journal::begin(system, &journals(home), id)?;
         let room = home.join("room");
-        Ok(Self { system, journal: Some(journal), room, id: id.to_owned(), made: 0 })
+        Ok(Self {
+            system,
+            journal: Some(journal),
+            room,
+            id: id.to_owned(),
+            made: 0,
+            partitions: BTreeMap::new(),
+        })
     }
 
     /// Begins the journal of changes that are to stay, in a directory where no run looks for one.
     pub fn begin_lasting(system: &'a dyn System, home: &Path, id: &str) -> Outcome<Self> {
         let journal = Journal::begin(system, &applied(home), id)?;
         let room = home.join("room");
-        Ok(Self { system, journal: Some(journal), room, id: id.to_owned(), made: 0 })
+        Ok(Self {
+            system,
+            journal: Some(journal),
+            room,
+            id: id.to_owned(),
+            made: 0,
+            partitions: BTreeMap::new(),
+        })
     }
 
     /// Leaves everything as it is now; the journal stays, to undo it one day.
@@ -113,9 +132,10 @@ impl<'a> Guard<'a> {
     /// # Errors
     /// Why it could not be had; what was changed on the way is in the journal.
     pub fn set(&mut self, setting: &Setting) -> Outcome<()> {
+        let setting = located(self.system, setting.clone()).map_err(Failure::refused)?;
         let path = &setting.path;
         let refused = |what: String| Failure::refused(format!("{}: {what}", path.display()));
-        let now = self.read(path).map_err(|error| refused(error.to_string()))?;
+        let now = self.read(path).map_err(|error| refused(sysfs::reason(&error)))?;
         if now == setting.value {
             return Ok(());
         }
@@ -124,20 +144,29 @@ impl<'a> Guard<'a> {
             let original = self.read(beside).map_err(|error| refused(error.to_string()))?;
             self.record(Undo::Setting { path: beside.clone(), original, device: device.clone() })?;
         }
-        let undo = Undo::Setting { path: path.clone(), original: now, device };
-        let set = Act::Set { path: path.clone(), value: setting.value.clone() };
+        let undo = Undo::Setting { path: path.clone(), original: now.clone(), device };
+        if !self.undos().iter().any(|known| known.is_for_the_same(&undo)) {
+            // What cannot be written back must not be changed.
+            self.put(undo.clone(), path, &now).map_err(|failure| {
+                refused(format!("its value cannot be put back: {}", failure.message))
+            })?;
+        }
+        self.put(undo, path, &setting.value).map_err(|failure| refused(failure.message))
+    }
+
+    /// Writes a setting and reads it back.
+    fn put(&mut self, undo: Undo, path: &Path, value: &str) -> Outcome<()> {
+        let set = Act::Set { path: path.to_owned(), value: value.to_owned() };
         self.try_act(undo, &set)?.map_err(|error| {
             let denied = error.kind() == io::ErrorKind::PermissionDenied;
             let hint = if denied && self.system.user().id != 0 { "; become root" } else { "" };
             let reason = sysfs::reason(&error);
-            refused(format!("the kernel refused {}: {reason}{hint}", setting.value))
+            Failure::refused(format!("the kernel refused {value}: {reason}{hint}"))
         })?;
         match self.read(path) {
-            Ok(took) if took == setting.value => Ok(()),
-            Ok(took) => {
-                Err(refused(format!("asked for {}, the kernel took {took}", setting.value)))
-            }
-            Err(error) => Err(refused(error.to_string())),
+            Ok(took) if took == value => Ok(()),
+            Ok(took) => Err(Failure::refused(format!("asked for {value}, the kernel took {took}"))),
+            Err(error) => Err(Failure::refused(error.to_string())),
         }
     }
 
@@ -163,15 +192,16 @@ impl<'a> Guard<'a> {
         Err(Failure::refused("other processes take every free loop device first: try again"))
     }
 
-    /// Makes a file system on a plot and mounts it, and sees that both took effect.
-    ///
-    /// The caller holds the consent to overwrite the device.
+    /// Makes a file system on a plot and mounts it, and sees that both took effect. That the device
+    /// is still the one of the consent is looked at before each step.
     pub fn make_file_system(
         &mut self,
         plot: &Plot,
         recipe: &Recipe<'_>,
+        consent: &Consent,
         discard: bool,
     ) -> Outcome<Mounted> {
+        identity::confirm(self.system, consent)?;
         let disk = Mark::of(self.system, &plot.device);
         let device = self.device_of(plot, &disk)?;
         self.make_room()?;
@@ -180,24 +210,41 @@ impl<'a> Guard<'a> {
         if discard {
             let range = 0..plot.range.end - plot.range.start;
             self.act(made.clone(), &Act::Discard { device: device.clone(), range })?;
+            identity::confirm(self.system, consent)?;
         }
         let program = recipe.kind.program.to_owned();
         let arguments = recipe.arguments(&label, &device);
         self.act(made.clone(), &Act::Run { program, arguments })?;
+        identity::confirm(self.system, consent)?;
         let name = self.name("mount");
         let point = self.room.join(name);
         let directory = Undo::Directory { path: point.clone() };
-        self.act(directory.clone(), &Act::CreateDirectory { path: point.clone() })?;
-        let mount = Act::Mount {
-            device: device.clone(),
+        let mounted = Mounted {
             point: point.clone(),
-            filesystem: recipe.kind.name.to_owned(),
+            name: recipe.kind.name,
             options: recipe.mount_options.to_owned(),
+            undo: vec![Undo::Mount { point }, directory, made],
         };
-        let undo = Undo::Mount { point: point.clone() };
-        self.act(undo.clone(), &mount)?;
-        self.see_mounted(&point, recipe)?;
-        Ok(Mounted { point, undo: vec![undo, directory, made] })
+        match self.mount(&device, &mounted) {
+            Ok(()) => Ok(mounted),
+            // Left there, it would be in the way of the next one.
+            Err(failure) => Err(self.take_down(&mounted).err().unwrap_or(failure)),
+        }
+    }
+
+    fn mount(&mut self, device: &Path, mounted: &Mounted) -> Outcome<()> {
+        let Mounted { point, name, options, .. } = mounted;
+        let directory = Undo::Directory { path: point.clone() };
+        self.act(directory, &Act::CreateDirectory { path: point.clone() })?;
+        let mount = Act::Mount {
+            device: device.to_owned(),
+            point: point.clone(),
+            filesystem: (*name).to_owned(),
+            options: options.clone(),
+        };
+        self.act(Undo::Mount { point: point.clone() }, &mount)?;
+        self.see_mounted(mounted)
+            .map_err(|what| Failure::refused(format!("mounting {name}: {what}")))
     }
 
     /// Unmounts a file system and wipes it.
@@ -225,35 +272,47 @@ impl<'a> Guard<'a> {
         if plot.whole {
             return Ok(whole);
         }
-        let name = devices::partition_name(&plot.device, PARTITION);
-        let start = plot.range.start;
-        if devices::start_of(self.system, &name) != Some(start) {
-            let undo = Undo::Partition { disk: disk.clone(), number: PARTITION, start };
-            let range = plot.range.clone();
-            self.act(undo, &Act::AddPartition { disk: whole, number: PARTITION, range })?;
+        let Range { start, end } = plot.range;
+        let key = (plot.device.clone(), start);
+        let name = |number| devices::partition_name(&plot.device, number);
+        if let Some(number) = self.partitions.get(&key) {
+            let own = name(*number);
+            let is_there = devices::start_of(self.system, &own) == Some(start)
+                && devices::size_of(self.system, &own) == end - start;
+            if is_there {
+                return Ok(devices::file_of(&own));
+            }
         }
-        Ok(devices::file_of(&name))
+        let taken = |number: &u32| devices::number_of(self.system, &name(*number)).is_some();
+        let number = (1..=MOST_PARTITIONS).find(|number| !taken(number)).ok_or_else(|| {
+            Failure::refused(format!("{} has no room for another partition", whole.display()))
+        })?;
+        let undo = Undo::Partition { disk: disk.clone(), number, start };
+        let range = plot.range.clone();
+        self.act(undo, &Act::AddPartition { disk: whole, number, range })?;
+        self.partitions.insert(key, number);
+        Ok(devices::file_of(&name(number)))
     }
 
-    /// Sees in the kernel's own table that a file system is mounted as it was asked for.
-    fn see_mounted(&self, point: &Path, recipe: &Recipe<'_>) -> Outcome<()> {
+    /// Sees in the kernel's own table that a file system is mounted as it was asked for; else how
+    /// it is.
+    pub fn see_mounted(&self, mounted: &Mounted) -> Result<(), String> {
         let table = mounts::read(self.system)
-            .map_err(|error| Failure::refused(format!("the mounts cannot be told: {error}")))?;
-        let name = recipe.kind.name;
-        let wrong = |what: String| Err(Failure::refused(format!("mounting {name}: {what}")));
-        let Some(entry) = table.iter().rev().find(|entry| entry.mount.point == point) else {
-            return wrong("nothing was mounted, though nothing complained".to_owned());
+            .map_err(|error| format!("the mounts cannot be told: {error}"))?;
+        let entry = table.iter().rev().find(|entry| entry.mount.point == mounted.point);
+        let Some(entry) = entry else {
+            return Err("nothing is mounted there, though nothing complained".to_owned());
         };
-        if entry.mount.filesystem != name {
-            return wrong(format!("the kernel mounted {}", entry.mount.filesystem));
+        if entry.mount.filesystem != mounted.name {
+            return Err(format!("the kernel mounted {}", entry.mount.filesystem));
         }
-        let asked = recipe.mount_options.split(',').filter(|option| !option.is_empty());
+        let asked = mounted.options.split(',').filter(|option| !option.is_empty());
         let lacks = |option: &&str| !shows(&entry.mount.options, option);
         match asked.into_iter().find(lacks) {
-            Some(option) => wrong(format!(
-                "asked for {option}, the kernel took {}",
-                entry.mount.options.join(",")
-            )),
+            Some(option) => {
+                let took = entry.mount.options.join(",");
+                Err(format!("asked for {option}, the kernel took {took}"))
+            }
             None => Ok(()),
         }
     }

@@ -18,8 +18,8 @@ use std::path::PathBuf;
 
 use crate::catalogue::About;
 use crate::seen::Seen;
-use crate::system::System;
 use crate::system::site::Site;
+use crate::system::{System, devices};
 
 pub use guard::Guard;
 
@@ -66,6 +66,24 @@ pub struct Setting {
     pub device: Option<String>,
     /// Settings beside it that the kernel changes with it.
     pub also: Vec<PathBuf>,
+}
+
+/// A setting under the one name that its file has, and with its device: names below /sys are many.
+///
+/// # Errors
+/// Why its place cannot be told: under another name it would be put back wrongly.
+pub fn located(system: &dyn System, setting: Setting) -> Result<Setting, String> {
+    let here = |path: &PathBuf| {
+        system.canonical(path).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let path = here(&setting.path)?;
+    let device = setting.device.or_else(|| {
+        let mut parts = path.iter().skip_while(|part| *part != "block").skip(1);
+        let name = parts.next()?.to_string_lossy().into_owned();
+        devices::number_of(system, &name).map(|_| name)
+    });
+    let also = setting.also.iter().map(here).collect::<Result<_, _>>()?;
+    Ok(Setting { also, path, device, value: setting.value })
 }
 
 /// Something that a study may vary of the machine.

@@ -9,7 +9,7 @@ use super::*;
 use crate::failure::Outcome;
 use crate::system::fake::Manner;
 use crate::system::journal::{self, Unfinished};
-use crate::system::{Fake, Faulty, resolve};
+use crate::system::{Fake, Faulty, identity, resolve};
 
 const HOME: &str = "/var/lib/assay";
 const DISK: u64 = 1 << 30;
@@ -63,6 +63,7 @@ fn name_of(factor: &dyn Factor) -> &str {
 fn walk(system: &dyn System, factor: &dyn Factor) -> Outcome<()> {
     let mut guard = Guard::begin(system, Path::new(HOME), "20261120-1200-ab12")?;
     let device = guard.make_loop(DISK)?;
+    let consent = consent(system)?;
     let name = name_of(factor);
     for level in levels(factor) {
         if factor.role() == Role::Ground {
@@ -75,7 +76,7 @@ fn walk(system: &dyn System, factor: &dyn Factor) -> Outcome<()> {
             for whole in [true, false] {
                 let start = if whole { 0 } else { DISK / 2 };
                 let plot = Plot { device: "loop0".into(), range: start..DISK, whole };
-                let mounted = guard.make_file_system(&plot, &recipe.unwrap(), true)?;
+                let mounted = guard.make_file_system(&plot, &recipe.unwrap(), &consent, true)?;
                 guard.take_down(&mounted)?;
             }
             continue;
@@ -89,6 +90,13 @@ fn walk(system: &dyn System, factor: &dyn Factor) -> Outcome<()> {
         }
     }
     guard.finish().map(|_| ())
+}
+
+/// Consent to overwrite the loop device of the tests.
+fn consent(system: &dyn System) -> Outcome<crate::system::Consent> {
+    let site = resolve(system, "/dev/loop0")?;
+    let text = identity::stake(system, &site)?.text();
+    identity::consent(system, &site, &text)
 }
 
 fn left(system: &dyn System) -> Vec<Unfinished> {
@@ -190,12 +198,43 @@ fn a_setting_that_does_not_take_is_found_every_time() {
 }
 
 #[test]
-fn a_value_that_the_kernel_rounds_is_found() {
+fn a_value_that_the_kernel_rounds_is_found_and_one_that_cannot_be_put_back_is_left() {
+    let path = PathBuf::from("/proc/sys/vm/swappiness");
+    let set = |step: u64, value: &str| {
+        let fake = machine();
+        fake.set_manner(&path, Manner::RoundsTo(step));
+        let before = fake.condition(Path::new(HOME));
+        let mut guard = Guard::begin(&fake, Path::new(HOME), "x").unwrap();
+        let (device, also) = (None, Vec::new());
+        let setting = Setting { path: path.clone(), value: value.to_owned(), device, also };
+        let failure = guard.set(&setting).unwrap_err();
+        let put_back = guard.finish().is_ok() && fake.condition(Path::new(HOME)) == before;
+        (failure.message, put_back)
+    };
+    let (message, put_back) = set(20, "50");
+    assert!(message.ends_with("asked for 50, the kernel took 40") && put_back, "{message}");
+    // 60 is what it has, and cannot be written.
+    let (message, _) = set(50, "100");
+    assert!(message.contains("its value cannot be put back"), "{message}");
+}
+
+/// The device goes and another one comes under its name: nothing is made on that.
+#[test]
+fn another_device_under_the_same_name_is_left_alone() {
     let fake = machine();
-    let [path] = files(&fake, find("read-ahead").unwrap()).try_into().unwrap();
-    fake.set_manner(path, Manner::RoundsTo(100));
-    let failure = walk(&fake, find("read-ahead").unwrap()).unwrap_err();
-    assert!(failure.message.ends_with("asked for 128, the kernel took 100"), "{}", failure.message);
+    let mut guard = Guard::begin(&fake, Path::new(HOME), "x").unwrap();
+    let device = guard.make_loop(DISK).unwrap();
+    let consent = consent(&fake).unwrap();
+    let kind = filesystem::find("ext4").unwrap();
+    let recipe = Recipe { kind, mkfs_options: "", mount_options: "" };
+    let plot = Plot { device: "loop0".into(), range: 0..DISK, whole: true };
+    let mounted = guard.make_file_system(&plot, &recipe, &consent, false).unwrap();
+    guard.take_down(&mounted).unwrap();
+    fake.replug(&device);
+    let before = fake.condition(Path::new(HOME));
+    let failure = guard.make_file_system(&plot, &recipe, &consent, false).unwrap_err();
+    assert!(failure.message.contains("cannot be overwritten any more"), "{}", failure.message);
+    assert_eq!(fake.condition(Path::new(HOME)), before);
 }
 
 #[test]
@@ -208,8 +247,9 @@ fn a_file_system_that_was_not_mounted_is_found() {
         guard.make_loop(DISK).unwrap();
         let recipe = Recipe { kind, mkfs_options: "", mount_options: "" };
         let plot = Plot { device: "loop0".into(), range: 0..DISK, whole: true };
-        let failure = guard.make_file_system(&plot, &recipe, false).unwrap_err();
-        assert!(failure.message.contains("nothing was mounted"), "{}", failure.message);
+        let consent = consent(&fake).unwrap();
+        let failure = guard.make_file_system(&plot, &recipe, &consent, false).unwrap_err();
+        assert!(failure.message.contains("nothing is mounted"), "{}", failure.message);
         guard.finish().unwrap();
         assert_eq!(fake.condition(Path::new(HOME)), before);
     }

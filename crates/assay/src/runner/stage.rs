@@ -55,7 +55,6 @@ pub struct Stage<'a> {
     guard: Option<Guard<'a>>,
     places: Vec<Place>,
     holds: Vec<Hold>,
-    machine_hold: Option<Hold>,
     seed: u64,
 }
 
@@ -90,9 +89,12 @@ impl<'a> Stage<'a> {
             }
             None => places(system, targets, destroy)?,
         };
-        let holds = hold_all(system, &places)?;
-        let (stands, up, machine_hold) = (Vec::new(), None, None);
-        Ok(Self { system, stands, up, guard, places, holds, machine_hold, seed })
+        let mut holds = hold_all(system, &places)?;
+        if study.factors.keys().any(|name| has_role(name, Role::Setting)) {
+            holds.push(hold_settings(system)?);
+        }
+        let (stands, up) = (Vec::new(), None);
+        Ok(Self { system, stands, up, guard, places, holds, seed })
     }
 
     /// The targets.
@@ -125,6 +127,9 @@ impl<'a> Stage<'a> {
             }
             let mut refused = Vec::new();
             for ground in &grounds {
+                if context.is_stopped() {
+                    return Err(Failure::interrupted("interrupted before the first trial"));
+                }
                 let stood = match Recipe::of(|name| ground.get(name).map(String::as_str)) {
                     None => self.stand_on_target(context, study, place),
                     Some(recipe) => self.stand_on_made(context, study, place, (ground, recipe)),
@@ -205,12 +210,12 @@ impl<'a> Stage<'a> {
     ) -> Outcome<(Mounted, Site)> {
         let Place { site, consent, .. } = &self.places[place];
         let plot = plot(self.system, study, site)?;
-        if consent.is_none() {
+        let Some(consent) = consent else {
             let text = identity::stake(self.system, site)?.text();
             return Err(Failure::mistake(format!(
                 "a file system can be made only where data may be lost: look at assay plan, then give --destroy {text:?}"
             )));
-        }
+        };
         if let Some(missing) = recipe.missing(self.system, plot.range.end - plot.range.start) {
             return Err(Failure::refused(missing));
         }
@@ -220,9 +225,11 @@ impl<'a> Stage<'a> {
         let Some(guard) = &mut self.guard else {
             return Err(Failure::refused("nothing may be changed without a journal"));
         };
-        let mounted = guard.make_file_system(&plot, recipe, study.prepare.discard)?;
-        let found = resolve(self.system, &mounted.point.to_string_lossy());
-        Ok((mounted, Site { target, ..found? }))
+        let mounted = guard.make_file_system(&plot, recipe, consent, study.prepare.discard)?;
+        match resolve(self.system, &mounted.point.to_string_lossy()) {
+            Ok(found) => Ok((mounted, Site { target, ..found })),
+            Err(failure) => Err(guard.take_down(&mounted).err().unwrap_or(failure)),
+        }
     }
 
     /// Takes what a stored plan rests on, and opens the targets that are there now.
@@ -266,33 +273,53 @@ impl<'a> Stage<'a> {
     /// What of a trial's arm does not hold any more, if anything.
     pub fn strayed(&self, plan: &Plan, planned: &PlannedTrial) -> Option<String> {
         let index = plan.workloads[planned.workload].target;
-        let wanted = self.wanted(index, &planned.arm).ok()?;
+        if let (Some(up), Some(guard)) = (&self.up, &self.guard)
+            && up.stand == index
+            && let Err(how) = guard.see_mounted(&up.mounted)
+        {
+            return Some(format!("after the trial: {how}"));
+        }
+        let wanted = match self.wanted(index, &planned.arm) {
+            Ok(wanted) => wanted,
+            Err(reason) => return Some(format!("its settings cannot be told any more: {reason}")),
+        };
         wanted.into_iter().find_map(|setting| {
-            let now = self.system.read_text(&setting.path).ok()?;
-            let now = journal::setting_value(&now);
-            (now != setting.value).then(|| {
-                let path = setting.path.display();
-                format!("{path} was {} before the trial and {now} after it", setting.value)
-            })
+            let path = setting.path.display();
+            match self.system.read_text(&setting.path) {
+                Ok(now) if journal::setting_value(&now) == setting.value => None,
+                Ok(now) => {
+                    let now = journal::setting_value(&now);
+                    Some(format!(
+                        "{path} was {} before the trial and {now} after it",
+                        setting.value
+                    ))
+                }
+                Err(error) => Some(format!("{path} cannot be read after the trial: {error}")),
+            }
         })
     }
 
     fn wanted(&self, index: usize, arm: &Arm) -> Result<Vec<Setting>, String> {
         let stand = &self.stands[index];
         let view = View { system: self.system, site: &stand.site };
-        let (mut wanted, mut beside) = (Vec::new(), Vec::new());
+        let (mut said, mut beside) = (Vec::new(), Vec::new());
         for (name, level) in setters(arm) {
             if let Some(factor) = factors::find(name) {
-                wanted.extend(factor.settings(name, level, &view)?);
+                said.extend(factor.settings(name, level, &view)?);
             }
             beside.extend(
                 stand.beside.get(&(name.to_owned(), level.to_owned())).into_iter().flatten(),
             );
         }
-        // What the arm says itself counts; the rest is as the level alone would have it.
-        let said = |own: &&Setting| wanted.iter().any(|setting: &Setting| setting.path == own.path);
-        let beside: Vec<Setting> = beside.into_iter().filter(|own| !said(own)).cloned().collect();
-        wanted.extend(beside);
+        // What the arm says itself counts; the rest is as the level alone would have it. Of several
+        // that set one file beside their own, the first in rank brings the others along.
+        let mut wanted: Vec<Setting> = Vec::new();
+        for setting in said.into_iter().chain(beside.into_iter().cloned()) {
+            let setting = factors::located(self.system, setting)?;
+            if !wanted.iter().any(|known| known.path == setting.path) {
+                wanted.push(setting);
+            }
+        }
         Ok(wanted)
     }
 
@@ -314,18 +341,41 @@ impl<'a> Stage<'a> {
         let recipe = Recipe::of(|name| under.get(name).map(String::as_str))
             .ok_or_else(|| Failure::refused("this version cannot make that file system"))?;
         let (mounted, site) = self.make(context, study, place, &recipe)?;
+        let filled = self.fill(context, study, &site, (&survey, replicate));
         self.up = Some(Up { stand: index, replicate, mounted });
-        let ground = Ground::open(self.system, &site, None)?;
+        match filled {
+            Ok(ground) => {
+                let surveyed = Surveyed { ground, survey, law: None };
+                (self.stands[index].site, self.stands[index].surveyed) = (site, Some(surveyed));
+                Ok(())
+            }
+            Err(failure) => Err(self.take_down().err().unwrap_or(failure)),
+        }
+    }
+
+    /// An area like the one that was surveyed.
+    fn fill(
+        &self,
+        context: &mut Context<'_>,
+        study: &Study,
+        site: &Site,
+        (survey, replicate): (&Survey, u32),
+    ) -> Outcome<Ground<'a>> {
+        let ground = Ground::open(self.system, site, None)?;
         let how = Fill {
             engine: &survey.engine.name,
             content: survey::fill_content(study),
             limit_ns: u64::MAX / 4,
             seed: self.seed ^ u64::from(replicate),
         };
-        area::fill(context, &ground, &site, survey.area.length, &how)?;
-        let surveyed = Surveyed { ground, survey, law: None };
-        (self.stands[index].site, self.stands[index].surveyed) = (site, Some(surveyed));
-        Ok(())
+        let area = area::fill(context, &ground, site, survey.area.length, &how)?;
+        if area.length == survey.area.length && area.start == survey.area.start {
+            return Ok(ground);
+        }
+        Err(Failure::refused(format!(
+            "{} has room for another area than when it was surveyed",
+            site.target
+        )))
     }
 
     fn take_down(&mut self) -> Outcome<()> {
@@ -384,14 +434,6 @@ impl<'a> Stage<'a> {
             Ok(wanted) => wanted,
             Err(reason) => return Ok(Err(reason)),
         };
-        if wanted.iter().any(|setting| setting.device.is_none()) && self.machine_hold.is_none() {
-            let hold = self.system.hold(SETTINGS).map_err(|_| {
-                Failure::refused(
-                    "another assay changes settings of this machine: wait until it has finished",
-                )
-            })?;
-            self.machine_hold = Some(hold);
-        }
         let Some(guard) = &mut self.guard else { return Ok(Ok(Vec::new())) };
         for setting in &wanted {
             match guard.set(setting) {
@@ -460,8 +502,10 @@ impl<'a> Stage<'a> {
     /// Not restored: what could not be put back.
     pub fn strike(mut self) -> Outcome<Report> {
         self.stands.clear();
+        let report = self.guard.take().map_or_else(|| Ok(Report::default()), Guard::finish);
+        // Not before: another run must not take what is changed now for the original.
         self.holds.clear();
-        self.guard.take().map_or_else(|| Ok(Report::default()), Guard::finish)
+        report
     }
 }
 
@@ -479,9 +523,21 @@ fn released(system: &dyn System, consent: &Consent) {
 
 /// Whether a study changes anything that must be put back.
 fn changes(study: &Study) -> bool {
-    let role = |name: &String| factors::find(name).map(factors::Factor::role);
-    let changing = |name| matches!(role(name), Some(Role::Setting | Role::Ground));
+    let changing = |name: &String| has_role(name, Role::Setting) || has_role(name, Role::Ground);
     matches!(study.target, Some(Target::Loop(_))) || study.factors.keys().any(changing)
+}
+
+fn has_role(name: &str, role: Role) -> bool {
+    factors::find(name).is_some_and(|factor| factor.role() == role)
+}
+
+/// Two runs that change settings would take each other's for the originals.
+fn hold_settings(system: &dyn System) -> Outcome<Hold> {
+    system.hold(SETTINGS).map_err(|_| {
+        Failure::refused(
+            "another assay changes settings of this machine: wait until it has finished",
+        )
+    })
 }
 
 /// Loop devices and file systems are root's; of settings the kernel decides one by one.

@@ -275,12 +275,18 @@ fn same_places(
     plan: &Plan,
     environment: &Environment,
 ) -> Outcome<()> {
-    let own = matches!(study.target, Some(Target::Loop(_)));
-    let made = plan.surveys.iter().any(|survey| !survey.under.is_empty());
-    if own || made {
-        // A loop device of the tool's own is like the last one; the file systems are made anew, on
-        // a device that the consent named.
+    if matches!(study.target, Some(Target::Loop(_))) {
+        // A loop device of the tool's own is like the last one.
         return Ok(());
+    }
+    let made = plan.surveys.iter().any(|survey| !survey.under.is_empty());
+    if made {
+        // The file systems are made anew, but on the same drive.
+        return stage.places().iter().try_for_each(|place| {
+            let own = |site: &&Site| site.target == place.site.target;
+            let before = environment.sites.iter().find(own);
+            before.map_or(Ok(()), |before| same_drives(&place.site, before))
+        });
     }
     let pairs = stage.places().iter().zip(&environment.sites);
     pairs.into_iter().try_for_each(|(place, before)| same_place(&place.site, before))
@@ -288,24 +294,32 @@ fn same_places(
 
 /// Refuses to go on at another place than the one that was measured.
 fn same_place(now: &Site, before: &Site) -> Outcome<()> {
-    let drives =
-        |site: &Site| -> Vec<String> { site.drives.iter().map(|drive| drive.id.clone()).collect() };
     let differs = if now.kind != before.kind {
         Some("it is another kind of target now".to_owned())
     } else if now.filesystem() != before.filesystem() {
         Some(format!("it was {} and is {} now", before.filesystem(), now.filesystem()))
-    } else if drives(now) != drives(before) {
-        let (before, now) = (drives(before).join(", "), drives(now).join(", "));
-        Some(format!("it was on {before} and is on {now} now"))
     } else {
-        None
+        return same_drives(now, before);
     };
-    differs.map_or(Ok(()), |how| {
-        Err(Failure::refused(format!(
-            "{} is not what was measured before: {how}; start a new study instead",
-            now.target
-        )))
-    })
+    differs.map_or(Ok(()), |how| Err(elsewhere(now, &how)))
+}
+
+/// Refuses to go on on other drives.
+fn same_drives(now: &Site, before: &Site) -> Outcome<()> {
+    let drives =
+        |site: &Site| -> Vec<String> { site.drives.iter().map(|drive| drive.id.clone()).collect() };
+    let (was, is) = (drives(before), drives(now));
+    if was == is {
+        return Ok(());
+    }
+    Err(elsewhere(now, &format!("it was on {} and is on {} now", was.join(", "), is.join(", "))))
+}
+
+fn elsewhere(now: &Site, how: &str) -> Failure {
+    Failure::refused(format!(
+        "{} is not what was measured before: {how}; start a new study instead",
+        now.target
+    ))
 }
 
 /// Says what of the machine has changed since the study began; the result keeps it in mind.

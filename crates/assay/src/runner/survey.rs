@@ -105,7 +105,13 @@ pub fn at_target<'a>(
         Some(_) => Ground::simulated(system),
         None => Ground::open(system, site, place.consent.as_ref())?,
     };
-    if let Some(device) = site.counted.first().filter(|_| place.consent.is_some()) {
+    if study.area.start.is_some() && site.kind != TargetKind::Device {
+        return Err(Failure::mistake(format!(
+            "{}: the start of an area is for block devices: leave it out",
+            site.target
+        )));
+    }
+    if let Some(device) = site.counted.first().filter(|_| site.kind == TargetKind::Device) {
         ground = ground.starting_at(study.area.first_byte(devices::size_of(system, device)));
     }
     ground.notes.extend(told);
@@ -131,9 +137,9 @@ pub fn again<'a>(
         Some(_) => Ground::simulated(system),
         None => Ground::open(system, site, place.consent.as_ref())?,
     };
-    let ground = match place.consent {
-        Some(_) => ground.starting_at(survey.area.start),
-        None => ground,
+    let ground = match site.kind {
+        TargetKind::Device => ground.starting_at(survey.area.start),
+        _ => ground,
     };
     let changed = ground.direct.value() != survey.direct.value();
     if changed || (place.law.is_none() && ground.first_byte() != survey.area.start) {

@@ -10,7 +10,7 @@ mod tables;
 mod usage;
 
 pub use super::devices::device_id;
-pub use consent::{Loss, Stake, consent, disk_sequence, stake};
+pub use consent::{Loss, Stake, confirm, consent, disk_sequence, stake};
 
 /// The user on whose behalf sudo runs this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

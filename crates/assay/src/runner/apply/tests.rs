@@ -182,7 +182,7 @@ fn what_cannot_be_done_leaves_everything_as_it_was() {
         ("the kernel took 20", |fake| {
             fake.set_manner("/proc/sys/vm/dirty_ratio", Manner::Ignores);
         }),
-        ("the kernel refused 9: not permitted", |fake| {
+        ("its value cannot be put back: the kernel refused 3: not permitted", |fake| {
             fake.set_manner("/sys/module/zfs/parameters/x", Manner::ReadOnly);
         }),
         ("another assay is measuring", |fake| {

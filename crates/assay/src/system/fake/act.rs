@@ -39,6 +39,18 @@ impl Fake {
         self
     }
 
+    /// Puts another device of the same size in the place of a loop device.
+    pub fn replug(&self, device: &Path) -> &Self {
+        let name = device.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut state = self.lock();
+        state.sequence += 1;
+        let sequence = format!("{}\n", state.sequence);
+        let path = PathBuf::from(format!("/sys/devices/virtual/block/{name}/diskseq"));
+        state.tree.put(&path, Node::File(vec![sequence.into_bytes()]));
+        drop(state);
+        self
+    }
+
     /// Everything that the factors' programs need: all that make file systems, in a kernel with all.
     pub fn with_file_systems(&self) -> &Self {
         let kinds = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "vfat"];

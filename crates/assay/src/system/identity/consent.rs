@@ -136,6 +136,18 @@ pub fn consent(system: &dyn System, site: &Site, typed: &str) -> Outcome<Consent
     )))
 }
 
+/// Makes sure, right before it is changed, that a device is still the one that was named and that
+/// nothing has begun to use it.
+///
+/// # Errors
+/// Refused where it is not, or is in use.
+pub fn confirm(system: &dyn System, consent: &Consent) -> Outcome<()> {
+    let device = consent.device.display();
+    system.open_device_for_writing(consent, Caching::Buffered).map(drop).map_err(|error| {
+        Failure::refused(format!("{device} cannot be overwritten any more: {error}"))
+    })
+}
+
 fn not_a_device(site: &Site) -> Failure {
     let target = &site.target;
     Failure::mistake(format!(
