@@ -1,6 +1,6 @@
 //! The lines that bring a machine to an advised arm, from what was recorded of its target.
 
-use crate::factors::permanent;
+use crate::factors::{cautions, permanent};
 use crate::results::environment::Environment;
 use crate::results::findings::{AdviceKind, Findings, Verdict};
 use crate::results::plan::{Arm, Plan};
@@ -16,6 +16,10 @@ pub(super) fn add(found: &mut Findings, plan: &Plan, environment: &Environment) 
         advice.lines = lines(arm, plan, environment);
         if !advice.lines.is_empty() {
             advice.text = format!("{} To set it: {}.", advice.text, advice.lines.join("; "));
+        }
+        let cautions = cautions(arm);
+        if !cautions.is_empty() {
+            advice.text = format!("{} Caution: {}.", advice.text, cautions.join("; "));
         }
     }
 }

@@ -55,17 +55,19 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 
 fn tell(arguments: &Arguments, done: &[String], nothing: &[String], failed: &[String]) {
     if arguments.json {
+        let told = if arguments.dry_run { "to_look_at" } else { "done" };
         let document = serde_json::json!({
             "format": "assay-restore/1",
             "dry_run": arguments.dry_run,
-            "done": done,
+            told: done,
             "nothing": nothing,
             "failed": failed,
         });
         output::text(&format!("{document:#}\n"));
         return;
     }
-    let word = if arguments.dry_run { "to put back" } else { "put back" };
+    // What is as it was already is seen when it is undone.
+    let word = if arguments.dry_run { "to look at" } else { "put back" };
     let lines = done.iter().map(|line| format!("{word}: {line}\n"));
     let lines = lines.chain(nothing.iter().map(|line| format!("nothing to do: {line}\n")));
     let lines = lines.chain(failed.iter().map(|line| format!("NOT put back: {line}\n")));

@@ -59,23 +59,25 @@ pub fn resume(
     finished
 }
 
-/// Prints what a finished study found; an interrupted one says how to go on.
-pub fn print(system: &dyn System, finished: Finished, how: Printing) -> Outcome<Findings> {
+/// Prints what a finished study found; an interrupted one says how to go on. What could not be put
+/// back is told last, and decides the exit code.
+pub fn print(system: &dyn System, mut finished: Finished, how: Printing) -> Outcome<Findings> {
+    let left = finished.left.take();
     if finished.interrupted {
-        return Err(interrupted(&finished));
+        return Err(left.unwrap_or_else(|| interrupted(&finished)));
     }
     let kept = finished.directory.is_some();
     let findings = results::findings_of_run(finished);
     if how.json {
         output::text(&report::json(&findings));
-        return Ok(findings);
+        return left.map_or(Ok(findings), Err);
     }
     let document = report::document::make(&findings);
     output::text(&report::text::render(&document, output::columns(system), output::colour(system)));
     if kept && !how.quiet {
         output::message(&format!("kept as {}; show it again with: assay show", findings.study.id));
     }
-    Ok(findings)
+    left.map_or(Ok(findings), Err)
 }
 
 /// Prints what a study found; fails where trials of it were lost.

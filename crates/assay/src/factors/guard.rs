@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::filesystem::Recipe;
 use super::{Setting, find, located};
 use crate::failure::{Failure, Outcome};
+use crate::quantity::Bytes;
 use crate::system::journal::{Journal, Mark, Report, Undo, setting_value};
 use crate::system::{Act, Consent, System, devices, identity, mounts, sysfs};
 
@@ -173,6 +174,17 @@ impl<'a> Guard<'a> {
     /// A loop device over a new file of zeros in the room; gives its device file.
     pub fn make_loop(&mut self, bytes: u64) -> Outcome<PathBuf> {
         self.make_room()?;
+        let room = self.room.clone();
+        if let Ok(space) = self.system.space(&room)
+            && space.available_bytes < bytes
+        {
+            return Err(Failure::refused(format!(
+                "{} has {} free, the loop device's file needs {}: make room there, or set ASSAY_HOME to a directory with room",
+                room.display(),
+                Bytes(space.available_bytes >> 20 << 20),
+                Bytes(bytes)
+            )));
+        }
         let name = self.name("disk");
         let file = self.room.join(name);
         let made = Act::CreateFile { path: file.clone(), bytes };

@@ -23,6 +23,8 @@ pub(super) struct Knob {
     level: Level,
     /// Files beside it that the kernel changes with it.
     also: &'static [&'static str],
+    /// A level that may cost data, and how.
+    risky: Option<(&'static str, &'static str)>,
 }
 
 /// Where a setting lies.
@@ -69,6 +71,7 @@ pub(super) static SCHEDULER: Knob = Knob {
     place: Place::Queue("scheduler"),
     level: Level::Word,
     also: &["nr_requests", "wbt_lat_usec"],
+    risky: None,
 };
 
 pub(super) static QUEUE_DEPTH: Knob = Knob {
@@ -81,6 +84,7 @@ pub(super) static QUEUE_DEPTH: Knob = Knob {
     place: Place::Queue("nr_requests"),
     level: Level::Number(u32::MAX as u64),
     also: &[],
+    risky: None,
 };
 
 pub(super) static READ_AHEAD: Knob = Knob {
@@ -95,6 +99,7 @@ pub(super) static READ_AHEAD: Knob = Knob {
     place: Place::ReadAhead,
     level: Level::Kib,
     also: &[],
+    risky: None,
 };
 
 pub(super) static WRITE_CACHE: Knob = Knob {
@@ -109,6 +114,11 @@ pub(super) static WRITE_CACHE: Knob = Knob {
     place: Place::Queue("write_cache"),
     level: Level::Words(&[("write-back", "write back"), ("write-through", "write through")]),
     also: &["wbt_lat_usec"],
+    risky: Some((
+        "write-through",
+        "with write-through the kernel sends no flushes: what was written is lost in a power cut \
+         unless the drive's cache survives it",
+    )),
 };
 
 pub(super) static WRITEBACK_THROTTLE: Knob = Knob {
@@ -121,6 +131,7 @@ pub(super) static WRITEBACK_THROTTLE: Knob = Knob {
     place: Place::Queue("wbt_lat_usec"),
     level: Level::Time(1_000),
     also: &[],
+    risky: None,
 };
 
 pub(super) static MERGES: Knob = Knob {
@@ -133,6 +144,7 @@ pub(super) static MERGES: Knob = Knob {
     place: Place::Queue("nomerges"),
     level: Level::Words(&[("all", "0"), ("simple", "1"), ("none", "2")]),
     also: &[],
+    risky: None,
 };
 
 pub(super) static MAX_SECTORS: Knob = Knob {
@@ -145,6 +157,7 @@ pub(super) static MAX_SECTORS: Knob = Knob {
     place: Place::Queue("max_sectors_kb"),
     level: Level::Kib,
     also: &[],
+    risky: None,
 };
 
 pub(super) static DIRTY_RATIO: Knob = Knob {
@@ -157,6 +170,7 @@ pub(super) static DIRTY_RATIO: Knob = Knob {
     place: Place::Machine("/proc/sys/vm/dirty_ratio"),
     level: Level::Share,
     also: &["dirty_bytes"],
+    risky: None,
 };
 
 pub(super) static DIRTY_BACKGROUND_RATIO: Knob = Knob {
@@ -169,6 +183,7 @@ pub(super) static DIRTY_BACKGROUND_RATIO: Knob = Knob {
     place: Place::Machine("/proc/sys/vm/dirty_background_ratio"),
     level: Level::Share,
     also: &["dirty_background_bytes"],
+    risky: None,
 };
 
 pub(super) static DIRTY_EXPIRE: Knob = Knob {
@@ -181,6 +196,7 @@ pub(super) static DIRTY_EXPIRE: Knob = Knob {
     place: Place::Machine("/proc/sys/vm/dirty_expire_centisecs"),
     level: Level::Time(10_000_000),
     also: &[],
+    risky: None,
 };
 
 pub(super) static SWAPPINESS: Knob = Knob {
@@ -193,6 +209,7 @@ pub(super) static SWAPPINESS: Knob = Knob {
     place: Place::Machine("/proc/sys/vm/swappiness"),
     level: Level::Number(200),
     also: &[],
+    risky: None,
 };
 
 pub(super) static CACHE_PRESSURE: Knob = Knob {
@@ -205,6 +222,7 @@ pub(super) static CACHE_PRESSURE: Knob = Knob {
     place: Place::Machine("/proc/sys/vm/vfs_cache_pressure"),
     level: Level::Number(i32::MAX as u64),
     also: &[],
+    risky: None,
 };
 
 pub(super) static GOVERNOR: Knob = Knob {
@@ -218,6 +236,7 @@ pub(super) static GOVERNOR: Knob = Knob {
     place: Place::Policies("scaling_governor"),
     level: Level::Word,
     also: &[],
+    risky: None,
 };
 
 pub(super) static TURBO: Knob = Knob {
@@ -231,6 +250,7 @@ pub(super) static TURBO: Knob = Knob {
     place: Place::Machine("/sys/devices/system/cpu/cpufreq/boost"),
     level: Level::Words(&[("off", "0"), ("on", "1")]),
     also: &[],
+    risky: None,
 };
 
 impl Factor for Knob {
@@ -248,6 +268,10 @@ impl Factor for Knob {
 
     fn judge(&self, level: &str) -> Result<(), String> {
         self.level.kernel(level).map(|_| ())
+    }
+
+    fn caution(&self, level: &str) -> Option<&'static str> {
+        self.risky.filter(|(own, _)| *own == level).map(|(_, caution)| caution)
     }
 
     fn same(&self, one: &str, other: &str) -> bool {

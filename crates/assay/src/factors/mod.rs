@@ -120,6 +120,11 @@ pub trait Factor: Sync {
         Vec::new()
     }
 
+    /// What a level may cost that no number of a study shows: data after a power cut.
+    fn caution(&self, _level: &str) -> Option<&'static str> {
+        None
+    }
+
     /// The level that the machine is at, as far as it can be seen.
     fn observe(&self, name: &str, view: &View<'_>) -> Seen<String>;
 }
@@ -155,6 +160,15 @@ pub fn find(name: &str) -> Option<&'static dyn Factor> {
     let known = |factor: &&&dyn Factor| factor.about().name == name;
     let tunable = || tunable::path_of(name).map(|_| &tunable::Tunable as &dyn Factor);
     FACTORS.iter().find(known).copied().or_else(tunable)
+}
+
+/// What an arm may cost that no number shows, each once.
+pub fn cautions<'l>(arm: impl IntoIterator<Item = (&'l String, &'l String)>) -> Vec<&'static str> {
+    let own = |(name, level): (&String, &String)| find(name)?.caution(level);
+    let mut found: Vec<&'static str> = arm.into_iter().filter_map(own).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 /// Position of a factor in the order in which they are brought about.

@@ -12,6 +12,7 @@ use crate::factors::guard::{Mounted, Plot, setters};
 use crate::factors::{self, Guard, Role, Setting, View};
 use crate::failure::{Failure, Kind, Outcome};
 use crate::plan::arms;
+use crate::quantity::Bytes;
 use crate::results::plan::{Arm, Plan, PlannedTrial, Refusal, Survey};
 use crate::seen::Seen;
 use crate::study::{Content, Fresh, Prime, Study, Target};
@@ -19,6 +20,8 @@ use crate::system::journal::Report;
 use crate::system::site::{Site, TargetKind};
 use crate::system::{Caching, Consent, Hold, System, devices, identity, journal, resolve};
 
+/// Part of an area that a file system needs for itself, at least.
+const FILE_SYSTEMS_OWN: u64 = 10;
 /// Lock of those who change settings of the whole machine.
 const SETTINGS: &str = "settings";
 
@@ -121,6 +124,13 @@ impl<'a> Stage<'a> {
     /// Surveys every place that the study's arms want, and tries every setting once.
     pub fn survey(&mut self, context: &mut Context<'_>, study: &Study) -> Outcome<()> {
         let grounds = arms::grounds(study);
+        for place in &self.places {
+            let refused = super::changes::refused(self.system, study, place);
+            hopeless(study, &refused)?;
+            if study.factors.keys().any(|name| arms::is_ground(name)) {
+                plot(self.system, study, &place.site)?;
+            }
+        }
         for place in 0..self.places.len() {
             if let Some(prime) = &study.prepare.prime {
                 self.prime(context, study, place, prime)?;
@@ -527,6 +537,23 @@ fn changes(study: &Study) -> bool {
     matches!(study.target, Some(Target::Loop(_))) || study.factors.keys().any(changing)
 }
 
+/// Refuses, before anything is written, a study of whose factors one has no level that can be had.
+fn hopeless(study: &Study, refused: &[Refusal]) -> Outcome<()> {
+    for (name, levels) in &study.factors {
+        let reason = |level: &String| {
+            let one = refused.iter().find(|refusal| {
+                refusal.levels.len() == 1 && refusal.levels.get(name) == Some(level)
+            });
+            one.map(|refusal| refusal.reason.clone())
+        };
+        let reasons: Option<Vec<String>> = levels.iter().map(reason).collect();
+        if let Some([first, ..]) = reasons.as_deref() {
+            return Err(Failure::refused(format!("{name}: {first}")));
+        }
+    }
+    Ok(())
+}
+
 fn has_role(name: &str, role: Role) -> bool {
     factors::find(name).is_some_and(|factor| factor.role() == role)
 }
@@ -576,6 +603,16 @@ pub(super) fn plot(system: &dyn System, study: &Study, site: &Site) -> Outcome<P
     let start = study.area.first_byte(bytes);
     if start >= bytes {
         return Err(Failure::mistake(format!("the area begins beyond the end of {}", site.target)));
+    }
+    let made = study.factors.keys().any(|name| arms::is_ground(name));
+    if let Some(size) = study.area.size.filter(|_| made)
+        && size.0 + size.0 / FILE_SYSTEMS_OWN > bytes - start
+    {
+        return Err(Failure::mistake(format!(
+            "{}: an area of {size} and the file system around it do not fit into {}: make the area smaller in the study",
+            site.target,
+            Bytes((bytes - start) >> 20 << 20)
+        )));
     }
     Ok(Plot { device: device.clone(), range: start..bytes, whole: start == 0 })
 }

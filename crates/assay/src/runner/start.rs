@@ -54,6 +54,8 @@ pub struct Finished {
     pub interrupted: bool,
     /// Why it ended before its last planned trial, where a rule ended it.
     pub ended: Option<String>,
+    /// What could not be put back, if anything.
+    pub left: Option<Failure>,
 }
 
 /// Runs a study. Everything that it made on a target is gone when this returns.
@@ -104,10 +106,10 @@ pub fn run(
     let end = session.run(&mut trials, &mut context);
     close(&session, &end);
     let directory = if session.bundle.is_some() { directory } else { None };
-    session.strike()?;
+    let left = session.strike().err();
     let (interrupted, ended) = told(end);
     let study = request.study;
-    Ok(Finished { id, directory, study, plan, environment, trials, interrupted, ended })
+    Ok(Finished { id, directory, study, plan, environment, trials, interrupted, ended, left })
 }
 
 /// Puts the machine back after a failure; where that fails too, that is what matters.
@@ -187,10 +189,10 @@ pub fn resume(
     session.count_spent(&trials);
     let end = session.run(&mut trials, &mut context);
     close(&session, &end);
-    session.strike()?;
+    let left = session.strike().err();
     let (interrupted, ended) = told(end);
     let directory = Some(directory.to_owned());
-    Ok(Finished { id, directory, study, plan, environment, trials, interrupted, ended })
+    Ok(Finished { id, directory, study, plan, environment, trials, interrupted, ended, left })
 }
 
 /// What a study would do.

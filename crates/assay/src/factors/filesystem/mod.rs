@@ -98,6 +98,22 @@ fn kernel_lacks(system: &dyn System, name: &str) -> bool {
         && !lists(&modules, &|line| line.split(':').next().is_some_and(|m| m.contains(&module)))
 }
 
+/// Options after which a power cut may cost more than the last moments.
+const UNSAFE: [&str; 7] = [
+    "^has_journal",
+    "data=writeback",
+    "nobarrier",
+    "barrier=0",
+    "norecovery",
+    "nodatasum",
+    "treelog=off",
+];
+const UNSAFE_TOLD: &str = "these options leave out what protects the file system in a power cut";
+
+fn caution(options: &str) -> Option<&'static str> {
+    UNSAFE.iter().any(|own| options.contains(own)).then_some(UNSAFE_TOLD)
+}
+
 /// The level that asks for nothing special.
 const DEFAULTS: &str = "defaults";
 
@@ -158,6 +174,10 @@ impl Factor for MkfsOptions {
         "[\"defaults\", \"-O ^has_journal\"]"
     }
 
+    fn caution(&self, level: &str) -> Option<&'static str> {
+        caution(level)
+    }
+
     fn role(&self) -> Role {
         Role::Ground
     }
@@ -187,6 +207,10 @@ impl Factor for MountOptions {
 
     fn example(&self) -> &'static str {
         "[\"relatime\", \"noatime\"]"
+    }
+
+    fn caution(&self, level: &str) -> Option<&'static str> {
+        caution(level)
     }
 
     fn role(&self) -> Role {

@@ -27,7 +27,8 @@ impl Name {
 pub(super) fn rules(findings: &Findings, name: Name) -> Vec<Remark> {
     let mut found: Vec<Remark> = Vec::new();
     for cell in &findings.cells {
-        let row = name.of(&cell.workload, &cell.arm);
+        let again = if cell.control { " (same again)" } else { "" };
+        let row = format!("{}{again}", name.of(&cell.workload, &cell.arm));
         for because in &cell.because {
             add(&mut found, &because.rule, &because.text, &row);
         }
