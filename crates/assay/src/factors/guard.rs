@@ -213,6 +213,9 @@ impl<'a> Guard<'a> {
         consent: &Consent,
         discard: bool,
     ) -> Outcome<Mounted> {
+        if let Some(fault) = recipe.fault() {
+            return Err(Failure::refused(fault));
+        }
         identity::confirm(self.system, consent)?;
         let disk = Mark::of(self.system, &plot.device);
         let device = self.device_of(plot, &disk)?;

@@ -1,6 +1,7 @@
 //! btrfs.
 
 use super::FileSystem;
+use super::allowed::Takes::{Keys, Nothing, Value};
 use crate::quantity::Bytes;
 
 pub(super) static BTRFS: FileSystem = FileSystem {
@@ -9,8 +10,45 @@ pub(super) static BTRFS: FileSystem = FileSystem {
     program: "mkfs.btrfs",
     package: "btrfs-progs",
     smallest: Bytes(114_294_784),
+    options: &[
+        ("-d", Value),
+        ("--data", Value),
+        ("-m", Value),
+        ("--metadata", Value),
+        ("-M", Nothing),
+        ("--mixed", Nothing),
+        ("--csum", Value),
+        ("--checksum", Value),
+        ("-n", Value),
+        ("--nodesize", Value),
+        ("-s", Value),
+        ("--sectorsize", Value),
+        ("-b", Value),
+        ("--byte-count", Value),
+        ("-U", Value),
+        ("--uuid", Value),
+        ("-O", Keys(FEATURES)),
+        ("--features", Keys(FEATURES)),
+        ("-R", Keys(FEATURES)),
+        ("--runtime-features", Keys(FEATURES)),
+    ],
     arguments: |label, options| {
         let fixed = ["-f", "-q", "-K", "-L", label].into_iter();
         fixed.chain(options.iter().copied()).map(str::to_owned).collect()
     },
 };
+
+const FEATURES: &[&str] = &[
+    "block-group-tree",
+    "extref",
+    "free-space-tree",
+    "mixed-bg",
+    "no-holes",
+    "quota",
+    "raid-stripe-tree",
+    "raid1c34",
+    "raid56",
+    "skinny-metadata",
+    "squota",
+    "zoned",
+];

@@ -1,6 +1,10 @@
 //! ext2, ext3 and ext4.
 
 use super::FileSystem;
+use super::allowed::{
+    Allowed,
+    Takes::{Keys, Nothing, Value},
+};
 use crate::quantity::Bytes;
 
 pub(super) static EXT2: FileSystem = FileSystem {
@@ -9,6 +13,7 @@ pub(super) static EXT2: FileSystem = FileSystem {
     program: "mkfs.ext2",
     package: "e2fsprogs",
     smallest: Bytes(2 << 20),
+    options: OPTIONS,
     arguments,
 };
 
@@ -18,6 +23,7 @@ pub(super) static EXT3: FileSystem = FileSystem {
     program: "mkfs.ext3",
     package: "e2fsprogs",
     smallest: Bytes(8 << 20),
+    options: OPTIONS,
     arguments,
 };
 
@@ -27,8 +33,80 @@ pub(super) static EXT4: FileSystem = FileSystem {
     program: "mkfs.ext4",
     package: "e2fsprogs",
     smallest: Bytes(8 << 20),
+    options: OPTIONS,
     arguments,
 };
+
+const OPTIONS: &[Allowed] = &[
+    ("-b", Value),
+    ("-C", Value),
+    ("-D", Nothing),
+    ("-e", Value),
+    ("-E", Keys(EXTENDED)),
+    ("-g", Value),
+    ("-G", Value),
+    ("-i", Value),
+    ("-I", Value),
+    ("-j", Nothing),
+    ("-J", Keys(&["fast_commit_size", "location", "size"])),
+    ("-m", Value),
+    ("-N", Value),
+    ("-O", Keys(FEATURES)),
+    ("-T", Value),
+    ("-U", Value),
+];
+
+/// Those that would leave work for the background, or discard, are not among them.
+const EXTENDED: &[&str] = &[
+    "stride",
+    "stripe-width",
+    "stripe_width",
+    "encoding",
+    "encoding_flags",
+    "hash_seed",
+    "mmp_update_interval",
+    "num_backup_sb",
+    "orphan_file_size",
+    "packed_meta_blocks",
+    "quotatype",
+    "resize",
+];
+
+const FEATURES: &[&str] = &[
+    "64bit",
+    "bigalloc",
+    "casefold",
+    "dir_index",
+    "dir_nlink",
+    "ea_inode",
+    "encrypt",
+    "ext_attr",
+    "extent",
+    "extents",
+    "extra_isize",
+    "fast_commit",
+    "filetype",
+    "flex_bg",
+    "has_journal",
+    "huge_file",
+    "inline_data",
+    "large_dir",
+    "large_file",
+    "meta_bg",
+    "metadata_csum",
+    "metadata_csum_seed",
+    "mmp",
+    "none",
+    "orphan_file",
+    "project",
+    "quota",
+    "resize_inode",
+    "sparse_super",
+    "sparse_super2",
+    "stable_inodes",
+    "uninit_bg",
+    "verity",
+];
 
 /// Without these the kernel would go on writing inode tables during the trials.
 const AT_ONCE: &str = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";

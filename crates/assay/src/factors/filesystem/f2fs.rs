@@ -1,6 +1,7 @@
 //! F2FS.
 
 use super::FileSystem;
+use super::allowed::Takes::{Keys, Nothing, Value};
 use crate::quantity::Bytes;
 
 pub(super) static F2FS: FileSystem = FileSystem {
@@ -9,8 +10,37 @@ pub(super) static F2FS: FileSystem = FileSystem {
     program: "mkfs.f2fs",
     package: "f2fs-tools",
     smallest: Bytes(64 << 20),
+    options: &[
+        ("-a", Value),
+        ("-b", Value),
+        ("-C", Value),
+        ("-e", Value),
+        ("-E", Value),
+        ("-i", Nothing),
+        ("-o", Value),
+        ("-O", Keys(FEATURES)),
+        ("-r", Nothing),
+        ("-s", Value),
+        ("-w", Value),
+        ("-z", Value),
+    ],
     arguments: |label, options| {
         let fixed = ["-f", "-q", "-t", "0", "-l", label].into_iter();
         fixed.chain(options.iter().copied()).map(str::to_owned).collect()
     },
 };
+
+const FEATURES: &[&str] = &[
+    "casefold",
+    "compression",
+    "encrypt",
+    "extra_attr",
+    "flexible_inline_xattr",
+    "inode_checksum",
+    "inode_crtime",
+    "lost_found",
+    "project_quota",
+    "quota",
+    "sb_checksum",
+    "verity",
+];

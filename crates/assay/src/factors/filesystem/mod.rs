@@ -1,5 +1,6 @@
 //! File systems, made fresh on a device whose data were given up. One file a file system.
 
+mod allowed;
 mod btrfs;
 mod ext;
 mod f2fs;
@@ -14,6 +15,8 @@ use crate::quantity::Bytes;
 use crate::seen::Seen;
 use crate::system::System;
 
+pub use allowed::{Allowed, Takes};
+
 /// How a file system is made and mounted.
 #[derive(Debug)]
 pub struct FileSystem {
@@ -27,6 +30,8 @@ pub struct FileSystem {
     pub package: &'static str,
     /// The smallest device that it can be made on.
     pub smallest: Bytes,
+    /// Options of the program that a level may give.
+    pub options: &'static [Allowed],
     /// Arguments of the program before the device: the label, the user's options, and those that
     /// leave nothing to be done in the background and discard nothing.
     pub arguments: fn(label: &str, options: &[&str]) -> Vec<String>,
@@ -67,9 +72,23 @@ impl<'a> Recipe<'a> {
         arguments
     }
 
-    /// What is missing here to make and mount it, if anything is.
+    /// What among its options may not be given, if anything is: the options name no other device
+    /// and change no label.
+    pub fn fault(&self) -> Option<String> {
+        let FileSystem { program, options, .. } = self.kind;
+        if let Some(fault) = allowed::fault(self.kind, self.mkfs_options) {
+            let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
+            return Some(format!("{program}: {} (it may give {})", fault.reason, names.join(" ")));
+        }
+        allowed::mount_fault(self.mount_options)
+    }
+
+    /// What is missing here to make and mount it, or may not be asked of it, if anything is.
     pub fn missing(&self, system: &dyn System, bytes: u64) -> Option<String> {
         let FileSystem { name, program, package, smallest, .. } = self.kind;
+        if let Some(fault) = self.fault() {
+            return Some(fault);
+        }
         if system.program(program).is_none() {
             return Some(format!("{program} is not installed: install the package {package}"));
         }
@@ -166,7 +185,8 @@ impl Factor for MkfsOptions {
             summary: "options of the program that makes the file system",
             text: "As one would type them, such as `-b 4096 -O ^has_journal`, or `defaults`. It \
                    goes with the factor filesystem; where that has several levels, list the arms \
-                   that make sense.",
+                   that make sense. Options that name another device or a file, or set the label, \
+                   are refused.",
         }
     }
 
@@ -183,8 +203,12 @@ impl Factor for MkfsOptions {
     }
 
     fn judge(&self, level: &str) -> Result<(), String> {
-        if level == DEFAULTS || level.starts_with('-') {
+        if level == DEFAULTS {
             return Ok(());
+        }
+        if level.starts_with('-') {
+            return allowed::fault_of_all(FILE_SYSTEMS, level)
+                .map_or(Ok(()), |reason| Err(format!("`{level}`: {reason}")));
         }
         Err(format!("`{level}` is no option: write for example -O ^has_journal, or {DEFAULTS}"))
     }
@@ -201,7 +225,7 @@ impl Factor for MountOptions {
             summary: "options of the file system's mount",
             text: "As fstab writes them, such as `noatime,data=writeback`, or `defaults`. It goes \
                    with the factor filesystem. After mounting, the kernel's list of mounts must \
-                   show them.",
+                   show them. Options that name another device or a file are refused.",
         }
     }
 
@@ -219,9 +243,12 @@ impl Factor for MountOptions {
 
     fn judge(&self, level: &str) -> Result<(), String> {
         let fine = !level.is_empty() && !level.starts_with('-') && !level.contains([' ', '\n']);
-        fine.then_some(()).ok_or_else(|| {
-            format!("`{level}`: write options as fstab does, such as noatime,lazytime")
-        })
+        if !fine {
+            return Err(format!(
+                "`{level}`: write options as fstab does, such as noatime,lazytime"
+            ));
+        }
+        allowed::mount_fault(level).map_or(Ok(()), |reason| Err(format!("`{level}`: {reason}")))
     }
 
     fn observe(&self, _: &str, view: &View<'_>) -> Seen<String> {

@@ -1,6 +1,7 @@
 //! FAT with long names.
 
 use super::FileSystem;
+use super::allowed::Takes::{Nothing, Value};
 use crate::quantity::Bytes;
 
 pub(super) static VFAT: FileSystem = FileSystem {
@@ -9,6 +10,21 @@ pub(super) static VFAT: FileSystem = FileSystem {
     program: "mkfs.vfat",
     package: "dosfstools",
     smallest: Bytes(1 << 20),
+    options: &[
+        ("-a", Nothing),
+        ("-b", Value),
+        ("-D", Value),
+        ("-f", Value),
+        ("-F", Value),
+        ("-h", Value),
+        ("-i", Value),
+        ("--invariant", Nothing),
+        ("-M", Value),
+        ("-r", Value),
+        ("-R", Value),
+        ("-s", Value),
+        ("-S", Value),
+    ],
     arguments: |label, options| {
         let fixed = ["-n", label].into_iter();
         fixed.chain(options.iter().copied()).map(str::to_owned).collect()
