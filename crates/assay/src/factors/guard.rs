@@ -10,7 +10,7 @@ use super::filesystem::Recipe;
 use super::{Setting, find, located};
 use crate::failure::{Failure, Outcome};
 use crate::quantity::Bytes;
-use crate::system::journal::{Journal, Mark, Report, Undo, setting_value};
+use crate::system::journal::{Journal, Mark, Report, Undo, make_own_directory, setting_value};
 use crate::system::{Act, Consent, System, devices, identity, mounts, sysfs};
 
 /// Partitions of a disk at most: their numbers are looked through for a free one.
@@ -334,7 +334,7 @@ impl<'a> Guard<'a> {
 
     fn make_room(&mut self) -> Outcome<()> {
         let room = self.room.clone();
-        self.system.create_directory(&room).map_err(|error| {
+        make_own_directory(self.system, &room).map_err(|error| {
             Failure::refused(format!("{} cannot be made: {error}", room.display()))
         })
     }

@@ -584,6 +584,9 @@ pub fn put_back_first(system: &dyn System) -> Outcome<()> {
     let home = identity::state_directory(system)?;
     let left = journal::unfinished(system, &factors::guard::journals(&home))?;
     let Some(first) = left.first() else { return Ok(()) };
+    if let Some(fault) = &first.fault {
+        return Err(Failure::refused(format!("{fault}; look at it, then remove it")));
+    }
     Err(Failure::refused(format!(
         "{} ended without putting the machine back: run assay restore first",
         first.id

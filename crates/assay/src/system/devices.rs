@@ -71,11 +71,14 @@ pub fn start_of(system: &dyn System, partition: &str) -> Option<u64> {
     sectors.value().map(|sectors| sectors.saturating_mul(SECTOR))
 }
 
-/// Kernel names of the loop devices that have a file.
+/// Kernel names of the loop devices that have a file, or had it when it was removed.
 pub fn loops_of(system: &dyn System, file: &Path) -> Vec<String> {
     let names = sysfs::names(system, Path::new("/sys/block")).into_iter();
     let loops = names.filter(|name| name.starts_with("loop"));
-    loops.filter(|name| backing_file(system, name).is_some_and(|found| found == file)).collect()
+    let mut removed = file.as_os_str().to_owned();
+    removed.push(" (deleted)");
+    let has = |found: PathBuf| found == file || found.as_os_str() == removed;
+    loops.filter(|name| backing_file(system, name).is_some_and(has)).collect()
 }
 
 /// Where sysfs keeps a device, links followed: the way tells its bus.

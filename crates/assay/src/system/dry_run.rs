@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::journal::Warrant;
 use super::{
     Act, AreaFile, CachedPages, Caching, Consent, DirectAlignment, Extent, Hold, HoldError,
-    Leftover, Space, Status, System, User, fake,
+    Leftover, Locking, OwnFile, Space, Status, System, User, fake,
 };
 
 /// Reads pass through; whatever changes something is only noted.
@@ -77,6 +77,7 @@ impl System for DryRun<'_> {
         resident_pages(file: &File, range: Range<u64>) -> io::Result<CachedPages>;
         program(name: &str) -> Option<PathBuf>;
         free_loop() -> io::Result<PathBuf>;
+        read_own(file: &OwnFile) -> io::Result<String>;
     }
 
     fn act(&self, _: Warrant, act: &Act) -> io::Result<()> {
@@ -86,6 +87,7 @@ impl System for DryRun<'_> {
 
     only_note! {
         create_directory(path), "make the directory {}";
+        create_own_directory(path), "make the directory {}";
         remove_directory(path), "remove the directory {} with all that is in it";
     }
 
@@ -97,6 +99,18 @@ impl System for DryRun<'_> {
     fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.note(format!("append {} bytes to {}", bytes.len(), path.display()));
         Ok(())
+    }
+
+    fn lock_file(&self, path: &Path, locking: Locking) -> Result<OwnFile, HoldError> {
+        if locking == Locking::Look {
+            return self.inner.lock_file(path, locking);
+        }
+        self.note(format!("lock {}", path.display()));
+        Ok(OwnFile { path: path.to_owned(), file: None })
+    }
+
+    fn append_own(&self, file: &OwnFile, bytes: &[u8]) -> io::Result<()> {
+        self.append(&file.path, bytes)
     }
 
     fn create_area(&self, directory: &Path, _: Caching) -> io::Result<AreaFile> {

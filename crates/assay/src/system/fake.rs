@@ -20,7 +20,7 @@ use rustix::io::Errno;
 use super::journal::Warrant;
 use super::{
     Act, AreaFile, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment, Extent, Hold,
-    HoldError, Leftover, Space, Status, System, User, devices, identity,
+    HoldError, Leftover, Locking, OwnFile, Space, Status, System, User, devices, identity,
 };
 pub use act::Manner;
 use tree::{Node, Tree};
@@ -199,7 +199,7 @@ impl Fake {
         self
     }
 
-    /// Lets another process hold a lock.
+    /// Lets another process hold a lock; of a file the name is its path.
     pub fn set_holder(&self, name: &str, process: u32, user: u32) -> &Self {
         self.lock().holders.insert(name.to_owned(), (process, user));
         self
@@ -365,6 +365,31 @@ impl System for Fake {
         content.extend_from_slice(bytes);
         state.tree.put(&path, Node::File(vec![content]));
         Ok(())
+    }
+
+    fn create_own_directory(&self, path: &Path) -> io::Result<()> {
+        let there = matches!(self.lock().tree.find(path), Ok((_, Node::Directory)));
+        if there { Ok(()) } else { self.create_directory(path) }
+    }
+
+    fn lock_file(&self, path: &Path, locking: Locking) -> Result<OwnFile, HoldError> {
+        self.hold(&path.to_string_lossy())?;
+        let there = self.lock().tree.find(path).map(|(path, _)| path);
+        let path = match there {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && locking == Locking::New => {
+                self.append(path, b"").map(|()| path.to_owned())
+            }
+            other => other,
+        };
+        Ok(OwnFile { path: path.map_err(HoldError::Failed)?, file: None })
+    }
+
+    fn read_own(&self, file: &OwnFile) -> io::Result<String> {
+        self.read_text(&file.path)
+    }
+
+    fn append_own(&self, file: &OwnFile, bytes: &[u8]) -> io::Result<()> {
+        self.append(&file.path, bytes)
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {

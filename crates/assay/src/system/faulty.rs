@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::journal::Warrant;
 use super::{
     Act, AreaFile, CachedPages, Caching, Consent, DirectAlignment, Extent, Hold, HoldError,
-    Leftover, Space, Status, System, User,
+    Leftover, Locking, OwnFile, Space, Status, System, User,
 };
 
 /// Passes everything on to another system, except for one call that fails.
@@ -81,6 +81,7 @@ impl System for Faulty<'_> {
     may_fail! {
         Call::Changes;
         create_directory(path: &Path) -> ();
+        create_own_directory(path: &Path) -> ();
         write_whole(path: &Path, bytes: &[u8]) -> ();
         remove_directory(path: &Path) -> ();
         create_area(directory: &Path, caching: Caching) -> AreaFile;
@@ -95,6 +96,7 @@ impl System for Faulty<'_> {
         free_loop() -> PathBuf;
         read_text(path: &Path) -> String;
         read_bytes(path: &Path) -> Vec<u8>;
+        read_own(file: &OwnFile) -> String;
         list(directory: &Path) -> Vec<String>;
         read_link(path: &Path) -> PathBuf;
         canonical(path: &Path) -> PathBuf;
@@ -116,6 +118,22 @@ impl System for Faulty<'_> {
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {
         self.pass(Call::Looks).map_err(HoldError::Failed)?;
         self.inner.hold(name)
+    }
+
+    fn lock_file(&self, path: &Path, locking: Locking) -> Result<OwnFile, HoldError> {
+        let call = if locking == Locking::New { Call::Changes } else { Call::Looks };
+        self.pass(call).map_err(HoldError::Failed)?;
+        self.inner.lock_file(path, locking)
+    }
+
+    fn append_own(&self, file: &OwnFile, bytes: &[u8]) -> io::Result<()> {
+        let dead = self.has_failed();
+        let passed = self.pass(Call::Changes);
+        if passed.is_err() && self.dies && !dead {
+            self.inner.append_own(file, &bytes[..bytes.len() / 2])?;
+        }
+        passed?;
+        self.inner.append_own(file, bytes)
     }
 
     fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {

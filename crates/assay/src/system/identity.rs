@@ -1,5 +1,6 @@
 //! Who asks, where the results of that person lie, and which device may be overwritten.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::System;
@@ -52,19 +53,39 @@ pub fn results_directory(system: &dyn System) -> Outcome<PathBuf> {
 }
 
 /// Directory of the tool's own state of this machine: journals of what is changed, and what is made
-/// meanwhile. `$ASSAY_HOME`, else the system's own for root, who alone can change anything.
+/// meanwhile. `$ASSAY_HOME`, else the system's own for root, who alone can change anything. Absolute
+/// and without links: a journal is followed from elsewhere, and the kernel names mount points so.
 ///
 /// # Errors
-/// The user's mistake when no home is known.
+/// The user's mistake when no home is known or it cannot be looked at.
 pub fn state_directory(system: &dyn System) -> Outcome<PathBuf> {
     let set = system.variable("ASSAY_HOME").filter(|value| !value.is_empty());
-    match set {
-        Some(home) => Ok(home.into()),
-        None if system.user().id == 0 => Ok("/var/lib/assay".into()),
+    let home = match set {
+        Some(home) => home.into(),
+        None if system.user().id == 0 => "/var/lib/assay".into(),
         None => {
             let results = results_directory(system)?;
-            Ok(results.parent().map_or(results.clone(), Path::to_path_buf))
+            results.parent().map_or(results.clone(), Path::to_path_buf)
         }
+    };
+    without_links(system, &home).map_err(|error| {
+        Failure::mistake(format!(
+            "{} cannot be looked at: {error}; set ASSAY_HOME to a directory of yours",
+            home.display()
+        ))
+    })
+}
+
+/// A path whose last parts may not be there yet.
+fn without_links(system: &dyn System, path: &Path) -> io::Result<PathBuf> {
+    if path.as_os_str().is_empty() {
+        return system.canonical(Path::new("."));
+    }
+    match (system.canonical(path), path.parent(), path.file_name()) {
+        (Err(error), Some(parent), Some(name)) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(without_links(system, parent)?.join(name))
+        }
+        (found, ..) => found,
     }
 }
 

@@ -55,6 +55,8 @@ pub struct Status {
     pub inode: u64,
     /// Owner.
     pub user: u32,
+    /// Who may do what: the lowest twelve bits of the mode.
+    pub mode: u32,
 }
 
 /// Kinds of files that matter here.
@@ -178,6 +180,26 @@ pub struct Hold {
     _socket: Option<std::os::fd::OwnedFd>,
 }
 
+/// How a file of the tool's own state is locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Locking {
+    /// To look at it, together with others who look.
+    Look,
+    /// To have it alone.
+    Own,
+    /// To have it alone, made where it is not there.
+    New,
+}
+
+/// A file of the tool's own state, locked until it is dropped or the process ends, however it ends.
+#[derive(Debug)]
+pub struct OwnFile {
+    /// Its name when it was opened.
+    path: PathBuf,
+    /// The file; none where it exists only in memory.
+    file: Option<File>,
+}
+
 /// Why a lock could not be had.
 #[derive(Debug)]
 pub enum HoldError {
@@ -237,6 +259,16 @@ pub trait System: Sync {
     fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
     /// Appends to one of the tool's own files and syncs it.
     fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+    /// Makes a directory of the tool's own state: only this process's user may look into it, and it
+    /// is never given to the caller of sudo. One that is there stays as it is.
+    fn create_own_directory(&self, path: &Path) -> io::Result<()>;
+    /// Opens and locks a file of the tool's own state without waiting; refused where it is not this
+    /// user's (or root's) alone.
+    fn lock_file(&self, path: &Path, locking: Locking) -> Result<OwnFile, HoldError>;
+    /// Text of a locked file, from its beginning.
+    fn read_own(&self, file: &OwnFile) -> io::Result<String>;
+    /// Appends to a locked file and syncs it.
+    fn append_own(&self, file: &OwnFile, bytes: &[u8]) -> io::Result<()>;
     /// Removes a directory of the tool's own with all that is in it.
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
 

@@ -23,7 +23,7 @@ use rustix::time::{ClockId, clock_gettime};
 use super::journal::Warrant;
 use super::{
     Act, AreaFile, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment, Extent, FileKind,
-    Hold, HoldError, Leftover, Space, Status, System, User, identity,
+    Hold, HoldError, Leftover, Locking, OwnFile, Space, Status, System, User, identity,
 };
 
 /// The machine that this process runs on.
@@ -108,6 +108,22 @@ impl System for Real {
 
     fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         files::append(self, path, bytes)
+    }
+
+    fn create_own_directory(&self, path: &Path) -> io::Result<()> {
+        files::create_own_directory(self, path)
+    }
+
+    fn lock_file(&self, path: &Path, locking: Locking) -> Result<OwnFile, HoldError> {
+        files::lock(self, path, locking)
+    }
+
+    fn read_own(&self, file: &OwnFile) -> io::Result<String> {
+        files::read_own(file)
+    }
+
+    fn append_own(&self, file: &OwnFile, bytes: &[u8]) -> io::Result<()> {
+        files::append_own(file, bytes)
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
@@ -258,6 +274,7 @@ fn status(found: &std::fs::Metadata) -> Status {
         own_device: is_device.then(|| number(found.rdev())),
         inode: found.ino(),
         user: found.uid(),
+        mode: found.mode() & 0o7777,
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) fn study(findings: &Findings) -> Facts {
 /// Levels that all arms have in common: factors with one level.
 pub(super) fn held(findings: &Findings) -> Arm {
     let held = findings.factors.iter().filter(|factor| factor.levels.len() == 1);
-    held.flat_map(|factor| Some((factor.name.clone(), factor.levels.first()?.clone()))).collect()
+    held.filter_map(|factor| Some((factor.name.clone(), factor.levels.first()?.clone()))).collect()
 }
 
 /// A target, one fact a line.

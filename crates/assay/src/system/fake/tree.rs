@@ -16,6 +16,7 @@
 //! device /home 8:2                       device number of all that lies here and below
 //! space /home 1000 2000                  bytes available and in all, then perhaps "ro"
 //! owner /home/me 1000                    owner of all that lies here and below
+//! mode /home/me 0775                  who may do what with this very file; 0755 without this line
 //! variable HOME /home/me                 environment variable
 //! user 1000                              user that runs the process; root without this line
 //! ```
@@ -51,6 +52,7 @@ pub struct Tree {
     pub devices: BTreeMap<PathBuf, DeviceNumber>,
     pub spaces: BTreeMap<PathBuf, Space>,
     pub owners: BTreeMap<PathBuf, u32>,
+    pub modes: BTreeMap<PathBuf, u32>,
     pub variables: BTreeMap<String, String>,
     pub user: u32,
 }
@@ -103,6 +105,7 @@ impl Tree {
         match word {
             "device" => drop(self.devices.insert(path, mounts::parse_number(value)?)),
             "owner" => drop(self.owners.insert(path, value.parse().ok()?)),
+            "mode" => drop(self.modes.insert(path, u32::from_str_radix(value, 8).ok()?)),
             "space" => drop(self.spaces.insert(path, parse_space(value)?)),
             "variable" => drop(self.variables.insert(name.to_owned(), value.to_owned())),
             "user" => self.user = name.parse().ok()?,
@@ -198,7 +201,8 @@ impl Tree {
         let unknown = DeviceNumber { major: 0, minor: 0 };
         let device = nearest(&self.devices, &path).copied().unwrap_or(unknown);
         let user = nearest(&self.owners, &path).copied().unwrap_or(0);
-        Ok(Status { kind, size_bytes, device, own_device, inode, user })
+        let mode = self.modes.get(&path).copied().unwrap_or(0o755);
+        Ok(Status { kind, size_bytes, device, own_device, inode, user, mode })
     }
 }
 

@@ -35,3 +35,20 @@ fn under_sudo_results_are_the_callers() {
     fake.set_user(1000);
     assert_eq!(caller(&fake), None, "an ordinary user with the variables set");
 }
+
+#[test]
+fn the_state_lies_in_an_absolute_place_without_links() {
+    let fake = Fake::new();
+    fake.add("dir /big/assay\nlink /short /big").unwrap();
+    let home = |set: &str| {
+        fake.set_variable("ASSAY_HOME", set);
+        state_directory(&fake).unwrap().display().to_string()
+    };
+    assert_eq!(home(""), "/var/lib/assay");
+    assert_eq!(home("/short/assay"), "/big/assay");
+    assert_eq!(home("/short/new/one"), "/big/new/one", "not there yet");
+    assert_eq!(home("some/where"), "/some/where", "below the current directory");
+    fake.add("closed /root").unwrap();
+    fake.set_variable("ASSAY_HOME", "/root/assay");
+    assert_eq!(state_directory(&fake).unwrap_err().kind, Kind::Mistake);
+}

@@ -158,6 +158,11 @@ impl Restorer<'_> {
     }
 
     fn file(&self, path: &Path) -> Result<Restored, String> {
+        // Once it is removed, nobody finds its loop device by the name.
+        let loops = devices::loops_of(self.system, path);
+        if !loops.is_empty() {
+            return Err(format!("{} still has it", loops.join(", ")));
+        }
         match self.act(&Act::RemoveFile { path: path.to_owned() }) {
             Ok(()) => Ok(Restored::Done),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(nothing("it is gone")),
@@ -244,7 +249,7 @@ impl Restorer<'_> {
     /// Whether a name still stands for the same device.
     fn is_same(&self, mark: &Mark) -> bool {
         devices::number_of(self.system, &mark.name).is_some()
-            && Mark::of(self.system, &mark.name) == *mark
+            && Mark::of(self.system, &mark.name).is_same(mark)
     }
 
     /// The device file of a disk, which may have another name after a restart.

@@ -1,1 +1,220 @@
+use std::io::ErrorKind;
+use std::path::Path;
 
+use super::*;
+use crate::system::{Fake, Faulty};
+
+const HOME: &str = "/var/lib/assay/journal";
+const ID: &str = "20261120-1200-ab12";
+const READ_AHEAD: &str = "/sys/block/sda/queue/read_ahead_kb";
+/// A disk with a running number.
+const DISK: &str = "\
+file /proc/sys/kernel/random/boot_id first
+file /sys/block/sda/dev 8:0
+file /sys/block/sda/size 1000
+link /sys/class/block/sda /sys/block/sda
+link /sys/class/block/loop3 /sys/block/loop3
+file /sys/block/sda/queue/read_ahead_kb 128
+file /sys/dev/block/8:0/diskseq 7
+";
+
+fn machine() -> Fake {
+    let fake = Fake::new();
+    fake.add(DISK).unwrap();
+    fake
+}
+
+fn begin(fake: &Fake) -> Journal {
+    Journal::begin(fake, Path::new(HOME), ID).unwrap()
+}
+
+fn file(path: &str) -> Undo {
+    Undo::File { path: path.into() }
+}
+
+fn path() -> PathBuf {
+    Path::new(HOME).join(format!("{ID}{ENDING}"))
+}
+
+fn left(system: &dyn System) -> Vec<Unfinished> {
+    unfinished(system, Path::new(HOME)).unwrap()
+}
+
+/// Leaves a journal that would give the read-ahead back, which is changed.
+fn change_read_ahead(fake: &Fake) {
+    let device = Some(Mark::of(fake, "sda"));
+    let undo = Undo::Setting { path: READ_AHEAD.into(), original: "128".to_owned(), device };
+    begin(fake).record(fake, undo).unwrap();
+    fake.put(READ_AHEAD, "4096\n");
+}
+
+fn read_ahead(fake: &Fake) -> String {
+    fake.read_text(Path::new(READ_AHEAD)).unwrap().trim().to_owned()
+}
+
+#[test]
+fn a_directory_that_others_may_write_to_is_refused() {
+    let facts = [
+        (format!("owner {HOME} 1000"), "it belongs to user 1000"),
+        (format!("mode {HOME} 0770"), "others may write to it"),
+        (format!("mode {HOME} 0702"), "others may write to it"),
+        ("dir /elsewhere\nlink /var/lib/assay/journal /elsewhere".to_owned(), "it is a link"),
+    ];
+    for (fact, why) in facts {
+        let fake = machine();
+        if !fact.contains("link") {
+            change_read_ahead(&fake);
+        }
+        fake.add(&fact).unwrap();
+        let failure = unfinished(&fake, Path::new(HOME)).unwrap_err();
+        assert!(failure.message.contains(why), "{}", failure.message);
+        let failure = Journal::begin(&fake, Path::new(HOME), "other").unwrap_err();
+        assert!(failure.message.contains(why), "{}", failure.message);
+        assert!(!fake.files().contains_key(&Path::new(HOME).join("other.jsonl")));
+    }
+}
+
+#[test]
+fn roots_directory_is_none_of_an_ordinary_users() {
+    let fake = machine();
+    fake.add(&format!("closed {HOME}")).unwrap();
+    assert!(unfinished(&fake, Path::new(HOME)).is_err(), "root can look everywhere");
+    fake.set_user(1000);
+    assert_eq!(left(&fake), []);
+}
+
+#[test]
+fn only_a_locked_journal_is_that_of_a_run_that_goes_on() {
+    let fake = machine();
+    change_read_ahead(&fake);
+    fake.set_holder(&format!("journal-{ID}"), 4711, 1000);
+    assert_eq!(left(&fake).len(), 1, "a name that anybody can take says nothing");
+    let mut call = 1;
+    loop {
+        let faulty = Faulty::new(&fake, call, ErrorKind::Other);
+        let found = unfinished(&faulty, Path::new(HOME));
+        if !faulty.has_failed() {
+            break;
+        }
+        assert!(found.is_err() || found.is_ok_and(|left| left.len() == 1), "call {call}");
+        call += 1;
+    }
+    assert!(call > 4, "{call}");
+    let one = left(&fake).remove(0);
+    fake.set_holder(&path().to_string_lossy(), 4711, 0);
+    assert_eq!(left(&fake), []);
+    assert!(restore(&fake, &one).is_err());
+    assert!(Journal::begin(&fake, Path::new(HOME), ID).is_err());
+}
+
+#[test]
+fn a_journal_that_vanishes_is_no_error_and_restoring_reads_it_again() {
+    let fake = machine();
+    change_read_ahead(&fake);
+    let before = left(&fake).remove(0);
+    fake.put("/made", "x");
+    let entry = Entry { lifetime: Lifetime::Persistent, undo: file("/made") };
+    fake.append(&path(), &line(&entry).unwrap()).unwrap();
+    let report = restore(&fake, &before).unwrap();
+    assert_eq!((report.done.len(), report.failed.len()), (2, 0));
+    assert!(!fake.files().contains_key(Path::new("/made")));
+    assert_eq!(restore(&fake, &before).unwrap(), Report::default());
+    change_read_ahead(&fake);
+    let gone = Faulty::new(&fake, 4, ErrorKind::NotFound);
+    assert_eq!(left(&gone), []);
+    assert!(gone.has_failed());
+}
+
+#[test]
+fn a_journal_that_was_not_put_back_is_not_written_on() {
+    let fake = machine();
+    change_read_ahead(&fake);
+    let failure = Journal::begin(&fake, Path::new(HOME), ID).unwrap_err();
+    assert!(failure.message.contains("run assay restore first"), "{}", failure.message);
+}
+
+#[test]
+fn after_a_half_line_the_next_begins_afresh() {
+    let fake = machine();
+    let mut journal = begin(&fake);
+    journal.record(&fake, file("/one")).unwrap();
+    let full = Faulty::dying(&fake, 1);
+    assert!(journal.record(&full, file("/half")).is_err());
+    journal.record(&fake, file("/two")).unwrap();
+    drop(journal);
+    let [one] = &left(&fake)[..] else { panic!("one journal") };
+    assert_eq!((one.undos(), &one.fault), (&[file("/one"), file("/two")][..], &None));
+}
+
+#[test]
+fn a_journal_that_cannot_be_read_hides_no_other() {
+    let fake = machine();
+    change_read_ahead(&fake);
+    let text = fake.files()[&path()].clone();
+    fake.put(Path::new(HOME).join("20261120-1100-aaaa.jsonl"), text + "{\"undo\":1}\n");
+    let found = left(&fake);
+    assert_eq!(found.len(), 2);
+    assert!(found[0].fault.as_ref().is_some_and(|fault| fault.contains("cannot be read")));
+    assert!(restore(&fake, &found[0]).is_err() && undo_lasting(&fake, &found[0]).is_err());
+    assert_eq!(restore(&fake, &found[1]).unwrap().done.len(), 1);
+    assert_eq!(read_ahead(&fake), "128");
+}
+
+#[test]
+fn a_disk_is_the_same_by_its_running_number_whatever_it_is_called() {
+    let fake = machine();
+    change_read_ahead(&fake);
+    fake.put("/sys/block/sda/size", "2000\n");
+    assert_eq!(restore(&fake, &left(&fake)[0]).unwrap().done.len(), 1);
+    assert_eq!(read_ahead(&fake), "128");
+    change_read_ahead(&fake);
+    fake.put("/sys/dev/block/8:0/diskseq", "8\n");
+    assert_eq!(restore(&fake, &left(&fake)[0]).unwrap().nothing.len(), 1);
+    assert_eq!(read_ahead(&fake), "4096", "another disk has the name");
+}
+
+#[test]
+fn after_a_restart_running_numbers_mean_nothing() {
+    let fake = machine();
+    change_read_ahead(&fake);
+    fake.put("/proc/sys/kernel/random/boot_id", "second\n");
+    fake.put("/sys/block/sda/size", "2000\n");
+    assert_eq!(undo_lasting(&fake, &left(&fake)[0]).unwrap().nothing.len(), 1);
+    assert_eq!(read_ahead(&fake), "4096", "another disk with the same number");
+    fake.put("/sys/block/sda/size", "1000\n").put("/proc/sys/kernel/random/boot_id", "first\n");
+    change_read_ahead(&fake);
+    fake.put("/proc/sys/kernel/random/boot_id", "third\n").put("/sys/dev/block/8:0/diskseq", "9\n");
+    assert_eq!(undo_lasting(&fake, &left(&fake)[0]).unwrap().done.len(), 1);
+    assert_eq!(read_ahead(&fake), "128");
+}
+
+#[test]
+fn a_partitions_mark_has_the_number_of_its_disk() {
+    let fake = Fake::new();
+    fake.add(
+        "\
+file /sys/devices/sda/sda1/dev 8:1
+file /sys/devices/sda/sda1/partition 1
+file /sys/devices/sda/diskseq 7
+link /sys/class/block/sda1 ../../devices/sda/sda1
+link /sys/dev/block/8:1 ../../devices/sda/sda1
+",
+    )
+    .unwrap();
+    assert_eq!(Mark::of(&fake, "sda1").sequence, Some(7));
+}
+
+#[test]
+fn a_file_stays_while_a_loop_device_has_it() {
+    let fake = machine();
+    fake.put("/room/disk", "x").put("/sys/block/loop3/loop/backing_file", "/room/disk\n");
+    begin(&fake).record(&fake, file("/room/disk")).unwrap();
+    let report = restore(&fake, &left(&fake)[0]).unwrap();
+    assert!(report.failed[0].contains("loop3 still has it"), "{report:?}");
+    assert!(fake.files().contains_key(Path::new("/room/disk")));
+    fake.put("/sys/block/loop3/loop/backing_file", "/room/disk (deleted)\n");
+    let found = crate::system::devices::loops_of(&fake, Path::new("/room/disk"));
+    assert_eq!(found, ["loop3"]);
+    fake.remove("/sys/block/loop3");
+    assert_eq!(restore(&fake, &left(&fake)[0]).unwrap().done.len(), 1);
+}

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::system::{System, devices, sysfs};
+use crate::system::{System, devices, identity};
 
 /// Whether something outlives a restart of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,16 +24,28 @@ pub struct Mark {
     pub name: String,
     /// Serial number, by-id name, or NAME:SIZE.
     pub id: String,
-    /// The kernel's running number of devices (`diskseq`, Linux 5.15): never given twice.
+    /// The kernel's running number of disks (`diskseq`, Linux 5.15): never given twice until the
+    /// machine starts anew. Of a partition it is its disk's.
     pub sequence: Option<u64>,
 }
 
 impl Mark {
-    /// The mark of a whole device as it is now.
+    /// The mark of a device as it is now.
     pub fn of(system: &dyn System, name: &str) -> Self {
-        let sequence = sysfs::number(system, &sysfs::block(name).join("diskseq"));
+        let number = devices::number_of(system, name);
+        let sequence = number.and_then(|number| identity::disk_sequence(system, number));
         let id = devices::device_id(system, name);
-        Self { name: name.to_owned(), id, sequence: sequence.value().copied() }
+        Self { name: name.to_owned(), id, sequence }
+    }
+
+    /// Whether both stand for one device. Ids change with the links that udev makes and with the
+    /// size: they count only where the kernel does not number its disks.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let same = match (self.sequence, other.sequence) {
+            (Some(one), Some(other)) => one == other,
+            _ => self.id == other.id,
+        };
+        self.name == other.name && same
     }
 }
 
@@ -107,23 +119,28 @@ impl Undo {
             (
                 Self::Setting { path, device, .. },
                 Self::Setting { path: other_path, device: other_device, .. },
-            ) => path == other_path && device == other_device,
+            ) => {
+                let same = match (device, other_device) {
+                    (Some(one), Some(other)) => one.is_same(other),
+                    (one, other) => one == other,
+                };
+                path == other_path && same
+            }
             (Self::Text { path, .. }, Self::Text { path: other, .. }) => path == other,
             _ => self == other,
         }
     }
 
-    /// The same after a restart of the machine, where the kernel numbers its devices anew: the
-    /// device of that name, if it is still the same one.
-    pub(super) fn after_restart(self, system: &dyn System) -> Self {
-        match self {
-            Self::Setting { path, original, device: Some(mark) } => {
-                let now = Mark::of(system, &mark.name);
-                let device = Some(if now.id == mark.id { now } else { mark });
-                Self::Setting { path, original, device }
-            }
-            other => other,
+    /// The same after a restart of the machine, where the kernel numbers its disks anew: names and
+    /// ids tell then.
+    pub(super) fn after_restart(mut self) -> Self {
+        if let Self::Setting { device: Some(mark), .. }
+        | Self::Partition { disk: mark, .. }
+        | Self::FileSystem { disk: mark, .. } = &mut self
+        {
+            mark.sequence = None;
         }
+        self
     }
 
     /// Whether what it undoes outlives a restart.

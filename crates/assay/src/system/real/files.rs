@@ -1,17 +1,25 @@
-//! The tool's own files: written whole and synced; under sudo they belong to the caller.
+//! The tool's own files: written whole and synced; under sudo they belong to the caller, apart from
+//! the tool's own state, which root follows and nobody else may write.
 
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{self, AtFlags, CWD, Gid, Mode, OFlags, Uid};
+use rustix::fs::{self, AtFlags, CWD, FlockOperation, Gid, Mode, OFlags, Uid};
+use rustix::io::Errno;
 
-use crate::system::System;
 use crate::system::identity::caller;
+use crate::system::{HoldError, Locking, OwnFile, System};
 
 const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
+/// Of files of state: what stands in them is done by root.
+const OWN_FILE_MODE: Mode = Mode::from_raw_mode(0o600);
+const OWN_DIRECTORY_MODE: u32 = 0o700;
+/// Write permission of the group and of others.
+const OTHERS_WRITE: u32 = 0o022;
 
 /// Makes a directory and its parents.
 pub fn create_directory(system: &dyn System, path: &Path) -> io::Result<()> {
@@ -63,12 +71,91 @@ fn write_new(giver: Option<&dyn System>, path: &Path, bytes: &[u8]) -> io::Resul
 pub fn append(system: &dyn System, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let flags =
         OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file = File::from(fs::open(path, flags, FILE_MODE)?);
-    let before = file.metadata()?.len();
-    if before == 0 {
+    let file = File::from(fs::open(path, flags, FILE_MODE)?);
+    if file.metadata()?.len() == 0 {
         give_to_caller(system, &file)?;
         sync_directory_of(path)?;
     }
+    append_to(&file, bytes)
+}
+
+/// Makes a directory of state. Parents that are missing are the caller's only below what is the
+/// caller's already: `/var/lib/assay` stays root's.
+pub fn create_own_directory(system: &dyn System, path: &Path) -> io::Result<()> {
+    let directory = directory_of(path);
+    let there = directory.ancestors().find_map(|part| std::fs::metadata(part).ok());
+    let callers = caller(system).zip(there).is_some_and(|(own, found)| own.user == found.uid());
+    if callers {
+        create_directory(system, directory)?;
+    } else {
+        std::fs::create_dir_all(directory)?;
+    }
+    match std::fs::DirBuilder::new().mode(OWN_DIRECTORY_MODE).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => sync_directory_of(path),
+    }
+}
+
+/// Opens and locks a file of state, without waiting.
+pub fn lock(system: &dyn System, path: &Path, locking: Locking) -> Result<OwnFile, HoldError> {
+    // Nobody may let root wait at a pipe.
+    let common = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let flags = match locking {
+        Locking::Look => OFlags::RDONLY,
+        Locking::Own => OFlags::RDWR | OFlags::APPEND,
+        Locking::New => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
+    };
+    let failed = |error: Errno| HoldError::Failed(error.into());
+    let file = File::from(fs::open(path, common | flags, OWN_FILE_MODE).map_err(failed)?);
+    let operation = match locking {
+        Locking::Look => FlockOperation::NonBlockingLockShared,
+        Locking::Own | Locking::New => FlockOperation::NonBlockingLockExclusive,
+    };
+    fs::flock(&file, operation).map_err(|error| match error {
+        Errno::WOULDBLOCK => HoldError::Held { process: None, user: None },
+        other => failed(other),
+    })?;
+    be_own(system, &file).map_err(HoldError::Failed)?;
+    if locking == Locking::New {
+        sync_directory_of(path).map_err(HoldError::Failed)?;
+    }
+    Ok(OwnFile { path: path.to_owned(), file: Some(file) })
+}
+
+fn be_own(system: &dyn System, file: &File) -> io::Result<()> {
+    let found = file.metadata()?;
+    // Removed between opening and locking: whoever had it has put everything back.
+    if found.nlink() == 0 {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    let owned = [0, system.user().id].contains(&found.uid());
+    if found.is_file() && owned && found.mode() & OTHERS_WRITE == 0 {
+        return Ok(());
+    }
+    let message = format!(
+        "user {} may have written it, and what stands in it would be done: look through it, then remove it",
+        found.uid()
+    );
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
+}
+
+/// Text of a locked file of state.
+pub fn read_own(file: &OwnFile) -> io::Result<String> {
+    let Some(file) = &file.file else { return Ok(String::new()) };
+    let mut bytes = vec![0; file.metadata()?.len() as usize];
+    file.read_exact_at(&mut bytes, 0)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Appends to a locked file of state and syncs; a write that fails half-way is taken back.
+pub fn append_own(file: &OwnFile, bytes: &[u8]) -> io::Result<()> {
+    let Some(file) = &file.file else { return Err(io::ErrorKind::NotFound.into()) };
+    append_to(file, bytes)
+}
+
+fn append_to(mut file: &File, bytes: &[u8]) -> io::Result<()> {
+    let before = file.metadata()?.len();
     let written = file.write_all(bytes).and_then(|()| file.sync_data());
     if written.is_err() {
         // Best effort: the caller hears of the write's failure in any case.

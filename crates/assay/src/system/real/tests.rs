@@ -333,3 +333,64 @@ fn this_machine_can_be_described() {
         assert!(crate::system::devices::counters(&Real, name).value().is_some(), "{name}");
     }
 }
+
+#[test]
+fn state_is_never_given_to_the_caller_of_sudo() {
+    if Real.user().id != 0 {
+        return skip("state under sudo", "needs root");
+    }
+    let scratch = Scratch::new();
+    let fake = crate::system::Fake::new();
+    fake.set_variable("SUDO_UID", "12345").set_variable("SUDO_GID", "12346");
+    let facts = |path: &Path| {
+        let found = std::fs::metadata(path).unwrap();
+        (found.uid(), found.mode() & 0o777)
+    };
+    let journal = scratch.join("assay/journal");
+    files::create_own_directory(&fake, &journal).unwrap();
+    files::create_own_directory(&fake, &journal).unwrap();
+    let file = files::lock(&fake, &journal.join("a"), Locking::New).unwrap();
+    files::append_own(&file, b"x").unwrap();
+    assert_eq!((facts(&journal), facts(&journal.join("a"))), ((0, 0o700), (0, 0o600)));
+    assert_eq!(facts(&scratch.join("assay")).0, 0, "below what is root's");
+    std::os::unix::fs::chown(scratch.join("assay"), Some(12345), None).unwrap();
+    let room = scratch.join("assay/more/room");
+    files::create_own_directory(&fake, &room).unwrap();
+    assert_eq!((facts(&scratch.join("assay/more")).0, facts(&room)), (12345, (0, 0o700)));
+    std::os::unix::fs::chown(journal.join("a"), Some(12345), None).unwrap();
+    drop(file);
+    let refused = files::lock(&fake, &journal.join("a"), Locking::Own);
+    let Err(HoldError::Failed(error)) = refused else { panic!("the caller's own journal") };
+    assert!(error.to_string().contains("user 12345 may have written it"), "{error}");
+}
+
+#[test]
+fn files_of_state_are_locked_read_and_appended_to() {
+    let scratch = Scratch::new();
+    let path = scratch.join("a");
+    let failed = |locking| match Real.lock_file(&path, locking) {
+        Err(HoldError::Failed(error)) => error.kind(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(failed(Locking::Look), io::ErrorKind::NotFound);
+    assert_eq!(failed(Locking::Own), io::ErrorKind::NotFound);
+    let own = Real.lock_file(&path, Locking::New).unwrap();
+    Real.append_own(&own, b"one\n").unwrap();
+    Real.append_own(&own, b"two\n").unwrap();
+    assert_eq!(Real.read_own(&own).unwrap(), "one\ntwo\n");
+    for locking in [Locking::Look, Locking::Own, Locking::New] {
+        assert!(matches!(Real.lock_file(&path, locking), Err(HoldError::Held { .. })));
+    }
+    drop(own);
+    let looks = [Locking::Look; 2].map(|look| Real.lock_file(&path, look).unwrap());
+    assert_eq!(Real.read_own(&looks[1]).unwrap(), "one\ntwo\n");
+    assert!(Real.append_own(&looks[0], b"x").is_err());
+    assert!(matches!(Real.lock_file(&path, Locking::Own), Err(HoldError::Held { .. })));
+    drop(looks);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o620)).unwrap();
+    assert_eq!(failed(Locking::Own), io::ErrorKind::PermissionDenied);
+    std::fs::remove_file(&path).unwrap();
+    symlink(scratch.join("b"), &path).unwrap();
+    assert!(matches!(Real.lock_file(&path, Locking::New), Err(HoldError::Failed(_))));
+    assert!(!scratch.join("b").exists());
+}
