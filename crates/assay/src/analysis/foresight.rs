@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_stats::{Sample, smallest_detectable_shift};
+use assay_stats::{FEWEST_FOR_INTERVAL, Sample, smallest_detectable_shift};
 use serde::Serialize;
 
 use super::verdicts::error_of_family;
@@ -97,6 +97,12 @@ fn is_rate(cell: &Cell) -> bool {
 }
 
 fn words(told: &Foresight) -> String {
+    if (told.replicates as usize) < FEWEST_FOR_INTERVAL {
+        return format!(
+            "{}: {} replicates give no interval: nothing can be told apart, {FEWEST_FOR_INTERVAL} are the fewest",
+            told.workload, told.replicates
+        );
+    }
     let list = |which: fn(&(f64, f64)) -> f64| -> String {
         let all: Vec<String> =
             told.spread_and_difference.iter().map(|pair| show::share(which(pair))).collect();

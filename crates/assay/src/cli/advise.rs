@@ -115,7 +115,10 @@ pub fn propose(system: &dyn System, stored: &Stored, best: &Comparison) -> Outco
     let before = stored.environment.sites.get(index).ok_or_else(nowhere)?;
     let made = stored.plan.surveys.get(index).is_some_and(|survey| !survey.under.is_empty());
     let site = apply::site_now(system, &stored.study, before, made)?;
-    Ok(apply::propose(system, &stored.id, &best.arm, &site))
+    let unmeasured = apply::unmeasured(system, &stored.study.factors, &best.arm, &site);
+    let mut proposal = apply::propose(system, &stored.id, &best.arm, &site);
+    proposal.unmeasured = unmeasured;
+    Ok(proposal)
 }
 
 const fn word(trust: Trust) -> &'static str {
@@ -161,6 +164,7 @@ impl Entry<'_> {
                 text.push_str(&proposal_text(proposal));
                 let id = &findings.study.id;
                 let _ = match self.advice.status {
+                    _ if proposal.settings.is_empty() => Ok(()),
                     AdviceStatus::Confirmed => {
                         writeln!(text, "  assay apply {id} makes it permanent")
                     }
@@ -196,6 +200,9 @@ pub fn proposal_text(proposal: &Proposal) -> String {
     for (line, why) in &proposal.by_hand {
         let _ = writeln!(text, "  by hand: {line} ({why})");
     }
+    for told in &proposal.unmeasured {
+        let _ = writeln!(text, "  mind: {told}");
+    }
     text
 }
 
@@ -212,6 +219,7 @@ pub fn proposal_json(proposal: &Proposal) -> Value {
         "files": files.collect::<Vec<_>>(),
         "settings": settings.collect::<Vec<_>>(),
         "by_hand": by_hand.collect::<Vec<_>>(),
+        "unmeasured": proposal.unmeasured,
     })
 }
 

@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::{advise, output, results};
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::results::bundle;
 use crate::runner::apply::{self, Applied, Proposal};
 use crate::system::System;
@@ -53,11 +53,13 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
             advise::proposal_text(&proposal)
         ));
     }
-    let done = if arguments.yes && !empty {
-        Some(apply::apply(system, &stored.id, &proposal)?)
-    } else {
-        None
-    };
+    if arguments.yes && empty {
+        return Err(Failure::refused(
+            "nothing of it is a setting that assay can make permanent: do it by hand",
+        ));
+    }
+    let done =
+        if arguments.yes { Some(apply::apply(system, &stored.id, &proposal)?) } else { None };
     tell(arguments, &stored.id, &proposal, done);
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::filesystem::Recipe;
-use super::{Role, Setting, find, rank};
+use super::{Role, Setting, find, located, rank};
 use crate::system::site::Drive;
 use crate::system::site::Site;
 use crate::system::{Act, System, devices, sysfs};
@@ -51,7 +51,9 @@ pub struct Permanent {
 /// # Errors
 /// Why nothing can: a device that has another name at the next start, a value that no line can hold.
 pub fn permanent(system: &dyn System, setting: &Setting) -> Result<Permanent, String> {
-    let Setting { path, value, device, .. } = setting;
+    // A line can be made for a setting that is not there now.
+    let setting = located(system, setting.clone()).unwrap_or_else(|_| setting.clone());
+    let Setting { path, value, device, .. } = &setting;
     let shown = path.display();
     if value.chars().any(|sign| sign.is_control() || "\"\\$%".contains(sign)) {
         return Err(format!("{shown}: no configuration file can hold {value:?} as it is"));
@@ -61,7 +63,8 @@ pub fn permanent(system: &dyn System, setting: &Setting) -> Result<Permanent, St
         return Ok(Permanent { keeper: Keeper::Sysctl, line });
     }
     if let Some(device) = device {
-        let line = format!("{}, {}", whose(system, device)?, assignment(path, device, value)?);
+        let line =
+            format!("{}, {}", whose(system, device)?, assignment(system, path, device, value)?);
         return Ok(Permanent { keeper: Keeper::Udev, line });
     }
     if path.starts_with("/sys/fs/btrfs") {
@@ -79,8 +82,15 @@ fn sysctl_name(name: &Path) -> String {
     if name.contains('.') { name.into_owned() } else { name.replace('/', ".") }
 }
 
-fn assignment(path: &Path, device: &str, value: &str) -> Result<String, String> {
-    let below = path.strip_prefix(sysfs::block(device)).map_err(|_| {
+fn assignment(
+    system: &dyn System,
+    path: &Path,
+    device: &str,
+    value: &str,
+) -> Result<String, String> {
+    let named = sysfs::block(device);
+    let place = system.canonical(&named).unwrap_or_else(|_| named.clone());
+    let below = path.strip_prefix(&named).or_else(|_| path.strip_prefix(place)).map_err(|_| {
         format!("{} does not belong to {device}: no udev rule can set it", path.display())
     })?;
     Ok(format!("ATTR{{{}}}=\"{value}\"", below.display()))

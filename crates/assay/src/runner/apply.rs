@@ -3,7 +3,7 @@
 //!
 //! The journal of it lies where no run looks for unfinished ones; it stays until it is undone.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::stage::put_back_first;
@@ -29,6 +29,8 @@ pub struct Proposal {
     pub settings: Vec<(Setting, String)>,
     /// What is left to the operator, a line each, and why.
     pub by_hand: Vec<(String, String)>,
+    /// What the study says nothing of: present values that were no level of it.
+    pub unmeasured: Vec<String>,
     locks: BTreeSet<String>,
 }
 
@@ -94,6 +96,27 @@ pub fn propose(system: &dyn System, id: &str, arm: &Arm, site: &Site) -> Proposa
     proposal.files = files(id, &lines);
     proposal.by_hand.extend(by_hand(arm));
     proposal
+}
+
+/// Present values that were no level of a study: nothing says that its best is better than they.
+pub fn unmeasured(
+    system: &dyn System,
+    levels: &BTreeMap<String, Vec<String>>,
+    arm: &Arm,
+    site: &Site,
+) -> Vec<String> {
+    let view = View { system, site };
+    let told = |(name, level): (&str, &str)| {
+        let factor = factors::find(name)?;
+        let now = factor.observe(name, &view).value()?.clone();
+        let measured = levels.get(name)?.iter().any(|own| factor.same(own, &now));
+        (!measured).then(|| {
+            format!(
+                "{name} is {now} now, which was no level of the study: nothing says that {level} is better than that"
+            )
+        })
+    };
+    setters(arm).into_iter().filter_map(told).collect()
 }
 
 type Lasting = (Setting, String, permanent::Permanent);

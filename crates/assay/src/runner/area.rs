@@ -244,8 +244,13 @@ pub fn directory_bytes(
             Bytes(free / MIB * MIB)
         ))),
         Some(size) => Ok(size.0 / MIB * MIB),
-        None => Ok((free / 10).clamp(SMALLEST_AREA_BYTES, USUAL_AREA_BYTES) / MIB * MIB),
+        None => Ok(usual_bytes(free)),
     }
+}
+
+/// Bytes of an area that nobody asked for, where so many are free.
+pub fn usual_bytes(free: u64) -> u64 {
+    (free / 10).clamp(SMALLEST_AREA_BYTES, USUAL_AREA_BYTES) / MIB * MIB
 }
 
 /// How an area is filled.

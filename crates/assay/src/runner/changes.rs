@@ -8,7 +8,8 @@ use crate::quantity::Bytes;
 use crate::results::plan::{Arm, Refusal};
 use crate::seen::Seen;
 use crate::study::{Study, Target};
-use crate::system::{System, devices};
+use crate::system::site::TargetKind;
+use crate::system::{System, devices, identity};
 
 /// One sentence a change.
 pub fn changes(system: &dyn System, study: &Study, places: &[Place]) -> Vec<String> {
@@ -32,6 +33,25 @@ pub fn changes(system: &dyn System, study: &Study, places: &[Place]) -> Vec<Stri
         }
     }
     told
+}
+
+/// What must be given before a study can run as it stands.
+pub fn wanting(system: &dyn System, study: &Study, places: &[Place]) -> Vec<String> {
+    let gives_up =
+        study.prepare.prime.is_some() || study.factors.keys().any(|name| arms::is_ground(name));
+    let open = |place: &&Place| {
+        gives_up && place.consent.is_none() && place.site.kind == TargetKind::Device
+    };
+    let told = |place: &Place| match identity::stake(system, &place.site) {
+        Ok(stake) => format!(
+            "{}: cannot run as it stands: its data are lost, so give --destroy {:?}",
+            place.site.target,
+            stake.text()
+        ),
+        Err(failure) => failure.message,
+    };
+    let there = |place: &&Place| !place.site.path.as_os_str().is_empty();
+    places.iter().filter(open).filter(there).map(told).collect()
 }
 
 fn sentence(

@@ -235,7 +235,8 @@ pub fn preview(
         }
     }
     let plan = plan::make(&study, surveys, seed);
-    let changes = changes::changes(system, &study, &places);
+    let mut changes = changes::changes(system, &study, &places);
+    changes.splice(0..0, changes::wanting(system, &study, &places));
     Ok(Preview { study, plan, sites, changes })
 }
 

@@ -8,8 +8,8 @@ use super::event::{Context, Event};
 use super::pilot;
 use super::places::Place;
 use crate::failure::{Failure, Outcome};
-use crate::plan::budget;
 use crate::plan::draws::Draws;
+use crate::plan::{arms, budget};
 use crate::results::plan::{Area, Arm, Coverage, EngineUse, Pilot, Survey};
 use crate::seen::Seen;
 use crate::study::{Content, Study, Target};
@@ -201,24 +201,25 @@ pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Su
         _ if matches!(study.target, Some(Target::Loop(_))) => Ground::simulated(&would),
         _ => Ground::open(&would, site, place.consent.as_ref())?,
     };
+    let makes = study.factors.keys().any(|name| arms::is_ground(name));
+    // What cannot run without a consent is planned as with it.
+    let gives_up = (makes || study.prepare.prime.is_some()) && site.kind == TargetKind::Device;
     let to_be = matches!(study.target, Some(Target::Loop(_)));
-    let asked = match &study.target {
-        Some(Target::Loop(size)) => {
-            let most = size.0.saturating_sub(study.area.first_byte(size.0));
-            // A file system keeps room to itself; a bare device is used as far as any other.
-            let bare = crate::plan::arms::grounds(study).iter().all(Arm::is_empty);
-            let usual = if bare { most.min(area::USUAL_AREA_BYTES) } else { most / 2 };
-            study.area.size.map_or(usual, |area| area.0.min(most)) / MIB * MIB
-        }
-        _ => area::asked_bytes(&would, site, &ground, place.consent.is_some(), study.area.size)?,
-    };
-    let consented = place.consent.is_some() || to_be;
+    let consented = place.consent.is_some() || to_be || gives_up;
     let bytes = match (&study.target, site.counted.first()) {
         (Some(Target::Loop(size)), _) => size.0,
         (_, Some(device)) if consented => devices::size_of(system, device),
         _ => 0,
     };
     let start = study.area.first_byte(bytes);
+    let most = bytes.saturating_sub(start);
+    let asked = match study.area.size {
+        Some(size) if makes || to_be => size.0.min(most) / MIB * MIB,
+        // A tenth of what the file system leaves free, as in any directory.
+        None if makes => area::usual_bytes(most),
+        None if to_be => most.min(area::USUAL_AREA_BYTES) / MIB * MIB,
+        size => area::asked_bytes(&would, site, &ground, consented, size)?,
+    };
     let written = site.kind == TargetKind::Directory || consented || place.law.is_some();
     Ok(Survey {
         target: site.target.clone(),

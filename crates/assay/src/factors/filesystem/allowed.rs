@@ -15,6 +15,8 @@ pub enum Takes {
     Nothing,
     /// One value.
     Value,
+    /// A power of two, in bytes: of others the programs take the one below, without a word.
+    Power,
     /// Keys after commas, each with or without a value; `^` before one turns it off.
     Keys(&'static [&'static str]),
 }
@@ -68,6 +70,9 @@ fn option(options: &[Allowed], words: &[&str]) -> Result<usize, String> {
     }
     if value.contains('/') {
         return Err(elsewhere(value));
+    }
+    if matches!(takes, Takes::Power) && !value.parse::<u64>().is_ok_and(u64::is_power_of_two) {
+        return Err(format!("{name} {value}: say a power of two in bytes, such as 4096"));
     }
     if let Takes::Keys(keys) = takes {
         value.split(',').try_for_each(|part| key(name, keys, part))?;

@@ -3,7 +3,7 @@
 use super::FileSystem;
 use super::allowed::{
     Allowed,
-    Takes::{Keys, Nothing, Value},
+    Takes::{Keys, Nothing, Power, Value},
 };
 use crate::quantity::Bytes;
 
@@ -38,15 +38,15 @@ pub(super) static EXT4: FileSystem = FileSystem {
 };
 
 const OPTIONS: &[Allowed] = &[
-    ("-b", Value),
-    ("-C", Value),
+    ("-b", Power),
+    ("-C", Power),
     ("-D", Nothing),
     ("-e", Value),
     ("-E", Keys(EXTENDED)),
     ("-g", Value),
     ("-G", Value),
     ("-i", Value),
-    ("-I", Value),
+    ("-I", Power),
     ("-j", Nothing),
     ("-J", Keys(&["fast_commit_size", "location", "size"])),
     ("-m", Value),

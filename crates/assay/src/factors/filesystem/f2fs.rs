@@ -1,7 +1,7 @@
 //! F2FS.
 
 use super::FileSystem;
-use super::allowed::Takes::{Keys, Nothing, Value};
+use super::allowed::Takes::{Keys, Nothing, Power, Value};
 use crate::quantity::Bytes;
 
 pub(super) static F2FS: FileSystem = FileSystem {
@@ -12,7 +12,7 @@ pub(super) static F2FS: FileSystem = FileSystem {
     smallest: Bytes(64 << 20),
     options: &[
         ("-a", Value),
-        ("-b", Value),
+        ("-b", Power),
         ("-C", Value),
         ("-e", Value),
         ("-E", Value),

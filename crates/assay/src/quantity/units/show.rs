@@ -89,7 +89,7 @@ pub fn ratio(value: f64) -> String {
 }
 
 /// A ratio with the ends of its interval, all with the same number of decimals: as many as the
-/// width of the interval is worth, and as it takes to tell its ends from 1.
+/// width of the interval is worth, and as it takes to tell its ends from 1 and from 0.
 pub fn ratios(value: f64, [low, high]: [f64; 2]) -> [String; 3] {
     let all = [value, low, high];
     let width = high - low;
@@ -103,7 +103,10 @@ pub fn ratios(value: f64, [low, high]: [f64; 2]) -> [String; 3] {
         if one < 999.5 { format!("{one:.digits$}") } else { per_second(one) }
     };
     let told = |digits: &usize| {
-        [low, high].iter().all(|end| *end == 1.0 || text(*end, *digits).parse() != Ok(1.0))
+        let is = |one: f64, other: f64| text(one, *digits).parse() == Ok(other);
+        let ends = [low, high].iter().all(|end| *end == 1.0 || !is(*end, 1.0));
+        // No ratio is nothing.
+        ends && all.iter().all(|one| *one == 0.0 || !is(*one, 0.0))
     };
     let digits = (enough..9).find(told).unwrap_or(9);
     all.map(|one| text(one, digits))
