@@ -22,7 +22,7 @@ pub fn changes(system: &dyn System, study: &Study, places: &[Place]) -> Vec<Stri
     for place in places.iter().filter(|_| study.prepare.prime.is_some()) {
         let passes = study.prepare.prime.as_ref().map_or(1, |prime| prime.passes);
         let times = if passes == 1 { "once".to_owned() } else { format!("{passes} times") };
-        told.push(format!("{}: all of its area is written {times} first", place.site.target));
+        told.push(format!("{}: all of it is written {times} first", place.site.target));
     }
     let mut names: Vec<&String> = study.factors.keys().collect();
     names.sort_by_key(|name| factors::rank(name));
