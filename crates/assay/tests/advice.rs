@@ -112,7 +112,8 @@ fn advice_is_told_with_its_evidence_and_applied_only_when_confirmed() {
     let page = home.text(&["apply", id(&fresh)]);
     let line = "by hand: depth=4 (a setting of the program that does the work, not of the machine)";
     assert!(page.contains(line) && page.contains("nothing of it is a setting"), "{page}");
-    let shown = home.json(&["apply", id(&fresh), "--yes", "--json"]);
+    let shown = home.json(&["apply", id(&fresh), "--json"]);
     assert_eq!(shown["done"], false);
+    assert!(home.refused(3, &["apply", id(&fresh), "--yes", "--json"]).contains("do it by hand"));
     assert!(home.refused(2, &["undo"]).contains("nothing stands"));
 }
