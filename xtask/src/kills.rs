@@ -39,7 +39,8 @@ fn page(count: u32, head: &[String], kills: &kills::Kills, lines: &[String]) -> 
          partition that only the kernel knows. After each kill the next run must refuse and name\n\
          `assay restore`; after that every setting must be as before, no mount, loop device,\n\
          partition, file or file system may be left, a second recovery must find nothing to do, and\n\
-         every finished trial must be there.\n\n{}\n\n",
+         every finished trial must be there; at the first that is not so the script ends with an error\n\
+         and writes no page.\n\n{}\n\n",
         head.join("\n")
     );
     let rows = [
@@ -49,7 +50,6 @@ fn page(count: u32, head: &[String], kills: &kills::Kills, lines: &[String]) -> 
         ("things put back", kills.things),
         ("finished trials that had to be there, and were", kills.trials),
         ("studies gone on with to their end", kills.resumed),
-        ("things left behind", 0),
     ];
     page.push_str("| what | count |\n|---|---|\n");
     for (what, number) in rows {

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::filesystem::Recipe;
-use super::{Setting, find, located};
+use super::{Setting, has_role, located};
 use crate::failure::{Failure, Outcome};
 use crate::quantity::Bytes;
 use crate::system::journal::{Journal, Mark, Report, Undo, make_own_directory, setting_value};
@@ -15,6 +15,8 @@ use crate::system::{Act, Consent, System, devices, identity, mounts, sysfs};
 
 /// Partitions of a disk at most: their numbers are looked through for a free one.
 const MOST_PARTITIONS: u32 = 128;
+/// Lock of those who change settings: two runs would take each other's for the originals.
+pub const SETTINGS: &str = "settings";
 /// Another process may take a free loop device first.
 const ATTEMPTS: usize = 20;
 
@@ -65,26 +67,24 @@ impl Drop for Guard<'_> {
 impl<'a> Guard<'a> {
     /// Begins a journal; `home` is the directory of the tool's own state.
     pub fn begin(system: &'a dyn System, home: &Path, id: &str) -> Outcome<Self> {
-        let journal = Journal::begin(system, &journals(home), id)?;
-        let room = home.join("room");
-        Ok(Self {
-            system,
-            journal: Some(journal),
-            room,
-            id: id.to_owned(),
-            made: 0,
-            partitions: BTreeMap::new(),
-        })
+        Self::with_journal_in(&journals(home), system, home, id)
     }
 
     /// Begins the journal of changes that are to stay, in a directory where no run looks for one.
     pub fn begin_lasting(system: &'a dyn System, home: &Path, id: &str) -> Outcome<Self> {
-        let journal = Journal::begin(system, &applied(home), id)?;
-        let room = home.join("room");
+        Self::with_journal_in(&applied(home), system, home, id)
+    }
+
+    fn with_journal_in(
+        directory: &Path,
+        system: &'a dyn System,
+        home: &Path,
+        id: &str,
+    ) -> Outcome<Self> {
         Ok(Self {
             system,
-            journal: Some(journal),
-            room,
+            journal: Some(Journal::begin(system, directory, id)?),
+            room: home.join("room"),
             id: id.to_owned(),
             made: 0,
             partitions: BTreeMap::new(),
@@ -386,9 +386,8 @@ pub fn setters<'l>(
     levels: impl IntoIterator<Item = (&'l String, &'l String)>,
 ) -> Vec<(&'l str, &'l str)> {
     let known = levels.into_iter().map(|(name, level)| (name.as_str(), level.as_str()));
-    let mut found: Vec<(&str, &str)> = known
-        .filter(|(name, _)| find(name).is_some_and(|factor| factor.role() == super::Role::Setting))
-        .collect();
+    let mut found: Vec<(&str, &str)> =
+        known.filter(|(name, _)| has_role(name, super::Role::Setting)).collect();
     found.sort_by_key(|(name, _)| super::rank(name));
     found
 }

@@ -162,6 +162,11 @@ pub fn find(name: &str) -> Option<&'static dyn Factor> {
     FACTORS.iter().find(known).copied().or_else(tunable)
 }
 
+/// Whether a name is that of a factor of a kind.
+pub fn has_role(name: &str, role: Role) -> bool {
+    find(name).is_some_and(|factor| factor.role() == role)
+}
+
 /// What an arm may cost that no number shows, each once.
 pub fn cautions<'l>(arm: impl IntoIterator<Item = (&'l String, &'l String)>) -> Vec<&'static str> {
     let own = |(name, level): (&String, &String)| find(name)?.caution(level);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::filesystem::Recipe;
-use super::{Role, Setting, find, located, rank};
+use super::{Setting, find, located, rank};
 use crate::system::site::Drive;
 use crate::system::site::Site;
 use crate::system::{Act, System, devices, sysfs};
@@ -170,11 +170,6 @@ pub fn fstab(levels: &BTreeMap<String, String>) -> Option<String> {
 
 fn recipe(levels: &BTreeMap<String, String>) -> Option<Recipe<'_>> {
     Recipe::of(|name| levels.get(name).map(String::as_str))
-}
-
-/// Whether a factor stands for settings that can be made to last.
-pub fn is_setting(name: &str) -> bool {
-    find(name).is_some_and(|factor| factor.role() == Role::Setting)
 }
 
 #[cfg(test)]

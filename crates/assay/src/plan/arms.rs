@@ -96,9 +96,7 @@ pub fn costly_part(study: &Study, arm: &PlannedArm) -> (bool, Arm) {
 
 /// An arm without what nobody but the operator can set: another result has its other levels.
 pub fn settable(arm: &Arm) -> Arm {
-    let observed =
-        |name: &str| factors::find(name).is_some_and(|factor| factor.role() == Role::Observed);
-    let levels = arm.iter().filter(|(name, _)| !observed(name));
+    let levels = arm.iter().filter(|(name, _)| !factors::has_role(name, Role::Observed));
     levels.map(|(name, level)| (name.clone(), level.clone())).collect()
 }
 
@@ -109,7 +107,17 @@ fn is_refused(survey: &Survey, arm: &Arm) -> bool {
 
 /// Whether a factor makes what trials stand on.
 pub fn is_ground(name: &str) -> bool {
-    factors::find(name).is_some_and(|factor| factor.role() == Role::Ground)
+    factors::has_role(name, Role::Ground)
+}
+
+/// Whether a study makes what its trials stand on.
+pub fn makes_grounds(study: &Study) -> bool {
+    study.factors.keys().any(|name| is_ground(name))
+}
+
+/// Whether a study needs a device whose data are given up.
+pub fn gives_up_data(study: &Study) -> bool {
+    study.prepare.prime.is_some() || makes_grounds(study)
 }
 
 /// The part of an arm that makes what its trials stand on; empty where that is the target itself.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::stage::put_back_first;
-use crate::factors::guard::{Guard, applied, setters};
+use crate::factors::guard::{Guard, SETTINGS, applied, setters};
 use crate::factors::permanent::{self, Keeper};
 use crate::factors::{self, Role, Setting, View};
 use crate::failure::{Failure, Outcome};
@@ -16,9 +16,6 @@ use crate::study::{Study, Target};
 use crate::system::journal::{self, Report, Undo, Unfinished, setting_value};
 use crate::system::site::{Site, TargetKind};
 use crate::system::{Hold, System, identity, lock_names, resolve};
-
-/// Lock of those who change settings of the whole machine.
-const SETTINGS: &str = "settings";
 
 /// What would be done to make an arm permanent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

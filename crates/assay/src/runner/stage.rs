@@ -8,7 +8,7 @@ use super::event::{Context, Event};
 use super::places::{Place, hold_all, places};
 use super::survey::{self, Surveyed};
 use crate::factors::filesystem::Recipe;
-use crate::factors::guard::{Mounted, Plot, setters};
+use crate::factors::guard::{Mounted, Plot, SETTINGS, setters};
 use crate::factors::{self, Guard, Role, Setting, View};
 use crate::failure::{Failure, Kind, Outcome};
 use crate::plan::arms;
@@ -22,8 +22,6 @@ use crate::system::{Caching, Consent, Hold, System, devices, identity, journal, 
 
 /// Part of an area that a file system needs for itself, at least.
 const FILE_SYSTEMS_OWN: u64 = 10;
-/// Lock of those who change settings of the whole machine.
-const SETTINGS: &str = "settings";
 
 /// One place where trials can be run: a target, or a file system on it.
 struct Stand<'a> {
@@ -93,7 +91,7 @@ impl<'a> Stage<'a> {
             None => places(system, targets, destroy)?,
         };
         let mut holds = hold_all(system, &places)?;
-        if study.factors.keys().any(|name| has_role(name, Role::Setting)) {
+        if study.factors.keys().any(|name| factors::has_role(name, Role::Setting)) {
             holds.push(hold_settings(system)?);
         }
         let (stands, up) = (Vec::new(), None);
@@ -127,7 +125,7 @@ impl<'a> Stage<'a> {
         for place in &self.places {
             let refused = super::changes::refused(self.system, study, place);
             hopeless(study, &refused)?;
-            if study.factors.keys().any(|name| arms::is_ground(name)) {
+            if arms::makes_grounds(study) {
                 plot(self.system, study, &place.site)?;
             }
         }
@@ -533,7 +531,9 @@ fn released(system: &dyn System, consent: &Consent) {
 
 /// Whether a study changes anything that must be put back.
 fn changes(study: &Study) -> bool {
-    let changing = |name: &String| has_role(name, Role::Setting) || has_role(name, Role::Ground);
+    let changing = |name: &String| {
+        factors::has_role(name, Role::Setting) || factors::has_role(name, Role::Ground)
+    };
     matches!(study.target, Some(Target::Loop(_))) || study.factors.keys().any(changing)
 }
 
@@ -554,10 +554,6 @@ fn hopeless(study: &Study, refused: &[Refusal]) -> Outcome<()> {
     Ok(())
 }
 
-fn has_role(name: &str, role: Role) -> bool {
-    factors::find(name).is_some_and(|factor| factor.role() == role)
-}
-
 /// Two runs that change settings would take each other's for the originals.
 fn hold_settings(system: &dyn System) -> Outcome<Hold> {
     system.hold(SETTINGS).map_err(|_| {
@@ -570,7 +566,7 @@ fn hold_settings(system: &dyn System) -> Outcome<Hold> {
 /// Loop devices and file systems are root's; of settings the kernel decides one by one.
 fn needs_root(system: &dyn System, study: &Study) -> Outcome<()> {
     let makes = matches!(study.target, Some(Target::Loop(_)));
-    let makes = makes || study.factors.keys().any(|name| arms::is_ground(name));
+    let makes = makes || arms::makes_grounds(study);
     if makes && system.user().id != 0 {
         return Err(Failure::refused(
             "making loop devices and file systems needs root: run it with sudo",
@@ -607,7 +603,7 @@ pub(super) fn plot(system: &dyn System, study: &Study, site: &Site) -> Outcome<P
     if start >= bytes {
         return Err(Failure::mistake(format!("the area begins beyond the end of {}", site.target)));
     }
-    let made = study.factors.keys().any(|name| arms::is_ground(name));
+    let made = arms::makes_grounds(study);
     if let Some(size) = study.area.size.filter(|_| made)
         && size.0 + size.0 / FILE_SYSTEMS_OWN > bytes - start
     {

@@ -201,9 +201,9 @@ pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Su
         _ if matches!(study.target, Some(Target::Loop(_))) => Ground::simulated(&would),
         _ => Ground::open(&would, site, place.consent.as_ref())?,
     };
-    let makes = study.factors.keys().any(|name| arms::is_ground(name));
+    let makes = arms::makes_grounds(study);
     // What cannot run without a consent is planned as with it.
-    let gives_up = (makes || study.prepare.prime.is_some()) && site.kind == TargetKind::Device;
+    let gives_up = arms::gives_up_data(study) && site.kind == TargetKind::Device;
     let to_be = matches!(study.target, Some(Target::Loop(_)));
     let consented = place.consent.is_some() || to_be || gives_up;
     let bytes = match (&study.target, site.counted.first()) {

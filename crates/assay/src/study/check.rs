@@ -379,7 +379,7 @@ impl Checker<'_> {
 const FILE_SYSTEM: &str = "filesystem";
 
 fn is_ground(name: &str) -> bool {
-    factors::find(name).is_some_and(|factor| factor.role() == Role::Ground)
+    factors::has_role(name, Role::Ground)
 }
 
 /// Whether a workload has the pattern spread under some arm.

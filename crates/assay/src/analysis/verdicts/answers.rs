@@ -292,22 +292,20 @@ fn beats(
     ask: &Ask,
     place: &Place<'_, '_>,
     curve: &Curve<'_, '_>,
-    (name, cases): (&str, usize),
+    told: (&str, usize),
 ) -> Case {
-    let [level, over] = match two(ask, curve, name) {
-        Ok(two) => two,
-        Err(case) => return case,
+    let claim = |[low, high]: [f64; 2]| {
+        let (above, below) = match place.question.better {
+            Better::Higher => (Claim::Supported, Claim::Contradicted),
+            Better::Lower => (Claim::Contradicted, Claim::Supported),
+        };
+        match (low > 0.0, high < 0.0) {
+            (true, _) => above,
+            (_, true) => below,
+            _ => Claim::NotShown,
+        }
     };
-    let (sample, ends) = ratio_of(level.1, over.1, &Bound::of(design, cases));
-    let claim = match (ends, place.question.better) {
-        (Some([low, _]), Better::Higher) if low > 0.0 => Claim::Supported,
-        (Some([_, high]), Better::Lower) if high < 0.0 => Claim::Supported,
-        (Some([_, high]), Better::Higher) if high < 0.0 => Claim::Contradicted,
-        (Some([low, _]), Better::Lower) if low > 0.0 => Claim::Contradicted,
-        _ => Claim::NotShown,
-    };
-    let text = words::two_are(name, place.question.metric, [level.0, over.0], sample, ends);
-    Case { claim, text }
+    of_two(design, ask, place, curve, told, claim)
 }
 
 /// Within the margin, surely beyond it, or neither.
@@ -316,21 +314,37 @@ fn equal(
     ask: &Ask,
     place: &Place<'_, '_>,
     curve: &Curve<'_, '_>,
+    told: (&str, usize),
+) -> Case {
+    let margin = design.margin.unwrap_or_default().ln_1p();
+    let claim = |[low, high]: [f64; 2]| {
+        if low > -margin && high < margin {
+            Claim::Supported
+        } else if high < -margin || low > margin {
+            Claim::Contradicted
+        } else {
+            Claim::NotShown
+        }
+    };
+    of_two(design, ask, place, curve, told, claim)
+}
+
+/// What the interval of the ratio of two levels says; nothing without one.
+fn of_two(
+    design: &Design,
+    ask: &Ask,
+    place: &Place<'_, '_>,
+    curve: &Curve<'_, '_>,
     (name, cases): (&str, usize),
+    claim: impl Fn([f64; 2]) -> Claim,
 ) -> Case {
     let [level, over] = match two(ask, curve, name) {
         Ok(two) => two,
         Err(case) => return case,
     };
-    let margin = design.margin.unwrap_or_default().ln_1p();
     let (sample, ends) = ratio_of(level.1, over.1, &Bound::of(design, cases));
-    let claim = match ends {
-        Some([low, high]) if low > -margin && high < margin => Claim::Supported,
-        Some([low, high]) if high < -margin || low > margin => Claim::Contradicted,
-        _ => Claim::NotShown,
-    };
     let text = words::two_are(name, place.question.metric, [level.0, over.0], sample, ends);
-    Case { claim, text }
+    Case { claim: ends.map_or(Claim::NotShown, claim), text }
 }
 
 /// The mean difference of logarithms of two arms over the replicates that have both.
