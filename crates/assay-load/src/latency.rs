@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use crate::outcome::{LATENCY_BUCKETS, latency_bucket};
 use crate::{Class, ClassOutcome, Job, Pattern, SecondRow, Totals, Work, new_histogram};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -57,7 +58,15 @@ impl ClassBook {
 }
 
 fn empty_row(class: Class) -> SecondRow {
-    SecondRow { second: 0, class, operations: 0, bytes: 0, latency_sum_ns: 0, latency_max_ns: 0 }
+    SecondRow {
+        second: 0,
+        class,
+        operations: 0,
+        bytes: 0,
+        latency_sum_ns: 0,
+        latency_max_ns: 0,
+        latency_buckets: [0; LATENCY_BUCKETS],
+    }
 }
 
 /// A histogram whose pages are there already, so that no page fault falls into a measurement.
@@ -222,6 +231,7 @@ impl Book {
         book.row.operations += 1;
         book.row.latency_sum_ns = book.row.latency_sum_ns.saturating_add(latency_ns);
         book.row.latency_max_ns = book.row.latency_max_ns.max(latency_ns);
+        book.row.latency_buckets[latency_bucket(latency_ns)] += 1;
         if self.samples_left > 0 {
             self.samples_left -= 1;
             self.samples.push(latency_ns);
@@ -388,6 +398,11 @@ mod tests {
             bytes: operations * 4096,
             latency_sum_ns,
             latency_max_ns,
+            // Latencies below 256 ns, all of them.
+            latency_buckets: std::array::from_fn(|bucket| match bucket {
+                0 => operations as u32,
+                _ => 0,
+            }),
         };
         let expected = [
             row(0, Class::Read, 2, 14, 8),

@@ -30,7 +30,8 @@ pub use error::LoadError;
 pub use job::{Content, Durability, Job, Pattern, Target, Work};
 pub use law::{Law, LawShape};
 pub use outcome::{
-    Class, ClassOutcome, EngineFacts, Outcome, QueueFacts, SecondRow, Totals, new_histogram,
+    Class, ClassOutcome, EngineFacts, LATENCY_BUCKETS, Outcome, QueueFacts, SecondRow, Totals,
+    latency_bucket, latency_bucket_from_ns, new_histogram,
 };
 pub use pattern::spread_offset;
 pub use run::run;

@@ -26,6 +26,32 @@ pub struct ClassOutcome {
     pub latency_ns: Histogram<u64>,
 }
 
+/// Buckets of a second's latencies: two to each doubling, from [`FIRST_BUCKET_NS`] up.
+pub const LATENCY_BUCKETS: usize = 64;
+
+/// Where the second bucket begins, nanoseconds: the first one holds everything below.
+const FIRST_BUCKET_NS: u64 = 1 << FIRST_DOUBLING;
+const FIRST_DOUBLING: u32 = 8;
+
+/// The bucket of a latency; the last one holds everything above, from some 9 minutes on.
+#[inline]
+pub fn latency_bucket(latency_ns: u64) -> usize {
+    if latency_ns < FIRST_BUCKET_NS {
+        return 0;
+    }
+    let doubling = latency_ns.ilog2();
+    let upper_half = (latency_ns >> (doubling - 1)) & 1;
+    let index = u64::from(2 * (doubling - FIRST_DOUBLING)) + upper_half + 1;
+    (index as usize).min(LATENCY_BUCKETS - 1)
+}
+
+/// Where a bucket begins, nanoseconds: it ends where the next one begins.
+pub fn latency_bucket_from_ns(index: usize) -> u64 {
+    let Some(halves) = index.min(LATENCY_BUCKETS).checked_sub(1) else { return 0 };
+    let doubling = FIRST_BUCKET_NS << (halves / 2);
+    if halves % 2 == 0 { doubling } else { doubling + doubling / 2 }
+}
+
 /// One second of the run, ramp included; seconds count from the start of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SecondRow {
@@ -41,6 +67,8 @@ pub struct SecondRow {
     pub latency_sum_ns: u64,
     /// The slowest of them in nanoseconds.
     pub latency_max_ns: u64,
+    /// How many fell into each bucket ([`latency_bucket`]).
+    pub latency_buckets: [u32; LATENCY_BUCKETS],
 }
 
 /// Everything that was moved, ramp and drain included: what device counters are compared with.
@@ -111,5 +139,23 @@ pub fn new_histogram() -> Histogram<u64> {
         Ok(histogram) => histogram,
         // The bounds are constants that the library accepts; a test constructs one.
         Err(_) => unreachable!("constant bounds are valid"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_latency_lies_in_its_bucket() {
+        for exponent in 0..64 {
+            for latency in [1_u64 << exponent, (1 << exponent) - 1, 3 << exponent.min(61)] {
+                let index = latency_bucket(latency);
+                assert!(latency_bucket_from_ns(index) <= latency, "{latency}");
+                let is_last = index + 1 == LATENCY_BUCKETS;
+                assert!(is_last || latency < latency_bucket_from_ns(index + 1), "{latency}");
+            }
+        }
+        assert_eq!((latency_bucket(255), latency_bucket(256), latency_bucket(384)), (0, 1, 2));
     }
 }

@@ -19,6 +19,7 @@ pub mod report;
 pub mod results;
 pub mod runner;
 pub mod seen;
+pub mod shelf;
 pub mod study;
 pub mod system;
 pub mod truth;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{output, results};
+use super::output;
 use crate::failure::{Failure, Outcome};
 use crate::results::Findings;
 use crate::results::bundle::{self, Kept, Stored};
@@ -14,6 +14,7 @@ use crate::results::findings::{
 };
 use crate::results::plan::arm_words;
 use crate::runner::apply::{self, Proposal};
+use crate::shelf;
 use crate::system::System;
 
 /// What a result advises, with its evidence and what would make it permanent
@@ -36,8 +37,8 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let directory = results::find(system, arguments.result.as_deref())?;
-    let findings = results::findings_at(system, &directory)?;
+    let directory = shelf::find(system, arguments.result.as_deref())?;
+    let findings = shelf::findings_at(system, &directory)?;
     let stored = match bundle::open(system, &directory)? {
         Kept::Study(stored) => Some(stored),
         Kept::Import(_) => None,

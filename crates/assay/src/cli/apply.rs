@@ -3,10 +3,11 @@
 use clap::Args;
 use serde_json::json;
 
-use super::{advise, output, results};
+use super::{advise, output};
 use crate::failure::{Failure, Outcome};
 use crate::results::bundle;
 use crate::runner::apply::{self, Applied, Proposal};
+use crate::shelf;
 use crate::system::System;
 
 /// Make the confirmed setting permanent; shown first, done with --yes
@@ -39,8 +40,8 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let directory = results::find(system, Some(&arguments.result))?;
-    let findings = results::findings_at(system, &directory)?;
+    let directory = shelf::find(system, Some(&arguments.result))?;
+    let findings = shelf::findings_at(system, &directory)?;
     let best = advise::confirmed(&findings, arguments.workload.as_deref())?;
     let stored = bundle::read(system, &directory)?;
     let proposal = advise::propose(system, &stored, best)?;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{output, results};
+use super::output;
 use crate::analysis;
 use crate::failure::{Failure, Outcome};
 use crate::quantity::Better;
@@ -11,6 +11,7 @@ use crate::quantity::units::show;
 use crate::report;
 use crate::results::Findings;
 use crate::results::findings::{Comparison, Verdict};
+use crate::shelf;
 use crate::system::System;
 
 /// Compare results of different days or machines with the first one
@@ -39,7 +40,7 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let gate = arguments.gate.as_deref().map(share).transpose()?;
-    let read = |word: &String| results::findings_at(system, &results::find(system, Some(word))?);
+    let read = |word: &String| shelf::findings_at(system, &shelf::find(system, Some(word))?);
     let read: Vec<Findings> = arguments.results.iter().map(read).collect::<Outcome<_>>()?;
     let Some((first, later)) = read.split_first() else { return Ok(()) };
     if let Some(same) = later.iter().find(|other| other.study.id == first.study.id) {

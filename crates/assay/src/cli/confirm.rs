@@ -2,12 +2,13 @@
 
 use clap::Args;
 
-use super::{results, running};
+use super::running;
 use crate::failure::{Failure, Outcome};
 use crate::plan::arms::TARGET;
 use crate::results::bundle::{self, Stored};
 use crate::results::findings::{Advice, AdviceKind, Comparison, Findings, Verdict};
 use crate::runner::Request;
+use crate::shelf;
 use crate::study::Study;
 use crate::system::System;
 
@@ -42,9 +43,9 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
-    let directory = results::find(system, arguments.result.as_deref())?;
+    let directory = shelf::find(system, arguments.result.as_deref())?;
     let stored = bundle::read(system, &directory)?;
-    let findings = results::findings_of(&stored);
+    let findings = shelf::findings_of(&stored);
     let best = best(&findings, arguments.workload.as_deref())?;
     let targets = targets(&stored, best);
     let study = fresh(stored, &findings, best, &arguments);

@@ -5,25 +5,23 @@ use std::path::Path;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{list, output, results, studies};
-use crate::factors::lines::MOUNT_POINT;
-use crate::factors::{self, View};
+use super::{output, studies};
 use crate::failure::{Failure, Outcome};
 use crate::plan::{self, arms};
 use crate::quantity::Bytes;
 use crate::results::bundle;
-use crate::results::plan::{
-    Area, Arm, DirectUse, EngineUse, Pilot, Plan, PlannedWorkload, Survey, pilot_key,
-};
+use crate::results::plan::{Area, Arm, DirectUse, EngineUse, Pilot, Plan, Survey, pilot_key};
 use crate::seen::Seen;
+use crate::shelf::{
+    self,
+    commands::{self, Command},
+};
 use crate::study::{Study, Target, fields::TARGET_FACTOR, presets, simulated};
 use crate::system::{FileKind, System, quoted};
-use crate::workloads::fio_line::{self, FioLine};
+use crate::workloads::fio_line;
 
 /// Area of a study that names none; the run itself takes less where there is little room.
 const AREA: Bytes = Bytes(1 << 30);
-/// Name of the file that the lines work on in a directory.
-const FILE: &str = "assay-explain.fio";
 
 /// A study as the command lines of fio that do the same work
 ///
@@ -50,20 +48,21 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let (study, plan) = source(system, arguments)?;
-    let entries = entries(system, &study, &plan);
+    let commands = commands::of(system, &study, &plan);
     let remarks = remarks(&study);
     if arguments.json {
         output::json(&json!({
             "format": "assay-explain/1",
             "title": study.title,
-            "lines": entries.iter().map(Entry::json).collect::<Vec<_>>(),
+            "lines": commands.iter().map(document).collect::<Vec<_>>(),
             "absent": plan.absent,
             "remarks": remarks,
         }));
         return Ok(());
     }
     let width = output::columns(system);
-    let mut lines: Vec<String> = entries.iter().flat_map(|entry| entry.lines(width)).collect();
+    let mut lines: Vec<String> =
+        commands.iter().flat_map(|command| lines(command, width)).collect();
     for absent in &plan.absent {
         let text = format!("{}: {}", pilot_key(&absent.name, &absent.arm), absent.reason);
         lines.extend(broken(text.split(' '), "", "", width));
@@ -84,7 +83,7 @@ fn source(system: &dyn System, arguments: &Arguments) -> Outcome<(Study, Plan)> 
         system.status(Path::new(word)).is_ok_and(|status| status.kind != FileKind::Directory);
     if presets::find(word).is_none()
         && !is_file
-        && let Ok(directory) = results::find(system, Some(word))
+        && let Ok(directory) = shelf::find(system, Some(word))
     {
         return stored(system, &directory, arguments);
     }
@@ -143,51 +142,6 @@ fn survey(system: &dyn System, study: &Study, target: &str, ground: &Arm) -> Sur
     }
 }
 
-/// One workload under one arm.
-struct Entry<'a> {
-    workload: &'a PlannedWorkload,
-    target: &'a str,
-    words: String,
-    /// What is typed before it.
-    before: Vec<String>,
-    fio: FioLine,
-}
-
-fn entries<'a>(system: &dyn System, study: &Study, plan: &'a Plan) -> Vec<Entry<'a>> {
-    // The second copy of the baseline is the same line again.
-    let workloads = plan.workloads.iter().filter(|workload| !workload.control);
-    workloads
-        .map(|workload| {
-            let survey = &plan.surveys[workload.target];
-            let target = if survey.under.is_empty() { &survey.target } else { MOUNT_POINT };
-            let file = file(target, survey.area.written);
-            let site = crate::system::resolve(system, &survey.target).ok();
-            let view = site.as_ref().map(|site| View { system, site });
-            Entry {
-                before: factors::lines::lines(&workload.arm, view.as_ref()),
-                workload,
-                target: &survey.target,
-                words: words(study, workload),
-                fio: fio_line::line(workload, &survey.area, &file),
-            }
-        })
-        .collect()
-}
-
-/// The workload in words, as the study has it.
-fn words(study: &Study, workload: &PlannedWorkload) -> String {
-    let own = study.workload.iter().find(|own| own.name == workload.name);
-    let io = own.and_then(|own| arms::under(&own.io, &workload.arm).ok());
-    io.map_or_else(|| workload.pattern.clone(), |io| list::describe(&io))
-}
-
-fn file(target: &str, written: bool) -> String {
-    if target.starts_with(simulated::PREFIX) {
-        return "FILE".to_owned();
-    }
-    if written { format!("{}/{FILE}", target.trim_end_matches('/')) } else { target.to_owned() }
-}
-
 fn remarks(study: &Study) -> Vec<String> {
     let shared = study.workload.iter().any(|workload| workload.io.time.is_none());
     let budget = study.budget.filter(|_| shared);
@@ -197,36 +151,34 @@ fn remarks(study: &Study) -> Vec<String> {
     budget.into_iter().chain(fio_line::NOT_SAID.iter().map(|&text| text.to_owned())).collect()
 }
 
-impl Entry<'_> {
-    fn json(&self) -> Value {
-        json!({
-            "workload": self.workload.name,
-            "arm": self.workload.arm,
-            "target": self.target,
-            "words": self.words,
-            "before": self.before,
-            "command": self.fio.words,
-            "remarks": self.fio.remarks,
-        })
-    }
+fn document(command: &Command) -> Value {
+    json!({
+        "workload": command.workload,
+        "arm": command.arm,
+        "target": command.target,
+        "words": command.words,
+        "before": command.before,
+        "command": command.fio.words,
+        "remarks": command.fio.remarks,
+    })
+}
 
-    fn lines(&self, width: usize) -> Vec<String> {
-        let title = pilot_key(&self.workload.name, &self.workload.arm);
-        let several = self.workload.arm.contains_key(TARGET_FACTOR);
-        let place = if several { format!(" at {}", self.target) } else { String::new() };
-        let title = format!("{title}{place}: {}", self.words);
-        let mut lines = broken(title.split(' '), "", "", width);
-        for line in &self.before {
-            lines.extend(broken(line.split(' '), "  ", " \\", width));
-        }
-        let quoted: Vec<String> = self.fio.words.iter().map(|word| quoted(word)).collect();
-        lines.extend(broken(quoted.iter().map(String::as_str), "  ", " \\", width));
-        for remark in &self.fio.remarks {
-            lines.extend(broken(std::iter::once("#").chain(remark.split(' ')), "  ", "", width));
-        }
-        lines.push(String::new());
-        lines
+fn lines(command: &Command, width: usize) -> Vec<String> {
+    let title = pilot_key(&command.workload, &command.arm);
+    let several = command.arm.contains_key(TARGET_FACTOR);
+    let place = if several { format!(" at {}", command.target) } else { String::new() };
+    let title = format!("{title}{place}: {}", command.words);
+    let mut lines = broken(title.split(' '), "", "", width);
+    for line in &command.before {
+        lines.extend(broken(line.split(' '), "  ", " \\", width));
     }
+    let quoted: Vec<String> = command.fio.words.iter().map(|word| quoted(word)).collect();
+    lines.extend(broken(quoted.iter().map(String::as_str), "  ", " \\", width));
+    for remark in &command.fio.remarks {
+        lines.extend(broken(std::iter::once("#").chain(remark.split(' ')), "  ", "", width));
+    }
+    lines.push(String::new());
+    lines
 }
 
 /// Words in lines of a width: each line begins with `indent`, deeper from the second on, and all

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::{output, results};
+use super::output;
 use crate::failure::{Failure, Kind, Outcome};
 use crate::importers::{self, Imported};
 use crate::quantity::{Bytes, Percent};
@@ -14,6 +14,7 @@ use crate::results::findings::Findings;
 use crate::results::id;
 use crate::results::imported::{self, FORMAT, Import, StoredImport};
 use crate::results::plan::Arm;
+use crate::shelf;
 use crate::system::{FileKind, System, identity};
 
 /// Files above this are no tables of trials.
@@ -93,7 +94,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     }
     for (mut stored, imported) in read {
         let kept = keep(system, &mut stored);
-        let findings = results::findings_of_import(&stored, imported);
+        let findings = shelf::findings_of_import(&stored, imported);
         show(system, arguments, &findings);
         match kept {
             Ok(()) if arguments.quiet => {}
@@ -207,7 +208,7 @@ fn about(
 
 /// Reads the numbers, and counts the trials for lists of results.
 fn numbers(name: &str, mut about: Import, text: String) -> Outcome<(StoredImport, Imported)> {
-    let imported = results::read_import(&about, &text, name)?;
+    let imported = shelf::read_import(&about, &text, name)?;
     about.trials = imported.trials;
     Ok((StoredImport { id: String::new(), about, text, label: Label::default() }, imported))
 }

@@ -2,9 +2,10 @@
 
 use clap::Args;
 
-use super::{output, results};
+use super::output;
 use crate::failure::Outcome;
 use crate::results::bundle;
+use crate::shelf;
 use crate::system::System;
 
 /// Add a note to a result
@@ -40,7 +41,7 @@ pub fn rename(system: &dyn System, arguments: RenameArguments) -> Outcome<()> {
 }
 
 fn change(system: &dyn System, result: &str, edit: impl FnOnce(&mut bundle::Label)) -> Outcome<()> {
-    let directory = results::find(system, Some(result))?;
+    let directory = shelf::find(system, Some(result))?;
     let mut label = bundle::label(system, &directory);
     edit(&mut label);
     bundle::set_label(system, &directory, &label)?;

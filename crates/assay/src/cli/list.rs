@@ -13,7 +13,7 @@ use crate::quantity::{metric::METRICS, units};
 use crate::report::table::{self, Column};
 use crate::results::bundle;
 use crate::seen::Seen;
-use crate::study::{self, Io, Study, fields, parameters::PARAMETERS, presets};
+use crate::study::{self, Study, fields, parameters::PARAMETERS, presets};
 use crate::system::site::Drive;
 use crate::system::{System, devices, identity};
 use crate::truth;
@@ -196,27 +196,11 @@ fn workloads() -> Outcome<Listing> {
         rows: study
             .workload
             .iter()
-            .map(|workload| vec![workload.name.clone(), describe(&workload.io)])
+            .map(|workload| vec![workload.name.clone(), workload.io.words()])
             .collect(),
         items: study.workload.iter().map(|workload| json!(workload)).collect(),
         empty: String::new(),
     })
-}
-
-/// A workload in words.
-pub fn describe(io: &Io) -> String {
-    let (pattern, mix) = (io.pattern.name(), io.mix.words());
-    let sync = match io.sync {
-        crate::study::WriteSync::EachWrite => ", an fdatasync after each",
-        crate::study::WriteSync::None => "",
-    };
-    let count = io.operations.map(|count| format!(", {} operations", units::show::count(count)));
-    format!(
-        "{pattern} {mix} of {}, {} in flight{sync}{}",
-        io.size,
-        io.depth * io.threads,
-        count.unwrap_or_default()
-    )
 }
 
 /// Name, summary and example of each factor.

@@ -16,7 +16,6 @@ mod plan;
 mod progress;
 mod remove;
 mod restore;
-mod results;
 mod resume;
 mod run;
 mod running;

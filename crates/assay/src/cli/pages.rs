@@ -70,7 +70,7 @@ fn workloads() -> Outcome<String> {
         let _ = write!(page, "\n## {name}\n\n{}\n\n", study.title);
         page.push_str("| workload | what it does |\n|---|---|\n");
         for workload in study.workload {
-            let _ = writeln!(page, "| `{}` | {} |", workload.name, list::describe(&workload.io));
+            let _ = writeln!(page, "| `{}` | {} |", workload.name, workload.io.words());
         }
     }
     Ok(page)

@@ -2,8 +2,8 @@
 
 use clap::Args;
 
+use super::output;
 use super::wishes::Wishes;
-use super::{output, results};
 use crate::analysis;
 use crate::failure::Outcome;
 use crate::report::preview::{self, PreviewStake};
@@ -11,6 +11,7 @@ use crate::results::Findings;
 use crate::results::bundle::{self, Stored};
 use crate::results::plan::Plan;
 use crate::runner;
+use crate::shelf;
 use crate::study::Study;
 use crate::system::site::{Site, TargetKind};
 use crate::system::{System, identity};
@@ -85,5 +86,5 @@ fn earlier(system: &dyn System, study: &Study, plan: &Plan) -> Option<Findings> 
             && stored.study.workload == study.workload
             && targets(&stored.plan) == targets(plan)
     };
-    stored.iter().find(same).map(results::findings_of)
+    stored.iter().find(same).map(shelf::findings_of)
 }

@@ -2,11 +2,12 @@
 
 use clap::Args;
 
-use super::{results, running};
+use super::running;
 use crate::failure::{Failure, Outcome};
 use crate::plan::repeats::repeats;
 use crate::results::bundle::{self, Stored};
 use crate::results::record::TrialRecord;
+use crate::shelf;
 use crate::system::System;
 
 /// Go on with an interrupted study, at the trial where it stopped
@@ -30,7 +31,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let directory = results::find(system, arguments.result.as_deref())?;
+    let directory = shelf::find(system, arguments.result.as_deref())?;
     let stored = bundle::read(system, &directory)?;
     unfinished(&stored)?;
     let finished =

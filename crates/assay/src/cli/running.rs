@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 
-use super::{output, progress::Progress, results};
+use super::{output, progress::Progress};
 use crate::analysis;
 use crate::failure::{Failure, Outcome};
 use crate::quantity::units::show;
@@ -19,6 +19,7 @@ use crate::results::findings::{Comparison, StudyFacts, Verdict};
 use crate::results::plan::Plan;
 use crate::results::record::{Status, Trial};
 use crate::runner::{self, Finished, Request};
+use crate::shelf;
 use crate::system::{System, identity};
 
 /// How a result is told.
@@ -67,7 +68,7 @@ pub fn print(system: &dyn System, mut finished: Finished, how: Printing) -> Outc
         return Err(left.unwrap_or_else(|| interrupted(&finished)));
     }
     let kept = finished.directory.is_some();
-    let findings = results::findings_of_run(finished);
+    let findings = shelf::findings_of_run(finished);
     if how.json {
         output::text(&report::json(&findings));
         return left.map_or(Ok(findings), Err);
@@ -130,7 +131,7 @@ fn enough(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option<St
     let trials: Vec<Trial> = own.cloned().collect();
     // A look is not taken at an unfinished study, but at one that may end here.
     let facts =
-        StudyFacts { ended: Some("a look".to_owned()), ..results::unnamed(plan, environment) };
+        StudyFacts { ended: Some("a look".to_owned()), ..shelf::unnamed(plan, environment) };
     let findings = analysis::findings(facts, plan, environment, &trials);
     let primary: Vec<&Comparison> =
         findings.comparisons.iter().filter(|found| found.primary).collect();

@@ -6,6 +6,7 @@ use super::{output, running, studies};
 use crate::analysis;
 use crate::failure::{Failure, Outcome};
 use crate::runner::Request;
+use crate::shelf;
 use crate::study::{StopRule, Study};
 use crate::system::System;
 
@@ -74,7 +75,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     if finished.interrupted {
         return Err(running::interrupted(&finished));
     }
-    let findings = super::results::findings_of_run(finished);
+    let findings = shelf::findings_of_run(finished);
     let null = analysis::null(&findings);
     if arguments.how.json {
         output::json(&null);

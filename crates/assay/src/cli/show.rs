@@ -2,10 +2,11 @@
 
 use clap::Args;
 
-use super::{output, results};
+use super::output;
 use crate::failure::Outcome;
 use crate::report;
 use crate::report::document::Detail;
+use crate::shelf;
 use crate::system::System;
 
 /// A stored result again, the newest by default
@@ -30,8 +31,8 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let directory = results::find(system, arguments.result.as_deref())?;
-    let findings = results::findings_at(system, &directory)?;
+    let directory = shelf::find(system, arguments.result.as_deref())?;
+    let findings = shelf::findings_at(system, &directory)?;
     if arguments.json {
         output::text(&report::json(&findings));
         return Ok(());

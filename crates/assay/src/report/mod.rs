@@ -1,6 +1,7 @@
 //! Findings for readers: a document without a look of its own, and its renderers. Pure functions.
 
 pub mod document;
+pub mod evidence;
 mod layout;
 pub mod null;
 pub mod preview;

@@ -17,6 +17,7 @@ use super::imported::{self, StoredImport};
 use super::log::{self, ENDED, Entry};
 use super::plan::Plan;
 use super::record::{Trial, TrialRecord};
+use super::series::SeriesRow;
 use crate::failure::{Failure, Outcome};
 use crate::study::{self, Study};
 use crate::system::System;
@@ -30,23 +31,6 @@ pub struct Label {
     /// Notes, oldest first.
     #[serde(default)]
     pub notes: Vec<String>,
-}
-
-/// One row of the series per second, as it is stored.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SeriesRow {
-    /// Second from the start of the run, ramp included.
-    pub second: u32,
-    /// `read` or `write`.
-    pub class: String,
-    /// Operations completed in it.
-    pub operations: u64,
-    /// Bytes moved by them.
-    pub bytes: u64,
-    /// Sum of their latencies, nanoseconds.
-    pub latency_sum_ns: u64,
-    /// The slowest of them, nanoseconds.
-    pub latency_max_ns: u64,
 }
 
 /// A bundle that is being written.
@@ -112,7 +96,8 @@ impl<'a> Bundle<'a> {
         }
         if !series.is_empty() {
             let name = format!("series/{stem}.json");
-            self.system.write_whole(&self.directory.join(&name), &json(&series)?)?;
+            let text = serde_json::to_vec(series).map_err(io::Error::other)?;
+            self.system.write_whole(&self.directory.join(&name), &text)?;
             trial.record.series = Some(name);
         }
         let mut line = serde_json::to_vec(&trial.record).map_err(io::Error::other)?;
@@ -279,7 +264,7 @@ fn with_histograms(system: &dyn System, directory: &Path, record: TrialRecord) -
 }
 
 /// A bundle names only files of its own.
-fn inside(directory: &Path, name: &str) -> Outcome<PathBuf> {
+pub(super) fn inside(directory: &Path, name: &str) -> Outcome<PathBuf> {
     let path = Path::new(name);
     let plain = path.components().all(|part| matches!(part, std::path::Component::Normal(_)));
     if plain {

@@ -13,6 +13,7 @@ pub mod log;
 pub mod measurements;
 pub mod plan;
 pub mod record;
+pub mod series;
 
 pub use design::Design;
 pub use environment::Environment;

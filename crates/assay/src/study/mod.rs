@@ -23,6 +23,7 @@ pub use order::Order;
 pub use prepare::{AreaRequest, Cache, Fresh, Prepare, Prime, Start};
 pub use schema::schema;
 
+use crate::quantity::units::show;
 use crate::quantity::{Bytes, Percent, Time};
 
 /// Format of study files.
@@ -281,6 +282,24 @@ pub struct Io {
     /// Operations after which a trial ends, over all threads, even if time is left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<u64>,
+}
+
+impl Io {
+    /// What it does, in a line: pattern, mix, size, operations in flight.
+    pub fn words(&self) -> String {
+        let (pattern, mix) = (self.pattern.name(), self.mix.words());
+        let sync = match self.sync {
+            WriteSync::EachWrite => ", an fdatasync after each",
+            WriteSync::None => "",
+        };
+        let count = self.operations.map(|count| format!(", {} operations", show::count(count)));
+        format!(
+            "{pattern} {mix} of {}, {} in flight{sync}{}",
+            self.size,
+            self.depth * self.threads,
+            count.unwrap_or_default()
+        )
+    }
 }
 
 const fn default_replicates() -> u32 {

@@ -11,9 +11,9 @@ use assay_load::{
     Class, Content, Durability, EngineKind, Job, Law, LoadError, Outcome, Pattern, Work,
 };
 
-use crate::results::bundle::SeriesRow;
 use crate::results::plan::{Area, PlannedWorkload};
 use crate::results::record::{Count, Counted};
+use crate::results::series::SeriesRow;
 
 /// What the engines work on.
 #[derive(Clone, Copy)]
@@ -132,6 +132,12 @@ pub fn counted(outcome: &Outcome) -> Counted {
     }
 }
 
+/// Buckets with something in them: index and count.
+fn used_buckets(counts: &[u32]) -> Vec<[u32; 2]> {
+    let all = counts.iter().enumerate();
+    all.filter(|(_, count)| **count > 0).map(|(index, &count)| [index as u32, count]).collect()
+}
+
 /// The rows per second of an outcome, as they are stored.
 pub fn series(outcome: &Outcome) -> Vec<SeriesRow> {
     outcome
@@ -144,6 +150,7 @@ pub fn series(outcome: &Outcome) -> Vec<SeriesRow> {
             bytes: row.bytes,
             latency_sum_ns: row.latency_sum_ns,
             latency_max_ns: row.latency_max_ns,
+            latency_buckets: used_buckets(&row.latency_buckets),
         })
         .collect()
 }

@@ -1,4 +1,7 @@
-//! Finding stored results by what the user types.
+//! The results that are kept: finding one by what the user types, and opening it.
+
+pub mod commands;
+mod evidence;
 
 use std::path::{Path, PathBuf};
 
@@ -13,6 +16,8 @@ use crate::results::imported::{Import, StoredImport};
 use crate::results::plan::Plan;
 use crate::runner::Finished;
 use crate::system::{System, identity};
+
+pub use evidence::evidence_at;
 
 /// The directory of a result: a path, an id, the beginning of one, or the newest.
 pub fn find(system: &dyn System, wanted: Option<&str>) -> Outcome<PathBuf> {

@@ -1,0 +1,154 @@
+//! What a page is made of: the findings, and the records behind them that figures are drawn from.
+
+use hdrhistogram::Histogram;
+
+use crate::results::findings::{Findings, Repeats};
+use crate::results::histogram;
+use crate::results::plan::{Arm, Plan};
+use crate::results::record::{Status, Trial};
+use crate::results::series::SeriesRow;
+
+/// Findings with the records behind them. Numbers that were brought along have no records.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    /// What was found.
+    pub findings: Findings,
+    /// Every trial in order of time, the lead-in included.
+    pub trials: Vec<RanTrial>,
+    /// Latencies of the trials that count, added up by workload, arm and class.
+    pub latencies: Vec<Latencies>,
+    /// The same work by hand, as command lines.
+    pub commands: Vec<Commands>,
+    /// Files of the bundle as text, by name: what it was done with.
+    pub files: Vec<(String, String)>,
+}
+
+/// One trial as it ran.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RanTrial {
+    /// Position in the plan, from 1; repeats go on counting.
+    pub order: u32,
+    /// Replicate from 1; 0 for the lead-in.
+    pub replicate: u32,
+    /// Workload.
+    pub workload: String,
+    /// Arm.
+    pub arm: Arm,
+    /// The second copy of the baseline.
+    pub control: bool,
+    /// How it ended.
+    pub status: Status,
+    /// Why, unless ok.
+    pub reason: Option<String>,
+    /// The trial that it repeats.
+    pub repeats: Option<Repeats>,
+    /// When it started, RFC 3339.
+    pub started: String,
+    /// Nanoseconds of the ramp, which its series begins with and its numbers leave out.
+    pub ramp_ns: u64,
+    /// What happened in each second, ramp included; empty where that was not kept.
+    pub series: Vec<SeriesRow>,
+}
+
+/// Service times of one class of operations of one workload under one arm.
+#[derive(Clone, Debug)]
+pub struct Latencies {
+    /// Workload.
+    pub workload: String,
+    /// Arm.
+    pub arm: Arm,
+    /// The second copy of the baseline.
+    pub control: bool,
+    /// `read`, `write` or `rewrite`.
+    pub class: String,
+    /// Trials that were added up.
+    pub trials: usize,
+    /// Nanoseconds.
+    pub nanoseconds: Histogram<u64>,
+}
+
+/// What one types to do the work of one workload under one arm by hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commands {
+    /// Workload.
+    pub workload: String,
+    /// Arm.
+    pub arm: Arm,
+    /// What it does, in words.
+    pub words: String,
+    /// Lines for a shell, in order.
+    pub lines: Vec<String>,
+    /// What the lines do not say.
+    pub remarks: Vec<String>,
+}
+
+impl Evidence {
+    /// Findings of numbers that no trial of ours stands behind.
+    pub fn bare(findings: Findings) -> Self {
+        Self {
+            findings,
+            trials: Vec::new(),
+            latencies: Vec::new(),
+            commands: Vec::new(),
+            files: Vec::new(),
+        }
+    }
+}
+
+/// The trials of a plan as they ran, each with its series.
+pub fn ran(plan: &Plan, trials: &[Trial], series: Vec<Vec<SeriesRow>>) -> Vec<RanTrial> {
+    let ran = trials.iter().zip(series).map(|(trial, series)| {
+        let (record, workload) = (&trial.record, &plan.workloads[trial.record.workload]);
+        RanTrial {
+            order: record.order,
+            replicate: record.replicate,
+            workload: workload.name.clone(),
+            arm: record.arm.clone(),
+            control: workload.control,
+            status: record.status,
+            reason: record.reason.clone(),
+            repeats: record.repeats,
+            started: record.started.clone(),
+            ramp_ns: workload.ramp_ns,
+            series,
+        }
+    });
+    ran.collect()
+}
+
+/// Latencies of the trials that count, by workload of the plan and class, in their order.
+pub fn latencies(plan: &Plan, trials: &[Trial]) -> Vec<Latencies> {
+    let mut found: Vec<(usize, Latencies)> = Vec::new();
+    for trial in trials.iter().filter(|trial| counts(trial)) {
+        let index = trial.record.workload;
+        for (class, own) in &trial.latency_ns {
+            match found.iter_mut().find(|(other, sum)| *other == index && sum.class == *class) {
+                // Histograms of one bundle have the same settings; one that has not stays out.
+                Some((_, sum)) => {
+                    if histogram::merge(&mut sum.nanoseconds, own).is_ok() {
+                        sum.trials += 1;
+                    }
+                }
+                None => found.push((index, first(plan, trial, class, own))),
+            }
+        }
+    }
+    found.sort_by_key(|(index, _)| *index);
+    found.into_iter().map(|(_, latencies)| latencies).collect()
+}
+
+fn counts(trial: &Trial) -> bool {
+    matches!(trial.record.status, Status::Ok | Status::Disturbed)
+}
+
+fn first(plan: &Plan, trial: &Trial, class: &str, own: &Histogram<u64>) -> Latencies {
+    let workload = &plan.workloads[trial.record.workload];
+    Latencies {
+        workload: workload.name.clone(),
+        arm: trial.record.arm.clone(),
+        control: workload.control,
+        class: class.to_owned(),
+        trials: 1,
+        nanoseconds: own.clone(),
+    }
+}

@@ -1,0 +1,64 @@
+//! A study as the command lines that do the same work.
+
+use crate::factors::View;
+use crate::factors::lines::{MOUNT_POINT, lines};
+use crate::plan::arms;
+use crate::results::plan::{Arm, Plan, PlannedWorkload};
+use crate::study::{Study, simulated};
+use crate::system::{self, System};
+use crate::workloads::fio_line::{self, FioLine};
+
+/// Name of the file that the lines work on in a directory.
+const FILE: &str = "assay-explain.fio";
+
+/// One workload under one arm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// Workload.
+    pub workload: String,
+    /// Arm.
+    pub arm: Arm,
+    /// The target as the user wrote it.
+    pub target: String,
+    /// The workload in words, as the study has it.
+    pub words: String,
+    /// What is typed before it, to bring the machine there.
+    pub before: Vec<String>,
+    /// What is typed.
+    pub fio: FioLine,
+}
+
+/// The command lines of a plan, one for each workload and arm.
+pub fn of(system: &dyn System, study: &Study, plan: &Plan) -> Vec<Command> {
+    // The second copy of the baseline is the same line again.
+    let workloads = plan.workloads.iter().filter(|workload| !workload.control);
+    workloads
+        .map(|workload| {
+            let survey = &plan.surveys[workload.target];
+            let target = if survey.under.is_empty() { &survey.target } else { MOUNT_POINT };
+            let site = system::resolve(system, &survey.target).ok();
+            let view = site.as_ref().map(|site| View { system, site });
+            Command {
+                workload: workload.name.clone(),
+                arm: workload.arm.clone(),
+                target: survey.target.clone(),
+                words: words(study, workload),
+                before: lines(&workload.arm, view.as_ref()),
+                fio: fio_line::line(workload, &survey.area, &file(target, survey.area.written)),
+            }
+        })
+        .collect()
+}
+
+fn words(study: &Study, workload: &PlannedWorkload) -> String {
+    let own = study.workload.iter().find(|own| own.name == workload.name);
+    let io = own.and_then(|own| arms::under(&own.io, &workload.arm).ok());
+    io.map_or_else(|| workload.pattern.clone(), |io| io.words())
+}
+
+fn file(target: &str, written: bool) -> String {
+    if target.starts_with(simulated::PREFIX) {
+        return "FILE".to_owned();
+    }
+    if written { format!("{}/{FILE}", target.trim_end_matches('/')) } else { target.to_owned() }
+}
