@@ -4,7 +4,6 @@ use assay_stats::{observations_needed, percentile_is_supported};
 
 use super::rows::{Measured, Row};
 use crate::quantity::units::show;
-use crate::results::histogram;
 use crate::results::record::{Counted, DeviceEvidence, Traffic};
 use crate::seen::Seen;
 
@@ -100,12 +99,12 @@ fn busy_s_per_gib(row: &Row<'_>, trial: &Measured<'_>, counted: &Counted) -> Res
 fn latency(metric: &str, trial: &Measured<'_>) -> Result<f64, String> {
     let latencies = trial.latency_ns.as_deref().ok_or("no operation was finished in the window")?;
     match metric {
-        "latency_mean_ns" => Ok(latencies.mean()),
-        "latency_max_ns" => Ok(latencies.max() as f64),
+        "latency_mean_ns" => Ok(latencies.mean_ns()),
+        "latency_max_ns" => Ok(latencies.max_ns() as f64),
         _ => {
             let quantile = QUANTILES.iter().find(|(name, _)| *name == metric);
             let (_, q) = quantile.ok_or_else(|| format!("`{metric}` is not known here"))?;
-            let value = histogram::percentile_ns(latencies, *q);
+            let value = latencies.percentile_ns(*q);
             value.map(|ns| ns as f64).ok_or_else(|| too_few(*q, latencies.len()))
         }
     }

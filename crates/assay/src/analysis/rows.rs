@@ -3,13 +3,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use hdrhistogram::Histogram;
-
 use crate::results::environment::Environment;
 use crate::results::findings::Trust;
-use crate::results::histogram;
 use crate::results::plan::{Arm, Plan, PlannedWorkload};
 use crate::results::record::{Status, Trial, TrialRecord};
+use crate::results::tally::Tally;
 use crate::system::site::Site;
 use crate::truth::{self, Case, Remark};
 
@@ -34,7 +32,7 @@ pub(super) struct Measured<'a> {
     /// Its record.
     pub record: &'a TrialRecord,
     /// Service times in nanoseconds.
-    pub latency_ns: Option<Cow<'a, Histogram<u64>>>,
+    pub latency_ns: Option<Cow<'a, Tally>>,
 }
 
 impl Measured<'_> {
@@ -127,11 +125,11 @@ pub(super) fn arm(plan: &Plan, target: usize) -> Arm {
 }
 
 /// Latencies of all classes of a trial together.
-fn merged(classes: &BTreeMap<String, Histogram<u64>>) -> Option<Cow<'_, Histogram<u64>>> {
+fn merged(classes: &BTreeMap<String, Tally>) -> Option<Cow<'_, Tally>> {
     let mut classes = classes.values();
     let mut sum = Cow::Borrowed(classes.next()?);
     for other in classes {
-        histogram::merge(sum.to_mut(), other).ok()?;
+        sum.to_mut().add(other).ok()?;
     }
     (!sum.is_empty()).then_some(sum)
 }

@@ -8,6 +8,7 @@ use crate::results::findings::{Comparison, Kind, Trust};
 use crate::results::histogram;
 use crate::results::plan::{AbsentWorkload, Arm, PlannedTrial};
 use crate::results::record::{Count, Status, TrialRecord};
+use crate::results::tally::Tally;
 use crate::seen::Seen;
 use crate::system::machine::Machine;
 use crate::system::site::{Backing, TargetKind};
@@ -144,7 +145,7 @@ fn trial(workload: &crate::results::plan::PlannedWorkload, replicate: u32, rate:
     let class = if workload.reads() { "read" } else { "write" };
     let mut latencies: Histogram<u64> = histogram::empty().unwrap();
     latencies.record_n(1_000_000_000 / rate.max(1), rate).unwrap();
-    Trial { record, latency_ns: BTreeMap::from([(class.to_owned(), latencies)]) }
+    Trial { record, latency_ns: BTreeMap::from([(class.to_owned(), Tally::from(&latencies))]) }
 }
 
 fn cell<'a>(

@@ -7,6 +7,7 @@ use crate::results::histogram;
 use crate::results::plan::{Arm, Plan};
 use crate::results::record::{Status, Trial};
 use crate::results::series::SeriesRow;
+use crate::results::tally::Tally;
 
 /// Findings with the records behind them. Numbers that were brought along have no records.
 #[derive(Clone, Debug)]
@@ -125,11 +126,11 @@ pub fn latencies(plan: &Plan, trials: &[Trial]) -> Vec<Latencies> {
             match found.iter_mut().find(|(other, sum)| *other == index && sum.class == *class) {
                 // Histograms of one bundle have the same settings; one that has not stays out.
                 Some((_, sum)) => {
-                    if histogram::merge(&mut sum.nanoseconds, own).is_ok() {
+                    if own.add_to(&mut sum.nanoseconds).is_ok() {
                         sum.trials += 1;
                     }
                 }
-                None => found.push((index, first(plan, trial, class, own))),
+                None => found.extend(first(plan, trial, class, own).map(|first| (index, first))),
             }
         }
     }
@@ -141,14 +142,16 @@ fn counts(trial: &Trial) -> bool {
     matches!(trial.record.status, Status::Ok | Status::Disturbed)
 }
 
-fn first(plan: &Plan, trial: &Trial, class: &str, own: &Histogram<u64>) -> Latencies {
+fn first(plan: &Plan, trial: &Trial, class: &str, own: &Tally) -> Option<Latencies> {
+    let mut nanoseconds = histogram::empty().ok()?;
+    own.add_to(&mut nanoseconds).ok()?;
     let workload = &plan.workloads[trial.record.workload];
-    Latencies {
+    Some(Latencies {
         workload: workload.name.clone(),
         arm: trial.record.arm.clone(),
         control: workload.control,
         class: class.to_owned(),
         trials: 1,
-        nanoseconds: own.clone(),
-    }
+        nanoseconds,
+    })
 }

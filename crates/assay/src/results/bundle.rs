@@ -5,9 +5,11 @@
 //! trial), `histograms/`, `series/`, `label.json` (title and notes that the user adds). What was
 //! imported is a bundle, too; its files stand in [`super::imported`].
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use hdrhistogram::Histogram;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +20,7 @@ use super::log::{self, ENDED, Entry};
 use super::plan::Plan;
 use super::record::{Trial, TrialRecord};
 use super::series::SeriesRow;
+use super::tally::Tally;
 use crate::failure::{Failure, Outcome};
 use crate::study::{self, Study};
 use crate::system::System;
@@ -32,6 +35,9 @@ pub struct Label {
     #[serde(default)]
     pub notes: Vec<String>,
 }
+
+/// Histograms of service times in nanoseconds, by class of operations.
+pub type Histograms = BTreeMap<String, Histogram<u64>>;
 
 /// A bundle that is being written.
 pub struct Bundle<'a> {
@@ -85,22 +91,27 @@ impl<'a> Bundle<'a> {
         &self.directory
     }
 
-    /// Adds one finished trial: histograms and series first, then its line.
-    pub fn append(&self, trial: &mut Trial, series: &[SeriesRow]) -> io::Result<()> {
-        let stem = format!("{:04}", trial.record.order);
-        for (class, latencies) in &trial.latency_ns {
+    /// Adds one finished trial: histograms by class and series first, then its line.
+    pub fn append(
+        &self,
+        record: &mut TrialRecord,
+        histograms: &Histograms,
+        series: &[SeriesRow],
+    ) -> io::Result<()> {
+        let stem = format!("{:04}", record.order);
+        for (class, latencies) in histograms {
             let name = format!("histograms/{stem}-{class}.json");
             let text = histogram::to_json(class, latencies).map_err(io::Error::other)?;
             self.system.write_whole(&self.directory.join(&name), text.as_bytes())?;
-            trial.record.histograms.insert(class.clone(), name);
+            record.histograms.insert(class.clone(), name);
         }
         if !series.is_empty() {
             let name = format!("series/{stem}.json");
             let text = serde_json::to_vec(series).map_err(io::Error::other)?;
             self.system.write_whole(&self.directory.join(&name), &text)?;
-            trial.record.series = Some(name);
+            record.series = Some(name);
         }
-        let mut line = serde_json::to_vec(&trial.record).map_err(io::Error::other)?;
+        let mut line = serde_json::to_vec(record).map_err(io::Error::other)?;
         line.push(b'\n');
         self.system.append(&self.directory.join("trials.jsonl"), &line)
     }
@@ -252,13 +263,13 @@ fn trials(system: &dyn System, directory: &Path, workloads: usize) -> Outcome<Ve
 }
 
 fn with_histograms(system: &dyn System, directory: &Path, record: TrialRecord) -> Outcome<Trial> {
-    let mut latency_ns = std::collections::BTreeMap::new();
+    let mut latency_ns = BTreeMap::new();
     for (class, name) in &record.histograms {
         let path = inside(directory, name)?;
         let text = text(system, &path)?;
         let (_, latencies) = histogram::from_json(&text)
             .map_err(|error| Failure::mistake(format!("{}: {error}", path.display())))?;
-        latency_ns.insert(class.clone(), latencies);
+        latency_ns.insert(class.clone(), Tally::from(&latencies));
     }
     Ok(Trial { record, latency_ns })
 }

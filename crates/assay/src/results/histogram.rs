@@ -4,7 +4,6 @@
 
 use std::fmt;
 
-use assay_stats::percentile_is_supported;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
@@ -135,29 +134,25 @@ fn damaged(document: &HistogramDocument, why: &str) -> HistogramError {
     ))
 }
 
-/// Adds `other` to `into`. Exact, count by count; refuses histograms with other settings.
-pub fn merge(into: &mut Histogram<u64>, other: &Histogram<u64>) -> Result<(), HistogramError> {
-    let (ours, theirs) = (settings_of(into), settings_of(other));
-    if ours != theirs {
-        let words =
-            |(low, high, digits): (u64, u64, u8)| format!("{low} to {high} ns, {digits} digits");
-        return Err(HistogramError(format!(
-            "histograms with different settings cannot be added up: {} and {}",
-            words(ours),
-            words(theirs)
-        )));
+/// What two histograms must have in common to be added up: lowest and highest value in
+/// nanoseconds, significant digits.
+pub(super) type Settings = (u64, u64, u8);
+
+/// Refuses settings that differ.
+pub(super) fn same_settings(ours: Settings, theirs: Settings) -> Result<(), HistogramError> {
+    if ours == theirs {
+        return Ok(());
     }
-    into.add(other).map_err(|error| HistogramError(format!("histograms do not add up: {error}")))
+    let words = |(low, high, digits): Settings| format!("{low} to {high} ns, {digits} digits");
+    Err(HistogramError(format!(
+        "histograms with different settings cannot be added up: {} and {}",
+        words(ours),
+        words(theirs)
+    )))
 }
 
-fn settings_of(histogram: &Histogram<u64>) -> (u64, u64, u8) {
+pub(super) fn settings_of(histogram: &Histogram<u64>) -> Settings {
     (histogram.low(), histogram.high(), histogram.sigfig())
-}
-
-/// Quantile `q` (0 < q < 1) in nanoseconds, where enough values were recorded to tell it (R12).
-pub fn percentile_ns(histogram: &Histogram<u64>, q: f64) -> Option<u64> {
-    percentile_is_supported(histogram.len(), q)
-        .then(|| histogram.value_at_quantile(q).min(histogram.max()))
 }
 
 #[cfg(test)]
@@ -206,38 +201,6 @@ mod tests {
         assert!(refused(&|d| d.significant_digits = 2).contains("settings"));
         assert!(refused(&|d| d.count = 4).contains("3 values instead of 4"));
         assert!(from_json("{").unwrap_err().0.contains("no histogram file"));
-    }
-
-    #[test]
-    fn merging_adds_counts_and_refuses_other_settings() {
-        let mut left = filled(&[10, 20]);
-        merge(&mut left, &filled(&[30])).unwrap();
-        assert_eq!((left.len(), left.max()), (3, 30));
-        let coarse = Histogram::new_with_bounds(1, HIGHEST_NS, 2).unwrap();
-        assert_eq!(
-            merge(&mut left, &coarse).unwrap_err().0,
-            "histograms with different settings cannot be added up: 1 to 3600000000000 ns, 3 \
-             digits and 1 to 3600000000000 ns, 2 digits"
-        );
-    }
-
-    #[test]
-    fn a_percentile_without_enough_values_is_none() {
-        let few = filled(&vec![7; 999]);
-        assert_eq!(percentile_ns(&few, 0.99), None);
-        assert_eq!(percentile_ns(&few, 0.9), Some(7));
-        assert_eq!(percentile_ns(&filled(&vec![7; 1000]), 0.99), Some(7));
-    }
-
-    #[test]
-    fn back_filling_gives_the_known_answer() {
-        // statistics.md, R12: hdrhistogram 7.6.0, 9,999 times 1,000 ns and one 100,000,000 ns.
-        let mut histogram = empty().unwrap();
-        histogram.record_n_correct(1_000, 9_999, 10_000).unwrap();
-        histogram.record_correct(100_000_000, 10_000).unwrap();
-        assert_eq!(histogram.len(), 19_999);
-        assert_eq!(percentile_ns(&histogram, 0.5), Some(10_007));
-        assert_eq!(percentile_ns(&histogram, 0.9), Some(80_019_455));
     }
 
     proptest! {

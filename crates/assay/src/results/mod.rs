@@ -14,6 +14,7 @@ pub mod measurements;
 pub mod plan;
 pub mod record;
 pub mod series;
+pub mod tally;
 
 pub use design::Design;
 pub use environment::Environment;

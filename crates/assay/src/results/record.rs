@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use super::findings::Repeats;
 use super::plan::Arm;
+use super::tally::Tally;
 use crate::seen::Seen;
 use crate::system::CachedPages;
 
@@ -234,13 +234,13 @@ pub struct TrialRecord {
     pub series: Option<String>,
 }
 
-/// A finished trial with its histograms in memory: what the analysis reads.
+/// A finished trial with its latencies in memory: what the analysis reads.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// Its record.
     pub record: TrialRecord,
     /// Service times in nanoseconds by class.
-    pub latency_ns: BTreeMap<String, Histogram<u64>>,
+    pub latency_ns: BTreeMap<String, Tally>,
 }
 
 #[cfg(test)]

@@ -36,6 +36,11 @@ pub fn bucket_from_ns(index: u32) -> u64 {
     assay_load::latency_bucket_from_ns(index as usize)
 }
 
+/// The bucket of a latency.
+pub fn bucket(latency_ns: u64) -> u32 {
+    assay_load::latency_bucket(latency_ns) as u32
+}
+
 /// The series of a trial; nothing where none was kept.
 pub fn read(
     system: &dyn System,

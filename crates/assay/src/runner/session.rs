@@ -214,7 +214,7 @@ impl Session<'_> {
     fn run_one(&mut self, planned: &PlannedTrial, context: &mut Context<'_>) -> trial::Done {
         if self.is_over() {
             let trial = trial::not_run(self.system, planned, "the time was over before this trial");
-            return trial::Done { trial, series: Vec::new(), stopped: false };
+            return trial::Done::without_numbers(trial, false);
         }
         if let Err(reason) = self.stage.bring(context, self.study, self.plan, planned) {
             return self.lost(planned, &reason, context);
@@ -237,13 +237,13 @@ impl Session<'_> {
     /// A trial whose arm could not be brought about; what the user stopped meanwhile does not count.
     fn lost(&self, planned: &PlannedTrial, reason: &str, context: &Context<'_>) -> trial::Done {
         let trial = trial::not_run(self.system, planned, reason);
-        trial::Done { trial, series: Vec::new(), stopped: context.is_stopped() }
+        trial::Done::without_numbers(trial, context.is_stopped())
     }
 
     /// Stores a trial; where that fails, the rest of the run is kept in memory alone.
     fn keep(&mut self, done: &mut trial::Done, context: &mut Context<'_>) {
         let Some(bundle) = &self.bundle else { return };
-        if let Err(error) = bundle.append(&mut done.trial, &done.series) {
+        if let Err(error) = bundle.append(&mut done.trial.record, &done.histograms, &done.series) {
             (context.tell)(super::start::unkept(bundle.directory(), &error));
             self.bundle = None;
         }

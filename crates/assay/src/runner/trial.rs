@@ -8,9 +8,11 @@ use std::time::Duration;
 use super::prepare::prepare;
 use super::survey::Surveyed;
 use crate::probes::{Costs, cpu, disk_stats, members, own_traffic, page_cache, processors};
+use crate::results::bundle::Histograms;
 use crate::results::plan::{Plan, PlannedTrial, PlannedWorkload};
 use crate::results::record::{DeviceEvidence, Evidence, Status, Traffic, Trial, TrialRecord};
 use crate::results::series::SeriesRow;
+use crate::results::tally::Tally;
 use crate::seen::Seen;
 use crate::study::Prepare;
 use crate::system::System;
@@ -18,14 +20,23 @@ use crate::system::site::{Site, TargetKind};
 use crate::truth;
 use crate::workloads::io;
 
-/// A finished trial with its rows per second.
+/// A finished trial with what is stored of it beside its record.
 pub struct Done {
     /// The trial.
     pub trial: Trial,
+    /// Its histograms.
+    pub histograms: Histograms,
     /// Rows per second.
     pub series: Vec<SeriesRow>,
     /// Whether the user asked to stop while it ran: it is not kept then.
     pub stopped: bool,
+}
+
+impl Done {
+    /// A trial that was not run.
+    pub fn without_numbers(trial: Trial, stopped: bool) -> Self {
+        Self { trial, histograms: Histograms::new(), series: Vec::new(), stopped }
+    }
 }
 
 /// Everything around a trial that does not change from one to the next.
@@ -51,27 +62,23 @@ pub fn run(setting: &Setting<'_>, planned: &PlannedTrial, stop: &AtomicBool) -> 
         let way = if workload.direct { "past" } else { "through" };
         let reason = format!("the target cannot be used {way} the page cache: {error}");
         let trial = not_run(setting.system, planned, &reason);
-        return Done { trial, series: Vec::new(), stopped: false };
+        return Done::without_numbers(trial, false);
     }
     if let Err(reason) = prepare(setting, workload) {
         let trial = not_run(setting.system, planned, &reason);
-        return Done { trial, series: Vec::new(), stopped: false };
+        return Done::without_numbers(trial, false);
     }
     let watch = Watch::start(setting);
     let job = io::job(workload, &setting.surveyed.survey.area, planned.seed);
     let result = io::run(&workload.engine, &job, &setting.surveyed.medium(), stop);
     let evidence = watch.end(setting, workload);
-    let (counted, latency_ns, series, failure, stopped) = match result {
+    let (counted, histograms, series, failure, stopped) = match result {
         Ok(outcome) => {
-            let latencies = outcome
-                .classes
-                .iter()
-                .map(|class| (io::class_name(class.class).to_owned(), class.latency_ns.clone()))
-                .collect();
+            let histograms = io::histograms(&outcome);
             let stopped = outcome.stopped;
-            (Some(io::counted(&outcome)), latencies, io::series(&outcome), None, stopped)
+            (Some(io::counted(&outcome)), histograms, io::series(&outcome), None, stopped)
         }
-        Err(error) => (None, BTreeMap::new(), Vec::new(), Some(error.to_string()), false),
+        Err(error) => (None, Histograms::new(), Vec::new(), Some(error.to_string()), false),
     };
     let mut record = TrialRecord {
         order: planned.order,
@@ -89,7 +96,9 @@ pub fn run(setting: &Setting<'_>, planned: &PlannedTrial, stop: &AtomicBool) -> 
     };
     (record.status, record.reason) =
         status(setting, workload, &record, planned.is_lead_in(), failure);
-    Done { trial: Trial { record, latency_ns }, series, stopped }
+    let tally = |(class, latencies): (&String, _)| (class.clone(), Tally::from(latencies));
+    let latency_ns = histograms.iter().map(tally).collect();
+    Done { trial: Trial { record, latency_ns }, histograms, series, stopped }
 }
 
 /// A trial that is not run, with the reason.

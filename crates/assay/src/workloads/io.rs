@@ -8,9 +8,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use assay_load::{
-    Class, Content, Durability, EngineKind, Job, Law, LoadError, Outcome, Pattern, Work,
+    Class, ClassOutcome, Content, Durability, EngineKind, Job, Law, LoadError, Outcome, Pattern,
+    Work,
 };
 
+use crate::results::bundle::Histograms;
 use crate::results::plan::{Area, PlannedWorkload};
 use crate::results::record::{Count, Counted};
 use crate::results::series::SeriesRow;
@@ -130,6 +132,12 @@ pub fn counted(outcome: &Outcome) -> Counted {
         engine_notes: outcome.engine.notes.clone(),
         sample_latencies_ns: outcome.sample_latencies_ns.clone(),
     }
+}
+
+/// The histograms of an outcome.
+pub fn histograms(outcome: &Outcome) -> Histograms {
+    let of = |class: &ClassOutcome| (class_name(class.class).to_owned(), class.latency_ns.clone());
+    outcome.classes.iter().map(of).collect()
 }
 
 /// Buckets with something in them: index and count.
