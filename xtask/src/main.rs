@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a chore is for")]
 
+mod browser;
 mod build;
 mod clean_checks;
 mod facts;
@@ -59,6 +60,15 @@ const COMMANDS: &[Command] = &[
         numbers: &[],
         words: &[],
         run: pages::run,
+    },
+    Command {
+        name: "browser",
+        usage: "",
+        summary: "reports and served pages in a real Chromium; skips where there is none",
+        flags: &[],
+        numbers: &[],
+        words: &[],
+        run: browser::run,
     },
     Command {
         name: "bench-fio",

@@ -5,8 +5,10 @@ use std::process::Command;
 use crate::lab::{Done, has, is_root};
 
 /// Package, and a program by which it is recognised.
-const NEEDED: [(&str, &str); 9] = [
+const NEEDED: [(&str, &str); 11] = [
     ("btrfs-progs", "mkfs.btrfs"),
+    ("chromium", "chromium"),
+    ("chromium-driver", "chromedriver"),
     ("dosfstools", "mkfs.vfat"),
     ("e2fsprogs", "mkfs.ext4"),
     ("fio", "fio"),

@@ -9,7 +9,7 @@ use std::time::Instant;
 use crate::build::cargo;
 use crate::lab::{Done, Scratch, is_root};
 use crate::options::Options;
-use crate::{packages, pages, skips, tree};
+use crate::{browser, packages, pages, skips, tree};
 
 const CLIPPY: [&str; 7] =
     ["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"];
@@ -39,6 +39,7 @@ pub fn run(options: &Options) -> Done<bool> {
         Ok(passed)
     });
     steps.take("simulated studies", || quiet(&SIMULATE));
+    steps.take("pages in a browser", || browser::run(options));
     let strict = is_root() && std::env::var_os("CI").is_some();
     steps.take("skipped tests", || {
         for (name, reason) in &skipped {

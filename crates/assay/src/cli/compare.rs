@@ -3,7 +3,6 @@
 use clap::Args;
 
 use super::output;
-use crate::analysis;
 use crate::failure::{Failure, Outcome};
 use crate::quantity::Better;
 use crate::quantity::Percent;
@@ -42,19 +41,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let gate = arguments.gate.as_deref().map(share).transpose()?;
     let read = |word: &String| shelf::findings_at(system, &shelf::find(system, Some(word))?);
     let read: Vec<Findings> = arguments.results.iter().map(read).collect::<Outcome<_>>()?;
-    let Some((first, later)) = read.split_first() else { return Ok(()) };
-    if let Some(same) = later.iter().find(|other| other.study.id == first.study.id) {
-        return Err(Failure::mistake(format!(
-            "{} is named twice: a result cannot be compared with itself",
-            same.study.id
-        )));
-    }
-    let found = analysis::compare(first, later);
-    if found.comparisons.is_empty() {
-        return Err(Failure::mistake(
-            "the results have no workload with the same settings in common, so there is nothing to compare",
-        ));
-    }
+    let found = shelf::compared(&read)?;
     if arguments.json {
         output::text(&report::json(&found));
     } else {

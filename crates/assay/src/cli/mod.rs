@@ -15,6 +15,7 @@ mod pages;
 mod plan;
 mod progress;
 mod remove;
+mod report;
 mod restore;
 mod resume;
 mod run;
@@ -66,6 +67,7 @@ enum Command {
     Resume(resume::Arguments),
     Restore(restore::Arguments),
     Show(show::Arguments),
+    Report(report::Arguments),
     Compare(compare::Arguments),
     Confirm(confirm::Arguments),
     Advise(advise::Arguments),
@@ -127,6 +129,7 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Undo(arguments) => undo::run(system, &arguments),
         Command::Selftest(arguments) => selftest::run(system, arguments),
         Command::Show(arguments) => show::run(system, &arguments),
+        Command::Report(arguments) => report::run(system, &arguments),
         Command::List(arguments) => list::run(system, &arguments),
         Command::Note(arguments) => label::note(system, arguments),
         Command::Rename(arguments) => label::rename(system, arguments),

@@ -6,7 +6,8 @@ mod check;
 mod check_tables;
 mod facts;
 mod grid;
-mod numbers;
+pub(super) mod numbers;
+mod opening;
 mod probes;
 mod remarks;
 mod study;
@@ -18,6 +19,9 @@ use crate::results::findings::{Cell as Measured, Findings, Trust};
 use crate::results::plan::Arm;
 
 use super::table::Column;
+
+pub use opening::{Standing, answer, standing};
+pub use study::COMPARISONS;
 
 /// A document: a heading and what stands below it, in the order of reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,6 +118,8 @@ pub enum Detail {
     Usual,
     /// Every comparison, every metric, every device below and the cost of the probes as well.
     Full,
+    /// As much, for a page that carries the comparisons of the other metrics among its data.
+    Page,
 }
 
 /// The document of findings.
@@ -172,7 +178,7 @@ impl From<String> for Cell {
 }
 
 /// What stands for a number that is not there.
-const NONE: &str = "-";
+pub(super) const NONE: &str = "-";
 
 /// The cell of a metric; the second copy of the baseline is asked for by `control`.
 fn find<'a>(
@@ -191,7 +197,7 @@ fn find<'a>(
 }
 
 /// The geometric mean; where a trial has a zero and there is none, the median.
-fn centre(cell: &Measured) -> Option<f64> {
+pub(super) fn centre(cell: &Measured) -> Option<f64> {
     cell.geometric_mean.or(cell.median)
 }
 
@@ -221,6 +227,6 @@ fn depth_note(findings: &Findings, workload: &str, arm: &Arm) -> Option<String> 
 }
 
 /// What a check of this name says.
-fn check_text(findings: &Findings, name: &str) -> Option<String> {
+pub(super) fn check_text(findings: &Findings, name: &str) -> Option<String> {
     findings.checks.iter().find(|check| check.name == name).map(|check| check.text.clone())
 }

@@ -2,9 +2,14 @@
 
 pub mod document;
 pub mod evidence;
+pub mod figure;
+pub mod figures;
+pub mod html;
 mod layout;
+pub mod markdown;
 pub mod null;
 pub mod preview;
+pub mod svg;
 pub mod table;
 #[cfg(test)]
 mod tests;

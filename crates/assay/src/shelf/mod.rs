@@ -165,3 +165,24 @@ pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings
     findings.checks.extend(told.map(|text| Check { name: "import".to_owned(), text }));
     findings
 }
+
+/// Later results against the first one.
+pub fn compared(results: &[Findings]) -> Outcome<Findings> {
+    let Some((first, later)) = results.split_first() else {
+        return Err(Failure::mistake("there is nothing to compare: name two results"));
+    };
+    if let Some(same) = later.iter().find(|other| other.study.id == first.study.id) {
+        return Err(Failure::mistake(format!(
+            "{} is named twice: a result cannot be compared with itself",
+            same.study.id
+        )));
+    }
+    let found = analysis::compare(first, later);
+    if found.comparisons.is_empty() {
+        return Err(Failure::mistake(
+            "the results have no workload with the same settings in common, so there is nothing \
+             to compare",
+        ));
+    }
+    Ok(found)
+}

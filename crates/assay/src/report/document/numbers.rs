@@ -6,12 +6,12 @@ use crate::quantity::units::show;
 use crate::results::findings::{Comparison, Kind, Verdict};
 
 /// Heading of a column that holds a metric.
-pub(super) fn heading(metric: &str) -> &str {
+pub(in crate::report) fn heading(metric: &str) -> &str {
     if metric == "iops" { "IOPS" } else { noun(metric) }
 }
 
 /// A value below the heading of its metric. The unit is read from the name: names carry it.
-pub(super) fn under_heading(metric: &str, value: f64) -> String {
+pub(in crate::report) fn under_heading(metric: &str, value: f64) -> String {
     let ns = |unit: f64| show::duration(value * unit);
     let of = |unit: &str| format!("{} {unit}", show::per_second(value));
     let (stem, unit) = metric.rsplit_once('_').unwrap_or((metric, ""));
@@ -32,7 +32,7 @@ pub(super) fn under_heading(metric: &str, value: f64) -> String {
 }
 
 /// A value that stands alone.
-pub(super) fn value(metric: &str, value: f64) -> String {
+pub(in crate::report) fn value(metric: &str, value: f64) -> String {
     let told = under_heading(metric, value);
     if metric == "iops" { format!("{told} IOPS") } else { told }
 }
@@ -61,7 +61,10 @@ pub(super) fn interval(found: &Comparison) -> String {
 }
 
 /// `1.042` and `1.029 to 1.055`: with as many decimals as the interval is worth.
-pub(super) fn ratio_and_interval(ratio: Option<f64>, ends: Option<[f64; 2]>) -> [String; 2] {
+pub(in crate::report) fn ratio_and_interval(
+    ratio: Option<f64>,
+    ends: Option<[f64; 2]>,
+) -> [String; 2] {
     match (ratio, ends) {
         (None, _) => [NONE, NONE].map(str::to_owned),
         (Some(ratio), None) => [show::ratio(ratio), NONE.to_owned()],
@@ -72,14 +75,14 @@ pub(super) fn ratio_and_interval(ratio: Option<f64>, ends: Option<[f64; 2]>) -> 
     }
 }
 
-fn signed(metric: &str, value: f64) -> String {
+pub(in crate::report) fn signed(metric: &str, value: f64) -> String {
     let sign = if value < 0.0 { "-" } else { "+" };
     format!("{sign}{}", under_heading(metric, value.abs()))
 }
 
 /// The verdict of a comparison as its sentence has it: what is no statement is not called
 /// inconclusive, and across days numbers only suggest.
-pub(super) fn judged(found: &Comparison, sequential: bool) -> Cell {
+pub(in crate::report) fn judged(found: &Comparison, sequential: bool) -> Cell {
     let paired = found.kind == Kind::Paired;
     match found.verdict {
         Some(_) if paired && found.n < FEWEST_FOR_INTERVAL => Cell::plain("no statement"),
@@ -100,7 +103,7 @@ pub(super) fn judged(found: &Comparison, sequential: bool) -> Cell {
 const FEWEST_FOR_INTERVAL: usize = 3;
 
 /// The word of a verdict in its tone.
-pub(super) fn verdict(verdict: Option<Verdict>) -> Cell {
+pub(in crate::report) fn verdict(verdict: Option<Verdict>) -> Cell {
     let (word, tone) = match verdict {
         Some(Verdict::Better) => ("better", Tone::Good),
         Some(Verdict::Worse) => ("worse", Tone::Bad),

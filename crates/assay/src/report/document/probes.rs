@@ -11,7 +11,7 @@ const MOST_ROWS: usize = 24;
 
 /// Both sections, as far as there is something to tell.
 pub(super) fn sections(findings: &Findings, detail: Detail) -> Vec<Section> {
-    let full = detail == Detail::Full;
+    let full = detail != Detail::Usual;
     let costs = if full { costs(findings) } else { None };
     [members(findings, full), costs].into_iter().flatten().collect()
 }

@@ -47,6 +47,9 @@ fn factors(findings: &Findings) -> Vec<Factor> {
     found
 }
 
+/// What a page calls the comparisons of all metrics among its data.
+pub const COMPARISONS: &str = "comparisons.csv";
+
 /// A study as its tables need it.
 pub(super) struct Page<'a> {
     pub findings: &'a Findings,
@@ -61,6 +64,9 @@ pub(super) struct Page<'a> {
 impl Page<'_> {
     /// How to see what this page leaves out.
     pub fn more(&self) -> String {
+        if self.detail == Detail::Page {
+            return format!("{COMPARISONS}, below");
+        }
         if is_across(self.findings) {
             return "assay compare --json".to_owned();
         }
@@ -69,7 +75,7 @@ impl Page<'_> {
 
     /// Whether everything is wanted.
     pub fn full(&self) -> bool {
-        self.detail == Detail::Full
+        self.detail != Detail::Usual
     }
 
     /// Comparisons that verdicts are about.

@@ -5,7 +5,7 @@ use super::numbers::{self, value};
 use super::remarks::add;
 use super::study::Page;
 use super::study_tables::{arm_name, factor_cells, factor_columns};
-use super::{Block, Cell, Remark, Row, Section, Table};
+use super::{Block, Cell, Detail, Remark, Row, Section, Table};
 use crate::quantity::metric::noun;
 use crate::quantity::units::show;
 use crate::report::table::Column;
@@ -130,7 +130,7 @@ fn secondary(page: &Page<'_>) -> Option<Section> {
     metrics.dedup();
     let several =
         |count: usize, thing: &str| format!("{count} {thing}{}", if count == 1 { "" } else { "s" });
-    if !page.full() {
+    if page.detail != Detail::Full {
         let text = format!(
             "{} of {} (unadjusted, without verdicts): {}",
             several(found.len(), "comparison"),

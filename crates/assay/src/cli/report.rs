@@ -1,0 +1,110 @@
+//! `assay report`: a result as a page for people.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use super::output;
+use crate::failure::{Failure, Outcome};
+use crate::report::evidence::Evidence;
+use crate::report::{html, markdown};
+use crate::shelf;
+use crate::system::{FileKind, System};
+
+/// A result as one page: the answer, the figures that show it, and all the evidence
+///
+/// The page is one file that loads nothing and is complete without its script. Several results are
+/// compared first and told one after the other.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay report                          the newest result, as assay-ID.html
+  assay report 20261120-1031 -o a.html  one result, in a file of that name
+  assay report 20261120 20261119        two results: compared, then each
+  assay report --format markdown        text for a wiki, with its figures beside it")]
+pub struct Arguments {
+    /// Ids, beginnings of ids, or paths of bundles; the newest result by default
+    #[arg(value_name = "ID|PATH")]
+    results: Vec<String>,
+    /// File to write; - for standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// What to write
+    #[arg(long, value_enum, default_value_t = Format::Html)]
+    format: Format,
+}
+
+/// What a report is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// One page
+    Html,
+    /// Text with SVG files beside it
+    Markdown,
+}
+
+/// Runs the command.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    let results = evidence(system, &arguments.results)?;
+    let standard = arguments.output.as_deref() == Some(Path::new("-"));
+    match arguments.format {
+        Format::Html if standard => output::text(&html::pages(&results)),
+        Format::Html => {
+            let path = path(arguments, &results, "html");
+            write(system, &path, &html::pages(&results))?;
+            output::text(&path.display().to_string());
+        }
+        Format::Markdown if standard => {
+            return Err(Failure::mistake(
+                "figures are written beside the text: name a file with -o FILE.md",
+            ));
+        }
+        Format::Markdown => {
+            let path = path(arguments, &results, "md");
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let report = markdown::report(&results, &stem);
+            for (name, text) in &report.figures {
+                write(system, &path.with_file_name(name), text)?;
+            }
+            write(system, &path, &report.text)?;
+            output::text(&path.display().to_string());
+        }
+    }
+    Ok(())
+}
+
+/// The results that are wanted; several of them with their comparison before them.
+fn evidence(system: &dyn System, wanted: &[String]) -> Outcome<Vec<Evidence>> {
+    let wanted: Vec<Option<&str>> = match wanted {
+        [] => vec![None],
+        some => some.iter().map(|word| Some(word.as_str())).collect(),
+    };
+    let found = wanted.iter().map(|word| shelf::evidence_at(system, &shelf::find(system, *word)?));
+    let mut results = found.collect::<Outcome<Vec<Evidence>>>()?;
+    if results.len() > 1 {
+        let findings: Vec<_> = results.iter().map(|result| result.findings.clone()).collect();
+        results.insert(0, Evidence::bare(shelf::compared(&findings)?));
+    }
+    Ok(results)
+}
+
+fn path(arguments: &Arguments, results: &[Evidence], end: &str) -> PathBuf {
+    let id = || match results {
+        [one] => one.findings.study.id.as_str(),
+        _ => "comparison",
+    };
+    arguments.output.clone().unwrap_or_else(|| PathBuf::from(format!("assay-{}.{end}", id())))
+}
+
+fn write(system: &dyn System, path: &Path, text: &str) -> Outcome<()> {
+    // A file takes the place of what was there: nothing else may be there.
+    if system.status(path).is_ok_and(|there| there.kind != FileKind::File) {
+        return Err(Failure::mistake(format!(
+            "{} is no file: name one, or - for standard output",
+            path.display()
+        )));
+    }
+    system
+        .write_whole(path, text.as_bytes())
+        .map_err(|error| Failure::refused(format!("{} cannot be written: {error}", path.display())))
+}

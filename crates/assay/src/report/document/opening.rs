@@ -1,0 +1,81 @@
+//! What is told first: the answer in one sentence with its interval, and how far to trust it.
+
+use super::numbers::value;
+use super::study;
+use crate::results::findings::{AdviceKind, Cell, Findings, Trust};
+
+/// What a sentence with an interval contains.
+const INTERVAL: &str = "95 %";
+
+/// The answer in one sentence: what is advised, else what was found, with its interval where one
+/// was found.
+pub fn answer(findings: &Findings) -> String {
+    let advised = |wanted: fn(AdviceKind) -> bool| {
+        findings.advice.iter().find(|advice| wanted(advice.kind)).map(|advice| advice.text.clone())
+    };
+    let told = || findings.summary.iter().find(|text| text.contains(INTERVAL)).cloned();
+    let judged = || {
+        let clear =
+            findings.comparisons.iter().filter(|found| found.primary && found.verdict.is_some());
+        clear.map(|found| found.text.clone()).find(|text| text.contains(INTERVAL))
+    };
+    advised(|kind| kind == AdviceKind::Use)
+        .or_else(told)
+        .or_else(|| advised(|kind| kind != AdviceKind::Use))
+        .or_else(|| (!study::is_one(findings)).then(|| measured(findings)).flatten())
+        .or_else(|| findings.summary.first().cloned())
+        .or_else(judged)
+        .unwrap_or_else(|| "There are no numbers.".to_owned())
+}
+
+/// The first row of each metric that rows are told by: a rate in bytes, a rate in operations.
+fn measured(findings: &Findings) -> Option<String> {
+    let mut metrics: Vec<&str> = Vec::new();
+    let mut told = Vec::new();
+    for cell in findings.cells.iter().filter(|cell| cell.primary) {
+        if metrics.contains(&cell.metric.as_str()) {
+            continue;
+        }
+        if let Some(words) = row(cell) {
+            metrics.push(&cell.metric);
+            told.push(words);
+        }
+    }
+    (!told.is_empty()).then(|| format!("{}.", told.join("; ")))
+}
+
+fn row(cell: &Cell) -> Option<String> {
+    let mean = value(&cell.metric, cell.geometric_mean.or(cell.median)?);
+    let ends = cell.ci95.map(|ends| ends.map(|end| value(&cell.metric, end)));
+    let interval = ends.map(|[low, high]| format!(" ({INTERVAL} interval {low} to {high})"));
+    Some(format!("{}: {mean}{}", cell.workload, interval.unwrap_or_default()))
+}
+
+/// How far numbers can be trusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing<'a> {
+    /// Rows by their trust, best first; without those that there are none of.
+    pub rows: Vec<(Trust, usize)>,
+    /// Rules that take trust away, each once.
+    pub rules: Vec<&'a str>,
+    /// Numbers that are not there.
+    pub absent: usize,
+}
+
+/// How far the numbers can be trusted. The primary metric speaks for its row.
+pub fn standing(findings: &Findings) -> Standing<'_> {
+    let cells = || findings.cells.iter().filter(|cell| cell.primary);
+    let count = |trust: Trust| (trust, cells().filter(|cell| cell.trust == Some(trust)).count());
+    let rows = [Trust::Trusted, Trust::Suspect, Trust::Invalid].map(count);
+    let mut rules: Vec<&str> = Vec::new();
+    for because in cells().flat_map(|cell| &cell.because) {
+        if because.trust != Trust::Trusted && !rules.contains(&because.rule.as_str()) {
+            rules.push(&because.rule);
+        }
+    }
+    Standing {
+        rows: rows.into_iter().filter(|(_, count)| *count > 0).collect(),
+        rules,
+        absent: findings.absent.len(),
+    }
+}

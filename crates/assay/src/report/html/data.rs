@@ -1,0 +1,230 @@
+//! The numbers behind a page, as CSV: read by people where they stand, by programs once they are
+//! saved. The bundle keeps everything; here histograms have at most 64 buckets a cell.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use maud::{Markup, html};
+
+use crate::quantity::units::show;
+use crate::report::document::COMPARISONS;
+use crate::report::evidence::{Evidence, Latencies};
+use crate::results::findings::{CellTrial, Comparison, Findings};
+use crate::results::plan::{Arm, arm_words};
+use crate::results::record::Status;
+use crate::results::series;
+
+/// The section of the raw data.
+pub(super) fn section(evidence: &Evidence) -> Markup {
+    let tables = [
+        ("every-trial.csv", "Every trial with all its metrics", trials(&evidence.findings)),
+        (COMPARISONS, "Every comparison of every metric", comparisons(&evidence.findings)),
+        ("latencies.csv", "Latencies by cell and class", latencies(&evidence.latencies)),
+    ];
+    html! {
+        p { "Trials that were disturbed or left out are here, too. The bundle keeps the rest: "
+            code { "assay show --json " (evidence.findings.study.id) } "." }
+        @for (name, what, text) in tables.iter().filter(|(.., text)| lines(text) > 0) {
+            details {
+                summary { (name) ": " (what) ", " (show::count(lines(text) as u64)) " lines" }
+                pre data-name=(name) { (text) }
+            }
+        }
+    }
+}
+
+/// Lines below the heading.
+fn lines(text: &str) -> usize {
+    text.lines().count().saturating_sub(1)
+}
+
+/// What a trial is known by: rows of a table of trials.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Key<'a> {
+    order: u32,
+    replicate: u32,
+    workload: &'a str,
+    arm: &'a Arm,
+    control: bool,
+}
+
+/// Trials in order of time, a column for each metric.
+fn trials(findings: &Findings) -> String {
+    let metrics: BTreeSet<&str> = findings.cells.iter().map(|cell| cell.metric.as_str()).collect();
+    let mut rows: BTreeMap<Key<'_>, (&CellTrial, BTreeMap<&str, f64>)> = BTreeMap::new();
+    for cell in &findings.cells {
+        for trial in &cell.trials {
+            let key = Key {
+                order: trial.order.unwrap_or(0),
+                replicate: trial.replicate,
+                workload: &cell.workload,
+                arm: &cell.arm,
+                control: cell.control,
+            };
+            let row = rows.entry(key).or_insert_with(|| (trial, BTreeMap::new()));
+            row.1.extend(trial.value.map(|value| (cell.metric.as_str(), value)));
+        }
+    }
+    let factors = factors(findings);
+    let mut text = String::from("order,replicate,workload");
+    heading(&mut text, &factors);
+    text.push_str(",second_copy,status,reason");
+    for metric in &metrics {
+        text.extend([",", metric]);
+    }
+    for (key, (trial, values)) in &rows {
+        let status = match trial.status {
+            Status::Ok => "ok",
+            Status::Failed => "failed",
+            Status::Disturbed => "disturbed",
+            Status::LeadIn => "lead-in",
+        };
+        let order = trial.order.map(|order| order.to_string()).unwrap_or_default();
+        let reason = trial.reason.as_deref().unwrap_or_default();
+        let _ = write!(text, "\n{order},{},{}", key.replicate, field(key.workload));
+        levels(&mut text, &factors, key.arm);
+        let _ = write!(text, ",{},{status},{}", u8::from(key.control), field(reason));
+        for metric in &metrics {
+            text.push(',');
+            text.extend(values.get(metric).map(|&value| short(value)));
+        }
+    }
+    text.push('\n');
+    text
+}
+
+/// Every comparison; of the baseline only the levels that differ are named.
+fn comparisons(findings: &Findings) -> String {
+    let factors = factors(findings);
+    let differences = findings.comparisons.iter().any(|found| found.difference.is_some());
+    let columns = if differences { COLUMNS.len() } else { COLUMNS.len() - 3 };
+    let mut text = String::from("workload,metric");
+    heading(&mut text, &factors);
+    text.push_str(",against,n,verdict");
+    for column in &COLUMNS[..columns] {
+        text.extend([",", column]);
+    }
+    for found in &findings.comparisons {
+        let _ = write!(text, "\n{},{}", field(&found.workload), field(&found.metric));
+        levels(&mut text, &factors, &found.arm);
+        let mut against = found.baseline.clone();
+        against.retain(|factor, level| found.arm.get(factor) != Some(level));
+        let verdict = found.verdict.map(|verdict| format!("{verdict:?}").to_lowercase());
+        let verdict = verdict.unwrap_or_default();
+        let _ = write!(text, ",{},{},{verdict}", field(&arm_words(&against)), found.n);
+        for number in &numbers(found)[..columns] {
+            text.push(',');
+            text.extend(number.map(short));
+        }
+    }
+    text.push('\n');
+    text
+}
+
+/// Columns of a comparison's numbers; the last three are of differences.
+const COLUMNS: [&str; 9] = [
+    "ratio",
+    "low95",
+    "high95",
+    "family_low95",
+    "family_high95",
+    "p_holm",
+    "difference",
+    "difference_low95",
+    "difference_high95",
+];
+
+/// Names of the factors that any arm has.
+fn factors(findings: &Findings) -> BTreeSet<&str> {
+    findings.cells.iter().flat_map(|cell| cell.arm.keys()).map(String::as_str).collect()
+}
+
+fn heading(text: &mut String, factors: &BTreeSet<&str>) {
+    for factor in factors {
+        text.extend([",", &field(&format!("factor:{factor}"))]);
+    }
+}
+
+fn levels(text: &mut String, factors: &BTreeSet<&str>, arm: &Arm) {
+    for factor in factors {
+        text.push(',');
+        text.push_str(&field(arm.get(*factor).map_or("", String::as_str)));
+    }
+}
+
+fn numbers(found: &Comparison) -> [Option<f64>; 9] {
+    let [low, high] = ends(found.ci95);
+    let [family_low, family_high] = ends(found.ci95_family);
+    let [from, to] = ends(found.difference.and_then(|difference| difference.ci95));
+    let difference = found.difference.map(|difference| difference.value);
+    [found.ratio, low, high, family_low, family_high, found.p_holm, difference, from, to]
+}
+
+fn ends(interval: Option<[f64; 2]>) -> [Option<f64>; 2] {
+    interval.map_or([None; 2], |ends| ends.map(Some))
+}
+
+/// One line a cell and class; a bucket is where it begins in nanoseconds, and its count.
+fn latencies(found: &[Latencies]) -> String {
+    let mut text = String::from("workload,arm,second_copy,class,trials,operations,buckets_ns");
+    for one in found {
+        let arm = arm_words(&one.arm);
+        let buckets: Vec<String> =
+            buckets(one).iter().map(|(from, count)| format!("{from}:{count}")).collect();
+        let _ = write!(
+            text,
+            "\n{},{},{},{},{},{},{}",
+            field(&one.workload),
+            field(&arm),
+            u8::from(one.control),
+            one.class,
+            one.trials,
+            one.nanoseconds.len(),
+            buckets.join(" ")
+        );
+    }
+    text.push('\n');
+    text
+}
+
+/// Where each bucket begins, and what fell into it.
+fn buckets(latencies: &Latencies) -> BTreeMap<u64, u64> {
+    let mut counts = BTreeMap::new();
+    for step in latencies.nanoseconds.iter_recorded() {
+        let from = series::bucket_from_ns(series::bucket(step.value_iterated_to()));
+        *counts.entry(from).or_insert(0) += step.count_at_value();
+    }
+    counts
+}
+
+/// A number with six digits, which is more than any trial is worth.
+fn short(value: f64) -> String {
+    let rounded: f64 = format!("{value:.5e}").parse().unwrap_or(value);
+    rounded.to_string()
+}
+
+/// A text as a field of a CSV line.
+fn field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        return format!("\"{}\"", text.replace('"', "\"\""));
+    }
+    text.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_says_what_it_is() {
+        assert_eq!(field("ext4"), "ext4");
+        assert_eq!(field("a=1,b=\"2\""), "\"a=1,b=\"\"2\"\"\"");
+    }
+
+    #[test]
+    fn numbers_have_six_digits() {
+        assert_eq!(short(123_456_789.0), "123457000");
+        assert_eq!(short(0.000_123_456_78), "0.000123457");
+        assert_eq!(short(0.0), "0");
+    }
+}

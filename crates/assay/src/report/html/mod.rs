@@ -1,0 +1,96 @@
+//! A page: one file that needs nothing else, complete without its script.
+//!
+//! What stands on it is a [`Document`], figures and the data behind them; what is new here is only
+//! their form. Texts from results are escaped by `maud`, and the page's own policy lets it load
+//! nothing and run nothing but the script that it came with.
+
+mod blocks;
+mod data;
+mod first;
+mod parts;
+mod policy;
+#[cfg(test)]
+mod tests;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::document::{self, Detail, Document};
+use super::evidence::Evidence;
+use super::{svg, text};
+use crate::results::Findings;
+
+pub use policy::content_security_policy;
+
+/// The script of a page; everything is on the page without it.
+pub const SCRIPT: &str = include_str!("page.js");
+
+/// Columns of the block for forums: those of a terminal that says nothing of its width.
+const FORUM_COLUMNS: usize = 80;
+
+/// The style of all pages: colours by theme, then the rules.
+pub fn style() -> String {
+    let [light, dark] = [svg::Theme::Light, svg::Theme::Dark].map(svg::variables);
+    format!(
+        ":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{}\n{}",
+        svg::RULES,
+        include_str!("page.css")
+    )
+}
+
+/// A whole page: head, landmarks, script.
+pub fn shell(title: &str, contents: &[(&str, &str)], body: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(content_security_policy());
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content=(concat!("assay ", env!("CARGO_PKG_VERSION")));
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { (PreEscaped(style())) }
+            }
+            body {
+                a.skip href="#main" { "To the contents" }
+                @if !contents.is_empty() {
+                    nav aria-label="Contents" {
+                        ul { @for (id, name) in contents { li { a href={ "#" (id) } { (name) } } } }
+                    }
+                }
+                main id="main" tabindex="-1" { (body) }
+                footer { p {
+                    "Made by assay " (env!("CARGO_PKG_VERSION")) ". This file is complete: it loads nothing."
+                } }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// The page of one result.
+pub fn page(evidence: &Evidence) -> String {
+    pages(std::slice::from_ref(evidence))
+}
+
+/// The page of several results, the first of which is told first: a comparison, then what it
+/// compares.
+pub fn pages(results: &[Evidence]) -> String {
+    let title = results.first().map_or("assay", |first| first.findings.study.title.as_str());
+    let parts: Vec<parts::Part> =
+        results.iter().enumerate().map(|(index, evidence)| parts::part(index, evidence)).collect();
+    let contents: Vec<(&str, &str)> = parts.iter().flat_map(parts::Part::contents).collect();
+    let body = html! { @for part in &parts { (part.body) } };
+    shell(title, &contents, &body)
+}
+
+/// The block that is pasted into forums: what the terminal shows.
+fn forum_block(findings: &Findings) -> String {
+    text::render(&document::make(findings), FORUM_COLUMNS, false)
+}
+
+/// What is known, told at length.
+fn told(findings: &Findings) -> Document {
+    document::with(findings, Detail::Page)
+}

@@ -1,0 +1,211 @@
+//! A result on a page, from the answer to the raw data.
+
+use maud::{Markup, PreEscaped, html};
+
+use super::{blocks, data, first, forum_block, told};
+use crate::report::document::{Block, Document, Section};
+use crate::report::evidence::{Commands, Evidence};
+use crate::report::figure::Figure;
+use crate::report::{figures, svg};
+use crate::results::Findings;
+use crate::results::plan::{Arm, pilot_key};
+
+/// A result on a page.
+pub(super) struct Part {
+    /// Anchors with what stands there.
+    anchors: Vec<(String, String)>,
+    /// Everything about it.
+    pub body: Markup,
+}
+
+impl Part {
+    /// Anchors with what stands there.
+    pub fn contents(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.anchors.iter().map(|(id, name)| (id.as_str(), name.as_str()))
+    }
+}
+
+/// The result with a number of the page: ids of a page are unique.
+pub(super) fn part(index: usize, evidence: &Evidence) -> Part {
+    let number = |mut figure: Figure| {
+        figure.id = format!("r{index}-{}", figure.id);
+        figure
+    };
+    let lead = figures::lead(evidence).map(number);
+    let others = figures::all(evidence).into_iter().map(number);
+    let others: Vec<Figure> =
+        others.filter(|one| lead.as_ref().is_none_or(|lead| lead.id != one.id)).collect();
+    let document = told(&evidence.findings);
+    let mut page = Sections { index, anchors: Vec::new(), markup: Vec::new() };
+    page.add("found", "What was found", &found(&evidence.findings, &document));
+    page.add_if(!others.is_empty(), "figures", "Figures", || {
+        html! { @for one in &others { (figure(one)) } }
+    });
+    page.add("numbers", "Numbers", &numbers(&evidence.findings, &document));
+    page.add("done", "What was done", &done(evidence, &document));
+    page.add("data", "Raw data", &data::section(evidence));
+    page.add("text", "As text", &forum(evidence));
+    let body = html! {
+        article aria-label=(evidence.findings.study.title) {
+            (first::screen(&evidence.findings, lead.as_ref()))
+            @for section in &page.markup { (section) }
+        }
+    };
+    Part { anchors: page.anchors, body }
+}
+
+/// Sections as they are added.
+struct Sections {
+    index: usize,
+    anchors: Vec<(String, String)>,
+    markup: Vec<Markup>,
+}
+
+impl Sections {
+    fn add(&mut self, id: &str, name: &str, body: &Markup) {
+        let id = format!("r{}-{id}", self.index);
+        self.markup.push(html! { section id=(id) aria-labelledby={ (id) "-h" } {
+            h2 id={ (id) "-h" } { (name) }
+            (body)
+        } });
+        self.anchors.push((id, name.to_owned()));
+    }
+
+    fn add_if(&mut self, wanted: bool, id: &str, name: &str, body: impl FnOnce() -> Markup) {
+        if wanted {
+            self.add(id, name, &body());
+        }
+    }
+}
+
+/// A figure with its table.
+pub(super) fn figure(figure: &Figure) -> Markup {
+    html! {
+        figure id=(figure.id) {
+            figcaption { (figure.title) }
+            div.chart { (PreEscaped(svg::inline(figure))) }
+            @for note in &figure.notes { p.note { (note) } }
+            details {
+                summary { "The same as a table" }
+                (blocks::table(&figure.table(), &figure.title))
+            }
+        }
+    }
+}
+
+/// Captions of sections that say what was found, not how much.
+const FOUND: [&str; 2] = ["questions", "advice"];
+
+fn is_found(section: &Section) -> bool {
+    section.caption.as_deref().is_some_and(|caption| FOUND.contains(&caption))
+}
+
+/// Whether a block states facts of the bench and not of the numbers.
+fn is_bench(block: &Block) -> bool {
+    matches!(block, Block::Facts(_))
+}
+
+fn is_warning(block: &Block) -> bool {
+    matches!(block, Block::Remarks(remarks) if !remarks.is_empty())
+}
+
+/// The blocks of a document that are wanted.
+fn those(document: &Document, wanted: fn(&Block) -> bool) -> Vec<&Block> {
+    let blocks = document.sections.iter().flat_map(|section| &section.blocks);
+    blocks.filter(|block| wanted(block)).collect()
+}
+
+fn found(findings: &Findings, document: &Document) -> Markup {
+    let warnings = those(document, is_warning);
+    let lines = findings.advice.iter().filter(|advice| !advice.lines.is_empty());
+    html! {
+        ul { @for sentence in &findings.summary { li { (sentence) } } }
+        @for section in document.sections.iter().filter(|section| is_found(section)) {
+            (blocks::section(section))
+        }
+        @for advice in lines { pre { (advice.lines.join("\n")) } }
+        h3 { "Warnings" }
+        @if warnings.is_empty() { p { "None." } }
+        @for block in warnings { (blocks::block(block, "warnings")) }
+    }
+}
+
+/// Everything of the document that does not stand elsewhere on the page.
+fn numbers(findings: &Findings, document: &Document) -> Markup {
+    let told = |block: &&Block| match block {
+        Block::List(texts) => *texts != findings.summary,
+        block => !is_bench(block) && !matches!(block, Block::Remarks(_)),
+    };
+    let sections = document.sections.iter().filter(|section| !is_found(section));
+    let sections = sections.map(|section| Section {
+        caption: section.caption.clone(),
+        blocks: section.blocks.iter().filter(told).cloned().collect(),
+    });
+    html! {
+        @for section in sections.filter(|section| !section.blocks.is_empty()) {
+            (blocks::section(&section))
+        }
+    }
+}
+
+/// Command lines up to which all are told.
+const MOST_COMMANDS: usize = 24;
+
+/// The command lines that a page shows: where there are many, those that differ from the baseline
+/// in one setting at most.
+fn shown(evidence: &Evidence) -> Vec<&Commands> {
+    let all: Vec<&Commands> = evidence.commands.iter().collect();
+    if all.len() <= MOST_COMMANDS {
+        return all;
+    }
+    let comparisons = &evidence.findings.comparisons;
+    let bases: Vec<&Arm> = comparisons.iter().map(|found| &found.baseline).collect();
+    let near = |one: &&Commands| {
+        bases.first().is_some_and(|base| {
+            let same = |(name, level): &(&String, &String)| one.arm.get(*name) == Some(*level);
+            base.len() - base.iter().filter(same).count() <= 1
+        })
+    };
+    all.into_iter().filter(near).collect()
+}
+
+fn done(evidence: &Evidence, document: &Document) -> Markup {
+    let shown = shown(evidence);
+    html! {
+        @for block in those(document, is_bench) { (blocks::block(block, "bench")) }
+        @if !evidence.commands.is_empty() {
+            h3 { "The same by hand" }
+            p { "Command lines that do the same work, for whoever wants to check it with other tools." }
+            details {
+                summary { (shown.len()) " of " (evidence.commands.len()) " workloads and settings" }
+                @for one in &shown { (commands(one)) }
+            }
+            @if shown.len() < evidence.commands.len() {
+                p { "All of them: " code { "assay explain " (evidence.findings.study.id) } }
+            }
+        }
+        @for (name, text) in evidence.files.iter().filter(|(name, _)| name != "plan.json") {
+            details { summary { (name) } pre data-name=(name) { (text) } }
+        }
+    }
+}
+
+fn commands(commands: &Commands) -> Markup {
+    html! {
+        h4 { (pilot_key(&commands.workload, &commands.arm)) }
+        p { (commands.words) }
+        pre { (commands.lines.join("\n")) }
+        @if !commands.remarks.is_empty() {
+            ul { @for remark in &commands.remarks { li { (remark) } } }
+        }
+    }
+}
+
+fn forum(evidence: &Evidence) -> Markup {
+    html! {
+        p { "For forums and mails: what a terminal of 80 columns shows." }
+        pre.forum data-name={ (evidence.findings.study.id) ".txt" } data-copy="" {
+            (forum_block(&evidence.findings))
+        }
+    }
+}

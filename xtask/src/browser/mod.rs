@@ -1,0 +1,56 @@
+//! `cargo xtask browser`: pages in a real browser, as people use them.
+
+mod driver;
+mod live;
+mod pages;
+
+use std::path::Path;
+
+use driver::Browser;
+
+use crate::build;
+use crate::lab::process::Assay;
+use crate::lab::{Done, Scratch};
+use crate::options::Options;
+
+/// What stands before every skip.
+const NAME: &str = "browser";
+
+/// Runs all tests, also after one failed.
+pub fn run(_: &Options) -> Done<bool> {
+    if let Some(reason) = driver::missing() {
+        eprintln!("SKIP {NAME}: {reason}");
+        return Ok(true);
+    }
+    let binary = build::release_binary()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("no runtime: {error}"))?;
+    runtime.block_on(all(&binary))
+}
+
+async fn all(binary: &Path) -> Done<bool> {
+    let scratch = Scratch::new(NAME)?;
+    let home = scratch.folder("home", 0o755, None)?;
+    let bench = pages::bench(&Assay::new(binary, &home), scratch.path())?;
+    let browser = Browser::start().await?;
+    let mut well = pages::all(&browser, &bench).await;
+    well &= live::all(&browser, &bench).await;
+    browser.end().await;
+    Ok(well)
+}
+
+/// Tells how a test ended, and whether well.
+fn told(name: &str, ended: &Done<()>) -> bool {
+    match ended {
+        Ok(()) => println!("browser: {name} ... ok"),
+        Err(error) => println!("browser: {name} ... FAILED: {error}"),
+    }
+    ended.is_ok()
+}
+
+/// An error with this text unless a condition holds.
+fn need(holds: bool, text: impl FnOnce() -> String) -> Done<()> {
+    if holds { Ok(()) } else { Err(text()) }
+}

@@ -1,0 +1,368 @@
+//! Reports that are opened from disk.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::driver::Browser;
+use super::{need, told};
+use crate::lab::Done;
+use crate::lab::process::Assay;
+
+const LIMIT: Duration = Duration::from_secs(300);
+/// A page of a grid stays below this.
+const MOST_BYTES: usize = 1_000_000;
+
+/// A grid as the article of the file systems has it: 5 x 8 settings, 4 workloads, 6 replicates.
+const GRID: &str = r#"
+format = "assay-study/1"
+title = "A grid of 160 cells"
+target = { simulated = { law = "lognormal", mean = "100 us", p99 = "400 us" } }
+replicates = 6
+margin = "5 %"
+seed = 11
+[factors]
+depth = [1, 2, 4, 8, 16, 32, 64, 128]
+size = ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB"]
+[[workload]]
+name = "sequential-read"
+io = { pattern = "sequential", mix = "read", size = "4 KiB", time = "1 s" }
+[[workload]]
+name = "sequential-write"
+io = { pattern = "sequential", mix = "write", size = "4 KiB", time = "1 s" }
+[[workload]]
+name = "random-read"
+io = { pattern = "random", mix = "read", size = "4 KiB", time = "1 s" }
+[[workload]]
+name = "random-write"
+io = { pattern = "random", mix = "write", size = "4 KiB", time = "1 s" }
+"#;
+
+/// Results and their pages.
+pub struct Bench {
+    pub assay: Assay,
+    pub folder: PathBuf,
+    /// Id of the grid.
+    pub grid: String,
+    /// Pages by name.
+    pages: Vec<(&'static str, PathBuf)>,
+}
+
+impl Bench {
+    fn page(&self, name: &str) -> Done<&Path> {
+        let found = self.pages.iter().find(|(known, _)| *known == name);
+        found.map(|(_, path)| path.as_path()).ok_or_else(|| format!("there is no page {name}"))
+    }
+
+    fn says(&self, words: &[&str]) -> Done<String> {
+        let ended = self.assay.run(words, LIMIT)?;
+        need(ended.code == 0, || format!("assay {words:?}: {}: {}", ended.code, ended.stderr))?;
+        Ok(ended.stdout)
+    }
+}
+
+/// Makes the results that the tests look at.
+pub fn bench(assay: &Assay, folder: &Path) -> Done<Bench> {
+    let mut bench = Bench {
+        assay: assay.clone(),
+        folder: folder.to_owned(),
+        grid: String::new(),
+        pages: Vec::new(),
+    };
+    let study = folder.join("grid.toml");
+    fs::write(&study, GRID).map_err(|error| error.to_string())?;
+    bench.says(&["run", &study.display().to_string(), "--quiet"])?;
+    let shown: Value = serde_json::from_str(&bench.says(&["show", "--json"])?)
+        .map_err(|error| format!("findings: {error}"))?;
+    bench.grid = shown["study"]["id"].as_str().map(str::to_owned).unwrap_or_default();
+    let check = "simulated:lognormal,mean=100us,p99=400us";
+    bench.says(&["check", check, "--quick", "--seed", "7", "--quiet"])?;
+    let grid = bench.grid.clone();
+    bench.add("check", &["report"])?;
+    bench.add("grid", &["report", &grid])?;
+    Ok(bench)
+}
+
+impl Bench {
+    fn add(&mut self, name: &'static str, words: &[&str]) -> Done<()> {
+        let path = self.folder.join(format!("{name}.html"));
+        let path_word = path.display().to_string();
+        self.says(&[words, &["-o", &path_word]].concat())?;
+        self.pages.push((name, path));
+        Ok(())
+    }
+}
+
+/// All tests of reports.
+pub async fn all(browser: &Browser, bench: &Bench) -> bool {
+    let mut well = true;
+    well &= told("a page loads nothing and complains of nothing", &alone(browser, bench).await);
+    well &= told("hover shows value and interval", &hover(browser, bench).await);
+    well &= told("arrow keys walk over the values", &arrows(browser, bench).await);
+    well &= told("a series hides by mouse and by keyboard", &series(browser, bench).await);
+    well &= told("a table sorts", &sorts(browser, bench).await);
+    well &= told("the copied text is that of the terminal", &copies(browser, bench).await);
+    well &= told("data can be saved", &saves(browser, bench).await);
+    well &= told("everything is there without script", &bare(browser, bench).await);
+    well &= told("pages pass the audit, light and dark", &audit(browser, bench).await);
+    well &= told("tab goes through the page in its order", &tabs(browser, bench).await);
+    well &= told("a page prints", &prints(browser, bench).await);
+    well &= told("a page of 160 cells stays below 1 MB", &size(browser, bench).await);
+    well
+}
+
+async fn alone(browser: &Browser, bench: &Bench) -> Done<()> {
+    for (name, path) in &bench.pages {
+        browser.open("about:blank").await?;
+        browser.requests().await?;
+        browser.complaints().await?;
+        browser.open_file(path).await?;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let asked = browser.requests().await?;
+        let own = format!("file://{}", path.display());
+        let others: Vec<&String> = asked.iter().filter(|address| **address != own).collect();
+        need(others.is_empty(), || format!("{name} asked for {others:?}"))?;
+        let told = browser.complaints().await?;
+        need(told.is_empty(), || format!("{name}: {told:?}"))?;
+        let resources =
+            browser.number("return performance.getEntriesByType('resource').length").await?;
+        need(resources == 0.0, || format!("{name} loaded {resources} resources"))?;
+    }
+    Ok(())
+}
+
+/// What the tip says; empty where it is hidden.
+const TIP: &str =
+    "const tip = document.getElementById('tip'); return tip.hidden ? '' : tip.textContent;";
+
+async fn hover(browser: &Browser, bench: &Bench) -> Done<()> {
+    browser.open_file(bench.page("grid")?).await?;
+    let with_interval = r#".mark[data-t*=" to "]"#;
+    let expected = browser
+        .text(&format!("return document.querySelector({with_interval:?}).dataset.t"))
+        .await?;
+    browser.hover(with_interval).await?;
+    let is_there = "return !document.getElementById('tip').hidden";
+    browser.until(is_there, Duration::from_secs(5)).await?;
+    let shown = browser.text(TIP).await?;
+    need(shown == expected, || format!("`{shown}` is shown for `{expected}`"))?;
+    browser.hover("h1").await?;
+    need(browser.text(TIP).await?.is_empty(), || "the tip stays".to_owned())
+}
+
+async fn arrows(browser: &Browser, bench: &Bench) -> Done<()> {
+    browser.open_file(bench.page("check")?).await?;
+    browser.script("document.querySelector('.chart svg').focus(); return 0;").await?;
+    browser.key("ArrowRight").await?;
+    let first = browser.text(TIP).await?;
+    browser.key("ArrowRight").await?;
+    let second = browser.text(TIP).await?;
+    need(!first.is_empty() && first != second, || format!("`{first}`, then `{second}`"))
+}
+
+async fn series(browser: &Browser, bench: &Bench) -> Done<()> {
+    browser.open_file(bench.page("grid")?).await?;
+    // The first figure with a key.
+    browser
+        .script(
+            "const key = document.querySelector('.chart svg .key[data-series]');
+             const svg = key.closest('svg');
+             svg.id ||= 'looked-at';
+             key.id = 'the-key';
+             svg.querySelectorAll(`.series[data-series=\"${key.dataset.series}\"]`)
+                .forEach((one) => one.classList.add('looked-at'));
+             key.scrollIntoView({block: 'center'});
+             return 0;",
+        )
+        .await?;
+    let shown = "return [...document.querySelectorAll('.looked-at')].every((one) => \
+                 getComputedStyle(one).display !== 'none')";
+    let state = "return document.getElementById('the-key').getAttribute('aria-checked')";
+    let is = |told: Value, checked: String, wanted: bool| {
+        need(told == json!(wanted) && checked == wanted.to_string(), || {
+            format!("shown: {told}, checked: {checked}, wanted: {wanted}")
+        })
+    };
+    is(browser.script(shown).await?, browser.text(state).await?, true)?;
+    browser.click("#the-key").await?;
+    is(browser.script(shown).await?, browser.text(state).await?, false)?;
+    browser.script("document.getElementById('the-key').focus(); return 0;").await?;
+    browser.key("Enter").await?;
+    is(browser.script(shown).await?, browser.text(state).await?, true)?;
+    browser.key(" ").await?;
+    is(browser.script(shown).await?, browser.text(state).await?, false)
+}
+
+async fn sorts(browser: &Browser, bench: &Bench) -> Done<()> {
+    browser.open_file(bench.page("check")?).await?;
+    browser
+        .script(
+            "document.querySelectorAll('details').forEach((one) => { one.open = true; });
+             const tables = [...document.querySelectorAll('#r0-numbers table')];
+             tables.find((table) => table.tBodies[0].rows.length > 2).id = 'the-table'; return 0;",
+        )
+        .await?;
+    let column = "const rows = [...document.querySelector('#the-table').tBodies[0].rows]; \
+                  return rows.map((row) => row.cells[1].textContent.trim()).join('|')";
+    let before = browser.text(column).await?;
+    browser.click("#the-table thead th:nth-child(2) button").await?;
+    let rising = browser.text(column).await?;
+    browser.click("#the-table thead th:nth-child(2) button").await?;
+    let falling = browser.text(column).await?;
+    let reversed: Vec<&str> = rising.split('|').rev().collect();
+    need(rising != before || falling != before, || format!("nothing moved: {before}"))?;
+    need(falling == reversed.join("|"), || format!("{rising} is not the reverse of {falling}"))?;
+    let sort = browser
+        .text("return document.querySelector('#the-table [aria-sort]').getAttribute('aria-sort')")
+        .await?;
+    need(sort == "descending", || format!("aria-sort is {sort}"))
+}
+
+async fn copies(browser: &Browser, bench: &Bench) -> Done<()> {
+    browser.open_file(bench.page("grid")?).await?;
+    let permissions = json!({ "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"] });
+    browser.own("Browser.grantPermissions", permissions).await?;
+    browser
+        .script(
+            "const buttons = [...document.querySelectorAll('button.act')];
+             buttons.find((one) => one.textContent === 'Copy').id = 'the-copy'; return 0;",
+        )
+        .await?;
+    browser.click("#the-copy").await?;
+    let said = "return document.getElementById('the-copy').textContent === 'Copied'";
+    browser.until(said, Duration::from_secs(5)).await?;
+    let copied = browser.text("return await navigator.clipboard.readText()").await?;
+    let mut command = bench.assay.command(&["show", &bench.grid]);
+    let terminal = crate::lab::process::run(command.env("COLUMNS", "80"), LIMIT)?.stdout;
+    need(copied.trim_end() == terminal.trim_end(), || {
+        let at = copied.lines().zip(terminal.lines()).find(|(left, right)| left != right);
+        format!("the texts differ: {at:?}")
+    })
+}
+
+async fn saves(browser: &Browser, bench: &Bench) -> Done<()> {
+    let folder = bench.folder.join("saved");
+    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let place = json!({ "behavior": "allow", "downloadPath": folder });
+    browser.own("Browser.setDownloadBehavior", place).await?;
+    browser.open_file(bench.page("grid")?).await?;
+    let expected = browser
+        .text("return document.querySelector('pre[data-name=\"every-trial.csv\"]').textContent")
+        .await?;
+    browser
+        .script(
+            "const pre = document.querySelector('pre[data-name=\"every-trial.csv\"]');
+             pre.closest('details').open = true;
+             pre.previousElementSibling.id = 'the-save'; return 0;",
+        )
+        .await?;
+    browser.click("#the-save").await?;
+    let path = folder.join("every-trial.csv");
+    for _ in 0..100 {
+        if fs::read_to_string(&path).is_ok_and(|text| text == expected) {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Err("what was saved is not what is shown".to_owned())
+}
+
+/// A number as the page's data have it: six digits.
+fn short(value: f64) -> String {
+    let rounded: f64 = format!("{value:.5e}").parse().unwrap_or(value);
+    rounded.to_string()
+}
+
+async fn bare(browser: &Browser, bench: &Bench) -> Done<()> {
+    let off = |value: bool| json!({ "value": value });
+    browser.own("Emulation.setScriptExecutionDisabled", off(true)).await?;
+    browser.open_file(bench.page("grid")?).await?;
+    let text = browser.text("return document.body.textContent").await;
+    let buttons = browser.number("return document.querySelectorAll('button').length").await;
+    let figures = browser
+        .script(
+            "return [...document.querySelectorAll('figure')].filter((one) =>
+               one.querySelectorAll('.mark').length > 0 && one.querySelectorAll('tbody tr').length === 0
+             ).map((one) => one.id).join(' ')",
+        )
+        .await;
+    browser.own("Emulation.setScriptExecutionDisabled", off(false)).await?;
+    let (text, buttons) = (text?, buttons?);
+    need(buttons == 0.0, || "the script ran although it was switched off".to_owned())?;
+    need(figures? == json!(""), || "figures without their table".to_owned())?;
+    let words: std::collections::HashSet<&str> = text.split([',', '\n', ' ']).collect();
+    let findings: Value = serde_json::from_str(&bench.says(&["show", "--json", &bench.grid])?)
+        .map_err(|error| error.to_string())?;
+    let cells = findings["cells"].as_array().cloned().unwrap_or_default();
+    let trials = cells.iter().flat_map(|cell| cell["trials"].as_array().into_iter().flatten());
+    let values: Vec<f64> = trials.filter_map(|trial| trial["value"].as_f64()).collect();
+    need(values.len() > 10_000, || format!("only {} values", values.len()))?;
+    let lost: Vec<String> = values
+        .iter()
+        .map(|&value| short(value))
+        .filter(|value| !words.contains(value.as_str()))
+        .collect();
+    need(lost.is_empty(), || {
+        format!("{} values are not on the page: {:?}", lost.len(), &lost[..lost.len().min(5)])
+    })
+}
+
+async fn audit(browser: &Browser, bench: &Bench) -> Done<()> {
+    for (name, path) in &bench.pages {
+        let mut pictures = Vec::new();
+        for scheme in ["light", "dark"] {
+            browser.media(scheme, "screen").await?;
+            browser.open_file(path).await?;
+            pictures.push(browser.picture().await?);
+            let wrong = browser.script(include_str!("audit.js")).await?;
+            need(wrong == json!([]), || format!("{name}, {scheme}: {wrong:#}"))?;
+        }
+        need(pictures[0] != pictures[1], || format!("{name} looks the same in light and dark"))?;
+    }
+    browser.media("light", "screen").await
+}
+
+async fn tabs(browser: &Browser, bench: &Bench) -> Done<()> {
+    browser.open_file(bench.page("check")?).await?;
+    let at = "const all = [...document.querySelectorAll('*')]; \
+              return all.indexOf(document.activeElement)";
+    let mut before = -1.0;
+    for _ in 0..25 {
+        browser.key("Tab").await?;
+        let now = browser.number(at).await?;
+        need(now > before, || format!("from element {before} to {now}"))?;
+        before = now;
+        let seen = browser
+            .script("return document.activeElement.matches(':focus-visible') && getComputedStyle(document.activeElement).outlineStyle !== 'none'")
+            .await?;
+        need(seen == json!(true), || format!("the focus on element {now} cannot be seen"))?;
+    }
+    Ok(())
+}
+
+async fn prints(browser: &Browser, bench: &Bench) -> Done<()> {
+    browser.open_file(bench.page("check")?).await?;
+    let printed = browser.own("Page.printToPDF", json!({ "printBackground": true })).await?;
+    let data = printed["data"].as_str().unwrap_or_default();
+    need(data.len() > 10_000, || "the print is empty".to_owned())?;
+    browser.media("dark", "print").await?;
+    let nav =
+        browser.text("return getComputedStyle(document.querySelector('nav')).display").await?;
+    let paper = browser.text("return getComputedStyle(document.body).backgroundColor").await?;
+    browser.media("light", "screen").await?;
+    need(nav == "none", || "the contents are printed, too".to_owned())?;
+    need(paper == "rgb(255, 255, 255)", || format!("printed on {paper}"))
+}
+
+async fn size(browser: &Browser, bench: &Bench) -> Done<()> {
+    let path = bench.page("grid")?;
+    let bytes = fs::metadata(path).map_err(|error| error.to_string())?.len() as usize;
+    browser.open_file(path).await?;
+    let loaded = browser
+        .number("const [entry] = performance.getEntriesByType('navigation'); return entry.loadEventEnd - entry.startTime")
+        .await?;
+    println!("browser: grid: {bytes} bytes, loaded in {loaded:.0} ms");
+    need(bytes < MOST_BYTES, || format!("{bytes} bytes"))
+}
