@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::lab::{Done, has, is_root};
 
 /// Package, and a program by which it is recognised.
-const NEEDED: [(&str, &str); 11] = [
+const NEEDED: [(&str, &str); 12] = [
     ("btrfs-progs", "mkfs.btrfs"),
     ("chromium", "chromium"),
     ("chromium-driver", "chromedriver"),
@@ -16,6 +16,7 @@ const NEEDED: [(&str, &str); 11] = [
     ("gocryptfs", "gocryptfs"),
     ("python3", "python3"),
     ("util-linux", "losetup"),
+    ("xcvt", "cvt"),
     ("xfsprogs", "mkfs.xfs"),
 ];
 

@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod analysis;
+pub mod calc;
 pub mod catalogue;
 pub mod cli;
 pub mod factors;

@@ -2,6 +2,7 @@
 
 mod advise;
 mod apply;
+mod calc;
 mod check;
 mod compare;
 mod confirm;
@@ -79,6 +80,7 @@ enum Command {
     Rename(label::RenameArguments),
     Remove(remove::Arguments),
     Import(import::Arguments),
+    Calc(calc::Arguments),
     Doctor(doctor::Arguments),
 }
 
@@ -135,6 +137,7 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Rename(arguments) => label::rename(system, arguments),
         Command::Remove(arguments) => remove::run(system, &arguments),
         Command::Import(arguments) => import::run(system, &arguments),
+        Command::Calc(arguments) => calc::run(system, &arguments),
         Command::Doctor(arguments) => {
             doctor::run(system, &arguments);
             Ok(())

@@ -35,16 +35,20 @@ fn commands() -> String {
     let mut definition = definition().term_width(80);
     definition.build();
     for command in definition.get_subcommands_mut().filter(|command| command.get_name() != "help") {
-        let help = command.render_long_help().to_string();
-        let help: Vec<&str> = help.lines().map(str::trim_end).collect();
-        let _ = write!(
-            page,
-            "\n## assay {}\n\n```text\n{}\n```\n",
-            command.get_name(),
-            help.join("\n").trim_end()
-        );
+        let name = command.get_name().to_owned();
+        help(&mut page, &format!("## assay {name}"), command);
+        for inner in command.get_subcommands_mut().filter(|inner| inner.get_name() != "help") {
+            let title = format!("### assay {name} {}", inner.get_name());
+            help(&mut page, &title, inner);
+        }
     }
     page
+}
+
+fn help(page: &mut String, title: &str, command: &mut clap::Command) {
+    let help = command.render_long_help().to_string();
+    let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+    let _ = write!(page, "\n{title}\n\n```text\n{}\n```\n", help.join("\n").trim_end());
 }
 
 fn rules() -> String {

@@ -1,0 +1,161 @@
+//! How long it takes to go over an area block by block, and what a limited time gives instead.
+
+use serde::Serialize;
+
+use crate::failure::{Failure, Outcome};
+
+/// Operations of one trial below which its rate is hardly worth its digits.
+const FEW_OPERATIONS: f64 = 30.0;
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// Bytes to go over.
+    pub area_bytes: u64,
+    /// Bytes of one operation.
+    pub block_bytes: u64,
+    /// Speeds.
+    pub speeds: Vec<Speed>,
+    /// Seconds that one trial takes.
+    pub trial_s: f64,
+    /// Seconds that all trials may take.
+    pub budget_s: Option<f64>,
+}
+
+/// How fast a device is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Speed {
+    /// Operations per second.
+    Iops(f64),
+    /// Bytes per second.
+    Rate(f64),
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlashTime {
+    /// Bytes to go over.
+    pub area_bytes: u64,
+    /// Bytes of one operation.
+    pub block_bytes: u64,
+    /// Operations of one pass.
+    pub operations: u64,
+    /// Seconds of one trial.
+    pub trial_s: f64,
+    /// Seconds for all trials, where they are limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_s: Option<f64>,
+    /// Trials that fit into the budget.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicates: Option<u64>,
+    /// One entry a speed.
+    pub speeds: Vec<At>,
+}
+
+/// The answer for one speed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct At {
+    /// Operations per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// Seconds of one whole pass.
+    pub pass_s: f64,
+    /// Operations of one limited trial.
+    pub operations_per_trial: f64,
+    /// Share of the area that a trial goes over, in percent.
+    pub trial_percent: f64,
+    /// Seconds of a trial that does enough operations, where this one does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longer_trial_s: Option<f64>,
+}
+
+/// Answers.
+pub fn compute(question: &Question) -> Outcome<FlashTime> {
+    let Question { area_bytes, block_bytes, trial_s, budget_s, .. } = *question;
+    let wrong = |what: String| Err(Failure::mistake(what));
+    if block_bytes == 0 || area_bytes < block_bytes {
+        return wrong(format!(
+            "an area of {area_bytes} bytes holds no block of {block_bytes} bytes: take a larger \
+             --area or a smaller --block, not 0"
+        ));
+    }
+    if trial_s <= 0.0 || budget_s.is_some_and(|budget| budget < trial_s) {
+        return wrong(
+            "no trial fits into --budget: make it longer, or --trial shorter (not 0)".into(),
+        );
+    }
+    let operations = area_bytes / block_bytes;
+    Ok(FlashTime {
+        area_bytes,
+        block_bytes,
+        operations,
+        trial_s,
+        budget_s,
+        replicates: budget_s.map(|budget| (budget / trial_s) as u64),
+        speeds: question.speeds.iter().map(|speed| at(question, operations, *speed)).collect(),
+    })
+}
+
+fn at(question: &Question, operations: u64, speed: Speed) -> At {
+    let block = question.block_bytes as f64;
+    let iops = match speed {
+        Speed::Iops(iops) => iops,
+        Speed::Rate(bytes_per_s) => bytes_per_s / block,
+    };
+    let done = iops * question.trial_s;
+    At {
+        iops,
+        bytes_per_s: iops * block,
+        pass_s: operations as f64 / iops,
+        operations_per_trial: done,
+        trial_percent: (100.0 * done / operations as f64).min(100.0),
+        longer_trial_s: (done < FEW_OPERATIONS).then(|| FEW_OPERATIONS / iops),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(speeds: Vec<Speed>) -> Question {
+        Question {
+            area_bytes: 512 << 20,
+            block_bytes: 4096,
+            speeds,
+            trial_s: 10.0,
+            budget_s: Some(120.0),
+        }
+    }
+
+    #[test]
+    fn the_flash_articles_numbers() {
+        let answer = compute(&question([1.0, 19.0, 90.0].map(Speed::Iops).to_vec())).unwrap();
+        assert_eq!(answer.operations, 131_072);
+        let pass: Vec<f64> = answer.speeds.iter().map(|at| at.pass_s).collect();
+        assert_eq!(format!("{:.1} h", pass[0] / 3600.0), "36.4 h");
+        assert_eq!(format!("{:.0} min", pass[1] / 60.0), "115 min");
+        assert_eq!(format!("{:.0} min", pass[2] / 60.0), "24 min");
+        assert_eq!(answer.replicates, Some(12));
+        assert_eq!(answer.speeds[0].operations_per_trial, 10.0);
+        assert_eq!(answer.speeds[0].longer_trial_s, Some(30.0));
+        assert_eq!(answer.speeds[2].longer_trial_s, None);
+    }
+
+    #[test]
+    fn a_rate_is_operations_of_a_block() {
+        let answer = compute(&question(vec![Speed::Rate(4096.0 * 19.0)])).unwrap();
+        assert_eq!(answer.speeds[0].iops, 19.0);
+        assert_eq!(answer.speeds[0].pass_s, 131_072.0 / 19.0);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let speeds = vec![Speed::Iops(1.0)];
+        let told = |question: Question| compute(&question).unwrap_err().message;
+        assert!(told(Question { block_bytes: 0, ..question(speeds.clone()) }).contains("--block"));
+        assert!(told(Question { area_bytes: 1, ..question(speeds.clone()) }).contains("--area"));
+        assert!(told(Question { trial_s: 0.0, ..question(speeds.clone()) }).contains("--trial"));
+        assert!(told(Question { budget_s: Some(1.0), ..question(speeds) }).contains("--budget"));
+    }
+}

@@ -1,0 +1,310 @@
+//! Memory that a frame buffer takes, and what `mem=SIZE@START` words of the kernel's command line
+//! leave, lose and hand out twice.
+
+use serde::Serialize;
+
+use crate::calc::reading::pair;
+use crate::failure::{Failure, Outcome};
+use crate::quantity::Bytes;
+
+/// A picture in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct FrameBuffer {
+    /// Pixels across.
+    pub width: u32,
+    /// Lines down.
+    pub height: u32,
+    /// Bits of one pixel.
+    pub bits_per_pixel: u32,
+    /// Bytes that it takes.
+    pub bytes: u64,
+}
+
+/// A region of memory: its first byte and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Region {
+    /// First byte.
+    pub start_bytes: u64,
+    /// Bytes.
+    pub length_bytes: u64,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Memmap {
+    /// Frame buffers as they were given.
+    pub frame_buffers: Vec<FrameBuffer>,
+    /// Bytes of all of them.
+    pub frame_buffer_bytes: u64,
+    /// Regions by their start.
+    pub regions: Vec<Region>,
+    /// Bytes of the regions, each counted once.
+    pub region_bytes: u64,
+    /// What lies between regions, and behind them where the memory is told.
+    pub gaps: Vec<Region>,
+    /// What two regions claim.
+    pub overlaps: Vec<Region>,
+    /// How much more the regions have than there was before, in percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gain_percent: Option<f64>,
+    /// Whether all frame buffers fit into the largest gap; none where there are not both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffers_fit: Option<bool>,
+}
+
+impl Region {
+    /// The byte behind its last.
+    pub const fn end(&self) -> u64 {
+        self.start_bytes.saturating_add(self.length_bytes)
+    }
+
+    /// `448M@0M` as the kernel writes it.
+    pub fn words(&self) -> String {
+        format!("{}@{}", kernel(self.length_bytes), kernel(self.start_bytes))
+    }
+}
+
+fn kernel(bytes: u64) -> String {
+    let units = [(30, "G"), (20, "M"), (10, "K")];
+    let fitting =
+        units.into_iter().find(|(shift, _)| bytes != 0 && bytes.is_multiple_of(1 << shift));
+    fitting.map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
+}
+
+/// Reads `1920x1080@32`.
+pub fn frame_buffer(text: &str) -> Result<FrameBuffer, String> {
+    const EXAMPLE: &str = "1920x1080@32";
+    const MOST_BITS: u32 = 128;
+    let wrong = || format!("`{text}` is no frame buffer: say for example {EXAMPLE}");
+    let (size, bits) = text.split_once('@').ok_or_else(wrong)?;
+    let [width, height] = pair(size, "frame buffer", EXAMPLE)?;
+    let bits: u32 = bits.trim().trim_end_matches("bpp").parse().map_err(|_| wrong())?;
+    if bits == 0 || bits > MOST_BITS {
+        return Err(format!("`{text}`: a pixel has 1 to {MOST_BITS} bits, for example {EXAMPLE}"));
+    }
+    let all = u128::from(width) * u128::from(height) * u128::from(bits);
+    let bytes = u64::try_from(all.div_ceil(8)).map_err(|_| wrong())?;
+    Ok(FrameBuffer { width, height, bits_per_pixel: bits, bytes })
+}
+
+/// Reads the regions of one argument: `mem=448M@0M`, also several with blanks between them.
+pub fn regions(text: &str) -> Outcome<Vec<Region>> {
+    text.split_whitespace().map(region).collect()
+}
+
+fn region(word: &str) -> Outcome<Region> {
+    let wrong = |why: &str| {
+        Failure::mistake(format!("`{word}` is no region: {why}say for example mem=448M@0M"))
+    };
+    let bare = word.strip_prefix("mem=").unwrap_or(word);
+    let (length, start) = bare.split_once('@').unwrap_or((bare, "0"));
+    let read = |text: &str| amount(text).map_err(|why| wrong(&format!("{why}; ")));
+    let region = Region { length_bytes: read(length)?, start_bytes: read(start)? };
+    if region.length_bytes == 0 {
+        return Err(wrong("it is empty; "));
+    }
+    if region.start_bytes.checked_add(region.length_bytes).is_none() {
+        return Err(wrong("it ends beyond any memory; "));
+    }
+    Ok(region)
+}
+
+/// An amount as the kernel reads it: `448M`, `0x1c000000`, plain bytes.
+fn amount(text: &str) -> Result<u64, String> {
+    let hex = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    if let Some(bytes) = hex.or_else(|| text.parse().ok()) {
+        return Ok(bytes);
+    }
+    text.parse().map(|Bytes(bytes)| bytes).map_err(|error| error.0)
+}
+
+/// Answers. `memory_bytes` is all memory of the machine, `before_bytes` what the system had.
+pub fn compute(
+    frame_buffers: Vec<FrameBuffer>,
+    mut regions: Vec<Region>,
+    memory_bytes: Option<u64>,
+    before_bytes: Option<u64>,
+) -> Outcome<Memmap> {
+    if frame_buffers.is_empty() && regions.is_empty() {
+        return Err(Failure::mistake(
+            "nothing to compute: give regions (mem=448M@0M) or --frame-buffer 1920x1080@32",
+        ));
+    }
+    regions.sort_by_key(|region| (region.start_bytes, region.length_bytes));
+    let end = regions.iter().map(Region::end).max().unwrap_or(0);
+    if let Some(memory) = memory_bytes.filter(|memory| *memory < end) {
+        let all = kernel(memory);
+        return Err(Failure::mistake(format!(
+            "the regions end at {}, {} beyond the {all} of --memory: make the last one shorter",
+            kernel(end),
+            kernel(end - memory)
+        )));
+    }
+    if before_bytes == Some(0) {
+        return Err(Failure::mistake("--before is 0: say what the system had, for example 448M"));
+    }
+    let Swept { gaps, overlaps, covered_bytes: region_bytes } = sweep(&regions, memory_bytes);
+    let total = frame_buffers.iter().fold(0_u64, |sum, buffer| sum.saturating_add(buffer.bytes));
+    let gain = |before: u64| 100.0 * (region_bytes as f64 / before as f64 - 1.0);
+    let largest = gaps.iter().map(|gap| gap.length_bytes).max();
+    Ok(Memmap {
+        frame_buffer_bytes: total,
+        buffers_fit: largest.filter(|_| !frame_buffers.is_empty()).map(|gap| total <= gap),
+        gain_percent: before_bytes.filter(|_| !regions.is_empty()).map(gain),
+        region_bytes,
+        gaps,
+        overlaps,
+        frame_buffers,
+        regions,
+    })
+}
+
+/// What a walk over regions in their order finds.
+struct Swept {
+    gaps: Vec<Region>,
+    overlaps: Vec<Region>,
+    covered_bytes: u64,
+}
+
+fn sweep(regions: &[Region], memory_bytes: Option<u64>) -> Swept {
+    let mut swept = Swept { gaps: Vec::new(), overlaps: Vec::new(), covered_bytes: 0 };
+    // The byte behind all that was seen so far.
+    let mut reached = 0;
+    for region in regions {
+        let (start, end) = (region.start_bytes, region.end());
+        if start > reached {
+            swept.gaps.push(Region { start_bytes: reached, length_bytes: start - reached });
+        }
+        overlap(&mut swept.overlaps, start, end.min(reached));
+        swept.covered_bytes += end.saturating_sub(start.max(reached));
+        reached = reached.max(end);
+    }
+    let behind = memory_bytes.unwrap_or(0).saturating_sub(reached);
+    if behind > 0 {
+        swept.gaps.push(Region { start_bytes: reached, length_bytes: behind });
+    }
+    swept
+}
+
+/// Adds bytes that were claimed before, each only once. Starts never fall.
+fn overlap(overlaps: &mut Vec<Region>, start: u64, end: u64) {
+    let told = overlaps.last().map_or(0, Region::end);
+    let from = start.max(told);
+    if from >= end {
+        return;
+    }
+    match overlaps.last_mut() {
+        Some(last) if told == from => last.length_bytes = end - last.start_bytes,
+        _ => overlaps.push(Region { start_bytes: from, length_bytes: end - from }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn of(words: &str) -> Memmap {
+        compute(Vec::new(), regions(words).unwrap(), None, Some(448 * MIB)).unwrap()
+    }
+
+    #[test]
+    fn the_articles_frame_buffers() {
+        let buffers = ["1920x1080@32", "1280x720@32"].map(|text| frame_buffer(text).unwrap());
+        assert_eq!(buffers.map(|buffer| buffer.bytes), [8100 << 10, 3600 << 10]);
+        let answer = compute(buffers.to_vec(), Vec::new(), None, None).unwrap();
+        assert_eq!(answer.frame_buffer_bytes, 11_700 << 10);
+        assert_eq!(answer.buffers_fit, None);
+    }
+
+    #[test]
+    fn the_articles_regions() {
+        let first = of("mem=448M@0M mem=48M@464M");
+        assert_eq!(first.region_bytes, 496 * MIB);
+        assert_eq!(format!("{:.2}", first.gain_percent.unwrap()), "10.71");
+        assert_eq!(first.gaps, [Region { start_bytes: 448 * MIB, length_bytes: 16 * MIB }]);
+        let second = of("mem=448M@0M mem=62M@450M");
+        assert_eq!(second.region_bytes, 510 * MIB);
+        assert_eq!(second.gaps[0].words(), "2M@448M");
+    }
+
+    #[test]
+    fn the_shipped_table_says_the_same() {
+        let table = include_str!("../../../../reference/memory.csv");
+        for (item, value) in [("mem=448M@0M mem=48M@464M", "496,MB"), ("both", "11700,KB")] {
+            assert!(
+                table.lines().any(|line| line.starts_with(&format!("{item},{value}"))),
+                "{item}"
+            );
+        }
+    }
+
+    #[test]
+    fn frame_buffers_are_held_against_the_largest_gap() {
+        let both = ["1920x1080@32", "1280x720@32"].map(|text| frame_buffer(text).unwrap()).to_vec();
+        let panel = vec![frame_buffer("1280x720@16bpp").unwrap()];
+        let fit = |buffers: &[FrameBuffer], words: &str| {
+            compute(buffers.to_vec(), regions(words).unwrap(), Some(512 * MIB), None)
+                .unwrap()
+                .buffers_fit
+        };
+        assert_eq!(fit(&both, "448M@0 48M@464M"), Some(true));
+        assert_eq!(fit(&both, "448M@0 62M@450M"), Some(false));
+        assert_eq!(fit(&panel, "448M@0 62M@450M"), Some(true));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for wrong in ["0x0@32", "1920x1080", "1920x1080@0", "1920@32", "1x1@999"] {
+            assert!(frame_buffer(wrong).unwrap_err().contains("1920x1080@32"), "{wrong}");
+        }
+        for wrong in
+            ["mem=", "mem=0@0", "root=/dev/sda", "48Q@1M", "16E@1", "18446744073709551615@1"]
+        {
+            let told = regions(wrong).unwrap_err().message;
+            assert!(told.contains("mem=448M@0M"), "{wrong}: {told}");
+        }
+        assert!(compute(Vec::new(), Vec::new(), None, None).is_err());
+        let beyond = compute(Vec::new(), regions("513M").unwrap(), Some(512 * MIB), None);
+        assert!(beyond.unwrap_err().message.contains("1M beyond"));
+        assert!(compute(Vec::new(), regions("5M").unwrap(), None, Some(0)).is_err());
+    }
+
+    #[test]
+    fn words_are_read_back() {
+        for words in ["448M@0M", "0x1000@4096", "1G@1G", "5@3"] {
+            let region = regions(words).unwrap()[0];
+            assert_eq!(regions(&region.words()).unwrap(), [region], "{words}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn each_byte_is_counted_for_what_it_is(
+            parts in proptest::collection::vec((0_u64..60, 1_u64..30), 1..8),
+            memory in 90_u64..120,
+        ) {
+            let regions: Vec<Region> = parts
+                .iter()
+                .map(|(start, length)| Region { start_bytes: *start, length_bytes: *length })
+                .collect();
+            let answer = compute(Vec::new(), regions.clone(), Some(memory), None).unwrap();
+            let claims = |byte: u64| {
+                let has = |region: &&Region| region.start_bytes <= byte && byte < region.end();
+                regions.iter().filter(has).count()
+            };
+            let inside = |all: &[Region], byte: u64| {
+                all.iter().filter(|region| region.start_bytes <= byte && byte < region.end()).count()
+            };
+            for byte in 0..memory {
+                prop_assert_eq!(inside(&answer.gaps, byte), usize::from(claims(byte) == 0));
+                prop_assert_eq!(inside(&answer.overlaps, byte), usize::from(claims(byte) > 1));
+            }
+            let covered = (0..memory).filter(|byte| claims(*byte) > 0).count() as u64;
+            prop_assert_eq!(answer.region_bytes, covered);
+        }
+    }
+}

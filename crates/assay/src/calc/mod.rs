@@ -1,0 +1,35 @@
+//! Arithmetic behind a setting: pure functions, no privileges, no devices, nothing is changed.
+//!
+//! Each calculation is a type that says what was computed, with units in the names of its fields;
+//! [`Answer`] is how it is written as JSON.
+
+pub mod edid;
+pub mod flash_time;
+pub mod memmap;
+pub mod modeline;
+pub mod raid;
+mod reading;
+pub mod zram;
+
+use serde::Serialize;
+
+pub use reading::{bytes_per_s, number, pair, size_of};
+
+/// Format of the JSON document.
+pub const FORMAT: &str = "assay-calc/1";
+
+/// One calculation as a JSON document.
+#[derive(Debug, Serialize)]
+pub struct Answer<'a, T> {
+    format: &'static str,
+    calculation: &'static str,
+    #[serde(flatten)]
+    result: &'a T,
+}
+
+impl<'a, T> Answer<'a, T> {
+    /// What was computed, under the name of its command.
+    pub fn new(calculation: &'static str, result: &'a T) -> Self {
+        Self { format: FORMAT, calculation, result }
+    }
+}

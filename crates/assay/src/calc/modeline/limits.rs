@@ -1,0 +1,155 @@
+//! What a link and a display allow, and what a mode has of it.
+
+use serde::Serialize;
+
+use super::Figures;
+use crate::calc::reading::number;
+
+/// Limits; each may be missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Limits {
+    /// Highest pixel clock in MHz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_max_mhz: Option<f64>,
+    /// Lines per second in kHz, lowest and highest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub h_khz: Option<[f64; 2]>,
+    /// Pictures per second, lowest and highest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub v_hz: Option<[f64; 2]>,
+}
+
+/// One limit and what a mode has.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judged {
+    /// Option that states the limit: `clock`, `h`, `v`.
+    pub limit: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Least that it allows, where it has a least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least: Option<f64>,
+    /// Most that it allows.
+    pub most: f64,
+    /// What the mode has.
+    pub has: f64,
+    /// Whether it fits.
+    pub fits: bool,
+}
+
+/// A limit that a mode breaks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Misfit {
+    /// The limit.
+    pub judged: Judged,
+    /// Above the most; below the least otherwise.
+    pub above: bool,
+    /// By how much, in the limit's unit.
+    pub by: f64,
+}
+
+/// Rounding of a float is no breach: one part in a billion.
+const SLACK: f64 = 1e-9;
+
+impl Limits {
+    /// These, or the others where one is missing.
+    #[must_use]
+    pub fn or(self, others: Self) -> Self {
+        Self {
+            clock_max_mhz: self.clock_max_mhz.or(others.clock_max_mhz),
+            h_khz: self.h_khz.or(others.h_khz),
+            v_hz: self.v_hz.or(others.v_hz),
+        }
+    }
+
+    /// No limit at all.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Every limit with what a mode has.
+    pub fn judge(&self, figures: &Figures) -> Vec<Judged> {
+        let judged = |limit, unit, least: Option<f64>, most: f64, has: f64| {
+            let low = least.is_some_and(|least| has < least * (1.0 - SLACK));
+            let fits = !low && has <= most * (1.0 + SLACK);
+            Judged { limit, unit, least, most, has, fits }
+        };
+        let range =
+            |limit, unit, range: [f64; 2], has| judged(limit, unit, Some(range[0]), range[1], has);
+        let clock = self.clock_max_mhz;
+        let clock = clock.map(|most| judged("clock", "MHz", None, most, figures.clock_mhz));
+        let h = self.h_khz.map(|limit| range("h", "kHz", limit, figures.h_khz));
+        let v = self.v_hz.map(|limit| range("v", "Hz", limit, figures.v_hz));
+        [clock, h, v].into_iter().flatten().collect()
+    }
+
+    /// The limits that a mode breaks, the worst first.
+    pub fn misfits(&self, figures: &Figures) -> Vec<Misfit> {
+        let broken = self.judge(figures).into_iter().filter(|judged| !judged.fits);
+        let mut misfits: Vec<Misfit> = broken.map(Misfit::of).collect();
+        misfits.sort_by(|one, other| other.share().total_cmp(&one.share()));
+        misfits
+    }
+}
+
+impl Judged {
+    /// `31 to 105 kHz`, `up to 165 MHz`.
+    pub fn allowed(&self) -> String {
+        let most = shown(self.most);
+        match self.least {
+            Some(least) => format!("{} to {most} {}", shown(least), self.unit),
+            None => format!("up to {most} {}", self.unit),
+        }
+    }
+
+    /// `fits`, or by how much it does not.
+    pub fn verdict(&self) -> String {
+        if self.fits {
+            return "fits".to_owned();
+        }
+        let misfit = Misfit::of(self.clone());
+        let way = if misfit.above { "above" } else { "below" };
+        format!("{} {} {way}", shown(misfit.by), self.unit)
+    }
+}
+
+impl Misfit {
+    fn of(judged: Judged) -> Self {
+        let above = judged.has > judged.most;
+        let bound = if above { judged.most } else { judged.least.unwrap_or_default() };
+        Self { above, by: (judged.has - bound).abs(), judged }
+    }
+
+    /// How far beyond its limit, as a share of it.
+    pub fn share(&self) -> f64 {
+        self.by / self.judged.most
+    }
+
+    /// `111.1 kHz, 21.1 kHz more than --h allows`.
+    pub fn text(&self) -> String {
+        let Judged { limit, unit, has, .. } = &self.judged;
+        let way = if self.above { "more" } else { "less" };
+        format!("{} {unit}, {} {unit} {way} than --{limit} allows", shown(*has), shown(self.by))
+    }
+}
+
+/// Three decimals at most, as many as it takes where there are only small ones.
+pub fn shown(value: f64) -> String {
+    let text = format!("{value:.3}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "0" && value > 0.0 { format!("{value:.0e}") } else { text.to_owned() }
+}
+
+/// Reads a range: `31-105`, `31-105 kHz`.
+pub fn range(text: &str, unit: &str, example: &str) -> Result<[f64; 2], String> {
+    let (low, high) = text.trim().split_once('-').ok_or_else(|| {
+        format!(
+            "`{text}` is no range: say the lowest and the highest in {unit}, for example {example}"
+        )
+    })?;
+    let [low, high] = [number(low, unit)?, number(high, unit)?];
+    if low > high {
+        return Err(format!("`{text}` is reversed: say {}-{}", shown(high), shown(low)));
+    }
+    Ok([low, high])
+}

@@ -1,0 +1,112 @@
+//! A line of timings as people paste it: nine numbers, a whole line of xorg.conf, or what sway and
+//! niri take.
+
+use super::cvt::{MOST_COUNT, is_whole};
+use super::{Mode, Sign};
+use crate::failure::{Failure, Outcome};
+
+/// A mode that was written as a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Its name, where it has one.
+    pub name: Option<String>,
+    /// The mode.
+    pub mode: Mode,
+}
+
+/// What is said of a line that is none.
+const SHAPE: &str = "say clock in MHz, four numbers across and four down, for example '165.00 3840 \
+                     3848 3880 4008 2400 2402 2404 2406 +hsync +vsync'";
+
+/// Reads a line.
+pub fn parse(text: &str) -> Outcome<Line> {
+    let words = words(text);
+    let begin = words.iter().position(|word| word.eq_ignore_ascii_case("modeline"));
+    let mut words = words[begin.map_or(0, |at| at + 1)..].iter().map(String::as_str).peekable();
+    let is_name = |word: &&str| word.parse::<f64>().is_err();
+    let name = words.next_if(is_name).map(str::to_owned);
+    let clock = words.next().ok_or_else(|| wrong("a line has no clock"))?;
+    let mut mode = Mode {
+        clock_khz: clock_khz(clock)?,
+        h: four(&mut words)?,
+        v: four(&mut words)?,
+        hsync: None,
+        vsync: None,
+        interlace: false,
+        doublescan: false,
+    };
+    ordered(mode.h, "across", "hdisplay, hsyncstart, hsyncend, htotal")?;
+    ordered(mode.v, "down", "vdisplay, vsyncstart, vsyncend, vtotal")?;
+    for word in words {
+        flag(&mut mode, word)?;
+    }
+    Ok(Line { name, mode })
+}
+
+/// Words; what stands in double quotes is one, without them.
+fn words(text: &str) -> Vec<String> {
+    let parts = text.split('"').enumerate().flat_map(|(index, part)| {
+        if index % 2 == 1 {
+            vec![part.to_owned()]
+        } else {
+            part.split_whitespace().map(str::to_owned).collect()
+        }
+    });
+    parts.filter(|word| !word.is_empty()).collect()
+}
+
+fn wrong(what: &str) -> Failure {
+    Failure::mistake(format!("{what}: {SHAPE}"))
+}
+
+fn clock_khz(word: &str) -> Outcome<u64> {
+    const MOST_MHZ: f64 = 1e6;
+    let mhz: f64 = word.parse().map_err(|_| wrong(&format!("`{word}` is no clock")))?;
+    let khz = (mhz * 1e3).round();
+    if khz >= 1.0 && mhz <= MOST_MHZ {
+        Ok(khz as u64)
+    } else {
+        Err(wrong(&format!("`{word}` is no clock in MHz")))
+    }
+}
+
+fn four<'w>(words: &mut impl Iterator<Item = &'w str>) -> Outcome<[u32; 4]> {
+    let mut numbers = [0; 4];
+    for number in &mut numbers {
+        let word = words.next().ok_or_else(|| wrong("a line has too few numbers"))?;
+        let read = word.parse().ok().filter(|number| (1..=MOST_COUNT).contains(number));
+        *number = read.ok_or_else(|| wrong(&format!("`{word}` is no count of pixels or lines")))?;
+    }
+    Ok(numbers)
+}
+
+fn ordered(numbers: [u32; 4], way: &str, names: &str) -> Outcome<()> {
+    if is_whole(numbers) {
+        return Ok(());
+    }
+    let [shown, begin, end, total] = numbers;
+    Err(Failure::mistake(format!(
+        "{shown} {begin} {end} {total} do not rise: write {names} ({way}) in this order, the sync at \
+         least 1 long"
+    )))
+}
+
+fn flag(mode: &mut Mode, word: &str) -> Outcome<()> {
+    match word.to_ascii_lowercase().as_str() {
+        "+hsync" => mode.hsync = Some(Sign::Positive),
+        "-hsync" => mode.hsync = Some(Sign::Negative),
+        "+vsync" => mode.vsync = Some(Sign::Positive),
+        "-vsync" => mode.vsync = Some(Sign::Negative),
+        "interlace" => mode.interlace = true,
+        "doublescan" => mode.doublescan = true,
+        // The end of niri's section.
+        ";" | "}" => {}
+        _ => {
+            return Err(Failure::mistake(format!(
+                "`{word}` is not understood: a line ends with +hsync or -hsync, +vsync or -vsync, \
+                 interlace, doublescan"
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! Display modes: what a line of timings means, which refresh fits into limits, how a mode is
+//! written for the programs that take one. Nothing here applies a mode.
+
+pub mod cvt;
+mod forms;
+mod limits;
+mod line;
+mod solve;
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+
+pub use cvt::{Blanking, TIMINGS, Timing};
+pub use forms::Forms;
+pub use limits::{Judged, Limits, Misfit, range};
+pub use line::{Line, parse};
+pub use solve::{At, Better, Check, Found, Highest, Row, at, check, highest};
+
+/// One mode: a pixel clock and where lines and fields begin and end, counted in pixels and lines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Mode {
+    /// Pixel clock in kHz, as programs keep it.
+    pub clock_khz: u64,
+    /// Pixels across: shown, begin of sync, end of sync, in all.
+    #[serde(rename = "horizontal_pixels")]
+    pub h: [u32; 4],
+    /// Lines down: shown, begin of sync, end of sync, in all.
+    #[serde(rename = "vertical_lines")]
+    pub v: [u32; 4],
+    /// Sign of the horizontal sync pulse, where it is told.
+    pub hsync: Option<Sign>,
+    /// Sign of the vertical sync pulse, where it is told.
+    pub vsync: Option<Sign>,
+    /// Two fields make one picture.
+    pub interlace: bool,
+    /// Each line is sent twice.
+    pub doublescan: bool,
+}
+
+/// Sign of a sync pulse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sign {
+    /// `+hsync`, `+vsync`.
+    Positive,
+    /// `-hsync`, `-vsync`.
+    Negative,
+}
+
+impl Sign {
+    /// `+` or `-`.
+    pub const fn mark(self) -> char {
+        match self {
+            Self::Positive => '+',
+            Self::Negative => '-',
+        }
+    }
+}
+
+/// What follows from a mode.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figures {
+    /// Pixel clock in MHz.
+    pub clock_mhz: f64,
+    /// Lines per second in kHz.
+    pub h_khz: f64,
+    /// Pictures per second; of interlaced modes fields per second, as X counts.
+    pub v_hz: f64,
+    /// Pixels of the clock that are shown, in percent.
+    pub active_percent: f64,
+    /// Pixels of a line that are not shown.
+    pub blank_pixels: u32,
+    /// Lines of a field that are not shown.
+    pub blank_lines: u32,
+    /// Pixels of a line in all.
+    pub total_pixels: u32,
+    /// Lines of a field in all.
+    pub total_lines: u32,
+}
+
+impl Mode {
+    /// Its frequencies.
+    pub fn figures(&self) -> Figures {
+        let [shown_h, .., total_h] = self.h;
+        let [shown_v, .., total_v] = self.v;
+        let pixels = f64::from(total_h) * f64::from(total_v);
+        let fields = if self.interlace { 2.0 } else { 1.0 };
+        let scans = if self.doublescan { 2.0 } else { 1.0 };
+        Figures {
+            clock_mhz: self.clock_khz as f64 / 1e3,
+            h_khz: self.clock_khz as f64 / f64::from(total_h),
+            v_hz: self.clock_khz as f64 * 1e3 / pixels * fields / scans,
+            active_percent: 100.0 * f64::from(shown_h) * f64::from(shown_v) / pixels,
+            blank_pixels: total_h - shown_h,
+            blank_lines: total_v - shown_v,
+            total_pixels: total_h,
+            total_lines: total_v,
+        }
+    }
+
+    /// The clock in MHz as lines have it: two decimals, three where they are needed.
+    pub fn clock_text(&self) -> String {
+        let digits = if self.clock_khz.is_multiple_of(10) { 2 } else { 3 };
+        format!("{:.digits$}", self.clock_khz as f64 / 1e3)
+    }
+}

@@ -1,0 +1,236 @@
+//! An array: what it holds, how long it rebuilds, and what one write moves on its disks by each way
+//! of counting, beside what Linux md was measured to move.
+
+mod models;
+
+use serde::Serialize;
+
+pub use models::{Model, Moved, Source};
+
+use crate::failure::{Failure, Outcome};
+
+/// How disks are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(into = "u8")]
+pub enum Level {
+    /// Chunks in turns, no second copy.
+    Raid0,
+    /// Everything on every disk.
+    Raid1,
+    /// Parity on a disk of its own.
+    Raid4,
+    /// Parity in turns on all disks.
+    Raid5,
+    /// Two parities.
+    Raid6,
+    /// Chunks in turns, each on two disks.
+    Raid10,
+}
+
+impl From<Level> for u8 {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Raid0 => 0,
+            Level::Raid1 => 1,
+            Level::Raid4 => 4,
+            Level::Raid5 => 5,
+            Level::Raid6 => 6,
+            Level::Raid10 => 10,
+        }
+    }
+}
+
+impl std::str::FromStr for Level {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bare = text.trim().to_ascii_lowercase();
+        let all = [Self::Raid0, Self::Raid1, Self::Raid4, Self::Raid5, Self::Raid6, Self::Raid10];
+        let named = |level: &Self| bare.trim_start_matches("raid").parse() == Ok(u8::from(*level));
+        all.into_iter().find(named).ok_or_else(|| {
+            format!("`{text}` is no level that is computed: say 0, 1, 4, 5, 6 or 10")
+        })
+    }
+}
+
+impl Level {
+    /// Disks of each stripe that hold parity.
+    pub const fn parities(self) -> u32 {
+        match self {
+            Self::Raid4 | Self::Raid5 => 1,
+            Self::Raid6 => 2,
+            Self::Raid0 | Self::Raid1 | Self::Raid10 => 0,
+        }
+    }
+
+    const fn least_disks(self) -> u32 {
+        match self {
+            Self::Raid0 | Self::Raid1 | Self::Raid10 => 2,
+            Self::Raid4 | Self::Raid5 => 3,
+            Self::Raid6 => 4,
+        }
+    }
+
+    /// Disks that may fail, whichever they are.
+    const fn survives(self, disks: u32) -> u32 {
+        match self {
+            Self::Raid0 => 0,
+            Self::Raid1 => disks - 1,
+            Self::Raid4 | Self::Raid5 | Self::Raid10 => 1,
+            Self::Raid6 => 2,
+        }
+    }
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Question {
+    /// How the disks are joined.
+    pub level: Level,
+    /// How many.
+    pub disks: u32,
+    /// Bytes of each.
+    pub disk_bytes: u64,
+    /// Bytes of a chunk.
+    pub chunk_bytes: u64,
+    /// Bytes of one write, which begins where a stripe begins.
+    pub write_bytes: u64,
+    /// Bytes per second that one disk reads or writes during a rebuild.
+    pub rate_bytes_per_s: Option<f64>,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Raid {
+    /// Level as a number.
+    pub level: Level,
+    /// Disks.
+    pub disks: u32,
+    /// Bytes of each disk.
+    pub disk_bytes: u64,
+    /// Bytes of a chunk.
+    pub chunk_bytes: u64,
+    /// Bytes of data in a stripe.
+    pub stripe_data_bytes: u64,
+    /// Bytes that can be used.
+    pub usable_bytes: u64,
+    /// The same as a share of all disks, in percent.
+    pub usable_percent: f64,
+    /// Disks that may fail, whichever they are.
+    pub survives_disks: u32,
+    /// Seconds of a rebuild: one whole disk at the rate; none without a rate or a second copy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rebuild_s: Option<f64>,
+    /// Bytes of the write.
+    pub write_bytes: u64,
+    /// What the write moves, by each way of counting.
+    pub models: Vec<Model>,
+    /// What to do about it.
+    pub advice: Vec<String>,
+}
+
+/// Answers.
+pub fn compute(question: &Question) -> Outcome<Raid> {
+    refuse(question)?;
+    let Question { level, disks, disk_bytes, chunk_bytes, write_bytes, rate_bytes_per_s } =
+        *question;
+    let all = u128::from(disk_bytes) * u128::from(disks);
+    let usable = match level {
+        Level::Raid0 => all,
+        Level::Raid1 => u128::from(disk_bytes),
+        Level::Raid10 => all / 2,
+        Level::Raid4 | Level::Raid5 | Level::Raid6 => {
+            u128::from(disk_bytes) * u128::from(disks - level.parities())
+        }
+    };
+    let rebuild = rate_bytes_per_s.filter(|_| level != Level::Raid0);
+    Ok(Raid {
+        level,
+        disks,
+        disk_bytes,
+        chunk_bytes,
+        stripe_data_bytes: chunk_bytes.saturating_mul(data_chunks(question)),
+        usable_bytes: u64::try_from(usable).unwrap_or(u64::MAX),
+        usable_percent: 100.0 * usable as f64 / all as f64,
+        survives_disks: level.survives(disks),
+        rebuild_s: rebuild.map(|rate| disk_bytes as f64 / rate),
+        write_bytes,
+        models: models::all(question),
+        advice: advice(question),
+    })
+}
+
+fn refuse(question: &Question) -> Outcome<()> {
+    const MOST_DISKS: u32 = 1000;
+    const MOST_WRITE: u64 = 1 << 40;
+    let Question { level, disks, disk_bytes, chunk_bytes, write_bytes, .. } = *question;
+    let wrong = |what: String| Err(Failure::mistake(what));
+    let least = level.least_disks();
+    if disks < least || disks > MOST_DISKS {
+        let level = u8::from(level);
+        return wrong(format!(
+            "RAID {level} of {disks} disks: say --disks {least} to {MOST_DISKS}"
+        ));
+    }
+    if !chunk_bytes.is_power_of_two() || !(4096..=1 << 30).contains(&chunk_bytes) {
+        return wrong(
+            "--chunk is a power of two from 4 KiB to 1 GiB: say for example 128 KiB".into(),
+        );
+    }
+    if disk_bytes < chunk_bytes {
+        return wrong(
+            "--size is less than a chunk: say the size of one disk, for example 3 TB".into(),
+        );
+    }
+    if write_bytes == 0 || write_bytes > MOST_WRITE {
+        return wrong("--write is more than 0 and at most 1 TiB: say for example 2 KiB".into());
+    }
+    Ok(())
+}
+
+/// Chunks of a stripe that hold data.
+fn data_chunks(question: &Question) -> u64 {
+    let Question { level, disks, .. } = *question;
+    u64::from(match level {
+        Level::Raid0 => disks,
+        Level::Raid1 => 1,
+        Level::Raid10 => (disks / 2).max(1),
+        Level::Raid4 | Level::Raid5 | Level::Raid6 => disks - level.parities(),
+    })
+}
+
+fn advice(question: &Question) -> Vec<String> {
+    const LEAST_CHUNK: u64 = 4096;
+    if question.level.parities() == 0 {
+        return vec![
+            "No parity, so nothing is read to write: the chunk only decides how many disks share one \
+             transfer."
+                .to_owned(),
+        ];
+    }
+    let data = data_chunks(question);
+    let n = format!("(n-{})", question.level.parities());
+    let cost = crate::quantity::units::show::three_digits(f64::from(question.disks) / data as f64);
+    let mut advice = vec![format!(
+        "Pick the chunk so that your typical write fills {n} chunks, here {data}: aligned, it costs {cost} \
+         times its size. Small random writes do not care about the chunk."
+    )];
+    let each = question.write_bytes / data;
+    let whole = question.write_bytes.is_multiple_of(data) && each.is_power_of_two();
+    if whole && each >= LEAST_CHUNK {
+        advice.push(format!(
+            "A write of {} fills one stripe with chunks of {}.",
+            kib(question.write_bytes),
+            kib(each)
+        ));
+    }
+    advice
+}
+
+/// Whole KiB where it is whole.
+pub(super) fn kib(bytes: u64) -> String {
+    crate::quantity::units::show::bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! Reading what users write: numbers with a unit that may be left out, pairs, rates. Every refusal
+//! is one line that says what to write instead.
+
+use crate::quantity::Bytes;
+
+/// A number above zero, with its unit or without: `165`, `165 MHz`.
+pub fn number(text: &str, unit: &str) -> Result<f64, String> {
+    let text = text.trim();
+    let bare = text.len().checked_sub(unit.len()).and_then(|at| text.split_at_checked(at));
+    let bare =
+        bare.filter(|(_, end)| end.eq_ignore_ascii_case(unit)).map_or(text, |(bare, _)| bare);
+    let value: f64 = bare
+        .trim()
+        .parse()
+        .map_err(|_| format!("`{text}` is no number of {unit}: say for example 60 {unit}"))?;
+    if value.is_finite() && value > 0.0 {
+        Ok(value)
+    } else {
+        Err(format!("`{text}` is not above zero: say for example 60 {unit}"))
+    }
+}
+
+/// Two whole numbers above zero with an `x` between them: `1920x1080`.
+pub fn pair(text: &str, what: &str, example: &str) -> Result<[u32; 2], String> {
+    let wrong = || format!("`{text}` is no {what}: say for example {example}");
+    let (one, other) = text.trim().split_once(['x', 'X']).ok_or_else(wrong)?;
+    let read = |part: &str| part.trim().parse::<u32>().map_err(|_| wrong());
+    let pair = [read(one)?, read(other)?];
+    if pair.contains(&0) {
+        return Err(format!("`{text}` has a zero in it: say for example {example}"));
+    }
+    Ok(pair)
+}
+
+/// Pixels and lines of a picture, as many as a display driver can count.
+pub fn size_of(text: &str) -> Result<[u32; 2], String> {
+    const MOST: u32 = 32_767;
+    let size = pair(text, "size in pixels and lines", "1920x1080")?;
+    if size.iter().any(|one| *one > MOST) {
+        return Err(format!("`{text}` is too large: the most is {MOST} pixels by {MOST} lines"));
+    }
+    Ok(size)
+}
+
+/// Bytes per second: `100 MB/s`; the `/s` may be left out.
+pub fn bytes_per_s(text: &str) -> Result<f64, String> {
+    let bare = text.trim();
+    let bare = bare.strip_suffix("/s").unwrap_or(bare);
+    let Bytes(bytes) = bare.parse::<Bytes>().map_err(|error| error.0)?;
+    if bytes == 0 {
+        return Err(format!("`{text}` moves nothing: say for example 100 MB/s"));
+    }
+    Ok(bytes as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_with_and_without_their_unit() {
+        assert_eq!(number("165", "MHz"), Ok(165.0));
+        assert_eq!(number(" 59.94 hz ", "Hz"), Ok(59.94));
+        for wrong in ["", "0", "-1", "NaN", "inf", "60 kHz", "sixty", "\u{20ac}"] {
+            let told = number(wrong, "Hz").unwrap_err();
+            assert!(told.contains("60 Hz"), "{told}");
+        }
+    }
+
+    #[test]
+    fn pairs_and_rates() {
+        assert_eq!(size_of("3840x2400"), Ok([3840, 2400]));
+        for wrong in ["3840", "0x0", "3840x", "x", "-1x5", "1e3x5", "70000x4"] {
+            assert!(size_of(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(bytes_per_s("100MB/s"), Ok(1e8));
+        assert_eq!(bytes_per_s("1 KiB"), Ok(1024.0));
+        assert!(bytes_per_s("0/s").is_err() && bytes_per_s("100").is_err());
+    }
+}

@@ -1,0 +1,64 @@
+//! `assay calc`: arithmetic behind a setting.
+
+mod flash_time;
+mod memmap;
+mod modeline;
+mod page;
+mod raid;
+#[cfg(test)]
+mod tests;
+mod zram;
+
+use clap::{Args, Subcommand};
+
+use super::output;
+use crate::failure::Outcome;
+use crate::system::System;
+
+/// Arithmetic behind a setting: display modes, RAID, compressed swap, memory regions, long tests
+///
+/// Each calculation only computes and prints: no privileges, no device is touched, nothing is set.
+#[derive(Debug, Args)]
+#[command(
+    arg_required_else_help = false,
+    after_help = "\
+Examples:
+  assay calc modeline 3840x2400 --clock 165 --h 31-105 --v 12-60
+                                            the highest refresh in these limits
+  assay calc raid --level 5 --disks 4 --size 3TB --chunk 128KiB --write 2KiB
+                                            capacity, and what one write moves
+  assay calc zram --memory 512MiB           a size, what it costs, its settings
+  assay calc memmap mem=448M@0M mem=48M@464M --before 448M
+                                            regions: sum, gaps, overlaps
+  assay calc flash-time --iops 1,19,90      how long a pass over 512 MiB takes"
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    calculation: Calculation,
+}
+
+#[derive(Debug, Subcommand)]
+enum Calculation {
+    Modeline(modeline::Arguments),
+    Raid(raid::Arguments),
+    Zram(zram::Arguments),
+    Memmap(memmap::Arguments),
+    FlashTime(flash_time::Arguments),
+}
+
+/// Runs the command.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    output::text(&told(system, &arguments.calculation)?);
+    Ok(())
+}
+
+/// What is printed.
+fn told(system: &dyn System, calculation: &Calculation) -> Outcome<String> {
+    match calculation {
+        Calculation::Modeline(arguments) => modeline::run(system, arguments),
+        Calculation::Raid(arguments) => raid::run(system, arguments),
+        Calculation::Zram(arguments) => zram::run(system, arguments),
+        Calculation::Memmap(arguments) => memmap::run(system, arguments),
+        Calculation::FlashTime(arguments) => flash_time::run(system, arguments),
+    }
+}

@@ -1,0 +1,107 @@
+//! `assay calc flash-time`: how long a whole pass takes, and what a limited time gives instead.
+
+use clap::Args;
+
+use super::page::{Page, bytes, decimal, row};
+use crate::calc::flash_time::{self, FlashTime, Question, Speed};
+use crate::calc::{bytes_per_s, number};
+use crate::failure::{Failure, Outcome};
+use crate::quantity::units::show;
+use crate::quantity::{Bytes, Time};
+use crate::system::System;
+
+/// How long it takes to go over an area, and what a limited time gives instead
+///
+/// Tests that are limited by size take a day on a slow card; those that are limited by time take as
+/// long as they are told, and do as many operations as there are.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay calc flash-time --iops 1,19,90
+      36.4 h, 115 min and 24.3 min for 512 MiB in blocks of 4 KiB
+  assay calc flash-time --area 64GiB --block 1MiB --rate 20MB/s
+      57.3 min
+  assay calc flash-time --iops 1 --trial 60s --budget 30min
+      30 replicates of 60 operations each")]
+pub struct Arguments {
+    /// Bytes to go over
+    #[arg(long, default_value = "512MiB")]
+    area: Bytes,
+    /// Bytes of one operation
+    #[arg(long, default_value = "4KiB")]
+    block: Bytes,
+    /// Operations per second, one or more
+    #[arg(long, value_delimiter = ',', value_parser = |text: &str| number(text, "IOPS"))]
+    #[arg(required_unless_present = "rate")]
+    iops: Vec<f64>,
+    /// Bytes per second, one or more
+    #[arg(long, value_name = "BYTES/S", value_delimiter = ',', value_parser = bytes_per_s)]
+    rate: Vec<f64>,
+    /// Time of one limited trial
+    #[arg(long, default_value = "10s")]
+    trial: Time,
+    /// Time for all trials
+    #[arg(long)]
+    budget: Option<Time>,
+    /// One JSON document instead of the text
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is printed.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
+    let iops = arguments.iops.iter().map(|iops| Speed::Iops(*iops));
+    let rates = arguments.rate.iter().map(|rate| Speed::Rate(*rate));
+    let speeds: Vec<Speed> = iops.chain(rates).collect();
+    if speeds.is_empty() {
+        return Err(Failure::mistake("say how fast it is: --iops 19, or --rate 20MB/s"));
+    }
+    let answer = flash_time::compute(&Question {
+        area_bytes: arguments.area.0,
+        block_bytes: arguments.block.0,
+        speeds,
+        trial_s: arguments.trial.duration().as_secs_f64(),
+        budget_s: arguments.budget.map(|budget| budget.duration().as_secs_f64()),
+    })?;
+    Ok(page(&answer).told(system, arguments.json, "flash-time", &answer))
+}
+
+fn seconds(time_s: f64) -> String {
+    show::duration(time_s * 1e9)
+}
+
+fn page(answer: &FlashTime) -> Page {
+    let (area, block) = (bytes(answer.area_bytes), show::bytes(answer.block_bytes));
+    let mut page = Page::new(format!("assay calc: {area} in blocks of {block}"));
+    let mut facts = vec![
+        ("operations", show::count(answer.operations)),
+        ("one trial", seconds(answer.trial_s)),
+    ];
+    if let Some((budget, replicates)) = answer.budget_s.zip(answer.replicates) {
+        facts.push(("replicates", format!("{} in {}", show::count(replicates), seconds(budget))));
+    }
+    page.facts(facts);
+    let rows = answer.speeds.iter().map(|at| {
+        let cells = vec![
+            format!("{} IOPS", show::per_second(at.iops)),
+            show::rate(at.bytes_per_s),
+            seconds(at.pass_s),
+            decimal(at.operations_per_trial, 1),
+            show::percent(at.trial_percent),
+        ];
+        row(cells, Vec::new())
+    });
+    let titles = [">speed", ">rate", ">whole pass", ">operations a trial", ">of the area"];
+    page.table("Time", &titles, rows.collect());
+    let slow = answer.speeds.iter().filter_map(|at| at.longer_trial_s.map(|time| (at, time)));
+    let slow = slow.map(|(at, time)| {
+        format!(
+            "At {} IOPS a trial of {} does few operations: --trial {} does 30.",
+            show::per_second(at.iops),
+            seconds(answer.trial_s),
+            seconds(time)
+        )
+    });
+    page.list("Remarks", slow.collect());
+    page
+}

@@ -1,0 +1,139 @@
+//! `assay calc memmap`: frame buffers and memory regions.
+
+use clap::Args;
+
+use super::page::{Page, decimal, row, toned};
+use crate::calc::memmap::{self, FrameBuffer, Memmap, Region};
+use crate::failure::Outcome;
+use crate::quantity::Bytes;
+use crate::quantity::units::show;
+use crate::report::document::{Row, Tone};
+use crate::system::System;
+
+/// Memory regions and frame buffers: sum, gaps, overlaps, and whether the pictures fit
+///
+/// Regions are words of the kernel's command line, mem=SIZE@START. What the kernel really made of
+/// them stands in /proc/iomem.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay calc memmap mem=448M@0M mem=48M@464M --before 448M
+      496 MiB, 10.71 % more than 448 MiB; 16 MiB are left out at 448 MiB
+  assay calc memmap --frame-buffer 1920x1080@32 --frame-buffer 1280x720@32
+      8100 + 3600 = 11700 KiB
+  assay calc memmap mem=448M@0M mem=62M@450M --frame-buffer 1280x720@16
+      510 MiB, and the picture fits into a gap of 2 MiB")]
+pub struct Arguments {
+    /// Regions, mem=SIZE@START; without @START they begin at 0
+    #[arg(value_name = "REGION")]
+    regions: Vec<String>,
+    /// A picture in memory: pixels, lines, bits of a pixel; may be repeated
+    #[arg(long, value_name = "WIDTHxHEIGHT@BITS", value_parser = memmap::frame_buffer)]
+    frame_buffer: Vec<FrameBuffer>,
+    /// All memory of the machine: what lies behind the last region is a gap
+    #[arg(long)]
+    memory: Option<Bytes>,
+    /// What the system had before, to tell the gain
+    #[arg(long)]
+    before: Option<Bytes>,
+    /// One JSON document instead of the text
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is printed.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
+    let regions: Vec<Vec<Region>> =
+        arguments.regions.iter().map(|text| memmap::regions(text)).collect::<Outcome<_>>()?;
+    let bytes = |amount: Option<Bytes>| amount.map(|Bytes(bytes)| bytes);
+    let answer = memmap::compute(
+        arguments.frame_buffer.clone(),
+        regions.concat(),
+        bytes(arguments.memory),
+        bytes(arguments.before),
+    )?;
+    Ok(page(&answer).told(system, arguments.json, "memmap", &answer))
+}
+
+fn kib(bytes: u64) -> String {
+    decimal(bytes as f64 / 1024.0, 1)
+}
+
+fn page(answer: &Memmap) -> Page {
+    let mut page = Page::new("assay calc: memory regions and frame buffers");
+    page.text(sentences(answer));
+    if !answer.regions.is_empty() {
+        page.table("Memory", &["what", ">KiB", ">from KiB", ">to KiB", "as"], region_rows(answer));
+    }
+    if !answer.frame_buffers.is_empty() {
+        let rows = answer.frame_buffers.iter().map(|buffer| {
+            let FrameBuffer { width, height, bits_per_pixel, bytes } = buffer;
+            let cells = vec![
+                format!("{width}x{height}@{bits_per_pixel}"),
+                kib(*bytes),
+                show::bytes(*bytes),
+            ];
+            row(cells, Vec::new())
+        });
+        let sum = answer.frame_buffer_bytes;
+        let sum = row(vec!["all".to_owned(), kib(sum), show::bytes(sum)], Vec::new());
+        let titles = ["picture", ">KiB", ">size"];
+        page.table("Frame buffers", &titles, rows.chain([sum]).collect());
+    }
+    page
+}
+
+fn sentences(answer: &Memmap) -> Vec<String> {
+    let sum =
+        |regions: &[Region]| -> u64 { regions.iter().map(|region| region.length_bytes).sum() };
+    let mut told = Vec::new();
+    if !answer.regions.is_empty() {
+        let gain = answer.gain_percent.map(|gain| format!(", {gain:+.2} % against before"));
+        told.push(format!(
+            "The system gets {}{}; {} lie in gaps.",
+            show::bytes(answer.region_bytes),
+            gain.unwrap_or_default(),
+            show::bytes(sum(&answer.gaps))
+        ));
+    }
+    if !answer.overlaps.is_empty() {
+        told.push(format!(
+            "{} are claimed twice: move a START behind the end of the region before.",
+            show::bytes(sum(&answer.overlaps))
+        ));
+    }
+    if let Some(fit) = answer.buffers_fit {
+        let word = if fit { "fit" } else { "do not fit" };
+        told.push(format!(
+            "The frame buffers, {}, {word} into the largest gap.",
+            show::bytes(answer.frame_buffer_bytes)
+        ));
+    }
+    told
+}
+
+/// Regions, gaps and overlaps by their start.
+fn region_rows(answer: &Memmap) -> Vec<Row> {
+    let kinds = [
+        ("region", &answer.regions, Tone::Plain),
+        ("gap", &answer.gaps, Tone::Doubtful),
+        ("claimed twice", &answer.overlaps, Tone::Bad),
+    ];
+    let named = kinds
+        .into_iter()
+        .flat_map(|(name, regions, tone)| regions.iter().map(move |region| (name, *region, tone)));
+    let mut all: Vec<(&str, Region, Tone)> = named.collect();
+    all.sort_by_key(|(_, region, _)| region.start_bytes);
+    all.iter().map(|(name, region, tone)| toned(region_row(name, region), *tone)).collect()
+}
+
+fn region_row(name: &str, region: &Region) -> Row {
+    let cells = vec![
+        name.to_owned(),
+        kib(region.length_bytes),
+        kib(region.start_bytes),
+        kib(region.end()),
+        region.words(),
+    ];
+    row(cells, Vec::new())
+}

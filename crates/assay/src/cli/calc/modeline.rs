@@ -1,0 +1,153 @@
+//! `assay calc modeline`: display modes.
+
+mod page;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use crate::calc::edid::{self, Monitor};
+use crate::calc::modeline::{self, Blanking, Limits, TIMINGS, Timing};
+use crate::calc::{number, pair, size_of};
+use crate::failure::{Failure, Outcome};
+use crate::system::{FileKind, System};
+
+/// An EDID is a few blocks of 128 bytes; a file that is larger is something else.
+const LARGEST_EDID: u64 = 64 << 10;
+
+/// Display modes: the highest refresh within limits, a mode at a rate, a line that is checked
+///
+/// The highest refresh is sought in steps of 0.1 Hz under CVT reduced blanking version 1 (rb1),
+/// version 2 (rb2), CVT standard blanking (cvt), and a blanking of your own with --blanking. A mode
+/// is printed as xorg, sway, niri and the kernel take it. It is never applied: a mode beyond what a
+/// monitor states may damage it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay calc modeline 3840x2400 --clock 165 --h 31-105 --v 12-60
+      17.3 Hz with rb2: what an IBM T221 can be sent through one DVI link
+  assay calc modeline 2880x1800 --h 30-90 --v 30-60
+      48.8 Hz at 273.25 MHz with rb1
+  assay calc modeline --line '165.00 3840 3848 3880 4008 2400 2402 2404 2406'
+      41.168 kHz, 17.110 Hz; with --clock, --h and --v whether it fits, and what is better
+  assay calc modeline 1920x1080 --refresh 60 --timing cvt
+      the line that the program cvt prints; --timing cvt-r that of cvt -r
+  assay calc modeline 3840x2400 --clock 165 --h 31-105 --v 12-60 --blanking 168x6
+      17.1 Hz with the blanking of a mode that is known to work
+  assay calc modeline 2560x1440 --edid monitor.bin --clock 300
+      limits of a monitor from a copy of /sys/class/drm/*/edid, with its clock replaced")]
+pub struct Arguments {
+    /// Pixels across and lines down, for example 3840x2400
+    #[arg(value_name = "WIDTHxHEIGHT", value_parser = size_of)]
+    #[arg(required_unless_present = "line", conflicts_with = "line")]
+    size: Option<[u32; 2]>,
+    /// Highest pixel clock in MHz (165 for one DVI link, 340 for HDMI 1.4)
+    #[arg(long, value_name = "MHZ", value_parser = |text: &str| number(text, "MHz"))]
+    clock: Option<f64>,
+    /// Lowest and highest line rate in kHz
+    #[arg(long, value_name = "LOW-HIGH", value_parser = |text: &str| modeline::range(text, "kHz", "31-105"))]
+    h: Option<[f64; 2]>,
+    /// Lowest and highest refresh in Hz
+    #[arg(long, value_name = "LOW-HIGH", value_parser = |text: &str| modeline::range(text, "Hz", "50-75"))]
+    v: Option<[f64; 2]>,
+    /// Take the limits that are not given from a monitor's EDID
+    #[arg(long, value_name = "FILE")]
+    edid: Option<PathBuf>,
+    /// A mode at this rate in Hz instead of the highest
+    #[arg(long, value_name = "HZ", value_parser = |text: &str| number(text, "Hz"))]
+    #[arg(conflicts_with = "line")]
+    refresh: Option<f64>,
+    /// Only this timing; may be repeated
+    #[arg(long, value_enum)]
+    timing: Vec<Kind>,
+    /// Also with so many pixels and lines of blanking, at least 3x3
+    #[arg(long, value_name = "PIXELSxLINES", value_parser = blanking)]
+    blanking: Option<Blanking>,
+    /// Check a line: nine numbers, or a whole Modeline of xorg, sway or niri
+    #[arg(long, value_name = "MODELINE")]
+    line: Option<String>,
+    /// One JSON document instead of the text
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// CVT reduced blanking, version 1, by the standard
+    Rb1,
+    /// CVT reduced blanking, version 2
+    Rb2,
+    /// CVT with standard blanking
+    Cvt,
+    /// Reduced blanking as `cvt -r` computes it: a clock that is often some steps lower
+    CvtR,
+    /// The blanking of --blanking
+    Fixed,
+}
+
+fn blanking(text: &str) -> Result<Blanking, String> {
+    let [pixels, lines] = pair(text, "blanking in pixels and lines", "160x20")?;
+    if pixels.min(lines) < 3 || pixels.max(lines) > 32_767 {
+        return Err(format!("`{text}`: porch, sync and porch need 3 to 32767 of each, say 160x20"));
+    }
+    Ok(Blanking { pixels, lines })
+}
+
+/// What is printed.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
+    let timings = timings(arguments)?;
+    let monitor = arguments.edid.as_deref().map(|path| monitor(system, path)).transpose()?;
+    let given = Limits { clock_max_mhz: arguments.clock, h_khz: arguments.h, v_hz: arguments.v };
+    let limits = given.or(monitor.as_ref().map(|monitor| monitor.limits).unwrap_or_default());
+    let name = monitor.as_ref().map(page::monitor_words);
+    let json = arguments.json;
+    if let Some(line) = &arguments.line {
+        let check = modeline::check(modeline::parse(line)?, limits, &timings);
+        return Ok(page::check(&check, name).told(system, json, "modeline", &check));
+    }
+    let Some(size) = arguments.size else {
+        return Err(Failure::mistake("say a size, for example 1920x1080, or --line"));
+    };
+    if let Some(rate) = arguments.refresh {
+        let at = modeline::at(size, rate, limits, &timings)?;
+        return Ok(page::at(&at, name).told(system, json, "modeline", &at));
+    }
+    let highest = modeline::highest(size, limits, &timings)?;
+    Ok(page::highest(&highest, name).told(system, json, "modeline", &highest))
+}
+
+/// The timings that were asked for, or all with the user's own last.
+fn timings(arguments: &Arguments) -> Outcome<Vec<Timing>> {
+    let own = arguments.blanking.map(Timing::Fixed);
+    if arguments.timing.is_empty() {
+        return Ok(TIMINGS.into_iter().chain(own).collect());
+    }
+    let timing = |kind: &Kind| match kind {
+        Kind::Rb1 => Ok(Timing::Rb1),
+        Kind::Rb2 => Ok(Timing::Rb2),
+        Kind::Cvt => Ok(Timing::Cvt),
+        Kind::CvtR => Ok(Timing::CvtR),
+        Kind::Fixed => own.ok_or_else(|| {
+            Failure::mistake("--timing fixed needs --blanking PIXELSxLINES, for example 160x20")
+        }),
+    };
+    let asked: Vec<Timing> = arguments.timing.iter().map(timing).collect::<Outcome<_>>()?;
+    let mut timings = Vec::new();
+    for timing in asked.into_iter().chain(own) {
+        if !timings.contains(&timing) {
+            timings.push(timing);
+        }
+    }
+    Ok(timings)
+}
+
+/// What an EDID tells.
+fn monitor(system: &dyn System, path: &Path) -> Outcome<Monitor> {
+    let wrong = |why: String| Failure::mistake(format!("{}: {why}", path.display()));
+    let status = system.status(path).map_err(|error| wrong(error.to_string()))?;
+    if status.kind != FileKind::File || status.size_bytes > LARGEST_EDID {
+        return Err(wrong("this is no EDID: give a file of some 128-byte blocks".to_owned()));
+    }
+    let bytes = system.read_bytes(path).map_err(|error| wrong(error.to_string()))?;
+    edid::read(&bytes).map_err(|failure| wrong(failure.message))
+}

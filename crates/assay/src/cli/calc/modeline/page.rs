@@ -1,0 +1,239 @@
+//! What is told of modes.
+
+use super::super::page::{Page, absent, decimal, row, toned};
+use crate::calc::edid::Monitor;
+use crate::calc::modeline::{
+    At, Better, Check, Figures, Forms, Found, Highest, Judged, Limits, Row as Tried,
+};
+use crate::report::document::{Row, Tone};
+use crate::seen::Seen;
+
+const CAUTION: &str = "Nothing was applied. A mode beyond what a monitor states may damage it.";
+
+/// How a monitor is named.
+pub fn monitor_words(monitor: &Monitor) -> String {
+    let name = monitor.name.as_deref().unwrap_or("a monitor without a name");
+    format!("{name} (EDID {}); options come first", monitor.version)
+}
+
+fn size_words([width, height]: [u32; 2]) -> String {
+    format!("{width}x{height}")
+}
+
+/// `165 MHz, 31 to 105 kHz, 12 to 60 Hz`.
+fn limit_words(limits: &Limits) -> String {
+    let range = |[low, high]: [f64; 2], unit: &str| {
+        format!("{} to {} {unit}", decimal(low, 3), decimal(high, 3))
+    };
+    let clock = limits.clock_max_mhz.map(|mhz| format!("clock up to {} MHz", decimal(mhz, 3)));
+    let h = limits.h_khz.map(|limit| range(limit, "kHz"));
+    let v = limits.v_hz.map(|limit| range(limit, "Hz"));
+    let told: Vec<String> = [clock, h, v].into_iter().flatten().collect();
+    if told.is_empty() { "none".to_owned() } else { told.join(", ") }
+}
+
+fn given(limits: &Limits, monitor: Option<String>) -> Vec<(&'static str, String)> {
+    let limits = ("limits", limit_words(limits));
+    std::iter::once(limits).chain(monitor.map(|name| ("monitor", name))).collect()
+}
+
+/// `164.114 MHz, 41.866 kHz, 17.300 Hz; 3920 x 2420 in all, 97.1 % of the pixels shown`.
+fn figure_words(figures: &Figures) -> String {
+    let Figures { clock_mhz, h_khz, v_hz, active_percent, total_pixels: h, total_lines: v, .. } =
+        figures;
+    format!(
+        "{} MHz, {h_khz:.3} kHz, {v_hz:.3} Hz; {h} x {v} in all, {active_percent:.1} % of the pixels \
+         shown",
+        decimal(*clock_mhz, 3)
+    )
+}
+
+/// A nominal rate, at least with its tenths.
+fn rate(rate_hz: f64) -> String {
+    let tenths = format!("{rate_hz:.1}");
+    if tenths.parse() == Ok(rate_hz) { tenths } else { decimal(rate_hz, 3) }
+}
+
+fn tried_row(tried: &Tried, best: Option<&str>) -> Row {
+    let found = match &tried.found {
+        Seen::Absent(reason) => return absent(tried.timing, reason),
+        Seen::Present(found) => found,
+    };
+    let Figures { h_khz, v_hz, total_pixels: h, total_lines: v, .. } = &found.figures;
+    let fits = found.limits.iter().filter(|judged| !judged.fits).map(Judged::verdict);
+    let fits: Vec<String> = fits.collect();
+    let cells = vec![
+        tried.timing.to_owned(),
+        rate(found.nominal_hz),
+        format!("{v_hz:.3}"),
+        format!("{h_khz:.3}"),
+        found.mode.clock_text(),
+        format!("{h} x {v}"),
+        match () {
+            () if found.limits.is_empty() => "-".to_owned(),
+            () if fits.is_empty() => "fits".to_owned(),
+            () => fits.join(", "),
+        },
+    ];
+    let row = row(cells, Vec::new());
+    if best == Some(tried.timing) { toned(row, Tone::Good) } else { row }
+}
+
+const TITLES: [&str; 7] = ["timing", ">Hz", ">exact Hz", ">kHz", ">MHz", ">in all", "limits"];
+
+fn timings(page: &mut Page, tried: &[Tried], best: Option<&str>) {
+    let rows = tried.iter().map(|tried| tried_row(tried, best)).collect();
+    page.table("Timings", &TITLES, rows);
+    let titles = tried.iter().map(|tried| format!("{} is {}.", tried.timing, tried.title));
+    page.text(vec![titles.collect::<Vec<_>>().join(" ")]);
+}
+
+fn found_of<'a>(tried: &'a [Tried], name: &str) -> Option<&'a Found> {
+    tried.iter().find(|tried| tried.timing == name)?.found.value()
+}
+
+fn forms(page: &mut Page, forms: &Forms) {
+    for (program, line) in forms.lines() {
+        page.copy(program, line);
+    }
+}
+
+/// The highest refresh.
+pub fn highest(highest: &Highest, monitor: Option<String>) -> Page {
+    let mut page =
+        Page::new(format!("assay calc: highest refresh of {}", size_words(highest.size)));
+    let best = found_of(&highest.timings, highest.best);
+    if let Some(found) = best {
+        page.text(vec![format!(
+            "{} Hz with {}: {}.",
+            rate(found.nominal_hz),
+            highest.best,
+            figure_words(&found.figures)
+        )]);
+    }
+    page.facts(given(&highest.limits, monitor));
+    timings(&mut page, &highest.timings, Some(highest.best));
+    if let Some(found) = best {
+        remarks(&mut page, found);
+        forms(&mut page, &found.forms);
+    }
+    page
+}
+
+fn remarks(page: &mut Page, found: &Found) {
+    let caution = std::iter::once(CAUTION.to_owned());
+    let all = found.remarks.iter().chain(&found.forms.remarks).cloned().chain(caution);
+    page.list("Remarks", all.collect());
+}
+
+/// Modes at a rate.
+pub fn at(at: &At, monitor: Option<String>) -> Page {
+    let title = format!("assay calc: {} at {} Hz", size_words(at.size), decimal(at.refresh_hz, 3));
+    let mut page = Page::new(title);
+    page.facts(given(&at.limits, monitor));
+    timings(&mut page, &at.timings, None);
+    let found: Vec<(&Tried, &Found)> =
+        at.timings.iter().filter_map(|tried| Some((tried, tried.found.value()?))).collect();
+    if let [(_, only)] = found[..] {
+        remarks(&mut page, only);
+        forms(&mut page, &only.forms);
+        return page;
+    }
+    let all = found.iter().flat_map(|(_, found)| found.remarks.clone());
+    let more = "--timing with one name prints the mode for sway, niri and the kernel too.";
+    page.list("Remarks", all.chain([more.to_owned(), CAUTION.to_owned()]).collect());
+    for (tried, found) in found {
+        page.copy(tried.timing, &found.forms.xorg);
+    }
+    page
+}
+
+/// A line that was checked.
+pub fn check(check: &Check, monitor: Option<String>) -> Page {
+    let size = size_words([check.mode.h[0], check.mode.v[0]]);
+    let mut page = Page::new(format!("assay calc: a mode of {size}, checked"));
+    page.text(vec![verdict(check)]);
+    let Figures {
+        clock_mhz,
+        h_khz,
+        v_hz,
+        active_percent,
+        blank_pixels,
+        blank_lines,
+        total_pixels: h,
+        total_lines: v,
+    } = &check.figures;
+    let mut facts = vec![
+        ("pixel clock", format!("{} MHz", decimal(*clock_mhz, 3))),
+        ("lines", format!("{h_khz:.3} kHz")),
+        ("refresh", format!("{v_hz:.3} Hz{}", fields(check))),
+        ("in all", format!("{h} x {v}, {active_percent:.1} % of the pixels shown")),
+        ("blanking", format!("{blank_pixels} pixels, {blank_lines} lines")),
+    ];
+    facts.extend(monitor.map(|name| ("monitor", name)));
+    page.facts(facts);
+    if !check.limits.is_empty() {
+        let rows = check.limits.iter().map(limit_row).collect();
+        page.table("Limits", &["limit", ">allowed", ">this mode", "verdict"], rows);
+    }
+    page.text(vec![better_words(&check.better)]);
+    let better = check.better.value().filter(|better| better.is_better).map(|better| &better.found);
+    let own = check.forms.remarks.iter().chain(better.iter().flat_map(|found| &found.remarks));
+    page.list("Remarks", own.cloned().chain([CAUTION.to_owned()]).collect());
+    if let Some(found) = better {
+        page.copy("the better one for xorg.conf", &found.forms.xorg);
+    }
+    forms(&mut page, &check.forms);
+    page
+}
+
+fn fields(check: &Check) -> &'static str {
+    match (check.mode.interlace, check.mode.doublescan) {
+        (true, true) => ", counted in fields, each line sent twice",
+        (true, false) => ", counted in fields",
+        (false, true) => ", each line sent twice",
+        (false, false) => "",
+    }
+}
+
+fn verdict(check: &Check) -> String {
+    let Figures { h_khz, v_hz, .. } = &check.figures;
+    let figures = format!("{h_khz:.3} kHz, {v_hz:.3} Hz");
+    let broken: Vec<String> = check
+        .limits
+        .iter()
+        .filter(|judged| !judged.fits)
+        .map(|judged| format!("{} by {}", judged.limit, judged.verdict()))
+        .collect();
+    match () {
+        () if check.limits.is_empty() => format!("{figures}; no limits are given to fit into."),
+        () if broken.is_empty() => format!("{figures}: it fits."),
+        () => format!("{figures}: it does not fit: {}.", broken.join(", ")),
+    }
+}
+
+fn limit_row(judged: &Judged) -> Row {
+    let cells = vec![
+        format!("--{}", judged.limit),
+        judged.allowed(),
+        format!("{} {}", decimal(judged.has, 3), judged.unit),
+        judged.verdict(),
+    ];
+    let row = row(cells, Vec::new());
+    if judged.fits { row } else { toned(row, Tone::Bad) }
+}
+
+fn better_words(better: &Seen<Better>) -> String {
+    match better {
+        Seen::Absent(reason) => format!("A better mode was not found: {reason}."),
+        Seen::Present(Better { is_better, timing, title, found }) => {
+            let figures = figure_words(&found.figures);
+            let best = format!("{} Hz with {timing} ({title}): {figures}", rate(found.nominal_hz));
+            if *is_better {
+                format!("Better in the same limits: {best}.")
+            } else {
+                format!("No timing is better by 0.1 Hz in the same limits; the best is {best}.")
+            }
+        }
+    }
+}

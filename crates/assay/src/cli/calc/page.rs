@@ -1,0 +1,123 @@
+//! A calculation as a document, and what is to be copied below it.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::super::output;
+use crate::calc::Answer;
+use crate::report::document::{Block, Cell, Document, Row, Section, Table, Tone};
+use crate::report::{table, text};
+use crate::system::System;
+
+/// A document that grows from top to bottom.
+pub struct Page {
+    document: Document,
+    copied: Vec<(String, String)>,
+}
+
+impl Page {
+    /// A page with a heading.
+    pub fn new(title: impl Into<String>) -> Self {
+        let document = Document { title: title.into(), sections: Vec::new() };
+        Self { document, copied: Vec::new() }
+    }
+
+    fn add(&mut self, caption: Option<&str>, block: Block) {
+        let caption = caption.map(str::to_owned);
+        self.document.sections.push(Section { caption, blocks: vec![block] });
+    }
+
+    /// Names with their values.
+    pub fn facts(&mut self, facts: Vec<(&str, String)>) {
+        let owned = facts.into_iter().map(|(name, value)| (name.to_owned(), value));
+        self.add(None, Block::Facts(owned.collect()));
+    }
+
+    /// Paragraphs; none where there are none.
+    pub fn text(&mut self, texts: Vec<String>) {
+        if !texts.is_empty() {
+            self.add(None, Block::Text(texts));
+        }
+    }
+
+    /// Sentences, each an item; none where there are none.
+    pub fn list(&mut self, caption: &str, sentences: Vec<String>) {
+        if !sentences.is_empty() {
+            self.add(Some(caption), Block::List(sentences));
+        }
+    }
+
+    /// A table; a `>` before a title puts its column to the right.
+    pub fn table(&mut self, caption: &str, titles: &[&str], rows: Vec<Row>) {
+        let table = Table { columns: table::columns(titles), rows };
+        self.add(Some(caption), Block::Table(table));
+    }
+
+    /// Text to be copied: it stands below the document under its name, never broken into lines.
+    pub fn copy(&mut self, name: &str, text: impl Into<String>) {
+        self.copied.push((name.to_owned(), text.into()));
+    }
+
+    /// The page as text, or the result as JSON.
+    pub fn told<T: Serialize>(
+        &self,
+        system: &dyn System,
+        json: bool,
+        calculation: &'static str,
+        result: &T,
+    ) -> String {
+        if json {
+            let answer = Answer::new(calculation, result);
+            return serde_json::to_string_pretty(&answer).unwrap_or_default();
+        }
+        self.rendered(output::columns(system), output::colour(system))
+    }
+
+    /// The page as text.
+    fn rendered(&self, columns: usize, colour: bool) -> String {
+        let mut page = text::render(&self.document, columns, colour);
+        for (name, copied) in &self.copied {
+            let _ = write!(page, "\n# {name}\n{}\n", copied.trim_end());
+        }
+        page
+    }
+}
+
+/// A row of plain cells; the first is its name.
+pub fn row(cells: Vec<String>, notes: Vec<String>) -> Row {
+    let name = cells.first().cloned().unwrap_or_default();
+    let cells = cells.into_iter().map(|text| Cell { text, tone: Tone::Plain });
+    Row { name, cells: cells.collect(), notes }
+}
+
+/// The same with all its cells in a tone.
+pub fn toned(row: Row, tone: Tone) -> Row {
+    let cells = row.cells.into_iter().map(|cell| Cell { tone, ..cell }).collect();
+    Row { cells, ..row }
+}
+
+/// A row of which there is only the reason why it is absent.
+pub fn absent(name: &str, reason: &str) -> Row {
+    Row { name: name.to_owned(), cells: Vec::new(), notes: vec![reason.to_owned()] }
+}
+
+/// At most so many decimals, zeros at the end left out.
+pub fn decimal(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$}");
+    if !text.contains('.') {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Bytes in powers of 1024, and exactly where that is shorter than digits: `8.19 TiB (9 TB)`.
+pub fn bytes(amount: u64) -> String {
+    let short = crate::quantity::units::size(amount);
+    let exact = crate::quantity::Bytes(amount).to_string();
+    if exact == short || exact.len() > "1000 TB".len() {
+        short
+    } else {
+        format!("{short} ({exact})")
+    }
+}

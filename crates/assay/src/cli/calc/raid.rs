@@ -1,0 +1,147 @@
+//! `assay calc raid`: what an array holds, and what one write moves.
+
+use clap::Args;
+
+use super::page::{Page, absent, bytes, decimal, row, toned};
+use crate::calc::bytes_per_s;
+use crate::calc::raid::{self, Level, Model, Question, Raid, Source};
+use crate::failure::Outcome;
+use crate::quantity::Bytes;
+use crate::quantity::units::show;
+use crate::report::document::{Row, Tone};
+use crate::seen::Seen;
+use crate::system::System;
+
+/// RAID: capacity, time of a rebuild, and what one write moves by each way of counting
+///
+/// The ways stand beside each other with where each comes from: published (an article's count), as
+/// listed (the steps of the same article), computed (a model), measured (counters of the disks below
+/// Linux md). A write begins where a stripe begins.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay calc raid --level 5 --disks 4 --size 3TB --chunk 128KiB --write 2KiB
+      9 TB; 896 KiB as the article counts, 640 KiB by its steps, 16.1 KiB measured on md
+  assay calc raid --level 5 --disks 4 --size 3TB --chunk 1MiB --write 384KiB
+      1536 KiB: a write that fills no stripe costs four times its size
+  assay calc raid --level 6 --disks 8 --size 4TB --rate 150MB/s
+      24 TB, and 7.41 h to rebuild a disk")]
+pub struct Arguments {
+    /// 0, 1, 4, 5, 6 or 10
+    #[arg(long)]
+    level: Level,
+    /// Number of disks, without spares
+    #[arg(long)]
+    disks: u32,
+    /// Size of one disk
+    #[arg(long)]
+    size: Bytes,
+    /// Chunk: what lies on one disk before the next one follows (often called stripe size)
+    #[arg(long, default_value = "512KiB")]
+    chunk: Bytes,
+    /// Size of one write
+    #[arg(long, default_value = "4KiB")]
+    write: Bytes,
+    /// What one disk reads or writes in a row, for the time of a rebuild
+    #[arg(long, value_name = "BYTES/S", value_parser = bytes_per_s)]
+    rate: Option<f64>,
+    /// One JSON document instead of the text
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is printed.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
+    let answer = raid::compute(&Question {
+        level: arguments.level,
+        disks: arguments.disks,
+        disk_bytes: arguments.size.0,
+        chunk_bytes: arguments.chunk.0,
+        write_bytes: arguments.write.0,
+        rate_bytes_per_s: arguments.rate,
+    })?;
+    Ok(page(&answer).told(system, arguments.json, "raid", &answer))
+}
+
+fn page(answer: &Raid) -> Page {
+    let level = u8::from(answer.level);
+    let mut page = Page::new(format!("assay calc: RAID {level} of {} disks", answer.disks));
+    page.facts(facts(answer));
+    let caption = format!(
+        "What one write of {} moves, and how many times its size",
+        show::bytes(answer.write_bytes)
+    );
+    let titles = ["model", "source", ">read KiB", ">written KiB", ">moved KiB", ">times"];
+    page.table(&caption, &titles, answer.models.iter().map(model_row).collect());
+    page.text(readings(answer));
+    page.list("Advice", answer.advice.clone());
+    page
+}
+
+fn facts(answer: &Raid) -> Vec<(&'static str, String)> {
+    let rebuild = match answer.rebuild_s {
+        Some(seconds) => {
+            format!("{} at least, one disk from end to end", show::duration(seconds * 1e9))
+        }
+        None if u8::from(answer.level) == 0 => "none: a lost disk loses everything".to_owned(),
+        None => "give --rate, for example 100 MB/s".to_owned(),
+    };
+    vec![
+        ("disks", format!("{} of {}", answer.disks, bytes(answer.disk_bytes))),
+        (
+            "usable",
+            format!("{}, {} %", bytes(answer.usable_bytes), decimal(answer.usable_percent, 1)),
+        ),
+        (
+            "may fail",
+            match answer.survives_disks {
+                0 => "no disk".to_owned(),
+                1 => "1 disk".to_owned(),
+                more => format!("any {more} disks"),
+            },
+        ),
+        ("rebuild", rebuild),
+        ("chunk", show::bytes(answer.chunk_bytes)),
+        ("stripe", format!("{} of data", show::bytes(answer.stripe_data_bytes))),
+    ]
+}
+
+fn model_row(model: &Model) -> Row {
+    let moved = match &model.moved {
+        Seen::Absent(reason) => return absent(model.model, reason),
+        Seen::Present(moved) => moved,
+    };
+    let kib = |kib: Option<f64>| kib.map_or_else(|| "-".to_owned(), |kib| decimal(kib, 1));
+    let cells = vec![
+        model.model.to_owned(),
+        model.source.word().to_owned(),
+        kib(moved.read_kib),
+        kib(moved.written_kib),
+        kib(Some(moved.moved_kib)),
+        show::times(moved.per_kib),
+    ];
+    let row = row(cells, vec![model.text.to_owned()]);
+    if model.source == Source::Measured { toned(row, Tone::Good) } else { row }
+}
+
+/// The article's two readings beside what md does, where all three are there.
+fn readings(answer: &Raid) -> Vec<String> {
+    let moved = |name: &str| {
+        let model = answer.models.iter().find(|model| model.model == name)?;
+        model.moved.value().map(|moved| decimal(moved.moved_kib, 1))
+    };
+    let (Some(count), Some(steps), Some(md)) =
+        (moved("article-count"), moved("article-steps"), moved("md-pages"))
+    else {
+        return Vec::new();
+    };
+    let measured = moved("md-measured").map_or_else(
+        || "this cell was not measured".to_owned(),
+        |kib| format!("{kib} KiB were measured"),
+    );
+    vec![format!(
+        "The article says 3 stripe reads and 4 stripe writes: {count} KiB. The steps that it lists are 3 \
+         reads and 2 writes: {steps} KiB. Linux md works in 4 KiB pages: {md} KiB computed, {measured}. \
+         The article's box is a hardware controller that nobody measured."
+    )]
+}

@@ -1,0 +1,118 @@
+//! `assay calc zram`: the size of a compressed swap device.
+
+use clap::Args;
+
+use super::page::{Page, bytes, decimal, row};
+use crate::calc::zram::{self, MEASURED, Question, Wanted, Zram};
+use crate::failure::{Failure, Outcome};
+use crate::quantity::units::show;
+use crate::quantity::{Bytes, Percent};
+use crate::system::System;
+
+/// Compressed swap: what a size costs, what a share of memory buys, its settings
+///
+/// A full device of size S at ratio R takes S/R of memory and 0.1 % of S. The ratio is yours to
+/// measure (`zramctl`, or mm_stat of the device); 2 is what the kernel's documentation expects.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay calc zram --memory 512MiB
+      511 MiB, of which a full device takes half of the memory
+  assay calc zram --memory 512MiB --size 1GiB --ratio 1.8
+      costs more than all memory: too large
+  assay calc zram --memory 8GiB --share 25% --algorithm zstd --ratio 3
+      a quarter of the memory at most")]
+pub struct Arguments {
+    /// Memory of the machine
+    #[arg(long)]
+    memory: Bytes,
+    /// Size of the device
+    #[arg(long, conflicts_with = "share")]
+    size: Option<Bytes>,
+    /// Share of memory that a full device may take; instead of --size
+    #[arg(long, default_value = "50%")]
+    share: Percent,
+    /// Bytes stored per byte taken
+    #[arg(long, default_value = "2")]
+    ratio: f64,
+    /// Algorithm for the settings
+    #[arg(long, default_value = "lz4", value_parser = algorithm)]
+    algorithm: String,
+    /// Number of the device
+    #[arg(long, value_name = "N", default_value = "0")]
+    device: u32,
+    /// One JSON document instead of the text
+    #[arg(long)]
+    json: bool,
+}
+
+/// A name that can stand in a file and a command.
+fn algorithm(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if !text.is_empty() && text.chars().all(plain) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("`{text}` is no algorithm: say for example lz4, lzo-rle or zstd"))
+    }
+}
+
+/// What is printed.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
+    if !arguments.ratio.is_finite() {
+        return Err(Failure::mistake("--ratio is no number: say for example 2"));
+    }
+    let wanted = arguments
+        .size
+        .map_or(Wanted::Share(arguments.share.fraction()), |Bytes(size)| Wanted::Size(size));
+    let answer = zram::compute(&Question {
+        memory_bytes: arguments.memory.0,
+        ratio: arguments.ratio,
+        wanted,
+        algorithm: arguments.algorithm.clone(),
+        device: arguments.device,
+    })?;
+    Ok(page(&answer).told(system, arguments.json, "zram", &answer))
+}
+
+fn page(answer: &Zram) -> Page {
+    let mut page = Page::new(format!("assay calc: zram of {}", show::bytes(answer.size_bytes)));
+    let gain = answer.gain_bytes.unsigned_abs();
+    let sign = if answer.gain_bytes < 0 { "-" } else { "" };
+    page.facts(vec![
+        ("memory", bytes(answer.memory_bytes)),
+        ("ratio", format!("{} (assumed, not measured)", decimal(answer.ratio, 2))),
+        (
+            "cost when full",
+            format!(
+                "{}, {} % of memory",
+                show::bytes(answer.cost_bytes),
+                decimal(answer.cost_percent, 1)
+            ),
+        ),
+        ("gain when full", format!("{sign}{}", show::bytes(gain))),
+        (
+            "usual size",
+            format!(
+                "{}: zram-generator's min(ram / 2, 4096)",
+                show::bytes(answer.generator_default_bytes)
+            ),
+        ),
+    ]);
+    page.list("Warnings", answer.warnings.clone());
+    let rows = answer.examples.iter().map(|example| {
+        let ratio = example.ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
+        let cells = vec![
+            example.content.to_owned(),
+            example.algorithm.unwrap_or("any").to_owned(),
+            ratio,
+            show::bytes(example.cost_bytes),
+        ];
+        row(cells, Vec::new())
+    });
+    let titles = ["content", "algorithm", ">ratio", ">cost"];
+    page.table("The same size full of", &titles, rows.collect());
+    page.text(vec![format!("Ratios {MEASURED}.")]);
+    page.copy("/etc/systemd/zram-generator.conf", &answer.generator_file);
+    page.copy("until the next start, as root", answer.commands.join("\n"));
+    page
+}
