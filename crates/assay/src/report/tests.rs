@@ -25,6 +25,11 @@ fn fixtures() -> Vec<(String, Findings)> {
     READ.get_or_init(read).clone()
 }
 
+/// The findings of one fixture.
+pub(super) fn fixture(name: &str) -> Findings {
+    fixtures().into_iter().find(|(own, _)| own == name).unwrap().1
+}
+
 fn read() -> Vec<(String, Findings)> {
     let mut found: Vec<PathBuf> = std::fs::read_dir(directory())
         .unwrap()

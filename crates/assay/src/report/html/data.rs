@@ -93,46 +93,78 @@ fn trials(findings: &Findings) -> String {
     text
 }
 
-/// Every comparison; of the baseline only the levels that differ are named.
+/// Every comparison: a line for each workload and arm, of the baseline only the levels that
+/// differ; for each metric the ratio, or the difference where a ratio makes no sense.
 fn comparisons(findings: &Findings) -> String {
     let factors = factors(findings);
-    let differences = findings.comparisons.iter().any(|found| found.difference.is_some());
-    let columns = if differences { COLUMNS.len() } else { COLUMNS.len() - 3 };
-    let mut text = String::from("workload,metric");
-    heading(&mut text, &factors);
-    text.push_str(",against,n,verdict");
-    for column in &COLUMNS[..columns] {
-        text.extend([",", column]);
-    }
+    let mut rows: Vec<Vec<&Comparison>> = Vec::new();
     for found in &findings.comparisons {
-        let _ = write!(text, "\n{},{}", field(&found.workload), field(&found.metric));
-        levels(&mut text, &factors, &found.arm);
-        let mut against = found.baseline.clone();
-        against.retain(|factor, level| found.arm.get(factor) != Some(level));
-        let verdict = found.verdict.map(|verdict| format!("{verdict:?}").to_lowercase());
-        let verdict = verdict.unwrap_or_default();
-        let _ = write!(text, ",{},{},{verdict}", field(&arm_words(&against)), found.n);
-        for number in &numbers(found)[..columns] {
-            text.push(',');
-            text.extend(number.map(short));
+        let same = |row: &&mut Vec<&Comparison>| {
+            let known = row[0];
+            (&known.workload, &known.arm, &known.baseline)
+                == (&found.workload, &found.arm, &found.baseline)
+        };
+        match rows.iter_mut().rev().find(same) {
+            Some(row) => row.push(found),
+            None => rows.push(vec![found]),
         }
+    }
+    let metrics: BTreeSet<&str> =
+        findings.comparisons.iter().map(|found| found.metric.as_str()).collect();
+    let mut text = String::from("workload");
+    heading(&mut text, &factors);
+    text.push_str(",against,n,judged_by,verdict,family_low95,family_high95,p_holm");
+    for metric in &metrics {
+        let _ = write!(text, ",{metric},low95,high95");
+    }
+    for row in &rows {
+        line(&mut text, row, &factors, &metrics);
     }
     text.push('\n');
     text
 }
 
-/// Columns of a comparison's numbers; the last three are of differences.
-const COLUMNS: [&str; 9] = [
-    "ratio",
-    "low95",
-    "high95",
-    "family_low95",
-    "family_high95",
-    "p_holm",
-    "difference",
-    "difference_low95",
-    "difference_high95",
-];
+fn line(
+    text: &mut String,
+    row: &[&Comparison],
+    factors: &BTreeSet<&str>,
+    metrics: &BTreeSet<&str>,
+) {
+    let Some(first) = row.first() else { return };
+    let _ = write!(text, "\n{}", field(&first.workload));
+    levels(text, factors, &first.arm);
+    let mut against = first.baseline.clone();
+    against.retain(|factor, level| first.arm.get(factor) != Some(level));
+    let _ = write!(text, ",{},{}", field(&arm_words(&against)), first.n);
+    let judged = row.iter().find(|found| found.primary);
+    let verdict = judged.and_then(|found| found.verdict);
+    let verdict = verdict.map(|verdict| format!("{verdict:?}").to_lowercase());
+    let metric = judged.map_or("", |found| found.metric.as_str());
+    let _ = write!(text, ",{metric},{}", verdict.unwrap_or_default());
+    let [low, high] = ends(judged.and_then(|found| found.ci95_family));
+    numbers(text, [low, high, judged.and_then(|found| found.p_holm)]);
+    for metric in metrics {
+        let found = row.iter().find(|found| found.metric == *metric);
+        numbers(text, found.map_or([None; 3], |found| effect(found)));
+    }
+}
+
+/// Ratio or difference with its own interval.
+fn effect(found: &Comparison) -> [Option<f64>; 3] {
+    let (value, interval) = match found.difference {
+        Some(difference) => (Some(difference.value), difference.ci95),
+        None => (found.ratio, found.ci95),
+    };
+    let [low, high] = ends(interval);
+    [value, low, high]
+}
+
+fn numbers(text: &mut String, numbers: [Option<f64>; 3]) {
+    for number in numbers {
+        text.push(',');
+        text.extend(number.map(short));
+    }
+}
 
 /// Names of the factors that any arm has.
 fn factors(findings: &Findings) -> BTreeSet<&str> {
@@ -150,14 +182,6 @@ fn levels(text: &mut String, factors: &BTreeSet<&str>, arm: &Arm) {
         text.push(',');
         text.push_str(&field(arm.get(*factor).map_or("", String::as_str)));
     }
-}
-
-fn numbers(found: &Comparison) -> [Option<f64>; 9] {
-    let [low, high] = ends(found.ci95);
-    let [family_low, family_high] = ends(found.ci95_family);
-    let [from, to] = ends(found.difference.and_then(|difference| difference.ci95));
-    let difference = found.difference.map(|difference| difference.value);
-    [found.ratio, low, high, family_low, family_high, found.p_holm, difference, from, to]
 }
 
 fn ends(interval: Option<[f64; 2]>) -> [Option<f64>; 2] {

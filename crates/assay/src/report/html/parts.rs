@@ -78,13 +78,22 @@ impl Sections {
     }
 }
 
+/// Notes of a figure up to which all are open.
+const MOST_NOTES: usize = 2;
+
+fn notes(notes: &[String]) -> Markup {
+    html! { @for note in notes { p.note { (note) } } }
+}
+
 /// A figure with its table.
 pub(super) fn figure(figure: &Figure) -> Markup {
     html! {
-        figure id=(figure.id) {
+        figure {
             figcaption { (figure.title) }
             div.chart { (PreEscaped(svg::inline(figure))) }
-            @for note in &figure.notes { p.note { (note) } }
+            @if figure.notes.len() > MOST_NOTES {
+                details { summary { "Notes" } (notes(&figure.notes)) }
+            } @else { (notes(&figure.notes)) }
             details {
                 summary { "The same as a table" }
                 (blocks::table(&figure.table(), &figure.title))
