@@ -13,6 +13,7 @@ mod kills;
 mod options;
 mod packages;
 mod pages;
+mod pictures;
 mod simulate;
 mod skips;
 mod startup;
@@ -69,6 +70,15 @@ const COMMANDS: &[Command] = &[
         numbers: &[],
         words: &[],
         run: browser::run,
+    },
+    Command {
+        name: "pictures",
+        usage: "[--home DIRECTORY]",
+        summary: "draws docs/figures from real runs, or from the results of a home (root, chromium)",
+        flags: &[],
+        numbers: &[],
+        words: &["--home"],
+        run: pictures::draw,
     },
     Command {
         name: "bench-fio",

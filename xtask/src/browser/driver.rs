@@ -140,6 +140,13 @@ impl Browser {
         element.click().await.map_err(|error| format!("{selector}: {error}"))
     }
 
+    /// Types a text into the first element that fits.
+    pub async fn type_into(&self, selector: &str, text: &str) -> Done<()> {
+        let element = self.client.find(Locator::Css(selector)).await;
+        let element = element.map_err(|error| format!("{selector}: {error}"))?;
+        element.send_keys(text).await.map_err(|error| format!("{selector}: {error}"))
+    }
+
     /// A command of the browser's own protocol.
     pub async fn own(&self, command: &str, parameters: Value) -> Done<Value> {
         let body = json!({ "cmd": command, "params": parameters });
