@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod analysis;
+pub mod articles;
 pub mod calc;
 pub mod catalogue;
 pub mod cli;

@@ -2,6 +2,7 @@
 
 mod advise;
 mod apply;
+mod articles;
 mod calc;
 mod check;
 mod compare;
@@ -54,6 +55,7 @@ Examples:
   assay import trials.csv        verdicts on numbers of your own
   assay show                     the newest result again
   assay list presets             which studies are shipped
+  assay articles                 published figures, judged again
 
 Exit codes: 0 done, 1 a gate failed, 2 a mistake in the command, 3 the machine
 refused, 4 something was not put back, 5 some trials were lost, 130 interrupted
@@ -82,6 +84,7 @@ enum Command {
     Import(import::Arguments),
     Calc(calc::Arguments),
     Doctor(doctor::Arguments),
+    Articles(articles::Arguments),
 }
 
 /// Parses the command line. What is not a command to run (help, version, a mistake) is told, and
@@ -137,6 +140,7 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Rename(arguments) => label::rename(system, arguments),
         Command::Remove(arguments) => remove::run(system, &arguments),
         Command::Import(arguments) => import::run(system, &arguments),
+        Command::Articles(arguments) => articles::run(system, &arguments),
         Command::Calc(arguments) => calc::run(system, &arguments),
         Command::Doctor(arguments) => {
             doctor::run(system, &arguments);

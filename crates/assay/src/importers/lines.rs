@@ -4,7 +4,7 @@
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 
 /// Lines that hold something, with their numbers from 1: no blank ones, no comments.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     // Some spreadsheets end lines with a carriage return alone.
     let end = if text.contains('\n') { '\n' } else { '\r' };
@@ -14,7 +14,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// Divides lines at their commas; memory is used again from line to line.
-pub(super) struct Splitter {
+pub(crate) struct Splitter {
     reader: Reader,
     bytes: Vec<u8>,
     ends: Vec<usize>,
@@ -23,16 +23,17 @@ pub(super) struct Splitter {
 
 /// A quotation mark is open at the end of the line, in the field with this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct OpenQuote(pub usize);
+pub(crate) struct OpenQuote(pub usize);
 
 impl Splitter {
-    pub(super) fn new() -> Self {
+    /// Nothing divided yet.
+    pub(crate) fn new() -> Self {
         let reader = ReaderBuilder::new().terminator(Terminator::Any(b'\n')).build();
         Self { reader, bytes: Vec::new(), ends: Vec::new(), count: 0 }
     }
 
     /// Divides a line that is not blank.
-    pub(super) fn split(&mut self, line: &str) -> Result<(), OpenQuote> {
+    pub(crate) fn split(&mut self, line: &str) -> Result<(), OpenQuote> {
         self.reader.reset();
         // No field can be longer than the line, and no line has more fields than bytes.
         self.bytes.resize(self.bytes.len().max(line.len() + 1), 0);
@@ -46,12 +47,12 @@ impl Splitter {
     }
 
     /// Fields of the line that was divided last.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.count
     }
 
     /// A field without the spaces around it; empty where the line has ended before.
-    pub(super) fn field(&self, index: usize) -> &str {
+    pub(crate) fn field(&self, index: usize) -> &str {
         if index >= self.count {
             return "";
         }

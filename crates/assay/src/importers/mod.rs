@@ -1,7 +1,7 @@
 //! Numbers that were measured elsewhere, brought into the one form that verdicts are made from.
 //! An importer reads a text and nothing else; it touches no file and judges nothing.
 
-mod lines;
+pub(crate) mod lines;
 mod mistakes;
 mod order;
 pub mod trials_csv;

@@ -1,5 +1,6 @@
 //! Findings for readers: a document without a look of its own, and its renderers. Pure functions.
 
+pub mod articles;
 pub mod document;
 pub mod evidence;
 pub mod figure;

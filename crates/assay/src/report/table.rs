@@ -30,6 +30,8 @@ pub enum Holds {
     Name,
     /// A judgement: a word that gets a line of its own where columns do not fit.
     Judgement,
+    /// A sentence: as a last column it is wrapped in place, as far as there is room.
+    Words,
 }
 
 impl Column {
@@ -58,10 +60,23 @@ impl Column {
         Self { breaks: true, ..self }
     }
 
+    /// The same with sentences.
+    #[must_use]
+    pub fn words(self) -> Self {
+        Self { holds: Holds::Words, ..self }
+    }
+
     /// The same as a judgement.
     #[must_use]
     pub fn judged(self) -> Self {
         Self { holds: Holds::Judgement, ..self }
+    }
+}
+
+impl Holds {
+    /// Whether it gets a line of its own where columns do not fit.
+    pub(super) fn is_alone(self) -> bool {
+        matches!(self, Self::Judgement | Self::Words)
     }
 }
 

@@ -77,6 +77,9 @@ impl Page {
         if rows.is_empty() {
             return table.rows.iter().flat_map(|row| self.absent(row)).collect();
         }
+        if let Some(lines) = self.worded(table, &rows) {
+            return lines;
+        }
         let all: Vec<usize> = (0..table.columns.len()).collect();
         if let Some(lines) = self.aligned(&table.columns, &rows, &all) {
             return self.with_notes(table, lines);
@@ -91,6 +94,24 @@ impl Page {
             return lines;
         }
         table.rows.iter().flat_map(|row| self.stacked(&table.columns, row)).collect()
+    }
+
+    /// A table whose last column holds sentences, which are wrapped; none for another, where they
+    /// have no room, and where rows have notes.
+    fn worded(&self, table: &Table, rows: &[&Row]) -> Option<Vec<String>> {
+        let holds = table.columns.last().map(|column| column.holds);
+        let whole = rows.len() == table.rows.len() && rows.iter().all(|row| row.notes.is_empty());
+        if holds != Some(Holds::Words) || !whole {
+            return None;
+        }
+        let words: Vec<Vec<String>> = rows
+            .iter()
+            .map(|row| row.cells.iter().map(|cell| cell.text.clone()).collect())
+            .collect();
+        let paint = |row: usize, column: usize, word: &str| {
+            self.painted(word, rows[row].cells[column].tone)
+        };
+        aligned(&table.columns, &words, self.width, &paint)
     }
 
     /// Some columns of a table; none where they do not fit.
@@ -183,7 +204,7 @@ impl Page {
             })
             .map(|(_, told)| told)
             .collect();
-        let numbers = told.iter().filter(|(column, _)| column.holds != Holds::Judgement);
+        let numbers = told.iter().filter(|(column, _)| !column.holds.is_alone());
         let numbers: Vec<String> = numbers
             .map(|(column, cell)| glued(&format!("{} {}", column.name, cell.text)))
             .collect();
@@ -191,7 +212,7 @@ impl Page {
         if !numbers.is_empty() {
             lines.extend(wrap(&numbers.join(", "), "  ", 2, self.width));
         }
-        for (_, cell) in told.iter().filter(|(column, _)| column.holds == Holds::Judgement) {
+        for (_, cell) in told.iter().filter(|(column, _)| column.holds.is_alone()) {
             for line in wrap(&cell.text, "  ", 2, self.width) {
                 let word = line.trim_start();
                 let indent = &line[..line.len() - word.len()];

@@ -287,7 +287,8 @@ pub struct Comparison {
     /// Standard deviation of the differences of the natural logarithms.
     #[serde(default)]
     pub sd_log: Option<f64>,
-    /// p of the paired t test, corrected for the family by Holm's method.
+    /// p of the paired t test (of published summaries, of Welch's test), corrected for the family by
+    /// Holm's method.
     #[serde(default)]
     pub p_holm: Option<f64>,
     /// p of the exact sign-flip test, which assumes no distribution.

@@ -15,6 +15,7 @@ use super::{DeviceNumber, System, mounts, sysfs};
 
 pub use counters::{Counters, counters};
 pub use describe::{device_id, drive};
+pub use link::sata_link;
 pub use stack::{Below, backing_file, is_buffered_loop, layer, partitions};
 
 /// Bytes of the unit in which sysfs tells sizes, whatever the device's blocks are.

@@ -9,6 +9,11 @@ use crate::results::record::Counted;
 /// Measured rates may exceed the ceiling by this factor: clocks and windows are not perfect.
 const TOLERANCE: f64 = 1.01;
 
+/// Whether a rate is more than a link can carry, both in bytes per second.
+pub fn is_above_link(rate: f64, ceiling: f64) -> bool {
+    rate > ceiling * TOLERANCE
+}
+
 /// The rule.
 pub struct LinkCeiling;
 
@@ -38,7 +43,7 @@ impl TruthRule for LinkCeiling {
         let ceiling: f64 = ceilings?.iter().sum();
         let counted = case.trials.iter().filter_map(|trial| trial.counted.as_ref());
         let rates: Vec<f64> = counted.map(fastest_direction).collect();
-        let hit = rates.iter().filter(|rate| **rate > ceiling * TOLERANCE).count();
+        let hit = rates.iter().filter(|rate| is_above_link(**rate, ceiling)).count();
         let fastest = rates.into_iter().fold(0.0, f64::max);
         (hit > 0).then(|| {
             Remark::invalid(format!(

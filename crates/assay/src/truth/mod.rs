@@ -21,6 +21,8 @@ use crate::results::plan::{PlannedWorkload, Survey};
 use crate::results::record::TrialRecord;
 use crate::system::site::Site;
 
+pub use link_ceiling::is_above_link;
+
 /// Everything that a rule may look at: one workload at one target, with the trials that count.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {

@@ -68,8 +68,9 @@ fn sata(system: &dyn System, place: &Path) -> Seen<Link> {
     sysfs::parsed(sysfs::text(system, &file), sata_link)
 }
 
-/// `6.0 Gbps`; eight bits are sent as ten.
-fn sata_link(speed: &str) -> Option<Link> {
+/// What a SATA link carries, from its speed as the kernel writes it (`6.0 Gbps`): eight bits are
+/// sent as ten. None for a text that is no speed.
+pub fn sata_link(speed: &str) -> Option<Link> {
     let number = speed.split_whitespace().next()?;
     let gigabits: f64 = number.parse().ok()?;
     known(format!("SATA {number} Gbit/s"), gigabits * 1e9 / 10.0)

@@ -1,0 +1,99 @@
+//! "File Vault 2 on the 2011 MacBook Air": 10 GiB written and read, with and without encryption.
+
+use super::judges::{Judge, Topic};
+use super::published::{Book, place};
+use super::rules::{Ruling, SAME};
+use super::sheet::{Printed, Sheet};
+use super::words::{list, percent, signed};
+use super::{Claim, Library};
+use crate::failure::Outcome;
+
+const DATA: &str = "encryption.csv";
+const OPERATIONS: [&str; 2] = ["read", "write"];
+
+pub(super) const TOPIC: Topic = Topic {
+    article: "002",
+    data: &[DATA],
+    judges: &[
+        Judge { claim: "reads take a 5.5 % hit and writes 8.1 %", judge: hits },
+        Judge { claim: "CPU was about the same with and without encryption", judge: processor },
+    ],
+    numbers,
+};
+
+/// One number of an operation without and with encryption.
+fn pair(sheet: &Sheet, operation: &str, column: &str) -> Outcome<[f64; 2]> {
+    let of = |state| sheet.one(&[("state", state), ("op", operation)])?.positive(column);
+    Ok([of("off")?, of("on")?])
+}
+
+/// Encrypted over plain.
+fn ratios(sheet: &Sheet, column: &str) -> Outcome<[f64; 2]> {
+    let ratio = |operation: &str| {
+        let [off, on] = pair(sheet, operation, column)?;
+        Ok(on / off)
+    };
+    Ok([ratio(OPERATIONS[0])?, ratio(OPERATIONS[1])?])
+}
+
+fn hits(library: &Library, claim: &Claim) -> Outcome<Ruling> {
+    let sheet = library.sheet(DATA)?;
+    let said: [Printed; 2] = claim.numbers()?;
+    let longer = ratios(&sheet, "seconds")?.map(|ratio| ratio - 1.0);
+    let slower = ratios(&sheet, "bytes_per_s")?.map(|ratio| 1.0 - ratio);
+    let gives =
+        |costs: [f64; 2]| said.iter().zip(costs).all(|(said, cost)| said.says(100.0 * cost));
+    let shown = |costs: [f64; 2]| list(&costs.map(|cost| percent(cost, 2)));
+    let (time, rate) = (shown(longer), shown(slower));
+    let both = format!("{time} of the time, {rate} of the bandwidth");
+    let printed = list(&said.map(|one| format!("{} %", one.value)));
+    Ok(match (gives(longer), gives(slower)) {
+        (false, false) => {
+            Ruling::contradicted(format!("Reads and writes lost {both}: neither gives {printed}."))
+        }
+        (by_time, _) => Ruling::not_shown(format!(
+            "{printed} are costs of {}: reads and writes lost {both}. Each rests on one run, so no \
+             difference is shown.",
+            if by_time { "time, not of bandwidth" } else { "bandwidth, not of time" }
+        )),
+    })
+}
+
+fn processor(library: &Library, _: &Claim) -> Outcome<Ruling> {
+    let sheet = library.sheet(DATA)?;
+    let each = ratios(&sheet, "cpu_s")?;
+    let pairs = [pair(&sheet, OPERATIONS[0], "cpu_s")?, pair(&sheet, OPERATIONS[1], "cpu_s")?];
+    let sum = |state: usize| pairs[0][state] + pairs[1][state];
+    let sums = signed(sum(1) / sum(0));
+    let told = format!("Reads took {} processor time, writes {}", signed(each[0]), signed(each[1]));
+    let same = |ratio: &f64| (1.0 / (1.0 + SAME)..=1.0 + SAME).contains(ratio);
+    Ok(if each.iter().all(same) {
+        Ruling::not_shown(format!(
+            "{told}: within {}, but one run each cannot show that two things are the same.",
+            percent(SAME, 0)
+        ))
+    } else {
+        Ruling::contradicted(format!(
+            "{told}: more than {} apart. Only their sum is about the same ({sums}), and each \
+             number is one run.",
+            percent(SAME, 0)
+        ))
+    })
+}
+
+fn numbers(library: &Library, book: &mut Book) -> Outcome<()> {
+    const COLUMNS: [(&str, &str); 3] =
+        [("bytes_per_s", "bandwidth_bytes_per_s"), ("seconds", "duration_s"), ("cpu_s", "cpu_s")];
+    let sheet = library.sheet(DATA)?;
+    let statistic = sheet.statistic();
+    for (column, metric) in COLUMNS {
+        for operation in OPERATIONS {
+            let at = |state: &str| place(operation, &[("encryption", state)], metric);
+            let [off, on] = pair(&sheet, operation, column)?;
+            book.number(&at("off"), off, &statistic);
+            book.number(&at("on"), on, &statistic);
+            book.compare(&at("off"), &at("on"));
+        }
+    }
+    Ok(())
+}

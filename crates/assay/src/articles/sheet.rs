@@ -1,0 +1,269 @@
+//! A published table: a CSV text with remarks above it, read so that a broken copy is a failure that
+//! names its line.
+
+use crate::failure::{Failure, Outcome};
+use crate::importers::lines::{OpenQuote, Splitter, lines};
+
+/// Larger numbers are a mistake, and ratios of such numbers would not be finite.
+const LARGEST: f64 = 1e15;
+/// The same for numbers with more decimals.
+const MOST_DECIMALS: usize = 12;
+
+/// A table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sheet {
+    name: String,
+    remark: String,
+    columns: Vec<String>,
+    rows: Vec<(usize, Vec<String>)>,
+}
+
+/// One row of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    sheet: &'a Sheet,
+    line: usize,
+    fields: &'a [String],
+}
+
+/// A number as it was printed, with its decimals.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Printed {
+    /// Its value.
+    pub value: f64,
+    /// Digits behind the point.
+    pub decimals: usize,
+}
+
+impl Sheet {
+    /// Reads a table; messages call it by its name. A failure for a text without header or rows,
+    /// an open quotation mark, a column named twice and a row of another length.
+    pub fn read(name: &str, text: &str) -> Outcome<Self> {
+        let broken = |line: usize, what: &str| Failure::mistake(format!("{name}:{line}: {what}"));
+        let mut splitter = Splitter::new();
+        let mut read = Vec::new();
+        for (line, text) in lines(text) {
+            splitter
+                .split(text)
+                .map_err(|OpenQuote(_)| broken(line, "a quotation mark is left open; close it"))?;
+            let fields = (0..splitter.count()).map(|index| splitter.field(index).to_owned());
+            read.push((line, fields.collect::<Vec<_>>()));
+        }
+        let mut read = read.into_iter();
+        let Some((head, columns)) = read.next() else {
+            return Err(broken(1, "the table is empty; put its header and rows back"));
+        };
+        if let Some(twice) = columns.iter().enumerate().find_map(|(index, column)| {
+            columns[..index].contains(column).then(|| format!("column `{column}` stands twice"))
+        }) {
+            return Err(broken(head, &format!("{twice}; rename one")));
+        }
+        let rows: Vec<(usize, Vec<String>)> = read.collect();
+        if rows.is_empty() {
+            return Err(broken(head, "there is no row below the header; put them back"));
+        }
+        if let Some((line, fields)) = rows.iter().find(|(_, row)| row.len() != columns.len()) {
+            let (found, wanted) = (fields.len(), columns.len());
+            return Err(broken(*line, &format!("{found} fields where the header has {wanted}")));
+        }
+        let remark = text.lines().filter_map(|line| line.strip_prefix('#'));
+        let remark = remark.map(str::trim).collect::<Vec<_>>().join(" ");
+        Ok(Self { name: name.to_owned(), remark, columns, rows })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Names of its columns.
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// What stands above it: source, unit, statistic.
+    pub fn remark(&self) -> &str {
+        &self.remark
+    }
+
+    /// Runs that each number is the mean of, where the remark says so: `mean of 5`.
+    pub fn mean_of(&self) -> Option<usize> {
+        self.behind("mean of ")?.parse().ok()
+    }
+
+    /// What each number is, as the remark has it: `mean of 5`, `best of 3`, `one run`.
+    pub fn statistic(&self) -> String {
+        for phrase in ["mean of ", "best of "] {
+            if let Some(runs) = self.behind(phrase) {
+                return format!("{phrase}{runs} runs, spread not published");
+            }
+        }
+        let one = self.remark.contains("one run");
+        if one { "one run" } else { "published number, runs not told" }.to_owned()
+    }
+
+    fn behind(&self, phrase: &str) -> Option<&str> {
+        let (_, rest) = self.remark.split_once(phrase)?;
+        rest.split(|c: char| !c.is_ascii_digit()).next().filter(|digits| !digits.is_empty())
+    }
+
+    /// Its rows, in order.
+    pub fn rows(&self) -> impl Iterator<Item = Row<'_>> + Clone {
+        self.rows.iter().map(|(line, fields)| Row { sheet: self, line: *line, fields })
+    }
+
+    /// The one row that has these words in these columns.
+    pub fn one(&self, wanted: &[(&str, &str)]) -> Outcome<Row<'_>> {
+        for (column, _) in wanted {
+            self.column(column)?;
+        }
+        let is_wanted = |row: &Row<'_>| {
+            wanted.iter().all(|(column, word)| row.text(column).is_ok_and(|text| text == *word))
+        };
+        let words = || {
+            let words: Vec<String> =
+                wanted.iter().map(|(column, word)| format!("{column} `{word}`")).collect();
+            words.join(" and ")
+        };
+        let mut found = self.rows().filter(is_wanted);
+        let (row, other) = (found.next(), found.next());
+        match (row, other) {
+            (Some(row), None) => Ok(row),
+            (Some(_), Some(other)) => Err(other.broken(&format!("a second row with {}", words()))),
+            (None, _) => Err(Failure::mistake(format!("{}: no row with {}", self.name, words()))),
+        }
+    }
+
+    fn column(&self, name: &str) -> Outcome<usize> {
+        let found = self.columns.iter().position(|column| column == name);
+        found.ok_or_else(|| {
+            let have = self.columns.join(", ");
+            Failure::mistake(format!("{}: no column `{name}`; it has {have}", self.name))
+        })
+    }
+}
+
+impl<'a> Row<'a> {
+    /// What stands in a column.
+    pub fn text(&self, column: &str) -> Outcome<&'a str> {
+        let fields: &'a [String] = self.fields;
+        Ok(fields.get(self.sheet.column(column)?).map_or("", String::as_str))
+    }
+
+    /// A number as it was printed; none where the cell is empty.
+    pub fn optional(&self, column: &str) -> Outcome<Option<Printed>> {
+        let text = self.text(column)?;
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let told = || self.broken(&format!("{column} is `{text}`; write a number such as 12.5"));
+        Printed::parse(text).map(Some).ok_or_else(told)
+    }
+
+    /// A number as it was printed.
+    pub fn printed(&self, column: &str) -> Outcome<Printed> {
+        let empty = || self.broken(&format!("{column} is empty; write a number"));
+        self.optional(column)?.ok_or_else(empty)
+    }
+
+    /// A number above zero: times, rates and whatever is divided by.
+    pub fn positive(&self, column: &str) -> Outcome<f64> {
+        let value = self.printed(column)?.value;
+        let told = || self.broken(&format!("{column} is {value}; write a number above zero"));
+        (value > 0.0).then_some(value).ok_or_else(told)
+    }
+
+    /// A whole number from zero on.
+    pub fn count(&self, column: &str) -> Outcome<u64> {
+        let value = self.printed(column)?.value;
+        let told = || self.broken(&format!("{column} is {value}; write a whole count"));
+        let whole = value.fract() == 0.0 && value >= 0.0;
+        whole.then_some(value as u64).ok_or_else(told)
+    }
+
+    /// A failure that names this row.
+    pub fn broken(&self, what: &str) -> Failure {
+        Failure::mistake(format!("{}:{}: {what}", self.sheet.name, self.line))
+    }
+}
+
+impl Printed {
+    /// A plain number as text; none for anything else, `NaN` and `inf` among it.
+    pub fn parse(text: &str) -> Option<Self> {
+        let plain = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
+        let value: f64 = text.parse().ok().filter(|_| text.chars().all(plain))?;
+        let decimals = text.split_once('.').map_or(0, |(_, digits)| digits.len());
+        let sane = value.abs() <= LARGEST && decimals <= MOST_DECIMALS;
+        sane.then_some(Self { value, decimals })
+    }
+
+    /// The numbers in a text, in order: `5.5 % and 8.1 %`. A number that touches a letter is none.
+    pub fn all(text: &str) -> Vec<Self> {
+        let words = text.split(|c: char| !(c.is_alphanumeric() || c == '.'));
+        words.filter_map(|word| Self::parse(word.trim_end_matches('.'))).collect()
+    }
+
+    /// Whether an amount rounds, or is cut off, to the printed digits: published numbers are both.
+    pub fn says(self, amount: f64) -> bool {
+        let unit = 10_f64.powi(self.decimals as i32);
+        // Products of decimals fall beside the whole number that they mean.
+        let scaled = amount * unit;
+        let nudge = scaled.abs() * 1e-12;
+        let wanted = (self.value * unit).round();
+        (scaled + nudge).round() == wanted || (scaled + nudge).trunc() == wanted
+    }
+
+    /// Whether it was cut off where rounding would have given another digit.
+    pub fn is_cut_off(self, amount: f64) -> bool {
+        let unit = 10_f64.powi(self.decimals as i32);
+        self.says(amount) && (amount * unit).round() != (self.value * unit).round()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "# source: somewhere; mean of 5\nop,rate\nread,1.50\nwrite,\n";
+
+    #[test]
+    fn rows_are_found_and_numbers_keep_their_decimals() {
+        let sheet = Sheet::read("t.csv", TEXT).unwrap();
+        assert_eq!(sheet.mean_of(), Some(5));
+        assert_eq!(sheet.statistic(), "mean of 5 runs, spread not published");
+        let row = sheet.one(&[("op", "read")]).unwrap();
+        assert_eq!(row.printed("rate").unwrap(), Printed { value: 1.5, decimals: 2 });
+        assert_eq!(sheet.one(&[("op", "write")]).unwrap().optional("rate").unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_broken_is_told_with_its_line() {
+        let told = |text: &str| Sheet::read("t.csv", text).unwrap_err().message;
+        assert!(told("").starts_with("t.csv:1: the table is empty"));
+        assert!(told("a,b\n").starts_with("t.csv:1: there is no row"));
+        assert!(told("a,a\n1,2\n").contains("column `a` stands twice"));
+        assert!(told("a,b\n1\n").starts_with("t.csv:2: 1 fields"));
+        assert!(told("a,b\n1,\"2\n").contains("t.csv:2: a quotation mark"));
+        let sheet = Sheet::read("t.csv", "a,b\n1,NaN\n2,inf\n3,-1\n3,0.5\n").unwrap();
+        let rows: Vec<Row<'_>> = sheet.rows().collect();
+        assert!(rows[0].printed("b").unwrap_err().message.contains("t.csv:2: b is `NaN`"));
+        assert!(rows[1].printed("b").is_err());
+        assert!(rows[2].positive("b").unwrap_err().message.contains("above zero"));
+        assert!(rows[3].count("b").unwrap_err().message.contains("whole count"));
+        assert!(rows[0].text("c").unwrap_err().message.contains("no column `c`"));
+        assert!(sheet.one(&[("a", "3")]).unwrap_err().message.contains("a second row"));
+        assert!(sheet.one(&[("a", "4")]).unwrap_err().message.contains("no row with a `4`"));
+    }
+
+    #[test]
+    fn printed_digits_are_rounded_or_cut_off() {
+        let printed = Printed::parse("26.32").unwrap();
+        assert!(printed.says(26.327) && printed.is_cut_off(26.327));
+        assert!(printed.says(26.318) && !printed.is_cut_off(26.318));
+        assert!(!printed.says(26.33) && !printed.says(26.314));
+        assert!(Printed::parse("0.3").unwrap().says(0.1 + 0.2));
+        let found: Vec<f64> =
+            Printed::all("5.5 % of 2011 and SATA3, 8.1.").iter().map(|one| one.value).collect();
+        assert_eq!(found, [5.5, 2011.0, 8.1]);
+    }
+}

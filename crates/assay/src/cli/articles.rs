@@ -1,0 +1,50 @@
+//! `assay articles`: the source articles, judged again.
+
+use clap::Args;
+
+use super::output;
+use crate::articles::{self, Article, Library};
+use crate::failure::Outcome;
+use crate::report;
+use crate::system::System;
+
+/// The source articles, judged again from the numbers that they print
+///
+/// All claims with a verdict: supported, contradicted, not shown, or no data. Each is computed from
+/// the published numbers, with the rules that every result here is judged by. Needs no hardware.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay articles               all claims with their verdicts
+  assay articles 004           one article in full, with its numbers
+  assay articles schedulers    the same by a word of its title or its data
+  assay articles --json        for scripts, with all numbers as findings")]
+pub struct Arguments {
+    /// Number of an article, or a word of its title or its data
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// One JSON document instead of the text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    let all = articles::judge(&Library::shipped())?;
+    let chosen: Vec<&Article> = match &arguments.name {
+        Some(name) => articles::named(&all, name)?,
+        None => all.iter().collect(),
+    };
+    if arguments.json {
+        output::text(&report::articles::json(&chosen));
+        return Ok(());
+    }
+    let documents = match &arguments.name {
+        Some(_) => chosen.into_iter().map(report::articles::full).collect(),
+        None => vec![report::articles::overview(&all)],
+    };
+    let (width, colour) = (output::columns(system), output::colour(system));
+    let pages = documents.iter().map(|one| report::text::render(one, width, colour));
+    output::text(&pages.collect::<Vec<_>>().join("\n"));
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! `assay articles`: each verdict is computed anew here by other arithmetic, a changed number changes
+//! it, and a broken table is refused. `UPDATE_EXPECT=1` writes the expected pages anew; read them.
+
+#![allow(clippy::disallowed_methods, reason = "these tests start the program and read fixtures")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+#[path = "articles/changes.rs"]
+mod changes;
+#[path = "articles/hostile.rs"]
+mod hostile;
+mod lab;
+#[path = "articles/recomputed.rs"]
+mod recomputed;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use assay::articles::{self, Article, Library};
+use assay::cli;
+use assay::report;
+use assay::results::Findings;
+use assay::study::presets;
+use lab::home::Home;
+
+fn home(test: &str) -> Home {
+    Home::new(env!("CARGO_BIN_EXE_assay"), test)
+}
+
+/// Each claim with its verdict and its reasons.
+fn told(library: &Library) -> BTreeMap<String, (String, String)> {
+    let articles = articles::judge(library).unwrap_or_else(|failure| panic!("{failure}"));
+    let claims = articles.into_iter().flat_map(|article| article.claims);
+    let word = |verdict| articles::rules::verdict_word(verdict).to_owned();
+    claims.map(|one| (one.claim, (word(one.verdict), one.because))).collect()
+}
+
+#[test]
+fn json_has_the_shape_of_the_interface() {
+    let document = home("articles-json").json(&["articles", "--json"]);
+    assert_eq!(document["format"], "assay-articles/1");
+    let articles = document["articles"].as_array().unwrap();
+    let numbers: Vec<&str> = articles.iter().map(|one| one["article"].as_str().unwrap()).collect();
+    assert_eq!(numbers, ["000", "001", "002", "003", "004"]);
+    let words = ["supported", "contradicted", "not shown", "no data"];
+    let mut claims = 0;
+    for article in articles {
+        assert!(!article["title"].as_str().unwrap().is_empty());
+        let findings: Findings = serde_json::from_value(article["findings"].clone()).unwrap();
+        assert_eq!(findings.format, "assay-findings/1");
+        assert_eq!(findings.study.kind, "article");
+        assert_eq!(findings.answers.len(), article["claims"].as_array().unwrap().len());
+        for claim in article["claims"].as_array().unwrap() {
+            claims += 1;
+            assert!(words.contains(&claim["verdict"].as_str().unwrap()), "{claim}");
+            assert!(!claim["claim"].as_str().unwrap().is_empty());
+            assert!(claim["because"].as_str().unwrap().ends_with('.'), "{claim}");
+        }
+    }
+    assert_eq!(claims, 20);
+    let histograms = articles[4]["histograms"].as_array().unwrap();
+    assert_eq!(histograms.len(), 8);
+    assert_eq!(histograms[0]["buckets"][0]["from_ns"], 512_000);
+}
+
+#[test]
+fn one_article_is_named_and_an_unknown_one_refused() {
+    let home = home("articles-name");
+    for name in ["004", "zfs", "ZFS"] {
+        let document = home.json(&["articles", name, "--json"]);
+        assert_eq!(document["articles"].as_array().unwrap().len(), 1);
+        assert_eq!(document["articles"][0]["article"], "004");
+    }
+    let refused = home.refused(2, &["articles", "no-such-article"]);
+    assert!(refused.contains("000, 001, 002, 003, 004") && refused.contains("encryption"));
+    let page = home.text(&["articles", "encryption"]);
+    assert!(page.contains("File Vault 2") && page.contains("assay check"), "{page}");
+}
+
+fn page(document: &report::Document, width: usize) -> String {
+    let text = report::text::render(document, width, false);
+    for line in text.lines() {
+        let fits = line.chars().count() <= width || !line.trim().contains(' ');
+        assert!(fits, "wider than {width}: {line}");
+    }
+    text
+}
+
+#[test]
+fn pages_look_as_expected() {
+    let all = articles::judge(&Library::shipped()).unwrap();
+    let mut pages = vec![("overview".to_owned(), report::articles::overview(&all))];
+    let full = |article: &Article| (article.article.clone(), report::articles::full(article));
+    pages.extend(all.iter().map(full));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/articles");
+    for (name, document) in &pages {
+        for width in [80, 40] {
+            let path = folder.join(format!("{name}.{width}.txt"));
+            let found = page(document, width);
+            if std::env::var_os("UPDATE_EXPECT").is_some() {
+                fs::write(&path, &found).unwrap();
+            }
+            let expected = fs::read_to_string(&path).unwrap_or_default();
+            assert!(found == expected, "{} differs:\n{found}", path.display());
+        }
+    }
+}
+
+#[test]
+fn findings_of_articles_have_pages_like_any_others() {
+    for article in articles::judge(&Library::shipped()).unwrap() {
+        let findings = &article.findings;
+        let text = page(&report::document::make(findings), 80);
+        assert!(text.contains("assay"), "{text}");
+        let again: Findings = serde_json::from_str(&report::json(findings)).unwrap();
+        assert_eq!(again, *findings);
+        if article.repeats.is_none() {
+            assert!(!findings.cells.is_empty() && !findings.comparisons.is_empty());
+        }
+    }
+}
+
+/// The commands that articles name are commands, and their presets are shipped.
+#[test]
+fn what_is_to_be_run_oneself_can_be_run() {
+    let mut presets_named = 0;
+    for article in articles::judge(&Library::shipped()).unwrap() {
+        let commands = article.texts.iter().flat_map(|text| &text.again);
+        for command in commands.filter_map(|again| again.command.as_ref()) {
+            let words: Vec<&str> = command.split_whitespace().collect();
+            let parsed = cli::parse(words.iter().map(std::ffi::OsString::from));
+            assert!(parsed.is_ok(), "{command}");
+            if words[1] == "run" {
+                presets_named += 1;
+                assert!(presets::find(words[2]).is_some(), "{command}");
+            }
+        }
+    }
+    assert!(presets_named >= 6, "{presets_named}");
+}
