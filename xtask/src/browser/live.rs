@@ -70,7 +70,8 @@ impl Drop for Server {
 /// All tests of the served pages.
 pub async fn all(browser: &Browser, bench: &Bench) -> bool {
     let mut well = true;
-    well &= told("the served list filters, compares and opens results", &list(browser, bench).await);
+    well &=
+        told("the served list filters, compares and opens results", &list(browser, bench).await);
     let ended = watched(browser, bench).await;
     well &= told("a live page follows a study and survives the server's restart", &ended);
     well

@@ -1,5 +1,7 @@
 //! `assay articles`: the source articles, judged again.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::output;
@@ -18,11 +20,15 @@ Examples:
   assay articles               all claims with their verdicts
   assay articles 004           one article in full, with its numbers
   assay articles schedulers    the same by a word of its title or its data
+  assay articles -o a.html     all of them as one page, with figures
   assay articles --json        for scripts, with all numbers as findings")]
 pub struct Arguments {
     /// Number of an article, or a word of its title or its data
     #[arg(value_name = "NAME")]
     name: Option<String>,
+    /// Write a page of its own with the figures, too; - for standard output
+    #[arg(short, long, value_name = "FILE", conflicts_with = "json")]
+    output: Option<PathBuf>,
     /// One JSON document instead of the text
     #[arg(long)]
     json: bool,
@@ -39,9 +45,12 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         output::text(&report::articles::json(&chosen));
         return Ok(());
     }
+    if let Some(path) = &arguments.output {
+        return output::page(system, path, &report::html::articles(&chosen));
+    }
     let documents = match &arguments.name {
         Some(_) => chosen.into_iter().map(report::articles::full).collect(),
-        None => vec![report::articles::overview(&all)],
+        None => vec![report::articles::overview(&chosen)],
     };
     let (width, colour) = (output::columns(system), output::colour(system));
     let pages = documents.iter().map(|one| report::text::render(one, width, colour));

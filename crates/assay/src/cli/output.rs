@@ -1,12 +1,13 @@
 //! The two streams: results on standard output, everything else on standard error.
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde::Serialize;
 
-use crate::failure::Failure;
-use crate::system::System;
+use crate::failure::{Failure, Outcome};
+use crate::system::{FileKind, System};
 
 /// Columns where nothing tells how many there are.
 const USUAL_COLUMNS: usize = 80;
@@ -24,6 +25,31 @@ pub fn text(text: &str) {
 /// Writes one JSON document.
 pub fn json(value: &impl Serialize) {
     text(&serde_json::to_string_pretty(value).unwrap_or_default());
+}
+
+/// Writes a page to a file and says where, or to standard output for `-`.
+pub fn page(system: &dyn System, path: &Path, page: &str) -> Outcome<()> {
+    if path == Path::new("-") {
+        text(page);
+        return Ok(());
+    }
+    file(system, path, page)?;
+    text(&path.display().to_string());
+    Ok(())
+}
+
+/// Writes a file that a command was asked for.
+pub fn file(system: &dyn System, path: &Path, text: &str) -> Outcome<()> {
+    // A file takes the place of what was there: nothing else may be there.
+    if system.status(path).is_ok_and(|there| there.kind != FileKind::File) {
+        return Err(Failure::mistake(format!(
+            "{} is no file: name one, or - for standard output",
+            path.display()
+        )));
+    }
+    system
+        .write_whole(path, text.as_bytes())
+        .map_err(|error| Failure::refused(format!("{} cannot be written: {error}", path.display())))
 }
 
 /// Writes a message.

@@ -9,7 +9,7 @@ use crate::failure::{Failure, Outcome};
 use crate::report::evidence::Evidence;
 use crate::report::{html, markdown};
 use crate::shelf;
-use crate::system::{FileKind, System};
+use crate::system::System;
 
 /// A result as one page: the answer, the figures that show it, and all the evidence
 ///
@@ -48,11 +48,9 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let results = evidence(system, &arguments.results)?;
     let standard = arguments.output.as_deref() == Some(Path::new("-"));
     match arguments.format {
-        Format::Html if standard => output::text(&html::pages(&results)),
         Format::Html => {
             let path = path(arguments, &results, "html");
-            write(system, &path, &html::pages(&results))?;
-            output::text(&path.display().to_string());
+            output::page(system, &path, &html::pages(&results))?;
         }
         Format::Markdown if standard => {
             return Err(Failure::mistake(
@@ -64,10 +62,9 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let report = markdown::report(&results, &stem);
             for (name, text) in &report.figures {
-                write(system, &path.with_file_name(name), text)?;
+                output::file(system, &path.with_file_name(name), text)?;
             }
-            write(system, &path, &report.text)?;
-            output::text(&path.display().to_string());
+            output::page(system, &path, &report.text)?;
         }
     }
     Ok(())
@@ -94,17 +91,4 @@ fn path(arguments: &Arguments, results: &[Evidence], end: &str) -> PathBuf {
         _ => "comparison",
     };
     arguments.output.clone().unwrap_or_else(|| PathBuf::from(format!("assay-{}.{end}", id())))
-}
-
-fn write(system: &dyn System, path: &Path, text: &str) -> Outcome<()> {
-    // A file takes the place of what was there: nothing else may be there.
-    if system.status(path).is_ok_and(|there| there.kind != FileKind::File) {
-        return Err(Failure::mistake(format!(
-            "{} is no file: name one, or - for standard output",
-            path.display()
-        )));
-    }
-    system
-        .write_whole(path, text.as_bytes())
-        .map_err(|error| Failure::refused(format!("{} cannot be written: {error}", path.display())))
 }

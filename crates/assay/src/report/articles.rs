@@ -33,8 +33,7 @@ pub fn json(articles: &[&Article]) -> String {
 }
 
 /// All claims with their verdicts, by article.
-pub fn overview(articles: &[Article]) -> Document {
-    let claims: Vec<&Judged> = articles.iter().flat_map(|article| &article.claims).collect();
+pub fn overview(articles: &[&Article]) -> Document {
     let hints = vec![
         "Each verdict is computed from the numbers that the articles print. assay articles 004 (or \
          a word of its data or title, such as zfs) tells why, with the numbers and how to run it \
@@ -42,16 +41,20 @@ pub fn overview(articles: &[Article]) -> Document {
             .to_owned(),
     ];
     let sections = vec![
-        plain(Block::Text(vec![counted(&claims)])),
+        plain(Block::Text(vec![counted(articles)])),
         plain(Block::Table(verdicts(articles))),
-        titled("the articles", vec![Block::Facts(articles.iter().flat_map(titles).collect())]),
+        titled(
+            "the articles",
+            vec![Block::Facts(articles.iter().flat_map(|article| titles(article)).collect())],
+        ),
         plain(Block::Text(hints)),
     ];
     Document { title: "assay articles: what the published numbers support".to_owned(), sections }
 }
 
 /// `20 claims: 5 supported, 9 contradicted, 4 not shown, 2 no data`.
-fn counted(claims: &[&Judged]) -> String {
+pub(super) fn counted(articles: &[&Article]) -> String {
+    let claims: Vec<&Judged> = articles.iter().flat_map(|article| &article.claims).collect();
     let count = |verdict: Verdict| {
         let own = claims.iter().filter(|judged| judged.verdict == verdict).count();
         (own > 0).then(|| format!("{own} {}", verdict_word(verdict)))
@@ -69,7 +72,7 @@ fn titles(article: &Article) -> Vec<(String, String)> {
     article.texts.iter().map(|text| (article.article.clone(), text.title.clone())).collect()
 }
 
-fn verdicts(articles: &[Article]) -> Table {
+fn verdicts(articles: &[&Article]) -> Table {
     let columns = vec![
         Column::left("article"),
         Column::left("data").key(),

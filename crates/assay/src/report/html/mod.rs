@@ -4,6 +4,7 @@
 //! their form. Texts from results are escaped by `maud`, and the page's own policy lets it load
 //! nothing and run nothing but the script that it came with.
 
+mod articles;
 mod blocks;
 mod data;
 mod first;
@@ -19,6 +20,7 @@ use super::evidence::Evidence;
 use super::{svg, text};
 use crate::results::Findings;
 
+pub use articles::page as articles;
 pub use policy::content_security_policy;
 
 /// The script of a page; everything is on the page without it.
