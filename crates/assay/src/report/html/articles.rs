@@ -6,6 +6,7 @@ use super::parts::figure;
 use super::{blocks, shell};
 use crate::articles::{Article, Histogram};
 use crate::report::articles;
+use crate::report::document::{Block, Section};
 use crate::report::evidence::Evidence;
 use crate::report::figure::Figure;
 use crate::report::figures::{self, classes};
@@ -27,11 +28,18 @@ pub fn page(judged: &[&Article]) -> String {
             "result of one's own is judged by. The commands run the same on a machine of one's own." }
         section id="verdicts" aria-labelledby="verdicts-h" {
             h2 id="verdicts-h" { "Verdicts" }
-            @for section in &overview.sections { (blocks::section(section)) }
+            @for section in overview.sections.iter().filter(|section| !is_told(section)) {
+                (blocks::section(section))
+            }
         }
         @for article in judged { (one(article)) }
     };
     shell("What the articles' own numbers support", &contents, &body)
+}
+
+/// Whether a section says what this page says in its own words.
+fn is_told(section: &Section) -> bool {
+    section.blocks.iter().all(|block| matches!(block, Block::Text(_)))
 }
 
 fn anchor(article: &Article) -> String {
