@@ -10,6 +10,7 @@ use crate::failure::Outcome;
 use crate::importers::IMPORTERS;
 use crate::probes::PROBES;
 use crate::quantity::{metric::METRICS, units};
+use crate::report::figures::FIGURES;
 use crate::report::table::{self, Column};
 use crate::results::bundle;
 use crate::seen::Seen;
@@ -18,7 +19,7 @@ use crate::system::site::Drive;
 use crate::system::{System, devices, identity};
 use crate::truth;
 
-/// What there is: results, drives, workloads, factors, metrics, probes, rules of trust, the schema
+/// What there is: results, drives, workloads, factors, metrics, probes, rules, figures, the schema
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -57,6 +58,8 @@ enum Kind {
     Rules,
     /// Kinds of files that `assay import` reads
     Importers,
+    /// What reports draw, in the order of reading
+    Figures,
     /// JSON Schema of study files
     Schema,
 }
@@ -77,6 +80,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         Kind::Drives => drives(system),
         Kind::Presets => presets_listed()?,
         Kind::Importers => importers(),
+        Kind::Figures => figures(),
         Kind::Workloads => workloads()?,
         Kind::Factors => factors(),
         Kind::Metrics => metrics(),
@@ -168,6 +172,10 @@ fn presets_listed() -> Outcome<Listing> {
 fn importers() -> Listing {
     let abouts = IMPORTERS.iter().map(|importer| importer.about);
     entries("importers", ["importer", "what it reads"], abouts)
+}
+
+fn figures() -> Listing {
+    entries("figures", ["figure", "what it shows"], FIGURES.iter().map(|kind| kind.about))
 }
 
 /// What the entries of a registry say of themselves.

@@ -9,6 +9,7 @@ use crate::factors::FACTORS;
 use crate::failure::Outcome;
 use crate::probes::PROBES;
 use crate::quantity::metric::METRICS;
+use crate::report::figures::FIGURES;
 use crate::study::fields::{Fields, Need, TABLES, TARGET_EXAMPLE};
 use crate::study::parameters::PARAMETERS;
 use crate::study::{file, presets, schema};
@@ -25,6 +26,7 @@ pub fn reference_pages() -> Outcome<Vec<(String, String)>> {
         ("metrics.md".to_owned(), metrics()),
         ("probes.md".to_owned(), probes()),
         ("factors.md".to_owned(), factors()),
+        ("figures.md".to_owned(), figures()),
         ("study-file.md".to_owned(), study_file()),
         ("study.schema.json".to_owned(), format!("{:#}\n", schema())),
     ])
@@ -100,6 +102,17 @@ fn probes() -> String {
         if !probe.metrics.is_empty() {
             let _ = write!(page, "\nMetrics: `{}`.\n", probe.metrics.join("`, `"));
         }
+    }
+    page
+}
+
+fn figures() -> String {
+    let mut page = format!(
+        "{MADE}# Figures\n\nWhat reports draw, in the order of reading; each where the result has what it \
+         needs. Under each\nstands a table with the same numbers.\n"
+    );
+    for About { name, summary, text } in FIGURES.iter().map(|kind| kind.about) {
+        let _ = write!(page, "\n## {name}\n\nShows {summary}.\n\n{text}\n");
     }
     page
 }

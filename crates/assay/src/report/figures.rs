@@ -12,7 +12,7 @@ pub mod series;
 pub mod surface;
 pub mod sweep;
 #[cfg(test)]
-mod tests;
+pub(in crate::report) mod tests;
 mod words;
 
 use std::collections::BTreeSet;
@@ -44,10 +44,18 @@ pub static FIGURES: &[&Drawing] = &[
     &order::ORDER,
 ];
 
+/// Marks of one figure; what has more can only be read as a table.
+const MOST_MARKS: usize = 1500;
+
+fn drawn(kind: &Drawing, evidence: &Evidence) -> Vec<Figure> {
+    let figures = (kind.draw)(evidence).into_iter();
+    figures.filter(|figure| figure.marks() <= MOST_MARKS).collect()
+}
+
 /// All figures of the evidence in the order of reading. No two have the same id.
 pub fn all(evidence: &Evidence) -> Vec<Figure> {
     let mut known = BTreeSet::new();
-    let mut figures: Vec<Figure> = FIGURES.iter().flat_map(|kind| (kind.draw)(evidence)).collect();
+    let mut figures: Vec<Figure> = FIGURES.iter().flat_map(|kind| drawn(kind, evidence)).collect();
     for figure in &mut figures {
         let plain = figure.id.clone();
         let mut number = 2;
@@ -62,10 +70,10 @@ pub fn all(evidence: &Evidence) -> Vec<Figure> {
 /// The figure that shows the answer: the curve where levels are numbers, the arms against their
 /// baseline, the rate over a surface, or the bars of a check.
 pub fn lead(evidence: &Evidence) -> Option<Figure> {
-    let first = |kind: &Drawing| (kind.draw)(evidence).into_iter().next();
+    let first = |kind: &Drawing| drawn(kind, evidence).into_iter().next();
     // Of several the one with the most to show, the first of equals.
     let fullest =
-        |kind: &Drawing| (kind.draw)(evidence).into_iter().rev().max_by_key(Figure::marks);
+        |kind: &Drawing| drawn(kind, evidence).into_iter().rev().max_by_key(Figure::marks);
     first(&sweep::SWEEP)
         .or_else(|| fullest(&effects::EFFECTS))
         .or_else(|| first(&surface::SURFACE))
@@ -73,13 +81,18 @@ pub fn lead(evidence: &Evidence) -> Option<Figure> {
         .or_else(|| all(evidence).into_iter().next())
 }
 
-/// At most so many figures; the last one says what was left out.
-fn at_most(mut figures: Vec<Figure>, most: usize, what: &str) -> Vec<Figure> {
-    let left_out = figures.len().saturating_sub(most);
+/// At most so many figures; the last one says what was left out. `one` is what each is of.
+fn at_most(mut figures: Vec<Figure>, most: usize, one: &str) -> Vec<Figure> {
+    let count = figures.len().saturating_sub(most);
     figures.truncate(most);
-    if let Some(last) = figures.last_mut().filter(|_| left_out > 0) {
-        last.notes
-            .push(format!("{left_out} more {what} are left out here; the result keeps them."));
+    if let Some(last) = figures.last_mut() {
+        last.notes.extend(left_out(count, one));
     }
     figures
+}
+
+/// What is not drawn; nothing where all is.
+fn left_out(count: usize, one: &str) -> Option<String> {
+    let several = if count == 1 { "" } else { "s" };
+    (count > 0).then(|| format!("Left out here: {count} {one}{several}; the result has all."))
 }

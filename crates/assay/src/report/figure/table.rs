@@ -17,6 +17,7 @@ impl Figure {
 }
 
 /// What the table has columns for.
+#[allow(clippy::struct_excessive_bools, reason = "each is a column")]
 struct Parts<'a> {
     figure: &'a Figure,
     series: bool,
@@ -66,7 +67,7 @@ impl<'a> Parts<'a> {
         cells.push(value);
         cells.extend(self.intervals.then_some(ends));
         cells.extend(self.remarks.then(|| point.remark.clone().unwrap_or_default()));
-        row(format!("{along} {}", series.name), cells)
+        row(&format!("{along} {}", series.name), cells)
     }
 
     /// The name, with the heading that it stands under.
@@ -86,7 +87,7 @@ impl<'a> Parts<'a> {
     fn tile(&self, series: &Series, tile: &Tile) -> Row {
         let along = range(&self.figure.along, tile.at);
         let value = range(&self.figure.value, tile.value);
-        row(format!("{along} {value} {}", series.name), vec![along, value, tile.label.clone()])
+        row(&format!("{along} {value} {}", series.name), vec![along, value, tile.label.clone()])
     }
 }
 
@@ -98,7 +99,7 @@ fn range(axis: &super::Axis, [from, to]: [f64; 2]) -> String {
     format!("{} to {}", axis.text(from), axis.text(to))
 }
 
-fn row(name: String, cells: Vec<String>) -> Row {
+fn row(name: &str, cells: Vec<String>) -> Row {
     let cell = |text| Cell { text, tone: Tone::Plain };
     Row {
         name: name.trim_end().to_owned(),

@@ -42,7 +42,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     } else {
         workloads.iter().filter_map(|one| apart(findings, &names, *one)).collect()
     };
-    at_most(figures, MOST_FIGURES, "workloads")
+    at_most(figures, MOST_FIGURES, "workload")
 }
 
 /// Arms in the order of the study.
@@ -70,7 +70,8 @@ fn together(
         }
     }
     let figure = |metric: &str| {
-        let own: Vec<&Subject<'_>> = workloads.iter().filter(|one| one.metric == metric).collect();
+        let own: Vec<&Subject<'_>> =
+            workloads.iter().filter(|one| one.metric == metric).take(MOST_ARMS).collect();
         let series = arms.iter().enumerate().map(|(index, arm)| {
             let name = names.arm(arm);
             let bars = own.iter().enumerate().filter_map(|(at, workload)| {
@@ -95,14 +96,13 @@ fn apart(findings: &Findings, names: &Names, workload: Subject<'_>) -> Option<Fi
     if cells.len() < 2 || cells.len() > MOST_ARMS {
         return None;
     }
-    let (along, series) = match names.varied() {
-        [first, second] => grouped(findings, names, &cells, [first, second]),
-        _ => {
-            let bars = cells.iter().enumerate();
-            let bars = bars.filter_map(|(at, cell)| bar(at, &names.arm(&cell.arm), cell));
-            let along = Axis::names("", cells.iter().map(|cell| names.arm(&cell.arm)));
-            (along, vec![Series::new(0, "", Marks::Bars(bars.collect()))])
-        }
+    let (along, series) = if let [first, second] = names.varied() {
+        grouped(findings, names, &cells, [first, second])
+    } else {
+        let bars = cells.iter().enumerate();
+        let bars = bars.filter_map(|(at, cell)| bar(at, &names.arm(&cell.arm), cell));
+        let along = Axis::names("", cells.iter().map(|cell| names.arm(&cell.arm)));
+        (along, vec![Series::new(0, "", Marks::Bars(bars.collect()))])
     };
     finished(findings, workload.metric, workload.name, along, series)
 }
@@ -172,6 +172,11 @@ fn finished(
     let notes = missing.take(5).map(|absent| {
         format!("Not there: {}: {}.", short(&absent.workload), short(&absent.reason))
     });
+    // Intervals of few trials may be endless; bars are to be seen all the same.
+    let most = series.iter().flat_map(|one| one.marks.points()).map(|bar| bar.value);
+    let limits = Some([0.0, 1.6 * most.fold(0.0, f64::max)]);
+    let value = Axis::new(what.clone(), Scale::Linear, Unit::Metric(metric.to_owned()));
+    let value = Axis { limits, ..value.from_zero() };
     Some(Figure {
         id: id_of(&["bars", workload, metric]),
         title: format!("{of}{what}, geometric means of the trials"),
@@ -181,7 +186,7 @@ fn finished(
                 .to_owned(),
         layout: Layout::Lying,
         along,
-        value: Axis::new(what, Scale::Linear, Unit::Metric(metric.to_owned())).from_zero(),
+        value,
         series,
         spans: Vec::new(),
         guides: Vec::new(),

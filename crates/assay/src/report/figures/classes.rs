@@ -49,7 +49,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         let [old, new] = [before, after].map(|own| buckets(&own.nanoseconds));
         figures.extend(named(&title, sides, &old, &new));
     }
-    at_most(figures, MOST_FIGURES, "classes of operations")
+    at_most(figures, MOST_FIGURES, "class of operation")
 }
 
 /// The baseline and the arm farthest from it.
@@ -97,7 +97,8 @@ pub fn named(
     after: &[Bucket],
 ) -> Option<Figure> {
     let rows = rows(before, after);
-    let total = |own: &[Bucket]| own.iter().map(|(.., count)| count).sum::<u64>();
+    let total =
+        |own: &[Bucket]| own.iter().fold(0_u64, |sum, (.., count)| sum.saturating_add(*count));
     if total(before) == 0 || total(after) == 0 {
         return None;
     }
@@ -105,7 +106,8 @@ pub fn named(
         format!("{} to {}", show::duration(*from as f64), show::duration(*to as f64))
     });
     let along = Axis::names("latency", names);
-    let counts = sides.clone().map(short_name).into_iter().zip([before, after]);
+    let sides = sides.map(|name| short_name(&name));
+    let counts = sides.clone().into_iter().zip([before, after]);
     let [left, right] = [total(before), total(after)].map(show::count);
     let series = counts.enumerate().map(|(index, (name, own))| {
         let bars = bars(&along, &name, &rows, own, total(own));
@@ -117,8 +119,7 @@ pub fn named(
         description: format!(
             "Bars to the left are of {} ({left} operations), bars to the right of {} ({right}); shares go by \
              factors of ten.",
-            short(&sides[0]),
-            short(&sides[1])
+            sides[0], sides[1]
         ),
         layout: Layout::Mirrored,
         series: series.collect(),
@@ -131,8 +132,8 @@ pub fn named(
     })
 }
 
-fn short_name(name: String) -> String {
-    if name.is_empty() { "operations".to_owned() } else { short(&name) }
+fn short_name(name: &str) -> String {
+    if name.is_empty() { "operations".to_owned() } else { short(name) }
 }
 
 /// All buckets from the first with something in it to the last, gaps included.
@@ -144,11 +145,8 @@ fn rows(before: &[Bucket], after: &[Bucket]) -> Vec<(u64, u64)> {
     let mut whole: Vec<(u64, u64)> = Vec::new();
     for (from, to) in rows {
         // Buckets that double: what lies between is empty, and drawn as such.
-        while let Some((_, end)) = whole
-            .last()
-            .copied()
-            .filter(|(start, end)| *end < from && *end == start.saturating_mul(2))
-        {
+        let gap = |(start, end): &(u64, u64)| *start > 0 && *end < from && *end / 2 == *start;
+        while let Some((_, end)) = whole.last().copied().filter(gap) {
             whole.push((end, end.saturating_mul(2).min(from)));
         }
         whole.push((from, to));
@@ -158,8 +156,8 @@ fn rows(before: &[Bucket], after: &[Bucket]) -> Vec<(u64, u64)> {
 
 fn bars(along: &Axis, name: &str, rows: &[(u64, u64)], own: &[Bucket], total: u64) -> Vec<Point> {
     let bar = |(at, (from, _)): (usize, &(u64, u64))| {
-        let count: u64 =
-            own.iter().filter(|bucket| bucket.0 == *from).map(|(.., count)| count).sum();
+        let same = own.iter().filter(|bucket| bucket.0 == *from);
+        let count = same.fold(0_u64, |sum, (.., count)| sum.saturating_add(*count));
         let share = count as f64 / total as f64;
         let told = format!(
             "{name}, {}: {} of {} operations, {}",

@@ -2,7 +2,7 @@
 //! intervals that verdicts are read from.
 
 use super::words::{Names, cell, level_words, margin, marked, metric_title, point, short, trusted};
-use super::{Drawing, at_most};
+use super::{Drawing, at_most, left_out};
 use crate::catalogue::About;
 use crate::quantity::Better;
 use crate::quantity::metric::noun;
@@ -37,7 +37,8 @@ const MOST_FIGURES: usize = 6;
 /// One line of the figure.
 struct Line {
     workload: String,
-    heading: String,
+    /// What its levels are compared with, where that differs within a workload.
+    against: String,
     name: String,
     metric: String,
     better: Better,
@@ -47,6 +48,19 @@ struct Line {
     word: String,
     trust: Option<Trust>,
     margin: Option<f64>,
+}
+
+impl Line {
+    /// What it stands under.
+    fn under(&self) -> [&str; 2] {
+        [&self.workload, &self.against]
+    }
+}
+
+/// Words that there are, with commas.
+fn told(words: &[&str]) -> String {
+    let told: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
+    told.join(", ")
 }
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
@@ -75,7 +89,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
             }
         }
     }
-    at_most(figures, MOST_FIGURES, "figures of this kind")
+    at_most(figures, MOST_FIGURES, "figure")
 }
 
 /// What arms are compared with.
@@ -98,7 +112,7 @@ fn comparison(findings: &Findings, names: &Names, found: &Comparison) -> Option<
         |arm| cell(findings, &found.workload, arm, &found.metric).and_then(|cell| cell.trust);
     Some(Line {
         workload: short(&found.workload),
-        heading: short(&found.workload),
+        against: String::new(),
         name: names.arm(&found.arm),
         metric: found.metric.clone(),
         better: found.better,
@@ -115,11 +129,7 @@ fn effect(findings: &Findings, found: &Effect) -> Line {
     let margin = findings.comparisons.iter().find_map(|one| one.margin);
     Line {
         workload: short(&found.workload),
-        heading: format!(
-            "{}, against {}",
-            short(&found.workload),
-            short(&level_words(&found.factor, &found.baseline))
-        ),
+        against: format!("against {}", short(&level_words(&found.factor, &found.baseline))),
         name: short(&level_words(&found.factor, &found.level)),
         metric: found.metric.clone(),
         better: found.better,
@@ -134,19 +144,21 @@ fn effect(findings: &Findings, found: &Effect) -> Line {
 
 fn figure(lines: &[&Line], against: &str, better: Better) -> Option<Figure> {
     let first = lines.first()?;
-    let mut headings: Vec<&str> = lines.iter().map(|line| line.heading.as_str()).collect();
+    let mut headings: Vec<[&str; 2]> = lines.iter().map(|line| line.under()).collect();
     headings.dedup();
     let one = lines.iter().all(|line| line.workload == first.workload);
-    let (mut slots, mut kept, mut left_out) = (Vec::new(), Vec::new(), 0);
+    let (mut slots, mut kept, mut dropped) = (Vec::new(), Vec::new(), 0);
     for heading in &headings {
         let mut own: Vec<&Line> =
-            lines.iter().filter(|line| line.heading == *heading).copied().collect();
+            lines.iter().filter(|line| line.under() == *heading).copied().collect();
         own.sort_by(|left, right| distance(right).total_cmp(&distance(left)));
-        left_out += own.len().saturating_sub(MOST_OF_ONE);
+        dropped += own.len().saturating_sub(MOST_OF_ONE);
         own.truncate(MOST_OF_ONE);
         own.sort_by(|left, right| right.ratio.total_cmp(&left.ratio));
         if headings.len() > 1 {
-            slots.push(Slot { name: (*heading).to_owned(), heading: true });
+            let [workload, against] = *heading;
+            let name = if one { against.to_owned() } else { told(&[workload, against]) };
+            slots.push(Slot { name, heading: true });
         }
         for line in own {
             kept.push((slots.len() as f64, line));
@@ -170,11 +182,7 @@ fn figure(lines: &[&Line], against: &str, better: Better) -> Option<Figure> {
         .map(|([from, to], name)| Guide { from, to, name })
         .collect();
     guides.push(Guide { from: 1.0, to: 1.0, name: "no difference".to_owned() });
-    let notes = if left_out > 0 {
-        vec![format!("{left_out} arms nearest to their baseline are left out.")]
-    } else {
-        Vec::new()
-    };
+    let notes = left_out(dropped, "arm near its baseline").into_iter().collect();
     Some(Figure {
         id: id_of(&["effects", &what, if one { &first.workload } else { "" }]),
         title: if one {
@@ -233,7 +241,7 @@ fn row(at: f64, line: &Line) -> Point {
     let told = point(
         at,
         &Unit::Ratio,
-        &format!("{}, {}", line.heading, line.name),
+        &told(&[&line.workload, &line.against, &line.name]),
         line.ratio,
         line.interval,
     );

@@ -7,7 +7,7 @@ use crate::quantity::Better;
 use crate::report::document::{centre, numbers, trust_word};
 use crate::report::evidence::Evidence;
 use crate::report::figure::{Axis, Colour, Figure, Layout, Marks, Series, Tile, id_of};
-use crate::results::findings::{Cell, Findings, Trust};
+use crate::results::findings::{Cell, Comparison, Findings, Trust};
 use crate::results::plan::Arm;
 
 /// The registry's entry.
@@ -52,7 +52,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         };
         table.figure(&cells, workload.better)
     });
-    at_most(figures.collect(), MOST_FIGURES, "workloads")
+    at_most(figures.collect(), MOST_FIGURES, "workload")
 }
 
 struct Grid<'a> {
@@ -102,9 +102,9 @@ impl Grid<'_> {
             description: "Each cell has the geometric mean of its trials. Blue is better than the baseline, orange \
                           worse; ? marks what is suspect, ! what is invalid.".to_owned(),
             layout: Layout::Upright,
-            along: self.axis(&self.across),
-            value: self.axis(&self.down),
-            series: series(tiles),
+            along: axis(&self.across),
+            value: axis(&self.down),
+            series: series(&tiles),
             spans: Vec::new(),
             guides: Vec::new(),
             interval: what,
@@ -112,28 +112,16 @@ impl Grid<'_> {
         })
     }
 
-    fn axis(&self, (factor, levels): &(&String, Vec<String>)) -> Axis {
-        Axis::names(short(factor), levels.iter().map(|level| short(level)))
-    }
-
     /// How much better than its baseline: over 1 is better, whichever way that is.
     fn times_better(&self, arm: &Arm, value: f64, better: Better) -> Option<f64> {
-        let own = |found: &&crate::results::findings::Comparison| {
-            found.primary && found.workload == self.workload
-        };
-        let mut compared = self.findings.comparisons.iter().filter(own);
-        let ratio = match compared.clone().find(|found| found.arm == *arm) {
+        let own = |found: &&Comparison| found.primary && found.workload == self.workload;
+        let compared: Vec<&Comparison> = self.findings.comparisons.iter().filter(own).collect();
+        let base = &compared.first()?.baseline;
+        let mean = || cell(self.findings, self.workload, base, self.metric).and_then(centre);
+        let ratio = match compared.iter().find(|found| found.arm == *arm) {
             Some(found) => found.ratio?,
-            None => {
-                let first = compared.next()?;
-                let base = cell(self.findings, self.workload, &first.baseline, self.metric)
-                    .and_then(centre)?;
-                if self.findings.comparisons.iter().any(|found| found.baseline == *arm) {
-                    1.0
-                } else {
-                    value / base
-                }
-            }
+            None if compared.iter().any(|found| found.baseline == *arm) => 1.0,
+            None => value / mean()?,
         };
         Some(if better == Better::Higher { ratio } else { 1.0 / ratio })
             .filter(|times| times.is_finite())
@@ -171,6 +159,10 @@ impl Grid<'_> {
     }
 }
 
+fn axis((factor, levels): &(&String, Vec<String>)) -> Axis {
+    Axis::names(short(factor), levels.iter().map(|level| short(level)))
+}
+
 fn level_name(arm: &Arm, factor: &str) -> String {
     short(&arm.get(factor).map(|level| level_words(factor, level)).unwrap_or_default())
 }
@@ -186,7 +178,7 @@ fn colour(times: Option<f64>) -> Colour {
 }
 
 /// A series a colour, from worst to best.
-fn series(tiles: Vec<(Colour, Tile)>) -> Vec<Series> {
+fn series(tiles: &[(Colour, Tile)]) -> Vec<Series> {
     let steps = [
         (Colour::Worse(2), "over 3 times worse"),
         (Colour::Worse(1), "1.5 to 3 times worse"),

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Drawing;
 use super::words::{Names, short};
+use super::{Drawing, left_out};
 use crate::catalogue::About;
 use crate::quantity::units::show;
 use crate::report::evidence::{Evidence, RanTrial};
@@ -29,6 +29,10 @@ pub static HEAT: Drawing = Drawing {
 
 /// Columns of a figure; the next number where these make too many tiles.
 const MOST_COLUMNS: [usize; 3] = [60, 30, 15];
+/// Beyond all buckets: what claims to be above is put in it.
+const LAST_BUCKET: u32 = 64;
+/// Stretches that are told apart.
+const MOST_SPANS: usize = 60;
 /// Seconds of a trial that are read: a day.
 const LONGEST_TRIAL: usize = 86_400;
 const MOST_ROWS: u32 = 32;
@@ -55,10 +59,9 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let most = if found.len() > MANY { 1 } else { MOST_FIGURES };
     let drawn = found.iter().take(most).filter_map(|(_, named, own)| figure(named, own));
     let mut figures: Vec<Figure> = drawn.collect();
-    if let Some(last) = figures.last_mut().filter(|_| found.len() > most) {
-        let more = found.len() - most;
-        last.notes
-            .push(format!("Drawn are the widest latencies; {more} others are left out here."));
+    if let Some(last) = figures.last_mut() {
+        let note = left_out(found.len().saturating_sub(most), "arm");
+        last.notes.extend(note.map(|note| format!("Drawn are the widest latencies. {note}")));
     }
     figures
 }
@@ -113,7 +116,7 @@ impl Columns {
                 let place = (begin + row.second as usize) / wide;
                 let Some(column) = columns.counts.get_mut(place) else { continue };
                 for [bucket, count] in &row.latency_buckets {
-                    *column.entry(*bucket).or_default() += u64::from(*count);
+                    *column.entry((*bucket).min(LAST_BUCKET)).or_default() += u64::from(*count);
                 }
             }
             let end = begin + seconds(trial);
@@ -162,7 +165,7 @@ impl Columns {
             along: Axis::new(format!("seconds of {} trials, one after the other", self.trials.len()), Scale::Time, Unit::Seconds),
             value: Axis::new("latency", Scale::Log10, Unit::Nanoseconds),
             series,
-            spans: disturbed.map(span).collect(),
+            spans: disturbed.take(MOST_SPANS).map(span).collect(),
             guides: Vec::new(),
             interval: "operations a second".to_owned(),
             notes: self.notes(tall),
@@ -191,7 +194,9 @@ impl Columns {
             for (bucket, count) in column {
                 *rows.entry(row_of(*bucket, tall)).or_default() += count;
             }
-            rows.values_mut().for_each(|count: &mut u64| *count = count.div_ceil(self.wide as u64));
+            for count in rows.values_mut() {
+                *count = u64::div_ceil(*count, self.wide as u64);
+            }
             rows
         };
         self.counts.iter().map(column).collect()

@@ -27,6 +27,8 @@ pub static ORDER: Drawing = Drawing {
 
 /// Points of one figure; more are taken together.
 const MOST_POINTS: usize = 80;
+/// Replicates that the background tells apart; of more it tells none.
+const MOST_SPANS: usize = 40;
 const MOST_FIGURES: usize = 4;
 /// What a trial may be away from its arm's mean before it is drawn at the edge.
 const FARTHEST: f64 = 10.0;
@@ -38,7 +40,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         return figure(evidence, &names, &subjects).into_iter().collect();
     }
     let figures = subjects.iter().filter_map(|one| figure(evidence, &names, &[*one]));
-    at_most(figures.collect(), MOST_FIGURES, "workloads")
+    at_most(figures.collect(), MOST_FIGURES, "workload")
 }
 
 /// A trial with its place in time.
@@ -85,7 +87,7 @@ fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Optio
         layout: Layout::Upright,
         along: Axis::new("place in the order of the study", Scale::Linear, Unit::Number),
         value,
-        series: series(&ran, together),
+        series: series(&ran),
         spans: replicates(&ran),
         guides: vec![Guide { from: 1.0, to: 1.0, name: format!("mean of the {mean}") }],
         interval: "lowest to highest".to_owned(),
@@ -127,7 +129,7 @@ fn kind(trial: &CellTrial) -> Sort {
     }
 }
 
-fn series(ran: &[Ran<'_>], together: usize) -> Vec<Series> {
+fn series(ran: &[Ran<'_>]) -> Vec<Series> {
     let kinds = [
         (Sort::Plain, "trial", 0, 0, Look::Solid),
         (Sort::LeadIn, "lead-in, not counted", 7, 0, Look::Hollow),
@@ -137,7 +139,8 @@ fn series(ran: &[Ran<'_>], together: usize) -> Vec<Series> {
     ];
     let made = kinds.into_iter().map(|(sort, name, colour, shape, look)| {
         let own: Vec<&Ran<'_>> = ran.iter().filter(|one| kind(one.trial) == sort).collect();
-        let points: Vec<Point> = if sort == Sort::Plain && together > 1 {
+        let together = own.len().div_ceil(MOST_POINTS);
+        let points: Vec<Point> = if together > 1 {
             own.chunks(together).map(binned).collect()
         } else {
             own.iter().map(|one| drawn(one, name, look)).collect()
@@ -194,6 +197,9 @@ fn replicates(ran: &[Ran<'_>]) -> Vec<Span> {
             continue;
         };
         if *replicate % 2 == 1 {
+            if spans.len() == MOST_SPANS {
+                return Vec::new();
+            }
             spans.push(Span {
                 from: f64::from(*first) - 0.5,
                 to: f64::from(*last) + 0.5,

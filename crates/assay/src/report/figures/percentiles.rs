@@ -3,7 +3,7 @@
 use assay_stats::percentile_is_supported;
 
 use super::words::{Names, notable, point, primary, short, subjects};
-use super::{Drawing, at_most};
+use super::{Drawing, at_most, left_out};
 use crate::catalogue::About;
 use crate::report::evidence::{Evidence, Latencies};
 use crate::report::figure::{Axis, Figure, Layout, Marks, Point, Scale, Series, Unit, id_of};
@@ -42,13 +42,15 @@ const QUANTILES: [f64; 16] = [
 /// Lines of one figure; of more arms the baseline, the best and the worst are drawn.
 const MOST_LINES: usize = 6;
 const LINES_OF_MANY: usize = 3;
+/// Workloads of one figure where nothing varies.
+const MOST_TOGETHER: usize = 8;
 const MOST_FIGURES: usize = 4;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::of(&evidence.findings);
     let figures =
         if names.varied().is_empty() { together(evidence) } else { by_workload(evidence, &names) };
-    at_most(figures, MOST_FIGURES, "workloads")
+    at_most(figures, MOST_FIGURES, "workload")
 }
 
 /// A line a workload, where nothing varies.
@@ -60,8 +62,13 @@ fn together(evidence: &Evidence) -> Vec<Figure> {
         let class = if several { format!(", {}", short(&one.class)) } else { String::new() };
         format!("{}{class}", short(&one.workload))
     };
-    let lines: Vec<(String, &Latencies)> = own.iter().map(|one| (named(one), *one)).collect();
-    figure(&["percentiles"], title, &lines).into_iter().collect()
+    let lines: Vec<(String, &Latencies)> =
+        own.iter().take(MOST_TOGETHER).map(|one| (named(one), *one)).collect();
+    let mut figure = figure(&["percentiles"], title, &lines);
+    if let Some(figure) = &mut figure {
+        figure.notes.extend(left_out(own.len() - lines.len(), "line"));
+    }
+    figure.into_iter().collect()
 }
 
 /// A figure a workload and class, a line an arm.
@@ -75,18 +82,26 @@ fn by_workload(evidence: &Evidence, names: &Names) -> Vec<Figure> {
     let subjects = subjects(&evidence.findings);
     let drawn = found.into_iter().filter_map(|(workload, class)| {
         let subject = subjects.iter().find(|one| one.name == workload)?;
-        let most = if primary(&evidence.findings, *subject).len() > MOST_LINES { LINES_OF_MANY } else { MOST_LINES };
+        let most = if primary(&evidence.findings, *subject).len() > MOST_LINES {
+            LINES_OF_MANY
+        } else {
+            MOST_LINES
+        };
         let arms = notable(&evidence.findings, *subject, most);
         let own = |one: &&Latencies| !one.control && one.workload == workload && one.class == class;
         let all: Vec<&Latencies> = evidence.latencies.iter().filter(own).collect();
         let kept = all.iter().filter(|one| arms.contains(&one.arm));
-        let lines: Vec<(String, &Latencies)> = kept.map(|one| (names.arm(&one.arm), *one)).collect();
-        let left_out = all.len() - lines.len();
-        let title = format!("{}: latency of {}s over the share of them that stay below it", short(workload), short(class));
+        let lines: Vec<(String, &Latencies)> =
+            kept.map(|one| (names.arm(&one.arm), *one)).collect();
+        let title = format!(
+            "{}: latency of {}s over the share of them that stay below it",
+            short(workload),
+            short(class)
+        );
         let mut figure = figure(&["percentiles", workload, class], title, &lines)?;
-        if left_out > 0 {
-            figure.notes.push(format!("{left_out} other arms are left out: drawn are the baseline, the best and the worst."));
-        }
+        let drawn = "Drawn are the baseline, the best and the worst.";
+        let note = left_out(all.len() - lines.len(), "arm");
+        figure.notes.extend(note.map(|note| format!("{drawn} {note}")));
         Some(figure)
     });
     drawn.collect()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::words::{Names, marked, notable, point, short, subjects};
-use super::{Drawing, at_most};
+use super::{Drawing, at_most, left_out};
 use crate::catalogue::About;
 use crate::report::document::numbers::heading;
 use crate::report::evidence::{Evidence, RanTrial};
@@ -58,7 +58,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         let rate = figure.id.starts_with("series-rate");
         (!rate, figure.spans.iter().all(|span| span.kind != SpanKind::Disturbed))
     });
-    at_most(figures, MOST_FIGURES, "figures of this kind")
+    at_most(figures, MOST_FIGURES, "figure")
 }
 
 /// The trials of one arm of one workload, one after the other.
@@ -113,7 +113,7 @@ impl<'a> Run<'a> {
         if self.time_ns == 0 {
             return last;
         }
-        let whole = (trial.ramp_ns + self.time_ns) as f64 / 1e9;
+        let whole = trial.ramp_ns.saturating_add(self.time_ns) as f64 / 1e9;
         let counted = if whole.fract() >= LEAST_PART { whole.ceil() } else { whole.floor() };
         last.min(counted as usize)
     }
@@ -124,7 +124,7 @@ impl<'a> Run<'a> {
         let whole = if self.time_ns == 0 {
             seconds as f64
         } else {
-            (trial.ramp_ns + self.time_ns) as f64 / 1e9
+            trial.ramp_ns.saturating_add(self.time_ns) as f64 / 1e9
         };
         let mut points: BTreeMap<usize, Second> = BTreeMap::new();
         for second in 0..seconds {
@@ -133,7 +133,8 @@ impl<'a> Run<'a> {
         }
         for row in trial.series.iter().filter(|row| (row.second as usize) < seconds) {
             let Some(point) = points.get_mut(&(row.second as usize / self.wide)) else { continue };
-            point.amount += if self.metric == "iops" { row.operations } else { row.bytes };
+            let amount = if self.metric == "iops" { row.operations } else { row.bytes };
+            point.amount = point.amount.saturating_add(amount);
             point.slowest_ns = point.slowest_ns.max(row.latency_max_ns);
         }
         points.into_values().collect()
@@ -163,7 +164,7 @@ impl<'a> Run<'a> {
                     ));
                 }
             }
-            spans.extend(self.spans(trial, begin, end));
+            spans.extend(stretches(trial, begin, end));
             begin = end + 0.5 * self.wide as f64;
         }
         let rate = self.figure(names, "rate", rates, &spans);
@@ -188,32 +189,6 @@ impl<'a> Run<'a> {
             _ => told,
         };
         Point { joined: index > 0, ..told }
-    }
-
-    fn spans(&self, trial: &RanTrial, begin: f64, end: f64) -> Vec<Span> {
-        let label = format!("trial {}", trial.order);
-        let reason = trial
-            .reason
-            .as_deref()
-            .map(|reason| format!(": {}", short(reason)))
-            .unwrap_or_default();
-        let (kind, text) = match trial.status {
-            Status::Disturbed => (SpanKind::Disturbed, format!("{label}, disturbed{reason}")),
-            _ => (SpanKind::Alternate, label.clone()),
-        };
-        let mut spans = vec![Span { from: begin, to: end, kind, text, label }];
-        let ramp = (trial.ramp_ns as f64 / 1e9).min(end - begin);
-        if ramp > 0.0 {
-            let text = format!("trial {}: ramp, not counted", trial.order);
-            spans.push(Span {
-                from: begin,
-                to: begin + ramp,
-                kind: SpanKind::Ramp,
-                text,
-                label: String::new(),
-            });
-        }
-        spans
     }
 
     fn figure(
@@ -260,8 +235,7 @@ impl<'a> Run<'a> {
         };
         let marks = if rate { Marks::Steps(points) } else { Marks::Points(points) };
         let wide = (self.wide > 1).then(|| format!("A point stands for {} seconds.", self.wide));
-        let more = (self.left_out > 0)
-            .then(|| format!("{} later trials are left out here.", self.left_out));
+        let more = left_out(self.left_out, "later trial");
         Some(Figure {
             id: id_of(&["series", what, self.workload, &arm]),
             title: format!("{of}: {title}"),
@@ -277,6 +251,30 @@ impl<'a> Run<'a> {
             notes: wide.into_iter().chain(more).collect(),
         })
     }
+}
+
+/// The stretch of a trial, and that of its ramp.
+fn stretches(trial: &RanTrial, begin: f64, end: f64) -> Vec<Span> {
+    let label = format!("trial {}", trial.order);
+    let reason =
+        trial.reason.as_deref().map(|reason| format!(": {}", short(reason))).unwrap_or_default();
+    let (kind, text) = match trial.status {
+        Status::Disturbed => (SpanKind::Disturbed, format!("{label}, disturbed{reason}")),
+        _ => (SpanKind::Alternate, label.clone()),
+    };
+    let mut spans = vec![Span { from: begin, to: end, kind, text, label }];
+    let ramp = (trial.ramp_ns as f64 / 1e9).min(end - begin);
+    if ramp > 0.0 {
+        let text = format!("trial {}: ramp, not counted", trial.order);
+        spans.push(Span {
+            from: begin,
+            to: begin + ramp,
+            kind: SpanKind::Ramp,
+            text,
+            label: String::new(),
+        });
+    }
+    spans
 }
 
 /// Nanoseconds that are counted in each trial; 0 where that is not known.

@@ -1,7 +1,7 @@
 //! The rate over the area, from its first byte to its last.
 
 use super::words::{Names, point, short, trusted};
-use super::{Drawing, at_most};
+use super::{Drawing, at_most, left_out};
 use crate::catalogue::About;
 use crate::report::evidence::Evidence;
 use crate::report::figure::{Axis, Figure, Layout, Marks, Point, Scale, Series, Unit, id_of};
@@ -32,7 +32,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         let own: Vec<&Surface> = surfaces.iter().filter(|one| one.workload == workload).collect();
         figure(&names, workload, &own)
     });
-    at_most(figures.collect(), MOST_FIGURES, "workloads")
+    at_most(figures.collect(), MOST_FIGURES, "workload")
 }
 
 fn figure(names: &Names, workload: &str, own: &[&Surface]) -> Option<Figure> {
@@ -50,12 +50,7 @@ fn figure(names: &Names, workload: &str, own: &[&Surface]) -> Option<Figure> {
         .filter_map(|one| one.note.as_ref())
         .map(|note| format!("Not whole: {note}."))
         .collect();
-    if own.len() > MOST_LINES {
-        notes.push(format!(
-            "{} more arms are left out; the tables have them.",
-            own.len() - MOST_LINES
-        ));
-    }
+    notes.extend(left_out(own.len().saturating_sub(MOST_LINES), "arm"));
     Some(Figure {
         id: id_of(&["surface", workload]),
         title: format!("{}: rate over the area, from its first byte to its last", short(workload)),

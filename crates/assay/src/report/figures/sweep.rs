@@ -1,7 +1,7 @@
 //! A metric over a factor whose levels are numbers.
 
 use super::words::{Names, Subject, cell, metric_title, of_cell, primary, short, subjects};
-use super::{Drawing, at_most, bars};
+use super::{Drawing, at_most, bars, left_out};
 use crate::catalogue::About;
 use crate::quantity::Bytes;
 use crate::report::evidence::Evidence;
@@ -72,7 +72,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
             figures.extend(sweep.figure(tails, &lines));
         }
     }
-    at_most(figures, MOST_FIGURES, "figures of this kind")
+    at_most(figures, MOST_FIGURES, "figure")
 }
 
 /// One workload over one factor.
@@ -100,7 +100,7 @@ impl Sweep<'_> {
 
     fn figure(&self, metrics: &[&str], lines: &[Arm]) -> Option<Figure> {
         let mut series = Vec::new();
-        let mut left_out = 0;
+        let mut dropped = 0;
         for metric in metrics {
             for arm in lines {
                 let points = self.points(metric, arm);
@@ -108,7 +108,7 @@ impl Sweep<'_> {
                     continue;
                 }
                 if series.len() == MOST_LINES {
-                    left_out += 1;
+                    dropped += 1;
                     continue;
                 }
                 let name = self.line_name(metric, arm, metrics.len() > 1);
@@ -129,9 +129,7 @@ impl Sweep<'_> {
                 "Some intervals go on beyond the figure; the table has their ends.".to_owned(),
             );
         }
-        if left_out > 0 {
-            notes.push(format!("{left_out} more lines are left out; the tables have them."));
-        }
+        notes.extend(left_out(dropped, "line"));
         Some(Figure {
             id: id_of(&["sweep", self.workload, self.factor, metric]),
             title: format!("{}: {what} over {}", short(self.workload), short(self.factor)),

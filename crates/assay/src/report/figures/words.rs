@@ -82,6 +82,7 @@ pub(super) fn point(
     value: f64,
     interval: Option<[f64; 2]>,
 ) -> Point {
+    let interval = interval.filter(|ends| ends.iter().all(|end| end.is_finite()));
     let [told, ends] = unit.with_interval(value, interval);
     let ends = if interval.is_some() { format!(" ({ends})") } else { String::new() };
     let name = if name.is_empty() { String::new() } else { format!("{name}: ") };

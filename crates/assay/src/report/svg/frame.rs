@@ -2,7 +2,7 @@
 
 use super::pen::{shortened, width_of};
 use super::scale::{Ruler, Tick};
-use crate::report::figure::{Axis, Figure, Layout, Marks, Scale, SpanKind};
+use crate::report::figure::{Axis, Figure, Layout, Look, Marks, Scale, SpanKind};
 
 /// Width of every figure; pages scale it.
 pub(super) const WIDTH: f64 = 760.0;
@@ -13,9 +13,11 @@ pub(super) const LINE: f64 = 18.0;
 /// Room at the edges.
 const EDGE: f64 = 8.0;
 /// The most room for names beside a plot.
-const NAMES: f64 = 250.0;
+pub(super) const NAMES: f64 = 250.0;
 /// The most room for a name below a plot that is written aslant.
-const ASLANT: f64 = 150.0;
+pub(super) const ASLANT: f64 = 150.0;
+/// How much wider bold letters are.
+pub(super) const BOLD: f64 = 1.15;
 /// Room of a key of the legend beside its name.
 const SWATCH: f64 = 26.0;
 
@@ -35,6 +37,7 @@ pub(super) enum KeyOf {
     Series(usize),
     Guide { line: bool },
     Span(SpanKind),
+    Look(Look),
 }
 
 /// A figure with its places.
@@ -126,9 +129,10 @@ impl<'a> Frame<'a> {
         apart(ruler.ticks((tall / 40.0).clamp(3.0, 8.0)), |_| 13.0)
     }
 
-    /// The most that a name below the plot may take.
-    pub fn name_room(&self) -> f64 {
-        if self.aslant { ASLANT } else { NAMES }
+    /// The axis on the left and the one below.
+    pub fn sides(&self) -> (&Ruler<'a>, &Ruler<'a>) {
+        let upright = self.figure.layout == Layout::Upright;
+        if upright { (&self.value, &self.along) } else { (&self.along, &self.value) }
     }
 }
 
@@ -165,9 +169,13 @@ fn plot_height(figure: &Figure) -> f64 {
     }
 }
 
-/// Room for the words on the left of the plot.
+/// Room for the words on the left of the plot; bold ones take more.
 fn side_room(side: &Ruler<'_>) -> f64 {
-    let widths = Frame::ticks_aside(side).into_iter().map(|tick| width_of(&tick.text));
+    let width = |tick: Tick| {
+        let bold = if side.is_heading(&tick) { BOLD } else { 1.0 };
+        bold * width_of(&tick.text)
+    };
+    let widths = Frame::ticks_aside(side).into_iter().map(width);
     widths.fold(24.0, f64::max).min(NAMES) + 10.0
 }
 
@@ -219,6 +227,15 @@ fn explained(figure: &Figure) -> Vec<(KeyOf, String)> {
     {
         if figure.spans.iter().any(|span| span.kind == kind) {
             told.push((KeyOf::Span(kind), name.to_owned()));
+        }
+    }
+    // Names of series say what lies behind their looks; doubts about single numbers have a key.
+    for (look, word) in [(Look::Hollow, "suspect"), (Look::Crossed, "invalid")] {
+        let mut points = figure.series.iter().flat_map(|series| series.marks.points());
+        let doubted =
+            |remark: &Option<String>| remark.as_ref().is_some_and(|text| text.contains(word));
+        if points.any(|point| point.look == look && doubted(&point.remark)) {
+            told.push((KeyOf::Look(look), word.to_owned()));
         }
     }
     told

@@ -1,6 +1,69 @@
-//! Text and numbers as SVG has them.
+//! Text, numbers and elements as SVG has them.
 
-use std::fmt::Write;
+use super::theme::Theme;
+
+/// What is drawn so far, and in which colours.
+pub(super) struct Pen {
+    pub out: String,
+    pub theme: Theme,
+}
+
+impl Pen {
+    /// `class="x"` with the colour of that name as an attribute, for readers without style sheets.
+    pub fn paint(&self, class: &str, attribute: &str) -> String {
+        format!("class=\"{class}\" {attribute}=\"{}\"", self.theme.colour(class))
+    }
+
+    /// Adds to what is drawn.
+    pub fn add(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    /// A rectangle from its left upper corner, `says` being its title where it has one.
+    pub fn rect(&mut self, attributes: &str, [x, y, wide, tall]: [f64; 4], says: &str) {
+        let place = format!("x=\"{}\" y=\"{}\"", px(x), px(y));
+        let size = format!("width=\"{}\" height=\"{}\"", px(wide.max(0.1)), px(tall.max(0.1)));
+        self.add(&format!("<rect {attributes} {place} {size}{}", closed("rect", says)));
+    }
+
+    /// A path.
+    pub fn path(&mut self, attributes: &str, path: &str, says: &str) {
+        self.add(&format!("<path {attributes} d=\"{path}\"{}", closed("path", says)));
+    }
+
+    /// A text; `anchor` is `start`, `middle` or `end`. What does not fit in `room` is its title.
+    pub fn text(
+        &mut self,
+        [x, y]: [f64; 2],
+        anchor: &str,
+        attributes: &str,
+        text: &str,
+        room: f64,
+    ) {
+        let shown = shortened(text, room);
+        let title = if shown == text { String::new() } else { titled(text) };
+        let anchor = match anchor {
+            "start" => String::new(),
+            anchor => format!(" text-anchor=\"{anchor}\""),
+        };
+        let (x, y, shown) = (px(x), px(y), escaped(&shown));
+        self.add(&format!("<text x=\"{x}\" y=\"{y}\"{anchor} {attributes}>{title}{shown}</text>"));
+    }
+
+    /// Words that stand back.
+    pub fn muted(&self) -> String {
+        self.paint("muted", "fill")
+    }
+}
+
+/// The end of an element, with a title where there is one.
+fn closed(element: &str, says: &str) -> String {
+    if says.is_empty() { "/>".to_owned() } else { format!(">{}</{element}>", titled(says)) }
+}
+
+fn titled(text: &str) -> String {
+    format!("<title>{}</title>", escaped(text))
+}
 
 /// Room of a letter at 12 px, by a wide common font (DejaVu Sans), so that others fit as well.
 fn letter(letter: char) -> f64 {
@@ -24,22 +87,22 @@ pub(super) fn width_of(text: &str) -> f64 {
 
 /// The text in so many pixels: where it is too long its middle is left out.
 pub(super) fn shortened(text: &str, room: f64) -> String {
-    if width_of(text) <= room {
+    const LONGEST: usize = 200;
+    let begin: Vec<char> = text.chars().take(LONGEST).collect();
+    if begin.len() < LONGEST && width_of(text) <= room {
         return text.to_owned();
     }
-    let letters: Vec<char> = text.chars().take(400).collect();
-    let tail: Vec<char> = text.chars().rev().take(400).collect();
-    let mut kept = 0;
-    let mut used = letter('\u{2026}');
-    while kept < letters.len().min(tail.len()) {
-        used += letter(if kept % 2 == 0 { letters[kept / 2] } else { tail[kept / 2] });
+    let end: Vec<char> = text.chars().rev().take(LONGEST).collect();
+    let (mut kept, mut used) = (0, letter('\u{2026}'));
+    while kept < begin.len() {
+        used += letter(if kept % 2 == 0 { begin[kept / 2] } else { end[kept / 2] });
         if used > room {
             break;
         }
         kept += 1;
     }
-    let begin: String = letters[..kept.div_ceil(2)].iter().collect();
-    let end: String = tail[..kept / 2].iter().rev().collect();
+    let begin: String = begin[..kept.div_ceil(2)].iter().collect();
+    let end: String = end[..kept / 2].iter().rev().collect();
     format!("{}\u{2026}{}", begin.trim_end(), end.trim_start())
 }
 
@@ -55,7 +118,7 @@ pub(super) fn escaped(text: &str) -> String {
             '\'' => safe.push_str("&#39;"),
             // XML has no word for them, and marks of direction would turn what follows around.
             '\u{fffe}' | '\u{ffff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                safe.push('?')
+                safe.push('?');
             }
             letter if letter.is_control() => safe.push('?'),
             letter => safe.push(letter),
@@ -77,49 +140,4 @@ pub(super) fn px(value: f64) -> String {
 /// A line of a path: `M1 2L3 4`.
 pub(super) fn segment([x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) -> String {
     format!("M{} {}L{} {}", px(x1), px(y1), px(x2), px(y2))
-}
-
-/// A text at a place. `anchor` is `start`, `middle` or `end`, `class` may be empty.
-pub(super) fn text(
-    out: &mut String,
-    [x, y]: [f64; 2],
-    anchor: &str,
-    class: &str,
-    shown: &str,
-    full: &str,
-) {
-    let _ = write!(out, "<text x=\"{}\" y=\"{}\"{class}", px(x), px(y));
-    if anchor != "start" {
-        let _ = write!(out, " text-anchor=\"{anchor}\"");
-    }
-    let title =
-        if shown == full { String::new() } else { format!("<title>{}</title>", escaped(full)) };
-    let _ = write!(out, ">{title}{}</text>", escaped(shown));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn coordinates_are_short_and_never_odd() {
-        let told = [1.0, 1.04, 1.05, -0.04, -3.25, f64::NAN, f64::INFINITY, 759.96].map(px);
-        assert_eq!(told, ["1", "1", "1.1", "0", "-3.3", "0", "0", "760"]);
-    }
-
-    #[test]
-    fn nothing_gets_out_of_its_place() {
-        let told = escaped("<script>\"a\" & 'b'\u{0}\u{202e}\n");
-        assert_eq!(told, "&lt;script&gt;&quot;a&quot; &amp; &#39;b&#39;???");
-    }
-
-    #[test]
-    fn long_words_lose_their_middle() {
-        let word = "filesystem=btrfs,threads=128";
-        assert_eq!(shortened(word, 300.0), word);
-        let short = shortened(word, 120.0);
-        assert!(short.starts_with("filesys") && short.ends_with("=128"), "{short}");
-        assert!(width_of(&short) <= 120.0);
-        assert!(shortened(&"x".repeat(10_000_000), 50.0).chars().count() < 10);
-    }
 }

@@ -17,6 +17,8 @@ pub(super) struct Ruler<'a> {
 pub(super) struct Tick {
     pub px: f64,
     pub text: String,
+    /// Which value it is, from 0.
+    pub index: usize,
 }
 
 impl<'a> Ruler<'a> {
@@ -55,13 +57,18 @@ impl<'a> Ruler<'a> {
         (self.px[1] - self.px[0]).abs() / (self.domain[1] - self.domain[0])
     }
 
+    /// Whether a tick is a heading over names.
+    pub fn is_heading(&self, tick: &Tick) -> bool {
+        let Scale::Category(slots) = &self.axis.scale else { return false };
+        slots.get(tick.index).is_some_and(|slot| slot.heading)
+    }
+
     /// About `wanted` ticks at round values, in ascending order.
     pub fn ticks(&self, wanted: f64) -> Vec<Tick> {
         let values = match &self.axis.scale {
             Scale::Category(slots) => (0..slots.len()).map(|index| index as f64).collect(),
             Scale::Percentile => percentiles(self.domain[1]),
-            Scale::Linear => self.linear(self.domain, wanted, &[1.0, 2.0, 5.0]),
-            Scale::Time => self.linear(self.domain, wanted, &[1.0, 2.0, 5.0]),
+            Scale::Linear | Scale::Time => self.linear(self.domain, wanted),
             Scale::Log2 => self.powers(2.0, wanted),
             Scale::Log10 => self.logarithmic(wanted),
         };
@@ -69,17 +76,17 @@ impl<'a> Ruler<'a> {
             Scale::Category(_) => self.axis.text(value),
             _ => self.axis.unit.tick(value),
         };
-        let tick = |value: f64| Tick { px: self.at(value), text: text(value) };
-        let shown = values.into_iter().filter(|value| self.shows(*value));
+        let tick = |(index, value)| Tick { px: self.at(value), text: text(value), index };
+        let shown = values.into_iter().filter(|value| self.shows(*value)).enumerate();
         shown.map(tick).collect()
     }
 
     /// Multiples of a round step between two values.
-    fn linear(&self, [low, high]: [f64; 2], wanted: f64, steps: &[f64]) -> Vec<f64> {
+    fn linear(&self, [low, high]: [f64; 2], wanted: f64) -> Vec<f64> {
         let base = self.axis.unit.base(low.abs().max(high.abs()));
         let rough = (high - low) / base / wanted;
         let size = 10_f64.powf(rough.log10().floor());
-        let round = steps.iter().find(|step| **step * size >= rough).copied().unwrap_or(10.0);
+        let round = [1.0, 2.0, 5.0].into_iter().find(|step| step * size >= rough).unwrap_or(10.0);
         let step = round * size * base;
         if !step.is_finite() || step <= 0.0 {
             return vec![low];
@@ -96,11 +103,9 @@ impl<'a> Ruler<'a> {
             decades.flat_map(|n| digits.iter().map(move |digit| digit * 10_f64.powi(n))).collect()
         };
         match high - low {
-            span if span < 0.5 => {
-                self.linear([10_f64.powf(low), 10_f64.powf(high)], wanted, &[1.0, 2.0, 5.0])
-            }
+            span if span < 0.5 => self.linear([10_f64.powf(low), 10_f64.powf(high)], wanted),
             _ if self.axis.unit.is_binary() => self.powers(4.0, wanted),
-            span if span < 0.9 => between(&[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0]),
+            span if span < 1.0 => between(&[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0]),
             span if span < 2.5 => between(&[1.0, 2.0, 5.0]),
             _ => self.powers(10.0, wanted),
         }
@@ -156,67 +161,4 @@ fn domain(axis: &Axis, [low, high]: [f64; 2]) -> [f64; 2] {
 fn percentiles(highest: f64) -> Vec<f64> {
     let nines = (1..=(highest + 1e-9).floor() as i32).map(|n| 1.0 - 10_f64.powi(-n));
     [0.0, 0.5].into_iter().chain(nines).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::report::figure::Unit;
-
-    fn ticks(scale: Scale, unit: Unit, extent: [f64; 2], wanted: f64) -> Vec<String> {
-        let axis = Axis::new("", scale, unit);
-        let told = Ruler::new(&axis, Some(extent), [0.0, 700.0]).ticks(wanted);
-        assert!(told.windows(2).all(|pair| pair[0].px < pair[1].px), "{told:?}");
-        told.into_iter().map(|tick| tick.text).collect()
-    }
-
-    #[test]
-    fn powers_of_two_are_ticks() {
-        let told = ticks(Scale::Log2, Unit::Number, [1.0, 128.0], 10.0);
-        assert_eq!(told, ["1", "2", "4", "8", "16", "32", "64", "128"]);
-        let sizes = ticks(Scale::Log2, Unit::Bytes, [4096.0, 1_048_576.0], 5.0);
-        assert_eq!(sizes, ["4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB"]);
-    }
-
-    #[test]
-    fn each_nine_has_the_same_room() {
-        let axis = Axis::new("", Scale::Percentile, Unit::Share);
-        let ruler = Ruler::new(&axis, Some([0.0, 0.9999]), [0.0, 400.0]);
-        let told = ruler.ticks(9.0);
-        let texts: Vec<&str> = told.iter().map(|tick| tick.text.as_str()).collect();
-        assert_eq!(texts, ["0 %", "50 %", "90 %", "99 %", "99.9 %", "99.99 %"]);
-        let px: Vec<f64> = told.iter().map(|tick| tick.px.round()).collect();
-        assert_eq!(px, [0.0, 30.0, 100.0, 200.0, 300.0, 400.0]);
-    }
-
-    #[test]
-    fn ticks_are_round_in_their_unit() {
-        let rate = Unit::Metric("bandwidth_bytes_per_s".to_owned());
-        let told = ticks(Scale::Linear, rate.clone(), [0.0, 900.0 * 1_048_576.0], 5.0);
-        assert_eq!(told, ["0 B/s", "200 MiB/s", "400 MiB/s", "600 MiB/s", "800 MiB/s"]);
-        let told = ticks(Scale::Log10, rate, [1e4, 1e9], 6.0);
-        assert_eq!(told, ["16 KiB/s", "256 KiB/s", "4 MiB/s", "64 MiB/s"]);
-        let told = ticks(Scale::Log10, Unit::Nanoseconds, [8e4, 2e9], 8.0);
-        assert_eq!(told, ["100 us", "1 ms", "10 ms", "100 ms", "1 s"]);
-        let told = ticks(Scale::Log10, Unit::Ratio, [0.93, 1.11], 5.0);
-        assert_eq!(told, ["0.95", "1", "1.05", "1.1"]);
-        let told = ticks(Scale::Log10, Unit::Ratio, [0.3, 2.0], 5.0);
-        assert_eq!(told, ["0.3", "0.4", "0.5", "0.7", "1", "1.5", "2"]);
-        assert_eq!(
-            ticks(Scale::Time, Unit::Seconds, [0.0, 12.0], 6.0),
-            ["0 s", "2 s", "4 s", "6 s", "8 s", "10 s", "12 s"]
-        );
-    }
-
-    #[test]
-    fn one_value_and_none_have_an_axis_too() {
-        for scale in [Scale::Linear, Scale::Log10, Scale::Log2, Scale::Time, Scale::Percentile] {
-            for extent in [None, Some([0.5, 0.5]), Some([0.0, 0.0])] {
-                let axis = Axis::new("", scale.clone(), Unit::Number);
-                let ruler = Ruler::new(&axis, extent, [10.0, 20.0]);
-                assert!((10.0..=20.0).contains(&ruler.at(0.5)), "{scale:?} {extent:?}");
-                assert!(ruler.at(f64::NAN).is_finite() && ruler.ticks(5.0).len() < 60);
-            }
-        }
-    }
 }
