@@ -89,7 +89,8 @@ fn page(document: &report::Document, width: usize) -> String {
 #[test]
 fn pages_look_as_expected() {
     let all = articles::judge(&Library::shipped()).unwrap();
-    let mut pages = vec![("overview".to_owned(), report::articles::overview(&all))];
+    let mut pages =
+        vec![("overview".to_owned(), report::articles::overview(&all.iter().collect::<Vec<_>>()))];
     let full = |article: &Article| (article.article.clone(), report::articles::full(article));
     pages.extend(all.iter().map(full));
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/articles");

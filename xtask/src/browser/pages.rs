@@ -298,7 +298,7 @@ async fn bare(browser: &Browser, bench: &Bench) -> Done<()> {
     let cells = findings["cells"].as_array().cloned().unwrap_or_default();
     let trials = cells.iter().flat_map(|cell| cell["trials"].as_array().into_iter().flatten());
     let values: Vec<f64> = trials.filter_map(|trial| trial["value"].as_f64()).collect();
-    need(values.len() > 10_000, || format!("only {} values", values.len()))?;
+    need(values.len() > 5_000, || format!("only {} values", values.len()))?;
     let lost: Vec<String> = values
         .iter()
         .map(|&value| short(value))

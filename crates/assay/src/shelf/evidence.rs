@@ -10,7 +10,7 @@ use crate::results::series;
 use crate::system::{System, quoted};
 
 /// Files of a bundle that say what was done, in the order of reading.
-const FILES: [&str; 3] = ["study.toml", "environment.json", "plan.json"];
+const FILES: [&str; 2] = ["study.toml", "environment.json"];
 
 /// The findings of the result in a directory with the records behind them.
 pub fn evidence_at(system: &dyn System, directory: &Path) -> Outcome<Evidence> {

@@ -16,11 +16,14 @@
     tip.style.top = `${box.y + scrollY - tip.offsetHeight - 8}px`;
   };
   const hide = () => { tip.hidden = true; };
-  // The marks' own titles are for readers without a script: two tips would cover each other.
-  const quiet = (mark) => mark.querySelector(":scope > title")?.remove();
+  // What a mark says is its title for readers without a script: two tips would cover each other.
+  all(".chart .mark > title").forEach((title) => {
+    title.parentNode.dataset.t = title.textContent;
+    title.remove();
+  });
   document.addEventListener("pointerover", (event) => {
     const mark = event.target.closest?.(".mark[data-t]");
-    if (mark) { quiet(mark); show(mark); } else hide();
+    if (mark) show(mark); else hide();
   });
   all(".chart svg").forEach((svg) => {
     let at = -1;

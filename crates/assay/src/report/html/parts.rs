@@ -193,7 +193,7 @@ fn done(evidence: &Evidence, document: &Document) -> Markup {
                 p { "All of them: " code { "assay explain " (evidence.findings.study.id) } }
             }
         }
-        @for (name, text) in evidence.files.iter().filter(|(name, _)| name != "plan.json") {
+        @for (name, text) in &evidence.files {
             details { summary { (name) } pre data-name=(name) { (text) } }
         }
     }

@@ -1,7 +1,7 @@
 //! The marks themselves: each carries what it says.
 
 use super::frame::Frame;
-use super::pen::{Pen, escaped, px, segment};
+use super::pen::{Pen, px, segment};
 use crate::report::figure::{Colour, Layout, Look, Marks, Point, SERIES_COLOURS, Series, Tile};
 
 /// Points from which on they are drawn small.
@@ -96,14 +96,13 @@ pub(super) fn series(pen: &mut Pen, frame: &Frame<'_>, index: usize, own: &Serie
     pen.add("</g>\n");
 }
 
-/// Attributes of a mark: its class, with the look, and what it says.
-fn mark(pen: &Pen, look: Look, says: &str) -> String {
-    let says = escaped(says);
+/// Attributes of a mark. What it says is its title, which the script of a page shows at once.
+fn mark(pen: &Pen, look: Look) -> String {
     match look {
-        Look::Solid | Look::Ringed => format!("class=\"mark\" data-t=\"{says}\""),
+        Look::Solid | Look::Ringed => "class=\"mark\"".to_owned(),
         Look::Hollow | Look::Crossed => {
             let paper = pen.theme.colour("paper");
-            format!("class=\"mark hollow\" fill=\"{paper}\" fill-opacity=\"1\" data-t=\"{says}\"")
+            format!("class=\"mark hollow\" fill=\"{paper}\" fill-opacity=\"1\"")
         }
     }
 }
@@ -126,7 +125,7 @@ fn points(pen: &mut Pen, frame: &Frame<'_>, own: &Series, all: &[Point], whisker
         let along = frame.along.at(point.at);
         let whisker = if whiskers { whisker(frame, along, point, r) } else { String::new() };
         let path = whisker + &looking(place, own.shape, r, point.look);
-        pen.path(&mark(pen, point.look, &point.text), &path, &point.text);
+        pen.path(&mark(pen, point.look), &path, &point.text);
         if point.look == Look::Ringed {
             pen.path("class=\"line\" fill=\"none\"", &marker(place, 0, r + 4.0), "");
         }
@@ -181,7 +180,7 @@ fn steps(pen: &mut Pen, frame: &Frame<'_>, own: &Series, all: &[Point]) {
     }
     for point in all {
         let [from, to] = ends(point);
-        let attributes = mark(pen, Look::Solid, &point.text) + " stroke-width=\"3\"";
+        let attributes = mark(pen, Look::Solid) + " stroke-width=\"3\"";
         pen.path(&attributes, &segment(from, to), &point.text);
     }
 }
@@ -204,7 +203,7 @@ fn bars(pen: &mut Pen, frame: &Frame<'_>, index: usize, all: &[Point]) {
         let [x2, y2] = frame.point(centre + half, value.at(point.value));
         let dashed = if point.look == Look::Crossed { " stroke-dasharray=\"3 2\"" } else { "" };
         let corners = [[x1, y1], [x2, y1], [x2, y2], [x1, y2]].into_iter();
-        let attributes = mark(pen, point.look, &point.text) + dashed;
+        let attributes = mark(pen, point.look) + dashed;
         pen.path(&attributes, &(through(corners) + "z"), &point.text);
         whiskers += &whisker(frame, centre, point, 0.0);
         if let Some(label) = &point.label {
@@ -230,7 +229,7 @@ fn tiles(pen: &mut Pen, frame: &Frame<'_>, all: &[Tile]) {
         // Tables have lines between their cells, planes have none.
         let gap = if tile.printed { 1.0 } else { 0.0 };
         let (wide, tall) = ((x2 - x1).abs() - gap, (y2 - y1).abs() - gap);
-        pen.rect(&mark(pen, Look::Solid, &tile.text), [left, top, wide, tall], &tile.text);
+        pen.rect(&mark(pen, Look::Solid), [left, top, wide, tall], &tile.text);
         if tile.printed {
             let middle = [left + wide / 2.0, top + tall / 2.0 + 4.0];
             let ink = format!("fill=\"{}\" pointer-events=\"none\"", pen.theme.colour("ink"));
