@@ -72,6 +72,15 @@ const COMMANDS: &[Command] = &[
         run: browser::run,
     },
     Command {
+        name: "bench-pages",
+        usage: "[--rounds N] [--write]",
+        summary: "time to make and to open pages of a large grid and of 10,000 trials (chromium)",
+        flags: &["--write"],
+        numbers: &[("--rounds", 7)],
+        words: &[],
+        run: browser::bench::run,
+    },
+    Command {
         name: "pictures",
         usage: "[--home DIRECTORY]",
         summary: "draws docs/figures from real runs, or from the results of a home (root, chromium)",

@@ -1,5 +1,6 @@
 //! `cargo xtask browser`: pages in a real browser, as people use them.
 
+pub mod bench;
 mod driver;
 mod live;
 mod pages;

@@ -360,9 +360,7 @@ async fn size(browser: &Browser, bench: &Bench) -> Done<()> {
     let path = bench.page("grid")?;
     let bytes = fs::metadata(path).map_err(|error| error.to_string())?.len() as usize;
     browser.open_file(path).await?;
-    let loaded = browser
-        .number("const [entry] = performance.getEntriesByType('navigation'); return entry.loadEventEnd - entry.startTime")
-        .await?;
+    let loaded = browser.number(super::bench::LOADED).await?;
     println!("browser: grid: {bytes} bytes, loaded in {loaded:.0} ms");
     need(bytes < MOST_BYTES, || format!("{bytes} bytes"))
 }
