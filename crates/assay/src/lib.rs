@@ -25,4 +25,6 @@ pub mod shelf;
 pub mod study;
 pub mod system;
 pub mod truth;
+#[cfg(feature = "serve")]
+pub mod web;
 pub mod workloads;

@@ -76,6 +76,21 @@ pub fn findings(
     found
 }
 
+/// What one trial says of the metric that its workload is compared by: the metric, and its value or
+/// why there is none. The trial's workload is one of the plan's.
+pub fn trial_value(
+    plan: &Plan,
+    environment: &Environment,
+    trial: &Trial,
+) -> (String, Result<f64, String>) {
+    let row = rows::one(plan, environment, trial);
+    let design = design(plan);
+    let metric = design.primary.as_deref().unwrap_or_else(|| series::primary(&design, &row));
+    let measured = row.trials.first().ok_or_else(|| "nothing was measured".to_owned());
+    let value = measured.and_then(|measured| metrics::value(metric, &row, measured));
+    (metric.to_owned(), value)
+}
+
 /// Everything that measurements say, whatever they were measured by: cells, comparisons with
 /// their verdicts, effects, trends, ranks and checks. The one way from numbers to verdicts.
 pub fn judge(

@@ -95,6 +95,19 @@ fn row<'a>(
     }
 }
 
+/// The row of one trial alone, which nobody has judged.
+pub(super) fn one<'a>(plan: &'a Plan, environment: &'a Environment, trial: &'a Trial) -> Row<'a> {
+    let workload = &plan.workloads[trial.record.workload];
+    Row {
+        workload,
+        arm: trial.record.arm.clone(),
+        site: environment.sites.get(workload.target),
+        trials: vec![Measured { record: &trial.record, latency_ns: merged(&trial.latency_ns) }],
+        remarks: Vec::new(),
+        trust: None,
+    }
+}
+
 /// What the rules say of a row; none where no trial of it counts.
 fn remarks(
     workload: &PlannedWorkload,

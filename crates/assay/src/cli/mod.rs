@@ -23,6 +23,8 @@ mod resume;
 mod run;
 mod running;
 mod selftest;
+#[cfg(feature = "serve")]
+mod serve;
 mod show;
 mod studies;
 mod undo;
@@ -77,6 +79,8 @@ enum Command {
     Apply(apply::Arguments),
     Undo(undo::Arguments),
     Selftest(selftest::Arguments),
+    #[cfg(feature = "serve")]
+    Serve(serve::Arguments),
     List(list::Arguments),
     Note(label::NoteArguments),
     Rename(label::RenameArguments),
@@ -135,6 +139,8 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Selftest(arguments) => selftest::run(system, arguments),
         Command::Show(arguments) => show::run(system, &arguments),
         Command::Report(arguments) => report::run(system, &arguments),
+        #[cfg(feature = "serve")]
+        Command::Serve(arguments) => serve::run(system, &arguments),
         Command::List(arguments) => list::run(system, &arguments),
         Command::Note(arguments) => label::note(system, arguments),
         Command::Rename(arguments) => label::rename(system, arguments),

@@ -34,6 +34,9 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let directory = shelf::find(system, arguments.result.as_deref())?;
     let stored = bundle::read(system, &directory)?;
     unfinished(&stored)?;
+    if bundle::is_running(system, &directory) {
+        return Err(Failure::refused(format!("{} is running: wait for its end", stored.id)));
+    }
     let finished =
         running::resume(system, stored, &directory, &arguments.destroy, arguments.how.quiet)?;
     running::conclude(system, finished, arguments.how)

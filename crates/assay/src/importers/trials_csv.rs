@@ -17,6 +17,9 @@ use crate::failure::{Failure, Outcome};
 use header::Header;
 use table::Table;
 
+/// Bytes of a line: its words are repeated on each page about it.
+const LONGEST_LINE: usize = 16 * 1024;
+
 /// The importer.
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -33,6 +36,12 @@ pub const IMPORTER: Importer = Importer {
 
 /// Reads a file; `name` is what messages call it.
 pub fn read(name: &str, text: &str, options: &Options) -> Outcome<Imported> {
+    let mut mistakes = Mistakes::of(name);
+    for (number, line) in lines::lines(text).filter(|(_, line)| line.len() > LONGEST_LINE) {
+        let text = format!("the line has {} bytes: no table of trials has such lines", line.len());
+        mistakes.on(number, &text);
+    }
+    mistakes.outcome()?;
     let mut mistakes = Mistakes::of(name);
     let mut lines = lines::lines(text);
     let mut splitter = Splitter::new();

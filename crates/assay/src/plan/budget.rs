@@ -1,6 +1,6 @@
 //! Time: trials share what the budget leaves, and a slow device gets a queue that drains in time.
 
-use crate::results::plan::{PlannedWorkload, Survey};
+use crate::results::plan::{Plan, PlannedTrial, PlannedWorkload, Survey};
 use crate::study::Study;
 
 /// Share of the budget that filling the area may take.
@@ -12,7 +12,7 @@ const MILLISECOND: u64 = 1_000_000;
 /// A trial is not cut below this, however small the budget.
 const SHORTEST_TRIAL_NS: u64 = 60 * MILLISECOND;
 /// Starting, stopping, syncing and storing one trial.
-pub const OVERHEAD_NS: u64 = 40 * MILLISECOND;
+const OVERHEAD_NS: u64 = 40 * MILLISECOND;
 /// Part of a trial that is run but not counted: one in this many.
 const RAMP_SHARE: u64 = 8;
 /// Some hundred years.
@@ -35,6 +35,17 @@ pub struct Timed {
 /// Budget of the whole study in nanoseconds: each target has its own.
 pub fn whole_ns(study: &Study, targets: usize) -> u64 {
     study.budget.map_or(DEFAULT_BUDGET_NS, |budget| budget.0) * targets.max(1) as u64
+}
+
+/// Nanoseconds that a planned trial is expected to take, with the rest before it and whatever is
+/// made for it.
+pub fn expected_ns(plan: &Plan, planned: &PlannedTrial) -> u64 {
+    let workload = &plan.workloads[planned.workload];
+    let survey = &plan.surveys[workload.target];
+    let remade = plan.is_remade_before(planned.order as usize);
+    let made = if remade { survey.made_ns.saturating_add(survey.area.fill_ns) } else { 0 };
+    let parts = [workload.ramp_ns, workload.time_ns, survey.pilot.of(workload), OVERHEAD_NS];
+    parts.iter().fold(plan.gap_ns.saturating_add(made), |sum, part| sum.saturating_add(*part))
 }
 
 /// Sets times and depths.

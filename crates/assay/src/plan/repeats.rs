@@ -24,7 +24,7 @@ pub fn repeats(plan: &Plan, records: &[&TrialRecord]) -> Vec<(PlannedTrial, Repe
     let mut order = plan.trials.len() as u32;
     let mut wanted = Vec::new();
     let rounds = disturbed.into_iter().take(plan.design.repeats as usize);
-    for ((replicate, hit), round) in rounds.zip(plan.replicates + 1..) {
+    for ((replicate, hit), round) in rounds.zip(plan.replicates.saturating_add(1)..) {
         for original in again(plan, replicate, &hit) {
             let mut draws = Draws::new(plan.seed ^ u64::from(order), "repeats");
             let repeated = Repeats { replicate, order: original.order };

@@ -136,6 +136,11 @@ pub fn with(findings: &Findings, detail: Detail) -> Document {
     }
 }
 
+/// A value of a metric with its unit.
+pub fn number(metric: &str, value: f64) -> String {
+    numbers::value(metric, value)
+}
+
 /// The word for a trust.
 pub fn trust_word(trust: Trust) -> &'static str {
     match trust {

@@ -8,11 +8,13 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
+use super::cut;
 use super::environment::Environment;
 use super::histogram;
 use super::imported::{self, StoredImport};
@@ -23,7 +25,16 @@ use super::series::SeriesRow;
 use super::tally::Tally;
 use crate::failure::{Failure, Outcome};
 use crate::study::{self, Study};
-use crate::system::System;
+use crate::system::{FileKind, HoldError, Locking, OwnFile, System};
+
+/// The plan: what makes a directory a bundle, and what is locked while a process works on it.
+const PLAN: &str = "plan.json";
+/// Bytes of the largest file that is read; no study comes near.
+const LARGEST_FILE_BYTES: u64 = 1 << 30;
+/// Notes of a bundle that are read.
+const MOST_NOTES: usize = 100;
+/// How often a bundle's lock is tried: who only looks has it for a moment.
+const LOCK_ATTEMPTS: usize = 20;
 
 /// Words that the user adds to a study (`label.json`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +54,8 @@ pub type Histograms = BTreeMap<String, Histogram<u64>>;
 pub struct Bundle<'a> {
     system: &'a dyn System,
     directory: PathBuf,
+    /// Says that this process works on it, until it ends in whatever way.
+    _running: Option<OwnFile>,
 }
 
 impl<'a> Bundle<'a> {
@@ -60,13 +73,19 @@ impl<'a> Bundle<'a> {
         let study = study::file::write(study).map_err(io::Error::other)?;
         system.write_whole(&directory.join("study.toml"), study.as_bytes())?;
         system.write_whole(&directory.join("environment.json"), &json(environment)?)?;
-        system.write_whole(&directory.join("plan.json"), &json(plan)?)?;
-        Ok(Self { system, directory: directory.to_owned() })
+        system.write_whole(&directory.join(PLAN), &json(plan)?)?;
+        // It is new, so whoever has the lock only looks; a study runs without it, too.
+        let running = marked(system, directory).unwrap_or_default();
+        Ok(Self { system, directory: directory.to_owned(), _running: running })
     }
 
     /// Opens a bundle to go on with it. A last line that a crash cut off is taken away first, so
     /// that the next one does not begin in the middle of it.
+    ///
+    /// # Errors
+    /// `WouldBlock` where another process works on it.
     pub fn reopen(system: &'a dyn System, directory: &Path) -> io::Result<Self> {
+        let running = marked(system, directory)?;
         let path = directory.join("trials.jsonl");
         match system.read_text(&path) {
             Ok(text) if !text.is_empty() && !text.ends_with('\n') => {
@@ -76,7 +95,7 @@ impl<'a> Bundle<'a> {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        Ok(Self { system, directory: directory.to_owned() })
+        Ok(Self { system, directory: directory.to_owned(), _running: running })
     }
 
     /// Adds one line to the log.
@@ -115,6 +134,25 @@ impl<'a> Bundle<'a> {
         line.push(b'\n');
         self.system.append(&self.directory.join("trials.jsonl"), &line)
     }
+}
+
+/// Locks a bundle for as long as this process works on it; nothing where its file system has no
+/// locks.
+fn marked(system: &dyn System, directory: &Path) -> io::Result<Option<OwnFile>> {
+    for _ in 0..LOCK_ATTEMPTS {
+        match system.lock_file(&directory.join(PLAN), Locking::Mark) {
+            Ok(file) => return Ok(Some(file)),
+            Err(HoldError::Failed(_)) => return Ok(None),
+            Err(HoldError::Held { .. }) => system.sleep(Duration::from_millis(10)),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::WouldBlock, "another process is working on it"))
+}
+
+/// Whether a process works on a bundle at this moment: one that was killed does not.
+pub fn is_running(system: &dyn System, directory: &Path) -> bool {
+    let found = system.lock_file(&directory.join(PLAN), Locking::Glance);
+    matches!(found, Err(HoldError::Held { .. }))
 }
 
 pub(super) fn json(value: &impl Serialize) -> io::Result<Vec<u8>> {
@@ -166,7 +204,7 @@ pub fn open(system: &dyn System, directory: &Path) -> Outcome<Kept> {
 
 /// Whether a directory is a bundle.
 pub fn is_bundle(system: &dyn System, directory: &Path) -> bool {
-    system.status(&directory.join("plan.json")).is_ok() || imported::is_one(system, directory)
+    system.status(&directory.join(PLAN)).is_ok() || imported::is_one(system, directory)
 }
 
 /// The id of a bundle: the name of its directory.
@@ -177,42 +215,75 @@ pub(super) fn id_of(directory: &Path) -> String {
 /// Reads the bundle of a study. A last line that was cut off by a crash is passed over: its trial
 /// never finished.
 pub fn read(system: &dyn System, directory: &Path) -> Outcome<Stored> {
+    let mut stored = frame(system, directory)?;
+    stored.trials = trials(system, directory, stored.plan.workloads.len())?;
+    Ok(stored)
+}
+
+/// The same without its trials.
+pub fn frame(system: &dyn System, directory: &Path) -> Outcome<Stored> {
     let id = id_of(directory);
     if imported::is_one(system, directory) {
         return Err(Failure::mistake(format!(
             "{id} was imported: there is no study in it that could be run"
         )));
     }
-    let study_text = text(system, &directory.join("study.toml"))?;
-    let plan: Plan = parsed(system, &directory.join("plan.json"))?;
-    known_format(directory, &plan.format, super::plan::FORMAT)?;
-    let environment: Environment = parsed(system, &directory.join("environment.json"))?;
-    known_format(directory, &environment.format, super::environment::FORMAT)?;
+    let path = directory.join("environment.json");
     Ok(Stored {
-        study: study::file::stored(&format!("{id}/study.toml"), &study_text)?,
-        trials: trials(system, directory, plan.workloads.len())?,
+        id,
+        study: study(system, directory)?,
+        plan: plan(system, directory)?,
+        environment: versioned(system, &path, super::environment::FORMAT)?,
+        trials: Vec::new(),
         label: label(system, directory),
         ended: ended(system, directory),
-        id,
-        plan,
-        environment,
     })
+}
+
+fn study(system: &dyn System, directory: &Path) -> Outcome<Study> {
+    let study = text(system, &directory.join("study.toml"))?;
+    study::file::stored(&format!("{}/study.toml", id_of(directory)), &cut::toml(&study))
+}
+
+/// The plan of a bundle; everything that it names by number is in it.
+fn plan(system: &dyn System, directory: &Path) -> Outcome<Plan> {
+    let plan: Plan = versioned(system, &directory.join(PLAN), super::plan::FORMAT)?;
+    let targets = plan.workloads.iter().map(|workload| workload.target);
+    let targets = targets.chain(plan.absent.iter().map(|absent| absent.target)).max();
+    let workload = plan.trials.iter().map(|trial| trial.workload).max();
+    let beyond = |found: Option<usize>, there: usize| found.is_some_and(|most| most >= there);
+    if beyond(targets, plan.surveys.len()) || beyond(workload, plan.workloads.len()) {
+        return Err(Failure::mistake(format!(
+            "{}: it names a target or workload that is not in it; the bundle is damaged",
+            directory.join(PLAN).display()
+        )));
+    }
+    Ok(plan)
 }
 
 /// How a study ended, by its log; none where it was interrupted, or never wrote one.
 pub fn ended(system: &dyn System, directory: &Path) -> Option<String> {
-    let text = system.read_text(&directory.join("log.jsonl")).ok()?;
     let ends = |entry: &Entry| entry.event == ENDED;
-    log::entries(&text).into_iter().rev().find(ends).map(|entry| entry.text)
+    log(system, directory).into_iter().rev().find(ends).map(|entry| entry.text)
+}
+
+/// What is in the log of a bundle.
+pub fn log(system: &dyn System, directory: &Path) -> Vec<Entry> {
+    let text = content(system, &directory.join("log.jsonl")).unwrap_or_default();
+    log::entries(&text)
 }
 
 /// What the user added to a bundle.
 pub fn label(system: &dyn System, directory: &Path) -> Label {
-    system
-        .read_text(&directory.join("label.json"))
-        .ok()
-        .and_then(|text| serde_json::from_str(&text).ok())
-        .unwrap_or_default()
+    let text = content(system, &directory.join("label.json"));
+    let read = text.ok().and_then(|text| cut::json(&text).ok());
+    let mut label: Label = read.unwrap_or_default();
+    let more = label.notes.len().saturating_sub(MOST_NOTES);
+    if more > 0 {
+        label.notes.truncate(MOST_NOTES);
+        label.notes.push(format!("[... cut: {more} more notes]"));
+    }
+    label
 }
 
 /// Stores what the user added.
@@ -234,16 +305,16 @@ pub(super) fn known_format(directory: &Path, found: &str, known: &str) -> Outcom
 
 fn trials(system: &dyn System, directory: &Path, workloads: usize) -> Outcome<Vec<Trial>> {
     let path = directory.join("trials.jsonl");
-    let text = match system.read_text(&path) {
+    let text = match content(system, &path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other.map_err(|error| unreadable(&path, &error))?,
     };
     let mut trials = Vec::new();
     let lines: Vec<&str> = text.lines().collect();
     for (index, line) in lines.iter().enumerate() {
-        match serde_json::from_str::<TrialRecord>(line) {
+        match record(line) {
             Ok(record) if record.workload < workloads => {
-                trials.push(with_histograms(system, directory, record)?);
+                trials.push(trial(system, directory, record)?);
             }
             Ok(record) => {
                 let place = format!("{}:{}", path.display(), index + 1);
@@ -262,7 +333,16 @@ fn trials(system: &dyn System, directory: &Path, workloads: usize) -> Outcome<Ve
     Ok(trials)
 }
 
-fn with_histograms(system: &dyn System, directory: &Path, record: TrialRecord) -> Outcome<Trial> {
+/// One line of `trials.jsonl`, or what is wrong with it.
+pub fn record(line: &str) -> Result<TrialRecord, String> {
+    if cut::has_giant(line) {
+        return Err("it has a number that is larger than any that is counted".to_owned());
+    }
+    cut::json(line).map_err(|error| error.to_string())
+}
+
+/// A trial of a bundle with its histograms.
+pub fn trial(system: &dyn System, directory: &Path, record: TrialRecord) -> Outcome<Trial> {
     let mut latency_ns = BTreeMap::new();
     for (class, name) in &record.histograms {
         let path = inside(directory, name)?;
@@ -287,14 +367,43 @@ pub(super) fn inside(directory: &Path, name: &str) -> Outcome<PathBuf> {
     )))
 }
 
+/// Text of a file of a bundle. A pipe, a device or a giant in its place is not waited for.
+pub(super) fn content(system: &dyn System, path: &Path) -> io::Result<String> {
+    let found = system.status(path)?;
+    if found.kind != FileKind::File || found.size_bytes > LARGEST_FILE_BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no file of a result"));
+    }
+    system.read_text(path)
+}
+
 pub(super) fn text(system: &dyn System, path: &Path) -> Outcome<String> {
-    system.read_text(path).map_err(|error| unreadable(path, &error))
+    content(system, path).map_err(|error| unreadable(path, &error))
 }
 
 pub(super) fn parsed<T: DeserializeOwned>(system: &dyn System, path: &Path) -> Outcome<T> {
-    serde_json::from_str(&text(system, path)?).map_err(|error| {
-        Failure::mistake(format!("{}: {error}; the bundle is damaged", path.display()))
-    })
+    cut::json(&text(system, path)?).map_err(|error| damaged(path, &error))
+}
+
+/// The same of a file that names its format, which is looked at first: another one need not have
+/// the same fields.
+pub(super) fn versioned<T: DeserializeOwned>(
+    system: &dyn System,
+    path: &Path,
+    format: &str,
+) -> Outcome<T> {
+    #[derive(Deserialize)]
+    struct Head {
+        #[serde(default)]
+        format: String,
+    }
+    let text = text(system, path)?;
+    let head: Head = cut::json(&text).map_err(|error| damaged(path, &error))?;
+    known_format(path, &head.format, format)?;
+    cut::json(&text).map_err(|error| damaged(path, &error))
+}
+
+fn damaged(path: &Path, error: &serde_json::Error) -> Failure {
+    Failure::mistake(format!("{}: {error}; the bundle is damaged", path.display()))
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
@@ -308,6 +417,10 @@ pub struct Listed {
     pub id: String,
     /// Title.
     pub title: String,
+    /// `check`, `study` or `import`.
+    pub kind: String,
+    /// Targets, as the command line names them; empty where nothing ran here.
+    pub targets: Vec<String>,
     /// When it started, RFC 3339.
     pub started: String,
     /// Bytes that it takes.
@@ -321,14 +434,14 @@ pub struct Listed {
 /// All bundles below a results directory, newest first; what cannot be read is left out with a
 /// warning each.
 pub fn list(system: &dyn System, results: &Path) -> (Vec<Listed>, Vec<String>) {
-    let (mut listed, mut warnings) = (Vec::new(), Vec::new());
+    let (mut entries, mut warnings) = (Vec::new(), Vec::new());
     for id in ids(system, results) {
-        match entry(system, &results.join(&id), id) {
-            Ok(entry) => listed.push(entry),
+        match listed(system, &results.join(&id)) {
+            Ok(entry) => entries.push(entry),
             Err(failure) => warnings.push(failure.message),
         }
     }
-    (listed, warnings)
+    (entries, warnings)
 }
 
 /// Ids of all bundles, newest first.
@@ -339,15 +452,25 @@ pub fn ids(system: &dyn System, results: &Path) -> Vec<String> {
     names
 }
 
-fn entry(system: &dyn System, directory: &Path, id: String) -> Outcome<Listed> {
+/// A bundle as a list shows it.
+pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
+    /// As much of a plan as a list needs.
+    #[derive(Deserialize)]
+    struct Planned {
+        trials: Vec<IgnoredAny>,
+    }
+    let id = id_of(directory);
     if imported::is_one(system, directory) {
         return imported::listed(system, directory, id);
     }
-    let plan: Plan = parsed(system, &directory.join("plan.json"))?;
-    let environment: Environment = parsed(system, &directory.join("environment.json"))?;
-    let study = study::file::stored(&id, &text(system, &directory.join("study.toml"))?)?;
-    let lines = system.read_text(&directory.join("trials.jsonl")).unwrap_or_default();
+    let plan: Planned = versioned(system, &directory.join(PLAN), super::plan::FORMAT)?;
+    let path = directory.join("environment.json");
+    let environment: Environment = versioned(system, &path, super::environment::FORMAT)?;
+    let study = study(system, directory)?;
+    let lines = content(system, &directory.join("trials.jsonl")).unwrap_or_default();
     Ok(Listed {
+        kind: study.kind().to_owned(),
+        targets: study.targets(),
         title: label(system, directory).title.unwrap_or(study.title),
         started: environment.started,
         bytes: bytes_below(system, directory),

@@ -101,10 +101,7 @@ pub fn read(system: &dyn System, directory: &Path) -> Outcome<StoredImport> {
 
 fn about(system: &dyn System, directory: &Path) -> Outcome<Import> {
     let path = directory.join(ABOUT);
-    // The format is looked at first: another one need not have the same fields.
-    let value: serde_json::Value = bundle::parsed(system, &path)?;
-    bundle::known_format(directory, value["format"].as_str().unwrap_or_default(), FORMAT)?;
-    bundle::parsed(system, &path)
+    bundle::versioned(system, &path, FORMAT)
 }
 
 /// The bundle in a list.
@@ -113,6 +110,8 @@ pub(super) fn listed(system: &dyn System, directory: &Path, id: String) -> Outco
     Ok(Listed {
         id,
         title: bundle::label(system, directory).title.unwrap_or(about.title),
+        kind: "import".to_owned(),
+        targets: Vec::new(),
         started: about.imported,
         bytes: bundle::bytes_below(system, directory),
         trials: about.trials,

@@ -3,6 +3,7 @@
 
 pub mod answers;
 pub mod bundle;
+pub mod cut;
 pub mod design;
 pub mod environment;
 pub mod findings;

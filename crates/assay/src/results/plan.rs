@@ -202,7 +202,7 @@ impl PlannedWorkload {
 
     /// Operations in flight over all threads.
     pub fn in_flight(&self) -> u32 {
-        self.depth * self.threads
+        self.depth.saturating_mul(self.threads)
     }
 }
 

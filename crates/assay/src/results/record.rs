@@ -75,12 +75,12 @@ impl Counted {
 
     /// Operations inside the window, all classes.
     pub fn operations(&self) -> u64 {
-        self.classes.values().map(|count| count.operations).sum()
+        self.classes.values().fold(0, |sum, count| sum.saturating_add(count.operations))
     }
 
     /// Bytes inside the window, all classes.
     pub fn bytes(&self) -> u64 {
-        self.classes.values().map(|count| count.bytes).sum()
+        self.classes.values().fold(0, |sum, count| sum.saturating_add(count.bytes))
     }
 }
 

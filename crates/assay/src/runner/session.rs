@@ -261,13 +261,7 @@ impl Session<'_> {
     }
 
     fn expected_ns(&self, planned: &PlannedTrial) -> u64 {
-        let workload = &self.plan.workloads[planned.workload];
-        let wait = self.plan.surveys[workload.target].pilot.of(workload);
-        let survey = &self.plan.surveys[workload.target];
-        let remade = self.plan.is_remade_before(planned.order as usize);
-        let made = if remade { survey.made_ns + survey.area.fill_ns } else { 0 };
-        let trial = workload.ramp_ns + workload.time_ns + wait + plan::budget::OVERHEAD_NS;
-        self.plan.gap_ns + made + trial
+        plan::budget::expected_ns(self.plan, planned)
     }
 }
 

@@ -6,7 +6,7 @@ use super::{commands, findings_at, findings_of};
 use crate::failure::Outcome;
 use crate::report::evidence::{self, Commands, Evidence};
 use crate::results::bundle::{self, Kept, Stored};
-use crate::results::series;
+use crate::results::{cut, series};
 use crate::system::{System, quoted};
 
 /// Files of a bundle that say what was done, in the order of reading.
@@ -25,7 +25,7 @@ fn evidence_of(system: &dyn System, directory: &Path, stored: &Stored) -> Outcom
     let series = series.collect::<Outcome<Vec<_>>>()?;
     let files = FILES.iter().filter_map(|&name| {
         let text = system.read_text(&directory.join(name)).ok()?;
-        Some((name.to_owned(), text))
+        Some((name.to_owned(), cut::lines(&text).into_owned()))
     });
     Ok(Evidence {
         findings: findings_of(stored),

@@ -2,6 +2,7 @@
 
 pub mod commands;
 mod evidence;
+pub mod progress;
 
 use std::path::{Path, PathBuf};
 
@@ -78,7 +79,7 @@ pub fn findings_of(stored: &Stored) -> Findings {
     let study = StudyFacts {
         id: stored.id.clone(),
         title: stored.title().to_owned(),
-        kind: kind(stored.study.preset.as_deref()),
+        kind: stored.study.kind().to_owned(),
         notes: stored.label.notes.clone(),
         confirms: stored.study.confirms.clone(),
         ended: stored.ended.clone().filter(|why| !why.is_empty()),
@@ -92,7 +93,7 @@ pub fn unnamed(plan: &Plan, environment: &Environment) -> StudyFacts {
     StudyFacts {
         id: String::new(),
         title: String::new(),
-        kind: kind(None),
+        kind: "study".to_owned(),
         plan_sha256: plan.sha256.clone(),
         started: environment.started.clone(),
         seed: plan.seed,
@@ -113,10 +114,6 @@ pub fn findings_of_run(finished: Finished) -> Findings {
         label: bundle::Label::default(),
         ended: finished.ended,
     })
-}
-
-fn kind(preset: Option<&str>) -> String {
-    if preset == Some("check") { "check" } else { "study" }.to_owned()
 }
 
 /// The numbers of a file that is imported, or was; `name` is what messages call it.

@@ -114,6 +114,19 @@ pub struct Study {
     pub card: Option<Card>,
 }
 
+impl Study {
+    /// What sort of result it makes: `check` or `study`.
+    pub fn kind(&self) -> &'static str {
+        if self.preset.as_deref() == Some("check") { "check" } else { "study" }
+    }
+
+    /// Where it takes place, as the command line names that.
+    pub fn targets(&self) -> Vec<String> {
+        let several = self.factors.get("target").cloned().unwrap_or_default();
+        self.target.iter().map(Target::word).chain(several).collect()
+    }
+}
+
 /// When a study ends (R8).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

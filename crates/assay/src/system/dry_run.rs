@@ -102,7 +102,7 @@ impl System for DryRun<'_> {
     }
 
     fn lock_file(&self, path: &Path, locking: Locking) -> Result<OwnFile, HoldError> {
-        if locking == Locking::Look {
+        if matches!(locking, Locking::Look | Locking::Glance) {
             return self.inner.lock_file(path, locking);
         }
         self.note(format!("lock {}", path.display()));

@@ -189,6 +189,10 @@ pub enum Locking {
     Own,
     /// To have it alone, made where it is not there.
     New,
+    /// To mark a file of a result, whoever's it is, as being worked on.
+    Mark,
+    /// To see whether a file of a result is marked; together with others who look.
+    Glance,
 }
 
 /// A file of the tool's own state, locked until it is dropped or the process ends, however it ends.
@@ -263,7 +267,7 @@ pub trait System: Sync {
     /// is never given to the caller of sudo. One that is there stays as it is.
     fn create_own_directory(&self, path: &Path) -> io::Result<()>;
     /// Opens and locks a file of the tool's own state without waiting; refused where it is not this
-    /// user's (or root's) alone.
+    /// user's (or root's) alone. A file of a result may be anybody's: nothing that it says is done.
     fn lock_file(&self, path: &Path, locking: Locking) -> Result<OwnFile, HoldError>;
     /// Text of a locked file, from its beginning.
     fn read_own(&self, file: &OwnFile) -> io::Result<String>;

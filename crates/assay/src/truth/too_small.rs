@@ -53,7 +53,7 @@ fn small_area(case: &Case<'_>) -> Option<String> {
 
 fn few_operations(case: &Case<'_>) -> Option<String> {
     let counted = case.trials.iter().filter_map(|trial| trial.counted.as_ref());
-    let operations: u64 = counted.map(crate::results::record::Counted::operations).sum();
+    let operations = counted.fold(0, |sum: u64, one| sum.saturating_add(one.operations()));
     let trials = case.trials.len();
     let noun = if operations == 1 { "operation" } else { "operations" };
     let trials = if trials == 1 { "1 trial".to_owned() } else { format!("{trials} trials") };

@@ -6,9 +6,13 @@
 
 #![allow(dead_code, reason = "each of its users takes another part of it")]
 
+#[cfg(test)]
+pub mod browser;
 pub mod clean;
 #[cfg(test)]
 pub mod home;
+#[cfg(test)]
+pub mod hostile;
 pub mod kills;
 pub mod process;
 pub mod slow;
@@ -70,12 +74,22 @@ pub struct Scratch {
 }
 
 impl Scratch {
+    /// Makes one in memory where there is a place for that, so that no drive is measured.
+    pub fn in_memory(name: &str) -> Done<Self> {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() { Self::below(memory, name) } else { Self::new(name) }
+    }
+
     /// Makes one; `name` is part of its name.
     pub fn new(name: &str) -> Done<Self> {
+        Self::below(&std::env::temp_dir(), name)
+    }
+
+    fn below(place: &Path, name: &str) -> Done<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("assay-lab-{}-{count}-{name}", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        let path = place.join(name);
         fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(Self { path })
     }

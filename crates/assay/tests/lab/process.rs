@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -50,6 +50,15 @@ impl Running {
         let stdout = child.stdout.take().map(gather);
         let stderr = child.stderr.take().map(gather);
         Ok(Self { child, started: Instant::now(), stdout, stderr })
+    }
+
+    /// Starts a command whose standard output is read while it runs.
+    pub fn start_reading(command: &mut Command) -> Done<(Self, ChildStdout)> {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
+        let output = child.stdout.take().ok_or("it has no standard output")?;
+        let stderr = child.stderr.take().map(gather);
+        Ok((Self { child, started: Instant::now(), stdout: None, stderr }, output))
     }
 
     /// Its process id.

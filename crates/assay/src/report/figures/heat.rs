@@ -240,7 +240,8 @@ impl Columns {
     }
 
     fn tile(&self, [from, to]: [usize; 2], row: u32, tall: u32, run: &[u64]) -> Tile {
-        let [low, high] = [row_begins(row, tall), row_begins(row + tall, tall)].map(bucket_from_ns);
+        let [low, high] =
+            [row_begins(row, tall), row_begins(row.saturating_add(tall), tall)].map(bucket_from_ns);
         let (least, most) =
             (run.iter().min().copied().unwrap_or(0), run.iter().max().copied().unwrap_or(0));
         let counts = if least == most {

@@ -102,21 +102,25 @@ pub fn lock(system: &dyn System, path: &Path, locking: Locking) -> Result<OwnFil
     // Nobody may let root wait at a pipe.
     let common = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let flags = match locking {
-        Locking::Look => OFlags::RDONLY,
+        Locking::Look | Locking::Glance => OFlags::RDONLY,
         Locking::Own => OFlags::RDWR | OFlags::APPEND,
+        // Network file systems lock alone only what is open for writing.
+        Locking::Mark => OFlags::RDWR,
         Locking::New => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
     };
     let failed = |error: Errno| HoldError::Failed(error.into());
     let file = File::from(fs::open(path, common | flags, OWN_FILE_MODE).map_err(failed)?);
     let operation = match locking {
-        Locking::Look => FlockOperation::NonBlockingLockShared,
-        Locking::Own | Locking::New => FlockOperation::NonBlockingLockExclusive,
+        Locking::Look | Locking::Glance => FlockOperation::NonBlockingLockShared,
+        Locking::Own | Locking::New | Locking::Mark => FlockOperation::NonBlockingLockExclusive,
     };
     fs::flock(&file, operation).map_err(|error| match error {
         Errno::WOULDBLOCK => HoldError::Held { process: None, user: None },
         other => failed(other),
     })?;
-    be_own(system, &file).map_err(HoldError::Failed)?;
+    if !matches!(locking, Locking::Mark | Locking::Glance) {
+        be_own(system, &file).map_err(HoldError::Failed)?;
+    }
     if locking == Locking::New {
         sync_directory_of(path).map_err(HoldError::Failed)?;
     }

@@ -394,3 +394,28 @@ fn files_of_state_are_locked_read_and_appended_to() {
     assert!(matches!(Real.lock_file(&path, Locking::New), Err(HoldError::Failed(_))));
     assert!(!scratch.join("b").exists());
 }
+
+#[test]
+fn a_result_is_marked_while_somebody_works_on_it() {
+    let scratch = Scratch::new();
+    let path = scratch.join("plan.json");
+    let kind = |locking| match Real.lock_file(&path, locking) {
+        Err(HoldError::Failed(error)) => error.kind(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(kind(Locking::Mark), io::ErrorKind::NotFound);
+    assert_eq!(kind(Locking::Glance), io::ErrorKind::NotFound);
+    std::fs::write(&path, "{}").unwrap();
+    // Whoever's it is: under sudo it is the caller's.
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
+    let glances = [Locking::Glance; 2].map(|glance| Real.lock_file(&path, glance).unwrap());
+    assert!(matches!(Real.lock_file(&path, Locking::Mark), Err(HoldError::Held { .. })));
+    drop(glances);
+    let mark = Real.lock_file(&path, Locking::Mark).unwrap();
+    assert!(matches!(Real.lock_file(&path, Locking::Glance), Err(HoldError::Held { .. })));
+    assert!(matches!(Real.lock_file(&path, Locking::Mark), Err(HoldError::Held { .. })));
+    drop(mark);
+    assert!(Real.lock_file(&path, Locking::Glance).is_ok());
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "{}");
+    assert_eq!(std::fs::read_dir(scratch.join(".")).unwrap().count(), 1);
+}

@@ -1,0 +1,361 @@
+//! A study as it goes on, for those who watch: what has run, what runs, how long it may take. Reads
+//! only what was added since the last look, and nothing that the measurement needs.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::analysis;
+use crate::failure::Outcome;
+use crate::plan::{budget, repeats};
+use crate::report::document;
+use crate::results::bundle;
+use crate::results::cut;
+use crate::results::environment::Environment;
+use crate::results::log::{ENDED, Entry};
+use crate::results::plan::{Plan, PlannedTrial, arm_words};
+use crate::results::record::{Evidence, Status, Trial, TrialRecord};
+use crate::system::{Caching, FileKind, System};
+
+/// Bytes of trials that are held at once.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// Where a study stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// A process works on it.
+    Running,
+    /// It has ended, by its plan or by a rule.
+    Ended,
+    /// Nobody works on it, and trials are left.
+    Interrupted,
+}
+
+/// How far a study is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Progress {
+    /// Id of the bundle.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Where it stands.
+    pub phase: Phase,
+    /// Why it ended before its last planned trial, where a rule ended it.
+    pub ended: Option<String>,
+    /// Trials that have run, the lead-in and repeats included.
+    pub done: usize,
+    /// Trials in all, as far as is known.
+    pub planned: usize,
+    /// When it began, or was gone on with last, RFC 3339.
+    pub began: String,
+    /// Seconds since then while it runs.
+    pub elapsed_s: Option<u64>,
+    /// Seconds that the trials left are expected to take while it runs.
+    pub left_s: Option<u64>,
+    /// The trial that runs.
+    pub now: Option<String>,
+    /// What a reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// One trial that has run, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Ran {
+    /// Position in the plan.
+    pub order: u32,
+    /// Replicate, or `lead-in`.
+    pub replicate: String,
+    /// Workload.
+    pub workload: String,
+    /// Levels of its arm.
+    pub arm: String,
+    /// Value of the metric that its workload is compared by, with the unit.
+    pub value: String,
+    /// `ok`, `failed`, `disturbed`, `lead-in`.
+    pub status: Status,
+    /// Why, unless ok.
+    pub reason: Option<String>,
+}
+
+/// The trials to come, as far as is known.
+#[derive(Debug, Default)]
+struct Ahead {
+    trials: usize,
+    expected_ns: u64,
+    /// The one that runs, in words.
+    first: Option<String>,
+}
+
+/// A study that is watched.
+#[derive(Debug)]
+pub struct Watched {
+    directory: PathBuf,
+    id: String,
+    title: String,
+    plan: Plan,
+    environment: Environment,
+    records: Vec<TrialRecord>,
+    rows: Arc<Vec<Ran>>,
+    ahead: Ahead,
+    read_bytes: u64,
+    damaged: Option<String>,
+    log: Vec<Entry>,
+    log_bytes: u64,
+}
+
+impl Watched {
+    /// Begins to watch the study in a directory.
+    pub fn new(system: &dyn System, directory: &Path) -> Outcome<Self> {
+        let known = bundle::frame(system, directory)?;
+        let mut watched = Self {
+            directory: directory.to_owned(),
+            id: known.id,
+            title: known.label.title.unwrap_or(known.study.title),
+            plan: known.plan,
+            environment: known.environment,
+            records: Vec::new(),
+            rows: Arc::default(),
+            ahead: Ahead::default(),
+            read_bytes: 0,
+            damaged: None,
+            log: Vec::new(),
+            log_bytes: 0,
+        };
+        watched.look(system);
+        Ok(watched)
+    }
+
+    /// Reads what is new.
+    pub fn look(&mut self, system: &dyn System) {
+        let before = (self.records.len(), self.log.len());
+        self.look_at_log(system);
+        self.look_at_trials(system);
+        if before != (self.records.len(), self.log.len()) || self.ahead.trials == 0 {
+            self.ahead = self.look_ahead();
+        }
+    }
+
+    fn look_at_log(&mut self, system: &dyn System) {
+        let log = system.status(&self.directory.join("log.jsonl")).map(|found| found.size_bytes);
+        if log.as_ref().is_ok_and(|bytes| *bytes != self.log_bytes) {
+            self.log = bundle::log(system, &self.directory);
+            self.log_bytes = log.unwrap_or_default();
+        }
+    }
+
+    fn look_at_trials(&mut self, system: &dyn System) {
+        loop {
+            match self.news(system) {
+                Ok(text) if text.is_empty() => return,
+                Ok(text) => self.take(system, &text),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+                Err(error) => {
+                    self.damaged = Some(format!("trials.jsonl cannot be read: {error}"));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Trials that have run; the same list again as long as nothing is added.
+    pub fn rows(&self) -> Arc<Vec<Ran>> {
+        Arc::clone(&self.rows)
+    }
+
+    /// How far it is.
+    pub fn progress(&self, system: &dyn System) -> Progress {
+        let running = bundle::is_running(system, &self.directory);
+        let phase = match (running, self.ahead.trials == 0 || self.end().is_some()) {
+            (true, _) => Phase::Running,
+            (false, true) => Phase::Ended,
+            (false, false) => Phase::Interrupted,
+        };
+        let resumed = self.log.iter().rev().find(|entry| entry.event == "resumed");
+        let began = resumed.map_or(&self.environment.started, |entry| &entry.at);
+        let ended = self.end().filter(|why| !why.is_empty());
+        Progress {
+            id: self.id.clone(),
+            title: self.title.clone(),
+            phase,
+            ended: ended.map(|why| cut::text(why).into_owned()),
+            done: self.records.len(),
+            planned: self.records.len() + self.ahead.trials,
+            began: cut::text(began).into_owned(),
+            elapsed_s: seconds_between(began, &system.now()).filter(|_| running),
+            left_s: running.then_some(self.ahead.expected_ns.div_ceil(1_000_000_000)),
+            now: self.ahead.first.clone().filter(|_| running),
+            warnings: self.warnings(),
+        }
+    }
+
+    /// Why it ended, where it did: nothing more where that was with its last trial.
+    fn end(&self) -> Option<&str> {
+        let ended = self.log.iter().rev().find(|entry| entry.event == ENDED);
+        ended.map(|entry| entry.text.as_str())
+    }
+
+    /// The trials to come.
+    fn look_ahead(&self) -> Ahead {
+        let records: Vec<&TrialRecord> = self.records.iter().collect();
+        let again = records.iter().filter(|record| record.repeats.is_some()).count();
+        let early = self.end().is_some_and(|why| !why.is_empty());
+        let first = if early { usize::MAX } else { records.len() - again };
+        let planned = self.plan.trials.iter().skip(first);
+        let repeated = repeats::repeats(&self.plan, &records);
+        let repeated = repeated.iter().skip(again).map(|(planned, _)| planned);
+        let left: Vec<&PlannedTrial> = planned.chain(repeated).collect();
+        let expected = left.iter().map(|planned| budget::expected_ns(&self.plan, planned));
+        Ahead {
+            trials: left.len(),
+            expected_ns: expected.fold(0, u64::saturating_add),
+            first: left.first().map(|planned| self.words(planned)),
+        }
+    }
+
+    /// What of `trials.jsonl` was not read yet.
+    fn news(&mut self, system: &dyn System) -> io::Result<String> {
+        let path = self.directory.join("trials.jsonl");
+        let found = system.status(&path)?;
+        if found.kind != FileKind::File {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no file"));
+        }
+        if found.size_bytes < self.read_bytes {
+            // Cut off, and so another file than the one that was read.
+            self.read_bytes = 0;
+            self.records.clear();
+            self.rows = Arc::default();
+        }
+        let new = (found.size_bytes - self.read_bytes).min(MOST_BYTES);
+        if new == 0 {
+            return Ok(String::new());
+        }
+        let file = system.open_for_reading(&path, Caching::Buffered)?;
+        let mut bytes = vec![0; new as usize];
+        let mut there = 0;
+        while there < bytes.len() {
+            let at = self.read_bytes + there as u64;
+            match system.read_at(&file, at, &mut bytes[there..])? {
+                0 => break,
+                count => there += count,
+            }
+        }
+        bytes.truncate(there);
+        // The last line may be half written: it is read when it is whole.
+        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        self.read_bytes += whole as u64;
+        if whole == 0 && new == MOST_BYTES {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a line of it has no end"));
+        }
+        bytes.truncate(whole);
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn take(&mut self, system: &dyn System, text: &str) {
+        for line in text.lines() {
+            match bundle::record(line) {
+                Ok(record) if record.workload < self.plan.workloads.len() => {
+                    self.add(system, record);
+                }
+                Ok(_) => self.damaged = Some("a trial is not of the plan".to_owned()),
+                Err(error) => self.damaged = Some(format!("a trial cannot be read: {error}")),
+            }
+        }
+    }
+
+    fn add(&mut self, system: &dyn System, record: TrialRecord) {
+        let workload = &self.plan.workloads[record.workload];
+        let repeats = record.repeats.map(|of| format!(", repeats {}", of.replicate));
+        let replicate = match record.replicate {
+            0 => "lead-in".to_owned(),
+            number => format!("{number}{}", repeats.unwrap_or_default()),
+        };
+        let ran = Ran {
+            order: record.order,
+            replicate,
+            workload: workload.name.clone(),
+            arm: levels(&workload.arm, workload.control),
+            status: record.status,
+            reason: record.reason.clone(),
+            value: self.value(system, &record),
+        };
+        Arc::make_mut(&mut self.rows).push(ran);
+        let evidence = Evidence::absent("not kept while watching");
+        self.records.push(TrialRecord { evidence, counted: None, ..record });
+    }
+
+    /// What the trial says, in words.
+    fn value(&self, system: &dyn System, record: &TrialRecord) -> String {
+        if record.counted.is_none() {
+            return "-".to_owned();
+        }
+        let primary = self.plan.design.primary.as_deref();
+        let latencies = primary.is_some_and(|metric| metric.starts_with("latency_"));
+        let trial = if latencies {
+            match bundle::trial(system, &self.directory, record.clone()) {
+                Ok(trial) => trial,
+                Err(failure) => return failure.message,
+            }
+        } else {
+            Trial { record: record.clone(), latency_ns: std::collections::BTreeMap::new() }
+        };
+        match analysis::trial_value(&self.plan, &self.environment, &trial) {
+            (metric, Ok(value)) => document::number(&metric, value),
+            (_, Err(reason)) => reason,
+        }
+    }
+
+    fn words(&self, planned: &PlannedTrial) -> String {
+        let workload = &self.plan.workloads[planned.workload];
+        let arm = levels(&workload.arm, workload.control);
+        let arm = if arm.is_empty() { arm } else { format!(" with {arm}") };
+        let target = &self.plan.surveys[workload.target].target;
+        let replicate = match planned.replicate {
+            0 => "lead-in".to_owned(),
+            number => format!("replicate {number}"),
+        };
+        format!("{}{arm} on {target}, {replicate}", workload.name)
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let count = |status: Status| self.rows.iter().filter(|row| row.status == status).count();
+        let told = |status: Status, words: &str| {
+            let count = count(status);
+            let last = self.rows.iter().rev().find(|row| row.status == status)?;
+            let reason = last.reason.as_deref().unwrap_or("no reason was kept");
+            Some(format!("{count} of {} trials {words}; the last: {reason}", self.rows.len()))
+        };
+        let found = [
+            told(Status::Disturbed, "were disturbed"),
+            told(Status::Failed, "failed"),
+            self.damaged.clone(),
+        ];
+        found.into_iter().flatten().collect()
+    }
+}
+
+fn levels(arm: &crate::results::plan::Arm, control: bool) -> String {
+    let words = arm_words(arm);
+    if control { format!("{words} (same again)").trim().to_owned() } else { words }
+}
+
+/// Seconds from one moment to another, both RFC 3339.
+fn seconds_between(from: &str, to: &str) -> Option<u64> {
+    let [from, to] = [from, to].map(str::parse::<jiff::Timestamp>);
+    u64::try_from(to.ok()?.as_second().checked_sub(from.ok()?.as_second())?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_passes_across_zones() {
+        let from = "2026-11-20T10:00:00+01:00";
+        assert_eq!(seconds_between(from, "2026-11-20T09:01:30+00:00"), Some(90));
+        assert_eq!(seconds_between(from, "2026-11-20T08:00:00+00:00"), None);
+        assert_eq!(seconds_between("yesterday", from), None);
+    }
+}

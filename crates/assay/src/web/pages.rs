@@ -1,0 +1,255 @@
+//! The pages that only the server has: the list, a study that is watched, refusals. Everything that
+//! a bundle says is escaped by `maud`.
+
+use axum::http::StatusCode;
+use maud::{DOCTYPE, Markup, html};
+
+use super::catalogue::{Entry, Page, Search, State};
+use super::live::{self, ROWS};
+use super::query::encoded;
+use crate::quantity::units::show;
+use crate::results::bundle::Listed;
+use crate::shelf::progress::Phase;
+
+/// What may stand under `kind`, and what it is called.
+const KINDS: [(&str, &str); 5] = [
+    ("", "all"),
+    ("check", "checks"),
+    ("study", "studies"),
+    ("import", "imported"),
+    ("damaged", "damaged"),
+];
+
+/// A page around what is on it.
+fn frame(title: &str, head: &Markup, body: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " - assay" }
+                link rel="stylesheet" href="/assets/page.css";
+                (head)
+            }
+            body {
+                a.skip href="#main" { "To the contents" }
+                header.site { nav aria-label="Site" { a href="/" { "All results" } } }
+                main id="main" tabindex="-1" { (body) }
+                footer { p { "assay " (env!("CARGO_PKG_VERSION")) ", read only." } }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// A page that says why there is no other.
+pub(super) fn refusal(status: StatusCode, text: &str) -> String {
+    let title = status.canonical_reason().unwrap_or("This cannot be shown");
+    frame(title, &html! {}, &html! { h1 { (title) } p { (text) } })
+}
+
+/// The list of results.
+pub(super) fn list(page: &Page, search: &Search, results: &str) -> String {
+    let body = html! {
+        h1 { "Results" }
+        (search_form(search))
+        @if page.all == 0 {
+            p { "There is no result in " code { (results) } " yet: " code { "assay check" } " makes one." }
+        } @else {
+            p role="status" { (count(page)) }
+            form action="/compare" method="get" {
+                div.scroll tabindex="0" role="region" aria-label="Results" { (table(&page.entries)) }
+                p { button.act id="compare" type="submit" name="order" value="date" {
+                    "Compare the chosen ones"
+                } }
+            }
+            (pager(page, search))
+        }
+    };
+    frame("Results", &html! { script src="/assets/list.js" defer {} }, &body)
+}
+
+fn count(page: &Page) -> String {
+    let all = show::count(page.all as u64);
+    if page.fitting == page.all {
+        return format!("{all} results, newest first.");
+    }
+    format!("{} of {all} results, newest first.", show::count(page.fitting as u64))
+}
+
+fn search_form(search: &Search) -> Markup {
+    html! {
+        form.search action="/" method="get" role="search" {
+            label { "Search" input id="q" type="search" name="q" value=(search.words) autocomplete="off"; }
+            label { "Kind"
+                select name="kind" {
+                    @for (kind, name) in KINDS {
+                        option value=(kind) selected[kind == search.kind] { (name) }
+                    }
+                }
+            }
+            button.act type="submit" { "Search" }
+        }
+    }
+}
+
+fn table(entries: &[Entry]) -> Markup {
+    html! {
+        table id="results" {
+            caption.unseen { "Results, newest first" }
+            thead { tr {
+                th scope="col" { span.unseen { "Compare" } }
+                @for name in ["Title", "Date", "Kind", "Target"] { th scope="col" { (name) } }
+                th.n scope="col" { "Trials" }
+                th.n scope="col" { "Size" }
+                th scope="col" { "State" }
+            } }
+            tbody { @for entry in entries { (row(entry)) } }
+        }
+    }
+}
+
+fn row(entry: &Entry) -> Markup {
+    let id = &entry.id;
+    match &entry.found {
+        Ok(listed) => readable(id, listed, entry.state),
+        Err(reason) => html! { tr {
+            td {}
+            th.long scope="row" { (id) }
+            td.bad.long colspan="6" { "cannot be read: " (reason) }
+        } },
+    }
+}
+
+fn readable(id: &str, listed: &Listed, state: State) -> Markup {
+    let date: String = listed.started.replace('T', " ").chars().take(16).collect();
+    let title = if listed.title.is_empty() { id } else { &listed.title };
+    html! { tr {
+        td { input type="checkbox" name="id" value=(id) aria-label={ "Compare " (id) }; }
+        th.long scope="row" { a href={ "/result/" (encoded(id)) } { (title) } br; small { (id) } }
+        td { (date) }
+        td { (listed.kind) }
+        td.long { (listed.targets.join(", ")) }
+        td.n { (listed.trials) " of " (listed.planned) }
+        td.n { (show::bytes(listed.bytes)) }
+        td { (self::state(id, state)) }
+    } }
+}
+
+fn state(id: &str, state: State) -> Markup {
+    let live = format!("/live/{}", encoded(id));
+    html! {
+        @match state {
+            State::Running => { a href=(live) { "running" } }
+            State::Complete => { "complete" }
+            State::Early => { "ended early" }
+            State::Interrupted => { a href=(live) { "interrupted" } }
+            State::Damaged => { "damaged" }
+        }
+    }
+}
+
+fn pager(page: &Page, search: &Search) -> Markup {
+    let to = |number: usize| {
+        format!("/?q={}&kind={}&page={number}", encoded(&search.words), encoded(&search.kind))
+    };
+    html! {
+        @if page.pages > 1 {
+            nav aria-label="Pages" {
+                @if page.number > 1 { a rel="prev" href=(to(page.number - 1)) { "Newer" } " " }
+                "Page " (page.number) " of " (page.pages)
+                @if page.number < page.pages { " " a rel="next" href=(to(page.number + 1)) { "Older" } }
+            }
+        }
+    }
+}
+
+/// A study that is watched.
+pub(super) fn live(state: &live::State) -> String {
+    let progress = &state.progress;
+    let id = encoded(&progress.id);
+    let first = state.first_shown();
+    let head = html! {
+        @if progress.phase != Phase::Ended { noscript { meta http-equiv="refresh" content="5"; } }
+        script src="/assets/live.js" defer {}
+    };
+    let body = html! {
+        div data-events={ "/live/" (id) "/events" } data-rows=(state.rows.len()) data-most=(ROWS)
+            data-phase=(phase(progress.phase)) {
+            p.kind { "A study, live" }
+            h1 { (progress.title) }
+            p.answer id="live-state" role="status" { (live::sentence(progress)) }
+            p.bad id="live-link" role="status" {}
+            p id="live-result" hidden[progress.phase == Phase::Running] {
+                a href={ "/result/" (id) } { "The result" }
+            }
+            progress id="live-bar" max=(progress.planned.max(1)) value=(progress.done)
+                aria-label="Trials that have run" {}
+            dl {
+                div { dt { "Trials" } dd id="live-done" { (progress.done) " of " (progress.planned) } }
+                div { dt { "Runs now" } dd id="live-now" { (progress.now.as_deref().unwrap_or("-")) } }
+                div { dt { "Running for" } dd id="live-elapsed" { (clock(progress.elapsed_s)) } }
+                div { dt { "About left" } dd id="live-left" { (clock(progress.left_s)) } }
+                div { dt { "Begun" } dd { (progress.began.replace('T', " ")) } }
+            }
+            ul.doubtful id="live-warnings" aria-label="Warnings" {
+                @for warning in &progress.warnings { li { (warning) } }
+            }
+            h2 { "Trials that have run, the latest first" }
+            div.scroll tabindex="0" role="region" aria-label="Trials that have run" {
+                table {
+                    caption.unseen { "Trials that have run, the latest first" }
+                    thead { tr {
+                        @for name in ["#", "Replicate", "Workload", "Setting"] {
+                            th scope="col" { (name) }
+                        }
+                        th.n scope="col" { "Value" }
+                        @for name in ["Status", "Reason"] { th scope="col" { (name) } }
+                    } }
+                    tbody id="live-rows" {
+                        @for (index, ran) in state.rows.iter().enumerate().skip(first).rev() {
+                            (trial(index, live::cells(ran)))
+                        }
+                    }
+                }
+            }
+            p.note id="live-earlier" {
+                @if first > 0 { (first) " earlier ones are not shown here." }
+            }
+        }
+    };
+    frame(&progress.title, &head, &body)
+}
+
+fn trial(index: usize, [replicate, workload, arm, value, status, reason]: [&str; 6]) -> Markup {
+    let tone = match status {
+        "disturbed" => Some("doubtful"),
+        "failed" => Some("bad"),
+        _ => None,
+    };
+    html! { tr data-row=(index) {
+        th scope="row" { (index + 1) }
+        td { (replicate) }
+        td { (workload) }
+        td.long { (arm) }
+        td.n { (value) }
+        td class=[tone] { (status) }
+        td.long { (reason) }
+    } }
+}
+
+fn phase(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Running => "running",
+        Phase::Ended => "ended",
+        Phase::Interrupted => "interrupted",
+    }
+}
+
+/// `0:01:20`, as the page's script counts on.
+fn clock(seconds: Option<u64>) -> String {
+    let Some(seconds) = seconds else { return "-".to_owned() };
+    format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}

@@ -1,0 +1,219 @@
+//! Addresses and what they answer with.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, RawQuery, Request, State};
+use axum::http::header::{self, HeaderMap, HeaderValue};
+use axum::http::{Method, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::sse::{KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+
+use super::catalogue::{Catalogue, Search};
+use super::guard::{Guard, Ruling, seal};
+use super::live::Lives;
+use super::readers::Readers;
+use super::{find, pages, query};
+use crate::failure::{Failure, Kind, Outcome};
+use crate::report::evidence::Evidence;
+use crate::report::html;
+use crate::results::Findings;
+use crate::shelf;
+use crate::system::System;
+
+/// Results that are compared at once at most.
+const MOST_COMPARED: usize = 16;
+
+/// What every answer is made with.
+#[derive(Clone)]
+pub(super) struct Site {
+    /// Directory of the results.
+    pub results: PathBuf,
+    /// Who may ask.
+    pub guard: Arc<Guard>,
+    /// Who reads bundles.
+    pub readers: Readers,
+    /// The list.
+    pub catalogue: Arc<Catalogue>,
+    /// Studies that are watched.
+    pub lives: Arc<Lives>,
+}
+
+/// All addresses.
+pub(super) fn router(site: Site) -> Router {
+    Router::new()
+        .route("/", get(list))
+        .route("/result/{id}", get(result))
+        .route("/compare", get(compare))
+        .route("/live/{id}", get(live))
+        .route("/live/{id}/events", get(events))
+        .route("/assets/{name}", get(asset))
+        .fallback(|| async { refused(StatusCode::NOT_FOUND, "There is nothing at this address.") })
+        .layer(middleware::from_fn_with_state(site.clone(), guarded))
+        .with_state(site)
+}
+
+/// Lets through what may be asked, and seals every answer.
+async fn guarded(State(site): State<Site>, request: Request, next: Next) -> Response {
+    let body = request.headers().get(header::TRANSFER_ENCODING).is_some()
+        || request.headers().get(header::CONTENT_LENGTH).is_some_and(|length| length != "0");
+    let ruling = site.guard.rule(request.method(), request.uri(), request.headers());
+    let mut response = match ruling {
+        Ruling::Pass if body => refused(StatusCode::PAYLOAD_TOO_LARGE, "Nothing can be sent here."),
+        Ruling::Pass => next.run(request).await,
+        Ruling::Refuse(status, text) => refused(status, &text),
+        Ruling::Admit { to, cookie } => admitted(&to, &cookie),
+    };
+    if response.status() == StatusCode::METHOD_NOT_ALLOWED {
+        let allowed = HeaderValue::from_static("GET, HEAD");
+        response.headers_mut().insert(header::ALLOW, allowed);
+    }
+    seal(response.headers_mut());
+    response
+}
+
+fn admitted(to: &str, cookie: &str) -> Response {
+    let mut response = StatusCode::SEE_OTHER.into_response();
+    for (name, value) in [(header::LOCATION, to), (header::SET_COOKIE, cookie)] {
+        match HeaderValue::from_str(value) {
+            Ok(value) => response.headers_mut().insert(name, value),
+            Err(_) => return refused(StatusCode::BAD_REQUEST, "This address has no meaning here."),
+        };
+    }
+    response
+}
+
+fn page(status: StatusCode, text: String) -> Response {
+    let kind = HeaderValue::from_static("text/html; charset=utf-8");
+    (status, [(header::CONTENT_TYPE, kind)], text).into_response()
+}
+
+fn refused(status: StatusCode, text: &str) -> Response {
+    page(status, pages::refusal(status, text))
+}
+
+/// A failure as a page.
+fn failed(failure: &Failure) -> Response {
+    let status = match failure.kind {
+        Kind::Mistake => StatusCode::NOT_FOUND,
+        _ => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    refused(status, &failure.message)
+}
+
+/// A page or why there is none.
+fn told(found: Outcome<String>) -> Response {
+    found.map_or_else(|failure| failed(&failure), |text| page(StatusCode::OK, text))
+}
+
+/// A page of a result, which may do only what its own policy says.
+fn report(found: Outcome<String>) -> Response {
+    let mut response = told(found);
+    if response.status() == StatusCode::OK {
+        let policy = format!("{}; frame-ancestors 'none'", html::content_security_policy());
+        if let Ok(policy) = HeaderValue::from_str(&policy) {
+            response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+        }
+    }
+    response
+}
+
+/// The id in an address; what cannot be decoded is none.
+fn id(path: Result<Path<String>, PathRejection>) -> String {
+    path.map_or_else(|_| String::new(), |Path(id)| id)
+}
+
+async fn list(State(site): State<Site>, RawQuery(asked): RawQuery) -> Response {
+    let pairs = query::pairs(asked.as_deref().unwrap_or_default());
+    let value = |name| query::first(&pairs, name).unwrap_or_default().to_owned();
+    let search =
+        Search { words: value("q"), kind: value("kind"), page: value("page").parse().unwrap_or(1) };
+    let (catalogue, results) = (site.catalogue, site.results);
+    let found = site.readers.ask(move |system| {
+        pages::list(&catalogue.page(system, &search), &search, &results.display().to_string())
+    });
+    told(found.await)
+}
+
+async fn result(State(site): State<Site>, path: Result<Path<String>, PathRejection>) -> Response {
+    let (results, id) = (site.results, id(path));
+    let found = site.readers.ask(move |system| {
+        let directory = find::result(system, &results, &id)?;
+        Ok(html::page(&shelf::evidence_at(system, &directory)?))
+    });
+    report(found.await.and_then(|found| found))
+}
+
+async fn compare(State(site): State<Site>, RawQuery(asked): RawQuery) -> Response {
+    let pairs = query::pairs(asked.as_deref().unwrap_or_default());
+    let by_date = query::first(&pairs, "order") == Some("date");
+    let ids = pairs.into_iter().filter(|(name, _)| name == "id").map(|(_, id)| id);
+    let mut ids: Vec<String> = ids.take(MOST_COMPARED + 1).collect();
+    if by_date {
+        // The list has the newest first; what the others are compared with is the oldest.
+        ids.sort_unstable();
+    }
+    if ids.len() < 2 || ids.len() > MOST_COMPARED {
+        let text = format!("Choose two results to compare, or more, up to {MOST_COMPARED}.");
+        return refused(StatusCode::BAD_REQUEST, &text);
+    }
+    let results = site.results;
+    let found = site.readers.ask(move |system| compared(system, &results, &ids));
+    report(found.await.and_then(|found| found))
+}
+
+fn compared(system: &dyn System, results: &std::path::Path, ids: &[String]) -> Outcome<String> {
+    let read = ids.iter().map(|id| shelf::findings_at(system, &find::result(system, results, id)?));
+    let read = read.collect::<Outcome<Vec<Findings>>>()?;
+    Ok(html::page(&Evidence::bare(shelf::compared(&read)?)))
+}
+
+async fn live(State(site): State<Site>, path: Result<Path<String>, PathRejection>) -> Response {
+    let watching = site.lives.watch(&id(path)).await;
+    told(watching.and_then(|watching| watching.state()).map(|state| pages::live(&state)))
+}
+
+async fn events(
+    State(site): State<Site>,
+    path: Result<Path<String>, PathRejection>,
+    RawQuery(asked): RawQuery,
+    method: Method,
+    headers: HeaderMap,
+) -> Response {
+    let watching = match site.lives.watch(&id(path)).await {
+        Ok(watching) => watching,
+        Err(failure) => return failed(&failure),
+    };
+    if method == Method::HEAD {
+        let kind = HeaderValue::from_static("text/event-stream");
+        return ([(header::CONTENT_TYPE, kind)], Body::empty()).into_response();
+    }
+    // What the browser has heard last counts more than what its page began with.
+    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
+    let pairs = query::pairs(asked.as_deref().unwrap_or_default());
+    let begun = query::first(&pairs, "from").and_then(|from| from.parse().ok());
+    let known = last.or(begun).unwrap_or(0);
+    Sse::new(watching.events(known)).keep_alive(KeepAlive::default()).into_response()
+}
+
+async fn asset(path: Result<Path<String>, PathRejection>) -> Response {
+    let (kind, text) = match id(path).as_str() {
+        "page.css" => {
+            ("text/css", format!("{}\n{}", html::style(), include_str!("assets/web.css")))
+        }
+        "live.js" => ("text/javascript", include_str!("assets/live.js").to_owned()),
+        "list.js" => ("text/javascript", include_str!("assets/list.js").to_owned()),
+        _ => return refused(StatusCode::NOT_FOUND, "There is nothing at this address."),
+    };
+    let kind = HeaderValue::from_str(&format!("{kind}; charset=utf-8"));
+    let mut response = text.into_response();
+    if let Ok(kind) = kind {
+        response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    }
+    response
+}

@@ -1,0 +1,167 @@
+//! Results that others made, read by the command line: shown without harm, or refused in one line.
+
+#![allow(clippy::disallowed_methods, reason = "these tests start the program")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+mod lab;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assay::report::{document, html, text};
+use assay::shelf;
+use assay::system::Real;
+use lab::home::Home;
+use lab::hostile::{self, ALIVE, Expect};
+use serde_json::{Value, json};
+
+const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
+const STUDY: &str = include_str!("lab/depth.toml");
+/// Bytes of a page about a hostile result.
+const LARGEST: usize = 2 << 20;
+
+/// A home with one good result, and where that lies.
+fn good(test: &str) -> (Home, PathBuf) {
+    let home = Home::new(env!("CARGO_BIN_EXE_assay"), test);
+    let study = home.file("depth.toml", STUDY);
+    let found = home.json(&["run", &study, DRIVE, "--json"]);
+    let id = found["study"]["id"].as_str().unwrap().to_owned();
+    let good = home.assay.home().join("results").join(id);
+    (home, good)
+}
+
+#[test]
+fn a_hostile_result_is_shown_without_harm_or_refused_with_its_reason() {
+    let (home, good) = good("hostile");
+    let results = good.parent().unwrap();
+    for case in hostile::make(results, &good) {
+        match case.expect {
+            Expect::Shown | Expect::OnlyHere(_) => {
+                let shown = home.text(&["show", "--full", &case.id]);
+                assert!(shown.len() < LARGEST, "{}: {} bytes", case.what, shown.len());
+                assert!(!shown.contains('\u{1b}'), "{}", case.what);
+                let page = match shelf::evidence_at(&Real::new(), &results.join(&case.id)) {
+                    Ok(evidence) => html::page(&evidence),
+                    // Pages need files that tables do not.
+                    Err(failure) => failure.message,
+                };
+                assert!(page.len() < LARGEST, "{}: {} bytes", case.what, page.len());
+                assert!(ALIVE.iter().all(|alive| !page.contains(alive)), "{}", case.what);
+            }
+            Expect::Refused(word) => {
+                let ended = home.run(&["show", &case.id]);
+                assert!([2, 3].contains(&ended.code), "{}: {}", case.what, ended.stderr);
+                // What a link leads to is the browser's business; here it is no file.
+                let word = if word == "a link" { "no file" } else { word };
+                assert!(ended.stderr.contains(word), "{}: {}", case.what, ended.stderr);
+                assert_eq!(ended.stderr.lines().count(), 1, "{}: {}", case.what, ended.stderr);
+            }
+        }
+    }
+    let listed = home.run(&["list"]);
+    assert_eq!(listed.code, 0, "{}", listed.stderr);
+    assert!(listed.stdout.len() < LARGEST && listed.stdout.contains("[... cut: 10485760 bytes"));
+    assert!(listed.stderr.contains("assay-plan/9"), "{}", listed.stderr);
+}
+
+#[test]
+fn numbers_that_were_brought_along_are_texts_of_others_too() {
+    let home = Home::new(env!("CARGO_BIN_EXE_assay"), "hostile-import");
+    let script = hostile::SCRIPT.replace('"', "\"\"");
+    let table = |cable: &str| {
+        let rows = (1..=3).map(|replicate| {
+            format!(
+                "{replicate},\"{script}\",\"{cable}\",duration_s,{replicate}\n\
+                 {replicate},\"{script}\",\"b\",duration_s,2\n"
+            )
+        });
+        format!("replicate,workload,factor:cable,metric,value\n{}", rows.collect::<String>())
+    };
+    let file = home.file("<img src=x>.csv", table(&"x".repeat(hostile::LONG)));
+    assert!(home.told(2, &["import", &file]).contains("no table of trials has such lines"));
+    let file = home.file("<img src=x>.csv", table(&script));
+    home.text(&["import", &file, "--baseline", "cable=b"]);
+    let results = fs::read_dir(home.assay.home().join("results")).unwrap();
+    let directory = results.map(|entry| entry.unwrap().path()).next().unwrap();
+    let page = html::page(&shelf::evidence_at(&Real::new(), &directory).unwrap());
+    assert!(ALIVE.iter().all(|alive| !page.contains(alive)));
+}
+
+/// Reads and renders the result as every command and the browser would.
+fn rendered(directory: &Path) {
+    let Ok(evidence) = shelf::evidence_at(&Real::new(), directory) else { return };
+    let full = document::with(&evidence.findings, document::Detail::Full);
+    assert!(!text::render(&full, 80, false).is_empty());
+    assert!(!html::page(&evidence).is_empty());
+    let watched = shelf::progress::Watched::new(&Real::new(), directory).unwrap();
+    assert!(watched.progress(&Real::new()).planned < usize::MAX);
+}
+
+/// What the counters of a device tell of a trial.
+fn device() -> Value {
+    let traffic = json!({
+        "span_ns": 400_000_000, "reads": 9000, "read_bytes": 36_000_000, "writes": 20,
+        "write_bytes": 81_920, "discard_bytes": 4096, "busy_ms": 390, "weighted_ms": 1500
+    });
+    json!({ "vda": { "gap": traffic, "run": traffic, "settle": traffic } })
+}
+
+/// A copy of a result whose target stands on a drive.
+fn on_a_drive(good: &Path) -> PathBuf {
+    let copy = good.with_file_name("20260102-000000-vda");
+    hostile::copy(good, &copy);
+    let path = copy.join("environment.json");
+    let mut environment: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let site = &mut environment["sites"][0];
+    (site["counted"], site["shared"]) = (json!(["vda"]), json!(["vda"]));
+    (site["kind"], site["backing"]) = (json!("directory"), json!("blocks"));
+    fs::write(&path, environment.to_string()).unwrap();
+    let path = copy.join("trials.jsonl");
+    let lines = fs::read_to_string(&path).unwrap();
+    let lines = lines.lines().map(|line| {
+        let mut trial: Value = serde_json::from_str(line).unwrap();
+        let evidence = &mut trial["evidence"];
+        evidence["devices"] = json!({ "present": device() });
+        evidence["own"] = json!({ "present": { "read_bytes": 4096, "write_bytes": 0 } });
+        evidence["processors"] = json!({ "present": { "total": 80, "steal": 2 } });
+        for name in ["kernel_threads_ns", "busy_ns", "throttle_events", "group_throttled"] {
+            evidence[name] = json!({ "present": 1_000_000 });
+        }
+        for name in ["cached_before", "cached_after"] {
+            evidence[name] = json!({ "present": { "cached": 3, "of": 4096 } });
+        }
+        format!("{trial}\n")
+    });
+    fs::write(&path, lines.collect::<String>()).unwrap();
+    copy
+}
+
+#[test]
+fn no_number_of_a_result_ends_the_program() {
+    let (_home, good) = good("odd-numbers");
+    let mut wrong = Vec::new();
+    for directory in [on_a_drive(&good), good] {
+        for name in ["plan.json", "environment.json", "trials.jsonl", "series/0001.json"] {
+            wrong.extend(changed_one_by_one(&directory, name));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Changes each number of a file in turn; returns those that end the program.
+fn changed_one_by_one(directory: &Path, name: &str) -> Vec<String> {
+    let path = directory.join(name);
+    let whole = fs::read_to_string(&path).unwrap();
+    // Of the trials, one that counts.
+    let one = if name == "trials.jsonl" { whole.lines().nth(3).unwrap() } else { whole.as_str() };
+    let document: Value = serde_json::from_str(one).unwrap();
+    let mut wrong = Vec::new();
+    for (place, changed) in hostile::odd_numbers(&document) {
+        fs::write(&path, whole.replace(one, &changed.to_string())).unwrap();
+        if std::panic::catch_unwind(|| rendered(directory)).is_err() {
+            wrong.push(format!("{name}: {place}"));
+        }
+    }
+    fs::write(&path, &whole).unwrap();
+    wrong
+}
