@@ -39,7 +39,7 @@ all("a[href],button,summary,[role=switch],input,select").forEach((one) => {
 all("[role=region]").forEach((one) => need(one.getAttribute("aria-label") || one.getAttribute("aria-labelledby"), `a region has no name: ${name(one)}`));
 all("[role=switch]").forEach((one) => need(one.hasAttribute("aria-checked") && one.tabIndex === 0, `a switch cannot be used by keyboard: ${name(one)}`));
 need(all("[tabindex]").every((one) => one.tabIndex <= 0), "an order of keys is forced");
-need(all("svg").every((svg) => svg.getAttribute("role") === "img" && svg.querySelector("title")?.textContent.trim()), "a figure has no title");
+need(all("svg").every((svg) => ["img", "group"].includes(svg.getAttribute("role")) && svg.querySelector("title")?.textContent.trim()), "a figure has no title");
 need(all("img").every((one) => one.hasAttribute("alt")), "a picture has no text");
 all("figure").forEach((one) => need(one.querySelector("table"), `a figure has no table: ${name(one)}`));
 

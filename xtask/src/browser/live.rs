@@ -10,8 +10,8 @@ use serde_json::json;
 use super::driver::Browser;
 use super::pages::Bench;
 use super::{need, told};
-use crate::lab::Done;
 use crate::lab::process::Assay;
+use crate::lab::{Done, Scratch};
 
 /// Long enough to be watched, short enough to be waited for.
 const STUDY: &str = r#"
@@ -105,7 +105,9 @@ const DONE: &str = "Number(document.getElementById('live-done').textContent.spli
 async fn watched(browser: &Browser, bench: &Bench) -> Done<()> {
     let file = bench.folder.join("watched.toml");
     fs::write(&file, STUDY).map_err(|error| error.to_string())?;
-    let target = bench.folder.display().to_string();
+    // In memory, so that it waits for no other measurement of the drive.
+    let place = Scratch::in_memory("watched")?;
+    let target = place.path().display().to_string();
     let file = file.display().to_string();
     let mut study = bench.assay.start(&["run", &file, &target, "--quiet"])?;
     let results = bench.assay.home().join("results");

@@ -285,7 +285,7 @@ async fn bare(browser: &Browser, bench: &Bench) -> Done<()> {
         .script(
             "return [...document.querySelectorAll('figure')].filter((one) =>
                one.querySelectorAll('.mark').length > 0 && one.querySelectorAll('tbody tr').length === 0
-             ).map((one) => one.id).join(' ')",
+             ).map((one) => one.querySelector('svg').id).join(' ')",
         )
         .await;
     browser.own("Emulation.setScriptExecutionDisabled", off(false)).await?;

@@ -59,7 +59,10 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<String> {
     } else {
         told.extend(owner::sentences(story.rows, facts::noun(story.environment.sites.first())));
     }
-    told.truncate(MOST - 1);
+    if !story.judged {
+        // Those of verdicts are few already, and say where there is more.
+        told.truncate(MOST - 1);
+    }
     let whole = trust(story);
     // Where every row is invalid for one reason, that has been said.
     if told.first().is_none_or(|first| !first.starts_with(whole.trim_end_matches('.'))) {

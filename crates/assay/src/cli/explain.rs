@@ -17,6 +17,7 @@ use crate::shelf::{
     commands::{self, Command},
 };
 use crate::study::{Study, Target, fields::TARGET_FACTOR, presets, simulated};
+use crate::system::site::Site;
 use crate::system::{FileKind, System, quoted};
 use crate::workloads::fio_line;
 
@@ -47,8 +48,8 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let (study, plan) = source(system, arguments)?;
-    let commands = commands::of(system, &study, &plan);
+    let (study, plan, sites) = source(system, arguments)?;
+    let commands = commands::of(system, &study, &plan, &sites);
     let remarks = remarks(&study);
     if arguments.json {
         output::json(&json!({
@@ -76,8 +77,11 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     Ok(())
 }
 
+/// A study, its plan, and what its targets stand on.
+type Explained = (Study, Plan, Vec<Option<Site>>);
+
 /// The study and its plan: a stored one as it ran, else one for a machine that grants everything.
-fn source(system: &dyn System, arguments: &Arguments) -> Outcome<(Study, Plan)> {
+fn source(system: &dyn System, arguments: &Arguments) -> Outcome<Explained> {
     let word = &arguments.study;
     let is_file =
         system.status(Path::new(word)).is_ok_and(|status| status.kind != FileKind::Directory);
@@ -94,17 +98,19 @@ fn source(system: &dyn System, arguments: &Arguments) -> Outcome<(Study, Plan)> 
         targets.iter().flat_map(|target| grounds.iter().map(move |ground| (target, ground)));
     let surveys = pairs.map(|(target, ground)| survey(system, &study, target, ground)).collect();
     let plan = plan::make(&study, surveys, study.seed.unwrap_or_default());
-    Ok((study, plan))
+    let sites = commands::sites(system, &plan);
+    Ok((study, plan, sites))
 }
 
-fn stored(system: &dyn System, directory: &Path, arguments: &Arguments) -> Outcome<(Study, Plan)> {
+fn stored(system: &dyn System, directory: &Path, arguments: &Arguments) -> Outcome<Explained> {
     if let Some(target) = &arguments.target {
         return Err(Failure::mistake(format!(
             "a stored result has its own target: leave `{target}` out"
         )));
     }
     let stored = bundle::read(system, directory)?;
-    Ok((stored.study, stored.plan))
+    let sites = stored.environment.sites.into_iter().map(Some).collect();
+    Ok((stored.study, stored.plan, sites))
 }
 
 /// The command line's target, the levels of the factor, or the study's own.

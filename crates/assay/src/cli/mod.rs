@@ -117,7 +117,7 @@ fn one_line(error: &clap::Error) -> String {
 
 /// Runs a command and returns its exit code.
 pub fn run(system: &dyn System, arguments: Arguments) -> ExitCode {
-    match dispatch(system, arguments.command) {
+    match dispatch(system, arguments.command).and_then(|()| output::kept()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => output::fail(&failure),
     }

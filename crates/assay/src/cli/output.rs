@@ -1,8 +1,9 @@
 //! The two streams: results on standard output, everything else on standard error.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 
@@ -15,11 +16,25 @@ const USUAL_COLUMNS: usize = 80;
 /// Writes a result. A reader that has gone away (`| head`) is no failure.
 pub fn text(text: &str) {
     let mut stream = std::io::stdout().lock();
-    let _ = stream.write_all(text.as_bytes());
-    if !text.ends_with('\n') {
-        let _ = stream.write_all(b"\n");
+    let end: &[u8] = if text.ends_with('\n') { b"" } else { b"\n" };
+    let written = stream
+        .write_all(text.as_bytes())
+        .and_then(|()| stream.write_all(end))
+        .and_then(|()| stream.flush());
+    if written.is_err_and(|error| error.kind() != ErrorKind::BrokenPipe) {
+        LOST.store(true, Ordering::Relaxed);
     }
-    let _ = stream.flush();
+}
+
+/// Whether a result was lost because standard output took no more.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// Refuses to call a command done whose result nobody got.
+pub fn kept() -> Outcome<()> {
+    if LOST.load(Ordering::Relaxed) {
+        return Err(Failure::refused("standard output could not be written: is its disk full?"));
+    }
+    Ok(())
 }
 
 /// Writes one JSON document.
@@ -38,15 +53,21 @@ pub fn page(system: &dyn System, path: &Path, page: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// Writes a file that a command was asked for.
-pub fn file(system: &dyn System, path: &Path, text: &str) -> Outcome<()> {
-    // A file takes the place of what was there: nothing else may be there.
-    if system.status(path).is_ok_and(|there| there.kind != FileKind::File) {
+/// Refuses what is no file: a file takes the place of what was there.
+pub fn may_be_written(system: &dyn System, path: &Path) -> Outcome<()> {
+    let other = system.status(path).is_ok_and(|there| there.kind != FileKind::File);
+    if other || path.file_name().is_none() {
         return Err(Failure::mistake(format!(
             "{} is no file: name one, or - for standard output",
             path.display()
         )));
     }
+    Ok(())
+}
+
+/// Writes a file that a command was asked for.
+pub fn file(system: &dyn System, path: &Path, text: &str) -> Outcome<()> {
+    may_be_written(system, path)?;
     system
         .write_whole(path, text.as_bytes())
         .map_err(|error| Failure::refused(format!("{} cannot be written: {error}", path.display())))

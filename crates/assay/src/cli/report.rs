@@ -59,6 +59,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         }
         Format::Markdown => {
             let path = path(arguments, &results, "md");
+            output::may_be_written(system, &path)?;
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let report = markdown::report(&results, &stem);
             for (name, text) in &report.figures {

@@ -120,7 +120,7 @@ pub fn ran(plan: &Plan, trials: &[Trial], series: Vec<Vec<SeriesRow>>) -> Vec<Ra
 /// Latencies of the trials that count, by workload of the plan and class, in their order.
 pub fn latencies(plan: &Plan, trials: &[Trial]) -> Vec<Latencies> {
     let mut found: Vec<(usize, Latencies)> = Vec::new();
-    for trial in trials.iter().filter(|trial| counts(trial)) {
+    for trial in trials.iter().filter(|trial| counts(trial, trials)) {
         let index = trial.record.workload;
         for (class, own) in &trial.latency_ns {
             match found.iter_mut().find(|(other, sum)| *other == index && sum.class == *class) {
@@ -138,8 +138,19 @@ pub fn latencies(plan: &Plan, trials: &[Trial]) -> Vec<Latencies> {
     found.into_iter().map(|(_, latencies)| latencies).collect()
 }
 
-fn counts(trial: &Trial) -> bool {
-    matches!(trial.record.status, Status::Ok | Status::Disturbed)
+/// Whether a trial counts: one that was run again makes room for its repeat, as in the cells.
+fn counts(trial: &Trial, trials: &[Trial]) -> bool {
+    let record = &trial.record;
+    let repeated = |other: &Trial| {
+        other.record.workload == record.workload
+            && other.record.status == Status::Ok
+            && other.record.repeats.is_some_and(|first| first.order == record.order)
+    };
+    match record.status {
+        Status::Ok => true,
+        Status::Disturbed => !trials.iter().any(repeated),
+        Status::Failed | Status::LeadIn => false,
+    }
 }
 
 fn first(plan: &Plan, trial: &Trial, class: &str, own: &Tally) -> Option<Latencies> {

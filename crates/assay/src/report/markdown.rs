@@ -1,5 +1,7 @@
 //! A result as Markdown with its figures as SVG files beside it: for wikis and repositories.
 
+use std::fmt::Write;
+
 use super::document::{self, Block, Detail, Document, Remark, Row, Section, Table};
 use super::evidence::Evidence;
 use super::figure::Figure;
@@ -65,7 +67,7 @@ impl Report {
     fn figures<'a>(&mut self, figures: impl Iterator<Item = &'a Figure>, prefix: &str) {
         for figure in figures {
             let name = format!("{prefix}-{}.svg", figure.id);
-            self.line(&format!("![{}]({})", inline(&figure.title), name.replace(' ', "%20")));
+            self.line(&format!("![{}]({})", inline(&figure.title), address(&name)));
             for note in &figure.notes {
                 self.line(&inline(note));
             }
@@ -143,7 +145,36 @@ fn inline(text: &str) -> String {
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' => {
                 told.extend(['\\', letter]);
             }
+            '>' => told.push_str("&gt;"),
+            // Neither a mention nor an address becomes a link.
+            '@' => told.push_str("&#64;"),
             _ => told.push(letter),
+        }
+    }
+    let told = told.replace("://", "&#58;//").replace("www.", "www&#46;");
+    // What would begin a list.
+    let marked = told.starts_with(['-', '+']);
+    let counted = told.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    if marked {
+        return format!("\\{told}");
+    }
+    match counted.strip_prefix(['.', ')']) {
+        Some(rest) if counted.len() < told.len() => {
+            let number = &told[..told.len() - counted.len()];
+            format!("{number}\\{}{rest}", &counted[..1])
+        }
+        _ => told,
+    }
+}
+
+/// A file name in the address of a picture.
+fn address(name: &str) -> String {
+    let mut told = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.".contains(&byte) {
+            told.push(byte as char);
+        } else {
+            let _ = write!(told, "%{byte:02X}");
         }
     }
     told
@@ -155,7 +186,11 @@ mod tests {
 
     #[test]
     fn nothing_in_a_text_is_a_mark() {
-        assert_eq!(inline("<b>*a*|b"), "&lt;b>\\*a\\*\\|b");
+        assert_eq!(inline("<b>*a*|b"), "&lt;b&gt;\\*a\\*\\|b");
+        assert_eq!(inline("1. see https://a @b"), "1\\. see https&#58;//a &#64;b");
+        assert_eq!(inline("- x"), "\\- x");
+        assert_eq!(inline("1.5 times"), "1\\.5 times");
+        assert_eq!(address("r#1)-a b.svg"), "r%231%29-a%20b.svg");
         assert_eq!(inline("![x](y)\n# z"), "\\!\\[x\\](y)?\\# z");
     }
 

@@ -3,8 +3,9 @@
 use crate::factors::View;
 use crate::factors::lines::{MOUNT_POINT, lines};
 use crate::plan::arms;
-use crate::results::plan::{Arm, Plan, PlannedWorkload};
+use crate::results::plan::{Arm, Plan, PlannedWorkload, Survey};
 use crate::study::{Study, simulated};
+use crate::system::site::Site;
 use crate::system::{self, System};
 use crate::workloads::fio_line::{self, FioLine};
 
@@ -28,16 +29,23 @@ pub struct Command {
     pub fio: FioLine,
 }
 
-/// The command lines of a plan, one for each workload and arm.
-pub fn of(system: &dyn System, study: &Study, plan: &Plan) -> Vec<Command> {
+/// What each target of a plan stands on here and now, where it can be told.
+pub fn sites(system: &dyn System, plan: &Plan) -> Vec<Option<Site>> {
+    let site = |survey: &Survey| system::resolve(system, &survey.target).ok();
+    plan.surveys.iter().map(site).collect()
+}
+
+/// The command lines of a plan, one for each workload and arm. A stored result names the devices
+/// that were recorded with it: here the same names may be somebody else's.
+pub fn of(system: &dyn System, study: &Study, plan: &Plan, sites: &[Option<Site>]) -> Vec<Command> {
     // The second copy of the baseline is the same line again.
     let workloads = plan.workloads.iter().filter(|workload| !workload.control);
     workloads
         .map(|workload| {
             let survey = &plan.surveys[workload.target];
             let target = if survey.under.is_empty() { &survey.target } else { MOUNT_POINT };
-            let site = system::resolve(system, &survey.target).ok();
-            let view = site.as_ref().map(|site| View { system, site });
+            let site = sites.get(workload.target).and_then(Option::as_ref);
+            let view = site.map(|site| View { system, site });
             Command {
                 workload: workload.name.clone(),
                 arm: workload.arm.clone(),

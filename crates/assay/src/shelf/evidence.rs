@@ -7,6 +7,7 @@ use crate::failure::Outcome;
 use crate::report::evidence::{self, Commands, Evidence};
 use crate::results::bundle::{self, Kept, Stored};
 use crate::results::{cut, series};
+use crate::system::site::Site;
 use crate::system::{System, quoted};
 
 /// Files of a bundle that say what was done, in the order of reading.
@@ -37,7 +38,8 @@ fn evidence_of(system: &dyn System, directory: &Path, stored: &Stored) -> Outcom
 }
 
 fn typed(system: &dyn System, stored: &Stored) -> Vec<Commands> {
-    let commands = commands::of(system, &stored.study, &stored.plan);
+    let recorded: Vec<Option<Site>> = stored.environment.sites.iter().cloned().map(Some).collect();
+    let commands = commands::of(system, &stored.study, &stored.plan, &recorded);
     let typed = commands.into_iter().map(|command| {
         let words: Vec<String> = command.fio.words.iter().map(|word| quoted(word)).collect();
         let mut lines = command.before;

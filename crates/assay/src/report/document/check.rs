@@ -1,11 +1,14 @@
 //! The page of a check: one table a target, how to read it, what it means.
 
 use super::facts::Facts;
-use super::remarks::{Name, rules, warnings};
+use super::remarks::{Name, add, rules, warnings};
 use super::{
-    Block, Detail, Document, Section, answers, check_tables, check_text, facts, probes, surfaces,
+    Block, Detail, Document, Remark, Section, answers, check_tables, check_text, facts, probes,
+    surfaces,
 };
+use crate::quantity::metric::noun;
 use crate::results::findings::Findings;
+use crate::results::plan::arm_words;
 
 /// The document of a check.
 pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
@@ -33,6 +36,9 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let legend = check_tables::legend(findings, tables.iter().map(|(_, _, table)| table));
     let mut remarks = rules(findings, Name::Workload);
     remarks.extend(warnings(findings, |check| check != "order"));
+    if detail == Detail::Page {
+        remarks.extend(missing(findings));
+    }
 
     let mut sections = vec![Section::of(Block::Facts(told))];
     sections.extend(tables.into_iter().map(|(caption, facts, table)| Section {
@@ -47,4 +53,16 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(answers::questions(findings));
     sections.extend(answers::card(findings));
     Document { title: facts::title(findings), sections }
+}
+
+/// Numbers that rows do not have, each reason once with what it concerns.
+fn missing(findings: &Findings) -> Vec<Remark> {
+    let mut told = Vec::new();
+    for entry in &findings.absent {
+        if let Some(metric) = &entry.metric {
+            let row = [noun(metric), "of", &entry.workload, &arm_words(&entry.arm)].join(" ");
+            add(&mut told, "no number", &entry.reason, row.trim_end());
+        }
+    }
+    told
 }

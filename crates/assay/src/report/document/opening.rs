@@ -28,16 +28,17 @@ pub fn answer(findings: &Findings) -> String {
         .unwrap_or_else(|| "There are no numbers.".to_owned())
 }
 
-/// The first row of each metric that rows are told by: a rate in bytes, a rate in operations.
+/// The first row that reads and the first that writes, of each metric that rows are told by.
 fn measured(findings: &Findings) -> Option<String> {
-    let mut metrics: Vec<&str> = Vec::new();
+    let mut known: Vec<(&str, bool)> = Vec::new();
     let mut told = Vec::new();
     for cell in findings.cells.iter().filter(|cell| cell.primary) {
-        if metrics.contains(&cell.metric.as_str()) {
+        let kind = (cell.metric.as_str(), cell.workload.contains("write"));
+        if known.contains(&kind) {
             continue;
         }
         if let Some(words) = row(cell) {
-            metrics.push(&cell.metric);
+            known.push(kind);
             told.push(words);
         }
     }

@@ -32,7 +32,7 @@ pub(super) fn block(block: &Block, name: &str) -> Markup {
         Block::List(texts) => html! { ul { @for text in texts { li { (text) } } } },
         Block::Remarks(remarks) => html! {
             @if remarks.len() > MOST_REMARKS {
-                details {
+                details.paper {
                     summary { (remarks.len()) " remarks" }
                     (list(remarks))
                 }
@@ -115,7 +115,7 @@ fn class(column: &Column, cell: &Cell) -> Option<&'static str> {
         Tone::Doubtful => Some("doubtful"),
         Tone::Bad => Some("bad"),
         Tone::Plain if column.right => Some("n"),
-        Tone::Plain if column.holds == Holds::Name => Some("k"),
+        Tone::Plain if column.holds == Holds::Words => Some("w"),
         Tone::Plain => None,
     }
 }

@@ -22,8 +22,7 @@ pub(super) fn section(evidence: &Evidence) -> Markup {
         ("latencies.csv", "Latencies by cell and class", latencies(&evidence.latencies)),
     ];
     html! {
-        p { "Trials that were disturbed or left out are here, too. The bundle keeps the rest: "
-            code { "assay show --json " (evidence.findings.study.id) } "." }
+        p { "Trials that were disturbed or left out are here, too. The bundle keeps the rest." }
         @for (name, what, text) in tables.iter().filter(|(.., text)| lines(text) > 0) {
             details {
                 summary { (name) ": " (what) ", " (show::count(lines(text) as u64)) " lines" }
@@ -70,7 +69,7 @@ fn trials(findings: &Findings) -> String {
     heading(&mut text, &factors);
     text.push_str(",second_copy,status,reason");
     for metric in &metrics {
-        text.extend([",", metric]);
+        text.extend([",", &field(metric)]);
     }
     for (key, (trial, values)) in &rows {
         let status = match trial.status {
@@ -98,13 +97,11 @@ fn trials(findings: &Findings) -> String {
 fn comparisons(findings: &Findings) -> String {
     let factors = factors(findings);
     let mut rows: Vec<Vec<&Comparison>> = Vec::new();
+    let mut known: BTreeMap<(&str, &Arm, &Arm), usize> = BTreeMap::new();
     for found in &findings.comparisons {
-        let same = |row: &&mut Vec<&Comparison>| {
-            let known = row[0];
-            (&known.workload, &known.arm, &known.baseline)
-                == (&found.workload, &found.arm, &found.baseline)
-        };
-        match rows.iter_mut().rev().find(same) {
+        let key = (found.workload.as_str(), &found.arm, &found.baseline);
+        let index = *known.entry(key).or_insert(rows.len());
+        match rows.get_mut(index) {
             Some(row) => row.push(found),
             None => rows.push(vec![found]),
         }
@@ -115,7 +112,7 @@ fn comparisons(findings: &Findings) -> String {
     heading(&mut text, &factors);
     text.push_str(",against,n,judged_by,verdict,family_low95,family_high95,p_holm");
     for metric in &metrics {
-        let _ = write!(text, ",{metric},low95,high95");
+        let _ = write!(text, ",{},low95,high95", field(metric));
     }
     for row in &rows {
         line(&mut text, row, &factors, &metrics);
@@ -135,12 +132,13 @@ fn line(
     levels(text, factors, &first.arm);
     let mut against = first.baseline.clone();
     against.retain(|factor, level| first.arm.get(factor) != Some(level));
-    let _ = write!(text, ",{},{}", field(&arm_words(&against)), first.n);
     let judged = row.iter().find(|found| found.primary);
+    let n = judged.unwrap_or(&row[0]).n;
+    let _ = write!(text, ",{},{n}", field(&arm_words(&against)));
     let verdict = judged.and_then(|found| found.verdict);
     let verdict = verdict.map(|verdict| format!("{verdict:?}").to_lowercase());
     let metric = judged.map_or("", |found| found.metric.as_str());
-    let _ = write!(text, ",{metric},{}", verdict.unwrap_or_default());
+    let _ = write!(text, ",{},{}", field(metric), verdict.unwrap_or_default());
     let [low, high] = ends(judged.and_then(|found| found.ci95_family));
     numbers(text, [low, high, judged.and_then(|found| found.p_holm)]);
     for metric in metrics {
@@ -201,7 +199,7 @@ fn latencies(found: &[Latencies]) -> String {
             field(&one.workload),
             field(&arm),
             u8::from(one.control),
-            one.class,
+            field(&one.class),
             one.trials,
             one.nanoseconds.len(),
             buckets.join(" ")
@@ -227,12 +225,18 @@ fn short(value: f64) -> String {
     rounded.to_string()
 }
 
-/// A text as a field of a CSV line.
+/// A text as a field of a CSV line. A spreadsheet takes what begins like a formula for one: an
+/// apostrophe says that it is a text.
 fn field(text: &str) -> String {
+    let text = if text.starts_with(['=', '+', '-', '@', '\t']) {
+        format!("'{text}")
+    } else {
+        text.to_owned()
+    };
     if text.contains([',', '"', '\n', '\r']) {
         return format!("\"{}\"", text.replace('"', "\"\""));
     }
-    text.to_owned()
+    text
 }
 
 #[cfg(test)]
@@ -242,6 +246,7 @@ mod tests {
     #[test]
     fn a_field_says_what_it_is() {
         assert_eq!(field("ext4"), "ext4");
+        assert_eq!(field("=HYPERLINK(1)"), "'=HYPERLINK(1)");
         assert_eq!(field("a=1,b=\"2\""), "\"a=1,b=\"\"2\"\"\"");
     }
 

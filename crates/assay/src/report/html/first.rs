@@ -12,7 +12,11 @@ use crate::results::findings::{Findings, Trust};
 pub(super) fn screen(findings: &Findings, lead: Option<&Figure>) -> Markup {
     html! {
         header.first {
-            p.kind { (findings.study.kind) " \u{b7} " (day(findings)) }
+            p.kind {
+                (findings.study.kind)
+                @if is_simulated(findings) { " of a simulated drive: what the tool makes of the law that was put in" }
+                " \u{b7} " (day(findings))
+            }
             h1 { (findings.study.title) }
             @for note in &findings.study.notes { p.note { (note) } }
             p.answer { (document::answer(findings)) }
@@ -20,6 +24,11 @@ pub(super) fn screen(findings: &Findings, lead: Option<&Figure>) -> Markup {
             @if let Some(lead) = lead { (figure(lead)) }
         }
     }
+}
+
+fn is_simulated(findings: &Findings) -> bool {
+    let targets = &findings.environment.targets;
+    !targets.is_empty() && targets.iter().all(|target| target.drive == "simulated")
 }
 
 fn day(findings: &Findings) -> String {

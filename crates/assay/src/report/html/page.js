@@ -28,6 +28,8 @@
   all(".chart svg").forEach((svg) => {
     let at = -1;
     svg.setAttribute("tabindex", "0");
+    // Parts of a picture cannot be reached by those who listen to it; parts of a group can.
+    svg.setAttribute("role", "group");
     svg.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
       if (event.key === "Escape") hide();

@@ -92,9 +92,9 @@ pub(super) fn figure(figure: &Figure) -> Markup {
             figcaption { (figure.title) }
             div.chart { (PreEscaped(svg::inline(figure))) }
             @if figure.notes.len() > MOST_NOTES {
-                details { summary { "Notes" } (notes(&figure.notes)) }
+                details.paper { summary { "Notes" } (notes(&figure.notes)) }
             } @else { (notes(&figure.notes)) }
-            details {
+            details.paper {
                 summary { "The same as a table" }
                 (blocks::table(&figure.table(), &figure.title))
             }
