@@ -171,7 +171,7 @@ pub static ARTICLES: &[About] = &[
             Text {
                 title: "Making old machines run a modern Linux distribution surprisingly well \
                         (using Zswap)",
-                measured: "nothing: it ran",
+                measured: "no numbers: the text only tells that it worked",
                 again: &[Again::None("no preset for memory yet")],
             },
         ],

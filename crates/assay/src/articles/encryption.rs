@@ -2,9 +2,9 @@
 
 use super::judges::{Judge, Topic};
 use super::published::{Book, place};
-use super::rules::{Ruling, SAME};
+use super::rules::{BELIEVABLE_SCATTER, Ruling, is_beyond_scatter};
 use super::sheet::{Printed, Sheet};
-use super::words::{list, percent, signed};
+use super::words::{change, list, percent};
 use super::{Claim, Library};
 use crate::failure::Outcome;
 
@@ -61,22 +61,29 @@ fn hits(library: &Library, claim: &Claim) -> Outcome<Ruling> {
 
 fn processor(library: &Library, _: &Claim) -> Outcome<Ruling> {
     let sheet = library.sheet(DATA)?;
-    let each = ratios(&sheet, "cpu_s")?;
     let pairs = [pair(&sheet, OPERATIONS[0], "cpu_s")?, pair(&sheet, OPERATIONS[1], "cpu_s")?];
     let sum = |state: usize| pairs[0][state] + pairs[1][state];
-    let sums = signed(sum(1) / sum(0));
-    let told = format!("Reads took {} processor time, writes {}", signed(each[0]), signed(each[1]));
-    let same = |ratio: &f64| (1.0 / (1.0 + SAME)..=1.0 + SAME).contains(ratio);
-    Ok(if each.iter().all(same) {
-        Ruling::not_shown(format!(
-            "{told}: within {}, but one run each cannot show that two things are the same.",
-            percent(SAME, 0)
+    let changed = |[off, on]: [f64; 2]| change(on / off, ["more", "less"]);
+    let told = format!(
+        "Reads took {} processor time with encryption, writes {}, both together {}",
+        changed(pairs[0]),
+        changed(pairs[1]),
+        changed([sum(0), sum(1)])
+    );
+    let runs = sheet.mean_of();
+    let differs =
+        |[off, on]: &[f64; 2]| runs.is_some_and(|runs| is_beyond_scatter(runs, *off, *on));
+    let statistic = sheet.statistic();
+    Ok(if pairs.iter().any(differs) {
+        Ruling::contradicted(format!(
+            "{told}. Each is a {statistic}, and the runs would have to scatter by more than {} to \
+             hide such a difference.",
+            percent(BELIEVABLE_SCATTER, 0)
         ))
     } else {
-        Ruling::contradicted(format!(
-            "{told}: more than {} apart. Only their sum is about the same ({sums}), and each \
-             number is one run.",
-            percent(SAME, 0)
+        Ruling::not_shown(format!(
+            "{told}. Each number is {statistic}, which shows neither that two things are the same \
+             nor that they differ."
         ))
     })
 }

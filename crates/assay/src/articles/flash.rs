@@ -2,7 +2,7 @@
 
 use super::judges::{Judge, Topic};
 use super::published::{Book, place};
-use super::rules::{FEWEST, Ruling, fraction};
+use super::rules::{FEWEST, FRACTION_TOLERANCE, Ruling, fraction, is_called};
 use super::sheet::{Row, Sheet};
 use super::words::{percent, several};
 use super::{Claim, Library};
@@ -66,13 +66,17 @@ fn two_thirds(library: &Library, claim: &Claim) -> Outcome<Ruling> {
     let own = writes(&sheet, BEST_CARD)?.positive("value")?;
     let vendor = writes(&sheet, VENDOR)?.positive("value")?;
     let wanted = fraction(claim.limit('=')?.value);
-    let (top, below) = fraction(own / vendor);
+    let (top, below) = wanted;
     let told = format!("{own} of {vendor} is {}", percent(own / vendor, 0));
-    let text = format!("{told}: of halves and thirds {top}/{below} is the nearest");
-    Ok(if (top, below) == wanted {
-        Ruling::supported(format!("{text}. One reading of a card beside a vendor's figure."))
+    let named = format!("{top}/{below}, {}", percent(f64::from(top) / f64::from(below), 0));
+    let points = format!("{:.0} points", 100.0 * FRACTION_TOLERANCE);
+    Ok(if is_called(wanted, own / vendor) {
+        Ruling::supported(format!(
+            "{told}, within {points} of {named}: words round to one digit. One reading of a card \
+             beside a vendor's figure."
+        ))
     } else {
-        Ruling::contradicted(format!("{text}, not {}/{}.", wanted.0, wanted.1))
+        Ruling::contradicted(format!("{told}, more than {points} from {named}."))
     })
 }
 

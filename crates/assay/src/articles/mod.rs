@@ -5,24 +5,25 @@
 //! The rules, the same for all claims:
 //!
 //! 1. *Arithmetic* (one printed number follows from others): supported where the printed digits are
-//!    the computed number rounded or cut off, else contradicted. A fraction in words is the nearest
-//!    one in halves and thirds.
+//!    the computed number rounded or cut off, else contradicted. A fraction in words
+//!    (halves and thirds) holds within half a tenth, because words round to one digit: 19 of 30 may
+//!    be called two thirds, 18 or 24 may not.
 //! 2. *A difference between settings* is supported only where chance is a poor explanation of it:
 //!    - a number that lies against the claim, in one of its rows: contradicted;
 //!    - size, mean and standard deviation are printed: Welch's test at 5 %, which then decides alone.
 //!      Where single operations are the unit, the reason says so: the true p is larger;
 //!    - a mean of n runs without spread: supported where the runs would have to scatter by more than
 //!      is believed of any bench ([`rules::BELIEVABLE_SCATTER`]) to hide the difference;
-//!    - a level comes first in rows with readings of their own: supported where the chance of that
-//!      is below 5 %, of this level where the text names it beforehand, else of any. Cells that look
-//!      copied count for nothing;
+//!    - *X is best* (or worst) in several rows: the same, row by row, so that the smallest lead
+//!      decides. A row with a doubted number (it stands in a second row, or the link cannot carry
+//!      it) counts neither for nor against;
 //!    - single readings, rows that share a reading, runs that nobody counted: not shown.
-//! 3. *No difference*: contradicted where the numbers are further apart than the margin, else not
-//!    shown; that two things are the same takes an interval, which nobody published.
+//! 3. *No difference*: contradicted where rule 2 shows a difference, else not shown: single readings
+//!    show neither, and that two things are the same takes an interval, which nobody published.
 //! 4. *A limit*: contradicted by one number beyond it. To keep a limit that arithmetic sets is
 //!    support; not to break one that physics sets shows nothing.
-//! 5. *A count of steps*: contradicted where the steps that are listed, or a measurement, give
-//!    another.
+//! 5. *A count of steps*: contradicted where the steps that are listed give another, or a measurement
+//!    does: what was moved, in whole steps, rounded to the nearest.
 //! 6. No number that could speak: no data.
 //!
 //! Supported means that the printed numbers carry the claim, not that it holds elsewhere.

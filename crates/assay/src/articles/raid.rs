@@ -67,12 +67,23 @@ fn kib(values: &[f64]) -> String {
     list(&shown)
 }
 
+/// How far a measurement lies below or above what was said: `445 times less`.
+fn times_less(said: f64, measured: f64) -> String {
+    if said == measured {
+        "as much".to_owned()
+    } else if said > measured {
+        format!("{} times less", show::times(said / measured))
+    } else {
+        format!("{} times as much", show::times(measured / said))
+    }
+}
+
 fn moved(library: &Library, claim: &Claim) -> Outcome<Ruling> {
     let sheet = library.sheet(DATA)?;
     let (published, listed) = (counted(&sheet, PUBLISHED)?, counted(&sheet, LISTED)?);
     let mut md = Vec::new();
     for model in &published {
-        md.extend(measured(&sheet, model.chunk)?.map(|moved| (moved, model.kib / moved)));
+        md.extend(measured(&sheet, model.chunk)?.map(|moved| (moved, model)));
     }
     if let Some(wrong) = published.iter().find(|model| model.kib != model.said) {
         let Model { chunk, stripes, kib, said } = wrong;
@@ -96,14 +107,18 @@ fn moved(library: &Library, claim: &Claim) -> Outcome<Ruling> {
             all(&listed)
         )
     };
-    let beyond = md.iter().any(|(_, times)| !(0.5..2.0).contains(times));
+    // A count is of whole stripes: a measurement gives another where it is nearest to another.
+    let other =
+        |(moved, model): &(f64, &Model)| (moved / model.chunk).round() != model.stripes as f64;
+    let beyond = md.iter().any(other);
     let linux = if md.is_empty() {
         String::new()
     } else {
         let moved = kib(&md.iter().map(|(moved, _)| *moved).collect::<Vec<_>>());
-        let times: Vec<String> = md.iter().map(|(_, times)| show::times(*times)).collect();
+        let times: Vec<String> =
+            md.iter().map(|(moved, model)| times_less(model.kib, *moved)).collect();
         format!(
-            " Linux md was measured to move {moved} KiB, {} times less; the controller of the \
+            " Linux md was measured to move {moved} KiB, {}; the controller of the \
              article was never measured.",
             list(&times)
         )
@@ -136,4 +151,16 @@ fn numbers(library: &Library, book: &mut Book) -> Outcome<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::times_less;
+
+    #[test]
+    fn a_measurement_lies_below_or_above() {
+        assert_eq!(times_less(896.0, 16.1), "55.7 times less");
+        assert_eq!(times_less(900.0, 1500.0), "1.67 times as much");
+        assert_eq!(times_less(896.0, 896.0), "as much");
+    }
 }

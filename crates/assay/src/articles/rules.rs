@@ -10,12 +10,12 @@ use crate::results::design::ALPHA;
 /// Scatter of repeats, as a fraction, that is still believed of a machine that nobody watched:
 /// repeats of one program on bare metal of a shared machine were seen to differ by that much.
 pub const BELIEVABLE_SCATTER: f64 = 0.26;
-/// What counts as about the same, as a fraction: the margin that studies of storage have by default.
-pub const SAME: f64 = 0.05;
 /// Numbers below which nothing is said of most of them.
 pub const FEWEST: usize = assay_stats::FEWEST_FOR_INTERVAL;
 /// Largest denominator of a fraction in words: halves and thirds.
 const LARGEST_DENOMINATOR: u32 = 3;
+/// How far from a number a fraction in words may lie: words round to one digit, which is half a tenth.
+pub const FRACTION_TOLERANCE: f64 = 0.05;
 
 /// A verdict with the sentences that it rests on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,12 +141,10 @@ pub fn scatter_that_hides(n: usize, first: f64, second: f64) -> Option<f64> {
     Some(high)
 }
 
-/// Chance that a level comes first of `levels` in each of `rows` rows without any difference: that
-/// one where it was named beforehand, else any of them, because the rows chose it.
-pub fn chance_of_first(levels: usize, rows: usize, named_beforehand: bool) -> f64 {
-    let levels = levels.max(1) as f64;
-    let chance = levels.powi(rows as i32).recip();
-    if named_beforehand { chance } else { (levels * chance).min(1.0) }
+/// Whether runs would have to scatter by more than is believed of any bench to hide the difference
+/// of two means of `n` runs; never for single runs.
+pub fn is_beyond_scatter(n: usize, first: f64, second: f64) -> bool {
+    scatter_that_hides(n, first, second).is_some_and(|scatter| scatter > BELIEVABLE_SCATTER)
 }
 
 /// The nearest fraction in halves and thirds, as numerator and denominator.
@@ -154,6 +152,11 @@ pub fn fraction(value: f64) -> (u32, u32) {
     let all = (1..=LARGEST_DENOMINATOR).flat_map(|below| (0..=below).map(move |top| (top, below)));
     let off = |(top, below): (u32, u32)| (f64::from(top) / f64::from(below) - value).abs();
     all.min_by(|a, b| off(*a).total_cmp(&off(*b))).unwrap_or((0, 1))
+}
+
+/// Whether a number may be called by a fraction in words.
+pub fn is_called((top, below): (u32, u32), value: f64) -> bool {
+    (f64::from(top) / f64::from(below) - value).abs() <= FRACTION_TOLERANCE
 }
 
 /// `p = 0.059 with 37 and 22 single I/Os as the unit`: what a test of single operations says, and
@@ -203,11 +206,16 @@ mod tests {
     }
 
     #[test]
-    fn chance_falls_with_each_row() {
-        assert_eq!(chance_of_first(3, 0, true), 1.0);
-        assert_eq!(chance_of_first(3, 0, false), 1.0);
-        assert!((chance_of_first(3, 2, true) - 1.0 / 9.0).abs() < 1e-12);
-        assert!(chance_of_first(3, 3, true) < ALPHA);
-        assert!((chance_of_first(3, 3, false) - 1.0 / 9.0).abs() < 1e-12);
+    fn words_for_fractions_are_good_to_half_a_tenth() {
+        let called = |of_thirty: f64| is_called((2, 3), of_thirty / 30.0);
+        assert!(called(19.0) && called(20.0) && called(21.0));
+        assert!(!called(18.0) && !called(22.0) && !called(24.0));
+    }
+
+    #[test]
+    fn single_runs_are_never_beyond_scatter() {
+        assert!(is_beyond_scatter(5, 7.9, 25.8));
+        assert!(!is_beyond_scatter(5, 10.0, 12.0));
+        assert!(!is_beyond_scatter(1, 1.0, 1000.0));
     }
 }

@@ -2,13 +2,12 @@
 
 use super::judges::{Judge, Topic};
 use super::published::{Book, place};
-use super::rules::{BELIEVABLE_SCATTER, Direction, Ruling, chance_of_first, scatter_that_hides};
+use super::rules::{BELIEVABLE_SCATTER, Direction, Ruling, scatter_that_hides};
 use super::sheet::Sheet;
-use super::words::{change, digits, list, several};
+use super::words::{change, digits, list, percent, several};
 use super::{Claim, Library};
 use crate::failure::Outcome;
 use crate::quantity::units::show;
-use crate::results::design::ALPHA;
 use crate::results::findings::Trust;
 use crate::system::devices::sata_link;
 use crate::system::site::Link;
@@ -17,9 +16,8 @@ use crate::truth::is_above_link;
 const DATA: &str = "schedulers.csv";
 /// Columns that are no scheduler.
 const OTHERS: [&str; 3] = ["fs", "op", "flag"];
-/// The level that the article names as the likely winner before its tables; the others are compared
-/// with it.
-const FORETOLD: &str = "noop";
+/// The level that ratios in the tables of numbers are against; no verdict rests on it.
+const BASELINE: &str = "noop";
 /// Bonnie++ counts in 1024 bytes what it prints as K.
 const K: f64 = 1024.0;
 /// The drive's link as the kernel would write it: the article names SATA 6.0 for it.
@@ -43,6 +41,8 @@ struct Line {
     filesystem: String,
     operation: String,
     rates: Vec<(String, f64)>,
+    /// Why one of them is doubted, so that the row counts neither for nor against a claim.
+    doubt: Option<String>,
 }
 
 impl Line {
@@ -72,9 +72,30 @@ fn lines(sheet: &Sheet) -> Outcome<Vec<Line>> {
             filesystem: row.text("fs")?.to_owned(),
             operation: row.text("op")?.to_owned(),
             rates: schedulers.iter().map(rate).collect::<Outcome<_>>()?,
+            doubt: None,
         })
     });
-    read.collect()
+    let mut lines: Vec<Line> = read.collect::<Outcome<_>>()?;
+    let doubts: Vec<Option<String>> = lines.iter().map(|line| doubt(line, &lines)).collect();
+    for (line, doubt) in lines.iter_mut().zip(doubts) {
+        line.doubt = doubt;
+    }
+    Ok(lines)
+}
+
+/// What the numbers themselves give against a row.
+fn doubt(line: &Line, all: &[Line]) -> Option<String> {
+    let rates = || line.rates.iter().map(|(_, rate)| *rate);
+    if let Some(rate) = rates().find(|rate| is_copied(all, *rate)) {
+        return Some(format!("{rate} in {} stands in a second row, too", line.name()));
+    }
+    let above = rates().any(|rate| is_above_link(rate * K, ceiling()));
+    above.then(|| format!("{} is faster than the link", line.name()))
+}
+
+/// What the drive's link can carry, bytes a second.
+fn ceiling() -> f64 {
+    sata_link(LINK).map_or(f64::INFINITY, |link| link.ceiling_bytes_per_s)
 }
 
 /// Whether a rate stands in another row as well: a copied cell is suspected.
@@ -87,7 +108,6 @@ struct Question<'a> {
     scheduler: String,
     direction: Direction,
     rows: Vec<&'a Line>,
-    schedulers: usize,
 }
 
 impl<'a> Question<'a> {
@@ -108,7 +128,6 @@ impl<'a> Question<'a> {
             scheduler: scheduler.clone(),
             direction,
             rows: lines.iter().filter(wanted).collect(),
-            schedulers: names.len(),
         })
     }
 
@@ -122,63 +141,53 @@ impl<'a> Question<'a> {
         self.lead(line).is_some_and(|lead| self.direction.holds(lead, 1.0))
     }
 
-    /// The row that speaks against the claim most clearly.
+    /// The sound row that speaks against the claim most clearly.
     fn worst(&self) -> Option<&Line> {
         let off = |line: &Line| self.lead(line).map_or(0.0, |lead| lead.ln().abs());
-        let against = self.rows.iter().copied().filter(|line| !self.is_first(line));
+        let against = self.sound().copied().filter(|line| !self.is_first(line));
         against.max_by(|a, b| off(a).total_cmp(&off(b)))
     }
 
     fn against(&self, worst: &Line) -> Ruling {
-        let first = self.rows.iter().filter(|line| self.is_first(line)).count();
+        let first = self.sound().filter(|line| self.is_first(line)).count();
+        let doubts = self.doubts();
         let (name, rival) = worst.rival(&self.scheduler, self.direction).unwrap_or(("", 0.0));
         let own = worst.of(&self.scheduler).unwrap_or(0.0);
         Ruling::contradicted(format!(
-            "{} is {} in {first} of {} rows. In {}, {name} has {rival} K/s and {} {own}: {}.",
+            "{} is {} in {first} of {}{doubts}. In {}, {name} has {rival} K/s and {} {own}: {}.",
             self.scheduler,
             self.direction.extreme(),
-            self.rows.len(),
+            several(self.sound().count(), "sound row"),
             worst.name(),
             self.scheduler,
             change(rival / own, ["more", "less"])
         ))
     }
 
-    /// All rows lie as claimed: whether that can be chance.
-    fn with_the_claim(&self, all: &[Line], runs: Option<usize>) -> Ruling {
-        let is_sound = |line: &&&Line| line.rates.iter().all(|(_, rate)| !is_copied(all, *rate));
-        let sound: Vec<&Line> = self.rows.iter().filter(is_sound).copied().collect();
-        let hides: Vec<f64> = sound.iter().filter_map(|line| self.hides(line, runs)).collect();
-        let least = hides.iter().copied().reduce(f64::min).filter(|_| hides.len() == sound.len());
-        let lead = [self.leads(), copied(&self.rows, all)].concat();
-        let takes = least.map_or_else(String::new, |scatter| {
-            let scatter = digits(100.0 * scatter, 1);
-            format!("; runs that scatter by {scatter} % would hide the closest row")
-        });
-        if least.is_some_and(|scatter| scatter > BELIEVABLE_SCATTER) {
-            return Ruling::supported(format!("{lead}{takes}, more than is believed of them."));
-        }
-        let foretold = self.scheduler == FORETOLD;
-        let chance = chance_of_first(self.schedulers, sound.len(), foretold);
-        let who = if foretold {
-            "a scheduler that was named beforehand".to_owned()
-        } else {
-            format!("any of {}", several(self.schedulers, "scheduler"))
+    /// All sound rows lie as claimed: whether the runs could hide the smallest lead.
+    fn with_the_claim(&self, runs: Option<usize>) -> Ruling {
+        let lead = |line: &&&Line| self.lead(line).map_or(0.0, |lead| lead.ln().abs());
+        let closest = self.sound().min_by(|a, b| lead(a).total_cmp(&lead(b)));
+        let told = [self.leads(), self.doubts()].concat();
+        let Some(closest) = closest else {
+            return Ruling::not_shown(format!("{told}. No row is left that can be trusted."));
         };
-        let odds = format!(
-            "the chance that {who} comes so in {} without any difference, {},",
-            several(sound.len(), "sound row"),
-            show::share(chance)
-        );
-        if chance < ALPHA {
+        let smallest = show::share((self.lead(closest).unwrap_or(1.0) - 1.0).abs());
+        let hides = self.hides(closest, runs);
+        if let Some(scatter) = hides.filter(|scatter| *scatter > BELIEVABLE_SCATTER) {
             return Ruling::supported(format!(
-                "{lead}. No spread was published, but {odds} is below {}.",
-                show::share(ALPHA)
+                "{told}. No spread was published, but the runs would have to scatter by {} to hide \
+                 the smallest, {smallest}, and {} is the most that is believed of them.",
+                percent(scatter, 0),
+                percent(BELIEVABLE_SCATTER, 0)
             ));
         }
+        let takes = hides.map_or_else(String::new, |scatter| {
+            format!("; runs that scatter by {} % would hide it", digits(100.0 * scatter, 1))
+        });
         Ruling::not_shown(format!(
-            "{lead}. No spread was published{takes}, and {odds} is not below {}.",
-            show::share(ALPHA)
+            "{told}. No spread was published, and without it nothing tells a lead of {smallest} \
+             from chance{takes}."
         ))
     }
 
@@ -187,23 +196,28 @@ impl<'a> Question<'a> {
         scatter_that_hides(runs?, line.of(&self.scheduler)?, rival)
     }
 
+    /// Rows without a number that is doubted.
+    fn sound(&self) -> impl Iterator<Item = &&'a Line> {
+        self.rows.iter().filter(|line| line.doubt.is_none())
+    }
+
     fn leads(&self) -> String {
-        let leads = self.rows.iter().filter_map(|line| self.lead(line));
+        let leads = self.sound().filter_map(|line| self.lead(line));
         let shares: Vec<String> = leads.map(|lead| show::share((lead - 1.0).abs())).collect();
-        let rows = several(self.rows.len(), "row");
         let (level, extreme) = (&self.scheduler, self.direction.extreme());
+        if shares.is_empty() {
+            return format!("no row tells whether {level} is {extreme}");
+        }
+        let sound = if shares.len() < self.rows.len() { "sound " } else { "" };
+        let rows = several(shares.len(), &format!("{sound}row"));
         format!("{level} is {extreme} in all {rows}, by {}", list(&shares))
     }
-}
 
-/// Which rows hold a cell that stands elsewhere, too.
-fn copied(rows: &[&Line], all: &[Line]) -> String {
-    let twice = |line: &&Line| {
-        let rate = line.rates.iter().map(|(_, rate)| *rate).find(|rate| is_copied(all, *rate))?;
-        Some(format!("{rate} in {} stands in a second row, too", line.name()))
-    };
-    let told: Vec<String> = rows.iter().filter_map(twice).collect();
-    if told.is_empty() { String::new() } else { format!(" ({})", list(&told)) }
+    /// Why rows are left out.
+    fn doubts(&self) -> String {
+        let told: Vec<String> = self.rows.iter().filter_map(|line| line.doubt.clone()).collect();
+        if told.is_empty() { String::new() } else { format!(" (left out: {})", list(&told)) }
+    }
 }
 
 fn ranking(library: &Library, claim: &Claim) -> Outcome<Ruling> {
@@ -212,7 +226,7 @@ fn ranking(library: &Library, claim: &Claim) -> Outcome<Ruling> {
     let question = Question::read(&lines, claim)?;
     Ok(match question.worst() {
         Some(worst) => question.against(worst),
-        None => question.with_the_claim(&lines, sheet.mean_of()),
+        None => question.with_the_claim(sheet.mean_of()),
     })
 }
 
@@ -256,7 +270,7 @@ fn rates(library: &Library, claim: &Claim) -> Outcome<Ruling> {
 fn numbers(library: &Library, book: &mut Book) -> Outcome<()> {
     let sheet = library.sheet(DATA)?;
     let lines = lines(&sheet)?;
-    let ceiling = sata_link(LINK).map_or(f64::INFINITY, |link| link.ceiling_bytes_per_s);
+    let ceiling = ceiling();
     let at = |line: &Line, scheduler: &str| {
         let arm = [("filesystem", line.filesystem.as_str()), ("scheduler", scheduler)];
         place(&format!("sequential-{}", line.operation), &arm, "bandwidth_bytes_per_s")
@@ -274,8 +288,8 @@ fn numbers(library: &Library, book: &mut Book) -> Outcome<()> {
                 book.doubt(&here, Trust::Suspect, "copied", text);
             }
         }
-        for (name, _) in line.rates.iter().filter(|(name, _)| name != FORETOLD) {
-            book.compare(&at(line, FORETOLD), &at(line, name));
+        for (name, _) in line.rates.iter().filter(|(name, _)| name != BASELINE) {
+            book.compare(&at(line, BASELINE), &at(line, name));
         }
     }
     Ok(())

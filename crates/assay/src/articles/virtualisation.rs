@@ -74,7 +74,7 @@ fn a_fifth(library: &Library, claim: &Claim) -> Outcome<Ruling> {
     }
     Ok(Ruling::not_shown(format!(
         "All {} stay below {} of bare metal, {} nearest with {share}. But each is held against one \
-         time of bare metal ({}), and {} more or less of it would undo that.",
+         time of bare metal ({}), and if that were {} longer, it would be undone.",
         places.len() - 1,
         percent(limit, 0),
         best.name,

@@ -18,12 +18,6 @@ pub fn change(ratio: f64, [more, less]: [&str; 2]) -> String {
     format!("{} {word}", show::share((ratio - 1.0).abs()))
 }
 
-/// The same with a sign: `+13 %`, `-20.5 %`.
-pub fn signed(ratio: f64) -> String {
-    let sign = if ratio < 1.0 { "-" } else { "+" };
-    format!("{sign}{}", show::share((ratio - 1.0).abs()))
-}
-
 /// `a, b and c`.
 pub fn list(items: &[String]) -> String {
     match items {
@@ -60,7 +54,6 @@ mod tests {
         assert_eq!(percent(0.117_44, 2), "11.74 %");
         assert_eq!(change(1.84, ["slower", "faster"]), "84 % slower");
         assert_eq!(change(0.58, ["more", "fewer"]), "42 % fewer");
-        assert_eq!(signed(0.795), "-20.5 %");
         assert_eq!(list(&["a".to_owned(), "b".to_owned(), "c".to_owned()]), "a, b and c");
         assert_eq!(several(1, "row"), "1 row");
         assert_eq!(digits(17.254, 3), "17.3");

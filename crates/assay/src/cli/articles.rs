@@ -13,7 +13,7 @@ use crate::system::System;
 /// The source articles, judged again from the numbers that they print
 ///
 /// All claims with a verdict: supported, contradicted, not shown, or no data. Each is computed from
-/// the published numbers, with the rules that every result here is judged by. Needs no hardware.
+/// the published numbers, by rules that are written down beside them. Needs no hardware.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

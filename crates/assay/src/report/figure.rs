@@ -118,12 +118,15 @@ pub const HEAT_STEPS: usize = 8;
 /// Colours of [`Colour::Series`], and shapes.
 pub const SERIES_COLOURS: usize = 8;
 
+/// Lines of one figure up to which intervals are bands; more would hide each other.
+pub const MOST_BANDS: usize = 3;
+
 /// What marks look like.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Marks {
     /// Points, each with its interval.
     Points(Vec<Point>),
-    /// Points joined by a line, intervals as a band.
+    /// Points joined by a line, intervals as a band; of more than [`MOST_BANDS`] as strokes.
     Line(Vec<Point>),
     /// A line that keeps each value until the next.
     Steps(Vec<Point>),

@@ -17,8 +17,9 @@ mod words;
 
 use std::collections::BTreeSet;
 
+use super::document::answer;
 use super::evidence::Evidence;
-use super::figure::Figure;
+use super::figure::{Axis, Figure, Series};
 use crate::catalogue::About;
 
 /// One kind of figure.
@@ -47,38 +48,86 @@ pub static FIGURES: &[&Drawing] = &[
 /// Marks of one figure; what has more can only be read as a table.
 const MOST_MARKS: usize = 1500;
 
-fn drawn(kind: &Drawing, evidence: &Evidence) -> Vec<Figure> {
-    let figures = (kind.draw)(evidence).into_iter();
-    figures.filter(|figure| figure.marks() <= MOST_MARKS).collect()
-}
-
 /// All figures of the evidence in the order of reading. No two have the same id.
 pub fn all(evidence: &Evidence) -> Vec<Figure> {
+    kinds(evidence).into_iter().flatten().collect()
+}
+
+/// The figure that shows the answer.
+pub fn lead(evidence: &Evidence) -> Option<Figure> {
+    ordered(evidence).0
+}
+
+/// The figure that shows the answer, and the others in the order of reading.
+pub fn ordered(evidence: &Evidence) -> (Option<Figure>, Vec<Figure>) {
+    let kinds = kinds(evidence);
+    let lead = leading(evidence, &kinds).map(|figure| figure.id.clone());
+    let figures = kinds.into_iter().flatten();
+    let (lead, others): (Vec<Figure>, Vec<Figure>) =
+        figures.partition(|figure| lead.as_ref() == Some(&figure.id));
+    (lead.into_iter().next(), others)
+}
+
+/// The figures of each of [`FIGURES`].
+fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
     let mut known = BTreeSet::new();
-    let mut figures: Vec<Figure> = FIGURES.iter().flat_map(|kind| drawn(kind, evidence)).collect();
-    for figure in &mut figures {
+    let mut one = |mut figure: Figure| {
         let plain = figure.id.clone();
         let mut number = 2;
         while !known.insert(figure.id.clone()) {
             figure.id = format!("{plain}-{number}");
             number += 1;
         }
-    }
-    figures
+        figure
+    };
+    let mut drawn = |kind: &&Drawing| -> Vec<Figure> {
+        let figures = (kind.draw)(evidence).into_iter();
+        figures.filter(|figure| figure.marks() <= MOST_MARKS).map(&mut one).collect()
+    };
+    FIGURES.iter().map(&mut drawn).collect()
 }
 
-/// The figure that shows the answer: the curve where levels are numbers, the arms against their
-/// baseline, the rate over a surface, or the bars of a check.
-pub fn lead(evidence: &Evidence) -> Option<Figure> {
-    let first = |kind: &Drawing| drawn(kind, evidence).into_iter().next();
-    // Of several the one with the most to show, the first of equals.
-    let fullest =
-        |kind: &Drawing| drawn(kind, evidence).into_iter().rev().max_by_key(Figure::marks);
-    first(&sweep::SWEEP)
-        .or_else(|| fullest(&effects::EFFECTS))
-        .or_else(|| first(&surface::SURFACE))
-        .or_else(|| fullest(&bars::BARS))
-        .or_else(|| all(evidence).into_iter().next())
+/// The curve where levels are numbers, the arms against their baseline, the rate over a surface, or
+/// the bars of a check; of several of a kind one of the workload that the answer names.
+fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figure> {
+    // Of some kinds the one with the most to show leads, of others the first.
+    let order = [
+        (&sweep::SWEEP, false),
+        (&effects::EFFECTS, true),
+        (&surface::SURFACE, false),
+        (&bars::BARS, true),
+    ];
+    let answer = answer(&evidence.findings);
+    let own = |kind: &Drawing| {
+        let place = FIGURES.iter().position(|one| one.about.name == kind.about.name);
+        place.and_then(|place| kinds.get(place)).filter(|own| !own.is_empty())
+    };
+    let found = order.into_iter().find_map(|(kind, fullest)| Some((own(kind)?, fullest)));
+    let Some((own, fullest)) = found else { return kinds.iter().flatten().next() };
+    let named: Vec<&Figure> = own.iter().filter(|figure| is_named(figure, &answer)).collect();
+    let candidates = if named.is_empty() { own.iter().collect() } else { named };
+    let first = candidates.first().copied();
+    if fullest { candidates.into_iter().rev().max_by_key(|one| one.marks()) } else { first }
+}
+
+/// Whether a text names the workload of a figure, which its title begins with.
+fn is_named(figure: &Figure, text: &str) -> bool {
+    let Some((name, _)) = figure.title.split_once(": ") else { return false };
+    let inside = |letter: Option<char>| {
+        letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '-' || letter == '_')
+    };
+    text.match_indices(name).any(|(at, _)| {
+        !inside(text[..at].chars().next_back()) && !inside(text[at + name.len()..].chars().next())
+    })
+}
+
+/// A sentence where intervals go on beyond what an axis shows.
+fn clipped(series: &[Series], value: &Axis) -> Option<String> {
+    let [least, most] = value.limits?;
+    let points = series.iter().flat_map(|one| one.marks.points());
+    let beyond =
+        points.filter_map(|point| point.interval).flatten().any(|end| end < least || end > most);
+    beyond.then(|| "Some intervals go on beyond the figure; the table has their ends.".to_owned())
 }
 
 /// At most so many figures; the last one says what was left out. `one` is what each is of.

@@ -33,17 +33,12 @@ impl Report {
         let findings = &evidence.findings;
         self.line(&format!("# {}", inline(&findings.study.title)));
         self.line(&format!("**{}**", inline(&document::answer(findings))));
-        let lead = figures::lead(evidence);
+        let (lead, others) = figures::ordered(evidence);
         self.figures(lead.iter(), prefix);
         self.document(&document::with(findings, Detail::Usual));
-        let others = figures::all(evidence);
-        let others: Vec<&Figure> = others
-            .iter()
-            .filter(|one| lead.as_ref().is_none_or(|lead| lead.id != one.id))
-            .collect();
         if !others.is_empty() {
             self.line("## Figures");
-            self.figures(others.into_iter(), prefix);
+            self.figures(others.iter(), prefix);
         }
         if !evidence.commands.is_empty() {
             self.line("## The same by hand");

@@ -3,7 +3,7 @@
 use super::words::{
     Names, Subject, cell, level_words, metric_title, of_cell, primary, short, subjects,
 };
-use super::{Drawing, at_most, sweep};
+use super::{Drawing, at_most, clipped, sweep};
 use crate::catalogue::About;
 use crate::report::document::numbers;
 use crate::report::evidence::Evidence;
@@ -173,17 +173,23 @@ fn finished(
         format!("Not there: {}: {}.", short(&absent.workload), short(&absent.reason))
     });
     // Intervals of few trials may be endless; bars are to be seen all the same.
-    let most = series.iter().flat_map(|one| one.marks.points()).map(|bar| bar.value);
-    let limits = Some([0.0, 1.6 * most.fold(0.0, f64::max)]);
+    let values = || series.iter().flat_map(|one| one.marks.points()).map(|bar| bar.value);
+    let limits = [1.6 * values().fold(0.0, f64::min), 1.6 * values().fold(0.0, f64::max)];
     let value = Axis::new(what.clone(), Scale::Linear, Unit::Metric(metric.to_owned()));
-    let value = Axis { limits, ..value.from_zero() };
+    let value = Axis { limits: Some(limits), ..value.from_zero() };
+    let notes = notes.chain(clipped(&series, &value)).collect();
+    let [titled, each] = if findings.study.kind == "article" {
+        ["as published", "number as published"]
+    } else {
+        ["geometric means of the trials", "geometric mean"]
+    };
     Some(Figure {
         id: id_of(&["bars", workload, metric]),
-        title: format!("{of}{what}, geometric means of the trials"),
-        description:
-            "Each bar is a geometric mean, the line at its end the 95 % interval; hollow bars are \
-                      not to be trusted."
-                .to_owned(),
+        title: format!("{of}{what}, {titled}"),
+        description: format!(
+            "Each bar is a {each}, the line at its end the 95 % interval; hollow bars are \
+             not to be trusted."
+        ),
         layout: Layout::Lying,
         along,
         value,
@@ -191,6 +197,6 @@ fn finished(
         spans: Vec::new(),
         guides: Vec::new(),
         interval: "95 % interval".to_owned(),
-        notes: notes.collect(),
+        notes,
     })
 }

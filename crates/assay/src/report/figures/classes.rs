@@ -1,5 +1,7 @@
 //! Latencies of a class of operations before and after, as mirrored bars over doublings.
 
+use std::collections::BTreeMap;
+
 use super::words::{Names, notable, short, subjects};
 use super::{Drawing, at_most};
 use crate::catalogue::About;
@@ -27,26 +29,27 @@ pub type Bucket = (u64, u64, u64);
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::of(&evidence.findings);
+    let own = || evidence.latencies.iter().filter(|own| !own.control);
+    let mut known: BTreeMap<(&str, &str, &Arm), &Latencies> = BTreeMap::new();
+    for one in own() {
+        known.entry((&one.workload, &one.class, &one.arm)).or_insert(one);
+    }
+    let mut pairs: BTreeMap<&str, Option<[Arm; 2]>> = BTreeMap::new();
     let mut figures = Vec::new();
-    for before in evidence.latencies.iter().filter(|own| !own.control) {
-        let Some([base, other]) = pair(evidence, &before.workload) else { continue };
-        let same = |own: &&Latencies| {
-            !own.control
-                && own.workload == before.workload
-                && own.class == before.class
-                && own.arm == other
-        };
-        let Some(after) = evidence.latencies.iter().find(same).filter(|_| before.arm == base)
-        else {
+    for before in own() {
+        let workload = before.workload.as_str();
+        let pair = pairs.entry(workload).or_insert_with(|| pair(evidence, workload));
+        let Some([base, other]) = pair.as_ref().filter(|[base, _]| before.arm == *base) else {
             continue;
         };
+        let Some(after) = known.get(&(workload, before.class.as_str(), other)) else { continue };
         let title = format!(
             "{}: latencies of {} operations",
             short(&before.workload),
             short(&before.class)
         );
-        let sides = [names.arm(&base), names.arm(&other)];
-        let [old, new] = [before, after].map(|own| buckets(&own.nanoseconds));
+        let sides = [names.arm(base), names.arm(other)];
+        let [old, new] = [before, *after].map(|own| buckets(&own.nanoseconds));
         figures.extend(named(&title, sides, &old, &new));
     }
     at_most(figures, MOST_FIGURES, "class of operation")
@@ -115,10 +118,10 @@ pub fn named(
     });
     Some(Figure {
         id: id_of(&["classes", title]),
-        title: format!("{title}: share of the operations in each bucket"),
+        title: format!("{title}: share of the operations in each bucket, all trials pooled"),
         description: format!(
             "Bars to the left are of {} ({left} operations), bars to the right of {} ({right}); shares go by \
-             factors of ten.",
+             factors of ten. All trials are pooled.",
             sides[0], sides[1]
         ),
         layout: Layout::Mirrored,

@@ -2,16 +2,16 @@
 //! intervals that verdicts are read from.
 
 use super::words::{Names, cell, level_words, margin, marked, metric_title, point, short, trusted};
-use super::{Drawing, at_most, left_out};
+use super::{Drawing, at_most, clipped, left_out};
 use crate::catalogue::About;
 use crate::quantity::Better;
-use crate::quantity::metric::noun;
 use crate::report::document::{check_text, numbers};
 use crate::report::evidence::Evidence;
 use crate::report::figure::{
     Axis, Colour, Figure, Guide, Layout, Look, Marks, Point, Scale, Series, Slot, Unit, id_of,
 };
 use crate::results::findings::{Comparison, Effect, Findings, Kind, Trust, Verdict};
+use crate::results::plan::Arm;
 
 /// The registry's entry.
 pub static EFFECTS: Drawing = Drawing {
@@ -44,6 +44,9 @@ struct Line {
     better: Better,
     ratio: f64,
     interval: Option<[f64; 2]>,
+    /// Whether the interval holds for all comparisons of the workload at once.
+    family: bool,
+    published: bool,
     verdict: Option<Verdict>,
     word: String,
     trust: Option<Trust>,
@@ -72,24 +75,34 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         findings.effects.iter().map(|found| effect(findings, found)).collect()
     } else {
         let names = Names::of(findings);
-        compared.iter().filter_map(|found| comparison(findings, &names, found)).collect()
+        let shared = Shared::of(&compared);
+        compared.iter().filter_map(|found| comparison(findings, &names, &shared, found)).collect()
     };
     let against = against(findings, &compared, effects);
-    let mut figures = Vec::new();
-    for better in [Better::Higher, Better::Lower] {
-        let own: Vec<&Line> = lines.iter().filter(|line| line.better == better).collect();
-        if own.len() <= MOST_TOGETHER {
-            figures.extend(figure(&own, &against, better));
-        } else {
-            let mut left = own.as_slice();
-            while let Some(first) = left.first() {
-                let count = left.iter().take_while(|line| line.workload == first.workload).count();
-                figures.extend(figure(&left[..count], &against, better));
-                left = &left[count..];
-            }
+    let figures =
+        parted(lines.iter(), |line| (line.metric.as_str(), line.better == Better::Higher));
+    let figures = figures.into_iter().flat_map(|own| {
+        let parts =
+            if own.len() <= MOST_TOGETHER { vec![own] } else { parted(own, |line| &line.workload) };
+        parts.into_iter().filter_map(|own| figure(&own, &against))
+    });
+    at_most(figures.collect(), MOST_FIGURES, "figure")
+}
+
+/// The lines by what they have in common, in the order in which that comes first.
+fn parted<'a, K: PartialEq + 'a>(
+    lines: impl IntoIterator<Item = &'a Line>,
+    key: impl Fn(&'a Line) -> K,
+) -> Vec<Vec<&'a Line>> {
+    let mut parts: Vec<(K, Vec<&Line>)> = Vec::new();
+    for line in lines {
+        let own = key(line);
+        match parts.iter_mut().find(|(known, _)| *known == own) {
+            Some((_, lines)) => lines.push(line),
+            None => parts.push((own, vec![line])),
         }
     }
-    at_most(figures, MOST_FIGURES, "figure")
+    parts.into_iter().map(|(_, lines)| lines).collect()
 }
 
 /// What arms are compared with.
@@ -106,18 +119,63 @@ fn against(findings: &Findings, compared: &[&Comparison], effects: bool) -> Stri
     }
 }
 
-fn comparison(findings: &Findings, names: &Names, found: &Comparison) -> Option<Line> {
+/// Levels that a baseline shares with all that is compared with it; empty where there is one
+/// baseline, which the title names.
+struct Shared<'a>(Vec<(&'a str, &'a Arm, Arm)>);
+
+impl<'a> Shared<'a> {
+    fn of(compared: &[&'a Comparison]) -> Self {
+        let mut found: Vec<(&str, &Arm, Arm)> = Vec::new();
+        for one in compared {
+            let key = (one.workload.as_str(), &one.baseline);
+            let place = found.iter().position(|(workload, base, _)| (*workload, *base) == key);
+            let place = place.unwrap_or_else(|| {
+                found.push((key.0, key.1, one.baseline.clone()));
+                found.len() - 1
+            });
+            found[place].2.retain(|name, level| one.arm.get(name) == Some(level));
+        }
+        let bases = found.iter().any(|(_, base, _)| Some(*base) != found.first().map(|one| one.1));
+        Self(if bases { found } else { Vec::new() })
+    }
+
+    /// What the baseline is called, and the arm below it.
+    fn names(&self, names: &Names, found: &Comparison) -> [String; 2] {
+        let own = |(workload, base, _): &&(&str, &Arm, Arm)| {
+            *workload == found.workload && **base == found.baseline
+        };
+        let Some((.., shared)) = self.0.iter().find(own) else {
+            return [String::new(), names.arm(&found.arm)];
+        };
+        let without = |arm: &Arm| -> Arm {
+            let own = arm.iter().filter(|(name, _)| !shared.contains_key(*name));
+            own.map(|(name, level)| (name.clone(), level.clone())).collect()
+        };
+        let base = format!("against {}", names.arm(&without(&found.baseline)));
+        [told(&[&names.arm(shared), &base]), names.arm(&without(&found.arm))]
+    }
+}
+
+fn comparison(
+    findings: &Findings,
+    names: &Names,
+    shared: &Shared<'_>,
+    found: &Comparison,
+) -> Option<Line> {
+    let [against, name] = shared.names(names, found);
     let sequential = check_text(findings, "sequential").is_some();
     let trust =
         |arm| cell(findings, &found.workload, arm, &found.metric).and_then(|cell| cell.trust);
     Some(Line {
         workload: short(&found.workload),
-        against: String::new(),
-        name: names.arm(&found.arm),
+        against,
+        name,
         metric: found.metric.clone(),
         better: found.better,
         ratio: found.ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0)?,
         interval: found.ci95_family.or(found.ci95),
+        family: found.ci95_family.is_some(),
+        published: found.kind == Kind::Published,
         verdict: found.verdict.filter(|_| !sequential),
         word: numbers::judged(found, sequential).text,
         trust: trust(&found.arm).max(trust(&found.baseline)),
@@ -135,6 +193,8 @@ fn effect(findings: &Findings, found: &Effect) -> Line {
         better: found.better,
         ratio: found.ratio,
         interval: found.ci95_family.or(found.ci95),
+        family: found.ci95_family.is_some(),
+        published: false,
         verdict: found.verdict,
         word: numbers::verdict(found.verdict).text,
         trust: None,
@@ -142,36 +202,12 @@ fn effect(findings: &Findings, found: &Effect) -> Line {
     }
 }
 
-fn figure(lines: &[&Line], against: &str, better: Better) -> Option<Figure> {
+fn figure(lines: &[&Line], against: &str) -> Option<Figure> {
     let first = lines.first()?;
-    let mut headings: Vec<[&str; 2]> = lines.iter().map(|line| line.under()).collect();
-    headings.dedup();
     let one = lines.iter().all(|line| line.workload == first.workload);
-    let (mut slots, mut kept, mut dropped) = (Vec::new(), Vec::new(), 0);
-    for heading in &headings {
-        let mut own: Vec<&Line> =
-            lines.iter().filter(|line| line.under() == *heading).copied().collect();
-        own.sort_by(|left, right| distance(right).total_cmp(&distance(left)));
-        dropped += own.len().saturating_sub(MOST_OF_ONE);
-        own.truncate(MOST_OF_ONE);
-        own.sort_by(|left, right| right.ratio.total_cmp(&left.ratio));
-        if headings.len() > 1 {
-            let [workload, against] = *heading;
-            let name = if one { against.to_owned() } else { told(&[workload, against]) };
-            slots.push(Slot { name, heading: true });
-        }
-        for line in own {
-            kept.push((slots.len() as f64, line));
-            slots.push(Slot { name: line.name.clone(), heading: false });
-        }
-    }
-    let metrics: Vec<&str> = lines.iter().map(|line| noun(&line.metric)).collect();
-    let what = if metrics.iter().all(|one| *one == metrics[0]) {
-        metric_title(&first.metric)
-    } else {
-        "rate".to_owned()
-    };
-    let way = if better == Better::Higher { "more is better" } else { "less is better" };
+    let (slots, kept, dropped) = rows(lines, one);
+    let what = metric_title(&first.metric);
+    let way = if first.better == Better::Higher { "more is better" } else { "less is better" };
     let mut value =
         Axis::new(format!("times the baseline's {what}; {way}"), Scale::Log10, Unit::Ratio);
     value.limits = Some(limits(lines));
@@ -182,7 +218,9 @@ fn figure(lines: &[&Line], against: &str, better: Better) -> Option<Figure> {
         .map(|([from, to], name)| Guide { from, to, name })
         .collect();
     guides.push(Guide { from: 1.0, to: 1.0, name: "no difference".to_owned() });
-    let notes = left_out(dropped, "arm near its baseline").into_iter().collect();
+    let series = series(&kept);
+    let mut notes: Vec<String> = clipped(&series, &value).into_iter().collect();
+    notes.extend(left_out(dropped, "arm near its baseline"));
     Some(Figure {
         id: id_of(&["effects", &what, if one { &first.workload } else { "" }]),
         title: if one {
@@ -190,18 +228,68 @@ fn figure(lines: &[&Line], against: &str, better: Better) -> Option<Figure> {
         } else {
             format!("{against}: ratio of {what}")
         },
-        description: "Each point is a ratio to the baseline, each line its 95 % interval, which holds for \
-                      all comparisons of a workload at once; the band is the margin that counts as equivalent."
-            .to_owned(),
+        description: described(lines),
         layout: Layout::Lying,
         along: Axis::new("", Scale::Category(slots), Unit::Number),
         value,
-        series: series(&kept),
+        series,
         spans: Vec::new(),
         guides,
         interval: "95 % interval".to_owned(),
         notes,
     })
+}
+
+/// Names with their headings, the lines with their places, and how many are not drawn. `one` says
+/// whether there is a single workload, which the title names.
+fn rows<'a>(lines: &[&'a Line], one: bool) -> (Vec<Slot>, Vec<(f64, &'a Line)>, usize) {
+    let parts = parted(lines.iter().copied(), Line::under);
+    let several = parts.len() > 1 || lines.iter().any(|line| !line.against.is_empty());
+    let (mut slots, mut kept, mut dropped) = (Vec::new(), Vec::new(), 0);
+    for mut own in parts {
+        own.sort_by(|left, right| distance(right).total_cmp(&distance(left)));
+        dropped += own.len().saturating_sub(MOST_OF_ONE);
+        own.truncate(MOST_OF_ONE);
+        own.sort_by(|left, right| right.ratio.total_cmp(&left.ratio));
+        if let Some([workload, against]) = own.first().map(|line| line.under()).filter(|_| several)
+        {
+            let name = if one { against.to_owned() } else { told(&[workload, against]) };
+            slots.push(Slot { name, heading: true });
+        }
+        for line in own {
+            kept.push((slots.len() as f64, line));
+            slots.push(Slot { name: line.name.clone(), heading: false });
+        }
+    }
+    (slots, kept, dropped)
+}
+
+/// What the lines of the figure are.
+fn described(lines: &[&Line]) -> String {
+    let mut text = "Each point is a ratio to the baseline".to_owned();
+    if lines.iter().all(|line| line.published) {
+        text += ", from the published numbers";
+    }
+    let with = || lines.iter().filter(|line| line.interval.is_some());
+    let family = with().filter(|line| line.family).count();
+    text += match (with().count(), family) {
+        (0, _) => "",
+        (all, family) if all == family => {
+            ", each line its 95 % interval, which holds for all comparisons of a workload at once"
+        }
+        (_, 0) => ", each line the 95 % interval of each comparison alone",
+        _ => {
+            ", each line its 95 % interval, of some for all comparisons of a workload at once, of \
+             others of each comparison alone"
+        }
+    };
+    if with().count() < lines.len() {
+        text += "; a hollow one has no interval";
+    }
+    if lines.iter().any(|line| line.margin.is_some()) {
+        text += "; the band is the margin that counts as equivalent";
+    }
+    text + "."
 }
 
 /// A sentence's beginning inside of one.
@@ -238,15 +326,17 @@ fn series(lines: &[(f64, &Line)]) -> Vec<Series> {
 }
 
 fn row(at: f64, line: &Line) -> Point {
+    let what = metric_title(&line.metric);
     let told = point(
         at,
         &Unit::Ratio,
-        &told(&[&line.workload, &line.against, &line.name]),
+        &told(&[&line.workload, &line.against, &line.name, &what]),
         line.ratio,
         line.interval,
     );
+    // As the point has it: ends that are no numbers are none.
+    let bare = told.interval.is_none();
     let told = marked(told, Look::Solid, &line.word);
-    let told =
-        if line.interval.is_some() { told } else { marked(told, Look::Solid, "no interval") };
+    let told = if bare { marked(told, Look::Hollow, "no interval") } else { told };
     trusted(told, line.trust)
 }

@@ -1,6 +1,6 @@
 //! How many operations took how long, second by second.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::words::{Names, short};
 use super::{Drawing, left_out};
@@ -45,14 +45,10 @@ const MOST_TILES: usize = 320;
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::of(&evidence.findings);
     let mut found: Vec<(u32, [String; 2], Vec<&RanTrial>)> = Vec::new();
-    let mut seen: BTreeSet<(&str, &Arm)> = BTreeSet::new();
-    for trial in &evidence.trials {
-        if seen.insert((trial.workload.as_str(), &trial.arm)) {
-            let own = run_of(evidence, trial);
-            let named = [short(&trial.workload), names.arm(&trial.arm)];
-            let range = Columns::of(&own, MOST_COLUMNS[0]).range();
-            found.extend(range.map(|[least, most]| (most - least, named, own)));
-        }
+    for ((workload, arm), own) in runs(evidence) {
+        let named = [short(workload), names.arm(arm)];
+        let range = Columns::of(&own, MOST_COLUMNS[0]).range();
+        found.extend(range.map(|[least, most]| (most - least, named, own)));
     }
     // The most different latencies first: there is most to see.
     found.sort_by_key(|(range, ..)| std::cmp::Reverse(*range));
@@ -80,15 +76,21 @@ fn figure(named: &[String; 2], trials: &[&RanTrial]) -> Option<Figure> {
     last
 }
 
-/// The trials of the same arm that count, in order of time.
-fn run_of<'a>(evidence: &'a Evidence, as_in: &RanTrial) -> Vec<&'a RanTrial> {
-    let same = |one: &&RanTrial| {
-        !one.control
-            && one.workload == as_in.workload
-            && one.arm == as_in.arm
-            && one.status != Status::LeadIn
-    };
-    evidence.trials.iter().filter(same).collect()
+/// The trials of each workload and arm that count, in order of time; the first that ran first.
+fn runs(evidence: &Evidence) -> Vec<((&str, &Arm), Vec<&RanTrial>)> {
+    let mut places: BTreeMap<(&str, &Arm), usize> = BTreeMap::new();
+    let mut runs: Vec<((&str, &Arm), Vec<&RanTrial>)> = Vec::new();
+    for trial in &evidence.trials {
+        let key = (trial.workload.as_str(), &trial.arm);
+        let place = *places.entry(key).or_insert(runs.len());
+        if place == runs.len() {
+            runs.push((key, Vec::new()));
+        }
+        if !trial.control && trial.status != Status::LeadIn {
+            runs[place].1.push(trial);
+        }
+    }
+    runs
 }
 
 /// Counts by column and bucket.

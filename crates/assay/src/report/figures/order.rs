@@ -1,6 +1,6 @@
 //! Every trial in the order in which it ran, against the mean of its arm.
 
-use super::words::{Names, Subject, marked, point, primary, short, subjects};
+use super::words::{Names, Subject, marked, metric_title, point, primary, short, subjects};
 use super::{Drawing, at_most};
 use crate::catalogue::About;
 use crate::report::document::{centre, numbers};
@@ -34,6 +34,10 @@ const MOST_FIGURES: usize = 4;
 const FARTHEST: f64 = 10.0;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
+    // Orders of two results have nothing to do with each other.
+    if evidence.findings.study.kind == "compare" {
+        return Vec::new();
+    }
     let names = Names::of(&evidence.findings);
     let subjects = subjects(&evidence.findings);
     if names.varied().is_empty() {
@@ -62,9 +66,7 @@ fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Optio
         return None;
     }
     let (what, workload, of) = match subjects {
-        [one] => {
-            (numbers::heading(one.metric).to_owned(), one.name, format!("{}: ", short(one.name)))
-        }
+        [one] => (metric_title(one.metric), one.name, format!("{}: ", short(one.name))),
         _ => ("result".to_owned(), "", String::new()),
     };
     let mean = if several { "workload" } else { "arm" };

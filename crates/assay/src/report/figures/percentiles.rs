@@ -56,7 +56,8 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 /// A line a workload, where nothing varies.
 fn together(evidence: &Evidence) -> Vec<Figure> {
     let own: Vec<&Latencies> = evidence.latencies.iter().filter(|one| !one.control).collect();
-    let title = "Latency over the share of operations that stay below it".to_owned();
+    let title =
+        "Latency over the share of operations that stay below it, all trials pooled".to_owned();
     let named = |one: &&Latencies| {
         let several = own.iter().filter(|other| other.workload == one.workload).count() > 1;
         let class = if several { format!(", {}", short(&one.class)) } else { String::new() };
@@ -94,7 +95,7 @@ fn by_workload(evidence: &Evidence, names: &Names) -> Vec<Figure> {
         let lines: Vec<(String, &Latencies)> =
             kept.map(|one| (names.arm(&one.arm), *one)).collect();
         let title = format!(
-            "{}: latency of {}s over the share of them that stay below it",
+            "{}: latency of {}s over the share of them that stay below it, all trials pooled",
             short(workload),
             short(class)
         );
@@ -122,7 +123,7 @@ fn figure(id: &[&str], title: String, lines: &[(String, &Latencies)]) -> Option<
         id: id_of(id),
         title,
         description: "Each nine has the same room. A line ends where too few operations were counted to tell more; \
-                      the operations of all trials are taken together, so it has no interval."
+                      all trials are pooled, so it has no interval."
             .to_owned(),
         layout: Layout::Upright,
         along: Axis::new("share of the operations that are at most as slow", Scale::Percentile, Unit::Share),

@@ -31,8 +31,10 @@ const MOST_POINTS: usize = 60;
 const MOST_TRIALS: usize = 12;
 const MOST_ARMS: usize = 2;
 const MOST_FIGURES: usize = 4;
-/// The part of a second that must have been run for its rate to be told.
-const LEAST_PART: f64 = 0.3;
+/// Seconds of a trial that are read: a day.
+const LONGEST_TRIAL: usize = 86_400;
+/// Whole seconds that a trial must have for a figure.
+const FEWEST_SECONDS: usize = 2;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::of(&evidence.findings);
@@ -80,8 +82,8 @@ struct Run<'a> {
 struct Second {
     amount: u64,
     slowest_ns: u64,
-    /// Part of it that was run.
-    part: f64,
+    /// Seconds taken together.
+    seconds: u32,
 }
 
 impl<'a> Run<'a> {
@@ -103,33 +105,23 @@ impl<'a> Run<'a> {
         let total: usize = run.trials.iter().map(|trial| run.seconds(trial)).sum();
         run.wide = total.div_ceil(MOST_POINTS).max(1);
         // One second a trial says no more than its result.
-        (total > run.trials.len()).then_some(run)
+        run.trials.iter().any(|trial| run.seconds(trial) >= FEWEST_SECONDS).then_some(run)
     }
 
-    /// Seconds of a trial, a last one that is mostly missing left out.
+    /// Whole seconds of a trial: the last one that was recorded ends where the trial ends.
     fn seconds(&self, trial: &RanTrial) -> usize {
-        let last =
-            trial.series.iter().map(|row| row.second as usize + 1).max().unwrap_or(0).min(86_400);
-        if self.time_ns == 0 {
-            return last;
-        }
-        let whole = trial.ramp_ns.saturating_add(self.time_ns) as f64 / 1e9;
-        let counted = if whole.fract() >= LEAST_PART { whole.ceil() } else { whole.floor() };
-        last.min(counted as usize)
+        let last = trial.series.iter().map(|row| row.second as usize).max().unwrap_or(0);
+        let whole = trial.ramp_ns.saturating_add(self.time_ns) / 1_000_000_000;
+        let whole = if self.time_ns == 0 { usize::MAX } else { whole as usize };
+        last.min(whole).min(LONGEST_TRIAL)
     }
 
     /// The points of a trial.
     fn points(&self, trial: &RanTrial) -> Vec<Second> {
         let seconds = self.seconds(trial);
-        let whole = if self.time_ns == 0 {
-            seconds as f64
-        } else {
-            trial.ramp_ns.saturating_add(self.time_ns) as f64 / 1e9
-        };
         let mut points: BTreeMap<usize, Second> = BTreeMap::new();
         for second in 0..seconds {
-            let point = points.entry(second / self.wide).or_default();
-            point.part += (whole - second as f64).clamp(0.0, 1.0);
+            points.entry(second / self.wide).or_default().seconds += 1;
         }
         for row in trial.series.iter().filter(|row| (row.second as usize) < seconds) {
             let Some(point) = points.get_mut(&(row.second as usize / self.wide)) else { continue };
@@ -145,11 +137,14 @@ impl<'a> Run<'a> {
         let mut begin = 0.0;
         for trial in &self.trials {
             let points = self.points(trial);
+            if points.is_empty() {
+                continue;
+            }
             let end = begin + (points.len() * self.wide) as f64;
             for (index, second) in points.iter().enumerate() {
                 let at = begin + (index * self.wide) as f64;
                 let name = format!("trial {}, second {}", trial.order, index * self.wide);
-                let rate = second.amount as f64 / second.part.max(LEAST_PART);
+                let rate = second.amount as f64 / f64::from(second.seconds.max(1));
                 rates.push(self.point(trial, at, &name, self.metric, rate, index));
                 if second.slowest_ns > 0 {
                     let first = slowest.last().is_none_or(|last: &Point| last.at < begin);
@@ -240,7 +235,7 @@ impl<'a> Run<'a> {
             id: id_of(&["series", what, self.workload, &arm]),
             title: format!("{of}: {title}"),
             description: "Trials stand one after the other in the order in which they ran; the ramp at their \
-                          beginning is not counted.".to_owned(),
+                          beginning is not counted. The last second of each is left out: it is never whole.".to_owned(),
             layout: Layout::Upright,
             along: Axis::new("seconds of the trials", Scale::Time, Unit::Seconds),
             value,

@@ -1,11 +1,13 @@
 //! A metric over a factor whose levels are numbers.
 
 use super::words::{Names, Subject, cell, metric_title, of_cell, primary, short, subjects};
-use super::{Drawing, at_most, bars, left_out};
+use super::{Drawing, at_most, bars, clipped, left_out};
 use crate::catalogue::About;
 use crate::quantity::Bytes;
 use crate::report::evidence::Evidence;
-use crate::report::figure::{Axis, Figure, Layout, Look, Marks, Point, Scale, Series, Unit, id_of};
+use crate::report::figure::{
+    Axis, Figure, Layout, Look, MOST_BANDS, Marks, Point, Scale, Series, Unit, id_of,
+};
 use crate::results::findings::{Cell, Findings, Trend};
 use crate::results::plan::Arm;
 
@@ -30,6 +32,8 @@ const MOST_WITH_MEDIAN: usize = 3;
 const MOST_FIGURES: usize = 12;
 /// From this ratio of largest to smallest on, values go by factors.
 const WIDE: f64 = 30.0;
+/// Beyond this ratio levels that begin at zero would lie on each other.
+const FARTHEST_APART: f64 = 10.0;
 const LATENCIES: [&str; 2] = ["latency_p50_ns", "latency_p99_ns"];
 
 /// A level as a number: a plain one, or an amount of bytes.
@@ -121,22 +125,22 @@ impl Sweep<'_> {
         let what = if metrics.len() > 1 { "latency".to_owned() } else { metric_title(metric) };
         let value = values_axis(&what, metric, &values);
         let mut notes = self.peaks(metric);
-        let [least, most] = value.limits.unwrap_or([0.0, f64::INFINITY]);
-        let ends =
-            series.iter().flat_map(|one| one.marks.points()).filter_map(|point| point.interval);
-        if ends.flatten().any(|end| end < least || end > most) {
-            notes.push(
-                "Some intervals go on beyond the figure; the table has their ends.".to_owned(),
-            );
-        }
+        notes.extend(clipped(&series, &value));
         notes.extend(left_out(dropped, "line"));
         Some(Figure {
             id: id_of(&["sweep", self.workload, self.factor, metric]),
             title: format!("{}: {what} over {}", short(self.workload), short(self.factor)),
-            description: "Lines go through geometric means of the trials; bands are 95 % intervals; a ring marks \
-                          the best level.".to_owned(),
+            description: format!(
+                "Lines go through geometric means of the trials; {} are 95 % intervals; a ring marks \
+                 the best level.",
+                if series.len() > MOST_BANDS {
+                    "lines stand a little beside each other, and the strokes at their points"
+                } else {
+                    "bands"
+                }
+            ),
             layout: Layout::Upright,
-            along: self.along(lines),
+            along: self.along(),
             value,
             series,
             spans: Vec::new(),
@@ -163,9 +167,9 @@ impl Sweep<'_> {
         let mut points: Vec<Point> = own
             .filter_map(|one| {
                 let cell = cell(self.findings, self.workload, &one.arm, metric)?;
-                let point =
-                    of_cell(number(one.arm.get(self.factor)?)?, &self.names.arm(&one.arm), cell)?;
-                Some(self.peaked(metric, arm, point))
+                let level = number(one.arm.get(self.factor)?)?;
+                let point = of_cell(self.place(level)?, &self.names.arm(&one.arm), cell)?;
+                Some(self.peaked(metric, arm, level, point))
             })
             .collect();
         points.sort_by(|left, right| left.at.total_cmp(&right.at));
@@ -179,8 +183,8 @@ impl Sweep<'_> {
     }
 
     /// The point, ringed where it is the best of its line.
-    fn peaked(&self, metric: &str, arm: &Arm, point: Point) -> Point {
-        let best = self.trends(metric).find(|trend| trend.arm == *arm && trend.peak == point.at);
+    fn peaked(&self, metric: &str, arm: &Arm, level: f64, point: Point) -> Point {
+        let best = self.trends(metric).find(|trend| trend.arm == *arm && trend.peak == level);
         match best {
             Some(trend) if point.look == Look::Solid => {
                 let [low, high] = trend.peak_range;
@@ -208,19 +212,49 @@ impl Sweep<'_> {
         self.trends(metric).take(MOST_LINES).map(told).collect()
     }
 
-    fn along(&self, lines: &[Arm]) -> Axis {
+    /// The levels as numbers, in ascending order.
+    fn levels(&self) -> Vec<f64> {
         let cells: Vec<&Cell> = self.findings.cells.iter().collect();
         let levels = bars::levels(self.findings, &cells, self.factor);
-        let numbers: Vec<f64> = levels.iter().filter_map(|level| number(level)).collect();
-        let bytes = levels.iter().all(|level| level.parse::<f64>().is_err()) && !lines.is_empty();
+        let mut numbers: Vec<f64> = levels.iter().filter_map(|level| number(level)).collect();
+        numbers.sort_by(f64::total_cmp);
+        numbers.dedup();
+        numbers
+    }
+
+    /// Where a level stands on the axis.
+    fn place(&self, level: f64) -> Option<f64> {
+        let levels = self.levels();
+        if !is_uneven(&levels) {
+            return Some(level);
+        }
+        levels.iter().position(|known| *known == level).map(|place| place as f64)
+    }
+
+    fn along(&self) -> Axis {
+        let cells: Vec<&Cell> = self.findings.cells.iter().collect();
+        let written = bars::levels(self.findings, &cells, self.factor);
+        let bytes = written.iter().any(|level| level.parse::<f64>().is_err());
+        let unit = if bytes { Unit::Bytes } else { Unit::Number };
+        let numbers = self.levels();
+        if is_uneven(&numbers) {
+            return Axis::names(short(self.factor), numbers.iter().map(|level| unit.text(*level)));
+        }
         let doubling = numbers.iter().all(|number| *number > 0.0 && number.log2().fract() == 0.0);
         let scale = match (doubling, numbers.iter().all(|number| *number > 0.0)) {
             (true, _) => Scale::Log2,
             (false, true) => Scale::Log10,
             _ => Scale::Linear,
         };
-        Axis::new(short(self.factor), scale, if bytes { Unit::Bytes } else { Unit::Number })
+        Axis::new(short(self.factor), scale, unit)
     }
+}
+
+/// Whether levels go by factors but begin at zero: they stand side by side, as names do.
+fn is_uneven(levels: &[f64]) -> bool {
+    let least = levels.iter().copied().filter(|level| *level > 0.0).fold(f64::INFINITY, f64::min);
+    let below = levels.iter().any(|level| *level <= 0.0);
+    below && levels.iter().any(|level| level / least > FARTHEST_APART)
 }
 
 /// From zero on, or by factors where values differ by more than can be seen so.

@@ -148,9 +148,10 @@ pub(super) fn cell<'a>(
     })
 }
 
-/// A metric with the direction in which it is better.
+/// What a metric is called; one without a noun by its name in words.
 pub(super) fn metric_title(metric: &str) -> String {
-    numbers::heading(metric).to_owned()
+    let told = numbers::heading(metric);
+    if told == metric { short(&metric.replace('_', " ")) } else { told.to_owned() }
 }
 
 /// The arms that say most: the baseline, the best, the worst, then the others in their order.

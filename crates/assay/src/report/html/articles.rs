@@ -24,8 +24,8 @@ pub fn page(judged: &[&Article]) -> String {
     let body = html! {
         h1 { "What the articles' own numbers support" }
         p.answer { (articles::counted(judged)) }
-        p { "Each verdict is computed from the numbers that the articles print, by the rules that every "
-            "result of one's own is judged by. The commands run the same on a machine of one's own." }
+        p { "Each verdict is computed from the numbers that the articles print, by rules that "
+            "are written down beside them. The commands run the same on a machine of one's own." }
         section id="verdicts" aria-labelledby="verdicts-h" {
             h2 id="verdicts-h" { "Verdicts" }
             @for section in overview.sections.iter().filter(|section| !is_told(section)) {

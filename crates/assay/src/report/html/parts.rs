@@ -31,10 +31,8 @@ pub(super) fn part(index: usize, evidence: &Evidence) -> Part {
         figure.id = format!("r{index}-{}", figure.id);
         figure
     };
-    let lead = figures::lead(evidence).map(number);
-    let others = figures::all(evidence).into_iter().map(number);
-    let others: Vec<Figure> =
-        others.filter(|one| lead.as_ref().is_none_or(|lead| lead.id != one.id)).collect();
+    let (lead, others) = figures::ordered(evidence);
+    let (lead, others) = (lead.map(number), others.into_iter().map(number).collect::<Vec<_>>());
     let document = told(&evidence.findings);
     let mut page = Sections { index, anchors: Vec::new(), markup: Vec::new() };
     page.add("found", "What was found", &found(&evidence.findings, &document));

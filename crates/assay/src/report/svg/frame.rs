@@ -22,6 +22,7 @@ pub(super) const BOLD: f64 = 1.15;
 const SWATCH: f64 = 26.0;
 
 /// One key of the legend.
+#[derive(Clone)]
 pub(super) struct Key {
     /// The series, or what else is explained.
     pub of: KeyOf,
@@ -41,6 +42,7 @@ pub(super) enum KeyOf {
 }
 
 /// A figure with its places.
+#[derive(Clone)]
 pub(super) struct Frame<'a> {
     pub figure: &'a Figure,
     pub along: Ruler<'a>,
@@ -102,6 +104,12 @@ impl<'a> Frame<'a> {
             frame.value = frame.value.over([middle, right]);
         }
         frame
+    }
+
+    /// The same with everything so many pixels further along.
+    pub fn aside(&self, pixels: f64) -> Self {
+        let along = self.along.over(self.along.px.map(|px| px + pixels));
+        Self { along, ..self.clone() }
     }
 
     /// Where a place along and a value meet.
@@ -230,12 +238,18 @@ fn explained(figure: &Figure) -> Vec<(KeyOf, String)> {
         }
     }
     // Names of series say what lies behind their looks; doubts about single numbers have a key.
-    for (look, word) in [(Look::Hollow, "suspect"), (Look::Crossed, "invalid")] {
-        let mut points = figure.series.iter().flat_map(|series| series.marks.points());
-        let doubted =
-            |remark: &Option<String>| remark.as_ref().is_some_and(|text| text.contains(word));
-        if points.any(|point| point.look == look && doubted(&point.remark)) {
-            told.push((KeyOf::Look(look), word.to_owned()));
+    for (look, words) in
+        [(Look::Hollow, &["suspect", "no interval"][..]), (Look::Crossed, &["invalid"])]
+    {
+        let points = || figure.series.iter().flat_map(|series| series.marks.points());
+        let looking = |word: &&&str| {
+            points()
+                .filter(|point| point.look == look)
+                .any(|point| point.remark.as_ref().is_some_and(|text| text.contains(**word)))
+        };
+        let words: Vec<&str> = words.iter().filter(looking).copied().collect();
+        if !words.is_empty() {
+            told.push((KeyOf::Look(look), words.join(" or ")));
         }
     }
     told

@@ -2,10 +2,14 @@
 
 use super::frame::Frame;
 use super::pen::{Pen, px, segment};
-use crate::report::figure::{Colour, Layout, Look, Marks, Point, SERIES_COLOURS, Series, Tile};
+use crate::report::figure::{
+    Colour, Layout, Look, MOST_BANDS, Marks, Point, SERIES_COLOURS, Series, Tile,
+};
 
 /// Points from which on they are drawn small.
 const MANY: usize = 60;
+/// Pixels between lines that stand beside each other.
+const BESIDE: f64 = 5.0;
 /// Patterns of lines, so that they are told apart in grey.
 const DASHES: [&str; 8] = ["", "7 3", "2 3", "9 3 2 3", "13 4", "4 2", "1 4", "9 3 2 3 2 3"];
 
@@ -85,10 +89,7 @@ pub(super) fn series(pen: &mut Pen, frame: &Frame<'_>, index: usize, own: &Serie
     pen.add(&format!("<g {named} fill=\"{colour}\"{stroke}>\n"));
     match &own.marks {
         Marks::Points(all) => points(pen, frame, own, all, true),
-        Marks::Line(all) => {
-            line(pen, frame, own, all);
-            points(pen, frame, own, all, false);
-        }
+        Marks::Line(all) => lines(pen, frame, index, all),
         Marks::Steps(all) => steps(pen, frame, own, all),
         Marks::Bars(all) => bars(pen, frame, index, all),
         Marks::Tiles(all) => tiles(pen, frame, all),
@@ -149,18 +150,39 @@ fn whisker(frame: &Frame<'_>, along: f64, point: &Point, r: f64) -> String {
     path
 }
 
+/// A line with its points. Where bands would hide each other, every line stands a little beside
+/// the one before, and its intervals are strokes.
+fn lines(pen: &mut Pen, frame: &Frame<'_>, index: usize, all: &[Point]) {
+    let own = &frame.figure.series[index];
+    let banded = |series: &&Series| {
+        matches!(series.marks, Marks::Line(_))
+            && series.marks.points().iter().any(|point| point.interval.is_some())
+    };
+    let count = frame.figure.series.iter().filter(banded).count();
+    if count <= MOST_BANDS {
+        line(pen, frame, own, all, true);
+        points(pen, frame, own, all, false);
+        return;
+    }
+    let place = frame.figure.series[..index].iter().filter(banded).count();
+    let aside = BESIDE * (place as f64 - (count - 1) as f64 / 2.0);
+    let shifted = frame.aside(aside);
+    line(pen, &shifted, own, all, false);
+    points(pen, &shifted, own, all, true);
+}
+
 /// Points that a line goes through without a break.
 fn strands(all: &[Point]) -> impl Iterator<Item = &[Point]> {
     all.chunk_by(|_, next| next.joined)
 }
 
-fn line(pen: &mut Pen, frame: &Frame<'_>, own: &Series, all: &[Point]) {
+fn line(pen: &mut Pen, frame: &Frame<'_>, own: &Series, all: &[Point], bands: bool) {
     for strand in strands(all) {
         let ends = |point: &Point| Some((point.at, point.interval?));
         let banded: Vec<(f64, [f64; 2])> = strand.iter().filter_map(ends).collect();
         let up = banded.iter().map(|(at, ends)| frame.place(*at, ends[0]));
         let down = banded.iter().rev().map(|(at, ends)| frame.place(*at, ends[1]));
-        if banded.len() > 1 {
+        if bands && banded.len() > 1 {
             let band = through(up.chain(down)) + "z";
             pen.path("class=\"bare\" stroke=\"none\" fill-opacity=\"0.16\"", &band, "");
         }

@@ -87,7 +87,9 @@ impl<'a> Ruler<'a> {
         let rough = (high - low) / base / wanted;
         let size = 10_f64.powf(rough.log10().floor());
         let round = [1.0, 2.0, 5.0].into_iter().find(|step| step * size >= rough).unwrap_or(10.0);
-        let step = round * size * base;
+        // Parts of a binary unit are halves, so that they are round in the unit below.
+        let halves = self.axis.unit.is_binary() && rough < 1.0;
+        let step = if halves { rough.log2().ceil().exp2() } else { round * size } * base;
         if !step.is_finite() || step <= 0.0 {
             return vec![low];
         }
@@ -139,7 +141,7 @@ fn domain(axis: &Axis, [low, high]: [f64; 2]) -> [f64; 2] {
     if let Scale::Category(slots) = &axis.scale {
         return [-0.5, slots.len().max(1) as f64 - 0.5];
     }
-    let low = if axis.from_zero { low.min(0.0) } else { low };
+    let (low, high) = if axis.from_zero { (low.min(0.0), high.max(0.0)) } else { (low, high) };
     let (low, high) = (position(&axis.scale, low), position(&axis.scale, high));
     let span = high - low;
     // Around a single value there is room as well.
