@@ -269,9 +269,9 @@ async fn saves(browser: &Browser, bench: &Bench) -> Done<()> {
     Err("what was saved is not what is shown".to_owned())
 }
 
-/// A number as the page's data have it: six digits.
+/// A number as the page's data have it: five digits.
 fn short(value: f64) -> String {
-    let rounded: f64 = format!("{value:.5e}").parse().unwrap_or(value);
+    let rounded: f64 = format!("{value:.4e}").parse().unwrap_or(value);
     rounded.to_string()
 }
 

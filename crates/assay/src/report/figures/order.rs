@@ -27,6 +27,8 @@ pub static ORDER: Drawing = Drawing {
 
 /// Points of one figure; more are taken together.
 const MOST_POINTS: usize = 80;
+/// Points that more trials are drawn as.
+const MERGED_POINTS: usize = 40;
 /// Replicates that the background tells apart; of more it tells none.
 const MOST_SPANS: usize = 40;
 const MOST_FIGURES: usize = 4;
@@ -71,7 +73,7 @@ fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Optio
     };
     let mean = if several { "workload" } else { "arm" };
     let plain = ran.iter().filter(|one| kind(one.trial) == Sort::Plain).count();
-    let together = plain.div_ceil(MOST_POINTS);
+    let together = together(plain);
     let mut notes = Vec::new();
     if together > 1 {
         notes.push(format!("{plain} trials: a point is the mean of up to {together} that ran in a row, its line from the lowest to the highest."));
@@ -141,7 +143,7 @@ fn series(ran: &[Ran<'_>]) -> Vec<Series> {
     ];
     let made = kinds.into_iter().map(|(sort, name, colour, shape, look)| {
         let own: Vec<&Ran<'_>> = ran.iter().filter(|one| kind(one.trial) == sort).collect();
-        let together = own.len().div_ceil(MOST_POINTS);
+        let together = together(own.len());
         let points: Vec<Point> = if together > 1 {
             own.chunks(together).map(binned).collect()
         } else {
@@ -212,4 +214,9 @@ fn replicates(ran: &[Ran<'_>]) -> Vec<Span> {
         }
     }
     spans
+}
+
+/// How many trials share a point.
+fn together(trials: usize) -> usize {
+    if trials <= MOST_POINTS { 1 } else { trials.div_ceil(MERGED_POINTS) }
 }

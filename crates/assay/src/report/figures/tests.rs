@@ -415,7 +415,7 @@ fn ten_thousand_trials_are_few_points() {
         assert!(inline(figure).len() < 100_000, "{}", figure.id);
     }
     let order = figures.iter().find(|figure| figure.id.starts_with("order")).unwrap();
-    assert!(order.notes[0].contains("a point is the mean of up to 126"), "{:?}", order.notes);
+    assert!(order.notes[0].contains("a point is the mean of up to 251"), "{:?}", order.notes);
     let Marks::Points(points) = &order.series[0].marks else { panic!("points") };
     assert!(points.iter().all(|point| point.interval.is_some()));
 }

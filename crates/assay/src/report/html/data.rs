@@ -219,9 +219,9 @@ fn buckets(latencies: &Latencies) -> BTreeMap<u64, u64> {
     counts
 }
 
-/// A number with six digits, which is more than any trial is worth.
+/// A number with five digits, which is more than any trial is worth.
 fn short(value: f64) -> String {
-    let rounded: f64 = format!("{value:.5e}").parse().unwrap_or(value);
+    let rounded: f64 = format!("{value:.4e}").parse().unwrap_or(value);
     rounded.to_string()
 }
 
@@ -251,9 +251,9 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_six_digits() {
-        assert_eq!(short(123_456_789.0), "123457000");
-        assert_eq!(short(0.000_123_456_78), "0.000123457");
+    fn numbers_have_five_digits() {
+        assert_eq!(short(123_456_789.0), "123460000");
+        assert_eq!(short(0.000_123_456_78), "0.00012346");
         assert_eq!(short(0.0), "0");
     }
 }
