@@ -2,7 +2,7 @@
 
 use super::numbers::value;
 use super::study;
-use crate::results::findings::{AdviceKind, Cell, Findings, Trust};
+use crate::results::findings::{AdviceKind, Cell, Comparison, Findings, Trust, Verdict};
 
 /// What a sentence with an interval contains.
 const INTERVAL: &str = "95 %";
@@ -11,21 +11,37 @@ const INTERVAL: &str = "95 %";
 /// was found.
 pub fn answer(findings: &Findings) -> String {
     let advised = |wanted: fn(AdviceKind) -> bool| {
-        findings.advice.iter().find(|advice| wanted(advice.kind)).map(|advice| advice.text.clone())
+        let found = findings.advice.iter().find(|advice| wanted(advice.kind));
+        found.map(|advice| sentence(&advice.text))
     };
     let told = || findings.summary.iter().find(|text| text.contains(INTERVAL)).cloned();
+    // A clear difference first, then whatever was compared.
+    let clear = |verdict| matches!(verdict, Some(Verdict::Better | Verdict::Worse));
+    let effect = || {
+        let found = findings.effects.iter().find(|effect| clear(effect.verdict));
+        found.map(|effect| sentence(&effect.text))
+    };
     let judged = || {
-        let clear =
-            findings.comparisons.iter().filter(|found| found.primary && found.verdict.is_some());
-        clear.map(|found| found.text.clone()).find(|text| text.contains(INTERVAL))
+        let all = || findings.comparisons.iter().filter(|found| found.primary);
+        let told = |found: &Comparison| format!("{}: {}", found.workload, sentence(&found.text));
+        let found = all().find(|found| clear(found.verdict)).or_else(|| all().next());
+        found.map(told).filter(|text| text.contains(INTERVAL))
     };
     advised(|kind| kind == AdviceKind::Use)
         .or_else(told)
         .or_else(|| advised(|kind| kind != AdviceKind::Use))
         .or_else(|| (!study::is_one(findings)).then(|| measured(findings)).flatten())
-        .or_else(|| findings.summary.first().cloned())
+        .or_else(effect)
         .or_else(judged)
+        .or_else(|| findings.summary.first().cloned())
         .unwrap_or_else(|| "There are no numbers.".to_owned())
+}
+
+/// A text up to the end of the sentence that has the interval.
+fn sentence(text: &str) -> String {
+    let after = text.find(INTERVAL).unwrap_or(0);
+    let end = text[after..].find(". ").map_or(text.len(), |end| after + end + 1);
+    text[..end].to_owned()
 }
 
 /// The first row that reads and the first that writes, of each metric that rows are told by.
@@ -78,5 +94,18 @@ pub fn standing(findings: &Findings) -> Standing<'_> {
         rows: rows.into_iter().filter(|(_, count)| *count > 0).collect(),
         rules,
         absent: findings.absent.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_one_sentence() {
+        let advice =
+            "A is the candidate (2.4 times B, 95 % interval 1.6 to 3.6). What comes out. Do.";
+        assert_eq!(sentence(advice), "A is the candidate (2.4 times B, 95 % interval 1.6 to 3.6).");
+        assert_eq!(sentence("Nothing is told."), "Nothing is told.");
     }
 }

@@ -18,8 +18,9 @@ pub static EFFECTS: Drawing = Drawing {
     about: About {
         name: "effects",
         summary: "arms against their baseline: ratios with the intervals of the verdicts",
-        text: "A point is the ratio of an arm to its baseline, its line the 95 % interval that holds \
-               for all comparisons of a workload at once. What lies to one side of 1 with all of its \
+        text: "A point is the ratio of an arm to its baseline, its line a 95 % interval: the one that \
+               holds for all comparisons of a workload at once, where verdicts are read from it; the \
+               figure says which. A hollow point has none. What lies to one side of 1 with all of its \
                interval is better or worse; the band is the margin that counts as equivalent. Of \
                many arms the main effects of the factors are drawn.",
     },

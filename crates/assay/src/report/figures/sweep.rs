@@ -16,8 +16,8 @@ pub static SWEEP: Drawing = Drawing {
     about: About {
         name: "sweep",
         summary: "results over a setting that is a number, a line for each other arm",
-        text: "A line goes through the geometric means of the trials at each level, its band is the \
-               95 % interval. A ring marks the best level. The axis goes by doublings where the \
+        text: "A line goes through the geometric means of the trials at each level, its band, \
+               or a stroke at each point where there are many lines, is the 95 % interval. A ring marks the best level. The axis goes by doublings where the \
                levels do. Latencies stand in a figure of their own.",
     },
     draw,
