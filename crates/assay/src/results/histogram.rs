@@ -156,12 +156,13 @@ pub(super) fn settings_of(histogram: &Histogram<u64>) -> Settings {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
-    fn filled(values: &[u64]) -> Histogram<u64> {
+    /// A histogram of these latencies, nanoseconds.
+    pub fn filled(values: &[u64]) -> Histogram<u64> {
         let mut histogram = empty().unwrap();
         for value in values {
             histogram.record(*value).unwrap();

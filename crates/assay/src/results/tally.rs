@@ -86,11 +86,6 @@ impl Tally {
         Ok(())
     }
 
-    /// Each bucket's highest latency in nanoseconds with its count, by latency.
-    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.steps.iter().map(|step| (step.highest_ns, step.count))
-    }
-
     /// Adds them to a histogram; refuses one with other settings.
     pub fn add_to(&self, histogram: &mut Histogram<u64>) -> Result<(), HistogramError> {
         histogram::same_settings(histogram::settings_of(histogram), self.settings)?;
@@ -107,16 +102,9 @@ impl Tally {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::histogram::tests::filled;
     use super::super::histogram::{HIGHEST_NS, empty};
     use super::*;
-
-    fn filled(values: &[u64]) -> Histogram<u64> {
-        let mut histogram = empty().unwrap();
-        for value in values {
-            histogram.record(*value).unwrap();
-        }
-        histogram
-    }
 
     #[test]
     fn a_percentile_without_enough_values_is_none() {
