@@ -53,11 +53,6 @@ pub fn all(evidence: &Evidence) -> Vec<Figure> {
     kinds(evidence).into_iter().flatten().collect()
 }
 
-/// The figure that shows the answer.
-pub fn lead(evidence: &Evidence) -> Option<Figure> {
-    ordered(evidence).0
-}
-
 /// The figure that shows the answer, and the others in the order of reading.
 pub fn ordered(evidence: &Evidence) -> (Option<Figure>, Vec<Figure>) {
     let kinds = kinds(evidence);

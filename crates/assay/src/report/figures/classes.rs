@@ -88,11 +88,6 @@ fn buckets(histogram: &hdrhistogram::Histogram<u64>) -> Vec<Bucket> {
 
 /// Two histograms, of any buckets that both have in common: published ones too. None where one of
 /// them is empty.
-pub fn mirrored(title: &str, before: &[Bucket], after: &[Bucket]) -> Option<Figure> {
-    named(title, ["before", "after"].map(str::to_owned), before, after)
-}
-
-/// The same with names for both sides.
 pub fn named(
     title: &str,
     sides: [String; 2],
@@ -186,6 +181,10 @@ fn bars(along: &Axis, name: &str, rows: &[(u64, u64)], own: &[Bucket], total: u6
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn mirrored(title: &str, before: &[Bucket], after: &[Bucket]) -> Option<Figure> {
+        named(title, ["before", "after"].map(str::to_owned), before, after)
+    }
 
     #[test]
     fn published_buckets_make_a_figure() {

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use regex_lite::Regex;
 
-use super::{FIGURES, all, classes, lead};
+use super::{FIGURES, all, classes, ordered};
 use crate::report::evidence::{Evidence, Latencies, RanTrial};
 use crate::report::figure::{Figure, Marks};
 use crate::report::svg::{Theme, file, inline};
@@ -212,7 +212,7 @@ fn the_lead_shows_the_answer() {
         ("recorded", "effects-iops-random-write"),
     ];
     for (name, id) in leads {
-        assert_eq!(lead(of(name)).unwrap().id, id, "{name}");
+        assert_eq!(ordered(of(name)).0.unwrap().id, id, "{name}");
     }
 }
 
@@ -325,8 +325,9 @@ fn hostile() -> Evidence {
 #[test]
 fn published_numbers_without_end_make_no_panic() {
     let odd = [(0, 0, u64::MAX), (u64::MAX, u64::MAX, 1), (7, 3, 2)];
+    let sides = ["before", "after"].map(str::to_owned);
     let figures =
-        [classes::mirrored("odd", &odd, &odd), classes::mirrored("odd", &odd, &[(1, 2, 0)])];
+        [&odd[..], &[(1, 2, 0)]].map(|after| classes::named("odd", sides.clone(), &odd, after));
     assert!(figures[0].is_some() && figures[1].is_none());
     for figure in figures.iter().flatten() {
         balanced(&inline(figure));
@@ -427,5 +428,5 @@ fn evidence_without_anything_draws_nothing() {
     empty.comparisons.clear();
     empty.effects.clear();
     let evidence = Evidence::bare(empty);
-    assert_eq!((all(&evidence), lead(&evidence)), (Vec::new(), None));
+    assert_eq!((all(&evidence), ordered(&evidence).0), (Vec::new(), None));
 }
