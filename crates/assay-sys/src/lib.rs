@@ -5,6 +5,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod block;
+mod block_latency;
 mod child;
 mod file_map;
 mod loops;
@@ -15,6 +16,10 @@ mod partition;
 mod test_support;
 
 pub use block::{block_device_bytes, discard};
+pub use block_latency::{
+    BlockClass, BlockTotals, ClassTotals, DeviceTotals, LATENCY_BUCKETS, LatencyTotals, TraceMeans,
+    latency_bucket, latency_bucket_from_ns,
+};
 pub use child::end_with_parent;
 pub use file_map::{MappedExtent, file_extents};
 pub use loops::{LoopOptions, attach_loop, detach_loop, free_loop};

@@ -41,6 +41,7 @@ impl Bench {
                 order: "chained".to_owned(),
                 design: Design::default(),
                 replicates: 3,
+                probes: Vec::new(),
                 gap_ns: 250_000_000,
                 budget_ns: None,
                 deadline_ns: 1,

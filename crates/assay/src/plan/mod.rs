@@ -33,6 +33,7 @@ pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
         order: design.order.name().to_owned(),
         design,
         replicates,
+        probes: study.probes.clone(),
         gap_ns: timed.gap_ns,
         budget_ns: timed.budget_ns,
         deadline_ns: timed.deadline_ns,

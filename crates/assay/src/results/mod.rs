@@ -2,6 +2,7 @@
 //! directory that keeps them.
 
 pub mod answers;
+pub mod block;
 pub mod bundle;
 pub mod cut;
 pub mod design;
@@ -16,6 +17,7 @@ pub mod plan;
 pub mod record;
 pub mod series;
 pub mod tally;
+pub mod watched;
 
 pub use design::Design;
 pub use environment::Environment;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::design::{Design, Fresh};
 use super::findings::is_false;
 use crate::seen::Seen;
+use crate::study::probes::BLOCK_LATENCY;
 
 /// Format of `plan.json`.
 pub const FORMAT: &str = "assay-plan/1";
@@ -243,6 +244,11 @@ impl PlannedTrial {
 }
 
 impl Plan {
+    /// Whether requests are looked at by class.
+    pub fn sees_classes(&self) -> bool {
+        self.probes.iter().any(|name| name == BLOCK_LATENCY)
+    }
+
     /// Whether what a trial stands on is made anew before it: its file system, where a factor makes
     /// that.
     pub fn is_remade_before(&self, index: usize) -> bool {
@@ -277,6 +283,9 @@ pub struct Plan {
     pub design: Design,
     /// Replicates.
     pub replicates: u32,
+    /// Probes that watch each trial, beside those that always do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<String>,
     /// Nanoseconds of rest before each trial, in which other traffic is looked for.
     pub gap_ns: u64,
     /// Nanoseconds that the study should take: it ends with the replicate that is nearest.

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::block::BlockLatency;
 use super::findings::Repeats;
 use super::plan::Arm;
 use super::tally::Tally;
+use super::watched::Watched;
 use crate::seen::Seen;
 use crate::system::CachedPages;
 
@@ -161,6 +163,13 @@ pub struct Evidence {
     /// Nanoseconds that all processors together were busy in the same time, with anything.
     #[serde(default = "not_recorded", skip_serializing_if = "is_not_recorded")]
     pub busy_ns: Seen<u64>,
+    /// Requests of the shared devices by class, from right before the run until everything written
+    /// was on the device; where the study asked for it.
+    #[serde(default = "not_asked", skip_serializing_if = "is_not_asked")]
+    pub block: Seen<BlockLatency>,
+    /// What the machine around the target did meanwhile.
+    #[serde(default, skip_serializing_if = "Watched::is_empty")]
+    pub watched: Watched,
     /// Nanoseconds that the readings around the trial took, by the name of the probe.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub probe_ns: BTreeMap<String, u64>,
@@ -180,6 +189,8 @@ impl Evidence {
             below: no_devices(),
             kernel_threads_ns: Seen::absent(reason),
             busy_ns: Seen::absent(reason),
+            block: not_asked(),
+            watched: Watched::default(),
             probe_ns: BTreeMap::new(),
         }
     }
@@ -194,6 +205,17 @@ fn not_recorded() -> Seen<u64> {
 
 fn is_not_recorded(seen: &Seen<u64>) -> bool {
     seen.reason() == Some(NOT_RECORDED)
+}
+
+/// What is said of requests by class where nobody asked for them.
+const NOT_ASKED: &str = "the study did not ask for the probe block-latency";
+
+fn not_asked() -> Seen<BlockLatency> {
+    Seen::absent(NOT_ASKED)
+}
+
+fn is_not_asked(seen: &Seen<BlockLatency>) -> bool {
+    seen.reason() == Some(NOT_ASKED)
 }
 
 fn no_devices() -> Seen<BTreeMap<String, DeviceEvidence>> {

@@ -85,6 +85,8 @@ pub enum Kind {
     FactorNames,
     /// A list of words: names of workloads, or levels.
     Words,
+    /// A list of these words.
+    Names(fn() -> Vec<&'static str>),
     /// A number with the unit of what it counts.
     Amount,
     /// An amount of money.
@@ -225,6 +227,12 @@ pub static STUDY: Fields = Fields {
             Kind::Flag,
             "whether a replicate that something disturbed is run again; true by default",
             "repeat_disturbed = false",
+        ),
+        field(
+            "probes",
+            Kind::Names(super::probes::names),
+            "probes that watch each trial; those that cost nothing watch anyway",
+            "probes = [\"block-latency\"]",
         ),
         field(
             "prepare",

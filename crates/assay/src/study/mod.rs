@@ -10,6 +10,7 @@ mod order;
 pub mod parameters;
 mod prepare;
 pub mod presets;
+pub mod probes;
 mod schema;
 pub mod simulated;
 pub mod words;
@@ -79,6 +80,9 @@ pub struct Study {
     /// Whether a replicate that something disturbed is run again at the end.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub repeat_disturbed: bool,
+    /// Probes that watch each trial, beside those that always do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<String>,
     /// Where, unless `target` is a factor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,

@@ -79,6 +79,9 @@ fn of_kind(kind: &Kind) -> Value {
         Kind::FactorNames => {
             json!({ "type": "array", "uniqueItems": true, "items": { "enum": super::file::reader::factor_names() } })
         }
+        Kind::Names(choices) => {
+            json!({ "type": "array", "uniqueItems": true, "items": { "enum": choices() } })
+        }
         Kind::Words => json!({ "type": "array", "items": any_level() }),
         Kind::Amount => text(AMOUNT),
         Kind::Price => text(PRICE),

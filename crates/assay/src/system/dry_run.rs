@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use super::journal::Warrant;
 use super::{
-    Act, AreaFile, CachedPages, Caching, Consent, DirectAlignment, Extent, Hold, HoldError,
-    Leftover, Locking, OwnFile, Space, Status, System, User, fake,
+    Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
+    Extent, Hold, HoldError, Leftover, Locking, OwnFile, Space, Status, System, TraceMeans, User,
+    fake,
 };
 
 /// Reads pass through; whatever changes something is only noted.
@@ -144,6 +145,16 @@ impl System for DryRun<'_> {
 
     fn drop_cached(&self, _: &File, _: Range<u64>) -> io::Result<()> {
         Ok(())
+    }
+
+    fn trace_block(
+        &self,
+        devices: &[DeviceNumber],
+        means: TraceMeans,
+    ) -> io::Result<Box<dyn BlockTracer>> {
+        let names: Vec<String> = devices.iter().map(ToString::to_string).collect();
+        self.note(format!("count the requests of {}", names.join(", ")));
+        self.inner.trace_block(devices, means)
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {

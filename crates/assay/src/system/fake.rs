@@ -19,8 +19,9 @@ use rustix::io::Errno;
 
 use super::journal::Warrant;
 use super::{
-    Act, AreaFile, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment, Extent, Hold,
-    HoldError, Leftover, Locking, OwnFile, Space, Status, System, User, devices, identity,
+    Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
+    Extent, Hold, HoldError, Leftover, Locking, OwnFile, Space, Status, System, TraceMeans, User,
+    devices, identity,
 };
 pub use act::Manner;
 use tree::{Node, Tree};
@@ -517,6 +518,14 @@ impl System for Fake {
 
     fn act(&self, _: Warrant, act: &Act) -> io::Result<()> {
         self.carry_out(act)
+    }
+
+    fn trace_block(
+        &self,
+        _devices: &[DeviceNumber],
+        _means: TraceMeans,
+    ) -> io::Result<Box<dyn BlockTracer>> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {

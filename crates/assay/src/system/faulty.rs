@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use super::journal::Warrant;
 use super::{
-    Act, AreaFile, CachedPages, Caching, Consent, DirectAlignment, Extent, Hold, HoldError,
-    Leftover, Locking, OwnFile, Space, Status, System, User,
+    Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
+    Extent, Hold, HoldError, Leftover, Locking, OwnFile, Space, Status, System, TraceMeans, User,
 };
 
 /// Passes everything on to another system, except for one call that fails.
@@ -113,6 +113,15 @@ impl System for Faulty<'_> {
         cached_pages(file: &File, range: Range<u64>) -> CachedPages;
         resident_pages(file: &File, range: Range<u64>) -> CachedPages;
         drop_cached(file: &File, range: Range<u64>) -> ();
+    }
+
+    fn trace_block(
+        &self,
+        devices: &[DeviceNumber],
+        means: TraceMeans,
+    ) -> io::Result<Box<dyn BlockTracer>> {
+        self.pass(Call::Looks)?;
+        self.inner.trace_block(devices, means)
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {

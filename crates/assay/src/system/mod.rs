@@ -32,6 +32,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use act::{Act, quoted};
+pub use assay_sys::{BlockTotals, TraceMeans};
 pub use dry_run::DryRun;
 pub use fake::Fake;
 pub use faulty::Faulty;
@@ -229,6 +230,15 @@ pub struct Consent {
     sequence: Option<u64>,
 }
 
+/// Counts the requests of block devices, from its beginning until it is dropped.
+pub trait BlockTracer: Send {
+    /// What was counted since it began.
+    ///
+    /// # Errors
+    /// When it cannot be told any more: the right to read was lost, the trace is gone.
+    fn read(&mut self) -> io::Result<BlockTotals>;
+}
+
 /// The machine. Every method that can fail says so with the kernel's error.
 pub trait System: Sync {
     /// Text of a file (sysfs, procfs, or one of the tool's own).
@@ -312,6 +322,12 @@ pub trait System: Sync {
     fn free_loop(&self) -> io::Result<PathBuf>;
     /// Changes the machine; the journal knows by then how that is undone.
     fn act(&self, warrant: Warrant, act: &Act) -> io::Result<()>;
+    /// Begins to count the requests of whole block devices by class, until what it gives is dropped.
+    fn trace_block(
+        &self,
+        devices: &[DeviceNumber],
+        means: TraceMeans,
+    ) -> io::Result<Box<dyn BlockTracer>>;
     /// Takes a machine-wide lock with a name, across users; released when the hold is dropped.
     fn hold(&self, name: &str) -> Result<Hold, HoldError>;
 }

@@ -22,8 +22,9 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::journal::Warrant;
 use super::{
-    Act, AreaFile, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment, Extent, FileKind,
-    Hold, HoldError, Leftover, Locking, OwnFile, Space, Status, System, User, identity,
+    Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
+    Extent, FileKind, Hold, HoldError, Leftover, Locking, OwnFile, Space, Status, System,
+    TraceMeans, User, identity,
 };
 
 /// The machine that this process runs on.
@@ -236,6 +237,14 @@ impl System for Real {
 
     fn act(&self, _: Warrant, act: &Act) -> io::Result<()> {
         act::act(act)
+    }
+
+    fn trace_block(
+        &self,
+        _devices: &[DeviceNumber],
+        _means: TraceMeans,
+    ) -> io::Result<Box<dyn BlockTracer>> {
+        Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {

@@ -144,6 +144,12 @@ impl Reader<'_> {
                     reader.kept(path, item.span(), read)
                 });
             }
+            Kind::Names(choices) => {
+                return self.list(path, field, value, |reader, path, field, item| {
+                    let read = scalar::word(field, &choices(), item.get_ref());
+                    reader.kept(path, item.span(), read)
+                });
+            }
             Kind::Words => {
                 return self.list(path, field, value, |reader, path, _, item| {
                     let read = level(item.get_ref()).map(Value::String);
@@ -494,7 +500,12 @@ fn stand_in(field: &Field) -> Value {
         Kind::Table(fields) => table_stand_in(fields),
         Kind::Amount => json!("90 IOPS"),
         Kind::Price => json!("1 EUR"),
-        Kind::Tables(_) | Kind::Arms | Kind::Rising { .. } | Kind::FactorNames | Kind::Words => {
+        Kind::Tables(_)
+        | Kind::Arms
+        | Kind::Rising { .. }
+        | Kind::FactorNames
+        | Kind::Names(_)
+        | Kind::Words => {
             json!([])
         }
         Kind::OneOf(_) | Kind::Factors | Kind::Arm => json!({}),

@@ -119,7 +119,11 @@ fn name(field: &Field, text: &str) -> Result<Value, Complaint> {
     ))
 }
 
-fn word(field: &Field, choices: &[&str], value: &DeValue<'_>) -> Result<Value, Complaint> {
+pub(super) fn word(
+    field: &Field,
+    choices: &[&str],
+    value: &DeValue<'_>,
+) -> Result<Value, Complaint> {
     let text = value.as_str().ok_or_else(|| wrong_type(field, "text", value))?;
     if choices.contains(&text) {
         return Ok(json!(text));

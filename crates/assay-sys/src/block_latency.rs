@@ -1,0 +1,141 @@
+//! Latency of the requests of block devices by class, counted inside the kernel.
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BlockClass {
+    /// Fetches bytes.
+    Read,
+    /// Stores bytes; where the device is told to put them on the medium itself, it is [`Self::Fua`].
+    Write,
+    /// Asks for what was written to be put on the medium.
+    Flush,
+    /// Gives bytes back to the device.
+    Discard,
+    /// Has bytes set to zero without sending them.
+    WriteZeroes,
+    /// Stores bytes past the device's volatile cache (forced unit access).
+    Fua,
+}
+
+impl BlockClass {
+    /// All of them, in the order in which they are counted.
+    pub const ALL: [Self; 6] =
+        [Self::Read, Self::Write, Self::Flush, Self::Discard, Self::WriteZeroes, Self::Fua];
+
+    /// As records and tables write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Flush => "flush",
+            Self::Discard => "discard",
+            Self::WriteZeroes => "write-zeroes",
+            Self::Fua => "fua",
+        }
+    }
+}
+
+/// Buckets to each doubling.
+const PER_OCTAVE: u64 = 32;
+/// Everything below this falls into the first bucket, nanoseconds.
+const LOWEST_NS: u64 = 256;
+/// Doublings above it that are told apart: up to 137 seconds.
+const OCTAVES: u64 = 29;
+/// Buckets of a latency.
+pub const LATENCY_BUCKETS: usize = (OCTAVES * PER_OCTAVE) as usize + 2;
+
+/// The bucket of a latency in nanoseconds: 0 below 256 ns, then 32 of equal width to each doubling,
+/// and a last one for all that is longer.
+pub const fn latency_bucket(ns: u64) -> usize {
+    if ns < LOWEST_NS {
+        return 0;
+    }
+    let octave = ns.ilog2() as u64;
+    let index = 1
+        + (octave - LOWEST_NS.ilog2() as u64) * PER_OCTAVE
+        + ((ns >> (octave - PER_OCTAVE.ilog2() as u64)) & (PER_OCTAVE - 1));
+    if index >= LATENCY_BUCKETS as u64 { LATENCY_BUCKETS - 1 } else { index as usize }
+}
+
+/// Where a bucket begins, nanoseconds; it ends where the next one begins.
+pub const fn latency_bucket_from_ns(index: usize) -> u64 {
+    if index == 0 {
+        return 0;
+    }
+    let (octave, step) = ((index as u64 - 1) / PER_OCTAVE, (index as u64 - 1) % PER_OCTAVE);
+    (LOWEST_NS << octave) + step * ((LOWEST_NS << octave) / PER_OCTAVE)
+}
+
+/// Latencies of one class, from the beginning of the tracing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LatencyTotals {
+    /// Their sum, nanoseconds.
+    pub sum_ns: u64,
+    /// Requests in each bucket; [`LATENCY_BUCKETS`] of them.
+    pub buckets: Vec<u64>,
+}
+
+impl Default for LatencyTotals {
+    fn default() -> Self {
+        Self { sum_ns: 0, buckets: vec![0; LATENCY_BUCKETS] }
+    }
+}
+
+/// Requests of one class that ended, from the beginning of the tracing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClassTotals {
+    /// Requests.
+    pub requests: u64,
+    /// Those of them that failed.
+    pub failed: u64,
+    /// Bytes moved (of a discard: given back).
+    pub bytes: u64,
+    /// From the arrival in the block layer, waiting for limits, tags and schedulers included, until
+    /// the end.
+    pub queued: LatencyTotals,
+    /// From the hand-over to the driver until the end. Bio-based devices (zram, device mapper) are
+    /// handed nothing over: no requests stand here for them.
+    pub issued: LatencyTotals,
+}
+
+/// How requests are seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceMeans {
+    /// Counted by a program in the kernel: needs BTF, and the right to load programs.
+    Bpf,
+    /// Read from the kernel's trace, event by event: needs tracefs, and the right to read it.
+    Tracefs,
+}
+
+/// What was counted on one device: one entry a class of [`BlockClass::ALL`].
+pub type DeviceTotals = [ClassTotals; 6];
+
+/// What was counted since the tracing began.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlockTotals {
+    /// One entry a device, in the order in which they were asked for.
+    pub devices: Vec<DeviceTotals>,
+    /// Requests of which nobody saw the beginning: they had begun before the tracing, or the room
+    /// for beginnings was shared. They are counted, with the time since they were made a request.
+    pub unseen_beginnings: u64,
+    /// Events that were lost; where there are any, no count is whole.
+    pub lost_events: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_follow_each_other_and_hold_what_falls_into_them() {
+        for index in 0..LATENCY_BUCKETS {
+            let from = latency_bucket_from_ns(index);
+            assert_eq!(latency_bucket(from), index, "{from}");
+            if index > 0 {
+                assert_eq!(latency_bucket(from - 1), index - 1, "{from}");
+            }
+        }
+        assert_eq!(latency_bucket(u64::MAX), LATENCY_BUCKETS - 1);
+        assert_eq!(latency_bucket(1_000), latency_bucket(1_007));
+    }
+}
