@@ -252,6 +252,7 @@ fn comparison(
 ) -> Comparison {
     let arm = named(&later.arm, &other.study.id);
     Comparison {
+        class_of: None,
         id: format!("{}:{}:{}", cell.workload, cell.metric, arm_words(&arm)),
         kind,
         workload: cell.workload.clone(),

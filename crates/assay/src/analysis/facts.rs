@@ -163,6 +163,9 @@ pub(super) fn workload_words(workload: &PlannedWorkload) -> String {
     let sync = if workload.data_sync { " with an fdatasync after each" } else { "" };
     let content = if workload.content == "zero" { ", zeros" } else { "" };
     let count = workload.operations.map(|count| format!(", {} operations", show::count(count)));
+    let beside =
+        workload.beside.as_ref().map(|other| format!("; beside it {}", workload_words(other)));
+    let beside = beside.unwrap_or_default();
     let way = if workload.direct { "direct" } else { "through the page cache" };
     format!(
         "{} {mix} of {}{sync}{content}, {} in flight{}, {}, {way}",
@@ -171,7 +174,7 @@ pub(super) fn workload_words(workload: &PlannedWorkload) -> String {
         show::count(u64::from(workload.in_flight())),
         count.unwrap_or_default(),
         workload.engine
-    )
+    ) + &beside
 }
 
 /// What an owner calls the thing: card, stick or drive.

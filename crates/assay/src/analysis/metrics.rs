@@ -7,6 +7,9 @@ use crate::quantity::units::show;
 use crate::results::record::{Counted, DeviceEvidence, Traffic};
 use crate::seen::Seen;
 
+/// The engine of a workload that somebody else brings.
+const ONLY_WATCHED: &str = "none";
+
 const GIB: f64 = (1_u64 << 30) as f64;
 
 /// Quantiles by the name of their metric.
@@ -19,7 +22,12 @@ const QUANTILES: [(&str, f64); 4] = [
 
 /// Whether a metric means anything for a row.
 pub(super) fn applies(metric: &str, row: &Row<'_>) -> bool {
-    metric != "amplification" || row.workload.writes()
+    match metric {
+        "amplification" => row.workload.writes(),
+        "beside_bandwidth_bytes_per_s" => row.workload.beside.is_some(),
+        // Whoever is only watched does nothing of his own.
+        _ => row.workload.engine != ONLY_WATCHED,
+    }
 }
 
 /// The value of a metric in a trial, always a finite number; or the reason why there is none.
@@ -29,6 +37,10 @@ pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result
     let found = match metric {
         "iops" => per_second(counted.operations(), counted),
         "bandwidth_bytes_per_s" => per_second(counted.bytes(), counted),
+        "beside_bandwidth_bytes_per_s" => {
+            let beside = counted.beside.as_deref().ok_or("nothing went on beside it")?;
+            per_second(beside.bytes(), beside)
+        }
         "cpu_s_per_gib" => Ok(seconds_per_gib(counted.cpu_ns, counted)),
         "kernel_cpu_s_per_gib" => {
             told(&evidence.kernel_threads_ns).map(|ns| seconds_per_gib(ns, counted))

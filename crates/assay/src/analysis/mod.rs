@@ -7,6 +7,7 @@ mod across;
 mod card;
 mod cells;
 mod checks;
+mod classes;
 mod facts;
 mod foresight;
 mod lines;
@@ -27,14 +28,15 @@ pub use null::{Null, NullWorkload, null};
 
 use std::borrow::Cow;
 
+use crate::results::block::ClassSpan;
 use crate::results::design::{Design, Factor, Order};
 use crate::results::environment::Environment;
 use crate::results::findings::{
     AbsentCell, Comparison, EnvironmentFacts, FORMAT, Findings, StudyFacts, WorkloadFacts,
 };
-use crate::results::measurements::Measurements;
+use crate::results::measurements::{Measurements, Series};
 use crate::results::plan::{Arm, Plan};
-use crate::results::record::Trial;
+use crate::results::record::{Trial, TrialRecord};
 
 use rows::Row;
 use verdicts::Stage;
@@ -48,8 +50,11 @@ pub fn findings(
 ) -> Findings {
     let design = design(plan);
     let rows = rows::rows(plan, environment, trials);
-    let (series, mut absent) = series::series(&design, &rows);
+    let (series, mut absent): (Vec<Series>, _) = series::series(&design, &rows);
     absent.extend(planned_absences(plan));
+    let (by_class, unseen) = classes::series(&rows);
+    absent.extend(unseen);
+    let series = series.into_iter().chain(by_class).collect();
     let unfinished = study.ended.is_none() && checks::is_unfinished(plan, trials);
     let measured = Measurements { design: design.into_owned(), series, unfinished };
     let mut found = judge(study, facts::environment(plan, environment), measured);
@@ -57,6 +62,7 @@ pub fn findings(
     for comparison in &mut found.comparisons {
         comparison.notes.extend(in_flight(comparison, &rows));
     }
+    found.summary.splice(0..0, classes::sentences(&found));
     found.surfaces = surfaces::surfaces(plan, &rows);
     lines::add(&mut found, plan, environment);
     found.card = card::row(plan, &found);
@@ -89,6 +95,22 @@ pub fn trial_value(
     let measured = row.trials.first().ok_or_else(|| "nothing was measured".to_owned());
     let value = measured.and_then(|measured| metrics::value(metric, &row, measured));
     (metric.to_owned(), value)
+}
+
+/// Requests of one class that the devices of a trial's target completed.
+pub struct ClassOfTrial {
+    /// The name of their cells.
+    pub workload: String,
+    /// The class.
+    pub class: &'static str,
+    /// The requests.
+    pub span: ClassSpan,
+}
+
+/// The requests of a trial by class, where they were looked at.
+pub fn classes(plan: &Plan, environment: &Environment, trial: &TrialRecord) -> Vec<ClassOfTrial> {
+    let found = classes::of_trial(plan, environment, trial).into_iter();
+    found.map(|(workload, class, span)| ClassOfTrial { workload, class, span }).collect()
 }
 
 /// Everything that measurements say, whatever they were measured by: cells, comparisons with

@@ -68,6 +68,7 @@ fn one(design: &Design, row: &Row<'_>, metric: &Metric) -> Result<Series, String
         workload: row.workload.name.clone(),
         arm: row.arm.clone(),
         control: row.workload.control,
+        class_of: None,
         metric: metric.name.to_owned(),
         better: metric.better,
         scale: Scale::Ratio,

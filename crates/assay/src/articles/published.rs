@@ -264,6 +264,7 @@ fn verdict(better: Better, ratio: f64, p: f64) -> Verdict {
 
 fn comparison(baseline: &Place, place: &Place, ratio: f64, text: String) -> Comparison {
     Comparison {
+        class_of: None,
         id: format!("{}:{}:{}", place.workload, place.metric, arm_words(&place.arm)),
         kind: Kind::Published,
         workload: place.workload.clone(),

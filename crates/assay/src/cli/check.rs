@@ -118,5 +118,6 @@ fn mixed(text: &str) -> Outcome<Workload> {
             ramp: None,
             operations: None,
         },
+        beside: None,
     })
 }

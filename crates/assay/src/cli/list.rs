@@ -9,7 +9,7 @@ use crate::factors::FACTORS;
 use crate::failure::Outcome;
 use crate::importers::IMPORTERS;
 use crate::probes::PROBES;
-use crate::quantity::{metric::METRICS, units};
+use crate::quantity::{metric, units};
 use crate::report::figures::FIGURES;
 use crate::report::table::{self, Column};
 use crate::results::bundle;
@@ -204,7 +204,7 @@ fn workloads() -> Outcome<Listing> {
         rows: study
             .workload
             .iter()
-            .map(|workload| vec![workload.name.clone(), workload.io.words()])
+            .map(|workload| vec![workload.name.clone(), workload.words()])
             .collect(),
         items: study.workload.iter().map(|workload| json!(workload)).collect(),
         empty: String::new(),
@@ -244,15 +244,13 @@ fn metrics() -> Listing {
     Listing {
         name: "metrics",
         columns: table::columns(&["metric", "better", "what it is"]),
-        rows: METRICS
-            .iter()
+        rows: metric::all()
             .map(|metric| {
                 let better = format!("{:?}", metric.better).to_lowercase();
                 vec![metric.name.to_owned(), better, metric.summary.to_owned()]
             })
             .collect(),
-        items: METRICS
-            .iter()
+        items: metric::all()
             .map(|metric| json!({ "name": metric.name, "better": metric.better, "summary": metric.summary }))
             .collect(),
         empty: String::new(),

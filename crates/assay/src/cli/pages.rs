@@ -8,7 +8,7 @@ use crate::catalogue::About;
 use crate::factors::FACTORS;
 use crate::failure::Outcome;
 use crate::probes::PROBES;
-use crate::quantity::metric::METRICS;
+use crate::quantity::metric;
 use crate::report::figures::FIGURES;
 use crate::study::fields::{Fields, Need, TABLES, TARGET_EXAMPLE};
 use crate::study::parameters::PARAMETERS;
@@ -76,7 +76,7 @@ fn workloads() -> Outcome<String> {
         let _ = write!(page, "\n## {name}\n\n{}\n\n", study.title);
         page.push_str("| workload | what it does |\n|---|---|\n");
         for workload in study.workload {
-            let _ = writeln!(page, "| `{}` | {} |", workload.name, workload.io.words());
+            let _ = writeln!(page, "| `{}` | {} |", workload.name, workload.words());
         }
     }
     Ok(page)
@@ -84,7 +84,7 @@ fn workloads() -> Outcome<String> {
 
 fn metrics() -> String {
     let mut page = format!("{MADE}# Metrics\n\n| metric | better | what it is |\n|---|---|---|\n");
-    for metric in METRICS {
+    for metric in metric::all() {
         let better = format!("{:?}", metric.better).to_lowercase();
         let _ = writeln!(page, "| `{}` | {better} | {} |", metric.name, metric.summary);
     }

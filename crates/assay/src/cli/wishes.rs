@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use clap::Args;
 
 use super::studies;
+use crate::factors::{self, Role};
 use crate::failure::{Failure, Outcome};
 use crate::plan::arms::TARGET;
 use crate::quantity::{Percent, Time};
@@ -59,8 +60,8 @@ pub struct Wishes {
     price: Option<String>,
 }
 
-/// How names of factors begin that are the path of a setting.
-const TUNABLE: &str = "tunable:";
+/// Presets about one setting, whichever it is.
+const EXAMPLES: &[&str] = &["starvation", "tunable"];
 
 impl Wishes {
     /// The study to run, and where.
@@ -103,10 +104,11 @@ impl Wishes {
             if name == TARGET {
                 study.target = None;
             }
-            if name.starts_with(TUNABLE) && study.preset.as_deref() == Some("tunable") {
-                // The preset's own tunable is an example: those that are named stand for it.
+            let setting = |name: &String| factors::has_role(name, Role::Setting);
+            if setting(&name) && EXAMPLES.contains(&study.preset.as_deref().unwrap_or_default()) {
+                // The preset's own setting is an example: those that are named stand for it.
                 let named = |own: &String| self.set.iter().any(|set| set.starts_with(own));
-                study.factors.retain(|own, _| !own.starts_with(TUNABLE) || named(own));
+                study.factors.retain(|own, _| !setting(own) || named(own));
             }
             study.factors.insert(name, levels);
             study.arms.clear();

@@ -65,7 +65,7 @@ fn planned_workloads(
             let survey = &surveys[arm.target];
             let possible = refused(survey, &arm.levels)
                 .map_or_else(|| arms::under(&workload.io, &arm.levels), Err)
-                .and_then(|io| obstacle(&io, survey).map_or(Ok(io), Err));
+                .and_then(|io| blocked(workload, &io, survey).map_or(Ok(io), Err));
             match possible {
                 Ok(io) => planned.push(planned_workload(workload, &io, arm, survey)),
                 Err(reason) => absent.push(AbsentWorkload {
@@ -86,7 +86,15 @@ fn refused(survey: &Survey, arm: &Arm) -> Option<String> {
     Some(format!("not measured: {}", refusal.reason))
 }
 
-/// Why a workload cannot be run at a target.
+/// Why a workload, or what goes on beside it, cannot be run at a target.
+fn blocked(workload: &Workload, io: &Io, survey: &Survey) -> Option<String> {
+    let Some(beside) = &workload.beside else { return obstacle(io, survey) };
+    let area = survey.area.halves()[0];
+    let half = Survey { area, ..survey.clone() };
+    obstacle(io, &half).or_else(|| obstacle(beside, &half))
+}
+
+/// Why reads and writes cannot be done at a target.
 fn obstacle(io: &Io, survey: &Survey) -> Option<String> {
     if io.mix.writes() && !survey.area.written {
         return Some(
@@ -173,6 +181,11 @@ fn planned_workload(
         time_ns: io.time.map_or(0, |time| time.0),
         operations: io.operations,
         note: join(engine_note, direct_note),
+        beside: workload.beside.as_ref().map(|io| {
+            let other = Workload { name: "beside".to_owned(), io: io.clone(), beside: None };
+            let planned = planned_workload(&other, io, arm, survey);
+            Box::new(PlannedWorkload { arm: Arm::new(), control: false, ..planned })
+        }),
     }
 }
 

@@ -119,12 +119,147 @@ pub static METRICS: &[Metric] = &[
          from memory, above 1 split or accompanied",
     ),
     metric(
+        "beside_bandwidth_bytes_per_s",
+        Better::Higher,
+        "bandwidth of the work beside it",
+        "bytes that the work beside moved per second",
+    ),
+    metric(
         "device_busy_s_per_gib",
         Better::Lower,
         "device's busy time per GiB",
         "seconds in which the device had something under way per GiB moved, summed over devices",
     ),
 ];
+
+/// Metrics of the classes of requests that devices complete, for the probe `block-latency`.
+pub static CLASS_METRICS: &[Metric] = &[
+    metric(
+        "block_read_mean_ns",
+        Better::Lower,
+        "mean latency",
+        "mean time that reads took from their arrival in the block layer until their end",
+    ),
+    metric(
+        "block_read_p50_ns",
+        Better::Lower,
+        "median latency",
+        "time that half of the reads of a device stay below, waiting included",
+    ),
+    metric(
+        "block_read_p90_ns",
+        Better::Lower,
+        "p90 latency",
+        "time that 90 % of the reads of a device stay below, waiting included",
+    ),
+    metric(
+        "block_read_p99_ns",
+        Better::Lower,
+        "p99 latency",
+        "time that 99 % of the reads of a device stay below, waiting included",
+    ),
+    metric(
+        "block_read_iops",
+        Better::Higher,
+        "reads per second",
+        "reads that a device completed per second, whoever asked for them",
+    ),
+    metric(
+        "block_write_mean_ns",
+        Better::Lower,
+        "mean latency",
+        "mean time that writes took from their arrival in the block layer until their end",
+    ),
+    metric(
+        "block_write_p50_ns",
+        Better::Lower,
+        "median latency",
+        "time that half of the writes of a device stay below, waiting included",
+    ),
+    metric(
+        "block_write_p90_ns",
+        Better::Lower,
+        "p90 latency",
+        "time that 90 % of the writes of a device stay below, waiting included",
+    ),
+    metric(
+        "block_write_p99_ns",
+        Better::Lower,
+        "p99 latency",
+        "time that 99 % of the writes of a device stay below, waiting included",
+    ),
+    metric(
+        "block_write_iops",
+        Better::Higher,
+        "writes per second",
+        "writes that a device completed per second, whoever asked for them",
+    ),
+    metric(
+        "block_flush_mean_ns",
+        Better::Lower,
+        "mean latency",
+        "mean time that flushes took from their arrival in the block layer until their end",
+    ),
+    metric(
+        "block_flush_p50_ns",
+        Better::Lower,
+        "median latency",
+        "time that half of the flushes of a device stay below, waiting included",
+    ),
+    metric(
+        "block_flush_p90_ns",
+        Better::Lower,
+        "p90 latency",
+        "time that 90 % of the flushes of a device stay below, waiting included",
+    ),
+    metric(
+        "block_flush_p99_ns",
+        Better::Lower,
+        "p99 latency",
+        "time that 99 % of the flushes of a device stay below, waiting included",
+    ),
+    metric(
+        "block_flush_iops",
+        Better::Higher,
+        "flushes per second",
+        "flushes that a device completed per second, whoever asked for them",
+    ),
+    metric(
+        "block_discard_mean_ns",
+        Better::Lower,
+        "mean latency",
+        "mean time that discards took from their arrival in the block layer until their end",
+    ),
+    metric(
+        "block_discard_p50_ns",
+        Better::Lower,
+        "median latency",
+        "time that half of the discards of a device stay below, waiting included",
+    ),
+    metric(
+        "block_discard_p90_ns",
+        Better::Lower,
+        "p90 latency",
+        "time that 90 % of the discards of a device stay below, waiting included",
+    ),
+    metric(
+        "block_discard_p99_ns",
+        Better::Lower,
+        "p99 latency",
+        "time that 99 % of the discards of a device stay below, waiting included",
+    ),
+    metric(
+        "block_discard_iops",
+        Better::Higher,
+        "discards per second",
+        "discards that a device completed per second, whoever asked for them",
+    ),
+];
+
+/// All metrics that a study can have.
+pub fn all() -> impl Iterator<Item = &'static Metric> {
+    METRICS.iter().chain(CLASS_METRICS)
+}
 
 /// Metrics of other kinds of work: their names are known, so that numbers that are brought along
 /// need not say which way is better.
@@ -144,7 +279,7 @@ pub fn noun(name: &str) -> &str {
 
 /// The metric with a name.
 pub fn find(name: &str) -> Option<&'static Metric> {
-    METRICS.iter().chain(OTHERS).find(|metric| metric.name == name)
+    all().chain(OTHERS).find(|metric| metric.name == name)
 }
 
 #[cfg(test)]

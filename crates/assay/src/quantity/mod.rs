@@ -3,5 +3,5 @@
 pub mod metric;
 pub mod units;
 
-pub use metric::{Better, METRICS, Metric, Scale};
+pub use metric::{Better, METRICS, Metric, Scale, all as all_metrics};
 pub use units::{Bytes, Percent, Time};

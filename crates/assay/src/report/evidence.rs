@@ -2,12 +2,14 @@
 
 use hdrhistogram::Histogram;
 
+use crate::analysis;
+use crate::results::block::{self, ClassSpan};
+use crate::results::environment::Environment;
 use crate::results::findings::{Findings, Repeats};
 use crate::results::histogram;
-use crate::results::plan::{Arm, Plan};
-use crate::results::record::{Status, Trial};
+use crate::results::plan::{Arm, Plan, PlannedWorkload};
+use crate::results::record::{Status, Trial, TrialRecord};
 use crate::results::series::SeriesRow;
-use crate::results::tally::Tally;
 
 /// Findings with the records behind them. Numbers that were brought along have no records.
 #[derive(Clone, Debug)]
@@ -117,25 +119,67 @@ pub fn ran(plan: &Plan, trials: &[Trial], series: Vec<Vec<SeriesRow>>) -> Vec<Ra
     ran.collect()
 }
 
-/// Latencies of the trials that count, by workload of the plan and class, in their order.
-pub fn latencies(plan: &Plan, trials: &[Trial]) -> Vec<Latencies> {
+/// Latencies of the trials that count, by workload of the plan and class, in their order: service
+/// times as the tool counted them, then those of the requests of devices.
+pub fn latencies(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Vec<Latencies> {
     let mut found: Vec<(usize, Latencies)> = Vec::new();
     for trial in trials.iter().filter(|trial| counts(trial, trials)) {
-        let index = trial.record.workload;
+        let record = &trial.record;
+        let workload = &plan.workloads[record.workload];
         for (class, own) in &trial.latency_ns {
-            match found.iter_mut().find(|(other, sum)| *other == index && sum.class == *class) {
+            if let Some(sum) = place(&mut found, workload, record, (&workload.name, class)) {
                 // Histograms of one bundle have the same settings; one that has not stays out.
-                Some((_, sum)) => {
-                    if own.add_to(&mut sum.nanoseconds).is_ok() {
-                        sum.trials += 1;
-                    }
-                }
-                None => found.extend(first(plan, trial, class, own).map(|first| (index, first))),
+                sum.trials += usize::from(own.add_to(&mut sum.nanoseconds).is_ok());
+            }
+        }
+        for one in analysis::classes(plan, environment, record) {
+            if let Some(sum) = place(&mut found, workload, record, (&one.workload, one.class)) {
+                add(&one.span, &mut sum.nanoseconds);
+                sum.trials += 1;
             }
         }
     }
+    found.retain(|(_, sum)| sum.trials > 0);
     found.sort_by_key(|(index, _)| *index);
     found.into_iter().map(|(_, latencies)| latencies).collect()
+}
+
+/// Requests in a histogram, each in the middle of its bucket.
+fn add(span: &ClassSpan, to: &mut Histogram<u64>) {
+    for [index, count] in &span.queued.buckets {
+        let middle = block::bucket_from_ns(*index).midpoint(block::bucket_from_ns(index + 1));
+        // The last bucket is far below what a histogram holds.
+        let _ = to.record_n(middle.max(1), *count);
+    }
+}
+
+/// Where latencies of a class are added up.
+fn place<'a>(
+    found: &'a mut Vec<(usize, Latencies)>,
+    planned: &PlannedWorkload,
+    record: &TrialRecord,
+    (workload, class): (&str, &str),
+) -> Option<&'a mut Latencies> {
+    let index = record.workload;
+    let known = |(other, sum): &(usize, Latencies)| {
+        *other == index && sum.class == class && sum.workload == workload
+    };
+    let at = match found.iter().position(known) {
+        Some(at) => at,
+        None => {
+            let new = Latencies {
+                workload: workload.to_owned(),
+                arm: record.arm.clone(),
+                control: planned.control,
+                class: class.to_owned(),
+                trials: 0,
+                nanoseconds: histogram::empty().ok()?,
+            };
+            found.push((index, new));
+            found.len() - 1
+        }
+    };
+    found.get_mut(at).map(|(_, sum)| sum)
 }
 
 /// Whether a trial counts: one that was run again makes room for its repeat, as in the cells.
@@ -151,18 +195,4 @@ fn counts(trial: &Trial, trials: &[Trial]) -> bool {
         Status::Disturbed => !trials.iter().any(repeated),
         Status::Failed | Status::LeadIn => false,
     }
-}
-
-fn first(plan: &Plan, trial: &Trial, class: &str, own: &Tally) -> Option<Latencies> {
-    let mut nanoseconds = histogram::empty().ok()?;
-    own.add_to(&mut nanoseconds).ok()?;
-    let workload = &plan.workloads[trial.record.workload];
-    Some(Latencies {
-        workload: workload.name.clone(),
-        arm: trial.record.arm.clone(),
-        control: workload.control,
-        class: class.to_owned(),
-        trials: 1,
-        nanoseconds,
-    })
 }

@@ -60,6 +60,45 @@ pub struct Latencies {
     pub buckets: Vec<[u64; 2]>,
 }
 
+impl BlockLatency {
+    /// Classes of each of these devices; of all that were watched where none is named. Requests of a
+    /// partition stand with its disk.
+    ///
+    /// # Errors
+    /// Why one of them cannot be told.
+    pub fn of(&self, devices: &[String]) -> Result<Vec<&BTreeMap<String, ClassSpan>>, String> {
+        let told = |(name, seen): (&String, &'_ Seen<_>)| match seen {
+            Seen::Present(_) => Ok(()),
+            Seen::Absent(reason) => Err(format!("{name}: {reason}")),
+        };
+        let mut wanted: Vec<&String> = if devices.is_empty() {
+            self.devices.keys().collect()
+        } else {
+            let disk = |name: &String| {
+                let known = self.devices.keys().find(|disk| is_on(name, disk));
+                known.ok_or_else(|| format!("{name} was not watched"))
+            };
+            devices.iter().map(disk).collect::<Result<_, _>>()?
+        };
+        wanted.sort();
+        wanted.dedup();
+        let own = || self.devices.iter().filter(|(name, _)| wanted.contains(name));
+        own().try_for_each(told)?;
+        Ok(own().filter_map(|(_, seen)| seen.value()).collect())
+    }
+}
+
+/// Whether a device is this disk or a partition of it: `sda1`, `nvme0n1p2`.
+fn is_on(device: &str, disk: &str) -> bool {
+    device.strip_prefix(disk).is_some_and(|rest| {
+        let number = match disk.ends_with(|last: char| last.is_ascii_digit()) {
+            true => rest.strip_prefix('p').unwrap_or("-"),
+            false => rest,
+        };
+        rest.is_empty() || (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    })
+}
+
 /// Where a bucket begins, nanoseconds; it ends where the next one begins.
 pub fn bucket_from_ns(index: u64) -> u64 {
     latency_bucket_from_ns(usize::try_from(index).unwrap_or(usize::MAX).min(most_buckets()))
@@ -232,6 +271,18 @@ mod tests {
         let doublings = found.by_doubling();
         assert_eq!(doublings.first(), Some(&(1, 1)));
         assert_eq!(&doublings[9..], [(512, 2), (1024, 1), (2048, 0), (4096, 1)]);
+    }
+
+    #[test]
+    fn a_partition_stands_with_its_disk() {
+        for (device, disk) in
+            [("sda", "sda"), ("sda12", "sda"), ("nvme0n1p2", "nvme0n1"), ("loop0", "loop0")]
+        {
+            assert!(is_on(device, disk), "{device}");
+        }
+        for (device, disk) in [("sdab", "sda"), ("loop01", "loop0"), ("nvme0n12", "nvme0n1")] {
+            assert!(!is_on(device, disk), "{device}");
+        }
     }
 
     #[test]

@@ -257,6 +257,9 @@ pub struct Comparison {
     pub kind: Kind,
     /// Workload.
     pub workload: String,
+    /// The workload whose requests of one class these are; the classes share one error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class_of: Option<String>,
     /// Metric.
     pub metric: String,
     /// Direction.

@@ -27,6 +27,9 @@ pub struct Series {
     pub arm: Arm,
     /// The second, identical copy of the baseline.
     pub control: bool,
+    /// The workload whose trials it is about, where this is one class of the requests in them: the
+    /// classes of a workload share one error.
+    pub class_of: Option<String>,
     /// Metric.
     pub metric: String,
     /// Direction.

@@ -74,6 +74,20 @@ pub struct Area {
     pub fill_ns: u64,
 }
 
+impl Area {
+    /// Two halves of it, whole MiB where it has them.
+    pub fn halves(&self) -> [Self; 2] {
+        let half = self.length / 2;
+        let first = if half < MIB { half } else { half / MIB * MIB };
+        [
+            Self { length: first, ..*self },
+            Self { start: self.start + first, length: self.length - first, ..*self },
+        ]
+    }
+}
+
+const MIB: u64 = 1 << 20;
+
 /// How direct I/O is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectUse {
@@ -188,17 +202,35 @@ pub struct PlannedWorkload {
     pub operations: Option<u64>,
     /// What differs from the study and why.
     pub note: Option<String>,
+    /// Others' work meanwhile, in the other half of the area.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Box<PlannedWorkload>>,
 }
 
 impl PlannedWorkload {
-    /// Whether it writes at all.
+    /// Whether it, or what goes on beside it, writes at all.
     pub fn writes(&self) -> bool {
+        self.writes_itself() || self.beside.as_ref().is_some_and(|other| other.writes())
+    }
+
+    /// Whether it, or what goes on beside it, reads at all.
+    pub fn reads(&self) -> bool {
+        self.reads_itself() || self.beside.as_ref().is_some_and(|other| other.reads())
+    }
+
+    /// Whether it writes, whatever goes on beside it.
+    pub fn writes_itself(&self) -> bool {
         self.rewrite || self.read_percent < 100
     }
 
-    /// Whether it reads at all.
-    pub fn reads(&self) -> bool {
+    /// Whether it reads, whatever goes on beside it.
+    pub fn reads_itself(&self) -> bool {
         self.rewrite || self.read_percent > 0
+    }
+
+    /// The part of an area that it works in: all of it, or the first half beside others' work.
+    pub fn own_part(&self, area: &Area) -> Area {
+        if self.beside.is_some() { area.halves()[0] } else { *area }
     }
 
     /// Operations in flight over all threads.

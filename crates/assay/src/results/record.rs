@@ -62,17 +62,25 @@ pub struct Counted {
     /// thousand at most. Their offsets follow from the plan (`workloads::io::sample_offset`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sample_latencies_ns: Vec<u64>,
+    /// What others' work meanwhile counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Box<Counted>>,
 }
 
 impl Counted {
-    /// Bytes claimed to have been read, ramp and drain included.
+    /// Bytes claimed to have been read, ramp, drain and others' work included.
     pub fn claimed_read_bytes(&self) -> u64 {
-        self.claimed.get("read").map_or(0, |count| count.bytes)
+        self.claimed_bytes("read")
     }
 
-    /// Bytes claimed to have been written, ramp and drain included.
+    /// Bytes claimed to have been written, ramp, drain and others' work included.
     pub fn claimed_write_bytes(&self) -> u64 {
-        self.claimed.get("write").map_or(0, |count| count.bytes)
+        self.claimed_bytes("write")
+    }
+
+    fn claimed_bytes(&self, way: &str) -> u64 {
+        let own = self.claimed.get(way).map_or(0, |count| count.bytes);
+        own.saturating_add(self.beside.as_ref().map_or(0, |beside| beside.claimed_bytes(way)))
     }
 
     /// Operations inside the window, all classes.
@@ -176,6 +184,11 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// Whether the study asked for requests by class.
+    pub fn asked_for_classes(&self) -> bool {
+        !is_not_asked(&self.block)
+    }
+
     /// Nothing was read, because.
     pub fn absent(reason: &str) -> Self {
         Self {

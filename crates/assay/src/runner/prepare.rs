@@ -16,7 +16,7 @@ pub(super) fn prepare(setting: &Setting<'_>, workload: &PlannedWorkload) -> Resu
     if let Some(limit) = setting.prepare.settle {
         settle(setting.system, &setting.site.shared, limit.0);
     }
-    if workload.direct || !workload.reads() {
+    if workload.direct || !workload.reads_itself() {
         return Ok(());
     }
     let wanted = setting.prepare.cache;

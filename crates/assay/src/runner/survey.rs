@@ -12,7 +12,7 @@ use crate::plan::draws::Draws;
 use crate::plan::{arms, budget};
 use crate::results::plan::{Area, Arm, Coverage, EngineUse, Pilot, Survey};
 use crate::seen::Seen;
-use crate::study::{Content, Study, Target};
+use crate::study::{Study, Target, Workload};
 use crate::system::site::{Site, TargetKind};
 use crate::system::{DryRun, System, devices};
 use crate::workloads::io::Medium;
@@ -259,8 +259,8 @@ fn engine() -> EngineUse {
 
 /// The area holds what the study writes: zeros only where every workload writes zeros.
 pub fn fill_content(study: &Study) -> assay_load::Content {
-    let mut writes = study.workload.iter().filter(|work| work.io.mix.writes()).peekable();
-    let zeros = writes.peek().is_some() && writes.all(|work| work.io.content == Content::Zero);
+    let mut writes = study.workload.iter().filter(|work| work.writes()).peekable();
+    let zeros = writes.peek().is_some() && writes.all(Workload::writes_zeros);
     if zeros { assay_load::Content::Zero } else { assay_load::Content::Random }
 }
 

@@ -15,10 +15,10 @@ use crate::results::series::SeriesRow;
 use crate::results::tally::Tally;
 use crate::seen::Seen;
 use crate::study::Prepare;
-use crate::system::System;
 use crate::system::site::{Site, TargetKind};
+use crate::system::{Caching, System};
 use crate::truth;
-use crate::workloads::io;
+use crate::workloads::{beside, io};
 
 /// A finished trial with what is stored of it beside its record.
 pub struct Done {
@@ -68,15 +68,33 @@ pub fn run(setting: &Setting<'_>, planned: &PlannedTrial, stop: &AtomicBool) -> 
         let trial = not_run(setting.system, planned, &reason);
         return Done::without_numbers(trial, false);
     }
+    let beside = match others(setting, workload) {
+        Ok(beside) => beside,
+        Err(reason) => {
+            let trial = not_run(setting.system, planned, &reason);
+            return Done::without_numbers(trial, false);
+        }
+    };
     let watch = Watch::start(setting);
-    let job = io::job(workload, &setting.surveyed.survey.area, planned.seed);
-    let result = io::run(&workload.engine, &job, &setting.surveyed.medium(), stop);
+    let own = beside::Run {
+        workload,
+        medium: setting.surveyed.medium(),
+        area: &setting.surveyed.survey.area,
+        seed: planned.seed,
+    };
+    let result = beside::run(&own, beside.as_ref(), stop);
     let evidence = watch.end(setting, workload);
     let (counted, histograms, series, failure, stopped) = match result {
-        Ok(outcome) => {
+        Ok((outcome, other)) => {
             let histograms = io::histograms(&outcome);
             let stopped = outcome.stopped;
-            (Some(io::counted(&outcome)), histograms, io::series(&outcome), None, stopped)
+            (
+                Some(beside::counted(&outcome, other.as_ref())),
+                histograms,
+                io::series(&outcome),
+                None,
+                stopped,
+            )
         }
         Err(error) => (None, Histograms::new(), Vec::new(), Some(error.to_string()), false),
     };
@@ -99,6 +117,19 @@ pub fn run(setting: &Setting<'_>, planned: &PlannedTrial, stop: &AtomicBool) -> 
     let tally = |(class, latencies): (&String, _)| (class.clone(), Tally::from(latencies));
     let latency_ns = histograms.iter().map(tally).collect();
     Done { trial: Trial { record, latency_ns }, histograms, series, stopped }
+}
+
+/// What goes on beside a workload, with a handle of its own.
+fn others<'a>(
+    setting: &Setting<'_>,
+    workload: &'a PlannedWorkload,
+) -> Result<Option<beside::Beside<'a>>, String> {
+    let Some(other) = workload.beside.as_deref() else { return Ok(None) };
+    let caching = if other.direct { Caching::Direct } else { Caching::Buffered };
+    let file = setting.surveyed.ground.file().map(|file| setting.system.reopen(file, caching));
+    let file = file.transpose();
+    let file = file.map_err(|error| format!("the work beside it cannot be opened: {error}"))?;
+    Ok(Some(beside::Beside { workload: other, file }))
 }
 
 /// A trial that is not run, with the reason.

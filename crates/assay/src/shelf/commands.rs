@@ -4,7 +4,7 @@ use crate::factors::View;
 use crate::factors::lines::{MOUNT_POINT, lines};
 use crate::plan::arms;
 use crate::results::plan::{Arm, Plan, PlannedWorkload, Survey};
-use crate::study::{Study, simulated};
+use crate::study::{Study, Workload, simulated};
 use crate::system::site::Site;
 use crate::system::{self, System};
 use crate::workloads::fio_line::{self, FioLine};
@@ -60,8 +60,11 @@ pub fn of(system: &dyn System, study: &Study, plan: &Plan, sites: &[Option<Site>
 
 fn words(study: &Study, workload: &PlannedWorkload) -> String {
     let own = study.workload.iter().find(|own| own.name == workload.name);
-    let io = own.and_then(|own| arms::under(&own.io, &workload.arm).ok());
-    io.map_or_else(|| workload.pattern.clone(), |io| io.words())
+    let io = own.and_then(|own| {
+        let io = arms::under(&own.io, &workload.arm).ok()?;
+        Some(Workload { io, ..own.clone() })
+    });
+    io.map_or_else(|| workload.pattern.clone(), |own| own.words())
 }
 
 fn file(target: &str, written: bool) -> String {

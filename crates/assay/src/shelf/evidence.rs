@@ -31,7 +31,7 @@ fn evidence_of(system: &dyn System, directory: &Path, stored: &Stored) -> Outcom
     Ok(Evidence {
         findings: findings_of(stored),
         trials: evidence::ran(&stored.plan, &stored.trials, series),
-        latencies: evidence::latencies(&stored.plan, &stored.trials),
+        latencies: evidence::latencies(&stored.plan, &stored.environment, &stored.trials),
         commands: typed(system, stored),
         files: files.collect(),
     })

@@ -367,6 +367,15 @@ impl Checker<'_> {
             }
         }
         for (index, workload) in study.workload.iter().enumerate() {
+            let beside = workload.beside.as_ref().map(|io| io.size.0 * u64::from(io.threads));
+            if let Some(needed) = beside.filter(|needed| *needed > area.0 / 2) {
+                let path = format!("workload/{index}/beside/size");
+                let message = format!(
+                    "operations of {} do not fit into half of an area of {area}",
+                    Bytes(needed)
+                );
+                self.value(&path, message, None);
+            }
             if workload.io.size > area && !study.factors.contains_key("size") {
                 let path = format!("workload/{index}/io/size");
                 self.value(&path, message(workload.io.size), None);

@@ -4,7 +4,7 @@
 use super::fields::TARGET_FACTOR;
 use super::file::mistakes::{Mistakes, Places};
 use super::{Ask, Study, words};
-use crate::quantity::METRICS;
+use crate::quantity::all_metrics;
 
 /// Judges all questions.
 pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
@@ -64,7 +64,7 @@ fn example(key: &str) -> Option<&'static str> {
 
 /// How amounts of a metric end.
 fn unit_of(metric: &str) -> Option<&'static str> {
-    let known = METRICS.iter().find(|one| one.name == metric)?;
+    let known = all_metrics().find(|one| one.name == metric)?;
     match known.name {
         "iops" => Some("iops"),
         name if name.ends_with("_bytes_per_s") => Some("b/s"),

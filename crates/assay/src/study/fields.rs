@@ -2,7 +2,7 @@
 //! are all made from these rows.
 
 use super::{SMALLEST_AREA_BYTES, parameters};
-use crate::quantity::{Bytes, METRICS, Time};
+use crate::quantity::{Bytes, Time, all_metrics};
 
 /// The keys of one TOML table.
 pub struct Fields {
@@ -182,7 +182,7 @@ pub static STUDY: Fields = Fields {
         ),
         field(
             "primary",
-            Kind::Word(|| METRICS.iter().map(|metric| metric.name).collect()),
+            Kind::Word(|| all_metrics().map(|metric| metric.name).collect()),
             "the metric that verdicts are about; by default bandwidth for large operations, else IOPS",
             "primary = \"iops\"",
         ),
@@ -464,8 +464,42 @@ pub static WORKLOAD: Fields = Fields {
             "reads and writes of blocks",
             "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }",
         ),
+        field(
+            "beside",
+            Kind::Table(&BESIDE),
+            "others' work that goes on meanwhile in the other half of the area; counted, not compared",
+            "beside = { pattern = \"random\", mix = \"write\", size = \"1 MiB\", direct = false }",
+        ),
     ],
 };
+
+/// Words of `beside`: those of `io` without an end of its own.
+pub static BESIDE: Fields = Fields {
+    label: "beside",
+    rows: &[
+        needed(
+            "pattern",
+            Kind::Word(|| vec!["sequential", "random"]),
+            "order of the blocks",
+            "pattern = \"random\"",
+        ),
+        needed("mix", Kind::Mix, "what operations do to their blocks", "mix = \"write\""),
+        needed("size", OPERATION_SIZE, "bytes of one operation", "size = \"1 MiB\""),
+        parameter("depth", DEPTH, "depth = 8"),
+        parameter("threads", THREADS, "threads = 4"),
+        parameter("direct", Kind::Flag, "direct = false"),
+        parameter("content", CONTENT, "content = \"random\""),
+        parameter("sync", SYNC, "sync = \"each-write\""),
+        parameter("engine", ENGINE, "engine = \"psync\""),
+    ],
+};
+
+const OPERATION_SIZE: Kind = Kind::Size { least: Bytes(1), most: LARGEST_OPERATION };
+const DEPTH: Kind = Kind::Whole { least: 1, most: parameters::MOST_DEPTH as u64 };
+const THREADS: Kind = Kind::Whole { least: 1, most: parameters::MOST_THREADS as u64 };
+const CONTENT: Kind = Kind::Word(|| vec!["random", "zero"]);
+const SYNC: Kind = Kind::Word(|| vec!["none", "each-write"]);
+const ENGINE: Kind = Kind::Word(|| vec!["auto", "psync", "io_uring"]);
 
 /// Words of a claim.
 pub static QUESTION: Fields = Fields {
@@ -498,7 +532,7 @@ pub static QUESTION: Fields = Fields {
         ),
         field(
             "metric",
-            Kind::Word(|| METRICS.iter().map(|metric| metric.name).collect()),
+            Kind::Word(|| all_metrics().map(|metric| metric.name).collect()),
             "metric; by default the one that verdicts are about",
             "metric = \"latency_mean_ns\"",
         ),
@@ -555,28 +589,13 @@ pub static IO: Fields = Fields {
             )
         },
         Field { need: Need::UnlessFactor, ..parameter("mix", Kind::Mix, "mix = \"70/30\"") },
-        Field {
-            need: Need::UnlessFactor,
-            ..parameter(
-                "size",
-                Kind::Size { least: Bytes(1), most: LARGEST_OPERATION },
-                "size = \"4 KiB\"",
-            )
-        },
-        parameter(
-            "depth",
-            Kind::Whole { least: 1, most: parameters::MOST_DEPTH as u64 },
-            "depth = 8",
-        ),
-        parameter(
-            "threads",
-            Kind::Whole { least: 1, most: parameters::MOST_THREADS as u64 },
-            "threads = 4",
-        ),
+        Field { need: Need::UnlessFactor, ..parameter("size", OPERATION_SIZE, "size = \"4 KiB\"") },
+        parameter("depth", DEPTH, "depth = 8"),
+        parameter("threads", THREADS, "threads = 4"),
         parameter("direct", Kind::Flag, "direct = true"),
-        parameter("content", Kind::Word(|| vec!["random", "zero"]), "content = \"random\""),
-        parameter("sync", Kind::Word(|| vec!["none", "each-write"]), "sync = \"each-write\""),
-        parameter("engine", Kind::Word(|| vec!["auto", "psync", "io_uring"]), "engine = \"psync\""),
+        parameter("content", CONTENT, "content = \"random\""),
+        parameter("sync", SYNC, "sync = \"each-write\""),
+        parameter("engine", ENGINE, "engine = \"psync\""),
         field(
             "time",
             Kind::Time { least: ONE_NS },
@@ -599,8 +618,10 @@ pub static IO: Fields = Fields {
 };
 
 /// Every table, for finding where a key belongs.
-pub static TABLES: &[&Fields] =
-    &[&STUDY, &WORKLOAD, &IO, &STOP, &AREA, &PREPARE, &PRIME, &TARGET, &LAW, &QUESTION, &CARD];
+pub static TABLES: &[&Fields] = &[
+    &STUDY, &WORKLOAD, &IO, &BESIDE, &STOP, &AREA, &PREPARE, &PRIME, &TARGET, &LAW, &QUESTION,
+    &CARD,
+];
 
 impl Fields {
     /// The row with a name.

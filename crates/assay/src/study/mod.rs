@@ -200,6 +200,29 @@ pub struct Workload {
     pub name: String,
     /// Reads and writes of blocks.
     pub io: Io,
+    /// Others' work that goes on meanwhile, in the other half of the area: it is counted, and what
+    /// is compared is `io`. It has neither time nor number of operations of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Io>,
+}
+
+impl Workload {
+    /// What it does, in a line.
+    pub fn words(&self) -> String {
+        let beside = self.beside.as_ref().map(|io| format!("; beside it {}", io.words()));
+        self.io.words() + &beside.unwrap_or_default()
+    }
+
+    /// Whether all that is written is zeros.
+    pub fn writes_zeros(&self) -> bool {
+        let ios = std::iter::once(&self.io).chain(&self.beside);
+        ios.filter(|io| io.mix.writes()).all(|io| io.content == Content::Zero)
+    }
+
+    /// Whether anything is written.
+    pub fn writes(&self) -> bool {
+        self.io.mix.writes() || self.beside.as_ref().is_some_and(|io| io.mix.writes())
+    }
 }
 
 /// Order of the offsets.

@@ -14,6 +14,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("schedulers", include_str!("../../../../studies/schedulers.toml")),
     ("readahead", include_str!("../../../../studies/readahead.toml")),
     ("write-cache", include_str!("../../../../studies/write-cache.toml")),
+    ("starvation", include_str!("../../../../studies/starvation.toml")),
     ("tunable", include_str!("../../../../studies/tunable.toml")),
 ];
 

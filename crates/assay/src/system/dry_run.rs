@@ -59,6 +59,7 @@ impl System for DryRun<'_> {
     pass_on! {
         read_text(path: &Path) -> io::Result<String>;
         read_bytes(path: &Path) -> io::Result<Vec<u8>>;
+        reopen(file: &File, caching: Caching) -> io::Result<File>;
         list(directory: &Path) -> io::Result<Vec<String>>;
         read_link(path: &Path) -> io::Result<PathBuf>;
         canonical(path: &Path) -> io::Result<PathBuf>;

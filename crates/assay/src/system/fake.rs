@@ -493,6 +493,10 @@ impl System for Fake {
         Ok(CachedPages { cached: self.lock().cached.unwrap_or(0).min(of), of })
     }
 
+    fn reopen(&self, file: &File, _: Caching) -> io::Result<File> {
+        file.try_clone()
+    }
+
     fn set_caching(&self, _: &File, caching: Caching) -> io::Result<()> {
         self.check_direct(caching)
     }

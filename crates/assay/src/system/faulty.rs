@@ -124,6 +124,11 @@ impl System for Faulty<'_> {
         self.inner.trace_block(devices, means)
     }
 
+    fn reopen(&self, file: &File, caching: Caching) -> io::Result<File> {
+        self.pass(Call::Looks)?;
+        self.inner.reopen(file, caching)
+    }
+
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {
         self.pass(Call::Looks).map_err(HoldError::Failed)?;
         self.inner.hold(name)

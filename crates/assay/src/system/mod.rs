@@ -296,6 +296,8 @@ pub trait System: Sync {
     fn remove_leftover(&self, leftover: &Leftover) -> io::Result<()>;
     /// Opens a target for reading.
     fn open_for_reading(&self, path: &Path, caching: Caching) -> io::Result<File>;
+    /// Another handle of an open target with the same rights, past the page cache or through it.
+    fn reopen(&self, file: &File, caching: Caching) -> io::Result<File>;
     /// Opens a device for writing, exclusively, with the user's consent.
     fn open_device_for_writing(&self, consent: &Consent, caching: Caching) -> io::Result<File>;
     /// Sends the operations of an open target past the page cache, or through it.

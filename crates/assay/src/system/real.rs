@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
 use std::ops::Range;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -165,6 +165,13 @@ impl System for Real {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         Ok(device.into())
+    }
+
+    fn reopen(&self, file: &File, caching: Caching) -> io::Result<File> {
+        let rights = fs::fcntl_getfl(file)? & OFlags::RWMODE;
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let flags = rights | direct_flag(caching) | OFlags::CLOEXEC;
+        Ok(fs::open(path, flags, Mode::empty())?.into())
     }
 
     fn set_caching(&self, file: &File, caching: Caching) -> io::Result<()> {

@@ -224,6 +224,7 @@ pub fn workload(name: &str, read_percent: u8) -> PlannedWorkload {
         time_ns: 800 * MS,
         operations: None,
         note: None,
+        beside: None,
     }
 }
 
@@ -265,6 +266,7 @@ pub fn trial(workload: &PlannedWorkload, replicate: u32) -> TrialRecord {
             already_complete: 10,
             engine_notes: Vec::new(),
             sample_latencies_ns: Vec::new(),
+            beside: None,
         }),
         evidence: Evidence {
             devices: Seen::Present(BTreeMap::from([("sda".to_owned(), device)])),

@@ -25,6 +25,22 @@ pub const NOT_SAID: &[&str] = &[
 /// The line for a workload in an area of `file`. The simulated drive has no counterpart: `file` then
 /// stands for a drive.
 pub fn line(workload: &PlannedWorkload, area: &Area, file: &str) -> FioLine {
+    let mut line = job(workload, &workload.own_part(area), file);
+    if let Some(beside) = &workload.beside {
+        let lasts = PlannedWorkload {
+            ramp_ns: 0,
+            time_ns: workload.ramp_ns.saturating_add(workload.time_ns),
+            ..(**beside).clone()
+        };
+        let other = job(&lasts, &area.halves()[1], file);
+        line.words.extend(other.words.into_iter().skip(1));
+        line.remarks.extend(other.remarks);
+    }
+    line
+}
+
+/// One job of a line.
+fn job(workload: &PlannedWorkload, area: &Area, file: &str) -> FioLine {
     let engine = engine(workload);
     let mut words = vec![
         "fio".to_owned(),
@@ -32,7 +48,7 @@ pub fn line(workload: &PlannedWorkload, area: &Area, file: &str) -> FioLine {
         format!("--filename={}", file.replace(':', "\\:")),
         format!("--rw={}{}", pattern(workload), step(workload, area)),
     ];
-    if workload.reads() && workload.writes() {
+    if workload.reads_itself() && workload.writes_itself() {
         words.push(format!("--rwmixread={}", workload.read_percent));
     }
     words.extend([
@@ -72,7 +88,7 @@ fn name(workload: &PlannedWorkload) -> String {
 
 fn pattern(workload: &PlannedWorkload) -> String {
     let random = if is_random(workload) { "rand" } else { "" };
-    let mix = match (workload.reads(), workload.writes()) {
+    let mix = match (workload.reads_itself(), workload.writes_itself()) {
         (true, true) => "rw",
         (true, false) => "read",
         _ => "write",
@@ -131,7 +147,7 @@ fn details(workload: &PlannedWorkload) -> Vec<&'static str> {
     if is_random(workload) {
         words.extend(["--norandommap", "--randrepeat=0"]);
     }
-    if workload.writes() {
+    if workload.writes_itself() {
         let zero = workload.content == "zero";
         words.push(if zero { "--zero_buffers" } else { "--refill_buffers" });
         if workload.data_sync {
@@ -163,7 +179,7 @@ fn remarks(workload: &PlannedWorkload, engine: &str) -> Vec<String> {
         "fio takes steps of one length; Assay goes to the nearest block before each place",
     );
     add(
-        workload.writes() && workload.data_sync,
+        workload.writes_itself() && workload.data_sync,
         "Assay counts the fdatasync into the latency of its write; fio reports it apart",
     );
     remarks.extend(workload.note.clone());
@@ -213,6 +229,7 @@ mod tests {
             time_ns: 10_000_000_000,
             operations: None,
             note: None,
+            beside: None,
         }
     }
 

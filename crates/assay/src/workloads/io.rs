@@ -51,7 +51,7 @@ pub fn job(workload: &PlannedWorkload, area: &Area, seed: u64) -> Job {
             "zero" => Content::Zero,
             _ => Content::Random,
         },
-        area: whole_blocks(workload, area),
+        area: whole_blocks(workload, &workload.own_part(area)),
         ramp: Duration::from_nanos(workload.ramp_ns),
         time: Duration::from_nanos(workload.time_ns),
         operations: workload.operations,
@@ -70,7 +70,7 @@ fn whole_blocks(workload: &PlannedWorkload, area: &Area) -> Range<u64> {
 /// spaced blocks as there are operations.
 pub fn sample_offset(workload: &PlannedWorkload, area: &Area, index: u64) -> Option<u64> {
     let samples = workload.operations.filter(|_| workload.pattern == "spread")?;
-    let area = whole_blocks(workload, area);
+    let area = whole_blocks(workload, &workload.own_part(area));
     Some(assay_load::spread_offset(&area, workload.size_bytes, samples, index))
 }
 
@@ -131,6 +131,7 @@ pub fn counted(outcome: &Outcome) -> Counted {
         already_complete: outcome.queue.already_complete,
         engine_notes: outcome.engine.notes.clone(),
         sample_latencies_ns: outcome.sample_latencies_ns.clone(),
+        beside: None,
     }
 }
 

@@ -16,6 +16,10 @@ pub(super) struct Question<'a> {
     pub better: Better,
     pub scale: Scale,
     pub primary: bool,
+    /// The workload whose requests of one class these are.
+    pub class_of: Option<&'a str>,
+    /// Questions that share the error of this one: those about the classes of one workload.
+    pub sharing: usize,
     /// Arms in the order of the study, the second copy of the baseline left out.
     pub arms: Vec<Runs<'a>>,
     /// The second copy of the baseline.
@@ -58,6 +62,12 @@ pub(super) fn questions<'a>(all: impl IntoIterator<Item = &'a Series>) -> Vec<Qu
         }
         questions[index].add(series);
     }
+    let classes: Vec<&str> =
+        questions.iter().filter(|one| one.primary).filter_map(|one| one.class_of).collect();
+    for question in questions.iter_mut().filter(|one| one.primary) {
+        let mates = classes.iter().filter(|of| Some(**of) == question.class_of).count();
+        question.sharing = mates.max(1);
+    }
     questions
 }
 
@@ -69,6 +79,8 @@ impl<'a> Question<'a> {
             better: series.better,
             scale: series.scale,
             primary: series.primary,
+            class_of: series.class_of.as_deref(),
+            sharing: 1,
             arms: Vec::new(),
             control: None,
             places: BTreeMap::new(),

@@ -24,7 +24,7 @@ pub(super) fn comparisons(design: &Design, question: &Question<'_>) -> Vec<Compa
         .iter()
         .filter_map(|arm| Some((question.baseline_of(design, arm.arm)?, arm)))
         .collect();
-    let family = if question.primary { compared.len() } else { 1 };
+    let family = if question.primary { compared.len() * question.sharing } else { 1 };
     let ruler = Ruler::new(design, family, question.better);
     let mut found: Vec<Comparison> = compared
         .iter()
@@ -32,6 +32,9 @@ pub(super) fn comparisons(design: &Design, question: &Question<'_>) -> Vec<Compa
         .collect();
     if question.primary {
         correct(found.iter_mut());
+        for p in found.iter_mut().filter_map(|one| one.p_holm.as_mut()) {
+            *p = (*p * question.sharing as f64).min(1.0);
+        }
     }
     found
 }
@@ -110,6 +113,7 @@ fn comparison(
         id: format!("{}:{}:{}", question.workload, question.metric, arm_words(arm.arm)),
         kind: Kind::Paired,
         workload: question.workload.to_owned(),
+        class_of: question.class_of.map(str::to_owned),
         metric: question.metric.to_owned(),
         better: question.better,
         primary: question.primary,

@@ -49,6 +49,7 @@ impl Study {
             .iter()
             .zip(0..)
             .map(|((level, values), place)| Series {
+                class_of: None,
                 workload: "work".to_owned(),
                 arm: arm(&[("setting", level)]),
                 control: false,

@@ -110,6 +110,7 @@ fn series(table: Table, primaries: &[usize]) -> Vec<Series> {
         trials.sort_by_key(in_time);
         let declared = &table.metrics.all[metric];
         series.push(Series {
+            class_of: None,
             workload: table.workloads.all[workload].clone(),
             arm: arm(&table.factors, &table.arms.all[arm_number]),
             control: false,

@@ -176,7 +176,11 @@ impl Page<'_> {
     /// Fewest and most comparisons of a workload.
     pub fn family(&self) -> Option<(usize, usize)> {
         let of = |workload: &Workload<'_>| {
-            self.primary().filter(|found| found.workload == workload.name).count()
+            let own = || self.primary().filter(|found| found.workload == workload.name);
+            match own().find_map(|found| found.class_of.as_ref()) {
+                Some(of) => self.primary().filter(|one| one.class_of.as_ref() == Some(of)).count(),
+                None => own().count(),
+            }
         };
         let counts: Vec<usize> = self.workloads.iter().map(of).filter(|count| *count > 0).collect();
         Some((*counts.iter().min()?, *counts.iter().max()?))

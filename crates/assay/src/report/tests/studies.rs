@@ -157,6 +157,7 @@ impl Bench {
                         outlier: false,
                     });
                     series.push(Series {
+                        class_of: None,
                         workload: work.name.to_owned(),
                         arm: arm.clone(),
                         control: *control,

@@ -58,6 +58,7 @@ fn full() -> Study {
     for workload in &mut study.workload {
         workload.io = Io { time: Some(Time(3_000_000)), ramp: Some(Time(0)), ..any_io() };
     }
+    study.workload[0].beside = Some(Io { sync: crate::study::WriteSync::EachWrite, ..any_io() });
     study.workload[0].io.engine = crate::study::Engine::IoUring;
     study.workload[1].io.direct = false;
     study.workload[2].io.content = crate::study::Content::Zero;
