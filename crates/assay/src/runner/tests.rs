@@ -303,6 +303,47 @@ io   = { pattern = "spread", mix = "read", size = "64 KiB", operations = 100, ti
     assert!(stored.plan.workloads.iter().any(|workload| workload.rewrite));
 }
 
+/// Others' work beside the first workload of a study.
+fn with_others(mut request: Request<'static>) -> Request<'static> {
+    let io = request.study.workload[0].io.clone();
+    let other = crate::study::Io { time: None, ramp: None, operations: None, ..io };
+    let mix = crate::study::Mix::Shares { read_percent: 0 };
+    request.study.workload[0].beside = Some(crate::study::Io { mix, direct: false, ..other });
+    request
+}
+
+#[test]
+fn others_work_is_counted_beside_and_belongs_to_what_is_claimed() {
+    let fake = machine();
+    let asked = with_others(request("/home/me"));
+    let finished = run(&fake, asked, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let stored = bundle::read(&fake, &Path::new("/results").join(&finished.id)).unwrap();
+    let first = &stored.study.workload[0].name;
+    for trial in &stored.trials {
+        let workload = &stored.plan.workloads[trial.record.workload];
+        let counted = trial.record.counted.as_ref().unwrap();
+        assert_eq!(counted.beside.is_some(), workload.name == *first);
+        let Some(beside) = &counted.beside else { continue };
+        assert!(beside.operations() > 0 && counted.operations() > 0);
+        assert!(counted.claimed_write_bytes() >= beside.claimed["write"].bytes);
+        let area = stored.plan.surveys[workload.target].area;
+        let [own, other] = area.halves();
+        assert_eq!(own.start + own.length, other.start);
+        assert_eq!(own.length + other.length, area.length);
+    }
+}
+
+#[test]
+fn simulated_work_beside_is_the_same_each_time() {
+    let [one, two] = [(); 2].map(|()| run_simulated(with_others(simulated(""))));
+    let counts = |finished: &Finished| {
+        let counted = finished.trials.iter().map(|trial| trial.record.counted.clone());
+        counted.collect::<Vec<_>>()
+    };
+    assert_eq!(counts(&one), counts(&two));
+    assert!(counts(&one).iter().flatten().any(|counted| counted.beside.is_some()));
+}
+
 /// The same study under two schedulers, on a drive whose queue depth is nobody's default.
 fn schedulers(levels: &[&str]) -> Request<'static> {
     let mut request = request("/home/me");

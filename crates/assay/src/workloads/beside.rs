@@ -49,13 +49,15 @@ pub fn run(
     let foreground = || io::run(&own.workload.engine, &job, &own.medium, stop);
     let Some(beside) = beside else { return foreground().map(|outcome| (outcome, None)) };
     let mut other = io::job(beside.workload, &own.area.halves()[1], own.seed.rotate_left(32));
-    (other.ramp, other.time) = (job.ramp, job.time + SLACK);
+    // The simulated drive has a clock of its own, in which both last as long.
+    let simulated = own.medium.law.is_some();
+    (other.ramp, other.time) = (job.ramp, if simulated { job.time } else { job.time + SLACK });
     let medium = Medium { file: beside.file.as_ref(), ..own.medium };
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let background = scope.spawn(|| io::run(&beside.workload.engine, &other, &medium, &over));
         let outcome = foreground();
-        over.store(true, Ordering::Relaxed);
+        over.store(!simulated, Ordering::Relaxed);
         let other = background.join().unwrap_or_else(|_| {
             Err(LoadError::Panicked { thread: 0, message: "the work beside it".to_owned() })
         });
