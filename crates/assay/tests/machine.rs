@@ -39,6 +39,8 @@ mod refusals;
 mod rules;
 #[path = "machine/slow_device.rs"]
 mod slow_device;
+#[path = "machine/starvation.rs"]
+mod starvation;
 #[path = "machine/studies.rs"]
 mod studies;
 #[path = "machine/turn.rs"]

@@ -12,6 +12,16 @@ use crate::results::record::Status;
 /// The metric of the tail that stands beside the primary one.
 const TAIL: &str = "latency_p99_ns";
 
+/// Quantiles that stand beside a primary metric, with their headings: the tail, and of classes of
+/// requests the middle too.
+fn quantiles(metric: &str) -> Vec<(&'static str, String)> {
+    match metric.strip_suffix("_mean_ns").filter(|start| start.starts_with("block_")) {
+        Some(class) => ["p50", "p90", "p99"].map(|one| (one, format!("{class}_{one}_ns"))).to_vec(),
+        None if metric == TAIL => Vec::new(),
+        None => vec![("p99", TAIL.to_owned())],
+    }
+}
+
 /// A workload with its arms, baselines before what is compared with them.
 pub(super) struct Workload<'a> {
     pub name: &'a str,
@@ -120,11 +130,14 @@ pub(super) fn table(
         page,
         workload,
         judged: page.primary().any(|found| found.verdict.is_some()),
-        tail: workload.metric != TAIL
-            && findings
-                .cells
-                .iter()
-                .any(|cell| cell.workload == workload.name && cell.metric == TAIL),
+        quantiles: quantiles(workload.metric)
+            .into_iter()
+            .filter(|(_, metric)| {
+                let own =
+                    |cell: &Measured| cell.workload == workload.name && cell.metric == *metric;
+                findings.cells.iter().any(own)
+            })
+            .collect(),
         trust: !all_trusted(findings) && lines.iter().any(|line| line.cell.trust.is_some()),
     };
     Table { columns: shown.columns(), rows: lines.iter().map(|line| shown.row(line)).collect() }
@@ -172,7 +185,7 @@ struct Shown<'a> {
     page: &'a Page<'a>,
     workload: &'a Workload<'a>,
     judged: bool,
-    tail: bool,
+    quantiles: Vec<(&'static str, String)>,
     trust: bool,
 }
 
@@ -185,7 +198,7 @@ impl Shown<'_> {
         columns.extend([Column::right(ratio), Column::right("95 % interval")]);
         columns.extend(self.judged.then(|| Column::left("verdict").judged()));
         let details = columns.len();
-        columns.extend(self.tail.then(|| Column::right("p99")));
+        columns.extend(self.quantiles.iter().map(|(heading, _)| Column::right(*heading)));
         columns.extend([Column::right("spread"), Column::right("n")]);
         columns.extend(self.page.full().then(|| Column::right("p (Holm)")));
         columns.extend(self.trust.then(|| Column::left("trust").judged()));
@@ -206,9 +219,9 @@ impl Shown<'_> {
         let [ratio, interval, verdict] = compared(self.page, line.role, line.cell.scale);
         cells.extend([ratio, interval]);
         cells.extend(self.judged.then_some(verdict));
-        cells.extend(self.tail.then(|| {
-            let tail = find(findings, self.workload.name, arm, control, TAIL).and_then(centre);
-            Cell::plain(tail.map_or_else(|| NONE.to_owned(), |ns| under_heading(TAIL, ns)))
+        cells.extend(self.quantiles.iter().map(|(_, metric)| {
+            let found = find(findings, self.workload.name, arm, control, metric).and_then(centre);
+            Cell::plain(found.map_or_else(|| NONE.to_owned(), |ns| under_heading(metric, ns)))
         }));
         cells.extend([Cell::plain(spread(line.cell)), Cell::plain(trials(line.cell))]);
         if self.page.full() {
@@ -264,6 +277,13 @@ pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
     if findings.cells.iter().any(|cell| cell.metric == TAIL) {
         told.push("p99: service time that 99 % of a typical trial's operations stay below.".into());
     }
+    let classes = page.primary().any(|found| found.class_of.is_some());
+    told.extend(classes.then(|| {
+        "Reads, writes, flushes and discards: requests of the target's devices from their arrival in \
+         the block layer until their end, whoever asked for them; half, 90 % and 99 % of a typical trial's \
+         stay below p50, p90 and p99. The classes of a workload share one error."
+            .to_owned()
+    }));
     told.extend(ratios(page));
     told.extend(verdicts(page));
     let said = findings.summary.iter().any(|sentence| sentence.contains("trusted"));
