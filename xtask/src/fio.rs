@@ -252,7 +252,8 @@ fn verdict(low: f64, high: f64) -> &'static str {
     }
 }
 
-fn middle(values: &[f64]) -> f64 {
+/// Their median.
+pub fn middle(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted[sorted.len() / 2]
@@ -268,15 +269,17 @@ fn paired(rates: &Rates) -> Done<[f64; 3]> {
 }
 
 /// Draws that differ from run to run (SplitMix64 from the clock): the order needs no more.
-struct Draws(u64);
+pub struct Draws(u64);
 
 impl Draws {
-    fn new() -> Self {
+    /// Begins with the clock.
+    pub fn new() -> Self {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         Self(now.map_or(1, |time| time.as_nanos() as u64))
     }
 
-    fn next(&mut self) -> u64 {
+    /// The next one.
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;
         word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

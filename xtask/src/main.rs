@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a chore is for")]
 
+mod bpf;
 mod browser;
 mod build;
 mod clean_checks;
@@ -14,6 +15,7 @@ mod options;
 mod packages;
 mod pages;
 mod pictures;
+mod probe;
 mod simulate;
 mod skips;
 mod startup;
@@ -97,6 +99,24 @@ const COMMANDS: &[Command] = &[
         numbers: &[("--rounds", 8), ("--seconds", 3)],
         words: &[],
         run: fio::run,
+    },
+    Command {
+        name: "bench-probe",
+        usage: "[--rounds N] [--milliseconds M] [--write]",
+        summary: "what the probe block-latency costs: random reads with it and without it, interleaved (root)",
+        flags: &["--write"],
+        numbers: &[("--rounds", 24), ("--milliseconds", 1_000)],
+        words: &[],
+        run: probe::run,
+    },
+    Command {
+        name: "bpf",
+        usage: "",
+        summary: "builds the program that counts block requests in the kernel (clang, llvm-strip)",
+        flags: &[],
+        numbers: &[],
+        words: &[],
+        run: bpf::run,
     },
     Command {
         name: "kills",

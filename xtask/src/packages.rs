@@ -5,15 +5,17 @@ use std::process::Command;
 use crate::lab::{Done, has, is_root};
 
 /// Package, and a program by which it is recognised.
-const NEEDED: [(&str, &str); 12] = [
+const NEEDED: [(&str, &str); 14] = [
     ("btrfs-progs", "mkfs.btrfs"),
     ("chromium", "chromium"),
     ("chromium-driver", "chromedriver"),
+    ("clang", "clang"),
     ("dosfstools", "mkfs.vfat"),
     ("e2fsprogs", "mkfs.ext4"),
     ("fio", "fio"),
     ("fuse3", "fusermount3"),
     ("gocryptfs", "gocryptfs"),
+    ("llvm", "llvm-strip"),
     ("python3", "python3"),
     ("util-linux", "losetup"),
     ("xcvt", "cvt"),

@@ -1,4 +1,12 @@
-//! Latency of the requests of block devices by class, counted inside the kernel.
+//! Latency of the requests of block devices by class, counted inside the kernel, or from its trace.
+
+#[cfg(all(feature = "bpf", target_pointer_width = "64"))]
+mod bpf;
+#[cfg(all(feature = "bpf", target_pointer_width = "64"))]
+mod btf;
+mod tracefs;
+
+use std::io;
 
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -120,22 +128,68 @@ pub struct BlockTotals {
     pub unseen_beginnings: u64,
     /// Events that were lost; where there are any, no count is whole.
     pub lost_events: u64,
+    /// What is not in the latencies here, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Counts requests from its beginning until it is dropped.
+#[derive(Debug)]
+pub struct BlockTrace(Means);
+
+#[derive(Debug)]
+enum Means {
+    #[cfg(all(feature = "bpf", target_pointer_width = "64"))]
+    Bpf(Box<bpf::Trace>),
+    Tracefs(tracefs::Trace),
+}
+
+impl BlockTrace {
+    /// Begins to count the requests of whole disks, named by major and minor number.
+    ///
+    /// # Errors
+    /// Why it cannot be done by these means, in one line.
+    pub fn begin(devices: &[(u32, u32)], means: TraceMeans) -> io::Result<Self> {
+        match means {
+            TraceMeans::Bpf => begin_bpf(devices),
+            TraceMeans::Tracefs => {
+                tracefs::Trace::begin(devices).map(|it| Self(Means::Tracefs(it)))
+            }
+        }
+    }
+
+    /// What was counted since it began.
+    ///
+    /// # Errors
+    /// When it cannot be told any more.
+    pub fn read(&mut self) -> io::Result<BlockTotals> {
+        match &mut self.0 {
+            #[cfg(all(feature = "bpf", target_pointer_width = "64"))]
+            Means::Bpf(trace) => trace.read(),
+            Means::Tracefs(trace) => trace.read(),
+        }
+    }
+
+    /// What each program in the kernel ran, and how long: name, runs, nanoseconds; all 0 unless the
+    /// kernel counts it (`kernel.bpf_stats_enabled`), and empty by other means.
+    pub fn program_costs(&self) -> Vec<(String, u64, u64)> {
+        match &self.0 {
+            #[cfg(all(feature = "bpf", target_pointer_width = "64"))]
+            Means::Bpf(trace) => trace.costs(),
+            Means::Tracefs(_) => Vec::new(),
+        }
+    }
+}
+
+#[cfg(all(feature = "bpf", target_pointer_width = "64"))]
+fn begin_bpf(devices: &[(u32, u32)]) -> io::Result<BlockTrace> {
+    bpf::Trace::begin(devices).map(|trace| BlockTrace(Means::Bpf(Box::new(trace))))
+}
+
+#[cfg(not(all(feature = "bpf", target_pointer_width = "64")))]
+fn begin_bpf(_: &[(u32, u32)]) -> io::Result<BlockTrace> {
+    let text = "this build has no program for the kernel";
+    Err(io::Error::new(io::ErrorKind::Unsupported, text))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn buckets_follow_each_other_and_hold_what_falls_into_them() {
-        for index in 0..LATENCY_BUCKETS {
-            let from = latency_bucket_from_ns(index);
-            assert_eq!(latency_bucket(from), index, "{from}");
-            if index > 0 {
-                assert_eq!(latency_bucket(from - 1), index - 1, "{from}");
-            }
-        }
-        assert_eq!(latency_bucket(u64::MAX), LATENCY_BUCKETS - 1);
-        assert_eq!(latency_bucket(1_000), latency_bucket(1_007));
-    }
-}
+mod tests;

@@ -17,8 +17,8 @@ mod test_support;
 
 pub use block::{block_device_bytes, discard};
 pub use block_latency::{
-    BlockClass, BlockTotals, ClassTotals, DeviceTotals, LATENCY_BUCKETS, LatencyTotals, TraceMeans,
-    latency_bucket, latency_bucket_from_ns,
+    BlockClass, BlockTotals, BlockTrace, ClassTotals, DeviceTotals, LATENCY_BUCKETS, LatencyTotals,
+    TraceMeans, latency_bucket, latency_bucket_from_ns,
 };
 pub use child::end_with_parent;
 pub use file_map::{MappedExtent, file_extents};

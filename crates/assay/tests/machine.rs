@@ -13,6 +13,8 @@ mod lab;
 
 #[path = "machine/advice.rs"]
 mod advice;
+#[path = "machine/block_latency.rs"]
+mod block_latency;
 #[path = "machine/clean.rs"]
 mod clean;
 #[path = "machine/consent.rs"]

@@ -1,6 +1,7 @@
 //! What is watched around a trial. Each probe reads a few small files before and after, and what
 //! it cannot read is absent with its reason.
 
+pub mod block_latency;
 pub mod cpu;
 pub mod disk_stats;
 pub mod members;
@@ -22,8 +23,9 @@ pub struct Probe {
     pub metrics: &'static [&'static str],
 }
 
-/// All probes; each of them watches every trial.
+/// All probes; each of them watches every trial, but `block-latency`, which a study asks for.
 pub static PROBES: &[&Probe] = &[
+    &block_latency::PROBE,
     &cpu::PROBE,
     &disk_stats::PROBE,
     &members::PROBE,
@@ -83,6 +85,12 @@ mod tests {
                 assert!(metric::find(metric).is_some(), "{name} names {metric}");
             }
         }
+    }
+
+    #[test]
+    fn studies_know_them_by_these_names() {
+        let names: Vec<&str> = PROBES.iter().map(|probe| probe.about.name).collect();
+        assert_eq!(names, crate::study::probes::NAMES);
     }
 
     #[test]

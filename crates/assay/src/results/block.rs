@@ -32,6 +32,9 @@ pub struct BlockLatency {
     /// in their latency.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unseen_beginnings: u64,
+    /// What is not in the latencies here, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// Requests of one class.

@@ -6,6 +6,7 @@ use super::stage::Stage;
 use super::trial::{self, Setting};
 use crate::failure::Outcome;
 use crate::plan::{self, repeats};
+use crate::probes::block_latency::Tracer;
 use crate::results::bundle::Bundle;
 use crate::results::design::Stopping;
 use crate::results::environment::Environment;
@@ -33,6 +34,8 @@ pub struct Session<'a> {
     pub environment: &'a Environment,
     /// What trials stand on.
     pub stage: Stage<'a>,
+    /// Looks at requests by class, where the study asks for it.
+    pub tracer: Tracer,
     /// Where it is kept, as long as that is possible.
     pub bundle: Option<Bundle<'a>>,
     /// Says at the end of a replicate whether that is enough.
@@ -225,7 +228,7 @@ impl Session<'_> {
         };
         let prepare = &self.study.prepare;
         let setting = Setting { system: self.system, plan: self.plan, site, surveyed, prepare };
-        let mut done = trial::run(&setting, planned, context.stop);
+        let mut done = trial::run(&setting, planned, &mut self.tracer, context.stop);
         if let Some(how) = self.stage.strayed(self.plan, planned) {
             done.trial.record.status = Status::Failed;
             done.trial.record.reason = Some(how);

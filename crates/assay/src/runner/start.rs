@@ -12,6 +12,7 @@ use super::stage::{self, Stage};
 use super::survey;
 use crate::failure::{Failure, Outcome};
 use crate::plan;
+use crate::probes::block_latency::Tracer;
 use crate::results::bundle::{Bundle, Stored};
 use crate::results::environment::{self, Environment};
 use crate::results::id::{entropy, new_id};
@@ -99,6 +100,7 @@ pub fn run(
         plan: &plan,
         environment: &environment,
         stage,
+        tracer: Tracer::default(),
         bundle,
         judge: request.judge,
     };
@@ -183,6 +185,7 @@ pub fn resume(
         plan: &plan,
         environment: &environment,
         stage,
+        tracer: Tracer::default(),
         bundle: Some(bundle),
         judge,
     };

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::prepare::prepare;
 use super::survey::Surveyed;
+use crate::probes::block_latency::{self, Tracer};
 use crate::probes::{Costs, cpu, disk_stats, members, own_traffic, page_cache, processors};
 use crate::results::bundle::Histograms;
 use crate::results::plan::{Plan, PlannedTrial, PlannedWorkload};
@@ -55,7 +56,12 @@ pub struct Setting<'a> {
 }
 
 /// Runs one trial.
-pub fn run(setting: &Setting<'_>, planned: &PlannedTrial, stop: &AtomicBool) -> Done {
+pub fn run(
+    setting: &Setting<'_>,
+    planned: &PlannedTrial,
+    tracer: &mut Tracer,
+    stop: &AtomicBool,
+) -> Done {
     let workload = &setting.plan.workloads[planned.workload];
     let started = setting.system.now();
     if let Err(error) = setting.surveyed.ground.set_direct(workload.direct) {
@@ -75,7 +81,7 @@ pub fn run(setting: &Setting<'_>, planned: &PlannedTrial, stop: &AtomicBool) -> 
             return Done::without_numbers(trial, false);
         }
     };
-    let watch = Watch::start(setting);
+    let watch = Watch::start(setting, tracer);
     let own = beside::Run {
         workload,
         medium: setting.surveyed.medium(),
@@ -83,7 +89,7 @@ pub fn run(setting: &Setting<'_>, planned: &PlannedTrial, stop: &AtomicBool) -> 
         seed: planned.seed,
     };
     let result = beside::run(&own, beside.as_ref(), stop);
-    let evidence = watch.end(setting, workload);
+    let evidence = watch.end(setting, workload, tracer);
     let (counted, histograms, series, failure, stopped) = match result {
         Ok((outcome, other)) => {
             let histograms = io::histograms(&outcome);
@@ -183,15 +189,19 @@ struct Watch {
     own: Seen<crate::results::record::OwnTraffic>,
     cached: Seen<crate::system::CachedPages>,
     processors: Option<(cpu::Reading, processors::Reading)>,
+    block: Option<block_latency::Reading>,
     costs: Costs,
 }
 
 impl Watch {
     /// Rests, then reads everything once: what takes longest first, the counters of the devices
     /// last, so that nothing is read in the measured time.
-    fn start(setting: &Setting<'_>) -> Self {
+    fn start(setting: &Setting<'_>, tracer: &mut Tracer) -> Self {
         let system = setting.system;
         let mut costs = Costs::default();
+        if setting.plan.sees_classes() {
+            costs.time(system, &block_latency::PROBE, || tracer.prepare(system, setting.site));
+        }
         let cached = costs.time(system, &page_cache::PROBE, || cached_pages(setting));
         let gap_start = Disks::before(setting, &mut costs);
         if setting.site.kind != TargetKind::Simulated {
@@ -204,12 +214,18 @@ impl Watch {
             )
         });
         let own = costs.time(system, &own_traffic::PROBE, || own_traffic::read(system));
+        let block = costs.time(system, &block_latency::PROBE, || tracer.before(system));
         let run_start = Disks::before(setting, &mut costs);
-        Self { gap_start, run_start, own, cached, processors, costs }
+        Self { gap_start, run_start, own, cached, processors, block, costs }
     }
 
     /// Reads everything again: right after the run, and once more when all is on the device.
-    fn end(self, setting: &Setting<'_>, workload: &PlannedWorkload) -> Evidence {
+    fn end(
+        self,
+        setting: &Setting<'_>,
+        workload: &PlannedWorkload,
+        tracer: &mut Tracer,
+    ) -> Evidence {
         let system = setting.system;
         let mut costs = self.costs;
         let run_end = Disks::after(setting, &mut costs);
@@ -226,15 +242,20 @@ impl Watch {
             let _ = system.sync_data(file);
         }
         let settled = Disks::after(setting, &mut costs);
+        let block = self.block.as_ref().map(|before| {
+            costs.time(system, &block_latency::PROBE, || tracer.after(system, before))
+        });
         let ran = self.processors.as_ref().map(|(before, _)| {
             costs.time(system, &cpu::PROBE, || cpu::between(before, &cpu::read(system)))
         });
         let disks = [&self.gap_start, &self.run_start, &run_end, &settled];
+        let nothing = Evidence::absent("simulated");
         let found = Evidence {
             devices: devices(&disks.map(|disks| &disks.shared)),
             cached_before: self.cached,
             cached_after: costs.time(system, &page_cache::PROBE, || cached_pages(setting)),
-            ..Evidence::absent("simulated")
+            block: block.unwrap_or(nothing.block.clone()),
+            ..nothing
         };
         let Some((change, ran)) = change.zip(ran) else { return found };
         let below = if members::below(setting.site).is_empty() {

@@ -3,6 +3,7 @@
 mod act;
 #[cfg(test)]
 pub(super) mod machines;
+mod trace;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,6 +65,7 @@ struct State {
     sizes: BTreeMap<PathBuf, u64>,
     /// Devices so far, as the kernel numbers them.
     sequence: u64,
+    traces: trace::Traces,
 }
 
 impl Default for State {
@@ -86,6 +88,7 @@ impl Default for State {
             contents: BTreeMap::new(),
             sizes: BTreeMap::new(),
             sequence: 0,
+            traces: trace::Traces::default(),
         }
     }
 }
@@ -526,10 +529,10 @@ impl System for Fake {
 
     fn trace_block(
         &self,
-        _devices: &[DeviceNumber],
-        _means: TraceMeans,
+        devices: &[DeviceNumber],
+        means: TraceMeans,
     ) -> io::Result<Box<dyn BlockTracer>> {
-        Err(io::Error::from(io::ErrorKind::Unsupported))
+        trace::begin(&mut self.lock().traces, devices, means)
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {

@@ -22,9 +22,9 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::journal::Warrant;
 use super::{
-    Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
-    Extent, FileKind, Hold, HoldError, Leftover, Locking, OwnFile, Space, Status, System,
-    TraceMeans, User, identity,
+    Act, AreaFile, BlockTotals, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
+    DirectAlignment, Extent, FileKind, Hold, HoldError, Leftover, Locking, OwnFile, Space, Status,
+    System, TraceMeans, User, identity,
 };
 
 /// The machine that this process runs on.
@@ -248,14 +248,22 @@ impl System for Real {
 
     fn trace_block(
         &self,
-        _devices: &[DeviceNumber],
-        _means: TraceMeans,
+        devices: &[DeviceNumber],
+        means: TraceMeans,
     ) -> io::Result<Box<dyn BlockTracer>> {
-        Err(io::Error::from(io::ErrorKind::Unsupported))
+        let numbers: Vec<(u32, u32)> =
+            devices.iter().map(|device| (device.major, device.minor)).collect();
+        Ok(Box::new(assay_sys::BlockTrace::begin(&numbers, means)?))
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {
         hold::hold(name)
+    }
+}
+
+impl BlockTracer for assay_sys::BlockTrace {
+    fn read(&mut self) -> io::Result<BlockTotals> {
+        Self::read(self)
     }
 }
 

@@ -280,7 +280,7 @@ pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
     let classes = page.primary().any(|found| found.class_of.is_some());
     told.extend(classes.then(|| {
         "Reads, writes, flushes and discards: requests of the target's devices from their arrival in \
-         the block layer until their end, whoever asked for them; half, 90 % and 99 % of a typical trial's \
+         the block layer until their end, whoever asked for them, ramp included; half, 90 % and 99 % of a typical trial's \
          stay below p50, p90 and p99. The classes of a workload share one error."
             .to_owned()
     }));

@@ -1,0 +1,241 @@
+//! The side of `bpf/block_latency.bpf.c` outside the kernel: loads it, attaches it, reads its counts.
+
+use std::error::Error;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+use aya::maps::{MapData, PerCpuArray};
+use aya::programs::{BtfTracePoint, FExit, Program};
+use aya::{Btf, Ebpf, EbpfLoader};
+
+use super::{BlockTotals, ClassTotals, DeviceTotals, LATENCY_BUCKETS, LatencyTotals, btf};
+
+/// The built program; a test holds it against its source.
+static OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/block_latency.bpf.o");
+
+/// Where the kernel keeps its type information.
+const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
+
+/// Devices that the program has room for.
+const MOST_DEVICES: usize = 64;
+
+/// Programs at trace points: name and trace point. Those that count come last, when beginnings are
+/// already seen.
+const PROGRAMS: [(&str, &str); 6] = [
+    ("bio_queued", "block_bio_queue"),
+    ("bio_remapped", "block_bio_remap"),
+    ("part_cut", "block_split"),
+    ("request_issued", "block_rq_issue"),
+    ("request_ended", "block_rq_complete"),
+    ("bio_ended", "block_bio_complete"),
+];
+
+/// Programs whose missed runs are requests that were not counted.
+const COUNTING: [&str; 2] = ["request_ended", "bio_ended"];
+
+/// The optional one, and the kernel's function that it watches.
+const HELD_BACK: (&str, &str) = ("held_back", "__blk_throtl_bio");
+
+/// What the kernel counts of one class on one processor.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Totals {
+    requests: u64,
+    failed: u64,
+    bytes: u64,
+    unseen: u64,
+    queued: Latencies,
+    issued: Latencies,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Latencies {
+    sum_ns: u64,
+    buckets: [u64; LATENCY_BUCKETS],
+}
+
+// SAFETY: nothing but numbers of 64 bits: no padding, and every pattern of bits is a value.
+unsafe impl aya::Pod for Totals {}
+
+/// A loaded program; it stops counting when dropped.
+#[derive(Debug)]
+pub struct Trace {
+    loaded: Ebpf,
+    devices: usize,
+    notes: Vec<String>,
+}
+
+impl Trace {
+    /// Begins to count on these whole disks.
+    ///
+    /// # Errors
+    /// Why this kernel or this user cannot.
+    pub fn begin(devices: &[(u32, u32)]) -> io::Result<Self> {
+        if devices.len() > MOST_DEVICES {
+            let many = format!("{} devices are more than {MOST_DEVICES}", devices.len());
+            return Err(io::Error::other(many));
+        }
+        let content = fs::read(KERNEL_TYPES).map_err(|error| {
+            let text = format!("this kernel has no BTF ({KERNEL_TYPES}: {error})");
+            io::Error::new(io::ErrorKind::Unsupported, text)
+        })?;
+        let types = Btf::from_sys_fs().map_err(|error| plain(&error))?;
+        let traced = btf::enumerator(&content, "BIO_TRACE_COMPLETION").filter(|bit| *bit < 16);
+        let mut loaded = load(devices, traced, &types)?;
+        let notes = attach(&mut loaded, &types, traced.is_some())?;
+        Ok(Self { loaded, devices: devices.len(), notes })
+    }
+
+    /// Everything that was counted so far.
+    ///
+    /// # Errors
+    /// When the kernel does not hand it out any more.
+    pub fn read(&mut self) -> io::Result<BlockTotals> {
+        let map = self.loaded.map("totals").ok_or(io::ErrorKind::NotFound)?;
+        let totals = PerCpuArray::<_, Totals>::try_from(map).map_err(|error| plain(&error))?;
+        let mut found = BlockTotals { notes: self.notes.clone(), ..BlockTotals::default() };
+        for device in 0..self.devices {
+            let counted = device_totals(&totals, device, &mut found.unseen_beginnings)?;
+            found.devices.push(counted);
+        }
+        for name in COUNTING {
+            found.lost_events += fact(&self.loaded, name, "recursion_misses").unwrap_or_default();
+        }
+        Ok(found)
+    }
+
+    /// What each program ran, and how long: name, runs, nanoseconds. All 0 unless the kernel counts
+    /// it (`kernel.bpf_stats_enabled`).
+    pub fn costs(&self) -> Vec<(String, u64, u64)> {
+        let names = PROGRAMS.iter().map(|(name, _)| *name);
+        let told = |name: &str, what: &str| fact(&self.loaded, name, what).unwrap_or_default();
+        names
+            .map(|name| (name.to_owned(), told(name, "run_cnt"), told(name, "run_time_ns")))
+            .collect()
+    }
+}
+
+fn load(devices: &[(u32, u32)], traced: Option<u32>, types: &Btf) -> io::Result<Ebpf> {
+    let count = u32::try_from(devices.len()).map_err(io::Error::other)?;
+    let classes = u32::try_from(super::BlockClass::ALL.len()).map_err(io::Error::other)?;
+    let mut numbers = [0_u32; MOST_DEVICES];
+    for (place, (major, minor)) in numbers.iter_mut().zip(devices) {
+        *place = major << 20 | minor;
+    }
+    let flag = traced.map_or(0, |bit| 1_u32 << bit);
+    EbpfLoader::new()
+        .btf(Some(types))
+        .override_global("device_count", &count, true)
+        .override_global("device_numbers", numbers.as_slice(), true)
+        .override_global("traced_flag", &flag, true)
+        .map_max_entries("totals", classes * count.max(1))
+        .load(OBJECT)
+        .map_err(|error| plain(&error))
+}
+
+/// Attaches every program; what could not be watched is told.
+fn attach(loaded: &mut Ebpf, types: &Btf, flag_is_known: bool) -> io::Result<Vec<String>> {
+    let mut notes = Vec::new();
+    if let Err(error) = attach_held_back(loaded, types, flag_is_known) {
+        notes.push(format!(
+            "what a control group's limit holds back on its way to a whole disk (not a partition) \
+             counts from when it is let go: {error}"
+        ));
+    }
+    for (name, event) in PROGRAMS {
+        if name == "bio_remapped" && !flag_is_known {
+            continue;
+        }
+        let program: &mut BtfTracePoint = program(loaded, name)?;
+        program.load(event, types).map_err(|error| plain(&error))?;
+        program.attach().map_err(|error| plain(&error))?;
+    }
+    Ok(notes)
+}
+
+fn attach_held_back(loaded: &mut Ebpf, types: &Btf, flag_is_known: bool) -> io::Result<()> {
+    if !flag_is_known {
+        return Err(io::Error::other("its types do not name BIO_TRACE_COMPLETION"));
+    }
+    let (name, function) = HELD_BACK;
+    let no_watch = |error: aya::programs::ProgramError| {
+        io::Error::other(format!("{function} cannot be watched here ({})", deepest(&error)))
+    };
+    let program: &mut FExit = program(loaded, name)?;
+    program.load(function, types).map_err(no_watch)?;
+    program.attach().map_err(no_watch)?;
+    Ok(())
+}
+
+fn program<'a, T>(loaded: &'a mut Ebpf, name: &str) -> io::Result<&'a mut T>
+where
+    &'a mut T: TryFrom<&'a mut Program, Error = aya::programs::ProgramError>,
+{
+    let found = loaded.program_mut(name).ok_or(io::ErrorKind::NotFound)?;
+    found.try_into().map_err(|error: aya::programs::ProgramError| plain(&error))
+}
+
+fn device_totals(
+    totals: &PerCpuArray<&MapData, Totals>,
+    device: usize,
+    unseen: &mut u64,
+) -> io::Result<DeviceTotals> {
+    let mut found = DeviceTotals::default();
+    for (class, into) in found.iter_mut().enumerate() {
+        let entry = u32::try_from(device * super::BlockClass::ALL.len() + class);
+        let entry = entry.map_err(io::Error::other)?;
+        let values = totals.get(&entry, 0).map_err(|error| plain(&error))?;
+        for value in values.iter() {
+            add(into, value);
+            *unseen += value.unseen;
+        }
+    }
+    Ok(found)
+}
+
+fn add(into: &mut ClassTotals, value: &Totals) {
+    into.requests += value.requests;
+    into.failed += value.failed;
+    into.bytes += value.bytes;
+    for (into, latencies) in [(&mut into.queued, &value.queued), (&mut into.issued, &value.issued)]
+    {
+        let LatencyTotals { sum_ns, buckets } = into;
+        *sum_ns += latencies.sum_ns;
+        for (into, count) in buckets.iter_mut().zip(&latencies.buckets) {
+            *into += count;
+        }
+    }
+}
+
+/// A number that the kernel tells of a program.
+fn fact(loaded: &Ebpf, name: &str, what: &str) -> Option<u64> {
+    let descriptor = loaded.program(name)?.fd().ok()?.as_fd().as_raw_fd();
+    let text = fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).ok()?;
+    text.lines().find_map(|line| line.strip_prefix(what)?.strip_prefix(':')?.trim().parse().ok())
+}
+
+/// An error in one line, with what to do where it is the right that is missing.
+fn plain(error: &(dyn Error + 'static)) -> io::Error {
+    let text = deepest(error);
+    let mut cause = Some(error);
+    while let Some(inner) = cause {
+        let kind = inner.downcast_ref::<io::Error>().map(io::Error::kind);
+        if kind == Some(io::ErrorKind::PermissionDenied) {
+            let text = format!("needs root, or the capabilities CAP_BPF and CAP_PERFMON ({text})");
+            return io::Error::new(io::ErrorKind::PermissionDenied, text);
+        }
+        cause = inner.source();
+    }
+    io::Error::other(format!("this kernel does not take the program: {text}"))
+}
+
+/// The first line of the innermost cause.
+fn deepest(error: &(dyn Error + 'static)) -> String {
+    let mut inner = error;
+    while let Some(cause) = inner.source() {
+        inner = cause;
+    }
+    inner.to_string().lines().next().unwrap_or_default().to_owned()
+}

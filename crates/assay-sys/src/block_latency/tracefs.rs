@@ -1,0 +1,277 @@
+//! Requests seen through the kernel's trace, where no program can be loaded: an instance of its own
+//! below tracefs, with the block events of the watched devices alone, read by a thread.
+//!
+//! Times are those of the text, whole microseconds. More is lost than by a program: each event passes
+//! through a ring of its processor, and what does not fit is counted as lost.
+
+mod events;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::BlockTotals;
+use events::{Matcher, Watched};
+
+/// Where tracefs is mounted.
+const ROOTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+
+/// Events that tell of requests; those of bios that end are needed for bio-based devices alone.
+const EVENTS: [&str; 5] =
+    ["block_bio_remap", "block_bio_queue", "block_split", "block_rq_issue", "block_rq_complete"];
+const BIO_ENDED: &str = "block_bio_complete";
+
+/// Rings of all processors together, and of each at least, in KiB.
+const RINGS_KIB: usize = 65_536;
+const RING_KIB: usize = 1_024;
+
+/// How long the reader rests when there is nothing to read: a ring holds several times of what
+/// comes meanwhile.
+const REST: Duration = Duration::from_millis(5);
+
+/// How long a reading waits until the reader has come so far.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How an instance is named: this, the process, and a running number.
+const PREFIX: &str = "assay-";
+
+/// A trace under way; its instance is removed when it is dropped.
+#[derive(Debug)]
+pub struct Trace {
+    instance: Instance,
+    shared: Arc<Shared>,
+    reader: Option<JoinHandle<()>>,
+    marks: u64,
+}
+
+#[derive(Debug)]
+struct Shared {
+    matcher: Mutex<Matcher>,
+    stop: AtomicBool,
+    /// Why the reader ended, where it did by itself.
+    failed: Mutex<Option<String>>,
+}
+
+/// A directory below `instances`.
+#[derive(Debug)]
+struct Instance(PathBuf);
+
+impl Trace {
+    /// Begins to count on these whole disks.
+    ///
+    /// # Errors
+    /// Why this kernel or this user cannot.
+    pub fn begin(devices: &[(u32, u32)]) -> io::Result<Self> {
+        let there = ROOTS.iter().map(Path::new).find(|root| root.join("instances").is_dir());
+        let Some(root) = there else {
+            let text =
+                "tracefs is not mounted, or not readable for this user (/sys/kernel/tracing)";
+            return Err(io::Error::new(io::ErrorKind::NotFound, text));
+        };
+        Self::begin_below(root, devices)
+    }
+
+    /// The same with the place of tracefs.
+    pub(super) fn begin_below(root: &Path, devices: &[(u32, u32)]) -> io::Result<Self> {
+        remove_stale(root);
+        let watched: Vec<Watched> = devices.iter().map(|device| Watched::of(*device)).collect();
+        let instance = Instance::new(root)?;
+        instance.set_up(&watched)?;
+        let pipe = instance.pipe()?;
+        let shared = Arc::new(Shared {
+            matcher: Mutex::new(Matcher::new(&watched)),
+            stop: AtomicBool::new(false),
+            failed: Mutex::new(None),
+        });
+        let seen = Arc::clone(&shared);
+        let reader = thread::Builder::new()
+            .name("assay-trace".to_owned())
+            .spawn(move || seen.follow(pipe))?;
+        Ok(Self { instance, shared, reader: Some(reader), marks: 0 })
+    }
+
+    /// Where its instance lies.
+    #[cfg(test)]
+    pub(super) fn place(&self) -> &Path {
+        &self.instance.0
+    }
+
+    /// Does something with the instance while its reader is held up.
+    #[cfg(test)]
+    pub(super) fn while_nobody_reads(&self, act: impl FnOnce(&Path)) {
+        let _held = self.shared.matcher();
+        act(&self.instance.0);
+    }
+
+    /// Everything that was counted so far.
+    ///
+    /// # Errors
+    /// When the trace cannot be read any more, or its reader does not come after.
+    pub fn read(&mut self) -> io::Result<BlockTotals> {
+        self.marks += 1;
+        let mark = events::mark(self.marks);
+        self.instance.write("trace_marker", &mark)?;
+        let began = Instant::now();
+        while self.shared.matcher().marks() < self.marks {
+            if let Some(reason) = self.shared.failed() {
+                return Err(io::Error::other(format!("the trace cannot be read: {reason}")));
+            }
+            if began.elapsed() > PATIENCE {
+                return Err(io::Error::other("the trace comes faster than it can be read"));
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        let mut totals = self.shared.matcher().totals();
+        totals.lost_events = totals.lost_events.max(self.instance.lost()?);
+        Ok(totals)
+    }
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        // Nothing more comes, so that the reader soon rests.
+        let _ = self.instance.write("tracing_on", "0");
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+    }
+}
+
+impl Shared {
+    fn matcher(&self) -> MutexGuard<'_, Matcher> {
+        self.matcher.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failed(&self) -> Option<String> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reads the trace until it is told to stop.
+    fn follow(&self, mut pipe: File) {
+        let mut bytes = vec![0; 1 << 16];
+        let mut rest = Vec::new();
+        while !self.stop.load(Ordering::Relaxed) {
+            match pipe.read(&mut bytes) {
+                Ok(0) => thread::sleep(REST),
+                Ok(length) => {
+                    rest.extend_from_slice(&bytes[..length]);
+                    self.take_lines(&mut rest);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(REST),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+                    *failed = Some(error.to_string());
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Hands whole lines over and keeps what has no end yet.
+    fn take_lines(&self, rest: &mut Vec<u8>) {
+        let Some(end) = rest.iter().rposition(|byte| *byte == b'\n') else { return };
+        let mut matcher = self.matcher();
+        for line in String::from_utf8_lossy(&rest[..end]).lines() {
+            matcher.take(line);
+        }
+        rest.drain(..=end);
+    }
+}
+
+impl Instance {
+    fn new(root: &Path) -> io::Result<Self> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{PREFIX}{}-{number}", std::process::id());
+        let path = root.join("instances").join(name);
+        match fs::create_dir(&path) {
+            Ok(()) => Ok(Self(path)),
+            Err(error) => Err(with(&error, "no trace of its own can be made")),
+        }
+    }
+
+    /// Clock, rings, and the events with their filters; the events last.
+    fn set_up(&self, watched: &[Watched]) -> io::Result<()> {
+        self.write("trace_clock", "mono")?;
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let ring = (RINGS_KIB / processors).clamp(RING_KIB, 16 * RING_KIB);
+        self.write("buffer_size_kb", &ring.to_string())?;
+        let bio_based = watched.iter().any(|device| device.bio_based).then_some(BIO_ENDED);
+        let all = EVENTS.iter().copied().chain(bio_based);
+        for event in all.clone() {
+            // Without a filter it is slower, and just as right.
+            let _ = self.write(&format!("events/block/{event}/filter"), &filter(watched));
+        }
+        for event in all {
+            self.write(&format!("events/block/{event}/enable"), "1")?;
+        }
+        Ok(())
+    }
+
+    fn pipe(&self) -> io::Result<File> {
+        // O_NONBLOCK.
+        let options = &mut OpenOptions::new();
+        let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        let pipe = options.read(true).custom_flags(flags).open(self.0.join("trace_pipe"));
+        pipe.map_err(|error| with(&error, "the trace cannot be opened"))
+    }
+
+    fn write(&self, name: &str, text: &str) -> io::Result<()> {
+        let file = OpenOptions::new().write(true).open(self.0.join(name));
+        file.and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(|error| with(&error, &format!("the trace's {name} cannot be written")))
+    }
+
+    /// Events that did not fit into the rings.
+    fn lost(&self) -> io::Result<u64> {
+        let fail = |error: io::Error| with(&error, "what the trace lost cannot be read");
+        let mut lost = 0;
+        for entry in fs::read_dir(self.0.join("per_cpu")).map_err(fail)? {
+            let text = fs::read_to_string(entry.map_err(fail)?.path().join("stats"));
+            lost += events::lost(&text.map_err(fail)?);
+        }
+        Ok(lost)
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // It has no file open any more. What stays all the same is removed by the next trace.
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+/// The watched devices and their partitions, in the words of the kernel's filters.
+fn filter(watched: &[Watched]) -> String {
+    let numbers = watched.iter().flat_map(|device| &device.numbers);
+    let terms: Vec<String> =
+        numbers.map(|(major, minor)| format!("dev == {}", major << 20 | minor)).collect();
+    terms.join(" || ")
+}
+
+/// Removes what processes left behind that ended without a chance to do it themselves.
+fn remove_stale(root: &Path) {
+    let Ok(entries) = fs::read_dir(root.join("instances")) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let process = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));
+        let Some(Ok(process)) = process.map(|(process, _)| process.parse::<u32>()) else {
+            continue;
+        };
+        if !Path::new("/proc").join(process.to_string()).exists() {
+            // One that is in use refuses, whoever's it is.
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
+fn with(error: &io::Error, what: &str) -> io::Error {
+    io::Error::new(error.kind(), format!("{what}: {error}"))
+}

@@ -1,0 +1,361 @@
+//! The text of the kernel's block events, and which of them belong to one request.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fs;
+use std::path::Path;
+
+use super::super::latency_bucket;
+use super::super::{BlockClass, BlockTotals, ClassTotals, DeviceTotals, LatencyTotals};
+
+/// Beginnings that are kept of one device and operation: more are those of bios that never ended.
+const MOST_ARRIVALS: usize = 1 << 16;
+
+/// What is written into the trace to know how far it was read.
+const MARK: &str = "assay-mark ";
+
+/// A whole disk.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    /// Its number and those of its partitions.
+    pub numbers: Vec<(u32, u32)>,
+    /// Makes no requests of bios: those count themselves.
+    pub bio_based: bool,
+}
+
+impl Watched {
+    /// A disk as sysfs shows it.
+    pub fn of(device: (u32, u32)) -> Self {
+        let folder = format!("/sys/dev/block/{}:{}", device.0, device.1);
+        let folder = Path::new(&folder);
+        let mut numbers = vec![device];
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.path().join("partition").exists() {
+                let text = fs::read_to_string(entry.path().join("dev")).unwrap_or_default();
+                numbers.extend(number(text.trim(), ':'));
+            }
+        }
+        let bio_based = folder.exists() && !folder.join("mq").exists();
+        Self { numbers, bio_based }
+    }
+}
+
+/// What is written as the n-th mark.
+pub fn mark(number: u64) -> String {
+    format!("{MARK}{number}\n")
+}
+
+/// Events that did not fit, from the `stats` of one processor.
+pub fn lost(stats: &str) -> u64 {
+    let values = stats.lines().filter_map(|line| line.split_once(": "));
+    let lost =
+        values.filter(|(name, _)| ["overrun", "commit overrun", "dropped events"].contains(name));
+    lost.filter_map(|(_, value)| value.trim().parse::<u64>().ok()).sum()
+}
+
+/// `7,0` or `7:0`.
+fn number(text: &str, between: char) -> Option<(u32, u32)> {
+    let (major, minor) = text.split_once(between)?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// One event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Event<'a> {
+    name: &'a str,
+    at_ns: u64,
+    device: (u32, u32),
+    flags: Flags,
+    sector: u64,
+    sectors: u64,
+    failed: bool,
+}
+
+/// What the letters of an event say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Flags {
+    class: BlockClass,
+    /// The letter of the operation: FUA writes and others wait in one queue.
+    operation: u8,
+}
+
+/// `WS`, `FF`, `FWFSM`: flushes before, the operation, flags.
+fn flags(text: &str) -> Option<Flags> {
+    let letters = text.as_bytes();
+    let flushes_before = letters.len() > 1 && letters[0] == b'F' && b"RWDNFZ".contains(&letters[1]);
+    let letters = &letters[usize::from(flushes_before)..];
+    let (operation, rest) = letters.split_first()?;
+    let class = match operation {
+        b'R' => BlockClass::Read,
+        b'W' if rest.first() == Some(&b'Z') => BlockClass::WriteZeroes,
+        b'W' | b'Z' if rest.contains(&b'F') => BlockClass::Fua,
+        b'W' | b'Z' => BlockClass::Write,
+        b'F' => BlockClass::Flush,
+        b'D' => BlockClass::Discard,
+        b'N' => BlockClass::WriteZeroes,
+        _ => return None,
+    };
+    Some(Flags { class, operation: *operation })
+}
+
+/// `  fio-9  [001] d..1.  123.456789: block_rq_issue: 7,0 R 4096 () 8 + 8 none,0,0 [fio]`
+fn event(line: &str) -> Option<Event<'_>> {
+    let at = line.find(": block_")?;
+    let (before, after) = (&line[..at], &line[at + 2..]);
+    let at_ns = nanoseconds(before.rsplit(' ').next()?)?;
+    let (name, text) = after.split_once(": ")?;
+    let mut words = text.split(' ');
+    let device = number(words.next()?, ',')?;
+    let flags = flags(words.next()?)?;
+    // Bytes and a command, which may have spaces, stand before the sector of requests.
+    let place = text.find(" + ").or_else(|| text.find(" / "))?;
+    // Flushes have no place: it is 0 in one event and -1 in another.
+    let sector = match flags.class {
+        BlockClass::Flush => 0,
+        _ => text[..place].rsplit(' ').next()?.parse().ok()?,
+    };
+    let sectors = text[place + 3..].split(' ').next()?.parse().ok()?;
+    let tail = text.rsplit_once('[').map_or("", |(_, tail)| tail.trim_end_matches(']'));
+    let failed = name.ends_with("complete") && tail != "0";
+    Some(Event { name, at_ns, device, flags, sector, sectors, failed })
+}
+
+/// Seconds with six digits behind the point.
+fn nanoseconds(text: &str) -> Option<u64> {
+    let (seconds, parts) = text.split_once('.')?;
+    let micros: u64 = parts.parse().ok().filter(|_| parts.len() == 6)?;
+    Some(seconds.parse::<u64>().ok()? * 1_000_000_000 + micros * 1_000)
+}
+
+/// A bio on its way.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    at_ns: u64,
+    sectors: u64,
+    /// Seen before it was queued, which is still to come.
+    early: bool,
+}
+
+/// A request under way.
+#[derive(Clone, Copy, Debug)]
+struct Issue {
+    at_ns: u64,
+    arrived_ns: Option<u64>,
+    sectors: u64,
+}
+
+/// Device and letter of the operation.
+type Queue = (usize, u8);
+
+/// Puts events together and counts what ended.
+#[derive(Debug)]
+pub struct Matcher {
+    devices: HashMap<(u32, u32), usize>,
+    bio_based: Vec<bool>,
+    arrivals: HashMap<Queue, BTreeMap<u64, VecDeque<Arrival>>>,
+    issues: HashMap<(Queue, u64), VecDeque<Issue>>,
+    totals: Vec<DeviceTotals>,
+    unseen: u64,
+    lost: u64,
+    marks: u64,
+}
+
+impl Matcher {
+    /// Nothing counted yet.
+    pub fn new(watched: &[Watched]) -> Self {
+        let numbers = watched
+            .iter()
+            .enumerate()
+            .flat_map(|(index, device)| device.numbers.iter().map(move |number| (*number, index)));
+        Self {
+            devices: numbers.collect(),
+            bio_based: watched.iter().map(|device| device.bio_based).collect(),
+            arrivals: HashMap::new(),
+            issues: HashMap::new(),
+            totals: vec![DeviceTotals::default(); watched.len()],
+            unseen: 0,
+            lost: 0,
+            marks: 0,
+        }
+    }
+
+    /// The number of the last mark that was met.
+    pub const fn marks(&self) -> u64 {
+        self.marks
+    }
+
+    /// What was counted so far.
+    pub fn totals(&self) -> BlockTotals {
+        let whole = "what a control group's limit holds back on its way to a whole disk (not a \
+                     partition) counts from when it is let go: a trace cannot see it before";
+        BlockTotals {
+            devices: self.totals.clone(),
+            unseen_beginnings: self.unseen,
+            lost_events: self.lost,
+            notes: vec![whole.to_owned()],
+        }
+    }
+
+    /// Takes the next line of the trace.
+    pub fn take(&mut self, line: &str) {
+        if let Some((_, number)) = line.split_once(MARK) {
+            self.marks = number.trim().parse().unwrap_or(self.marks);
+        } else if let Some(count) = lost_here(line) {
+            self.lost += count;
+        } else if let Some(event) = event(line)
+            && let Some(device) = self.devices.get(&event.device).copied()
+        {
+            self.see(device, &event);
+        }
+    }
+
+    fn see(&mut self, device: usize, event: &Event<'_>) {
+        let queue = (device, event.flags.operation);
+        match event.name {
+            "block_bio_remap" => self.arrive(queue, event, true),
+            "block_bio_queue" => self.arrive(queue, event, false),
+            "block_split" => self.cut(queue, event),
+            "block_rq_issue" => self.issue(queue, event),
+            "block_rq_complete" => self.end(queue, event),
+            "block_bio_complete" if self.bio_based[device] => self.end_bio(queue, event),
+            _ => {}
+        }
+    }
+
+    fn arrive(&mut self, queue: Queue, event: &Event<'_>, early: bool) {
+        let all = self.arrivals.entry(queue).or_default();
+        if all.len() >= MOST_ARRIVALS {
+            all.clear();
+        }
+        let here = all.entry(event.sector).or_default();
+        let known = here.iter_mut().find(|arrival| arrival.early);
+        match known.filter(|_| !early) {
+            Some(arrival) => arrival.early = false,
+            None => {
+                let (at_ns, sectors) = (event.at_ns, event.sectors);
+                here.push_back(Arrival { at_ns, sectors, early });
+            }
+        }
+    }
+
+    /// A bio goes on as two: the second one arrived when the first did.
+    fn cut(&mut self, queue: Queue, event: &Event<'_>) {
+        let Some(all) = self.arrivals.get_mut(&queue) else { return };
+        let second = event.sectors;
+        // Device mapper shows the rest alone.
+        if second == event.sector {
+            return;
+        }
+        let Some(whole) = all.get_mut(&event.sector).and_then(VecDeque::back_mut) else { return };
+        let length = second.saturating_sub(event.sector);
+        let rest = Arrival { sectors: whole.sectors.saturating_sub(length), ..*whole };
+        whole.sectors = length;
+        all.entry(second).or_default().push_back(rest);
+    }
+
+    /// Takes the arrival at a sector, and those of what was merged behind it.
+    fn arrived(&mut self, queue: Queue, sector: u64, sectors: u64) -> Option<Arrival> {
+        let all = self.arrivals.get_mut(&queue)?;
+        let end = sector.saturating_add(sectors.max(1));
+        let places: Vec<u64> = all.range(sector..end).map(|(place, _)| *place).collect();
+        let mut first = None;
+        for place in places {
+            let here = all.get_mut(&place)?;
+            let arrival = here.pop_front();
+            if here.is_empty() {
+                all.remove(&place);
+            }
+            first = first.or(arrival.filter(|_| place == sector));
+        }
+        first
+    }
+
+    fn issue(&mut self, queue: Queue, event: &Event<'_>) {
+        let is_flush = event.flags.class == BlockClass::Flush;
+        if event.sectors == 0 && !is_flush {
+            return;
+        }
+        let place = (queue, event.sector);
+        let again = self.issues.get_mut(&place).filter(|_| !is_flush).and_then(VecDeque::front_mut);
+        if let Some(issue) = again {
+            // It was put back by the driver, and is handed over once more.
+            issue.at_ns = event.at_ns;
+            return;
+        }
+        let arrival = self.arrived(queue, event.sector, event.sectors);
+        let arrived_ns = arrival.map(|arrival| arrival.at_ns).or(is_flush.then_some(event.at_ns));
+        let issue = Issue { at_ns: event.at_ns, arrived_ns, sectors: event.sectors };
+        self.issues.entry(place).or_default().push_back(issue);
+    }
+
+    fn end(&mut self, queue: Queue, event: &Event<'_>) {
+        let class = event.flags.class;
+        if event.sectors == 0 && class != BlockClass::Flush {
+            return;
+        }
+        let place = (queue, event.sector);
+        let issue = self.issues.get_mut(&place).and_then(VecDeque::pop_front);
+        if self.issues.get(&place).is_some_and(VecDeque::is_empty) {
+            self.issues.remove(&place);
+        }
+        let to = &mut self.totals[queue.0][class as usize];
+        to.bytes += event.sectors * 512;
+        let Some(issue) = issue else {
+            to.requests += 1;
+            to.failed += u64::from(event.failed);
+            self.unseen += 1;
+            return;
+        };
+        if issue.sectors > event.sectors {
+            let rest = Issue { sectors: issue.sectors - event.sectors, ..issue };
+            let place = (queue, event.sector + event.sectors);
+            self.issues.entry(place).or_default().push_back(rest);
+            return;
+        }
+        count(to, event, issue.arrived_ns, Some(issue.at_ns));
+        self.unseen += u64::from(issue.arrived_ns.is_none());
+    }
+
+    /// A bio-based device may have used the bio up: its sector is then the one behind it.
+    fn end_bio(&mut self, queue: Queue, event: &Event<'_>) {
+        let arrival = self.arrived(queue, event.sector, 1).or_else(|| {
+            let all = self.arrivals.get(&queue)?.range(..event.sector);
+            let ends = |(at, here): &(&u64, &VecDeque<Arrival>)| {
+                here.front().is_some_and(|arrival| **at + arrival.sectors == event.sector)
+            };
+            let place = *all.rev().take(64).find(ends)?.0;
+            self.arrived(queue, place, 1)
+        });
+        let sectors = arrival.map_or(event.sectors, |arrival| arrival.sectors);
+        let mut class = event.flags.class;
+        if sectors == 0 && matches!(class, BlockClass::Write | BlockClass::Fua) {
+            class = BlockClass::Flush;
+        }
+        let to = &mut self.totals[queue.0][class as usize];
+        to.bytes += sectors * 512;
+        count(to, event, arrival.map(|arrival| arrival.at_ns), None);
+        self.unseen += u64::from(arrival.is_none());
+    }
+}
+
+fn count(to: &mut ClassTotals, event: &Event<'_>, arrived: Option<u64>, issued: Option<u64>) {
+    to.requests += 1;
+    to.failed += u64::from(event.failed);
+    for (latencies, from) in [(&mut to.queued, arrived), (&mut to.issued, issued)] {
+        if let Some(from) = from {
+            add(latencies, event.at_ns.saturating_sub(from));
+        }
+    }
+}
+
+fn add(to: &mut LatencyTotals, ns: u64) {
+    to.sum_ns += ns;
+    to.buckets[latency_bucket(ns)] += 1;
+}
+
+/// `CPU:1 [LOST 123 EVENTS]`
+fn lost_here(line: &str) -> Option<u64> {
+    line.split_once("[LOST ")?.1.split(' ').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests;

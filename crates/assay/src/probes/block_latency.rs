@@ -1,0 +1,269 @@
+//! Every request of the target's devices by class, with its latency: counted inside the kernel, or
+//! read from its trace.
+
+use std::collections::BTreeMap;
+
+use super::Probe;
+use crate::catalogue::About;
+use crate::results::block::{self, BlockLatency, Means};
+use crate::seen::Seen;
+use crate::system::site::{Site, TargetKind};
+use crate::system::{BlockTotals, BlockTracer, DeviceNumber, System, TraceMeans, devices, sysfs};
+
+/// What it says of itself.
+pub static PROBE: Probe = Probe {
+    about: About {
+        name: "block-latency",
+        summary: "requests of the devices by class (read, write, flush, discard, ...) with their latencies",
+        text: "Counts the requests that end on the target's whole disks, with two latencies each: \
+               from the arrival in the block layer, and from the hand-over to the driver. A small \
+               program in the kernel (BPF) counts into buckets of 3 %; where none can be loaded, \
+               the kernel's trace is read event by event (tracefs), and what was lost there makes \
+               the reading absent. Watches from right before the run until everything written was \
+               on the device, only in studies that ask for it with `probes`. A write that is \
+               followed by a flush counts as both; what was merged counts once; devices without \
+               requests (zram, device mapper) tell only the first latency. What a limit of a \
+               control group holds back counts from before it on the way from a partition or a \
+               stacked device; on the way to a whole disk only where the kernel lets a program \
+               watch its throttle, and the record says so. Costs some tens of nanoseconds of each \
+               request's time on a processor (docs/measurements/block-latency.md), and a moment \
+               before the first trial. Needs root, or CAP_BPF and CAP_PERFMON with a kernel that \
+               has BTF (Linux 5.17), or tracefs; absent with the reason otherwise.",
+    },
+    metrics: &[],
+};
+
+/// How requests are seen, the better way first.
+const WAYS: [(TraceMeans, Means, &str); 2] =
+    [(TraceMeans::Bpf, Means::Bpf, "BPF"), (TraceMeans::Tracefs, Means::Tracefs, "tracefs")];
+
+/// One request in so many may be missing from what a program counted: those that end while their
+/// processor counts another are missed by chance, not because they are slow. What a trace loses takes
+/// beginnings and ends of others with it.
+const MOST_MISSED: u64 = 100;
+
+/// A whole disk that is watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Disk {
+    name: String,
+    number: DeviceNumber,
+    /// The kernel's running number: another disk under an old name has another.
+    sequence: Option<u64>,
+}
+
+/// A tracer at work.
+struct Attached {
+    disks: Vec<Disk>,
+    means: Means,
+    tracer: Box<dyn BlockTracer>,
+}
+
+/// Looks at requests for a whole session: attached before the first trial, and again where a trial
+/// has other devices.
+#[derive(Default)]
+pub struct Tracer {
+    attached: Option<Attached>,
+    /// Disks that cannot be watched, and why: it is not tried before each trial.
+    refused: Option<(Vec<Disk>, String)>,
+    /// Disks of the next trial, or why nothing is counted.
+    next: Option<Seen<Vec<Disk>>>,
+}
+
+/// The counts before a trial.
+pub struct Reading {
+    at_ns: u64,
+    totals: Seen<BlockTotals>,
+}
+
+impl Tracer {
+    /// Gets ready for a trial on a site that is to be watched: outside the measured time, because to
+    /// attach takes some tenths of a second.
+    pub fn prepare(&mut self, system: &dyn System, site: &Site) {
+        let wanted = disks(system, site);
+        if let Seen::Present(wanted) = &wanted {
+            self.attach(system, wanted);
+        }
+        self.next = Some(wanted);
+    }
+
+    fn attach(&mut self, system: &dyn System, wanted: &[Disk]) {
+        let has_all = |disks: &[Disk]| wanted.iter().all(|disk| disks.contains(disk));
+        if self.attached.as_ref().is_some_and(|attached| has_all(&attached.disks))
+            || self.refused.as_ref().is_some_and(|(disks, _)| disks == wanted)
+        {
+            return;
+        }
+        // The targets of a study take turns: those before stay watched.
+        let before = self.attached.take().map_or_else(Vec::new, |attached| attached.disks);
+        let stay =
+            |disk: &Disk| !wanted.contains(disk) && here(system, &disk.name).as_ref() == Some(disk);
+        let mut disks = wanted.to_vec();
+        disks.extend(before.into_iter().filter(stay));
+        match begin(system, disks) {
+            Ok(attached) => (self.attached, self.refused) = (Some(attached), None),
+            Err(reason) => self.refused = Some((wanted.to_vec(), reason)),
+        }
+    }
+
+    /// Counts before a run; none where nobody prepared it, because nobody asked.
+    pub fn before(&mut self, system: &dyn System) -> Option<Reading> {
+        let disks = self.next.as_ref()?;
+        let totals = match (disks, &mut self.attached, &self.refused) {
+            (Seen::Absent(reason), ..) => Seen::Absent(reason.clone()),
+            (_, Some(attached), _) => read(attached),
+            (_, None, Some((_, reason))) => Seen::Absent(reason.clone()),
+            (_, None, None) => Seen::absent("nothing watches the requests"),
+        };
+        Some(Reading { at_ns: system.monotonic_ns(), totals })
+    }
+
+    /// What ended since a reading.
+    pub fn after(&mut self, system: &dyn System, before: &Reading) -> Seen<BlockLatency> {
+        let disks = match self.next.take() {
+            Some(Seen::Present(disks)) => disks,
+            Some(Seen::Absent(reason)) => return Seen::Absent(reason),
+            None => return Seen::absent("nothing watches the requests"),
+        };
+        let earlier = match &before.totals {
+            Seen::Present(totals) => totals,
+            Seen::Absent(reason) => {
+                self.forget_failed();
+                return Seen::Absent(reason.clone());
+            }
+        };
+        let Some(attached) = &mut self.attached else {
+            return Seen::absent("nothing watches the requests");
+        };
+        let later = read(attached);
+        let span_ns = system.monotonic_ns().saturating_sub(before.at_ns);
+        let found = match &later {
+            Seen::Present(later) => between(system, attached, &disks, [earlier, later], span_ns),
+            Seen::Absent(reason) => Seen::Absent(reason.clone()),
+        };
+        if later.value().is_none() {
+            self.forget_failed();
+        }
+        found
+    }
+
+    /// One that does not answer is made anew before the next trial.
+    fn forget_failed(&mut self) {
+        self.attached = None;
+    }
+}
+
+fn read(attached: &mut Attached) -> Seen<BlockTotals> {
+    match attached.tracer.read() {
+        Ok(totals) if totals.devices.len() == attached.disks.len() => Seen::Present(totals),
+        Ok(_) => Seen::absent("the counts are not those of the devices"),
+        Err(error) => Seen::absent(format!("the counts could not be read any more: {error}")),
+    }
+}
+
+fn begin(system: &dyn System, disks: Vec<Disk>) -> Result<Attached, String> {
+    let numbers: Vec<DeviceNumber> = disks.iter().map(|disk| disk.number).collect();
+    let mut reasons = Vec::new();
+    for (way, means, name) in WAYS {
+        match system.trace_block(&numbers, way) {
+            Ok(tracer) => return Ok(Attached { disks, means, tracer }),
+            Err(error) => reasons.push(format!("{name}: {error}")),
+        }
+    }
+    Err(reasons.join("; "))
+}
+
+fn between(
+    system: &dyn System,
+    attached: &Attached,
+    wanted: &[Disk],
+    [before, after]: [&BlockTotals; 2],
+    span_ns: u64,
+) -> Seen<BlockLatency> {
+    let notes = match missed(attached.means, before, after) {
+        Ok(note) => after.notes.iter().cloned().chain(note).collect(),
+        Err(reason) => return Seen::Absent(reason),
+    };
+    let watched = attached.disks.iter().zip(before.devices.iter().zip(&after.devices));
+    let asked = watched.filter(|(disk, _)| wanted.contains(disk));
+    let told = asked.map(|(disk, (before, after))| {
+        let is_here = here(system, &disk.name).as_ref() == Some(disk);
+        let counted = Seen::from_option(
+            is_here.then(|| block::between(before, after)),
+            "the device went away during the trial",
+        );
+        (disk.name.clone(), counted)
+    });
+    Seen::Present(BlockLatency {
+        means: attached.means,
+        span_ns,
+        devices: told.collect::<BTreeMap<_, _>>(),
+        unseen_beginnings: after.unseen_beginnings.saturating_sub(before.unseen_beginnings),
+        notes,
+    })
+}
+
+/// What is said of events that were lost, if any were; an error where they make the counts worthless.
+fn missed(
+    means: Means,
+    before: &BlockTotals,
+    after: &BlockTotals,
+) -> Result<Option<String>, String> {
+    let lost = after.lost_events.saturating_sub(before.lost_events);
+    let why = match means {
+        _ if lost == 0 => return Ok(None),
+        Means::Bpf => "requests ended while another one was being counted",
+        Means::Tracefs => "more requests than the kernel's trace has room for",
+    };
+    let text = format!("{lost} events were lost: {why}");
+    let few = lost.saturating_mul(MOST_MISSED) <= ended(before, after);
+    if means == Means::Bpf && few { Ok(Some(text)) } else { Err(text) }
+}
+
+/// Requests that ended on all watched disks.
+fn ended(before: &BlockTotals, after: &BlockTotals) -> u64 {
+    let requests = |totals: &BlockTotals| -> u64 {
+        totals.devices.iter().flatten().map(|class| class.requests).sum()
+    };
+    requests(after).saturating_sub(requests(before))
+}
+
+/// The whole disks of a site: requests of a partition are its disk's.
+fn disks(system: &dyn System, site: &Site) -> Seen<Vec<Disk>> {
+    if site.kind == TargetKind::Simulated {
+        return Seen::absent("simulated");
+    }
+    let mut found: Vec<Disk> = Vec::new();
+    for name in &site.shared {
+        let (layer, _) = devices::layer(system, name);
+        let is_part = layer.kind == "partition";
+        let name = layer.below.first().filter(|_| is_part).unwrap_or(name);
+        if is_head(system, name) {
+            let reason = format!("{name} hands its requests on to the paths to its drive");
+            return Seen::absent(reason);
+        }
+        match here(system, name) {
+            Some(disk) if found.contains(&disk) => {}
+            Some(disk) => found.push(disk),
+            None => return Seen::absent(format!("{name} is not there")),
+        }
+    }
+    let found = (!found.is_empty()).then_some(found);
+    Seen::from_option(found, "no block device is known below the target")
+}
+
+/// Whether a device is the head of an NVMe drive with several paths: its paths, which have no numbers,
+/// make the requests.
+fn is_head(system: &dyn System, name: &str) -> bool {
+    let place = system.canonical(&sysfs::block(name)).unwrap_or_default();
+    place.starts_with("/sys/devices/virtual/nvme-subsystem")
+}
+
+/// A disk as it is now.
+fn here(system: &dyn System, name: &str) -> Option<Disk> {
+    let number = devices::number_of(system, name)?;
+    let sequence = sysfs::number(system, &sysfs::block(name).join("diskseq"));
+    Some(Disk { name: name.to_owned(), number, sequence: sequence.value().copied() })
+}
+
+#[cfg(test)]
+mod tests;

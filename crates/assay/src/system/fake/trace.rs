@@ -1,0 +1,58 @@
+//! Counts of requests that a test has written down beforehand.
+
+use std::collections::VecDeque;
+use std::io;
+
+use super::{BlockTracer, DeviceNumber, Fake, TraceMeans};
+use crate::system::BlockTotals;
+
+/// What a tracer tells, reading by reading.
+pub type Readings = Vec<Result<BlockTotals, String>>;
+
+/// What happens when requests are to be traced.
+#[derive(Debug, Default)]
+pub struct Traces {
+    scripts: Vec<(TraceMeans, Result<Readings, String>)>,
+    asked: Vec<(TraceMeans, Vec<DeviceNumber>)>,
+}
+
+impl Fake {
+    /// Adds what the next tracer of these means does: it cannot begin, or tells these readings, of
+    /// which the last one stays. Without any there is no tracing by these means.
+    pub fn traces(&self, means: TraceMeans, script: Result<Readings, String>) -> &Self {
+        self.lock().traces.scripts.push((means, script));
+        self
+    }
+
+    /// What was to be traced so far.
+    pub fn traced(&self) -> Vec<(TraceMeans, Vec<DeviceNumber>)> {
+        self.lock().traces.asked.clone()
+    }
+}
+
+/// Takes the next script of these means; the last one stays.
+pub fn begin(
+    traces: &mut Traces,
+    devices: &[DeviceNumber],
+    means: TraceMeans,
+) -> io::Result<Box<dyn BlockTracer>> {
+    traces.asked.push((means, devices.to_vec()));
+    let own: Vec<usize> =
+        (0..traces.scripts.len()).filter(|index| traces.scripts[*index].0 == means).collect();
+    let script = match own[..] {
+        [] => return Err(io::Error::from(io::ErrorKind::Unsupported)),
+        [only] => traces.scripts[only].1.clone(),
+        [first, ..] => traces.scripts.remove(first).1,
+    };
+    let readings = script.map_err(io::Error::other)?;
+    Ok(Box::new(Scripted(readings.into())))
+}
+
+struct Scripted(VecDeque<Result<BlockTotals, String>>);
+
+impl BlockTracer for Scripted {
+    fn read(&mut self) -> io::Result<BlockTotals> {
+        let next = if self.0.len() > 1 { self.0.pop_front() } else { self.0.front().cloned() };
+        next.ok_or(io::ErrorKind::UnexpectedEof)?.map_err(io::Error::other)
+    }
+}

@@ -1,0 +1,190 @@
+//! Requests by class on real devices: through a whole study by each means, and against fio on a device
+//! that a control group holds back.
+
+use std::fs;
+use std::path::Path;
+
+use assay_sys::{BlockClass, BlockTrace, ClassTotals, TraceMeans};
+use serde_json::Value;
+
+use crate::findings::of;
+use crate::lab::process::Assay;
+use crate::lab::slow::SlowLane;
+use crate::lab::volume::{Filesystem, Volume};
+use crate::lab::{LoopDevice, Scratch, call};
+use crate::turn::{LIMIT, Need, assay, assay_of_nobody, require, skip, word};
+
+/// Reads, and writes that are synced one by one.
+const STUDY: &str = r#"
+format     = "assay-study/1"
+title      = "By class"
+replicates = 2
+area       = { size = "32 MiB" }
+probes     = ["block-latency"]
+
+[[workload]]
+name = "read"
+io   = { pattern = "random", mix = "read", size = "4 KiB", depth = 4, time = "300 ms", ramp = "100 ms" }
+
+[[workload]]
+name = "sync-write"
+io   = { pattern = "random", mix = "write", size = "4 KiB", depth = 1, sync = "each-write", time = "300 ms", ramp = "100 ms" }
+"#;
+
+const BTF: &str = "/sys/kernel/btf/vmlinux";
+
+/// Runs the study on a volume and tells what was recorded of each trial.
+fn records(volume: &Volume, assay: &Assay) -> Vec<Value> {
+    let file = volume.scratch().path().join("study.toml");
+    fs::write(&file, STUDY).unwrap();
+    let target = word(volume.directory());
+    of(&assay.run(&["run", &word(&file), &target, "--json"], LIMIT).unwrap());
+    let folders = [assay.home().to_owned(), assay.home().join("results")];
+    let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+    let files: Vec<_> = entries.map(|entry| entry.path().join("trials.jsonl")).collect();
+    let path = files.iter().find(|path| path.exists()).unwrap();
+    let text = fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Every trial has its own requests, seen by these means.
+fn saw_classes(records: &[Value], device: &str, means: &str) {
+    assert_eq!(records.len(), 5, "a lead-in and two replicates");
+    for record in records {
+        let block = &record["evidence"]["block"]["present"];
+        assert_eq!(block["means"], means, "{}", record["evidence"]["block"]);
+        let classes = &block["devices"][device]["present"];
+        let requests = |class: &str| classes[class]["requests"].as_u64().unwrap_or(0);
+        let counted: u64 = record["counted"]["classes"]
+            .as_object()
+            .unwrap()
+            .values()
+            .map(|class| class["operations"].as_u64().unwrap())
+            .sum();
+        let reads = record["workload"] == 0;
+        assert!(requests(if reads { "read" } else { "write" }) >= counted, "{record}");
+        assert_eq!(requests("flush") > 0, !reads, "{classes}");
+        let sum = |class: &str, of: &str| classes[class][of]["sum_ns"].as_u64().unwrap_or(0);
+        for class in ["read", "write", "flush"] {
+            assert!(sum(class, "queued") >= sum(class, "issued"), "{classes}");
+        }
+        assert!(record["evidence"]["probe_ns"]["block-latency"].as_u64().unwrap() > 0);
+    }
+}
+
+#[test]
+fn a_study_sees_its_classes() {
+    let test = "block_latency::a_study_sees_its_classes";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !Path::new(BTF).exists() {
+        return skip(test, "this kernel has no BTF");
+    }
+    let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
+    let records = records(&volume, &assay(&volume));
+    saw_classes(&records, volume.device().unwrap().name(), "bpf");
+}
+
+#[test]
+fn without_btf_the_trace_is_read() {
+    let test = "block_latency::without_btf_the_trace_is_read";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
+    // Nobody else sees what is mounted so.
+    let hide = format!(
+        "if [ -e {BTF} ]; then mount -t tmpfs none /sys/kernel/btf || exit 90; fi; \
+         mount -t tracefs none /sys/kernel/tracing || exit 90; exec \"$@\""
+    );
+    let through = ["unshare", "--mount", "sh", "-c", &hide, "sh"];
+    let able = call(through[0], &[&through[1..], &["true"]].concat());
+    if let Err(error) = able {
+        return skip(test, &format!("needs tracefs: {error}"));
+    }
+    let records = records(&volume, &assay(&volume).through(&through));
+    saw_classes(&records, volume.device().unwrap().name(), "tracefs");
+}
+
+#[test]
+fn without_rights_it_is_absent_and_the_study_goes_on() {
+    let test = "block_latency::without_rights_it_is_absent_and_the_study_goes_on";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
+    for record in records(&volume, &assay_of_nobody(&volume)) {
+        let reason = record["evidence"]["block"]["absent"].as_str().unwrap().to_owned();
+        assert!(reason.starts_with("BPF: ") && reason.contains("; tracefs: "), "{reason}");
+        assert!(record["counted"]["classes"].is_object(), "{record}");
+    }
+}
+
+/// What fio found of its writes: how many, and the mean of their completion latency, nanoseconds.
+fn slow_writes(lane: &SlowLane, device: &str) -> (u64, f64) {
+    let words = lane.through();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let file = format!("--filename={device}");
+    let fio = [
+        "fio",
+        "--name=slow",
+        &file,
+        "--rw=randwrite",
+        "--bs=4k",
+        "--direct=1",
+        "--ioengine=psync",
+        "--iodepth=1",
+        "--number_ios=200",
+        "--output-format=json",
+    ];
+    let text = call(words[0], &[&words[1..], &fio].concat()).unwrap();
+    let report: Value = serde_json::from_str(&text).unwrap();
+    let writes = &report["jobs"][0]["write"];
+    (writes["total_ios"].as_u64().unwrap(), writes["clat_ns"]["mean"].as_f64().unwrap())
+}
+
+/// The counts are exact, and the latency is within 15 % of fio's.
+fn agrees(writes: &ClassTotals, (ios, clat_ns): (u64, f64)) {
+    assert_eq!(writes.requests, ios);
+    assert_eq!(writes.bytes, ios * 4096);
+    assert!(clat_ns > 5e6, "held back too little: {clat_ns} ns");
+    let mean_ns = writes.queued.sum_ns as f64 / ios as f64;
+    assert!((mean_ns / clat_ns - 1.0).abs() < 0.15, "{mean_ns} ns, fio {clat_ns} ns");
+}
+
+/// On a partition, whose bios are seen before the control group holds them back; on the whole disk
+/// where the kernel lets the throttle be watched, and said not to be in it where not.
+#[test]
+fn what_a_control_group_holds_back_is_in_the_latency() {
+    let test = "block_latency::what_a_control_group_holds_back_is_in_the_latency";
+    let needs = [Need::Program("fio"), Need::Program("losetup"), Need::Program("addpart")];
+    let Some(_turn) = require(test, &needs) else { return };
+    let scratch = Scratch::new("held-back").unwrap();
+    let image = scratch.path().join("image");
+    fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    let disk = LoopDevice::over_with_partitions(image).unwrap();
+    call("addpart", &[disk.device(), "1", "2048", "65536"]).unwrap();
+    let number = disk.number().unwrap();
+    let lane = match SlowLane::new(&number, 120) {
+        Ok(lane) => lane,
+        Err(reason) => return skip(test, &reason),
+    };
+    let (major, minor) = number.split_once(':').unwrap();
+    let watched = [(major.parse().unwrap(), minor.parse().unwrap())];
+    let mut trace = match BlockTrace::begin(&watched, TraceMeans::Bpf) {
+        Ok(trace) => trace,
+        Err(error) => return skip(test, &error.to_string()),
+    };
+    let writes = |trace: &mut BlockTrace| {
+        let totals = trace.read().unwrap();
+        (totals.devices[0][BlockClass::Write as usize].clone(), totals.notes)
+    };
+    let found = slow_writes(&lane, &format!("{}p1", disk.device()));
+    let (of_part, notes) = writes(&mut trace);
+    agrees(&of_part, found);
+    let mut trace = BlockTrace::begin(&watched, TraceMeans::Bpf).unwrap();
+    let found = slow_writes(&lane, disk.device());
+    let (of_disk, _) = writes(&mut trace);
+    assert_eq!(of_disk.requests, found.0);
+    if notes.is_empty() {
+        agrees(&of_disk, found);
+    } else {
+        assert!(notes[0].contains("whole disk"), "{notes:?}");
+    }
+    call("delpart", &[disk.device(), "1"]).unwrap();
+}
