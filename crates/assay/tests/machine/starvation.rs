@@ -58,7 +58,9 @@ fn writes_that_are_throttled_are_found_worse_and_said_to_lose() {
     let words = ["run", &file, &quick, &throttled, "--json", "--quiet"];
     let document = of(&assay(&fast).through(&through).run(&words, LIMIT).unwrap());
     let writes = class(&document, WRITES);
-    assert_eq!(writes["verdict"], "worse", "{writes:#}");
+    let cells = document["cells"].as_array().unwrap().iter();
+    let because: Vec<&Value> = cells.map(|cell| &cell["because"]).collect();
+    assert_eq!(writes["verdict"], "worse", "{because:?} {writes:#}");
     assert!(writes["ratio"].as_f64().unwrap() > 2.0, "{writes:#}");
     assert!(class(&document, READS)["verdict"].is_string());
     let told = sentences(&document);
