@@ -9,6 +9,7 @@ mod block_latency;
 mod child;
 mod file_map;
 mod loops;
+mod nvme;
 mod page_cache;
 mod partition;
 
@@ -23,5 +24,6 @@ pub use block_latency::{
 pub use child::end_with_parent;
 pub use file_map::{MappedExtent, file_extents};
 pub use loops::{LoopOptions, attach_loop, detach_loop, free_loop};
+pub use nvme::nvme_health_log;
 pub use page_cache::{CacheCount, cache_count, resident_pages};
 pub use partition::{add_partition, remove_partition};

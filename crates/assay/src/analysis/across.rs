@@ -7,6 +7,7 @@ use super::verdicts::{across_words, correct, verdict_of_ends};
 use crate::plan::arms::settable;
 use crate::quantity::units::show;
 use crate::quantity::{Better, Scale};
+use crate::results::around::Around;
 use crate::results::design::ALPHA;
 use crate::results::findings::{
     Cell, CellTrial, Check, Comparison, EnvironmentFacts, FORMAT, Findings, Kind, StudyFacts,
@@ -57,6 +58,7 @@ pub fn compare(first: &Findings, later: &[Findings]) -> Findings {
         checks,
         members: Vec::new(),
         probes: Vec::new(),
+        surroundings: Around::default(),
         surfaces: Vec::new(),
         answers: Vec::new(),
         card: None,

@@ -289,6 +289,7 @@ mod tests {
             span_ns: 2_000_000_000,
             devices: [("sda".to_owned(), classes)].into(),
             unseen_beginnings: 0,
+            notes: Vec::new(),
         }
     }
 

@@ -5,6 +5,7 @@ use assay_stats::{observations_needed, percentile_is_supported};
 use super::rows::{Measured, Row};
 use crate::quantity::units::show;
 use crate::results::record::{Counted, DeviceEvidence, Traffic};
+use crate::results::watched::{Energy, is_not_watched};
 use crate::seen::Seen;
 
 /// The engine of a workload that somebody else brings.
@@ -22,6 +23,10 @@ const QUANTILES: [(&str, f64); 4] = [
 
 /// Whether a metric means anything for a row.
 pub(super) fn applies(metric: &str, row: &Row<'_>) -> bool {
+    if is_energy(metric) {
+        let told = |trial: &Measured<'_>| !is_not_watched(&trial.record.evidence.watched.energy);
+        return row.trials.iter().any(told);
+    }
     match metric {
         "amplification" => row.workload.writes(),
         "beside_bandwidth_bytes_per_s" => row.workload.beside.is_some(),
@@ -50,6 +55,7 @@ pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result
         "amplification" => amplification(row, trial, counted),
         "device_requests_per_operation" => requests_per_operation(row, trial, counted),
         "device_busy_s_per_gib" => busy_s_per_gib(row, trial, counted),
+        _ if is_energy(metric) => energy(metric, row, trial, counted),
         _ => latency(metric, trial),
     }?;
     if found.is_finite() { Ok(found) } else { Err("nothing was moved".to_owned()) }
@@ -106,6 +112,52 @@ fn requests_per_operation(
 fn busy_s_per_gib(row: &Row<'_>, trial: &Measured<'_>, counted: &Counted) -> Result<f64, String> {
     let busy_ms = of_devices(row, trial, |traffic| traffic.busy_ms)?;
     Ok(seconds_per_gib(busy_ms * 1_000_000, counted))
+}
+
+fn is_energy(metric: &str) -> bool {
+    ["energy_j", "energy_j_per_gib", "power_w", "energy_above_idle_j"].contains(&metric)
+}
+
+/// Energy from right before the run until everything was on the device; only where all trials of
+/// a row have it of the same source.
+fn energy(
+    metric: &str,
+    row: &Row<'_>,
+    trial: &Measured<'_>,
+    counted: &Counted,
+) -> Result<f64, String> {
+    let of = |trial: &Measured<'_>| trial.record.evidence.watched.energy.clone();
+    let own = match of(trial) {
+        Seen::Present(own) => own,
+        Seen::Absent(reason) => return Err(reason),
+    };
+    let same = |other: &Measured<'_>| of(other).value().is_none_or(|one| one.source == own.source);
+    if !row.counting().all(same) {
+        return Err("not all trials have their energy from the same source".to_owned());
+    }
+    match metric {
+        "energy_j" => Ok(own.joules),
+        "power_w" => Ok(own.watts()),
+        "energy_above_idle_j" => above_idle(&own, row.idle),
+        _ => {
+            let moved = counted.claimed_read_bytes() + counted.claimed_write_bytes();
+            Ok(own.joules / (moved as f64 / GIB))
+        }
+    }
+}
+
+fn above_idle(own: &Energy, idle: &Seen<Energy>) -> Result<f64, String> {
+    let idle = match idle {
+        Seen::Present(idle) if idle.source == own.source => idle,
+        Seen::Present(_) => return Err("the idle machine's energy is of another source".to_owned()),
+        Seen::Absent(_) if is_not_watched(idle) => {
+            return Err("the idle machine was not measured: probes = [\"energy\"] does".to_owned());
+        }
+        Seen::Absent(reason) => return Err(reason.clone()),
+    };
+    let above = own.joules - idle.watts() * (own.span_ns as f64 / 1e9);
+    let message = "it used no more than the idle machine does";
+    if above > 0.0 { Ok(above) } else { Err(message.to_owned()) }
 }
 
 fn latency(metric: &str, trial: &Measured<'_>) -> Result<f64, String> {

@@ -4,6 +4,7 @@
 //! them: a study that ran here and a table that was brought along go the same way.
 
 mod across;
+mod around;
 mod card;
 mod cells;
 mod checks;
@@ -28,6 +29,7 @@ pub use null::{Null, NullWorkload, null};
 
 use std::borrow::Cow;
 
+use crate::results::around::Around;
 use crate::results::block::ClassSpan;
 use crate::results::design::{Design, Factor, Order};
 use crate::results::environment::Environment;
@@ -69,8 +71,10 @@ pub fn findings(
     found.absent = absent;
     found.members = watched::members(&rows);
     found.probes = watched::costs(trials);
+    found.surroundings = around::around(environment, &rows);
     let mut checks = checks::checks(plan, trials, found.study.ended.as_deref());
     checks.append(&mut found.checks);
+    checks.extend(around::checks(&found.surroundings));
     found.checks = checks;
     found.summary = sentences::summary(&sentences::Story {
         rows: &rows,
@@ -149,6 +153,7 @@ pub fn judge(
         factors: measured.design.factors,
         members: Vec::new(),
         probes: Vec::new(),
+        surroundings: Around::default(),
     }
 }
 

@@ -8,6 +8,8 @@ use crate::results::findings::Trust;
 use crate::results::plan::{Arm, Plan, PlannedWorkload};
 use crate::results::record::{Status, Trial, TrialRecord};
 use crate::results::tally::Tally;
+use crate::results::watched::Energy;
+use crate::seen::Seen;
 use crate::system::site::Site;
 use crate::truth::{self, Case, Remark};
 
@@ -19,6 +21,8 @@ pub(super) struct Row<'a> {
     pub arm: Arm,
     /// What its target stands on; none in a bundle that lost it.
     pub site: Option<&'a Site>,
+    /// Energy of the machine at rest.
+    pub idle: &'a Seen<Energy>,
     /// Every trial that was started, in the order of the plan.
     pub trials: Vec<Measured<'a>>,
     /// What the rules say.
@@ -89,6 +93,7 @@ fn row<'a>(
             workload.arm.clone()
         },
         site,
+        idle: &environment.surroundings.idle,
         trials: measured,
         remarks: remarks.unwrap_or_default(),
         trust,
@@ -102,6 +107,7 @@ pub(super) fn one<'a>(plan: &'a Plan, environment: &'a Environment, trial: &'a T
         workload,
         arm: trial.record.arm.clone(),
         site: environment.sites.get(workload.target),
+        idle: &environment.surroundings.idle,
         trials: vec![Measured { record: &trial.record, latency_ns: merged(&trial.latency_ns) }],
         remarks: Vec::new(),
         trust: None,

@@ -42,6 +42,8 @@ impl Bench {
                 design: Design::default(),
                 replicates: 3,
                 probes: Vec::new(),
+                meter: None,
+                idle_ns: None,
                 gap_ns: 250_000_000,
                 budget_ns: None,
                 deadline_ns: 1,
@@ -56,6 +58,7 @@ impl Bench {
                 started: "2026-07-30T12:00:00+02:00".to_owned(),
                 machine: machine(),
                 sites: targets.iter().map(site).collect(),
+                surroundings: crate::results::watched::Surroundings::default(),
             },
             trials: Vec::new(),
         }

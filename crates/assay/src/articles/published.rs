@@ -5,6 +5,7 @@ use assay_stats::Welch;
 use super::rules::Summary;
 use crate::quantity::metric::{self, Better, Scale, noun};
 use crate::quantity::units::show;
+use crate::results::around::Around;
 use crate::results::design::{ALPHA, Factor};
 use crate::results::findings::{
     AbsentCell, Because, Cell, CellTrial, Check, Comparison, EnvironmentFacts, FORMAT, Findings,
@@ -223,6 +224,7 @@ impl Book {
             checks: self.checks,
             members: Vec::new(),
             probes: Vec::new(),
+            surroundings: Around::default(),
             surfaces: Vec::new(),
             answers: Vec::new(),
             card: None,

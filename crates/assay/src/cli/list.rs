@@ -8,7 +8,7 @@ use crate::catalogue::About;
 use crate::factors::FACTORS;
 use crate::failure::Outcome;
 use crate::importers::IMPORTERS;
-use crate::probes::PROBES;
+use crate::probes::{PROBES, surroundings};
 use crate::quantity::{metric, units};
 use crate::report::figures::FIGURES;
 use crate::report::table::{self, Column};
@@ -84,7 +84,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         Kind::Workloads => workloads()?,
         Kind::Factors => factors(),
         Kind::Metrics => metrics(),
-        Kind::Probes => probes(),
+        Kind::Probes => probes(system),
         Kind::Rules => rules(),
         Kind::Schema => {
             output::json(&study::schema());
@@ -257,11 +257,23 @@ fn metrics() -> Listing {
     }
 }
 
-fn probes() -> Listing {
+/// Probes, with what each of them finds here.
+fn probes(system: &dyn System) -> Listing {
     let mut listing =
         entries("probes", ["probe", "what it watches"], PROBES.iter().map(|probe| probe.about));
-    for (item, probe) in listing.items.iter_mut().zip(PROBES) {
+    listing.columns.push(Column::left("here"));
+    let rows = listing.rows.iter_mut().zip(&mut listing.items);
+    for ((row, item), probe) in rows.zip(PROBES) {
         item["metrics"] = json!(probe.metrics);
+        let here = surroundings::here(system, probe.about.name);
+        row.push(match &here {
+            Some(Seen::Present(_)) => "yes".to_owned(),
+            Some(Seen::Absent(reason)) => format!("no: {reason}"),
+            None => "where the target has it".to_owned(),
+        });
+        if let Some(here) = here {
+            item["here"] = json!(here);
+        }
     }
     listing
 }

@@ -93,8 +93,9 @@ fn metrics() -> String {
 
 fn probes() -> String {
     let mut page = format!(
-        "{MADE}# Probes\n\nEach trial on a real target is watched by all of these. They read before and after it, \
-         never inside\nthe measured time; `assay show --full` tells how long their readings took.\n"
+        "{MADE}# Probes\n\nEach trial on a real target is watched by all of these; `drive-health` looks at the drives\nbefore and \
+         after the study. They read before and after a trial, never inside the measured time; `assay\nshow --full` \
+         tells how long their readings took.\n"
     );
     for probe in PROBES {
         let about = probe.about;

@@ -51,6 +51,9 @@ pub struct Wishes {
     /// On a loop device of its own, made for the study and removed afterwards (as root)
     #[arg(long, conflicts_with_all = ["targets", "destroy"])]
     lab: bool,
+    /// A power meter's file, a time and watts in each line: energy is told of it
+    #[arg(long, value_name = "FILE")]
+    meter: Option<String>,
     /// The speed that is printed on the card, such as 95MB/s: its row of the flash table says how
     /// much of that it does
     #[arg(long, value_name = "RATE")]
@@ -67,7 +70,7 @@ impl Wishes {
     /// The study to run, and where.
     pub fn study(&self, system: &dyn System) -> Outcome<(Study, Vec<String>)> {
         let study = self.changed(self.placed(studies::load(system, &self.study)?)?)?;
-        let study = self.sold_as(self.at_speed(study))?;
+        let study = self.metered(system, self.sold_as(self.at_speed(study))?);
         let study = if self.lab { study.in_lab() } else { study };
         // What the command line made of it is read like a file, so that both know the same rules.
         let study = file::parse("the study as changed", &file::write(&study.settled())?)?;
@@ -95,6 +98,16 @@ impl Wishes {
             study.card = Some(Card { price, ..study.card.unwrap_or_default() });
         }
         Ok(study)
+    }
+
+    /// With the meter's file, which a resumed study finds from anywhere. It may begin later.
+    fn metered(&self, system: &dyn System, mut study: Study) -> Study {
+        if let Some(file) = &self.meter {
+            let own = system.canonical(std::path::Path::new(file));
+            study.meter =
+                Some(own.map_or_else(|_| file.clone(), |path| path.display().to_string()));
+        }
+        study
     }
 
     fn changed(&self, mut study: Study) -> Outcome<Study> {

@@ -34,6 +34,8 @@ pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
         design,
         replicates,
         probes: study.probes.clone(),
+        meter: study.meter.clone(),
+        idle_ns: study.idle_ns(),
         gap_ns: timed.gap_ns,
         budget_ns: timed.budget_ns,
         deadline_ns: timed.deadline_ns,

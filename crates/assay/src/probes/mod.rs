@@ -2,12 +2,22 @@
 //! it cannot read is absent with its reason.
 
 pub mod block_latency;
+pub mod clock;
 pub mod cpu;
 pub mod disk_stats;
+pub mod drive_health;
+pub mod energy;
+pub mod kernel_log;
+pub mod load;
 pub mod members;
+pub mod memory;
 pub mod own_traffic;
 pub mod page_cache;
+pub mod power_supply;
+pub mod pressure;
 pub mod processors;
+pub mod surroundings;
+pub mod temperature;
 
 use std::collections::BTreeMap;
 
@@ -23,15 +33,25 @@ pub struct Probe {
     pub metrics: &'static [&'static str],
 }
 
-/// All probes; each of them watches every trial, but `block-latency`, which a study asks for.
+/// All probes; each of them watches every trial, but `block-latency`, which a study asks for, and
+/// `drive-health`, which looks at the study.
 pub static PROBES: &[&Probe] = &[
     &block_latency::PROBE,
+    &clock::PROBE,
     &cpu::PROBE,
     &disk_stats::PROBE,
+    &drive_health::PROBE,
+    &energy::PROBE,
+    &kernel_log::PROBE,
+    &load::PROBE,
     &members::PROBE,
+    &memory::PROBE,
     &own_traffic::PROBE,
     &page_cache::PROBE,
+    &power_supply::PROBE,
+    &pressure::PROBE,
     &processors::PROBE,
+    &temperature::PROBE,
 ];
 
 /// Nanoseconds that readings took, by the name of the probe.

@@ -130,6 +130,21 @@ pub static METRICS: &[Metric] = &[
         "device's busy time per GiB",
         "seconds in which the device had something under way per GiB moved, summed over devices",
     ),
+    metric(
+        "energy_j",
+        Better::Lower,
+        "energy",
+        "energy of a trial, until everything written was on the device; what it is of stands \
+         with the result",
+    ),
+    metric("energy_j_per_gib", Better::Lower, "energy per GiB", "energy per GiB moved"),
+    metric("power_w", Better::Lower, "power", "mean power over a trial"),
+    metric(
+        "energy_above_idle_j",
+        Better::Lower,
+        "energy above idle",
+        "energy of a trial less what the machine at rest uses in the same time",
+    ),
 ];
 
 /// Metrics of the classes of requests that devices complete, for the probe `block-latency`.
@@ -265,8 +280,6 @@ pub fn all() -> impl Iterator<Item = &'static Metric> {
 /// need not say which way is better.
 static OTHERS: &[Metric] = &[
     metric("duration_s", Better::Lower, "time", "time that a command took"),
-    metric("energy_j", Better::Lower, "energy", "energy that was used"),
-    metric("energy_j_per_gib", Better::Lower, "energy per GiB", "energy per GiB moved"),
     metric("peak_rss_bytes", Better::Lower, "peak memory", "largest resident memory"),
     metric("ping_p50_ms", Better::Lower, "median round trip", "median round trip under load"),
     metric("ping_p95_ms", Better::Lower, "p95 round trip", "p95 of the round trip under load"),

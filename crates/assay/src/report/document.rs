@@ -14,6 +14,7 @@ mod study;
 mod study_more;
 mod study_tables;
 mod surfaces;
+mod surroundings;
 
 use crate::results::findings::{Cell as Measured, Findings, Trust};
 use crate::results::plan::Arm;

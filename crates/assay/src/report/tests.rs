@@ -275,3 +275,50 @@ fn questions_and_the_card_stand_on_every_page() {
         }
     }
 }
+
+#[test]
+fn the_surroundings_stand_on_the_full_page_with_what_there_is() {
+    use crate::results::around::{Around, AroundWorkload, DriveHealth, Hottest};
+    let row = |arm: &str, watts| AroundWorkload {
+        workload: "sync-write".to_owned(),
+        arm: [("scheduler".to_owned(), arm.to_owned())].into(),
+        n: 6,
+        busy_share: Some(0.31),
+        busiest_share: Some(0.6),
+        steal_share: Some(0.0),
+        pressure_shares: [("io".to_owned(), 0.42)].into(),
+        swapped_pages: Some(0),
+        hottest: Some(Hottest { sensor: "nvme0 Composite".to_owned(), from_c: 38.9, to_c: 61.0 }),
+        energy_j: watts,
+        power_w: watts,
+    };
+    let drive = DriveHealth {
+        drive: "nvme0n1".to_owned(),
+        written_bytes: Some(12 << 30),
+        used_percent: Some([3, 4]),
+        temperature_c: None,
+        grown: [("media_errors".to_owned(), 2)].into(),
+    };
+    let (_, mut found) = fixtures().into_iter().find(|one| one.0 == "study-two-arms").unwrap();
+    found.surroundings = Around {
+        workloads: vec![row("none", Some(14.2)), row("bfq", None)],
+        drives: vec![drive],
+        energy_of: Some("powercap: processor packages and their memory, not the drive".to_owned()),
+        idle_w: Some(9.5),
+    };
+    assert!(!rendered(&found, 120, false).contains("surroundings"));
+    let page = in_full(&found, 80);
+    let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    for line in [
+        "sync-write scheduler=none cpus busy 31 %, busiest 60 %, waits: io 42 %, energy 14.2 J, \
+         power 14.2 W, hottest nvme0 Composite: 38.9 to 61 \u{b0}C",
+        "sync-write scheduler=bfq cpus busy 31 %, busiest 60 %, waits: io 42 %, energy -, power -,",
+        "memory, not the drive; the machine at rest took 9.5 W.",
+        "nvme0n1 12 GiB 3 % to 4 % - media_errors +2",
+    ] {
+        assert!(flat.contains(line), "{line}:\n{page}");
+    }
+    for missing in ["stolen", "swapped", "waits: cpu"] {
+        assert!(!page.contains(missing), "{missing}:\n{page}");
+    }
+}

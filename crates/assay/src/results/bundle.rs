@@ -136,6 +136,15 @@ impl<'a> Bundle<'a> {
     }
 }
 
+/// Writes the environment once more: with what is seen of it after the trials.
+pub fn keep_environment(
+    system: &dyn System,
+    directory: &Path,
+    environment: &Environment,
+) -> io::Result<()> {
+    system.write_whole(&directory.join("environment.json"), &json(environment)?)
+}
+
 /// Locks a bundle for as long as this process works on it; nothing where its file system has no
 /// locks.
 fn marked(system: &dyn System, directory: &Path) -> io::Result<Option<OwnFile>> {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::watched::Surroundings;
 use crate::system::machine::Machine;
 use crate::system::site::Site;
 
@@ -21,4 +22,7 @@ pub struct Environment {
     pub machine: Machine,
     /// One entry a target, in the order of the study.
     pub sites: Vec<Site>,
+    /// What was looked at once before and once after the trials.
+    #[serde(default, skip_serializing_if = "Surroundings::is_empty")]
+    pub surroundings: Surroundings,
 }

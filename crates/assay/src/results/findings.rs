@@ -597,6 +597,9 @@ pub struct Findings {
     /// What the readings around the trials cost.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbeCost>,
+    /// What the machine around the target did, and what the drives say.
+    #[serde(default, skip_serializing_if = "super::around::Around::is_empty")]
+    pub surroundings: super::around::Around,
     /// Rates over the area, for the pattern `spread`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub surfaces: Vec<Surface>,

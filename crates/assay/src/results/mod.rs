@@ -2,6 +2,7 @@
 //! directory that keeps them.
 
 pub mod answers;
+pub mod around;
 pub mod block;
 pub mod bundle;
 pub mod cut;

@@ -318,6 +318,12 @@ pub struct Plan {
     /// Probes that watch each trial, beside those that always do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<String>,
+    /// File of an external meter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meter: Option<String>,
+    /// Nanoseconds of rest before the first trial in which the idle machine's energy is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_ns: Option<u64>,
     /// Nanoseconds of rest before each trial, in which other traffic is looked for.
     pub gap_ns: u64,
     /// Nanoseconds that the study should take: it ends with the replicate that is nearest.

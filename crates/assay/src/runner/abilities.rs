@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::factors::filesystem::{FILE_SYSTEMS, FileSystem, Recipe};
 use crate::factors::guard;
-use crate::probes::{own_traffic, processors};
+use crate::probes::{own_traffic, processors, surroundings};
 use crate::seen::Seen;
 use crate::system::{Caching, System, devices, identity, journal};
 
@@ -34,6 +34,14 @@ pub fn all(system: &dyn System) -> Vec<Ability> {
         extents(system),
         steal(system),
         throttling(system),
+        around(system, "load", "what each processor did", LOST),
+        around(system, "pressure", "how long work waited for processors, devices, memory", LOST),
+        around(system, "memory", "swapping and kills for want of memory", LOST),
+        around(system, "temperature", "temperatures, and drives that slow down for heat", SENSORS),
+        around(system, "power-supply", "trials in which the plug was pulled or put in", SENSORS),
+        around(system, "kernel-log", "errors of hardware that the kernel logs", KERNEL_LOG),
+        around(system, "energy", "joules, watts and joules per GiB", ENERGY),
+        around(system, "drive-health", "what a study writes to a drive, and its wear", HEALTH),
         devices_readable(system),
         settings(system),
         file_systems(system),
@@ -204,6 +212,24 @@ fn steal(system: &dyn System) -> Ability {
         state: seen.ticks().map(|_| "/proc/stat".to_owned()),
         advice: "a disturbed trial then looks like a slow one",
     }
+}
+
+const LOST: &str = "trials that it disturbs then look like slow ones";
+const SENSORS: &str = "normal in virtual machines";
+const KERNEL_LOG: &str = "run as root, or set kernel.dmesg_restrict to 0";
+const ENERGY: &str = "a power meter's file stands in: assay run --meter FILE";
+const HEALTH: &str = "run as root, with smartctl (package smartmontools) for all but NVMe drives";
+
+/// A probe that looks at the machine around the target.
+fn around(
+    system: &dyn System,
+    probe: &str,
+    purpose: &'static str,
+    advice: &'static str,
+) -> Ability {
+    let here = surroundings::here(system, probe);
+    let state = here.unwrap_or_else(|| Seen::absent("there is no such probe"));
+    Ability { name: probe.replace('-', " "), purpose, state, advice }
 }
 
 fn throttling(system: &dyn System) -> Ability {

@@ -3,6 +3,7 @@
 pub mod abilities;
 pub mod apply;
 pub mod area;
+mod around;
 mod changes;
 pub mod event;
 pub mod pilot;

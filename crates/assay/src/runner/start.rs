@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use super::around;
 use super::changes;
 use super::event::{Context, Event};
 use super::places::{Place, places};
@@ -81,11 +82,17 @@ pub fn run(
     if let Err(failure) = enough(&plan) {
         return Err(struck(stage, failure));
     }
-    let environment = Environment {
+    let sites = stage.sites();
+    let planned_ns = system.monotonic_ns();
+    let surroundings = around::before(&mut context, &plan, &sites);
+    // The rest is no part of the study's time.
+    let began_ns = began_ns + (system.monotonic_ns() - planned_ns);
+    let mut environment = Environment {
         format: environment::FORMAT.to_owned(),
         assay: env!("CARGO_PKG_VERSION").to_owned(),
         machine: machine::machine(system),
-        sites: stage.sites(),
+        sites,
+        surroundings,
         started,
     };
     let directory = request.results.as_ref().map(|results| results.join(&id));
@@ -109,6 +116,7 @@ pub fn run(
     close(&session, &end);
     let directory = if session.bundle.is_some() { directory } else { None };
     let left = session.strike().err();
+    around::after(system, &mut environment, directory.as_deref());
     let (interrupted, ended) = told(end);
     let study = request.study;
     Ok(Finished { id, directory, study, plan, environment, trials, interrupted, ended, left })
@@ -153,7 +161,7 @@ pub fn resume(
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Finished> {
-    let Stored { id, study, plan, environment, mut trials, .. } = stored;
+    let Stored { id, study, plan, mut environment, mut trials, .. } = stored;
     if plan::hash(&plan) != plan.sha256 {
         return Err(Failure::mistake(format!(
             "{id}: the plan is not the one that was made before the first trial (its hash differs); a study cannot go on by another plan"
@@ -193,6 +201,7 @@ pub fn resume(
     let end = session.run(&mut trials, &mut context);
     close(&session, &end);
     let left = session.strike().err();
+    around::after(system, &mut environment, Some(directory));
     let (interrupted, ended) = told(end);
     let directory = Some(directory.to_owned());
     Ok(Finished { id, directory, study, plan, environment, trials, interrupted, ended, left })

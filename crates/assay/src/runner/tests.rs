@@ -8,6 +8,8 @@ use super::*;
 use crate::failure::Outcome;
 use crate::results::bundle;
 use crate::results::record::Status;
+use crate::results::watched::Health;
+use crate::seen::Seen;
 use crate::study::{Study, file};
 use crate::system::journal::{self, setting_value};
 use crate::system::{Fake, Faulty, System};
@@ -460,4 +462,60 @@ fn every_preset_dry_runs() {
             assert_eq!(plan.design.questions, study.question, "{name}");
         }
     }
+}
+
+/// What smartctl says of a drive with some bytes written and some wear.
+fn smart(written: u64, left: u64) -> String {
+    format!(
+        r#"{{"logical_block_size":512,"ata_smart_attributes":{{"table":[
+        {{"id":231,"name":"SSD_Life_Left","value":{left},"raw":{{"value":0,"string":"0"}}}},
+        {{"id":241,"name":"Total_LBAs_Written","value":99,
+          "raw":{{"value":{written},"string":"{written}"}}}}]}}}}"#
+    )
+}
+
+#[test]
+fn a_study_of_energy_rests_first_and_tells_what_each_trial_used() {
+    const ZONE: &str = "/sys/class/powercap/intel-rapl:0";
+    let fake = machine();
+    fake.put(format!("{ZONE}/name"), "package-0\n");
+    fake.put(format!("{ZONE}/max_energy_range_uj"), "262143328850\n");
+    // Each reading is two joules further.
+    fake.put_readings(
+        format!("{ZONE}/energy_uj"),
+        (0..200_u64).map(|reading| (reading * 2_000_000).to_string()),
+    );
+    let mut request = request("/home/me");
+    request.study.probes = vec!["energy".to_owned()];
+    let began_ns = fake.monotonic_ns();
+    let finished = run(&fake, request, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    assert!(fake.monotonic_ns() - began_ns >= 10_000_000_000);
+    let idle = finished.environment.surroundings.idle.value().unwrap();
+    assert_eq!((idle.joules, idle.span_ns), (2.0, 10_000_000_000));
+    for trial in &finished.trials {
+        let energy = trial.record.evidence.watched.energy.value().unwrap();
+        assert_eq!((energy.joules, energy.source.as_str()), (2.0, "powercap"));
+    }
+}
+
+#[test]
+fn the_drives_are_asked_before_and_after_and_both_are_kept() {
+    let fake = machine();
+    fake.install("smartctl").put_output("smartctl -j -a /dev/sda", &smart(1000, 98));
+    let mut worn = false;
+    let finished = run(&fake, request("/home/me"), &AtomicBool::new(false), &mut |event| {
+        if matches!(event, Event::TrialEnded { .. }) && !worn {
+            fake.put_output("smartctl -j -a /dev/sda", &smart(5000, 97));
+            worn = true;
+        }
+    })
+    .unwrap();
+    let found = &finished.environment.surroundings;
+    let wear = |all: &std::collections::BTreeMap<String, Seen<Health>>| {
+        all["sda"].value().map(|health| (health.used_percent, health.written_bytes))
+    };
+    assert_eq!(wear(&found.health_before), Some((Some(2), Some(512_000))));
+    assert_eq!(wear(&found.health_after), Some((Some(3), Some(2_560_000))));
+    let stored = bundle::read(&fake, &Path::new("/results").join(&finished.id)).unwrap();
+    assert_eq!(stored.environment, finished.environment);
 }

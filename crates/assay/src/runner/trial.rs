@@ -8,7 +8,9 @@ use std::time::Duration;
 use super::prepare::prepare;
 use super::survey::Surveyed;
 use crate::probes::block_latency::{self, Tracer};
-use crate::probes::{Costs, cpu, disk_stats, members, own_traffic, page_cache, processors};
+use crate::probes::{
+    Costs, cpu, disk_stats, members, own_traffic, page_cache, processors, surroundings,
+};
 use crate::results::bundle::Histograms;
 use crate::results::plan::{Plan, PlannedTrial, PlannedWorkload};
 use crate::results::record::{DeviceEvidence, Evidence, Status, Traffic, Trial, TrialRecord};
@@ -190,6 +192,7 @@ struct Watch {
     cached: Seen<crate::system::CachedPages>,
     processors: Option<(cpu::Reading, processors::Reading)>,
     block: Option<block_latency::Reading>,
+    around: Option<surroundings::Reading>,
     costs: Costs,
 }
 
@@ -213,10 +216,11 @@ impl Watch {
                 costs.time(system, &processors::PROBE, || processors::read(system)),
             )
         });
+        let around = processors.is_some().then(|| surroundings::read(system, &mut costs));
         let own = costs.time(system, &own_traffic::PROBE, || own_traffic::read(system));
         let block = costs.time(system, &block_latency::PROBE, || tracer.before(system));
         let run_start = Disks::before(setting, &mut costs);
-        Self { gap_start, run_start, own, cached, processors, block, costs }
+        Self { gap_start, run_start, own, cached, processors, block, around, costs }
     }
 
     /// Reads everything again: right after the run, and once more when all is on the device.
@@ -245,6 +249,11 @@ impl Watch {
         let block = self.block.as_ref().map(|before| {
             costs.time(system, &block_latency::PROBE, || tracer.after(system, before))
         });
+        let asked = surroundings::Asked::of(setting.plan);
+        let watched = self.around.map(|mut before| {
+            let after = surroundings::again(system, &mut before, asked, &mut costs);
+            surroundings::between(&before, &after, asked)
+        });
         let ran = self.processors.as_ref().map(|(before, _)| {
             costs.time(system, &cpu::PROBE, || cpu::between(before, &cpu::read(system)))
         });
@@ -271,6 +280,7 @@ impl Watch {
             below,
             kernel_threads_ns: ran.kernel_threads_ns,
             busy_ns: ran.busy_ns,
+            watched: watched.unwrap_or_default(),
             probe_ns: costs.told(),
             ..found
         }

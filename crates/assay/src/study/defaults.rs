@@ -1,5 +1,6 @@
 //! What a study leaves open, filled in before it is planned, so that the stored study says it all.
 
+use super::probes::ENERGY;
 use super::{DEFAULT_MARGIN, Pattern, StopRule, Study, Target};
 use crate::quantity::{Bytes, Time};
 
@@ -26,6 +27,11 @@ const QUICK_TRIALS: usize = 240;
 const FEWEST_QUICK: u32 = 3;
 /// Size of a laboratory's loop device where neither the study nor its area says more.
 const LAB: Bytes = Bytes(1 << 30);
+
+/// Rest before a study of energy.
+const IDLE: Time = Time(30_000_000_000);
+/// The same before a quick look.
+const QUICK_IDLE: Time = Time(10_000_000_000);
 
 impl Study {
     /// The study with everything set that `assay run` needs to give verdicts.
@@ -83,6 +89,15 @@ impl Study {
             self.repeat_disturbed = false;
         }
         self
+    }
+
+    /// Time for which the machine rests before the first trial, where the study is about energy: a
+    /// shorter one where trials are short.
+    pub fn idle_ns(&self) -> Option<u64> {
+        let asked = self.meter.is_some() || self.probes.iter().any(|name| name == ENERGY);
+        let short = |time: Option<Time>| time.is_some_and(|time| time <= QUICK);
+        let quick = self.workload.iter().all(|one| short(one.io.time));
+        asked.then_some(if quick { QUICK_IDLE.0 } else { IDLE.0 })
     }
 
     /// Workloads under every arm.

@@ -235,6 +235,12 @@ pub static STUDY: Fields = Fields {
             "probes = [\"block-latency\"]",
         ),
         field(
+            "meter",
+            Kind::Text,
+            "file of an external power meter, a time and watts in each line",
+            "meter = \"meter.csv\"",
+        ),
+        field(
             "prepare",
             Kind::Table(&PREPARE),
             "how the target is brought into a known state",

@@ -83,6 +83,9 @@ pub struct Study {
     /// Probes that watch each trial, beside those that always do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<String>,
+    /// File of an external power meter, a time and watts in each line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meter: Option<String>,
     /// Where, unless `target` is a factor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,

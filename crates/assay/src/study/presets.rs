@@ -15,6 +15,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("readahead", include_str!("../../../../studies/readahead.toml")),
     ("write-cache", include_str!("../../../../studies/write-cache.toml")),
     ("starvation", include_str!("../../../../studies/starvation.toml")),
+    ("power", include_str!("../../../../studies/power.toml")),
     ("tunable", include_str!("../../../../studies/tunable.toml")),
 ];
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 use super::journal::Warrant;
 use super::{
     Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
-    Extent, Hold, HoldError, Leftover, Locking, OwnFile, Space, Status, System, TraceMeans, User,
-    fake,
+    Extent, Hold, HoldError, KernelLog, Leftover, Locking, OwnFile, Space, Status, System,
+    TraceMeans, User, fake,
 };
 
 /// Reads pass through; whatever changes something is only noted.
@@ -69,6 +69,11 @@ impl System for DryRun<'_> {
         user() -> User;
         now() -> String;
         monotonic_ns() -> u64;
+        wall_ns() -> u64;
+        follow_kernel_log() -> io::Result<KernelLog>;
+        new_in_kernel_log(log: &mut KernelLog) -> io::Result<Vec<String>>;
+        output_of(program: &str, arguments: &[&str]) -> io::Result<String>;
+        nvme_health_log(device: &Path) -> io::Result<Vec<u8>>;
         leftovers(directory: &Path) -> io::Result<Vec<Leftover>>;
         open_for_reading(path: &Path, caching: Caching) -> io::Result<File>;
         length(file: &File) -> io::Result<u64>;

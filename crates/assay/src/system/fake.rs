@@ -21,8 +21,8 @@ use rustix::io::Errno;
 use super::journal::Warrant;
 use super::{
     Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
-    Extent, Hold, HoldError, Leftover, Locking, OwnFile, Space, Status, System, TraceMeans, User,
-    devices, identity,
+    Extent, Hold, HoldError, KernelLog, Leftover, Locking, OwnFile, Space, Status, System,
+    TraceMeans, User, devices, identity,
 };
 pub use act::Manner;
 use tree::{Node, Tree};
@@ -32,6 +32,7 @@ const START_SECONDS: i64 = 1_795_165_200;
 const ZONE_HOURS: i8 = 1;
 const PROCESS: u32 = 4711;
 const PAGE: u64 = 4096;
+const KERNEL_LOG: &str = "/dev/kmsg";
 
 /// A machine in memory.
 ///
@@ -66,6 +67,12 @@ struct State {
     /// Devices so far, as the kernel numbers them.
     sequence: u64,
     traces: trace::Traces,
+    /// Nanoseconds that the wall clock was set forward in all.
+    stepped_ns: i64,
+    /// What programs print, by their command line.
+    outputs: BTreeMap<String, String>,
+    /// Health logs of NVMe devices.
+    health_logs: BTreeMap<PathBuf, Vec<u8>>,
 }
 
 impl Default for State {
@@ -89,6 +96,9 @@ impl Default for State {
             sizes: BTreeMap::new(),
             sequence: 0,
             traces: trace::Traces::default(),
+            stepped_ns: 0,
+            outputs: BTreeMap::new(),
+            health_logs: BTreeMap::new(),
         }
     }
 }
@@ -206,6 +216,24 @@ impl Fake {
     /// Lets another process hold a lock; of a file the name is its path.
     pub fn set_holder(&self, name: &str, process: u32, user: u32) -> &Self {
         self.lock().holders.insert(name.to_owned(), (process, user));
+        self
+    }
+
+    /// Sets the wall clock forward, or back.
+    pub fn step_wall_clock(&self, by_ns: i64) -> &Self {
+        self.lock().stepped_ns += by_ns;
+        self
+    }
+
+    /// Sets what a program prints when it is asked in these words.
+    pub fn put_output(&self, line: &str, text: &str) -> &Self {
+        self.lock().outputs.insert(line.to_owned(), text.to_owned());
+        self
+    }
+
+    /// Sets the health log of an NVMe device.
+    pub fn put_health_log(&self, device: impl Into<PathBuf>, bytes: &[u8]) -> &Self {
+        self.lock().health_logs.insert(device.into(), bytes.to_vec());
         self
     }
 
@@ -331,6 +359,12 @@ impl System for Fake {
 
     fn monotonic_ns(&self) -> u64 {
         self.lock().clock.as_nanos() as u64
+    }
+
+    fn wall_ns(&self) -> u64 {
+        let state = self.lock();
+        let now_ns = START_SECONDS as u64 * 1_000_000_000 + state.clock.as_nanos() as u64;
+        now_ns.saturating_add_signed(state.stepped_ns)
     }
 
     fn sleep(&self, time: Duration) {
@@ -533,6 +567,27 @@ impl System for Fake {
         means: TraceMeans,
     ) -> io::Result<Box<dyn BlockTracer>> {
         trace::begin(&mut self.lock().traces, devices, means)
+    }
+
+    fn follow_kernel_log(&self) -> io::Result<KernelLog> {
+        let seen = self.read_text(Path::new(KERNEL_LOG))?.lines().count();
+        Ok(KernelLog { file: None, seen })
+    }
+
+    fn new_in_kernel_log(&self, log: &mut KernelLog) -> io::Result<Vec<String>> {
+        let text = self.read_text(Path::new(KERNEL_LOG))?;
+        let new: Vec<String> = text.lines().skip(log.seen).map(str::to_owned).collect();
+        log.seen += new.len();
+        Ok(new)
+    }
+
+    fn output_of(&self, program: &str, arguments: &[&str]) -> io::Result<String> {
+        let line = [&[program], arguments].concat().join(" ");
+        self.lock().outputs.get(&line).cloned().ok_or_else(|| Errno::NOENT.into())
+    }
+
+    fn nvme_health_log(&self, device: &Path) -> io::Result<Vec<u8>> {
+        self.lock().health_logs.get(device).cloned().ok_or_else(|| Errno::NOTTY.into())
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {

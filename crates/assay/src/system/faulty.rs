@@ -10,7 +10,8 @@ use std::time::Duration;
 use super::journal::Warrant;
 use super::{
     Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
-    Extent, Hold, HoldError, Leftover, Locking, OwnFile, Space, Status, System, TraceMeans, User,
+    Extent, Hold, HoldError, KernelLog, Leftover, Locking, OwnFile, Space, Status, System,
+    TraceMeans, User,
 };
 
 /// Passes everything on to another system, except for one call that fails.
@@ -113,6 +114,10 @@ impl System for Faulty<'_> {
         cached_pages(file: &File, range: Range<u64>) -> CachedPages;
         resident_pages(file: &File, range: Range<u64>) -> CachedPages;
         drop_cached(file: &File, range: Range<u64>) -> ();
+        follow_kernel_log() -> KernelLog;
+        new_in_kernel_log(log: &mut KernelLog) -> Vec<String>;
+        output_of(program: &str, arguments: &[&str]) -> String;
+        nvme_health_log(device: &Path) -> Vec<u8>;
     }
 
     fn trace_block(
@@ -178,6 +183,10 @@ impl System for Faulty<'_> {
 
     fn monotonic_ns(&self) -> u64 {
         self.inner.monotonic_ns()
+    }
+
+    fn wall_ns(&self) -> u64 {
+        self.inner.wall_ns()
     }
 
     fn sleep(&self, time: Duration) {

@@ -239,6 +239,15 @@ pub trait BlockTracer: Send {
     fn read(&mut self) -> io::Result<BlockTotals>;
 }
 
+/// The kernel's log, followed from a moment on.
+#[derive(Debug)]
+pub struct KernelLog {
+    /// Open where the next record is; none where it exists only in memory.
+    file: Option<File>,
+    /// Records that were there before, in memory.
+    seen: usize,
+}
+
 /// The machine. Every method that can fail says so with the kernel's error.
 pub trait System: Sync {
     /// Text of a file (sysfs, procfs, or one of the tool's own).
@@ -264,6 +273,8 @@ pub trait System: Sync {
     fn now(&self) -> String;
     /// Monotonic clock in nanoseconds.
     fn monotonic_ns(&self) -> u64;
+    /// Wall clock in nanoseconds since 1970.
+    fn wall_ns(&self) -> u64;
     /// Waits.
     fn sleep(&self, time: Duration);
 
@@ -330,6 +341,15 @@ pub trait System: Sync {
         devices: &[DeviceNumber],
         means: TraceMeans,
     ) -> io::Result<Box<dyn BlockTracer>>;
+    /// Follows the kernel's log from its end on.
+    fn follow_kernel_log(&self) -> io::Result<KernelLog>;
+    /// Records that were added to a followed log since it was last asked, as `/dev/kmsg` gives them.
+    fn new_in_kernel_log(&self, log: &mut KernelLog) -> io::Result<Vec<String>>;
+    /// Runs a program that only looks, for some seconds at most: what it printed, whatever its exit
+    /// code was.
+    fn output_of(&self, program: &str, arguments: &[&str]) -> io::Result<String>;
+    /// The 512 bytes of an NVMe device's health log (log page 2).
+    fn nvme_health_log(&self, device: &Path) -> io::Result<Vec<u8>>;
     /// Takes a machine-wide lock with a name, across users; released when the hold is dropped.
     fn hold(&self, name: &str) -> Result<Hold, HoldError>;
 }

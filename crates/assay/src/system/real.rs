@@ -6,6 +6,7 @@ mod act;
 mod area;
 mod files;
 mod hold;
+mod look;
 
 use std::fs::File;
 use std::io;
@@ -23,8 +24,8 @@ use rustix::time::{ClockId, clock_gettime};
 use super::journal::Warrant;
 use super::{
     Act, AreaFile, BlockTotals, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
-    DirectAlignment, Extent, FileKind, Hold, HoldError, Leftover, Locking, OwnFile, Space, Status,
-    System, TraceMeans, User, identity,
+    DirectAlignment, Extent, FileKind, Hold, HoldError, KernelLog, Leftover, Locking, OwnFile,
+    Space, Status, System, TraceMeans, User, identity,
 };
 
 /// The machine that this process runs on.
@@ -92,6 +93,11 @@ impl System for Real {
 
     fn monotonic_ns(&self) -> u64 {
         let time = clock_gettime(ClockId::Monotonic);
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    }
+
+    fn wall_ns(&self) -> u64 {
+        let time = clock_gettime(ClockId::Realtime);
         time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
     }
 
@@ -254,6 +260,23 @@ impl System for Real {
         let numbers: Vec<(u32, u32)> =
             devices.iter().map(|device| (device.major, device.minor)).collect();
         Ok(Box::new(assay_sys::BlockTrace::begin(&numbers, means)?))
+    }
+
+    fn follow_kernel_log(&self) -> io::Result<KernelLog> {
+        look::follow_kernel_log()
+    }
+
+    fn new_in_kernel_log(&self, log: &mut KernelLog) -> io::Result<Vec<String>> {
+        look::new_in_kernel_log(log)
+    }
+
+    fn output_of(&self, program: &str, arguments: &[&str]) -> io::Result<String> {
+        look::output_of(program, arguments)
+    }
+
+    fn nvme_health_log(&self, device: &Path) -> io::Result<Vec<u8>> {
+        let device = File::open(device)?;
+        Ok(assay_sys::nvme_health_log(device.as_fd())?.to_vec())
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {

@@ -2,13 +2,18 @@
 //! recorded, so that an old bundle can be judged again by a newer rule.
 
 mod cached;
+mod clock;
 mod compressed;
 mod depth;
 mod device_bytes;
 mod evidence;
 mod foreign;
+mod kernel_log;
 mod link_ceiling;
+mod oom;
+mod power_supply;
 mod steal;
+mod swap;
 #[cfg(test)]
 pub(crate) mod testing;
 mod throttled;
@@ -91,6 +96,11 @@ pub static RULES: &[&dyn TruthRule] = &[
     &throttled::Throttled,
     &steal::Steal,
     &foreign::Foreign,
+    &swap::Swap,
+    &oom::Oom,
+    &kernel_log::KernelLog,
+    &clock::Clock,
+    &power_supply::PowerSupply,
 ];
 
 /// What every rule has to say on a case, with the name of the rule.
@@ -132,7 +142,12 @@ mod tests {
                 "too-small",
                 "throttled",
                 "steal",
-                "foreign"
+                "foreign",
+                "swap",
+                "oom",
+                "kernel-log",
+                "clock",
+                "power-supply"
             ]
         );
         names.sort_unstable();

@@ -11,10 +11,11 @@ pub struct Throttled;
 
 static ABOUT: About = About {
     name: "throttled",
-    summary: "the processor slowed down for heat, or a control group held the tool back",
+    summary: "a processor or drive slowed down for heat, or a control group held the tool back",
     text: "The kernel counts thermal throttle events of processors (where the driver tells) and the \
            periods in which a control group's processor limit stopped this process. Either of them \
-           during a trial marks it disturbed.",
+           during a trial marks it disturbed, and so does a sensor that reaches the temperature \
+           from which its processor or drive slows down, where it names one.",
 };
 
 impl TruthRule for Throttled {
@@ -29,15 +30,31 @@ impl TruthRule for Throttled {
             .iter()
             .map(|trial| events(trial))
             .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-        (!hit.is_empty()).then(|| {
-            Remark::suspect(format!("{}{}", words(heat, group), in_trials(hit.len(), case)))
-        })
+        if hit.is_empty() {
+            let hot: Vec<String> = case.trials.iter().filter_map(|trial| hot(trial)).collect();
+            let first = hot.first()?;
+            return Some(Remark::suspect(format!("{first}{}", in_trials(hot.len(), case))));
+        }
+        Some(Remark::suspect(format!("{}{}", words(heat, group), in_trials(hit.len(), case))))
     }
 
     fn disturbance(&self, _case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
         let (heat, group) = events(trial);
-        ((heat, group) != (0, 0)).then(|| words(heat, group))
+        if (heat, group) == (0, 0) { hot(trial) } else { Some(words(heat, group)) }
     }
+}
+
+/// A sensor that reached its limit: the one that is furthest above it.
+fn hot(trial: &TrialRecord) -> Option<String> {
+    let sensors = trial.evidence.watched.temperature.value()?.sensors.iter();
+    let above = sensors.filter_map(|(name, sensor)| {
+        let most = sensor.before_mc.max(sensor.after_mc);
+        Some((most - sensor.limit_mc?, name, most)).filter(|(above, ..)| *above >= 0)
+    });
+    let (above, name, most) = above.max_by_key(|(above, ..)| *above)?;
+    let degrees = |mc: i64| show::three_digits(mc as f64 / 1e3);
+    let (most, limit) = (degrees(most), degrees(most - above));
+    Some(format!("{name} was {most} \u{b0}C hot and slows down from {limit} \u{b0}C on"))
 }
 
 /// Throttle events by heat and by the control group.
@@ -87,6 +104,26 @@ mod tests {
             bench.judge(&Throttled).unwrap().text,
             "the control group stopped the tool 3 times"
         );
+    }
+
+    #[test]
+    fn speaks_of_a_drive_at_its_limit() {
+        use crate::results::watched::{Sensor, Temperature};
+        let at = |after_mc: i64| {
+            Bench::read().first(1, move |trial| {
+                let sensor = Sensor { before_mc: 40_000, after_mc, limit_mc: Some(81_850) };
+                let none = Sensor { limit_mc: None, ..sensor };
+                let sensors = [("nvme0 Composite".to_owned(), sensor), ("x".to_owned(), none)];
+                let sensors = sensors.into();
+                trial.evidence.watched.temperature =
+                    Seen::Present(Temperature { sensors, slow_processors: None });
+            })
+        };
+        let said = "nvme0 Composite was 82.5 \u{b0}C hot and slows down from 81.8 \u{b0}C on";
+        assert_eq!(at(82_500).disturbances(&Throttled)[0].as_deref(), Some(said));
+        let judged = at(82_500).judge(&Throttled).unwrap().text;
+        assert_eq!(judged, format!("{said}, in 1 of 3 trials"));
+        assert_eq!(at(80_000).judge(&Throttled), None);
     }
 
     #[test]

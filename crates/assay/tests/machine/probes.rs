@@ -1,6 +1,7 @@
 //! What the probes read on real devices: members of a file system of two devices, kernel threads.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 
@@ -101,6 +102,63 @@ fn kernel_threads_work_for_a_loop_device() {
     for probe in ["cpu", "disk", "members", "own-traffic", "page-cache", "processors"] {
         assert!(costs[probe].as_u64().unwrap() > 0, "{probe}: {costs:?}");
     }
+}
+
+#[test]
+fn the_machine_around_a_target_is_watched_and_a_meter_is_summed() {
+    let test = "probes::the_machine_around_a_target_is_watched_and_a_meter_is_summed";
+    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
+    let used = volume.used_bytes().unwrap();
+    let [file, meter] = ["study.toml", "meter.csv"].map(|name| volume.scratch().path().join(name));
+    fs::write(&file, STUDY).unwrap();
+    fs::write(&meter, "time,watts\n").unwrap();
+    let assay = assay(&volume);
+    let ended = AtomicBool::new(false);
+    let document = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ended.load(Ordering::Relaxed) {
+                measure_12_watts(&meter);
+            }
+        });
+        let words = ["run", &word(&file), &word(volume.directory()), "--meter", &word(&meter)];
+        let output = assay.run(&[&words[..], &["--json"]].concat(), LIMIT);
+        ended.store(true, Ordering::Relaxed);
+        of(&output.unwrap())
+    });
+    is_as_before(&volume, used);
+    let cells = document["cells"].as_array().unwrap();
+    let power: Vec<&Value> = cells.iter().filter(|cell| cell["metric"] == "power_w").collect();
+    assert_eq!(power.len(), 2, "two arms");
+    for cell in power {
+        let watts = cell["geometric_mean"].as_f64().unwrap();
+        assert!((watts - 12.0).abs() < 1e-6, "{cell}");
+    }
+    let idle = document["surroundings"]["idle_w"].as_f64().unwrap();
+    assert!((idle - 12.0).abs() < 1e-6, "{idle}");
+    let record = first_record(assay.home());
+    let watched = &record["evidence"]["watched"];
+    let energy = &watched["energy"]["present"];
+    let seconds = energy["span_ns"].as_f64().unwrap() / 1e9;
+    assert!((energy["joules"].as_f64().unwrap() / seconds - 12.0).abs() < 1e-6, "{energy}");
+    let cpus = watched["load"]["present"].as_array().unwrap();
+    assert!(cpus.iter().any(|cpu| cpu[1].as_u64().unwrap() > 0), "nobody was busy: {cpus:?}");
+    let memory = &watched["processes"]["present"];
+    assert!(memory["rss_bytes"].as_u64().unwrap() > 1 << 20, "{memory}");
+    for part in ["clock", "kernel_log", "memory"] {
+        assert!(watched[part]["present"] != Value::Null, "{part}: {}", watched[part]);
+    }
+    let full = assay.run(&["show", "--full"], LIMIT).unwrap().stdout;
+    assert!(full.contains("surroundings") && full.contains("12 W"), "{full}");
+}
+
+/// A line of a meter that shows 12 W.
+fn measure_12_watts(file: &std::path::Path) {
+    use std::io::Write;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let mut file = fs::File::options().append(true).open(file).unwrap();
+    file.write_all(format!("{:.3},12\n", now.as_secs_f64()).as_bytes()).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(100));
 }
 
 /// The first line of `trials.jsonl` of the only result.

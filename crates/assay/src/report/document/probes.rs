@@ -1,6 +1,7 @@
-//! What the probes tell beside the metrics: the devices of a stack, and what the readings cost.
+//! What the probes tell beside the metrics: the devices of a stack, the machine around the target,
+//! and what the readings cost.
 
-use super::{Block, Cell, Detail, NONE, Row, Section, Table};
+use super::{Block, Cell, Detail, NONE, Row, Section, Table, surroundings};
 use crate::quantity::units::show;
 use crate::report::table::{Column, columns};
 use crate::results::findings::{Findings, Member};
@@ -9,11 +10,14 @@ use crate::results::plan::{Arm, arm_words};
 /// Rows up to which the devices stand on the usual page.
 const MOST_ROWS: usize = 24;
 
-/// Both sections, as far as there is something to tell.
+/// All sections, as far as there is something to tell.
 pub(super) fn sections(findings: &Findings, detail: Detail) -> Vec<Section> {
     let full = detail != Detail::Usual;
     let costs = if full { costs(findings) } else { None };
-    [members(findings, full), costs].into_iter().flatten().collect()
+    let mut told: Vec<Section> = members(findings, full).into_iter().collect();
+    told.extend(if full { surroundings::sections(findings) } else { Vec::new() });
+    told.extend(costs);
+    told
 }
 
 /// The devices below the targets; on the usual page where several stand side by side.

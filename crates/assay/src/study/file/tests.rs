@@ -22,6 +22,7 @@ fn full() -> Study {
     study.costly = vec!["size".to_owned()];
     study.repeat_disturbed = false;
     study.probes = vec!["block-latency".to_owned()];
+    study.meter = Some("meter.csv".to_owned());
     study.target = Some(Target::Directory("/mnt/card \"2\"".to_owned()));
     study.area.size = Some(Bytes(64 << 20));
     study.area.start = Some("50 %".parse().unwrap());

@@ -1,0 +1,300 @@
+//! The machine around the target, over the trials of each row, and the drives before and after.
+
+use std::collections::BTreeMap;
+
+use super::rows::Row;
+use crate::quantity::units::show;
+use crate::results::around::{Around, AroundWorkload, DriveHealth, Hottest};
+use crate::results::environment::Environment;
+use crate::results::findings::Check;
+use crate::results::watched::{CpuTicks, Energy, Health, Watched};
+use crate::seen::Seen;
+
+/// Counters whose growth is no wear but what every drive counts.
+const EVERYDAY: [&str; 2] = ["power_on_hours", "error_log_entries"];
+
+/// Everything that is told of it.
+pub(super) fn around(environment: &Environment, rows: &[Row<'_>]) -> Around {
+    let told = rows.iter().filter(|row| !row.workload.control && row.trust.is_some());
+    let found = &environment.surroundings;
+    let mut trials = rows.iter().flat_map(Row::counting);
+    let energy = trials.find_map(|trial| trial.record.evidence.watched.energy.value());
+    Around {
+        workloads: told.filter_map(of_row).collect(),
+        drives: found
+            .health_before
+            .iter()
+            .filter_map(|(name, before)| drive(name, before, found.health_after.get(name)?))
+            .collect(),
+        energy_of: energy.map(|energy| format!("{}: {}", energy.source, energy.what)),
+        idle_w: found.idle.value().map(Energy::watts),
+    }
+}
+
+/// What should be read with the study as a whole.
+pub(super) fn checks(around: &Around) -> Vec<Check> {
+    let check = |name: &str, text: String| Check { name: name.to_owned(), text };
+    let mut found = Vec::new();
+    for drive in &around.drives {
+        found.extend(wear(drive).map(|text| check("wear", text)));
+        if !drive.grown.is_empty() {
+            let grown: Vec<String> = drive
+                .grown
+                .iter()
+                .map(|(name, count)| format!("{} {}", name.replace('_', " "), show::count(*count)))
+                .collect();
+            let text = format!("{} counted more: {}", drive.drive, grown.join(", "));
+            found.push(check("drive-health", text));
+        }
+    }
+    found
+}
+
+/// `this study wrote 12 GiB to nvme0n1; its wear went from 3 % to 4 %`.
+fn wear(drive: &DriveHealth) -> Option<String> {
+    let wrote = drive.written_bytes.map(|bytes| {
+        format!("{} were written to {} during this study", show::bytes(bytes), drive.drive)
+    });
+    let wear = drive.used_percent.map(|[before, after]| {
+        let whose = if wrote.is_some() { "its".to_owned() } else { format!("{}'s", drive.drive) };
+        if before == after {
+            format!("{whose} wear stayed at {before} %")
+        } else {
+            format!("{whose} wear went from {before} % to {after} %")
+        }
+    });
+    let parts: Vec<String> = wrote.into_iter().chain(wear).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+fn drive(name: &str, before: &Seen<Health>, after: &Seen<Health>) -> Option<DriveHealth> {
+    let (before, after) = (before.value()?, after.value()?);
+    let grown = after.counters.iter().filter_map(|(counter, late)| {
+        let early = before.counters.get(counter)?;
+        let by = late.checked_sub(*early).filter(|by| *by > 0)?;
+        (!EVERYDAY.contains(&counter.as_str())).then(|| (counter.clone(), by))
+    });
+    Some(DriveHealth {
+        drive: name.to_owned(),
+        written_bytes: both(before.written_bytes, after.written_bytes)
+            .map(|[early, late]| late.saturating_sub(early)),
+        used_percent: both(before.used_percent, after.used_percent),
+        temperature_c: both(before.temperature_c, after.temperature_c),
+        grown: grown.collect(),
+    })
+}
+
+fn both<T>(before: Option<T>, after: Option<T>) -> Option<[T; 2]> {
+    before.zip(after).map(|(before, after)| [before, after])
+}
+
+fn of_row(row: &Row<'_>) -> Option<AroundWorkload> {
+    let all: Vec<&Watched> = row.counting().map(|trial| &trial.record.evidence.watched).collect();
+    let n = all.iter().filter(|watched| !watched.is_empty()).count();
+    if n == 0 {
+        return None;
+    }
+    let cpus = processors(&all);
+    let sum = |pick: fn(&CpuTicks) -> u64| cpus.values().map(pick).sum::<u64>();
+    let share = |part: u64, of: u64| (of > 0).then(|| part as f64 / of as f64);
+    let shares = cpus.values().filter_map(|one| share(one.busy, one.total));
+    let memories: Vec<u64> = all
+        .iter()
+        .filter_map(|watched| watched.memory.value())
+        .map(|memory| memory.swapped_in_pages + memory.swapped_out_pages)
+        .collect();
+    let energies: Vec<&Energy> = all.iter().filter_map(|watched| watched.energy.value()).collect();
+    let joules: f64 = energies.iter().map(|energy| energy.joules).sum();
+    let seconds: f64 = energies.iter().map(|energy| energy.span_ns as f64 / 1e9).sum();
+    Some(AroundWorkload {
+        workload: row.workload.name.clone(),
+        arm: row.arm.clone(),
+        n,
+        busy_share: share(sum(|one| one.busy), sum(|one| one.total)),
+        busiest_share: shares.max_by(f64::total_cmp),
+        steal_share: share(sum(|one| one.steal), sum(|one| one.total)),
+        pressure_shares: pressures(&all),
+        swapped_pages: (!memories.is_empty()).then(|| memories.iter().sum()),
+        hottest: hottest(&all),
+        energy_j: (!energies.is_empty()).then(|| joules / energies.len() as f64),
+        power_w: (seconds > 0.0).then(|| joules / seconds),
+    })
+}
+
+/// Ticks of each processor over all trials.
+fn processors(all: &[&Watched]) -> BTreeMap<u32, CpuTicks> {
+    let mut cpus: BTreeMap<u32, CpuTicks> = BTreeMap::new();
+    for one in all.iter().filter_map(|watched| watched.load.value()).flatten() {
+        let sum = cpus.entry(one.cpu).or_default();
+        sum.busy += one.busy;
+        sum.steal += one.steal;
+        sum.total += one.total;
+    }
+    cpus
+}
+
+/// Share of all trials' time in which something waited for each resource.
+fn pressures(all: &[&Watched]) -> BTreeMap<String, f64> {
+    let mut sums: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for pressure in all.iter().filter_map(|watched| watched.pressure.value()) {
+        for (name, waited) in &pressure.waited {
+            let (some, span) = sums.entry(name).or_default();
+            *some += waited.some_ns;
+            *span += pressure.span_ns;
+        }
+    }
+    let told = sums.into_iter().filter(|(_, (_, span))| *span > 0);
+    // The kernel counts in its own steps, which may reach beyond the ends.
+    told.map(|(name, (some, span))| (name.to_owned(), (some as f64 / span as f64).min(1.0)))
+        .collect()
+}
+
+fn hottest(all: &[&Watched]) -> Option<Hottest> {
+    let mut sensors: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
+    for temperature in all.iter().filter_map(|watched| watched.temperature.value()) {
+        for (name, sensor) in &temperature.sensors {
+            let (from, to) = sensors.entry(name).or_insert((i64::MAX, i64::MIN));
+            *from = (*from).min(sensor.before_mc);
+            *to = (*to).max(sensor.before_mc).max(sensor.after_mc);
+        }
+    }
+    let (sensor, (from, to)) = sensors.into_iter().max_by_key(|(_, (_, to))| *to)?;
+    Some(Hottest { sensor: sensor.to_owned(), from_c: from as f64 / 1e3, to_c: to as f64 / 1e3 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Bench;
+    use super::*;
+    use crate::results::watched::{Memory, Pressure, Sensor, Temperature, Waited};
+
+    /// Three trials of a second each, on a machine with two processors.
+    fn watched() -> Bench {
+        Bench::new(&["."]).row(0, "sync-write", 4096, &[1024; 3]).each(|trial| {
+            let cpu = |cpu, busy| CpuTicks { cpu, busy, iowait: 0, steal: 2, total: 100 };
+            let io = Waited { some_ns: 400_000_000, full_ns: None };
+            let sensor = |before_mc, after_mc| Sensor { before_mc, after_mc, limit_mc: None };
+            let hot = trial_number(trial.replicate);
+            trial.evidence.watched = Watched {
+                load: Seen::Present(vec![cpu(0, 80), cpu(1, 20)]),
+                pressure: Seen::Present(Pressure {
+                    span_ns: 1_000_000_000,
+                    waited: [("io".to_owned(), io)].into(),
+                }),
+                memory: Seen::Present(Memory { swapped_in_pages: 2, ..Memory::default() }),
+                temperature: Seen::Present(Temperature {
+                    sensors: [
+                        ("drive".to_owned(), sensor(30_000, 31_000 + 1_000 * hot)),
+                        ("board".to_owned(), sensor(29_000, 29_500)),
+                    ]
+                    .into(),
+                    slow_processors: None,
+                }),
+                energy: Seen::Present(Energy {
+                    source: "powercap".to_owned(),
+                    what: "packages".to_owned(),
+                    span_ns: 2_000_000_000,
+                    joules: 10.0 * (hot + 1) as f64,
+                    parts: BTreeMap::new(),
+                }),
+                ..Watched::default()
+            };
+        })
+    }
+
+    fn trial_number(replicate: u32) -> i64 {
+        i64::from(replicate)
+    }
+
+    #[test]
+    fn a_row_is_told_over_all_its_trials() {
+        let found = watched().findings().surroundings;
+        let row = &found.workloads[0];
+        assert_eq!((row.workload.as_str(), row.n), ("sync-write", 3));
+        assert_eq!((row.busy_share, row.busiest_share), (Some(0.5), Some(0.8)));
+        assert_eq!((row.steal_share, row.swapped_pages), (Some(0.02), Some(6)));
+        assert_eq!(row.pressure_shares["io"], 0.4);
+        let hottest = Hottest { sensor: "drive".to_owned(), from_c: 30.0, to_c: 34.0 };
+        assert_eq!(row.hottest, Some(hottest));
+        assert_eq!((row.energy_j, row.power_w), (Some(30.0), Some(15.0)));
+        assert_eq!(found.energy_of.as_deref(), Some("powercap: packages"));
+    }
+
+    #[test]
+    fn what_was_not_watched_is_not_told() {
+        let bench = Bench::new(&["."]).row(0, "sync-write", 4096, &[1024; 3]);
+        assert!(bench.findings().surroundings.is_empty());
+    }
+
+    #[test]
+    fn energy_becomes_metrics_and_the_idle_machine_is_left_out() {
+        let mut bench = watched();
+        let value = |bench: &Bench, metric: &str| {
+            let cells = bench.findings().cells;
+            let cell = cells.into_iter().find(|cell| cell.metric == metric);
+            cell.map(|cell| cell.trials.iter().filter_map(|trial| trial.value).sum::<f64>() / 3.0)
+        };
+        assert_eq!(value(&bench, "energy_j"), Some(30.0));
+        assert_eq!(value(&bench, "power_w"), Some(15.0));
+        // 1024 operations of 4 KiB are 4 MiB.
+        assert_eq!(value(&bench, "energy_j_per_gib"), Some(30.0 * 256.0));
+        assert_eq!(value(&bench, "energy_above_idle_j"), None);
+        let idle = |source: &str, joules| Energy {
+            source: source.to_owned(),
+            what: "packages".to_owned(),
+            span_ns: 10_000_000_000,
+            joules,
+            parts: BTreeMap::new(),
+        };
+        bench.environment.surroundings.idle = Seen::Present(idle("powercap", 40.0));
+        assert_eq!(value(&bench, "energy_above_idle_j"), Some(22.0));
+        assert_eq!(bench.findings().surroundings.idle_w, Some(4.0));
+        bench.environment.surroundings.idle = Seen::Present(idle("meter", 40.0));
+        assert_eq!(value(&bench, "energy_above_idle_j"), None);
+    }
+
+    #[test]
+    fn energy_that_nobody_tells_is_not_missed() {
+        let missed = |energy: Seen<Energy>| {
+            let bench = Bench::new(&["."]).row(0, "sync-write", 4096, &[1024; 3]);
+            let bench = bench.each(|trial| trial.evidence.watched.energy = energy.clone());
+            let absent = bench.findings().absent;
+            absent.iter().filter(|entry| entry.metric.as_deref() == Some("energy_j")).count()
+        };
+        assert_eq!(missed(Watched::default().energy), 0);
+        assert_eq!(missed(Seen::absent("the counters are root's")), 1);
+    }
+
+    #[test]
+    fn what_a_study_did_to_a_drive_is_a_sentence() {
+        let health = |written_bytes, used, errors| {
+            Seen::Present(Health {
+                source: "nvme".to_owned(),
+                temperature_c: Some(40),
+                used_percent: Some(used),
+                written_bytes: Some(written_bytes),
+                counters: [
+                    ("media_errors".to_owned(), errors),
+                    ("power_on_hours".to_owned(), errors),
+                ]
+                .into(),
+            })
+        };
+        let told = |after: Seen<Health>| {
+            let mut bench = watched();
+            let found = &mut bench.environment.surroundings;
+            found.health_before.insert("nvme0n1".to_owned(), health(1 << 30, 3, 0));
+            found.health_after.insert("nvme0n1".to_owned(), after);
+            checks(&bench.findings().surroundings)
+                .into_iter()
+                .map(|check| format!("{}: {}", check.name, check.text))
+                .collect::<Vec<_>>()
+        };
+        let wear = "wear: 2 GiB were written to nvme0n1 during this study; its wear ";
+        assert_eq!(told(health(3 << 30, 4, 0)), [format!("{wear}went from 3 % to 4 %")]);
+        let worse = told(health(3 << 30, 3, 2));
+        let errors = "drive-health: nvme0n1 counted more: media errors 2".to_owned();
+        assert_eq!(worse, [format!("{wear}stayed at 3 %"), errors]);
+        assert!(told(Seen::absent("gone")).is_empty());
+    }
+}

@@ -1,0 +1,107 @@
+//! What the kernel warned of meanwhile (`/dev/kmsg`).
+
+use super::Probe;
+use crate::catalogue::About;
+use crate::results::watched::KernelLine;
+use crate::seen::Seen;
+use crate::system::{KernelLog, System, sysfs};
+
+/// What it says of itself.
+pub static PROBE: Probe = Probe {
+    about: About {
+        name: "kernel-log",
+        summary: "warnings and errors that the kernel logged meanwhile",
+        text: "Follows /dev/kmsg from right before the run until everything written was on the \
+               device, and keeps the kernel's own records at warning or worse. The rule \
+               `kernel-log` says which of them mark a trial disturbed: I/O errors, resets, links \
+               that changed their speed, hung tasks, machine checks. Costs one open call before \
+               and one read call a record after. Needs the right to read the kernel's log: root, \
+               or kernel.dmesg_restrict = 0.",
+    },
+    metrics: &[],
+};
+
+/// Records of at most this level are kept: warnings.
+const WARNING: u32 = 4;
+/// Distinct records that are kept of a trial.
+const MOST_LINES: usize = 20;
+
+/// Follows the log from now on.
+pub fn follow(system: &dyn System) -> Seen<KernelLog> {
+    match system.follow_kernel_log() {
+        Ok(log) => Seen::Present(log),
+        Err(error) => Seen::absent(format!("/dev/kmsg: {}", sysfs::reason(&error))),
+    }
+}
+
+/// What was logged since the log was followed, or looked at last.
+pub fn new_lines(system: &dyn System, log: &mut Seen<KernelLog>) -> Seen<Vec<KernelLine>> {
+    let log = match log {
+        Seen::Present(log) => log,
+        Seen::Absent(reason) => return Seen::absent(reason.clone()),
+    };
+    match system.new_in_kernel_log(log) {
+        Ok(records) => Seen::Present(warnings(&records)),
+        Err(error) => Seen::absent(format!("/dev/kmsg: {}", sysfs::reason(&error))),
+    }
+}
+
+/// The kernel's own records at warning or worse, each text once.
+fn warnings(records: &[String]) -> Vec<KernelLine> {
+    let mut found: Vec<KernelLine> = Vec::new();
+    for line in records.iter().filter_map(|record| warning(record)) {
+        if found.len() < MOST_LINES && !found.contains(&line) {
+            found.push(line);
+        }
+    }
+    found
+}
+
+/// `PRIORITY,SEQUENCE,TIME,FLAGS[,...];TEXT`, then lines with what it is about. The priority holds
+/// who logged it above the level: 0 is the kernel.
+fn warning(record: &str) -> Option<KernelLine> {
+    let (head, text) = record.split_once(';')?;
+    let priority: u32 = head.split(',').next()?.parse().ok()?;
+    (priority <= WARNING).then(|| KernelLine {
+        level: priority as u8,
+        text: text.lines().next().unwrap_or_default().to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::Fake;
+
+    const LOG: &str = "6,1,0,-;Linux version 6.18\n4,2,9,-;an old warning\n";
+
+    #[test]
+    fn only_new_warnings_of_the_kernel_are_kept() {
+        let fake = Fake::new();
+        fake.put("/dev/kmsg", LOG);
+        let mut log = follow(&fake);
+        let new = "3,3,11,-;I/O error, dev sdb, sector 8 op 0x0:(READ)\n\
+                   6,4,12,-;EXT4-fs (loop0): mounted\n\
+                   12,5,13,-;systemd[1]: a program's warning\n\
+                   3,6,14,-;I/O error, dev sdb, sector 8 op 0x0:(READ)\n\
+                   4,7,15,-,caller=T1;nvme nvme0: I/O 12 QID 3 timeout, aborting\n";
+        fake.put("/dev/kmsg", format!("{LOG}{new}"));
+        let found = new_lines(&fake, &mut log);
+        let told: Vec<(u8, &str)> =
+            found.value().unwrap().iter().map(|line| (line.level, line.text.as_str())).collect();
+        let known = [
+            (3, "I/O error, dev sdb, sector 8 op 0x0:(READ)"),
+            (4, "nvme nvme0: I/O 12 QID 3 timeout, aborting"),
+        ];
+        assert_eq!(told, known);
+        assert_eq!(new_lines(&fake, &mut log), Seen::Present(Vec::new()));
+    }
+
+    #[test]
+    fn absent_where_it_may_not_be_read() {
+        let fake = Fake::recorded("closed /dev/kmsg\n").unwrap();
+        let mut log = follow(&fake);
+        let reason = new_lines(&fake, &mut log);
+        assert_eq!(reason.reason(), Some("/dev/kmsg: not permitted"));
+    }
+}
