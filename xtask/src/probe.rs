@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 

@@ -25,6 +25,7 @@ pub mod shelf;
 pub mod study;
 pub mod system;
 pub mod truth;
+pub mod watch;
 #[cfg(feature = "serve")]
 pub mod web;
 pub mod workloads;

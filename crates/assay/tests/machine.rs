@@ -47,3 +47,5 @@ mod starvation;
 mod studies;
 #[path = "machine/turn.rs"]
 mod turn;
+#[path = "machine/watch.rs"]
+mod watch;

@@ -275,3 +275,11 @@ fn a_killed_study_goes_on_where_it_was() {
     let resumed = home.json(&["resume", id(&whole), "--json"]);
     assert_eq!(without_identity(resumed), without_identity(whole));
 }
+
+#[test]
+fn a_page_needs_a_terminal() {
+    let home = home("page");
+    let file = home.file("depth.toml", STUDY);
+    let said = home.told(2, &["run", &file, DRIVE, "--watch"]);
+    assert!(said.contains("needs a terminal") && said.contains("assay watch"), "{said}");
+}

@@ -16,7 +16,7 @@ use source::{blanked, functions, used_modules};
 const LAYERS: [&[&str]; 17] = [
     &["main", "lib"],
     &["cli"],
-    &["web"],
+    &["web", "watch"],
     &["shelf"],
     &["report", "exporters"],
     &["articles"],

@@ -2,12 +2,14 @@
 
 use crate::results::design::{Fresh, Order, Stopping};
 use crate::results::findings::Check;
-use crate::results::plan::Plan;
+use crate::results::plan::{Plan, PlannedWorkload};
 use crate::results::record::{Status, Trial};
 
 /// Order, missing trials, disturbed trials, failed trials.
 pub(super) fn checks(plan: &Plan, trials: &[Trial], ended: Option<&str>) -> Vec<Check> {
-    let mut found = vec![check("order", order(plan))];
+    let watched = plan.workloads.iter().all(PlannedWorkload::is_only_watched);
+    let mut found = Vec::new();
+    found.extend((!watched).then(|| check("order", order(plan))));
     let planned = plan.trials.iter().filter(|trial| !trial.is_lead_in()).count();
     let repeats = trials.iter().filter(|trial| trial.record.repeats.is_some()).count();
     let run = trials.iter().filter(|trial| trial.record.replicate > 0).count();

@@ -154,6 +154,9 @@ fn options(mount: &Mount) -> String {
 
 /// `random writes of 4 KiB, 32 in flight, io_uring, direct`.
 pub(super) fn workload_words(workload: &PlannedWorkload) -> String {
+    if workload.is_only_watched() {
+        return "nothing was run: others' work was watched".to_owned();
+    }
     let mix = match workload.read_percent {
         _ if workload.rewrite => "rewrites".to_owned(),
         100 => "reads".to_owned(),

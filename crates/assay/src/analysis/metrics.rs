@@ -8,9 +8,6 @@ use crate::results::record::{Counted, DeviceEvidence, Traffic};
 use crate::results::watched::{Energy, is_not_watched};
 use crate::seen::Seen;
 
-/// The engine of a workload that somebody else brings.
-const ONLY_WATCHED: &str = "none";
-
 const GIB: f64 = (1_u64 << 30) as f64;
 
 /// Quantiles by the name of their metric.
@@ -31,7 +28,7 @@ pub(super) fn applies(metric: &str, row: &Row<'_>) -> bool {
         "amplification" => row.workload.writes(),
         "beside_bandwidth_bytes_per_s" => row.workload.beside.is_some(),
         // Whoever is only watched does nothing of his own.
-        _ => row.workload.engine != ONLY_WATCHED,
+        _ => !row.workload.is_only_watched(),
     }
 }
 

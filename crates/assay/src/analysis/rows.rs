@@ -126,6 +126,10 @@ fn remarks(
     if counting.is_empty() {
         return None;
     }
+    if workload.is_only_watched() {
+        // The rules hold what the tool did against the devices: it did nothing.
+        return Some(Vec::new());
+    }
     let Some((site, survey)) = site.zip(plan.surveys.get(workload.target)) else {
         // A bundle without its site cannot be judged, and what is not judged is not trusted.
         let text = "the record does not tell what the target stands on".to_owned();

@@ -49,6 +49,12 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let (study, plan, sites) = source(system, arguments)?;
+    if plan.workloads.iter().any(|workload| workload.is_only_watched()) {
+        return Err(Failure::mistake(format!(
+            "{}: nothing was run, what others did was watched: there is no command line for that",
+            arguments.study
+        )));
+    }
     let commands = commands::of(system, &study, &plan, &sites);
     let remarks = remarks(&study);
     if arguments.json {

@@ -28,6 +28,7 @@ mod serve;
 mod show;
 mod studies;
 mod undo;
+mod watch;
 mod wishes;
 
 use std::ffi::OsString;
@@ -56,6 +57,7 @@ Examples:
   assay plan depth /mnt/card     what that would do, and what it can see
   assay import trials.csv        verdicts on numbers of your own
   assay show                     the newest result again
+  assay watch                    what the disks do at this moment
   assay list presets             which studies are shipped
   assay articles                 published figures, judged again
 
@@ -81,6 +83,7 @@ enum Command {
     Selftest(selftest::Arguments),
     #[cfg(feature = "serve")]
     Serve(serve::Arguments),
+    Watch(watch::Arguments),
     List(list::Arguments),
     Note(label::NoteArguments),
     Rename(label::RenameArguments),
@@ -141,6 +144,7 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Report(arguments) => report::run(system, &arguments),
         #[cfg(feature = "serve")]
         Command::Serve(arguments) => serve::run(system, &arguments),
+        Command::Watch(arguments) => watch::run(system, &arguments),
         Command::List(arguments) => list::run(system, &arguments),
         Command::Note(arguments) => label::note(system, arguments),
         Command::Rename(arguments) => label::rename(system, arguments),

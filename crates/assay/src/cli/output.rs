@@ -26,6 +26,21 @@ pub fn text(text: &str) {
     }
 }
 
+/// Writes a line of many; false where the reader has gone away or the disk is full.
+pub fn line(text: &str) -> bool {
+    let mut stream = std::io::stdout().lock();
+    let written = writeln!(stream, "{text}").and_then(|()| stream.flush());
+    match written {
+        Ok(()) => true,
+        Err(error) => {
+            if error.kind() != ErrorKind::BrokenPipe {
+                LOST.store(true, Ordering::Relaxed);
+            }
+            false
+        }
+    }
+}
+
 /// Whether a result was lost because standard output took no more.
 static LOST: AtomicBool = AtomicBool::new(false);
 

@@ -22,10 +22,14 @@ Examples:
   assay run depth.toml /mnt/card             run it there
   assay run depth.toml --set depth=1,4,16    other levels, or another factor
   assay run depth.toml --budget 10m --json   end with the replicate nearest to 10 minutes
+  assay run depth.toml --watch               with a live page of the device meanwhile
   assay list factors                         what can vary")]
 pub struct Arguments {
     #[command(flatten)]
     wishes: Wishes,
+    /// The page of `assay watch` meanwhile, with how far the study is
+    #[arg(long, conflicts_with = "quiet")]
+    watch: bool,
     #[command(flatten)]
     how: running::Printing,
 }
@@ -40,6 +44,10 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         results: running::results_directory(system),
         judge: None,
     };
-    let finished = running::run(system, request, arguments.how.quiet)?;
+    let finished = if arguments.watch {
+        running::run_on_page(system, request)?
+    } else {
+        running::run(system, request, arguments.how.quiet)?
+    };
     running::conclude(system, finished, arguments.how)
 }

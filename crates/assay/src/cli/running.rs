@@ -1,11 +1,13 @@
 //! What the commands that measure have in common: signals, progress, the looks of a stopping rule,
 //! and the result at the end.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 
+use super::watch::screen::Screen;
+use super::watch::{self, Beside};
 use super::{output, progress::Progress};
 use crate::analysis;
 use crate::failure::{Failure, Outcome};
@@ -21,6 +23,7 @@ use crate::results::record::{Status, Trial};
 use crate::runner::{self, Finished, Request};
 use crate::shelf;
 use crate::system::{System, identity};
+use crate::watch::Strip;
 
 /// How a result is told.
 #[derive(Clone, Copy, Debug, Args)]
@@ -41,6 +44,51 @@ pub fn run(system: &dyn System, request: Request<'_>, quiet: bool) -> Outcome<Fi
     let finished = runner::run(system, request, &stop, &mut |event| progress.show(&event));
     progress.finish();
     finished
+}
+
+/// The same with the page of `watch` on the terminal. The page has a thread of its own; when it is
+/// left, the usual progress takes its place.
+///
+/// # Errors
+/// The user's mistake where there is no terminal.
+pub fn run_on_page(system: &dyn System, request: Request<'_>) -> Outcome<Finished> {
+    let stream = watch::stream(system, true).ok_or_else(|| {
+        Failure::mistake(
+            "--watch draws a page and needs a terminal: leave it out, or look from another terminal \
+             with: assay watch",
+        )
+    })?;
+    let stop = stop_on_signals()?;
+    let strip = Mutex::new(Strip::own(&request.study.title));
+    let (done, left) = (AtomicBool::new(false), AtomicBool::new(false));
+    let targets = request.targets.clone();
+    let screen = Screen::open(stream, watch::looks(system))?;
+    let beside = Beside { strip: &strip, targets: &targets, stop: &stop, done: &done, left: &left };
+    let mut progress = Progress::new(false);
+    let finished = std::thread::scope(|scope| {
+        let _end = Raised(&done);
+        scope.spawn(|| watch::beside(system, &beside, screen));
+        let request = Request { judge: Some(&enough), ..request };
+        runner::run(system, request, &stop, &mut |event| {
+            strip.lock().unwrap_or_else(PoisonError::into_inner).take(&event);
+            if left.load(Ordering::SeqCst) {
+                progress.show(&event);
+            }
+        })
+    });
+    progress.finish();
+    let strip = strip.into_inner().unwrap_or_else(PoisonError::into_inner);
+    strip.warnings.iter().for_each(|text| output::message(text));
+    finished
+}
+
+/// Raises a flag when it is dropped, also by a panic: who waits for it must not wait for ever.
+struct Raised<'a>(&'a AtomicBool);
+
+impl Drop for Raised<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
 }
 
 /// Goes on with a study, with progress and signals.
@@ -163,7 +211,7 @@ fn enough(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option<St
 }
 
 /// A flag that INT, TERM and HUP raise; a second signal ends the process at once.
-fn stop_on_signals() -> Outcome<Arc<AtomicBool>> {
+pub(super) fn stop_on_signals() -> Outcome<Arc<AtomicBool>> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {

@@ -86,6 +86,9 @@ impl Area {
     }
 }
 
+/// The engine of work that somebody else brings.
+pub const NO_ENGINE: &str = "none";
+
 const MIB: u64 = 1 << 20;
 
 /// How direct I/O is done.
@@ -216,6 +219,11 @@ impl PlannedWorkload {
     /// Whether it, or what goes on beside it, reads at all.
     pub fn reads(&self) -> bool {
         self.reads_itself() || self.beside.as_ref().is_some_and(|other| other.reads())
+    }
+
+    /// Whether nothing was run: somebody else's work was looked at.
+    pub fn is_only_watched(&self) -> bool {
+        self.engine == NO_ENGINE
     }
 
     /// Whether it writes, whatever goes on beside it.

@@ -42,7 +42,9 @@ pub(super) fn target(target: &TargetFacts) -> Facts {
         facts.push(("stack".to_owned(), target.stack.join(" on ")));
     }
     facts.push(("filesystem".to_owned(), target.filesystem.clone()));
-    facts.push(("area".to_owned(), area(target)));
+    if target.area_bytes > 0 {
+        facts.push(("area".to_owned(), area(target)));
+    }
     facts
 }
 

@@ -1,0 +1,172 @@
+//! `assay watch`: a device and the machine, live.
+
+pub mod screen;
+mod session;
+mod studies;
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use clap::Args;
+
+use super::{output, running};
+use crate::failure::{Failure, Outcome};
+use crate::quantity::Time;
+use crate::results::id;
+use crate::system::{System, identity};
+use crate::watch::record::{self, Rows, Wish};
+use crate::watch::sampler::{Sampler, Tracing, disks};
+use crate::watch::{State, document, printed};
+use screen::{Screen, Stream};
+
+pub use session::{Beside, beside};
+
+/// Readings more often than this would be about themselves.
+const SHORTEST: Time = Time(100_000_000);
+
+/// What a device does at this moment: latency by class, rates, queue, pressure, programs
+///
+/// A page of the terminal that grows while you look: latencies of reads, writes, flushes and
+/// discards, each in its histogram. Nothing is run and nothing is changed. Latency by class needs
+/// root; without it there are rates and means. Through a pipe it prints a line each second, and at
+/// the end (Ctrl-C, or --for) histograms and a table.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay watch                        all disks that do something
+  assay watch /home                  the disks below a directory
+  assay watch nvme0n1 --for 60s      a minute, then histograms and a table
+  assay watch sda --for 1min --record before
+                                     the same, kept: change something, watch again, then compare
+  assay watch sda --for 10s --json   for scripts
+  assay watch sda | tee watch.txt    a line each second")]
+pub struct Arguments {
+    /// A device (sda, /dev/sda), or a directory or file on it; all disks without one
+    #[arg(value_name = "DEVICE")]
+    device: Option<String>,
+    /// End after this time, such as 10s, and print what was seen
+    #[arg(long = "for", value_name = "TIME")]
+    time: Option<String>,
+    /// Time between two readings
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    every: String,
+    /// Keep what was seen as a result with this title, or in this directory (with a /)
+    #[arg(long, value_name = "DIR|NAME")]
+    record: Option<String>,
+    /// One JSON document at the end instead of the text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    let every = interval("--every", &arguments.every)?;
+    let time = arguments.time.as_deref().map(|text| interval("--for", text)).transpose()?;
+    let wish = arguments.record.as_deref().map(|to| wish(system, to)).transpose()?;
+    let disks = disks::choose(system, arguments.device.as_deref())?;
+    let stop = running::stop_on_signals()?;
+    let tracing = Tracing::begin(system, &disks);
+    let mut sampler = Sampler::new(system, disks, tracing);
+    let started = system.now();
+    let mut state = State::begin(&mut sampler);
+    let mut rows = Rows::default();
+    let mut session = session::Session {
+        system,
+        sampler: &mut sampler,
+        state: &mut state,
+        every: every.duration(),
+        until_ns: time.map(|time| system.monotonic_ns().saturating_add(time.ns())),
+        stop: &|| stop.load(Ordering::Relaxed),
+        rows: (wish.is_some() && every == Time(1_000_000_000)).then_some(&mut rows),
+    };
+    match stream(system, arguments.json || time.is_some()) {
+        Some(stream) => session.on_page(&mut Screen::open(stream, looks(system))?),
+        None if arguments.json || time.is_some() => session.silently(),
+        None => session.in_lines(),
+    }
+    conclude(arguments, &state)?;
+    wish.map_or(Ok(()), |wish| keep(system, &wish, &started, &state, &rows))
+}
+
+/// Tells what was seen.
+fn conclude(arguments: &Arguments, state: &State) -> Outcome<()> {
+    if arguments.json {
+        output::json(&document::document(state));
+    } else {
+        output::text(&printed::printed(state));
+    }
+    output::kept()
+}
+
+fn keep(
+    system: &dyn System,
+    wish: &Wish,
+    started: &str,
+    state: &State,
+    rows: &Rows,
+) -> Outcome<()> {
+    record::write(system, wish, started, state, rows)?;
+    let id = wish.directory.file_name().map(|name| name.to_string_lossy().into_owned());
+    let shown = if is_kept(system, wish) { id.unwrap_or_default() } else { directory_of(wish) };
+    output::message(&format!("kept as {shown}; show it again with: assay show {shown}"));
+    Ok(())
+}
+
+/// Whether a bundle lies among the results, where its id is enough.
+fn is_kept(system: &dyn System, wish: &Wish) -> bool {
+    identity::results_directory(system)
+        .is_ok_and(|results| wish.directory.parent() == Some(results.as_path()))
+}
+
+fn directory_of(wish: &Wish) -> String {
+    wish.directory.display().to_string()
+}
+
+/// Where what is seen is to be kept: a directory with a slash in its name, else a title.
+fn wish(system: &dyn System, to: &str) -> Outcome<Wish> {
+    if to.trim().is_empty() {
+        return Err(Failure::mistake("--record: say a title, or a directory with a / in its name"));
+    }
+    if to.contains('/') {
+        let directory = PathBuf::from(to);
+        record::may_be_made(system, &directory)?;
+        let name = directory.file_name().map_or(to.into(), |name| name.to_string_lossy());
+        return Ok(Wish { title: format!("Watched: {name}"), directory });
+    }
+    let results = identity::results_directory(system)?;
+    let id = id::unused_id(system, &results, &system.now());
+    Ok(Wish { directory: results.join(id), title: to.to_owned() })
+}
+
+fn interval(option: &str, text: &str) -> Outcome<Time> {
+    let time: Time =
+        text.parse().map_err(|error| Failure::mistake(format!("{option}: {error}")))?;
+    if time < SHORTEST {
+        return Err(Failure::mistake(format!("{option} {text}: say at least 100 ms")));
+    }
+    Ok(time)
+}
+
+/// Where a page is drawn: on standard output, else beside a result that goes elsewhere; nowhere
+/// where neither is a terminal that can.
+pub fn stream(system: &dyn System, beside: bool) -> Option<Stream> {
+    if system.variable("TERM").is_none_or(|name| name.is_empty() || name == "dumb") {
+        return None;
+    }
+    if std::io::stdout().is_terminal() {
+        return Some(Stream::Output);
+    }
+    (beside && std::io::stderr().is_terminal()).then_some(Stream::Errors)
+}
+
+/// What the terminal can show, by the environment.
+pub fn looks(system: &dyn System) -> crate::watch::page::Looks {
+    let set = |name: &str| system.variable(name).filter(|value| !value.is_empty());
+    let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));
+    let locale = locale.unwrap_or_default().to_ascii_lowercase();
+    crate::watch::page::Looks {
+        colour: set("NO_COLOR").is_none(),
+        blocks: locale.contains("utf-8") || locale.contains("utf8"),
+    }
+}

@@ -1,0 +1,191 @@
+//! The terminal: its other screen, its keys, and how it is put back on every way out.
+
+use std::io::{self, Stderr, Stdout, Write};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui::crossterm::{cursor, execute};
+
+use crate::failure::{Failure, Outcome};
+use crate::watch::page::{Looks, Page};
+
+/// Whether a page is on the terminal, which a panic must know.
+static ON_ERRORS: AtomicBool = AtomicBool::new(false);
+/// The same of standard output.
+static ON_OUTPUT: AtomicBool = AtomicBool::new(false);
+
+/// Where a page is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Output,
+    /// Standard error, where standard output goes elsewhere.
+    Errors,
+}
+
+/// An open stream.
+enum Opened {
+    Output(Stdout),
+    Errors(Stderr),
+}
+
+impl Stream {
+    fn open(self) -> Opened {
+        match self {
+            Self::Output => Opened::Output(io::stdout()),
+            Self::Errors => Opened::Errors(io::stderr()),
+        }
+    }
+
+    fn flag(self) -> &'static AtomicBool {
+        match self {
+            Self::Output => &ON_OUTPUT,
+            Self::Errors => &ON_ERRORS,
+        }
+    }
+
+    /// Puts the terminal back, once.
+    fn put_back(self) {
+        if self.flag().swap(false, Ordering::SeqCst) {
+            // There is nobody to tell where the terminal is gone.
+            let _ = execute!(self.open(), LeaveAlternateScreen, cursor::Show);
+            let _ = disable_raw_mode();
+        }
+    }
+}
+
+impl Write for Opened {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Output(stream) => stream.write(bytes),
+            Self::Errors(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Output(stream) => stream.flush(),
+            Self::Errors(stream) => stream.flush(),
+        }
+    }
+}
+
+/// What a key asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// End.
+    Quit,
+    /// Ctrl-C, which the terminal does not turn into a signal meanwhile.
+    Interrupt,
+    /// Stand still, or go on.
+    Pause,
+    /// Begin anew.
+    Reset,
+    /// The next class.
+    Class,
+    /// The next device.
+    Device,
+    /// Explain the keys.
+    Help,
+    /// Another key, or another size of the terminal: draw again.
+    Other,
+}
+
+/// The terminal while a page is on it; put back when dropped.
+pub struct Screen {
+    stream: Stream,
+    terminal: Terminal<CrosstermBackend<Opened>>,
+    /// What the terminal can show.
+    pub looks: Looks,
+    /// Whether keys can be read.
+    keys: bool,
+}
+
+impl Screen {
+    /// Takes the terminal.
+    ///
+    /// # Errors
+    /// Refused where it is none.
+    pub fn open(stream: Stream, looks: Looks) -> Outcome<Self> {
+        let refused = |error: io::Error| {
+            stream.put_back();
+            Failure::refused(format!("the terminal cannot be used for a page: {error}"))
+        };
+        put_back_on_panic();
+        stream.flag().store(true, Ordering::SeqCst);
+        enable_raw_mode().map_err(refused)?;
+        execute!(stream.open(), EnterAlternateScreen, cursor::Hide).map_err(refused)?;
+        let terminal = Terminal::new(CrosstermBackend::new(stream.open())).map_err(refused)?;
+        Ok(Self { stream, terminal, looks, keys: true })
+    }
+
+    /// Draws a page.
+    ///
+    /// # Errors
+    /// The kernel's, when the terminal is gone.
+    pub fn draw(&mut self, page: &Page<'_>) -> io::Result<()> {
+        self.terminal.draw(|frame| page.draw(frame)).map(|_| ())
+    }
+
+    /// The next key, if one comes in time.
+    ///
+    /// # Errors
+    /// The kernel's, when the terminal is gone.
+    pub fn key(&mut self, wait: Duration) -> io::Result<Option<Key>> {
+        if !self.keys {
+            return Err(io::Error::from(io::ErrorKind::Unsupported));
+        }
+        if !event::poll(wait).inspect_err(|_| self.keys = false)? {
+            return Ok(None);
+        }
+        Ok(match event::read()? {
+            Event::Key(key) => (key.kind != KeyEventKind::Release).then(|| meaning(key)),
+            _ => Some(Key::Other),
+        })
+    }
+
+    /// Whether keys can be read at all.
+    pub const fn has_keys(&self) -> bool {
+        self.keys
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.stream.put_back();
+    }
+}
+
+fn meaning(key: KeyEvent) -> Key {
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    match key.code {
+        KeyCode::Char('c') if control => Key::Interrupt,
+        KeyCode::Char('q' | 'Q') | KeyCode::Esc => Key::Quit,
+        KeyCode::Char('p' | ' ') => Key::Pause,
+        KeyCode::Char('r') => Key::Reset,
+        KeyCode::Char('c') => Key::Class,
+        KeyCode::Char('d') | KeyCode::Tab => Key::Device,
+        KeyCode::Char('?' | 'h') => Key::Help,
+        _ => Key::Other,
+    }
+}
+
+/// What a panic says must not end on the other screen.
+fn put_back_on_panic() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            Stream::Output.put_back();
+            Stream::Errors.put_back();
+            before(info);
+        }));
+    });
+}

@@ -1,0 +1,280 @@
+//! Readings, one after the other: drawn, in lines, or silently; and beside a study of this process.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::screen::{Key, Screen};
+use super::studies::Studies;
+use crate::cli::output;
+use crate::system::System;
+use crate::watch::page::{Page, View};
+use crate::watch::record::Rows;
+use crate::watch::sampler::{Sampler, Tracing, disks};
+use crate::watch::{State, Strip, words};
+
+/// The longest time without a look at the flags.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// Lines after which the heading is printed again.
+const LINES_A_HEADING: usize = 24;
+/// Time between two pages beside a study.
+const BESIDE: Duration = Duration::from_secs(1);
+
+/// Why the page of a study shows no classes.
+const NOT_TRACED: &str = "the study's own page does not trace requests, which would cost them time; \
+                          `assay watch` in another terminal does";
+
+/// Watching, until it ends.
+pub struct Session<'a, 'b> {
+    /// The machine.
+    pub system: &'a dyn System,
+    /// What is read.
+    pub sampler: &'b mut Sampler<'a>,
+    /// What was seen.
+    pub state: &'b mut State,
+    /// Time between two readings.
+    pub every: Duration,
+    /// When it ends by itself, nanoseconds of the monotonic clock.
+    pub until_ns: Option<u64>,
+    /// Whether it is to end, by a signal for example.
+    pub stop: &'b dyn Fn() -> bool,
+    /// Rows to keep, where they are wanted.
+    pub rows: Option<&'b mut Rows>,
+}
+
+/// Why a page was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    /// Its time was over, a signal came, or the terminal is gone.
+    Over,
+    /// By a key.
+    Quit,
+    /// By Ctrl-C.
+    Interrupted,
+}
+
+impl Session<'_, '_> {
+    /// Draws until a key, a signal or the time ends it.
+    pub fn on_page(&mut self, screen: &mut Screen) {
+        let mut studies = Studies::new(self.system);
+        self.draw_until_end(screen, &mut |system| studies.look(system));
+        self.last_look();
+    }
+
+    fn draw_until_end(
+        &mut self,
+        screen: &mut Screen,
+        strip: &mut dyn FnMut(&dyn System) -> Option<Strip>,
+    ) -> Left {
+        let mut view = View::default();
+        let mut told = strip(self.system);
+        let mut next_ns = self.next_ns(self.system.monotonic_ns());
+        let mut draw = true;
+        loop {
+            if self.is_over() {
+                return Left::Over;
+            }
+            if self.system.monotonic_ns() >= next_ns {
+                next_ns = self.next_ns(next_ns);
+                if !view.paused {
+                    self.look();
+                    told = strip(self.system);
+                    draw = true;
+                }
+            }
+            if draw && self.draw(screen, &view, told.as_ref()).is_err() {
+                return Left::Over;
+            }
+            let key = self.wait_for_key(screen, next_ns);
+            draw = key.is_some();
+            match key {
+                Some(Key::Quit) if !view.help => return Left::Quit,
+                Some(Key::Interrupt) => return Left::Interrupted,
+                Some(key) => self.follow(key, &mut view),
+                None => {}
+            }
+        }
+    }
+
+    fn draw(&self, screen: &mut Screen, view: &View, strip: Option<&Strip>) -> std::io::Result<()> {
+        let looks = screen.looks;
+        screen.draw(&Page { state: self.state, strip, view, looks, length_s: self.length_s() })
+    }
+
+    /// Seconds that it takes from its beginning to its end, where it ends by itself.
+    fn length_s(&self) -> Option<u64> {
+        let left_ns = self.until_ns?.saturating_sub(self.system.monotonic_ns());
+        Some((self.state.whole.span_ns.saturating_add(left_ns) + 500_000_000) / 1_000_000_000)
+    }
+
+    fn follow(&mut self, key: Key, view: &mut View) {
+        if std::mem::take(&mut view.help) {
+            return;
+        }
+        match key {
+            Key::Pause => view.paused = !view.paused,
+            Key::Reset => self.state.reset(self.sampler),
+            Key::Class => view.next_class(),
+            Key::Device => view.next_disk(self.state),
+            Key::Help => view.help = true,
+            Key::Quit | Key::Interrupt | Key::Other => {}
+        }
+    }
+
+    /// Waits for a key until the next reading, but never longer than the flags can wait.
+    fn wait_for_key(&self, screen: &mut Screen, next_ns: u64) -> Option<Key> {
+        let wait = self.wait_until(next_ns);
+        if !screen.has_keys() {
+            self.system.sleep(wait);
+            return None;
+        }
+        // Without keys it goes on until the time or a signal ends it.
+        screen.key(wait).unwrap_or_default()
+    }
+
+    fn wait_until(&self, next_ns: u64) -> Duration {
+        let left_ns = next_ns.saturating_sub(self.system.monotonic_ns());
+        let left = self.until_ns.map(|end| end.saturating_sub(self.system.monotonic_ns()));
+        let left_ns = left.map_or(left_ns, |left| left.min(left_ns));
+        Duration::from_nanos(left_ns).min(PATIENCE)
+    }
+
+    /// Prints a line a device and reading, until the reader has gone or a signal ends it.
+    pub fn in_lines(&mut self) {
+        let mut lines = 0;
+        let mut next_ns = self.system.monotonic_ns();
+        while self.sleep_until_next(&mut next_ns) {
+            self.look();
+            for at in self.state.shown() {
+                if lines % LINES_A_HEADING == 0 && !output::line(words::LINE_HEADING) {
+                    return;
+                }
+                lines += 1;
+                if !output::line(&words::line(&self.state.last, &self.state.last.disks[at])) {
+                    return;
+                }
+            }
+        }
+        self.last_look();
+        output::line("");
+    }
+
+    /// Reads until the time or a signal ends it.
+    pub fn silently(&mut self) {
+        let mut next_ns = self.system.monotonic_ns();
+        while self.sleep_until_next(&mut next_ns) {
+            self.look();
+        }
+        self.last_look();
+    }
+
+    /// Waits for the next reading; false when it is over before that.
+    fn sleep_until_next(&self, next_ns: &mut u64) -> bool {
+        *next_ns = self.next_ns(*next_ns);
+        loop {
+            if self.is_over() {
+                return false;
+            }
+            if self.system.monotonic_ns() >= *next_ns {
+                return true;
+            }
+            self.system.sleep(self.wait_until(*next_ns));
+        }
+    }
+
+    /// When the next reading is due; those that were missed are left out.
+    fn next_ns(&self, due_ns: u64) -> u64 {
+        let every_ns = (self.every.as_nanos() as u64).max(1);
+        let missed = self.system.monotonic_ns().saturating_sub(due_ns) / every_ns;
+        due_ns.saturating_add(every_ns.saturating_mul(missed + 1))
+    }
+
+    fn is_over(&self) -> bool {
+        (self.stop)() || self.until_ns.is_some_and(|end| self.system.monotonic_ns() >= end)
+    }
+
+    fn look(&mut self) {
+        self.state.look(self.sampler);
+        if let Some(rows) = &mut self.rows {
+            rows.add(self.state);
+        }
+    }
+
+    /// What happened since the last reading belongs to the whole, too.
+    fn last_look(&mut self) {
+        self.state.look(self.sampler);
+    }
+}
+
+/// What a page beside a study of this process shares with it.
+pub struct Beside<'a> {
+    /// What the study tells.
+    pub strip: &'a Mutex<Strip>,
+    /// Targets as the user wrote them.
+    pub targets: &'a [String],
+    /// Raised by a signal, or by Ctrl-C on the page.
+    pub stop: &'a AtomicBool,
+    /// Raised when the study has ended.
+    pub done: &'a AtomicBool,
+    /// Raised when the page was left.
+    pub left: &'a AtomicBool,
+}
+
+/// Draws the page while a study runs in another thread, until it ends or the user leaves the page.
+/// Requests are not traced: that would cost those that are measured.
+pub fn beside(system: &dyn System, beside: &Beside<'_>, mut screen: Screen) {
+    loop {
+        let planned = || is_planned(beside.strip);
+        let before = planned();
+        let Ok(disks) = targets(system, beside.targets) else { break };
+        let mut sampler = Sampler::new(system, disks, Tracing::Off(NOT_TRACED.to_owned()));
+        let mut state = State::begin(&mut sampler);
+        // A device that the study makes for itself is there when it is planned.
+        let stop = || is_over(beside) || planned() != before;
+        let mut session = Session {
+            system,
+            sampler: &mut sampler,
+            state: &mut state,
+            every: BESIDE,
+            until_ns: None,
+            stop: &stop,
+            rows: None,
+        };
+        let mut strip = |_: &dyn System| Some(lock(beside.strip).clone());
+        match session.draw_until_end(&mut screen, &mut strip) {
+            Left::Over if planned() != before && !is_over(beside) => {}
+            Left::Over | Left::Quit => break,
+            Left::Interrupted => {
+                beside.stop.store(true, Ordering::SeqCst);
+                break;
+            }
+        }
+    }
+    drop(screen);
+    beside.left.store(true, Ordering::SeqCst);
+}
+
+fn lock(strip: &Mutex<Strip>) -> MutexGuard<'_, Strip> {
+    strip.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_planned(strip: &Mutex<Strip>) -> bool {
+    lock(strip).planned > 0
+}
+
+fn is_over(beside: &Beside<'_>) -> bool {
+    beside.done.load(Ordering::Relaxed) || beside.stop.load(Ordering::Relaxed)
+}
+
+/// The disks of the targets; all of them where one is not there yet.
+fn targets(system: &dyn System, targets: &[String]) -> crate::failure::Outcome<Vec<disks::Disk>> {
+    let mut found: Vec<disks::Disk> = Vec::new();
+    for target in targets {
+        match disks::choose(system, Some(target)) {
+            Ok(some) => found.extend(some),
+            Err(_) => return disks::choose(system, None),
+        }
+    }
+    found.dedup_by(|one, other| one.name == other.name);
+    if found.is_empty() { disks::choose(system, None) } else { Ok(found) }
+}

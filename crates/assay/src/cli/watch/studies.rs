@@ -1,0 +1,58 @@
+//! A study of this user that runs at the moment, by its bundle.
+
+use std::path::PathBuf;
+
+use crate::results::bundle;
+use crate::shelf::progress::{Phase, Watched};
+use crate::system::{System, identity};
+use crate::watch::Strip;
+
+/// How often a new one is looked for, nanoseconds.
+const SEARCH_NS: u64 = 5_000_000_000;
+/// The newest results, of which one may be running.
+const NEWEST: usize = 8;
+
+/// Looks for a study, and then at it.
+pub struct Studies {
+    results: Option<PathBuf>,
+    watched: Option<Watched>,
+    searched_ns: Option<u64>,
+}
+
+impl Studies {
+    /// Nothing was looked for yet.
+    pub fn new(system: &dyn System) -> Self {
+        let results = identity::results_directory(system).ok();
+        Self { results, watched: None, searched_ns: None }
+    }
+
+    /// The study that runs, if one does.
+    pub fn look(&mut self, system: &dyn System) -> Option<Strip> {
+        if self.watched.is_none() {
+            self.watched = self.search(system);
+        }
+        let watched = self.watched.as_mut()?;
+        watched.look(system);
+        let progress = watched.progress(system);
+        if progress.phase != Phase::Running {
+            self.watched = None;
+            return None;
+        }
+        Some(Strip::from(progress))
+    }
+
+    fn search(&mut self, system: &dyn System) -> Option<Watched> {
+        let now_ns = system.monotonic_ns();
+        if self.searched_ns.is_some_and(|then_ns| now_ns.saturating_sub(then_ns) < SEARCH_NS) {
+            return None;
+        }
+        self.searched_ns = Some(now_ns);
+        let results = self.results.as_ref()?;
+        // Names sort by time; only the newest are opened.
+        let mut names = system.list(results).ok()?;
+        names.sort_unstable_by(|one, other| other.cmp(one));
+        let newest = names.into_iter().take(NEWEST).map(|id| results.join(id));
+        let mut running = newest.filter(|directory| bundle::is_running(system, directory));
+        running.find_map(|directory| Watched::new(system, &directory).ok())
+    }
+}

@@ -1,0 +1,43 @@
+use super::*;
+use crate::watch::testing::{state, state_untraced};
+
+#[test]
+fn the_document_has_the_fields_that_scripts_read() {
+    let found = document(&state());
+    assert_eq!((&found["format"], &found["seconds"]), (&json!("assay-watch/1"), &json!(10.0)));
+    let device = &found["devices"][0];
+    assert_eq!(device["device"], "loop3");
+    let read = &device["classes"]["read"];
+    assert_eq!((&read["count"], &read["bytes"]), (&json!(8131), &json!(8131 * 8192)));
+    assert!(read["mean_ns"].as_f64().unwrap() > 7e6 && read["stddev_ns"].is_number());
+    let histogram = read["histogram"].as_array().unwrap();
+    let sum: u64 = histogram.iter().map(|bucket| bucket["count"].as_u64().unwrap()).sum();
+    assert_eq!(sum, 8131);
+    for bucket in histogram {
+        assert!(bucket["from_ns"].as_u64() < bucket["to_ns"].as_u64(), "{bucket}");
+    }
+    assert_eq!(device["absent"], json!({}));
+    assert_eq!(found["probes"]["users"][0]["name"], "fio");
+    assert!(found["probes"]["absent"]["throttle_events"].is_string());
+    assert!(found["probes"]["throttle_events"].is_null());
+}
+
+#[test]
+fn a_class_of_which_nothing_ended_is_not_absent() {
+    let found = document(&state());
+    let idle = &found["devices"][1];
+    assert_eq!(idle["device"], "nvme0n1");
+    let read = &idle["classes"]["read"];
+    assert_eq!((&read["count"], &read["mean_ns"]), (&json!(0), &Value::Null));
+    assert_eq!(read["histogram"], json!([]));
+}
+
+#[test]
+fn a_class_that_is_not_seen_is_null_with_its_reason() {
+    let device = &document(&state_untraced())["devices"][0];
+    for class in ["read", "write", "flush", "discard"] {
+        assert!(device["classes"][class].is_null(), "{class}");
+        assert!(device["absent"][class].as_str().unwrap().contains("not permitted"), "{class}");
+    }
+    assert_eq!(device["counters"]["reads"], 6123);
+}

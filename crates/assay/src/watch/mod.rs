@@ -1,0 +1,18 @@
+//! What block devices and the machine around them do at this moment, and did since somebody began
+//! to look: `assay watch`. The [`sampler`] reads, [`State`] remembers, and the rest shows it: as a
+//! page of the terminal, as lines, as text at the end, as a document, as a bundle.
+
+pub mod document;
+pub mod page;
+pub mod printed;
+pub mod record;
+pub mod sampler;
+mod state;
+mod strip;
+pub mod words;
+
+pub use state::State;
+pub use strip::Strip;
+
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,84 @@
+//! The table of devices: rates, queue, share of the time.
+
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span as Piece};
+
+use super::{Page, cut};
+use crate::quantity::units::show;
+use crate::watch::sampler::DiskSpan;
+use crate::watch::words::{depth, percent, rate};
+
+/// A share of the time from which a device is called busy.
+const BUSY: f64 = 0.9;
+
+/// Its lines: a heading and a device each, the chosen one marked; devices that have no room are
+/// counted in the heading.
+pub(super) fn table(
+    page: &Page<'_>,
+    shown: &[usize],
+    chosen: usize,
+    wide: usize,
+    room: usize,
+) -> Vec<Line<'static>> {
+    let Some(rows) = room.checked_sub(1) else { return Vec::new() };
+    // The chosen one is always there.
+    let place = shown.iter().position(|at| *at == chosen).unwrap_or_default();
+    let from = (place + 1).saturating_sub(rows.max(1));
+    let some: Vec<usize> = shown.iter().skip(from).take(rows).copied().collect();
+    let hidden = shown.len() - some.len();
+    let name = if hidden > 0 { format!("+{hidden} more") } else { "device".to_owned() };
+    let mut lines = vec![super::heading(cut(&heading(&name, wide), wide))];
+    for at in some {
+        lines.push(row(page, &page.state.last.disks[at], at == chosen, wide));
+    }
+    lines
+}
+
+/// Whether flushes and discards have columns.
+const fn has_room(wide: usize) -> bool {
+    wide >= 76
+}
+
+/// Columns of the name, the queue and the share of the time.
+const fn widths(wide: usize) -> [usize; 3] {
+    if wide < 66 { [8, 6, 7] } else { [11, 7, 8] }
+}
+
+fn heading(name: &str, wide: usize) -> String {
+    let rare = if has_room(wide) { format!("{:>6}{:>6}", "f/s", "d/s") } else { String::new() };
+    let [name_columns, queue, busy] = widths(wide);
+    format!(
+        " {name:<name_columns$}{:>7}{:>11}{:>8}{:>11}{rare}{:>queue$}{:>busy$}",
+        "r/s", "read", "w/s", "written", "queue", "busy"
+    )
+}
+
+fn row(page: &Page<'_>, disk: &DiskSpan, chosen: bool, wide: usize) -> Line<'static> {
+    let mark = if chosen && page.state.shown().len() > 1 { ">" } else { " " };
+    let [columns, queue, busy_columns] = widths(wide);
+    let name = cut(&disk.name, columns - 1);
+    let Some(counters) = disk.counters.value() else {
+        let reason = disk.counters.reason().unwrap_or_default();
+        return cut(&format!("{mark}{name:<columns$} gone: {reason}"), wide).into();
+    };
+    let span = &page.state.last;
+    let per_s = |count: u64| show::per_second(span.per_s(count).round());
+    let rare = if has_room(wide) {
+        format!("{:>6}{:>6}", per_s(counters.flushes_completed), per_s(counters.discards_completed))
+    } else {
+        String::new()
+    };
+    let busy = span.busy(counters);
+    let text = format!(
+        "{mark}{name:<columns$}{:>7}{:>11}{:>8}{:>11}{rare}{:>queue$}",
+        per_s(counters.reads_completed),
+        rate(span.per_s(counters.read_bytes)),
+        per_s(counters.writes_completed),
+        rate(span.per_s(counters.written_bytes)),
+        depth(span.queue(counters)),
+    );
+    let style = if busy >= BUSY { page.bold(Color::Red) } else { Style::new() };
+    let busy = Piece::styled(format!("{:>busy_columns$}", percent(busy)), style);
+    let line = Line::from(vec![Piece::raw(text), busy]);
+    if chosen { line.patch_style(Style::new().add_modifier(Modifier::BOLD)) } else { line }
+}

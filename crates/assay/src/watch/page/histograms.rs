@@ -1,0 +1,261 @@
+//! Latencies by class, side by side over the same rows.
+
+use std::ops::Range;
+
+use ratatui::style::{Color, Style};
+use ratatui::text::{Line, Span as Piece};
+
+use super::{Page, bar, cut, dim, heading};
+use crate::quantity::units::show;
+use crate::results::block::{ClassSpan, Latencies};
+use crate::seen::Seen;
+use crate::watch::sampler::DiskSpan;
+use crate::watch::words::{RARE, USUAL, classes, compact, counted_means};
+
+/// Columns of the row's beginning.
+const LABEL: usize = 9;
+/// Columns of a count.
+const COUNT: usize = 7;
+/// The narrowest column of a class.
+const NARROWEST: usize = 13;
+/// Lines around the rows: title, names, and the numbers below.
+const AROUND: usize = 7;
+/// Fewer rows than this tell no shape.
+const LEAST_ROWS: usize = 4;
+/// Rows of a page on which nothing has ended yet.
+const USUAL_ROWS: usize = 8;
+
+/// One histogram and the numbers below it.
+struct Column {
+    name: String,
+    colour: Color,
+    latencies: Latencies,
+    /// Requests, of the whole and per second now.
+    numbers: Option<(u64, f64)>,
+    /// Mean of the last interval.
+    now_ns: Option<f64>,
+    failed: u64,
+}
+
+/// Lines that it would like to have.
+pub(super) fn wanted(page: &Page<'_>, chosen: usize) -> usize {
+    let disk = page.state.disk(chosen);
+    match &disk.classes {
+        Seen::Present(_) => {
+            AROUND + doublings(&columns(page, chosen, usize::MAX)).len().max(USUAL_ROWS)
+        }
+        Seen::Absent(_) => 9,
+    }
+}
+
+/// Its lines.
+pub(super) fn section(
+    page: &Page<'_>,
+    chosen: usize,
+    wide: usize,
+    room: usize,
+) -> Vec<Line<'static>> {
+    let disk = page.state.disk(chosen);
+    let mut lines = match &disk.classes {
+        Seen::Present(_) => traced(page, chosen, wide, room),
+        Seen::Absent(reason) => counted(disk, reason, wide),
+    };
+    lines.truncate(room);
+    lines
+}
+
+fn traced(page: &Page<'_>, chosen: usize, wide: usize, room: usize) -> Vec<Line<'static>> {
+    let all = columns(page, chosen, wide);
+    let name = &page.state.disks[chosen].name;
+    let most = room.saturating_sub(AROUND).max(LEAST_ROWS);
+    let rows = rows(&all, most);
+    let mut lines = vec![title(page, name, wide)];
+    let width = (wide.saturating_sub(LABEL) / all.len().max(1)).min(46);
+    let mut names = vec![Piece::raw(format!("{:>LABEL$}", "from"))];
+    for column in &all {
+        let text = cut(&column.name, width - 1);
+        names.push(Piece::styled(format!(" {text:<w$}", w = width - 1), page.bold(column.colour)));
+    }
+    lines.push(names.into());
+    for (from_ns, to_ns) in rows {
+        lines.push(row(page, &all, from_ns..to_ns, width));
+    }
+    lines.extend(numbers(&all, width));
+    lines
+}
+
+fn title(page: &Page<'_>, name: &str, wide: usize) -> Line<'static> {
+    let text = match page.view.class.and_then(|at| USUAL.iter().chain(&RARE).nth(at)) {
+        Some(class) => format!(" latency of {name}, {class} alone, since the beginning"),
+        None => format!(" latency of {name} by class, since the beginning"),
+    };
+    heading(cut(&text, wide))
+}
+
+/// The classes side by side, as many as there is room for; or both intervals of one.
+fn columns(page: &Page<'_>, chosen: usize, wide: usize) -> Vec<Column> {
+    let (whole, last) = (page.state.disk(chosen), &page.state.last.disks[chosen]);
+    if let Some(class) = page.view.class.and_then(|at| USUAL.iter().chain(&RARE).nth(at)) {
+        let (whole, last) = (span(whole, class), span(last, class));
+        let one = column(page, class, "queued to done", &whole, &last, |span| &span.queued);
+        let two = column(page, class, "in the device", &whole, &last, |span| &span.issued);
+        return vec![one, two];
+    }
+    let room = (wide.saturating_sub(LABEL) / NARROWEST).max(1);
+    let names = classes(whole).into_iter().take(room.max(USUAL.len()));
+    let of = |class: &'static str| {
+        let (whole, last) = (span(whole, class), span(last, class));
+        column(page, class, class, &whole, &last, |span| &span.queued)
+    };
+    names.map(of).collect()
+}
+
+fn span(disk: &DiskSpan, class: &str) -> ClassSpan {
+    disk.classes.value().and_then(|all| all.get(class)).cloned().unwrap_or_default()
+}
+
+fn column(
+    page: &Page<'_>,
+    class: &str,
+    name: &str,
+    whole: &ClassSpan,
+    last: &ClassSpan,
+    pick: fn(&ClassSpan) -> &Latencies,
+) -> Column {
+    let colour = match class {
+        "read" => Color::Cyan,
+        "write" => Color::Yellow,
+        "flush" => Color::Magenta,
+        "discard" => Color::Green,
+        _ => Color::Blue,
+    };
+    Column {
+        name: name.to_owned(),
+        colour,
+        latencies: pick(whole).clone(),
+        numbers: (whole.requests > 0)
+            .then(|| (whole.requests, page.state.last.per_s(last.requests))),
+        now_ns: pick(last).mean_ns(),
+        failed: whole.failed,
+    }
+}
+
+/// Every doubling between the lowest and the highest latency of all columns.
+fn doublings(all: &[Column]) -> Vec<u64> {
+    let each = all.iter().flat_map(|column| column.latencies.by_doubling());
+    let filled: Vec<u64> = each.filter(|(_, many)| *many > 0).map(|(from, _)| from).collect();
+    let (Some(low), Some(high)) = (filled.iter().min(), filled.iter().max()) else {
+        return Vec::new();
+    };
+    (low.ilog2()..=high.ilog2()).map(|power| 1 << power).collect()
+}
+
+/// Where each row begins and before where it ends, nanoseconds: one row for each doubling. Where
+/// there is not room for all, neighbours with the smallest shares become one row, so that the shape
+/// stays. Before anything ended, the rows of a usual drive.
+fn rows(all: &[Column], most: usize) -> Vec<(u64, u64)> {
+    let doublings = doublings(all);
+    let usual: Vec<u64> = (15..15 + USUAL_ROWS.min(most)).map(|power| 1 << power).collect();
+    let doublings = if doublings.is_empty() { usual } else { doublings };
+    let mut rows: Vec<(u64, u64)> =
+        doublings.into_iter().map(|from| (from, from.saturating_mul(2))).collect();
+    while rows.len() > most.max(1) {
+        let both = |at: &usize| share(all, rows[*at].0..rows[at + 1].1);
+        let least = (0..rows.len() - 1).min_by(|one, other| both(one).total_cmp(&both(other)));
+        let at = least.unwrap_or_default();
+        rows[at].1 = rows.remove(at + 1).1;
+    }
+    rows
+}
+
+/// The largest share of a class that ended within a range of times.
+fn share(all: &[Column], range: Range<u64>) -> f64 {
+    let of = |column: &Column| {
+        count(&column.latencies, &range) as f64 / (column.latencies.len() as f64).max(1.0)
+    };
+    all.iter().map(of).fold(0.0, f64::max)
+}
+
+/// How many ended within a range of times.
+fn count(latencies: &Latencies, range: &Range<u64>) -> u64 {
+    let inside = |(from, many)| if range.contains(&from) { many } else { 0 };
+    latencies.by_doubling().into_iter().map(inside).sum()
+}
+
+fn row(page: &Page<'_>, all: &[Column], range: Range<u64>, width: usize) -> Line<'static> {
+    let from = show::duration(range.start as f64);
+    let mut pieces = vec![Piece::raw(format!("{from:>LABEL$}"))];
+    for column in all {
+        let many = count(&column.latencies, &range);
+        let share = many as f64 / (column.latencies.len() as f64).max(1.0);
+        let length = width.saturating_sub(COUNT + 2);
+        let bar = bar(share, length, page.looks.blocks);
+        let edge = if page.looks.blocks { "│" } else { "|" };
+        pieces.push(dim(edge.to_owned()));
+        pieces.push(Piece::styled(format!("{bar:<length$}"), page.tint(column.colour)));
+        let many = if many > 0 { compact(many) } else { String::new() };
+        pieces.push(Piece::raw(format!("{many:>COUNT$} ")));
+    }
+    pieces.into()
+}
+
+/// The numbers below the histograms: requests, per second now, mean now and since the beginning,
+/// 99th percentile, and what the longest one stayed below.
+fn numbers(all: &[Column], width: usize) -> Vec<Line<'static>> {
+    let time = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), show::duration);
+    let requests = |column: &Column| {
+        let Some((many, now)) = column.numbers else { return "-".to_owned() };
+        let both = match column.failed {
+            0 => format!("{} {}/s", compact(many), show::per_second(now.round())),
+            failed => format!("{} !{} bad", compact(many), compact(failed)),
+        };
+        match column.failed {
+            _ if both.len() + 2 < width => both,
+            0 => compact(many),
+            failed => format!("!{} bad", compact(failed)),
+        }
+    };
+    let now = |column: &Column| time(column.now_ns);
+    let mean = |column: &Column| time(column.latencies.mean_ns());
+    let late = |column: &Column| time(column.latencies.percentile_ns(0.99));
+    let longest = |column: &Column| time(column.latencies.highest_ns().map(|ns| ns as f64));
+    let line = |name: &str, words: &dyn Fn(&Column) -> String| {
+        let mut pieces = vec![dim(format!("{name:>LABEL$}"))];
+        for column in all {
+            let text = cut(&words(column), width - 2);
+            pieces.push(Piece::styled(format!("{text:>w$}  ", w = width - 2), Style::new()));
+        }
+        Line::from(pieces)
+    };
+    vec![
+        line("requests", &requests),
+        line("mean now", &now),
+        line("mean", &mean),
+        line("p99", &late),
+        line("longest", &longest),
+    ]
+}
+
+/// Where requests are not traced: what the kernel's own counters tell, and why there is no more.
+fn counted(disk: &DiskSpan, reason: &str, wide: usize) -> Vec<Line<'static>> {
+    let name = &disk.name;
+    let mut lines = vec![heading(cut(&format!(" latency of {name}: means only"), wide))];
+    let words: Vec<&str> = reason.split_whitespace().collect();
+    let mut line = " by class it is not seen:".to_owned();
+    for word in words {
+        if line.chars().count() + 1 + word.chars().count() > wide {
+            lines.push(dim(std::mem::replace(&mut line, " ".to_owned())).into());
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    lines.push(dim(line).into());
+    let Some(counters) = disk.counters.value() else { return lines };
+    lines.push(Line::default());
+    lines.push(format!(" {:<9}{:>10}{:>25}", "", "requests", "mean, kernel's counters").into());
+    for (class, many, mean_ns) in counted_means(counters) {
+        let mean = mean_ns.map_or_else(|| "-".to_owned(), show::duration);
+        lines.push(format!(" {class:<9}{:>10}{mean:>25}", show::count(many)).into());
+    }
+    lines
+}

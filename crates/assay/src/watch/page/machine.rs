@@ -1,0 +1,175 @@
+//! The machine around the devices: processors, pressure, memory, temperature, programs.
+
+use ratatui::style::Color;
+use ratatui::text::{Line, Span as Piece};
+
+use super::{Page, Shares, bar, cut, dim};
+use crate::quantity::units::show;
+use crate::seen::Seen;
+use crate::watch::sampler::{Load, User};
+use crate::watch::words::{percent, rate};
+
+/// Lines that are always there: processors, pressure with memory, temperature where one is told.
+pub(super) fn fixed(page: &Page<'_>) -> usize {
+    2 + usize::from(has_heat(page))
+}
+
+/// Whether a temperature is told, or something was slowed down by it.
+pub(super) fn has_heat(page: &Page<'_>) -> bool {
+    let whole = &page.state.whole;
+    let slowed = whole.throttle_events.value().is_some_and(|events| *events > 0);
+    slowed || page.state.last.sensors.value().is_some()
+}
+
+/// Columns of a line's heading.
+const HEAD: usize = 11;
+
+/// Lines that the processors would like, one each.
+pub(super) fn processors(page: &Page<'_>) -> usize {
+    page.state.last.processors.value().map_or(0, |all| all.len().div_ceil(2))
+}
+
+/// Lines that the programs would like.
+pub(super) fn users(page: &Page<'_>) -> usize {
+    let users = &page.state.last.users;
+    users.busiest.len().max(1) + usize::from(users.hidden > 0)
+}
+
+/// All of it, in the lines that it was given.
+pub(super) fn section(page: &Page<'_>, wide: usize, shares: &Shares) -> Vec<Line<'static>> {
+    let mut lines = vec![all_processors(page, wide)];
+    lines.extend(each_processor(page, wide, shares.processors));
+    lines.push(pressure(page, wide));
+    if shares.heat {
+        lines.push(heat(page, wide));
+    }
+    lines.extend(programs(page, wide, shares.users));
+    lines
+}
+
+/// One sign a processor, or for several of them their mean, then the sums.
+fn all_processors(page: &Page<'_>, wide: usize) -> Line<'static> {
+    let head = format!("{:<HEAD$}", " cpu");
+    let (Some(all), Some(load)) = (page.state.last.processors.value(), page.state.last.load())
+    else {
+        let reason = page.state.last.processors.reason().unwrap_or_default();
+        return cut(&format!("{head}{reason}"), wide).into();
+    };
+    let sums = format!(
+        " user {} sys {} wait {} steal {}",
+        percent(load.user),
+        percent(load.system),
+        percent(load.waiting),
+        percent(load.stolen)
+    );
+    let room = wide.saturating_sub(HEAD + sums.len() + 2);
+    let each = all.len().div_ceil(room.max(1)).max(1);
+    let mean = |some: &[Load]| {
+        let sum = some.iter().fold(Load::default(), |sum, one| sum.plus(one));
+        sum.divided_by(some.len() as f64).busy()
+    };
+    let signs: String = all.chunks(each).map(|some| level(mean(some), page.looks.blocks)).collect();
+    let signs = Piece::styled(format!("[{signs}]"), page.tint(Color::Green));
+    vec![Piece::raw(head), signs, Piece::raw(cut(&sums, wide.saturating_sub(HEAD + 2)))].into()
+}
+
+/// How high a share is, in one sign.
+fn level(share: f64, blocks: bool) -> char {
+    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    if blocks {
+        return BLOCKS[((share * 7.0).round() as usize).min(7)];
+    }
+    char::from_digit(((share * 10.0) as u32).min(9), 10).unwrap_or('9')
+}
+
+/// A bar each, two a line; what is waiting and stolen has its own sign.
+fn each_processor(page: &Page<'_>, wide: usize, lines: usize) -> Vec<Line<'static>> {
+    let Some(all) = page.state.last.processors.value() else { return Vec::new() };
+    let columns = wide.saturating_sub(2) / 2;
+    let length = columns.saturating_sub(HEAD + 8);
+    let of = |(number, load): (usize, &Load)| {
+        let busy = bar(load.busy(), length, page.looks.blocks);
+        let left = length.saturating_sub(busy.chars().count());
+        let signs = |share: f64| (share * length as f64).round() as usize;
+        let waiting = signs(load.waiting).min(left);
+        let stolen = signs(load.stolen).min(left - waiting);
+        let rest = format!("{}{}", "?".repeat(waiting), "x".repeat(stolen));
+        let name = format!("  cpu {number}");
+        [
+            Piece::raw(format!("{name:<HEAD$}")),
+            Piece::styled(busy, page.tint(Color::Green)),
+            Piece::styled(format!("{rest:<left$}"), page.tint(Color::Red)),
+            Piece::raw(format!(" {:>6} ", percent(load.busy()))),
+        ]
+    };
+    let pieces: Vec<_> = all.iter().enumerate().map(of).collect();
+    pieces.chunks(2).take(lines).map(|pair| Line::from(pair.concat())).collect()
+}
+
+fn pressure(page: &Page<'_>, wide: usize) -> Line<'static> {
+    let words = match &page.state.last.pressure {
+        Seen::Present(pressure) => format!(
+            "io {} (all {}) cpu {} memory {}",
+            percent(pressure.io),
+            percent(pressure.io_full),
+            percent(pressure.cpu),
+            percent(pressure.memory)
+        ),
+        Seen::Absent(reason) => reason.clone(),
+    };
+    let memory = page.state.last.memory.value().map(|memory| {
+        format!("  used {}, dirty {}", percent(memory.used()), show::bytes(memory.dirty_bytes))
+    });
+    let memory = memory.unwrap_or_default();
+    cut(&format!("{:<HEAD$}{words}{memory}", " pressure"), wide).into()
+}
+
+fn heat(page: &Page<'_>, wide: usize) -> Line<'static> {
+    let words = match &page.state.last.sensors {
+        Seen::Present(all) => {
+            // The hottest first: where there is no room for all, they matter most.
+            let mut all: Vec<_> = all.iter().collect();
+            all.sort_by(|one, other| other.celsius.total_cmp(&one.celsius));
+            let told: Vec<String> =
+                all.iter().map(|one| format!("{} {:.0} C", one.name, one.celsius)).collect();
+            told.join("  ")
+        }
+        Seen::Absent(reason) => reason.clone(),
+    };
+    let throttled = page.state.whole.throttle_events.value().filter(|events| **events > 0);
+    let throttled = throttled.map(|events| format!("slowed by heat {events} times  "));
+    cut(&format!("{:<HEAD$}{}{words}", " heat", throttled.unwrap_or_default()), wide).into()
+}
+
+/// Who moves most at this moment.
+fn programs(page: &Page<'_>, wide: usize, lines: usize) -> Vec<Line<'static>> {
+    let users = &page.state.last.users;
+    let mut told: Vec<Line<'static>> = users
+        .busiest
+        .iter()
+        .enumerate()
+        .take(lines)
+        .map(|(at, user)| cut(&program(page, at == 0, user), wide).into())
+        .collect();
+    if told.is_empty() {
+        told.push(format!("{:<HEAD$}none moved anything", " programs").into());
+    }
+    if users.hidden > 0 {
+        let hidden = format!("{:<HEAD$}{} of other users hidden; root sees them", "", users.hidden);
+        told.push(dim(cut(&hidden, wide)).into());
+    }
+    told
+}
+
+fn program(page: &Page<'_>, is_first: bool, user: &User) -> String {
+    let head = if is_first { " programs" } else { "" };
+    let speed = |bytes: u64| rate(page.state.last.per_s(bytes));
+    let on = if user.on.is_empty() { String::new() } else { format!("  on {}", user.on.join(" ")) };
+    format!(
+        "{head:<HEAD$}{:<16}{:>8}  r {:>10}  w {:>10}{on}",
+        user.name,
+        user.process,
+        speed(user.read_bytes),
+        speed(user.written_bytes)
+    )
+}

@@ -1,0 +1,261 @@
+//! The page: lines for a terminal of any size from 40 x 12 up. Pure, so that it is tested as text.
+
+mod devices;
+mod histograms;
+mod machine;
+
+use ratatui::Frame;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span as Piece};
+use ratatui::widgets::Paragraph;
+
+use super::words::{self, RARE, USUAL, clock};
+use super::{State, Strip};
+
+/// The smallest terminal on which the page can be read.
+const SMALLEST: (u16, u16) = (40, 12);
+
+/// What a terminal can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Looks {
+    /// Colours; none of them says anything that is not said otherwise.
+    pub colour: bool,
+    /// Block characters of Unicode.
+    pub blocks: bool,
+}
+
+/// What the keys chose.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct View {
+    /// Position among the shown disks.
+    pub disk: usize,
+    /// The class that is shown alone, by its position in the order of classes.
+    pub class: Option<usize>,
+    /// The page stands still.
+    pub paused: bool,
+    /// The keys are explained.
+    pub help: bool,
+}
+
+impl View {
+    /// Shows the next class alone, after the last one all of them again.
+    pub fn next_class(&mut self) {
+        let next = self.class.map_or(0, |class| class + 1);
+        self.class = (next < USUAL.len() + RARE.len()).then_some(next);
+    }
+
+    /// Shows the next disk.
+    pub fn next_disk(&mut self, state: &State) {
+        self.disk = (self.disk + 1) % state.shown().len().max(1);
+    }
+}
+
+/// Everything that the page shows.
+pub struct Page<'a> {
+    /// What was seen.
+    pub state: &'a State,
+    /// A study that runs meanwhile.
+    pub strip: Option<&'a Strip>,
+    /// What the keys chose.
+    pub view: &'a View,
+    /// What the terminal can.
+    pub looks: Looks,
+    /// Seconds that it takes in all, where it ends by itself.
+    pub length_s: Option<u64>,
+}
+
+impl Page<'_> {
+    /// Draws it.
+    pub fn draw(&self, frame: &mut Frame<'_>) {
+        let area = frame.area();
+        let lines = self.lines(area.width, area.height);
+        frame.render_widget(Paragraph::new(lines), area);
+    }
+
+    /// Its lines, as many as the terminal has.
+    fn lines(&self, width: u16, height: u16) -> Vec<Line<'static>> {
+        let (wide, high) = (usize::from(width), usize::from(height));
+        if (width, height) < SMALLEST || height < SMALLEST.1 {
+            let (columns, rows) = SMALLEST;
+            return vec![format!("too small: {columns} x {rows} are needed").into()];
+        }
+        if self.view.help {
+            return explained(high);
+        }
+        let shown = self.state.shown();
+        let chosen = shown.get(self.view.disk).or(shown.first()).copied().unwrap_or_default();
+        let mut lines = vec![self.title(chosen, wide)];
+        lines.extend(self.study(wide));
+        let room = high - lines.len() - 2;
+        let shares = Shares::of(self, &shown, chosen, room);
+        lines.extend(devices::table(self, &shown, chosen, wide, shares.devices));
+        if shares.apart {
+            lines.push(Line::default());
+        }
+        lines.extend(histograms::section(self, chosen, wide, shares.latency));
+        if shares.apart {
+            lines.push(Line::default());
+        }
+        lines.extend(machine::section(self, wide, &shares));
+        lines.truncate(high - 2);
+        lines.resize(high - 2, Line::default());
+        lines.push(self.warning(wide));
+        lines.push(self.keys(wide));
+        lines
+    }
+
+    fn title(&self, chosen: usize, wide: usize) -> Line<'static> {
+        let disk = &self.state.disks[chosen];
+        let time = clock(self.state.whole.seconds().round() as u64);
+        let left = self.length_s.map(|length| format!(" of {}", clock(length))).unwrap_or_default();
+        let right = format!("{}{time}{left} ", if self.view.paused { "PAUSED  " } else { "" });
+        let room = wide.saturating_sub(right.chars().count() + 1);
+        let left = cut(&format!(" assay watch  {}  ({})", disk.name, disk.words), room);
+        let line = format!("{left:<room$} {right}");
+        Piece::styled(line, Style::new().add_modifier(Modifier::REVERSED)).into()
+    }
+
+    /// A study that runs: its title and how far it is, then what it does.
+    fn study(&self, wide: usize) -> Vec<Line<'static>> {
+        let Some(strip) = self.strip else { return Vec::new() };
+        let left = strip.left_s.map(|left| format!(", {} left", clock(left))).unwrap_or_default();
+        let far = match strip.planned {
+            0 => String::new(),
+            planned => format!("trial {} of {planned}{left}  ", (strip.done + 1).min(planned)),
+        };
+        let title = cut(&strip.title, wide.saturating_sub(far.len() + 9));
+        let head = Piece::styled(format!("{title}  "), self.bold(Color::Cyan));
+        let first = vec![Piece::raw(" study  "), head, Piece::raw(far)];
+        vec![first.into(), cut(&format!("        {}", strip.now), wide).into()]
+    }
+
+    fn warning(&self, wide: usize) -> Line<'static> {
+        let all = words::warnings(self.state, self.strip);
+        let Some(first) = all.first() else { return Line::default() };
+        let more =
+            if all.len() > 1 { format!(" (and {} more)", all.len() - 1) } else { String::new() };
+        let text = cut(&format!(" ! {first}{more}"), wide);
+        Piece::styled(text, self.bold(Color::Red)).into()
+    }
+
+    fn keys(&self, wide: usize) -> Line<'static> {
+        let text = " q quit  p pause  r reset  c class  d device  ? help";
+        let text = if self.strip.is_some_and(|strip| strip.own) {
+            " Ctrl-C end the study  q leave the page  p pause  r reset  c class  d device  ? help"
+        } else {
+            text
+        };
+        dim(cut(text, wide)).into()
+    }
+
+    fn bold(&self, colour: Color) -> Style {
+        self.tint(colour).add_modifier(Modifier::BOLD)
+    }
+
+    fn tint(&self, colour: Color) -> Style {
+        if self.looks.colour { Style::new().fg(colour) } else { Style::new() }
+    }
+}
+
+/// Lines of each part.
+struct Shares {
+    devices: usize,
+    latency: usize,
+    processors: usize,
+    users: usize,
+    heat: bool,
+    /// Empty lines around the histograms.
+    apart: bool,
+}
+
+impl Shares {
+    /// What is read most comes first: a line of each for the machine and a few for the devices,
+    /// then the histograms as far as they have rows, then users, processors, and all devices.
+    fn of(page: &Page<'_>, shown: &[usize], chosen: usize, room: usize) -> Self {
+        let fixed = machine::fixed(page);
+        let mut left = room.saturating_sub(fixed);
+        let mut take = |wanted: usize| {
+            let taken = wanted.min(left);
+            left -= taken;
+            taken
+        };
+        let mut devices = take(1 + shown.len().min(3));
+        let mut users = take(1);
+        let latency = take(histograms::wanted(page, chosen));
+        users += take(machine::users(page).saturating_sub(users).min(7));
+        devices += take(shown.len().saturating_sub(3));
+        let heat = machine::has_heat(page) || take(1) == 1;
+        let processors = take(machine::processors(page));
+        let apart = take(2) == 2;
+        Self { devices, latency, processors, users, heat, apart }
+    }
+}
+
+/// The explanation of the keys, as long as the terminal is high.
+fn explained(high: usize) -> Vec<Line<'static>> {
+    let mut lines = help();
+    lines.truncate(high - 1);
+    lines.resize(high - 1, Line::default());
+    lines.push(dim(" any key: back".to_owned()).into());
+    lines
+}
+
+fn dim(text: String) -> Piece<'static> {
+    Piece::styled(text, Style::new().add_modifier(Modifier::DIM))
+}
+
+fn heading(text: String) -> Line<'static> {
+    Piece::styled(text, Style::new().add_modifier(Modifier::BOLD)).into()
+}
+
+/// As much of a text as fits.
+fn cut(text: &str, columns: usize) -> String {
+    if text.chars().count() <= columns {
+        return text.to_owned();
+    }
+    let mut cut: String = text.chars().take(columns.saturating_sub(2)).collect();
+    cut.push_str("..");
+    cut
+}
+
+/// A bar of a share in columns, with at least a trace of what is not nothing.
+fn bar(share: f64, columns: usize, blocks: bool) -> String {
+    const PARTS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+    if !blocks {
+        let full = (share * columns as f64).round() as usize;
+        let trace = if full == 0 && share > 0.0 { "." } else { "" };
+        return "#".repeat(full) + trace;
+    }
+    let eighths = ((share * columns as f64 * 8.0).round() as usize).max(usize::from(share > 0.0));
+    let mut bar = "█".repeat(eighths / 8);
+    if let Some(part) = (eighths % 8).checked_sub(1) {
+        bar.push(PARTS[part]);
+    }
+    bar
+}
+
+fn help() -> Vec<Line<'static>> {
+    const TEXT: &str = " assay watch: what block devices do at this moment
+
+ q, Esc, Ctrl-C   end, and put the terminal back
+ p, Space         the page stands still; counting goes on
+ r                begin anew: histograms and sums are emptied
+ c                one class alone with both of its intervals; again for the next
+ d, Tab           the next device
+ ?                this text
+
+ r/s, w/s, f/s, d/s   reads, writes, flushes, discards that ended in a second
+ queue            requests under way, on average
+ busy             share of the time in which something was under way
+ latency          from the arrival in the block layer until the end, since the
+                  beginning; bars are shares of a class
+ in the device    from the hand-over to the driver until the end
+ pressure         share of the time in which somebody waited for it
+ processors       user and system; ? waiting for a device, x stolen by the host
+ programs         bytes through block devices; their caches are written later";
+    TEXT.lines().map(|line| Line::from(line.to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests;

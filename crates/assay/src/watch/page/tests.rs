@@ -1,0 +1,128 @@
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+use super::*;
+use crate::watch::testing::{expect, state, state_untraced};
+
+const PLAIN: Looks = Looks { colour: false, blocks: true };
+
+fn drawn(page: &Page<'_>, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| page.draw(frame)).unwrap();
+    let buffer = terminal.backend().buffer();
+    let row = |y: u16| -> String {
+        let cells = (0..width).map(|x| buffer[(x, y)].symbol());
+        cells.collect::<String>().trim_end().to_owned() + "\n"
+    };
+    (0..height).map(row).collect()
+}
+
+fn page<'a>(state: &'a State, view: &'a View) -> Page<'a> {
+    Page { state, strip: None, view, looks: PLAIN, length_s: None }
+}
+
+#[test]
+fn the_page_on_three_terminals() {
+    let (state, view) = (state(), View::default());
+    let page = page(&state, &view);
+    for (width, height) in [(80, 24), (120, 40), (60, 20)] {
+        expect(&format!("page-{width}x{height}"), &drawn(&page, width, height));
+    }
+}
+
+#[test]
+fn one_class_alone_has_both_intervals() {
+    let state = state();
+    let mut view = View::default();
+    view.next_class();
+    view.next_class();
+    expect("page-one-class", &drawn(&page(&state, &view), 80, 24));
+    (0..5).for_each(|_| view.next_class());
+    assert_eq!(view.class, None);
+}
+
+#[test]
+fn without_a_tracing_the_page_has_means_and_the_reason() {
+    let (state, view) = (state_untraced(), View::default());
+    let text = drawn(&page(&state, &view), 80, 24);
+    assert!(text.contains("not permitted") && text.contains("7.75 ms"), "{text}");
+}
+
+#[test]
+fn a_study_that_runs_has_its_strip_and_its_warning() {
+    let (state, view) = (state(), View::default());
+    let strip = Strip {
+        title: "Which file system suits this card?".to_owned(),
+        done: 6,
+        planned: 42,
+        now: "random-read with filesystem=ext4 on /mnt/card, replicate 2".to_owned(),
+        left_s: Some(312),
+        warnings: vec!["trial 3 failed: it was full".to_owned()],
+        own: false,
+    };
+    let page = Page { strip: Some(&strip), ..page(&state, &view) };
+    expect("page-study", &drawn(&page, 80, 24));
+}
+
+#[test]
+fn the_plain_page_has_no_signs_but_ascii() {
+    let (state, view) = (state(), View::default());
+    let looks = Looks { colour: false, blocks: false };
+    let text = drawn(&Page { looks, ..page(&state, &view) }, 80, 24);
+    assert!(text.is_ascii(), "{text}");
+}
+
+#[test]
+fn no_size_and_no_view_breaks_the_page() {
+    let (traced, untraced) = (state(), state_untraced());
+    let mut view = View::default();
+    for state in [&traced, &untraced] {
+        for help in [false, true] {
+            view.help = help;
+            for class in [None, Some(0), Some(5)] {
+                view.class = class;
+                view.next_disk(state);
+                for (width, height) in [(1, 1), (39, 24), (40, 12), (80, 13), (300, 90)] {
+                    let text = drawn(&page(state, &view), width, height);
+                    assert_eq!(text.lines().count(), usize::from(height));
+                }
+            }
+        }
+    }
+    let text = drawn(&page(&traced, &View::default()), 39, 24);
+    assert!(text.contains("too small"), "{text}");
+}
+
+#[test]
+fn colour_is_never_needed() {
+    let (state, view) = (state(), View::default());
+    let plain = page(&state, &view);
+    let colourful = Page { looks: Looks { colour: true, blocks: true }, ..page(&state, &view) };
+    assert_eq!(drawn(&plain, 80, 24), drawn(&colourful, 80, 24));
+    let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+    terminal.draw(|frame| plain.draw(frame)).unwrap();
+    let cells = terminal.backend().buffer().content();
+    assert!(cells.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
+}
+
+#[test]
+fn bars_show_a_trace_of_what_is_not_nothing() {
+    assert_eq!((bar(0.0, 8, true).as_str(), bar(0.001, 8, true).as_str()), ("", "▏"));
+    assert_eq!((bar(1.0, 3, true).as_str(), bar(0.5, 3, true).as_str()), ("███", "█▌"));
+    assert_eq!((bar(0.01, 8, false).as_str(), bar(2.0, 3, false).as_str()), (".", "###"));
+    assert_eq!(bar(f64::NAN, 8, true), "");
+}
+
+#[test]
+fn requests_that_failed_are_never_hidden() {
+    let mut totals = crate::watch::testing::article();
+    totals.devices[0][0].failed = 3;
+    let readings = vec![Ok(crate::watch::testing::nothing()), Ok(totals)];
+    let tracing = crate::watch::testing::tracing(readings);
+    let state = crate::watch::testing::state_after(&crate::watch::testing::machine(), tracing);
+    let view = View::default();
+    for width in [60, 80, 120] {
+        assert!(drawn(&page(&state, &view), width, 24).contains("!3 bad"), "{width}");
+    }
+    assert!(crate::watch::printed::printed(&state).contains("failed: read 3"));
+}

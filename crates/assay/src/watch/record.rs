@@ -1,0 +1,286 @@
+//! What was watched as a bundle: a study of one trial in which nothing was run, with the classes as
+//! its evidence. `show`, `compare` and `report` read it like any other.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::State;
+use super::sampler::Span;
+use crate::failure::{Failure, Outcome};
+use crate::plan;
+use crate::results::block::{self, BlockLatency, ClassSpan};
+use crate::results::bundle::{Bundle, Histograms};
+use crate::results::design::Design;
+use crate::results::environment::{self, Environment};
+use crate::results::log::{ENDED, Entry};
+use crate::results::plan::{
+    Area, Arm, EngineUse, FORMAT, NO_ENGINE, Pilot, Plan, PlannedTrial, PlannedWorkload, Survey,
+};
+use crate::results::record::{Counted, DeviceEvidence, Evidence, Status, Traffic, TrialRecord};
+use crate::results::series::{self, SeriesRow};
+use crate::results::watched::Surroundings;
+use crate::seen::Seen;
+use crate::study::probes::BLOCK_LATENCY;
+use crate::study::{self, Study};
+use crate::system::devices::{self, Counters};
+use crate::system::site::Site;
+use crate::system::{System, machine, resolve};
+/// The workload: whatever others did.
+pub const WATCHED: &str = "watched";
+/// Seconds of which rows are kept.
+const MOST_SECONDS: usize = 4 * 3600;
+/// Why something is not there.
+const NOTHING_RUN: &str = "nothing was run: what others did was watched";
+
+/// Where and under which title a bundle is to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// Its directory.
+    pub directory: PathBuf,
+    /// Its title.
+    pub title: String,
+}
+
+/// Rows per second of what was watched.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    rows: Vec<SeriesRow>,
+    seconds: usize,
+}
+
+impl Rows {
+    /// Adds what happened between the last two readings, of all disks that are shown together.
+    pub fn add(&mut self, state: &State) {
+        let second = self.seconds as u32;
+        self.seconds += 1;
+        if self.seconds > MOST_SECONDS {
+            return;
+        }
+        let shown = state.shown();
+        let all = shown.iter().filter_map(|at| state.last.disks[*at].classes.value());
+        let mut sums: BTreeMap<&str, ClassSpan> = BTreeMap::new();
+        for (class, span) in all.flatten() {
+            sums.entry(class).or_default().add(span);
+        }
+        self.rows.extend(sums.into_iter().map(|(class, span)| row(second, class, &span)));
+    }
+}
+
+fn row(second: u32, class: &str, span: &ClassSpan) -> SeriesRow {
+    let mut buckets: BTreeMap<u32, u64> = BTreeMap::new();
+    for [index, count] in &span.queued.buckets {
+        *buckets.entry(series::bucket(block::bucket_from_ns(*index))).or_default() += count;
+    }
+    let narrow = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+    SeriesRow {
+        second,
+        class: class.to_owned(),
+        operations: span.requests,
+        bytes: span.bytes,
+        latency_sum_ns: span.queued.sum_ns,
+        latency_max_ns: span.queued.highest_ns().unwrap_or_default(),
+        latency_buckets: buckets.into_iter().map(|(at, many)| [at, narrow(many)]).collect(),
+    }
+}
+
+/// Writes the bundle.
+///
+/// # Errors
+/// Refused where it cannot be written.
+pub fn write(
+    system: &dyn System,
+    wish: &Wish,
+    started: &str,
+    state: &State,
+    rows: &Rows,
+) -> Outcome<()> {
+    let names: Vec<String> =
+        state.active().iter().map(|at| state.disks[*at].name.clone()).collect();
+    let study = study(&wish.title)?;
+    let plan = plan(&names.join(" "), state.whole.span_ns);
+    let environment = Environment {
+        format: environment::FORMAT.to_owned(),
+        assay: env!("CARGO_PKG_VERSION").to_owned(),
+        started: started.to_owned(),
+        machine: machine::machine(system),
+        sites: vec![site(system, &names)?],
+        surroundings: Surroundings::default(),
+    };
+    let mut record = record(started, state, &names);
+    let refused = |error: std::io::Error| {
+        Failure::refused(format!("{} cannot be written: {error}", wish.directory.display()))
+    };
+    let bundle =
+        Bundle::create(system, &wish.directory, &study, &plan, &environment).map_err(refused)?;
+    bundle.append(&mut record, &Histograms::new(), &rows.rows).map_err(refused)?;
+    bundle.log(&Entry::new(system, ENDED, "")).map_err(refused)
+}
+
+/// Whether a bundle may be made there: nothing stands there yet, or an empty directory.
+///
+/// # Errors
+/// The user's mistake.
+pub fn may_be_made(system: &dyn System, directory: &Path) -> Outcome<()> {
+    let empty = system.list(directory).is_ok_and(|names| names.is_empty());
+    if empty || system.status(directory).is_err() {
+        return Ok(());
+    }
+    Err(Failure::mistake(format!(
+        "{} is there already: name a directory that is not",
+        directory.display()
+    )))
+}
+
+fn study(title: &str) -> Outcome<Study> {
+    let title = serde_json::Value::from(title);
+    let text = format!(
+        "format = \"{}\"\ntitle = {title}\nreplicates = 1\nprobes = [\"{BLOCK_LATENCY}\"]\nworkload = []\n",
+        study::FORMAT
+    );
+    study::file::stored("the study of what was watched", &text)
+}
+
+/// What the first of the disks stands on, under the names of all.
+fn site(system: &dyn System, names: &[String]) -> Outcome<Site> {
+    let first = names.first().map_or("", String::as_str);
+    let path = devices::file_of(first);
+    let site = resolve(system, &path.display().to_string())?;
+    Ok(Site { target: names.join(" "), ..site })
+}
+
+fn plan(target: &str, span_ns: u64) -> Plan {
+    let mut plan = Plan {
+        format: FORMAT.to_owned(),
+        sha256: String::new(),
+        seed: 0,
+        order: "none".to_owned(),
+        design: Design::default(),
+        replicates: 1,
+        probes: vec![BLOCK_LATENCY.to_owned()],
+        idle_ns: None,
+        meter: None,
+        gap_ns: 0,
+        budget_ns: None,
+        deadline_ns: span_ns,
+        surveys: vec![survey(target)],
+        workloads: vec![workload(span_ns)],
+        absent: Vec::new(),
+        trials: vec![PlannedTrial {
+            order: 1,
+            replicate: 1,
+            workload: 0,
+            arm: Arm::new(),
+            seed: 0,
+        }],
+    };
+    plan.sha256 = plan::hash(&plan);
+    plan
+}
+
+fn survey(target: &str) -> Survey {
+    Survey {
+        target: target.to_owned(),
+        area: Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
+        direct: Seen::absent(NOTHING_RUN),
+        engine: EngineUse { name: NO_ENGINE.to_owned(), note: None },
+        pilot: Pilot { operation_ns: BTreeMap::new() },
+        coverage: Seen::absent(NOTHING_RUN),
+        notes: Vec::new(),
+        under: Arm::new(),
+        made_ns: 0,
+        refused: Vec::new(),
+    }
+}
+
+fn workload(span_ns: u64) -> PlannedWorkload {
+    PlannedWorkload {
+        name: WATCHED.to_owned(),
+        arm: Arm::new(),
+        control: false,
+        target: 0,
+        engine: NO_ENGINE.to_owned(),
+        pattern: NO_ENGINE.to_owned(),
+        read_percent: 100,
+        rewrite: false,
+        size_bytes: 0,
+        depth: 0,
+        threads: 0,
+        asked_depth: 0,
+        data_sync: false,
+        content: NO_ENGINE.to_owned(),
+        direct: false,
+        ramp_ns: 0,
+        time_ns: span_ns,
+        operations: None,
+        note: None,
+        beside: None,
+    }
+}
+
+fn record(started: &str, state: &State, names: &[String]) -> TrialRecord {
+    let span_ns = state.whole.span_ns;
+    TrialRecord {
+        order: 1,
+        replicate: 1,
+        workload: 0,
+        arm: Arm::new(),
+        repeats: None,
+        status: Status::Ok,
+        reason: None,
+        started: started.to_owned(),
+        counted: Some(Counted {
+            window_ns: span_ns,
+            elapsed_ns: span_ns,
+            submitting_ns: span_ns,
+            ..Counted::default()
+        }),
+        evidence: Evidence {
+            devices: traffic(&state.whole, names),
+            block: classes(&state.whole, names),
+            throttle_events: state.whole.throttle_events.clone(),
+            ..Evidence::absent(NOTHING_RUN)
+        },
+        histograms: BTreeMap::new(),
+        series: None,
+    }
+}
+
+fn traffic(whole: &Span, names: &[String]) -> Seen<BTreeMap<String, DeviceEvidence>> {
+    let disks = whole.disks.iter().filter(|disk| names.contains(&disk.name));
+    let told = disks.filter_map(|disk| {
+        let run = of_counters(disk.counters.value()?, whole.span_ns);
+        Some((disk.name.clone(), DeviceEvidence { run, ..DeviceEvidence::default() }))
+    });
+    Seen::Present(told.collect())
+}
+
+fn of_counters(counters: &Counters, span_ns: u64) -> Traffic {
+    Traffic {
+        span_ns,
+        reads: counters.reads_completed,
+        read_bytes: counters.read_bytes,
+        writes: counters.writes_completed,
+        write_bytes: counters.written_bytes,
+        discard_bytes: counters.discarded_bytes,
+        busy_ms: counters.io_ticks_ms,
+        weighted_ms: counters.weighted_ms,
+    }
+}
+
+fn classes(whole: &Span, names: &[String]) -> Seen<BlockLatency> {
+    let disks = || whole.disks.iter().filter(|disk| names.contains(&disk.name));
+    let reason = disks().find_map(|disk| disk.classes.reason());
+    let Some(means) = whole.means else {
+        return Seen::absent(reason.unwrap_or("requests were not traced"));
+    };
+    Seen::Present(BlockLatency {
+        means,
+        span_ns: whole.span_ns,
+        devices: disks().map(|disk| (disk.name.clone(), disk.classes.clone())).collect(),
+        unseen_beginnings: whole.unseen_beginnings,
+        notes: whole.notes.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! Requests by class: the tracing, by the best means that there is.
+
+use std::io;
+
+use super::Disk;
+use crate::results::block::Means;
+use crate::seen::Seen;
+use crate::system::{BlockTotals, BlockTracer, DeviceNumber, System, TraceMeans, sysfs};
+
+/// The tracing of some disks, or why there is none.
+pub enum Tracing {
+    /// It goes on.
+    On {
+        /// Who counts.
+        tracer: Box<dyn BlockTracer>,
+        /// By which means.
+        means: Means,
+    },
+    /// There is none, because.
+    Off(String),
+}
+
+impl Tracing {
+    /// Begins it: by a program in the kernel, else by the kernel's trace.
+    pub fn begin(system: &dyn System, disks: &[Disk]) -> Self {
+        let numbers: Vec<DeviceNumber> = disks.iter().map(|disk| disk.number).collect();
+        let mut reasons = Vec::new();
+        for (wanted, means) in
+            [(TraceMeans::Bpf, Means::Bpf), (TraceMeans::Tracefs, Means::Tracefs)]
+        {
+            match system.trace_block(&numbers, wanted) {
+                Ok(tracer) => return Self::On { tracer, means },
+                Err(error) => reasons.push(format!("{}: {}", name(means), reason(&error))),
+            }
+        }
+        Self::Off(reasons.join("; "))
+    }
+
+    /// By which means.
+    pub fn means(&self) -> Option<Means> {
+        match self {
+            Self::On { means, .. } => Some(*means),
+            Self::Off(_) => None,
+        }
+    }
+
+    /// What was counted since it began. Where that cannot be told any more it has ended.
+    pub fn read(&mut self) -> Seen<BlockTotals> {
+        match self {
+            Self::Off(reason) => Seen::absent(reason.clone()),
+            Self::On { tracer, .. } => match tracer.read() {
+                Ok(totals) => Seen::Present(totals),
+                Err(error) => {
+                    let reason = format!("the tracing was lost: {}", reason(&error));
+                    *self = Self::Off(reason.clone());
+                    Seen::Absent(reason)
+                }
+            },
+        }
+    }
+}
+
+/// What an error says of itself, or what its number means.
+fn reason(error: &io::Error) -> String {
+    if error.get_ref().is_some() { error.to_string() } else { sysfs::reason(error) }
+}
+
+/// How people call it.
+fn name(means: Means) -> &'static str {
+    match means {
+        Means::Bpf => "program in the kernel",
+        Means::Tracefs => "kernel's trace",
+    }
+}

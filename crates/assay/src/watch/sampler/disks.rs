@@ -1,0 +1,114 @@
+//! Which disks are watched.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::failure::{Failure, Outcome};
+use crate::quantity::units::show;
+use crate::system::devices::{self, Below};
+use crate::system::site::Backing;
+use crate::system::{DeviceNumber, System, resolve, sysfs};
+
+/// A whole disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disk {
+    /// Kernel name.
+    pub name: String,
+    /// Its number.
+    pub number: DeviceNumber,
+    /// What it is and what it stands on: `loop, 512 MiB, on vda`.
+    pub words: String,
+    /// Shown even where it does nothing.
+    pub named: bool,
+}
+
+/// The disks that a word names: a kernel name, a path of a device, file or directory; without one
+/// all that there are.
+///
+/// # Errors
+/// The user's mistake where nothing is called that, or no block device is below it.
+pub fn choose(system: &dyn System, wanted: Option<&str>) -> Outcome<Vec<Disk>> {
+    let Some(wanted) = wanted else { return all(system) };
+    let plain = !wanted.is_empty() && !wanted.contains('/');
+    let names = if plain && system.status(&sysfs::block(wanted)).is_ok() {
+        vec![wanted.to_owned()]
+    } else {
+        below(system, wanted)?
+    };
+    let whole: BTreeSet<String> = names.iter().map(|name| whole(system, name)).collect();
+    Ok(whole.iter().filter_map(|name| disk(system, name, true)).collect())
+}
+
+fn all(system: &dyn System) -> Outcome<Vec<Disk>> {
+    let drives = devices::drives(system);
+    let found: Vec<Disk> = drives
+        .iter()
+        .filter_map(|drive| disk(system, &drive.name, !comes_and_goes(&drive.name)))
+        .collect();
+    if found.is_empty() {
+        return Err(Failure::refused(
+            "sysfs shows no block device here: there is nothing to watch",
+        ));
+    }
+    Ok(found)
+}
+
+/// Devices of which most machines have many that nobody uses.
+fn comes_and_goes(name: &str) -> bool {
+    ["loop", "zram", "ram", "nbd", "fd", "sr"].iter().any(|start| name.starts_with(start))
+}
+
+/// Block devices below a target, as far as they share what happens to it.
+fn below(system: &dyn System, wanted: &str) -> Outcome<Vec<String>> {
+    let site = resolve(system, wanted)?;
+    if !site.shared.is_empty() {
+        return Ok(site.shared);
+    }
+    let why = match site.backing {
+        Backing::Memory => "its bytes are in memory".to_owned(),
+        Backing::Remote => "its bytes are on another machine".to_owned(),
+        _ => site.backing_reason.unwrap_or_else(|| "nothing is known of what is below".to_owned()),
+    };
+    Err(Failure::refused(format!(
+        "{wanted}: {why}, so there is no block device to watch; name one: ls /sys/block"
+    )))
+}
+
+/// The disk that a partition is a part of; a disk itself.
+fn whole(system: &dyn System, name: &str) -> String {
+    match devices::layer(system, name) {
+        (layer, Below::Devices(below)) if layer.kind == "partition" => {
+            below.into_iter().next().unwrap_or(layer.name)
+        }
+        (layer, _) => layer.name,
+    }
+}
+
+fn disk(system: &dyn System, name: &str, named: bool) -> Option<Disk> {
+    let number = devices::number_of(system, name)?;
+    Some(Disk { name: name.to_owned(), number, words: words(system, name), named })
+}
+
+fn words(system: &dyn System, name: &str) -> String {
+    let drive = devices::drive(system, name);
+    let (layer, below) = devices::layer(system, name);
+    let what = drive.model.value().cloned().unwrap_or(layer.kind);
+    let on = match below {
+        Below::Devices(names) if names.is_empty() => String::new(),
+        Below::Devices(names) => format!(", on {}", names.join(" ")),
+        Below::File(file) => file_words(system, &file),
+    };
+    format!("{what}, {}{on}", show::bytes(drive.size_bytes))
+}
+
+/// What the file behind a loop device lies on.
+fn file_words(system: &dyn System, file: &Path) -> String {
+    let site = file.to_str().and_then(|file| resolve(system, file).ok());
+    let name = site.as_ref().and_then(|site| site.counted.first().cloned());
+    let memory = site.is_some_and(|site| site.backing == Backing::Memory);
+    match name {
+        Some(name) => format!(", file on {name}"),
+        None if memory => ", file in memory".to_owned(),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,127 @@
+use std::io;
+
+use super::*;
+use crate::system::Fake;
+use crate::watch::State;
+use crate::watch::testing::{
+    article, machine, nothing, program, state_after, state_untraced, tracing,
+};
+use crate::watch::words::percent;
+
+fn classes(state: &State) -> &Seen<BTreeMap<String, ClassSpan>> {
+    &state.disk(0).classes
+}
+
+#[test]
+fn a_span_is_the_difference_of_two_readings() {
+    let state = crate::watch::testing::state();
+    let span = &state.whole;
+    let disk = state.disk(0);
+    let counters = disk.counters.value().unwrap();
+    assert_eq!((disk.name.as_str(), span.span_ns), ("loop3", 10_000_000_000));
+    assert_eq!((counters.reads_completed, counters.flushes_completed), (6123, 37));
+    assert_eq!(
+        (span.per_s(counters.reads_completed), percent(span.busy(counters))),
+        (612.3, "91 %".to_owned())
+    );
+    assert_eq!(span.queue(counters), 8.3);
+    let read = &classes(&state).value().unwrap()["read"];
+    assert_eq!((read.requests, read.bytes), (8131, 8131 * 8192));
+    let load = span.load().unwrap();
+    assert_eq!((load.busy(), load.waiting, load.stolen), (0.21, 0.05, 0.04));
+    assert_eq!(span.pressure.value().unwrap().io, 0.56);
+}
+
+#[test]
+fn programs_are_told_with_the_disks_that_they_have_open() {
+    let state = crate::watch::testing::state();
+    let users = &state.last.users.busiest;
+    assert_eq!((users[0].name.as_str(), users[0].process), ("fio", 4123));
+    assert_eq!(
+        (users[0].written_bytes, users[0].on.as_slice()),
+        (351_232_000, &["loop3".to_owned()][..])
+    );
+    assert_eq!((users[1].name.as_str(), users[1].on.len()), ("rsync", 0));
+}
+
+#[test]
+fn an_id_that_is_used_again_is_another_program() {
+    let fake = machine();
+    program(&fake, 77, "old", 9000, 9000);
+    let mut watcher = users::Watcher::new(&fake, &[]);
+    assert!(watcher.look(&fake).busiest.is_empty());
+    program(&fake, 77, "new", 500, 0);
+    let found = watcher.look(&fake).busiest;
+    assert_eq!((found[0].name.as_str(), found[0].read_bytes), ("new", 500));
+}
+
+#[test]
+fn classes_that_cannot_be_seen_are_absent_with_the_reason() {
+    let reason = |state: &State| classes(state).reason().map(str::to_owned).unwrap();
+    assert!(reason(&state_untraced()).contains("not permitted"));
+    let lost = BlockTotals { lost_events: 7, ..article() };
+    let state = state_after(&machine(), tracing(vec![Ok(nothing()), Ok(lost)]));
+    assert!(reason(&state).contains("7 events were lost"));
+    let gone = Err(io::Error::from(io::ErrorKind::PermissionDenied));
+    let state = state_after(&machine(), tracing(vec![Ok(nothing()), gone]));
+    assert_eq!(reason(&state), "the tracing was lost: not permitted");
+    assert!(state.disk(0).counters.value().is_some(), "the rates go on");
+}
+
+#[test]
+fn a_machine_that_cannot_trace_says_both_reasons() {
+    let fake = Fake::new();
+    let Tracing::Off(reason) = Tracing::begin(&fake, &[]) else { panic!("it traces") };
+    assert!(reason.contains("program in the kernel:") && reason.contains("kernel's trace:"));
+}
+
+#[test]
+fn a_device_that_goes_away_is_absent() {
+    let fake = machine();
+    let disks = disks::choose(&fake, Some("loop3")).unwrap();
+    let mut sampler = Sampler::new(&fake, disks, Tracing::Off("no".to_owned()));
+    let mut state = State::begin(&mut sampler);
+    fake.remove("/sys/devices/virtual/block/loop3");
+    state.look(&mut sampler);
+    assert!(state.disk(0).counters.reason().unwrap().contains("not there"));
+    assert_eq!(state.shown(), [0]);
+}
+
+#[test]
+fn disks_are_named_by_name_path_and_nothing() {
+    let fake = machine();
+    let names = |wanted: Option<&str>| -> Vec<String> {
+        disks::choose(&fake, wanted).unwrap().into_iter().map(|disk| disk.name).collect()
+    };
+    assert_eq!(names(Some("loop3")), ["loop3"]);
+    assert_eq!(names(Some("/dev/nvme0n1")), ["nvme0n1"]);
+    assert_eq!(names(None), ["loop3", "nvme0n1"]);
+    let failure = disks::choose(&fake, Some("nothing")).unwrap_err();
+    assert!(failure.message.contains("does not exist"), "{failure}");
+    // A loop device that does nothing is hidden, a drive is not.
+    let all = disks::choose(&fake, None).unwrap();
+    assert_eq!(all.iter().map(|disk| disk.named).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(all[1].words, "Example NVMe 500, 477 GiB");
+}
+
+#[test]
+fn a_directory_in_memory_has_no_device() {
+    let fake = machine();
+    fake.add("dir /tmp\nfile /proc/self/mountinfo\n| 9 1 0:9 / / rw - tmpfs tmpfs rw\n").unwrap();
+    let failure = disks::choose(&fake, Some("/tmp")).unwrap_err();
+    assert!(failure.message.contains("in memory"), "{failure}");
+}
+
+#[test]
+fn beginning_anew_empties_what_grows() {
+    let fake = machine();
+    let disks = disks::choose(&fake, None).unwrap();
+    let mut sampler = Sampler::new(&fake, disks, tracing(vec![Ok(nothing()), Ok(article())]));
+    let mut state = State::begin(&mut sampler);
+    crate::watch::testing::ten_seconds(&fake);
+    state.look(&mut sampler);
+    assert!(!state.users().is_empty() && state.deepest[0] > 8.0);
+    state.reset(&sampler);
+    assert!(classes(&state).value().unwrap().is_empty() && state.users().is_empty());
+    assert_eq!((state.whole.span_ns, state.deepest[0]), (0, 0.0));
+}

@@ -1,0 +1,185 @@
+//! Who moves bytes through block devices: programs, by `/proc/PID/io`, and on which of the watched
+//! disks they have something open.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::Disk;
+use crate::system::devices;
+use crate::system::{DeviceNumber, System, sysfs};
+
+/// Programs that are told by name.
+const TOLD: usize = 16;
+/// Open files of a program that are looked at.
+const OPEN_FILES: usize = 64;
+
+/// A program that moved something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct User {
+    /// Process id.
+    pub process: u32,
+    /// Its name, as the kernel keeps it.
+    pub name: String,
+    /// Bytes that it fetched from devices.
+    pub read_bytes: u64,
+    /// Bytes that it sent to devices, or made dirty.
+    pub written_bytes: u64,
+    /// Watched disks on which it has files open; none where that cannot be told.
+    pub on: Vec<String>,
+}
+
+/// Programs that moved something, the busiest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Users {
+    /// The busiest.
+    pub busiest: Vec<User>,
+    /// Programs whose traffic this user may not see.
+    pub hidden: usize,
+}
+
+impl User {
+    /// Bytes in both directions.
+    pub fn bytes(&self) -> u64 {
+        self.read_bytes.saturating_add(self.written_bytes)
+    }
+}
+
+/// Bytes that a program has moved.
+#[derive(Clone, Copy, Default)]
+struct Moved {
+    read_bytes: u64,
+    written_bytes: u64,
+}
+
+impl Moved {
+    const fn sum(self) -> u64 {
+        self.read_bytes.saturating_add(self.written_bytes)
+    }
+}
+
+/// Looks at all programs.
+pub(super) struct Watcher {
+    before: Option<BTreeMap<u32, Moved>>,
+    /// Watched disk by the number of everything that lies on it.
+    disks: BTreeMap<DeviceNumber, String>,
+}
+
+impl Watcher {
+    /// Nothing was looked at yet.
+    pub fn new(system: &dyn System, disks: &[Disk]) -> Self {
+        let mut found = BTreeMap::new();
+        for disk in disks {
+            for name in upon(system, &disk.name) {
+                if let Some(number) = devices::number_of(system, &name) {
+                    // What is named itself is not another disk's.
+                    found.entry(number).or_insert_with(|| disk.name.clone());
+                }
+            }
+            found.insert(disk.number, disk.name.clone());
+        }
+        Self { before: None, disks: found }
+    }
+
+    /// Who moved something since the look before.
+    pub fn look(&mut self, system: &dyn System) -> Users {
+        let (now, hidden) = all(system);
+        // What root cannot read nobody can.
+        let hidden = if system.user().id == 0 { 0 } else { hidden };
+        let Some(before) = self.before.replace(now.clone()) else {
+            return Users { busiest: Vec::new(), hidden };
+        };
+        let mut moved: Vec<(u32, Moved)> = now
+            .into_iter()
+            .map(|(process, late)| (process, since(before.get(&process), late)))
+            .filter(|(_, moved)| moved.sum() > 0)
+            .collect();
+        moved.sort_by_key(|(process, moved)| (std::cmp::Reverse(moved.sum()), *process));
+        moved.truncate(TOLD);
+        let told = |(process, moved)| self.told(system, process, moved);
+        let mut busiest: Vec<User> = moved.into_iter().map(told).collect();
+        // Who has files open on a watched disk is who is looked for.
+        busiest.sort_by_key(|user| user.on.is_empty());
+        Users { busiest, hidden }
+    }
+
+    fn told(&self, system: &dyn System, process: u32, moved: Moved) -> User {
+        let folder = Path::new("/proc").join(process.to_string());
+        let name = sysfs::text(system, &folder.join("comm"));
+        User {
+            process,
+            // It may have ended since.
+            name: name.value().map_or_else(|| "(ended)".to_owned(), Clone::clone),
+            read_bytes: moved.read_bytes,
+            written_bytes: moved.written_bytes,
+            on: self.open_on(system, &folder),
+        }
+    }
+
+    /// Watched disks on which a program has something open.
+    fn open_on(&self, system: &dyn System, folder: &Path) -> Vec<String> {
+        let files = sysfs::names(system, &folder.join("fd"));
+        let on = |file: &String| -> Option<&String> {
+            let found = system.status(&folder.join("fd").join(file)).ok()?;
+            self.disks.get(&found.own_device.unwrap_or(found.device))
+        };
+        let on: BTreeSet<&String> = files.iter().take(OPEN_FILES).filter_map(on).collect();
+        on.into_iter().cloned().collect()
+    }
+}
+
+/// A number that went back belongs to another program under an old id.
+fn since(before: Option<&Moved>, now: Moved) -> Moved {
+    let before = before.copied().unwrap_or_default();
+    Moved {
+        read_bytes: now.read_bytes.checked_sub(before.read_bytes).unwrap_or(now.read_bytes),
+        // What is cancelled later takes some of it back.
+        written_bytes: now.written_bytes.saturating_sub(before.written_bytes),
+    }
+}
+
+/// A disk, its partitions, and what is made of them.
+fn upon(system: &dyn System, disk: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut left = vec![disk.to_owned()];
+    while let Some(name) = left.pop() {
+        let holders = sysfs::names(system, &sysfs::block(&name).join("holders"));
+        left.extend(holders.into_iter().filter(|holder| !found.contains(holder)));
+        left.extend(devices::partitions(system, &name));
+        found.insert(name);
+    }
+    found
+}
+
+/// What each program has moved, and how many do not tell.
+fn all(system: &dyn System) -> (BTreeMap<u32, Moved>, usize) {
+    let (mut found, mut hidden) = (BTreeMap::new(), 0);
+    let names = sysfs::names(system, Path::new("/proc"));
+    for process in names.iter().filter_map(|name| name.parse::<u32>().ok()) {
+        let path: PathBuf = ["/proc", &process.to_string(), "io"].iter().collect();
+        match system.read_text(&path) {
+            Ok(text) => {
+                found.extend(parse(&text).map(|moved| (process, moved)));
+            }
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => hidden += 1,
+            // It ended meanwhile.
+            Err(_) => {}
+        }
+    }
+    (found, hidden)
+}
+
+/// What was written and then thrown away before it reached a device is taken off.
+fn parse(text: &str) -> Option<Moved> {
+    let field = |name: &str| {
+        text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")?.parse().ok())
+    };
+    let cancelled: u64 = field("cancelled_write_bytes").unwrap_or(0);
+    let written: u64 = field("write_bytes")?;
+    Some(Moved {
+        read_bytes: field("read_bytes")?,
+        written_bytes: written.saturating_sub(cancelled),
+    })
+}

@@ -1,0 +1,109 @@
+//! What was seen since somebody began to look, or began anew.
+
+use std::collections::BTreeMap;
+
+use super::sampler::{Disk, DiskSpan, Reading, Sampler, Span, User};
+
+/// Programs that are remembered.
+const MOST_USERS: usize = 200;
+
+/// Everything that a page or a text shows.
+pub struct State {
+    /// The watched disks.
+    pub disks: Vec<Disk>,
+    /// Since the beginning, or since it was begun anew.
+    pub whole: Span,
+    /// Since the reading before the last one.
+    pub last: Span,
+    /// The deepest queue of each disk, averages of the spans between readings.
+    pub deepest: Vec<f64>,
+    users: BTreeMap<(u32, String), User>,
+    first: Reading,
+    latest: Reading,
+}
+
+impl State {
+    /// Takes the first reading.
+    pub fn begin(sampler: &mut Sampler<'_>) -> Self {
+        let first = sampler.read();
+        let none = sampler.between(&first, &first);
+        Self {
+            disks: sampler.disks().to_vec(),
+            whole: none.clone(),
+            last: none,
+            deepest: vec![0.0; sampler.disks().len()],
+            users: BTreeMap::new(),
+            latest: first.clone(),
+            first,
+        }
+    }
+
+    /// Takes another reading.
+    pub fn look(&mut self, sampler: &mut Sampler<'_>) {
+        let now = sampler.read();
+        self.last = sampler.between(&self.latest, &now);
+        self.whole = sampler.between(&self.first, &now);
+        self.latest = now;
+        for (most, disk) in self.deepest.iter_mut().zip(&self.last.disks) {
+            let queue = disk.counters.value().map_or(0.0, |counters| self.last.queue(counters));
+            *most = most.max(queue);
+        }
+        for user in &self.last.users.busiest {
+            remember(&mut self.users, user);
+        }
+    }
+
+    /// Forgets what was seen so far.
+    pub fn reset(&mut self, sampler: &Sampler<'_>) {
+        self.first = self.latest.clone();
+        self.whole = sampler.between(&self.first, &self.latest);
+        self.deepest.fill(0.0);
+        self.users.clear();
+    }
+
+    /// Programs by the bytes that they moved since the beginning: those with files open on a watched
+    /// disk, then the others, each the busiest first.
+    pub fn users(&self) -> Vec<&User> {
+        let mut all: Vec<&User> = self.users.values().collect();
+        all.sort_by_key(|user| (user.on.is_empty(), std::cmp::Reverse(user.bytes()), user.process));
+        all
+    }
+
+    /// Positions of the disks that are shown: those that were named, and those that did something.
+    pub fn shown(&self) -> Vec<usize> {
+        let shown = |at: &usize| self.disks[*at].named || self.whole.disks[*at].did_something();
+        let found: Vec<usize> = (0..self.disks.len()).filter(shown).collect();
+        if found.is_empty() { (0..self.disks.len().min(1)).collect() } else { found }
+    }
+
+    /// Positions of the disks that are told at the end: those that did something, or else those that
+    /// are shown.
+    pub fn active(&self) -> Vec<usize> {
+        let shown = self.shown();
+        let active = shown.iter().filter(|at| self.whole.disks[**at].did_something());
+        let active: Vec<usize> = active.copied().collect();
+        if active.is_empty() { shown } else { active }
+    }
+
+    /// What a disk did since the beginning.
+    pub fn disk(&self, at: usize) -> &DiskSpan {
+        &self.whole.disks[at]
+    }
+}
+
+fn remember(users: &mut BTreeMap<(u32, String), User>, user: &User) {
+    let key = (user.process, user.name.clone());
+    if let Some(known) = users.get_mut(&key) {
+        known.read_bytes = known.read_bytes.saturating_add(user.read_bytes);
+        known.written_bytes = known.written_bytes.saturating_add(user.written_bytes);
+        if !user.on.is_empty() {
+            known.on.clone_from(&user.on);
+        }
+    } else {
+        users.insert(key, user.clone());
+    }
+    if users.len() > MOST_USERS {
+        let least = users.iter().min_by_key(|(_, user)| user.bytes()).map(|(key, _)| key.clone());
+        least.map(|key| users.remove(&key));
+    }
+}

@@ -1,0 +1,110 @@
+//! A study that runs meanwhile, in a line or two.
+
+use crate::runner::Event;
+use crate::shelf::progress::Progress;
+
+/// What is told of a study that runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Strip {
+    /// Its title.
+    pub title: String,
+    /// Trials that have run.
+    pub done: usize,
+    /// Trials in all, as far as is known; none before it is planned.
+    pub planned: usize,
+    /// What it does now.
+    pub now: String,
+    /// Seconds that it may still take.
+    pub left_s: Option<u64>,
+    /// What a reader should know, the latest last.
+    pub warnings: Vec<String>,
+    /// Its process, where it is this one.
+    pub own: bool,
+}
+
+impl From<Progress> for Strip {
+    fn from(progress: Progress) -> Self {
+        Self {
+            title: progress.title,
+            done: progress.done,
+            planned: progress.planned,
+            now: progress.now.unwrap_or_default(),
+            left_s: progress.left_s,
+            warnings: progress.warnings,
+            own: false,
+        }
+    }
+}
+
+impl Strip {
+    /// A study of this process that is about to begin.
+    pub fn own(title: &str) -> Self {
+        let now = "looking at the target".to_owned();
+        Self { title: title.to_owned(), now, own: true, ..Self::default() }
+    }
+
+    /// Takes in what the runner tells.
+    pub fn take(&mut self, event: &Event) {
+        match event {
+            Event::Warning(text) => self.warnings.push(text.clone()),
+            Event::Filling { target, done_bytes, of_bytes } => {
+                let share = 100 * done_bytes / of_bytes.max(&1);
+                self.now = format!("{target}: writing the area, {share} %");
+            }
+            Event::Making { what } => self.now = format!("making {what}"),
+            Event::Pilot { target } => self.now = format!("{target}: pilot"),
+            Event::Planned { trials, done, expected_ns } => {
+                (self.planned, self.done) = (*trials, *done);
+                self.left_s = Some(seconds(*expected_ns));
+            }
+            Event::Repeating { trials, expected_ns } => {
+                self.planned = self.done + trials;
+                self.left_s = Some(seconds(*expected_ns));
+                "running again what was disturbed".clone_into(&mut self.now);
+            }
+            Event::TrialStarted { index, workload, target, replicate, remaining_ns } => {
+                self.done = *index;
+                self.left_s = Some(seconds(*remaining_ns));
+                let replicate = match replicate {
+                    0 => "lead-in".to_owned(),
+                    number => format!("replicate {number}"),
+                };
+                self.now = format!("{workload} on {target}, {replicate}");
+            }
+            Event::TrialEnded { index, result } => {
+                self.done = (*index + 1).max(self.done);
+                if let Err(reason) = result {
+                    self.warnings.push(format!("trial {index} failed: {reason}"));
+                }
+            }
+        }
+    }
+}
+
+fn seconds(ns: u64) -> u64 {
+    ns.div_ceil(1_000_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_events_of_a_study_end_in_its_strip() {
+        let mut strip = Strip::own("Depth");
+        strip.take(&Event::Planned { trials: 9, done: 0, expected_ns: 9_500_000_000 });
+        assert_eq!((strip.done, strip.planned, strip.left_s), (0, 9, Some(10)));
+        let (workload, target) = ("read".to_owned(), "/mnt".to_owned());
+        strip.take(&Event::TrialStarted {
+            index: 4,
+            workload,
+            target,
+            replicate: 2,
+            remaining_ns: 5_000_000_000,
+        });
+        assert_eq!((strip.done, strip.now.as_str()), (4, "read on /mnt, replicate 2"));
+        strip.take(&Event::TrialEnded { index: 4, result: Err("gone".to_owned()) });
+        assert_eq!((strip.done, strip.left_s), (5, Some(5)));
+        assert_eq!(strip.warnings, ["trial 4 failed: gone"]);
+    }
+}

@@ -1,0 +1,140 @@
+//! Sentences and short forms that page, lines and text share.
+
+use super::sampler::{DiskSpan, Span};
+use super::{State, Strip};
+use crate::quantity::units::show;
+use crate::system::devices::Counters;
+
+/// Classes that always have a place, in the order in which they are shown.
+pub(super) const USUAL: [&str; 4] = ["read", "write", "flush", "discard"];
+/// Classes that are shown where something of them ended.
+pub(super) const RARE: [&str; 2] = ["fua", "write-zeroes"];
+
+/// A program that moves less than this is not worth a warning, bytes per second.
+const WORTH_BYTES_PER_S: f64 = 1e6;
+/// Stolen time that is worth a warning, a share.
+const WORTH_STOLEN: f64 = 0.05;
+
+/// Classes of a disk that are shown.
+pub(super) fn classes(disk: &DiskSpan) -> Vec<&'static str> {
+    let ended = |class: &&str| disk.classes.value().is_some_and(|all| all.contains_key(*class));
+    USUAL.into_iter().chain(RARE.into_iter().filter(ended)).collect()
+}
+
+/// What nobody should overlook, the gravest first.
+pub fn warnings(state: &State, strip: Option<&Strip>) -> Vec<String> {
+    let last = &state.last;
+    let mut found = Vec::new();
+    if last.throttle_events.value().is_some_and(|events| *events > 0) {
+        found.push("a processor was slowed down by heat".to_owned());
+    }
+    if let Some(memory) = last.memory.value() {
+        let moved = memory.swapped_in_bytes + memory.swapped_out_bytes;
+        if moved > 0 {
+            found.push(format!("memory is short: {} swapped", rate(last.per_s(moved))));
+        }
+    }
+    if let Some(load) = last.load().filter(|load| load.stolen > WORTH_STOLEN) {
+        found.push(format!("the hypervisor took {} of the processors", percent(load.stolen)));
+    }
+    found.extend(strip.and_then(|_| disturber(state)));
+    found.extend(strip.and_then(|strip| strip.warnings.last().cloned()));
+    found
+}
+
+/// The busiest program that is not the study's.
+fn disturber(state: &State) -> Option<String> {
+    let last = &state.last;
+    let others = last.users.busiest.iter().filter(|user| user.name != "assay");
+    let disturbs = |bytes: u64| last.per_s(bytes) >= WORTH_BYTES_PER_S;
+    // Who has nothing open on a watched disk works elsewhere, as far as can be told.
+    let user = others.filter(|user| !user.on.is_empty()).find(|user| disturbs(user.bytes()))?;
+    let (verb, bytes) = if user.written_bytes >= user.read_bytes {
+        ("writes", user.written_bytes)
+    } else {
+        ("reads", user.read_bytes)
+    };
+    let (speed, on) = (rate(last.per_s(bytes)), user.on.join(" "));
+    Some(format!("{} (PID {}) {verb} {speed} on {on} during the study", user.name, user.process))
+}
+
+/// What stands above lines of [`line`].
+pub const LINE_HEADING: &str =
+    "device     reads/s      bytes/s     mean  writes/s      bytes/s     mean  queue   busy";
+
+/// One line of what a disk did between two readings.
+pub fn line(span: &Span, disk: &DiskSpan) -> String {
+    let Some(counters) = disk.counters.value() else {
+        return format!("{:<10} {}", disk.name, disk.counters.reason().unwrap_or_default());
+    };
+    let way = |count: u64, bytes: u64, class: &str, ms: u64| {
+        format!(
+            "{:>7} {:>12} {:>8}",
+            show::per_second(span.per_s(count)),
+            rate(span.per_s(bytes)),
+            mean(disk, class, count, ms)
+        )
+    };
+    format!(
+        "{:<10} {}  {} {:>6} {:>6}",
+        disk.name,
+        way(counters.reads_completed, counters.read_bytes, "read", counters.read_ms),
+        way(counters.writes_completed, counters.written_bytes, "write", counters.write_ms),
+        depth(span.queue(counters)),
+        percent(span.busy(counters)),
+    )
+}
+
+/// Mean latency of a class where it is traced, else by the kernel's counters.
+fn mean(disk: &DiskSpan, class: &str, count: u64, ms: u64) -> String {
+    let traced = disk.classes.value().and_then(|all| all.get(class)?.queued.mean_ns());
+    let counted = (count > 0).then(|| ms as f64 * 1e6 / count as f64);
+    traced.or(counted).map_or_else(|| "-".to_owned(), show::duration)
+}
+
+/// Mean latencies by the kernel's own counters: class, requests, nanoseconds. Discards have none.
+pub(super) fn counted_means(counters: &Counters) -> [(&'static str, u64, Option<f64>); 4] {
+    let mean = |ms: u64, count: u64| (count > 0).then(|| ms as f64 * 1e6 / count as f64);
+    let (reads, writes) = (counters.reads_completed, counters.writes_completed);
+    let flushes = counters.flushes_completed;
+    [
+        ("read", reads, mean(counters.read_ms, reads)),
+        ("write", writes, mean(counters.write_ms, writes)),
+        ("flush", flushes, mean(counters.flush_ms, flushes)),
+        ("discard", counters.discards_completed, None),
+    ]
+}
+
+/// Bytes per second, never less than one digit of a KiB.
+pub(super) fn rate(bytes_per_s: f64) -> String {
+    show::rate(bytes_per_s.round())
+}
+
+/// A share as percent.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+/// Requests under way.
+pub(super) fn depth(queue: f64) -> String {
+    if queue < 9.95 { format!("{queue:.1}") } else { format!("{queue:.0}") }
+}
+
+/// A count in six columns.
+pub(super) fn compact(count: u64) -> String {
+    match count {
+        0..=999_999 => count.to_string(),
+        1_000_000..=999_949_999 => format!("{:.1}M", count as f64 / 1e6),
+        _ => format!("{:.1}G", count as f64 / 1e9),
+    }
+}
+
+/// Seconds as a clock shows them.
+pub(super) fn clock(seconds: u64) -> String {
+    let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{rest:02}")
+    } else {
+        format!("{minutes}:{rest:02}")
+    }
+}

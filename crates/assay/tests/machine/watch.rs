@@ -1,0 +1,330 @@
+//! `assay watch` on a loop device: its page in a real terminal (tmux), its lines through a pipe, its
+//! document, and the result that it keeps.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::lab::process::{Assay, Running};
+use crate::lab::{LoopDevice, Scratch, call};
+use crate::turn::{LIMIT, Need, require, word};
+
+const LOSETUP: Need = Need::Program("losetup");
+const TMUX: Need = Need::Program("tmux");
+
+/// A loop device in memory, and the program with a home of its own.
+struct Bench {
+    device: LoopDevice,
+    assay: Assay,
+    scratch: Scratch,
+}
+
+impl Bench {
+    fn new(name: &str) -> Self {
+        let scratch = Scratch::in_memory(name).unwrap();
+        let device = LoopDevice::new(scratch.path().join("image"), 64).unwrap();
+        let home = scratch.folder("home", 0o755, None).unwrap();
+        let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home);
+        Self { device, assay, scratch }
+    }
+
+    fn name(&self) -> &str {
+        self.device.name()
+    }
+
+    /// Reads and writes the device until it is dropped.
+    fn busy(&self) -> Running {
+        let device = self.device.device();
+        let script = format!(
+            "while :; do dd if=/dev/zero of={device} bs=4k count=200 oflag=direct conv=fsync,notrunc; \
+             dd if={device} of=/dev/null bs=4k count=200 iflag=direct; done 2>/dev/null"
+        );
+        Running::start(Command::new("sh").args(["-c", &script])).unwrap()
+    }
+}
+
+/// A terminal of its own, taken down when dropped.
+struct Terminal {
+    socket: String,
+}
+
+impl Terminal {
+    fn new(columns: u16, lines: u16, home: &Path) -> Self {
+        // A server that was just ended may still hold its socket.
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let socket = format!("assay-watch-{}-{count}", std::process::id());
+        let (columns, lines) = (columns.to_string(), lines.to_string());
+        let home = format!("ASSAY_HOME={}", home.display());
+        let terminal = Self { socket };
+        terminal.tmux(&[
+            "-f",
+            "/dev/null",
+            "-u",
+            "new-session",
+            "-d",
+            "-x",
+            &columns,
+            "-y",
+            &lines,
+            "env",
+            "LC_ALL=C.UTF-8",
+            &home,
+            "PS1=ready$ ",
+            "sh",
+            "-i",
+        ]);
+        terminal.until("ready$");
+        terminal
+    }
+
+    fn tmux(&self, words: &[&str]) -> String {
+        call("tmux", &[&["-L", &self.socket], words].concat()).unwrap()
+    }
+
+    /// What stands on it.
+    fn shown(&self) -> String {
+        self.tmux(&["capture-pane", "-p"])
+    }
+
+    /// Types a line.
+    fn types(&self, line: &str) {
+        self.tmux(&["send-keys", "-l", line]);
+        self.tmux(&["send-keys", "Enter"]);
+    }
+
+    fn key(&self, key: &str) {
+        self.tmux(&["send-keys", key]);
+    }
+
+    /// Waits until a text stands on it.
+    fn until(&self, text: &str) -> String {
+        let began = Instant::now();
+        loop {
+            let shown = self.shown();
+            if shown.contains(text) {
+                return shown;
+            }
+            assert!(began.elapsed() < Duration::from_secs(20), "no `{text}` in:\n{shown}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Whether the other screen is shown, and whether the cursor is.
+    fn state(&self) -> (bool, bool) {
+        let told = self.tmux(&["display-message", "-p", "#{alternate_on} #{cursor_flag}"]);
+        let told: Vec<&str> = told.split_whitespace().collect();
+        (told[0] == "1", told[1] == "1")
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = call("tmux", &["-L", &self.socket, "kill-server"]);
+    }
+}
+
+/// The page is drawn, ended in some way, and the terminal is as it was.
+fn ends_clean(test: &str, end: impl Fn(&Terminal)) {
+    let Some(_turn) = require(test, &[LOSETUP, TMUX]) else { return };
+    let bench = Bench::new("watch");
+    let _busy = bench.busy();
+    let terminal = Terminal::new(80, 24, bench.assay.home());
+    let note = |name: &str| word(&bench.scratch.path().join(name));
+    let program = env!("CARGO_BIN_EXE_assay");
+    terminal.types(&format!("stty -a > {}; {program} watch {}", note("before"), bench.name()));
+    terminal.until("pressure");
+    // The first page has no rates yet.
+    let page = terminal.until("dd  ");
+    for part in [bench.name(), "latency of", "cpu ", "programs", "q quit", "r/s", "queue"] {
+        assert!(page.contains(part), "no `{part}` in:\n{page}");
+    }
+    assert!(page.lines().count() <= 24, "{page}");
+    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+    assert_eq!(terminal.state(), (true, false), "the other screen, without a cursor");
+    end(&terminal);
+    // What is printed at the end stands on the usual screen.
+    let left = terminal.until("temperature  ");
+    assert!(left.contains("pressure  "), "no result:\n{left}");
+    assert_eq!(terminal.state(), (false, true), "the usual screen, with a cursor");
+    terminal.types(&format!("echo code $?; stty -a > {}", note("after")));
+    terminal.until("code 0");
+    terminal.types("echo writ''ten");
+    terminal.until("written");
+    let read = |name: &str| fs::read_to_string(bench.scratch.path().join(name)).unwrap();
+    assert_eq!(read("before"), read("after"), "the terminal's settings");
+}
+
+#[test]
+fn ctrl_c_leaves_the_terminal_as_it_was() {
+    ends_clean("watch::ctrl_c_leaves_the_terminal_as_it_was", |terminal| terminal.key("C-c"));
+}
+
+#[test]
+fn q_leaves_the_terminal_as_it_was() {
+    let test = "watch::q_leaves_the_terminal_as_it_was";
+    ends_clean(test, |terminal| {
+        for key in ["c", "p", "?", "x", "r", "d", "q"] {
+            terminal.key(key);
+        }
+    });
+}
+
+#[test]
+fn sigterm_leaves_the_terminal_as_it_was() {
+    ends_clean("watch::sigterm_leaves_the_terminal_as_it_was", |terminal| {
+        let shell = terminal.tmux(&["display-message", "-p", "#{pane_pid}"]);
+        let children = format!("/proc/{0}/task/{0}/children", shell.trim());
+        let watch = fs::read_to_string(children).unwrap();
+        call("kill", &["-s", "TERM", watch.trim()]).unwrap();
+    });
+}
+
+#[test]
+fn the_page_beside_a_study_ends_with_it() {
+    let test = "watch::the_page_beside_a_study_ends_with_it";
+    let Some(_turn) = require(test, &[TMUX]) else { return };
+    let scratch = Scratch::in_memory("beside").unwrap();
+    let home = scratch.folder("home", 0o755, None).unwrap();
+    let terminal = Terminal::new(80, 24, &home);
+    let program = env!("CARGO_BIN_EXE_assay");
+    let target = word(&scratch.folder("target", 0o755, None).unwrap());
+    let file = scratch.path().join("study.toml");
+    fs::write(
+        &file,
+        "format = \"assay-study/1\"\ntitle = \"Which depth?\"\nreplicates = 6\n\
+         area = { size = \"16 MiB\" }\n[factors]\ndepth = [1, 2]\n[[workload]]\nname = \"read\"\n\
+         io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"300 ms\" }\n",
+    )
+    .unwrap();
+    terminal.types(&format!("{program} run {} {target} --watch", word(&file)));
+    let page = terminal.until("study  Which depth?");
+    assert!(page.contains("Ctrl-C end the study"), "{page}");
+    let page = terminal.until("of 13,");
+    assert!(page.contains("read on") && page.contains("queue"), "{page}");
+    let end = terminal.until("kept as");
+    assert_eq!(terminal.state(), (false, true), "{end}");
+    terminal.types("echo code $?");
+    terminal.until("code 0");
+}
+
+#[test]
+fn a_pipe_gets_lines_and_the_printed_form() {
+    let test = "watch::a_pipe_gets_lines_and_the_printed_form";
+    let Some(_turn) = require(test, &[LOSETUP]) else { return };
+    let bench = Bench::new("pipe");
+    let _busy = bench.busy();
+    let mut command = bench.assay.command(&["watch", bench.name(), "--every", "200ms"]);
+    let (running, output) = Running::start_reading(&mut command).unwrap();
+    let mut lines = BufReader::new(output).lines();
+    let heading = lines.next().unwrap().unwrap();
+    assert!(heading.starts_with("device") && heading.contains("writes/s"), "{heading}");
+    for _ in 0..3 {
+        let line = lines.next().unwrap().unwrap();
+        assert!(line.starts_with(bench.name()) && line.contains("iB/s"), "{line}");
+    }
+    running.signal("INT").unwrap();
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    let ended = running.end(LIMIT).unwrap();
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "Ctrl-C is how it ends");
+    let text = rest.join("\n");
+    assert!(text.contains("throughput") && text.contains("pressure"), "{text}");
+    assert!(rest.iter().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let test = "watch::a_reader_that_goes_away_is_no_failure";
+    let Some(_turn) = require(test, &[LOSETUP]) else { return };
+    let bench = Bench::new("gone");
+    let program = env!("CARGO_BIN_EXE_assay");
+    for more in ["--every 100ms", "--for 300ms", "--for 300ms --json"] {
+        let script = format!("({program} watch {} {more}; echo code $? >&2) | true", bench.name());
+        let output =
+            Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "code 0\n", "{more}");
+    }
+}
+
+#[test]
+fn the_document_is_one_and_the_result_is_read_by_others() {
+    let test = "watch::the_document_is_one_and_the_result_is_read_by_others";
+    let Some(_turn) = require(test, &[LOSETUP]) else { return };
+    let bench = Bench::new("kept");
+    let _busy = bench.busy();
+    let kept = word(&bench.scratch.path().join("kept/one"));
+    let mut words = vec!["watch", bench.name(), "--for", "1s", "--json", "--record", "before"];
+    let first = bench.assay.run(&words, LIMIT).unwrap();
+    let document = first.json().unwrap();
+    assert_eq!((first.code, &document["format"]), (0, &Value::from("assay-watch/1")));
+    let device = &document["devices"][0];
+    assert_eq!(device["device"], bench.name());
+    assert!(device["counters"]["writes"].as_u64().unwrap() > 0, "{device}");
+    for class in ["read", "write", "flush", "discard"] {
+        let seen = device["classes"][class]["count"].is_u64();
+        assert!(seen != device["absent"][class].is_string(), "{class}: {device}");
+    }
+    words[6] = &kept;
+    let second = bench.assay.run(&words, LIMIT).unwrap();
+    assert_eq!(second.code, 0, "{}", second.stderr);
+    let again = bench.assay.run(&words, LIMIT).unwrap();
+    assert!(again.code == 2 && again.stderr.contains("is there already"), "{}", again.stderr);
+    let list = bench.assay.run(&["list", "results", "--json"], LIMIT).unwrap().json().unwrap();
+    assert_eq!(list["items"][0]["title"], "before");
+    let id = list["items"][0]["id"].as_str().unwrap();
+    let markdown = word(&bench.scratch.path().join("both.md"));
+    for words in [
+        vec!["show", id],
+        vec!["show", &kept, "--full"],
+        vec!["compare", id, &kept],
+        vec!["report", id, "-o", "-"],
+        vec!["report", id, &kept, "-o", &markdown, "--format", "markdown"],
+    ] {
+        let ended = bench.assay.run(&words, LIMIT).unwrap();
+        assert_eq!(ended.code, 0, "{words:?}: {}", ended.stderr);
+        assert!(!ended.stdout.is_empty(), "{words:?}");
+    }
+    let explained = bench.assay.run(&["explain", id], LIMIT).unwrap();
+    assert!(explained.code == 2 && explained.stderr.contains("watched"), "{}", explained.stderr);
+}
+
+/// What happened is counted exactly where requests are traced.
+#[test]
+fn what_was_written_is_what_was_watched() {
+    let test = "watch::what_was_written_is_what_was_watched";
+    let Some(_turn) = require(test, &[LOSETUP]) else { return };
+    let bench = Bench::new("counted");
+    let mut command = bench.assay.command(&["watch", bench.name(), "--every", "200ms", "--json"]);
+    let mut running = Running::start(&mut command).unwrap();
+    // The tracing has begun when the first readings were taken.
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(!running.has_ended());
+    let device = bench.device.device();
+    let (to, from) = (format!("of={device}"), format!("if={device}"));
+    call("dd", &["if=/dev/zero", &to, "bs=4k", "count=23", "oflag=direct", "conv=notrunc"])
+        .unwrap();
+    call("dd", &[&from, "of=/dev/null", "bs=4k", "count=41", "iflag=direct"]).unwrap();
+    running.signal("INT").unwrap();
+    let ended = running.end(LIMIT).unwrap();
+    let document = ended.json().unwrap();
+    let device = &document["devices"][0];
+    let counters = &device["counters"];
+    assert!(counters["writes"].as_u64().unwrap() >= 23, "{counters}");
+    assert!(counters["reads"].as_u64().unwrap() >= 41, "{counters}");
+    if device["classes"]["write"].is_null() {
+        crate::turn::skip(test, device["absent"]["write"].as_str().unwrap());
+        return;
+    }
+    for (class, least) in [("write", 23), ("read", 41)] {
+        let count = device["classes"][class]["count"].as_u64().unwrap();
+        let bytes = device["classes"][class]["bytes"].as_u64().unwrap();
+        assert!(count >= least && bytes >= least * 4096, "{class}: {device}");
+    }
+    assert_eq!(counters["writes"], device["classes"]["write"]["count"]);
+}
