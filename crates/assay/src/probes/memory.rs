@@ -19,8 +19,8 @@ pub static PROBE: Probe = Probe {
                /proc/vmstat, swap, Dirty and Writeback from /proc/meminfo, and mm_stat of zram \
                devices, right before the run and when everything written was on the device; at \
                the end RSS and PSS of this process and of all that it started. The rules `swap` \
-               and `oom` read it. Costs three small files and one or two a process, 0.3 ms before \
-               and after. Needs no rights; a kernel without smaps_rollup tells no PSS.",
+               and `oom` read it. Costs three small files and two a process, about 1 ms before and \
+               after together. Needs no rights; a kernel without smaps_rollup tells no PSS.",
     },
     metrics: &[],
 };

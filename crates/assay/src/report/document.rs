@@ -4,6 +4,7 @@
 mod answers;
 mod check;
 mod check_tables;
+mod classes;
 mod facts;
 mod grid;
 pub(super) mod numbers;

@@ -3,8 +3,8 @@
 use super::facts::Facts;
 use super::remarks::{Name, add, rules, warnings};
 use super::{
-    Block, Detail, Document, Remark, Section, answers, check_tables, check_text, facts, probes,
-    surfaces,
+    Block, Detail, Document, Remark, Section, answers, check_tables, check_text, classes, facts,
+    probes, surfaces,
 };
 use crate::quantity::metric::noun;
 use crate::results::findings::Findings;
@@ -21,19 +21,27 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         if several {
             arm.insert("target".to_owned(), target.name.clone());
         }
-        let table = check_tables::workloads(findings, &arm);
-        if several {
-            tables.push((Some(target.name.clone()), own, table));
+        let (caption, own) = if several {
+            (Some(target.name.clone()), own)
         } else {
             told.extend(own);
-            tables.push((None, Facts::new(), table));
+            (None, Facts::new())
+        };
+        let table = check_tables::workloads(findings, &arm);
+        let classes = classes::table(findings, &arm);
+        // Where others' work was watched there are classes alone.
+        if classes.is_none() || !table.rows.is_empty() {
+            tables.push((caption.clone(), own.clone(), table));
         }
+        tables.extend(classes.map(|table| (caption, own, table)));
     }
     told.extend(facts::machine(&findings.environment));
     told.extend(check_text(findings, "order").map(|order| ("order".to_owned(), order)));
     let comparison = check_tables::comparison(findings);
     tables.extend(comparison.map(|table| (Some("comparison".to_owned()), Facts::new(), table)));
-    let legend = check_tables::legend(findings, tables.iter().map(|(_, _, table)| table));
+    let mut legend = check_tables::legend(findings, tables.iter().map(|(_, _, table)| table));
+    let by_class = findings.cells.iter().any(|cell| cell.metric.starts_with("block_"));
+    legend.extend(by_class.then(|| classes::LEGEND.to_owned()));
     let mut remarks = rules(findings, Name::Workload);
     remarks.extend(warnings(findings, |check| check != "order"));
     if detail == Detail::Page {

@@ -61,9 +61,12 @@ pub(super) fn legend<'a>(
         (least, most) if least == most => format!("Geometric means of {most} trials"),
         (least, most) => format!("Geometric means of {least} to {most} trials"),
     };
-    let mut told = vec![format!(
-        "{trials}; spread: half of their range; p50 to p99.9: service time of one operation."
-    )];
+    let spread = if findings.cells.iter().any(|cell| cell.metric == "iops") {
+        "; spread: half of their range; p50 to p99.9: service time of one operation"
+    } else {
+        ""
+    };
+    let mut told = vec![format!("{trials}{spread}.")];
     if !findings.comparisons.is_empty() {
         told.push(
             "Ratios are to the first target, paired by replicate, with their 95 % interval; no \
