@@ -9,6 +9,7 @@ use std::fs::{self, OpenOptions};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 use std::time::Duration;
 
 use assay_load::{Content, Durability, EngineKind, Job, Pattern, Target, Work};
@@ -22,6 +23,7 @@ use crate::{build, facts};
 
 const MEBIBYTES: u64 = 256;
 const RAMP: Duration = Duration::from_millis(200);
+const PAUSE: Duration = Duration::from_millis(50);
 /// What the probe may cost at depth 32: this share of the rate.
 const MOST_COST: f64 = 0.05;
 const STATISTICS: &str = "/proc/sys/kernel/bpf_stats_enabled";
@@ -116,13 +118,16 @@ impl Case {
         seed: u64,
         on: bool,
     ) -> Done<()> {
-        if !on {
-            self.off.push(reads(device.device(), self.depth, time, seed)?.0);
-            return Ok(());
-        }
         let fail = |error: std::io::Error| format!("{:?}: {error}", self.means);
-        let mut trace = BlockTrace::begin(&[number], self.means).map_err(fail)?;
+        // To begin takes a while, after which a busy machine owes this process time: both sides begin.
+        let mut trace = Some(BlockTrace::begin(&[number], self.means).map_err(fail)?);
+        trace = trace.filter(|_| on);
+        thread::sleep(PAUSE);
         let (rate, operations) = reads(device.device(), self.depth, time, seed)?;
+        let Some(mut trace) = trace else {
+            self.off.push(rate);
+            return Ok(());
+        };
         let totals = trace.read().map_err(fail)?;
         self.on.push(rate);
         self.read += operations;

@@ -4,6 +4,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::*;
 use crate::test_support::{Scratch, may_make_devices, skip};
@@ -22,6 +23,29 @@ fn buckets_follow_each_other_and_hold_what_falls_into_them() {
     }
     assert_eq!(latency_bucket(u64::MAX), LATENCY_BUCKETS - 1);
     assert_eq!(latency_bucket(1_000), latency_bucket(1_007));
+}
+
+/// Waits for this test's turn: a program that another test starts holds everything open that is open
+/// here, for a moment.
+fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The same where devices can be made; says so where not.
+fn turn(test: &str) -> Option<MutexGuard<'static, ()>> {
+    may_make_devices(test).then(alone)
+}
+
+/// Undoes something, again and again while it is still held by a program that was just started.
+fn insist(what: &str, mut undo: impl FnMut() -> bool) {
+    for _ in 0..50 {
+        if undo() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    panic!("{what} stays");
 }
 
 /// A loop device over a file in memory.
@@ -152,7 +176,9 @@ impl Tracefs {
 
 impl Drop for Tracefs {
     fn drop(&mut self) {
-        assert!(Command::new("umount").arg(&self.0).status().unwrap().success());
+        insist("a mount", || {
+            Command::new("umount").arg(&self.0).output().unwrap().status.success()
+        });
         fs::remove_dir(&self.0).unwrap();
     }
 }
@@ -188,9 +214,7 @@ fn counts_are_exact(disk: &Disk, trace: &mut BlockTrace) {
 #[test]
 fn a_program_counts_what_was_done_to_a_loop_device() {
     let test = "block_latency::bpf";
-    if !may_make_devices(test) {
-        return;
-    }
+    let Some(_turn) = turn(test) else { return };
     let disk = Disk::new("bpf");
     let Some(mut trace) = begin_bpf_here(test, &[disk.number()]) else { return };
     counts_are_exact(&disk, &mut trace);
@@ -199,9 +223,7 @@ fn a_program_counts_what_was_done_to_a_loop_device() {
 #[test]
 fn the_trace_counts_what_was_done_to_a_loop_device() {
     let test = "block_latency::tracefs";
-    if !may_make_devices(test) {
-        return;
-    }
+    let Some(_turn) = turn(test) else { return };
     let disk = Disk::new("tracefs");
     let Some(tracefs) = Tracefs::new("tracefs-root") else { return };
     let mut trace = tracefs.begin(&[disk.number()]).unwrap();
@@ -257,9 +279,7 @@ fn zram_counts_are_exact(zram: &Zram, trace: &mut BlockTrace) {
 #[test]
 fn bios_of_zram_count_themselves() {
     let test = "block_latency::zram";
-    if !may_make_devices(test) {
-        return;
-    }
+    let Some(_turn) = turn(test) else { return };
     let Some(zram) = Zram::new(test) else { return };
     let device = [number(&format!("zram{}", zram.number))];
     if let Some(mut trace) = begin_bpf_here(test, &device) {
@@ -272,9 +292,7 @@ fn bios_of_zram_count_themselves() {
 #[test]
 fn requests_of_a_partition_are_its_disks() {
     let test = "block_latency::partition";
-    if !may_make_devices(test) {
-        return;
-    }
+    let Some(_turn) = turn(test) else { return };
     let disk = Disk::with_partitions("part");
     crate::add_partition(disk.device.as_fd(), 1, 4 << 20..12 << 20).unwrap();
     let part = open_direct(&format!("/dev/{}p1", disk.name));
@@ -285,7 +303,7 @@ fn requests_of_a_partition_are_its_disks() {
     known_work(&part, 7);
     let after: Vec<BlockTotals> = traces.iter_mut().map(|trace| trace.read().unwrap()).collect();
     drop(part);
-    crate::remove_partition(disk.device.as_fd(), 1).unwrap();
+    insist("a partition", || crate::remove_partition(disk.device.as_fd(), 1).is_ok());
     for after in after {
         let requests: Vec<u64> = after.devices[0].iter().map(|class| class.requests).collect();
         assert_eq!(requests, [41, 23, 7, 5, 0, 0]);
@@ -296,9 +314,7 @@ fn requests_of_a_partition_are_its_disks() {
 #[test]
 fn only_what_is_watched_is_counted_each_device_for_itself() {
     let test = "block_latency::several";
-    if !may_make_devices(test) {
-        return;
-    }
+    let Some(_turn) = turn(test) else { return };
     let [one, two, three] = ["one", "two", "three"].map(Disk::new);
     let devices = [one.number(), two.number()];
     let Some(tracefs) = Tracefs::new("several-root") else { return };
@@ -319,9 +335,7 @@ fn only_what_is_watched_is_counted_each_device_for_itself() {
 #[test]
 fn a_device_that_goes_away_under_way_stops_nothing() {
     let test = "block_latency::gone";
-    if !may_make_devices(test) {
-        return;
-    }
+    let Some(_turn) = turn(test) else { return };
     let (disk, stays) = (Disk::new("gone"), Disk::new("stays"));
     let devices = [disk.number(), stays.number()];
     let Some(tracefs) = Tracefs::new("gone-root") else { return };
@@ -341,9 +355,7 @@ fn a_device_that_goes_away_under_way_stops_nothing() {
 #[test]
 fn parts_of_a_large_bio_arrive_with_it() {
     let test = "block_latency::parts";
-    if !may_make_devices(test) {
-        return;
-    }
+    let Some(_turn) = turn(test) else { return };
     let disk = Disk::new("parts");
     let limit = format!("/sys/block/{}/queue/max_sectors_kb", disk.name);
     fs::write(&limit, "64").unwrap();
@@ -365,9 +377,7 @@ fn parts_of_a_large_bio_arrive_with_it() {
 #[test]
 fn rings_that_are_too_small_are_found_out() {
     let test = "block_latency::overrun";
-    if !may_make_devices(test) {
-        return;
-    }
+    let Some(_turn) = turn(test) else { return };
     let disk = Disk::new("overrun");
     let Some(tracefs) = Tracefs::new("overrun-root") else { return };
     let mut trace = tracefs.begin(&[disk.number()]).unwrap();
@@ -387,9 +397,7 @@ fn rings_that_are_too_small_are_found_out() {
 #[test]
 fn what_a_killed_process_left_is_removed_and_nothing_else() {
     let test = "block_latency::stale";
-    if !may_make_devices(test) {
-        return;
-    }
+    let Some(_turn) = turn(test) else { return };
     let Some(tracefs) = Tracefs::new("stale-root") else { return };
     let instances = tracefs.0.join("instances");
     // No process has a number that large.
@@ -410,6 +418,7 @@ fn what_a_killed_process_left_is_removed_and_nothing_else() {
 #[test]
 fn buckets_of_the_program_are_those_of_the_reader() {
     let test = "block_latency::buckets";
+    let _turn = alone();
     let folder = std::env::temp_dir().join(format!("assay-sys-{}-buckets", std::process::id()));
     fs::create_dir(&folder).unwrap();
     let source = folder.join("buckets.c");
@@ -469,6 +478,7 @@ fn sections(path: &Path) -> Option<Vec<(String, String)>> {
 #[test]
 fn the_built_program_is_that_of_its_source() {
     let test = "block_latency::object";
+    let _turn = alone();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bpf");
     let version = Command::new("clang").arg("--version").output();
     let version = version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());

@@ -243,8 +243,14 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // It has no file open any more. What stays all the same is removed by the next trace.
-        let _ = fs::remove_dir(&self.0);
+        // A child that another thread has just started holds our files until it is a program of its
+        // own. What stays all the same is removed by a later trace.
+        for _ in 0..20 {
+            if fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            thread::sleep(REST);
+        }
     }
 }
 

@@ -109,9 +109,10 @@ impl Tracer {
     pub fn before(&mut self, system: &dyn System) -> Option<Reading> {
         let disks = self.next.as_ref()?;
         let totals = match (disks, &mut self.attached, &self.refused) {
-            (Seen::Absent(reason), ..) => Seen::Absent(reason.clone()),
+            (Seen::Absent(reason), ..) | (_, None, Some((_, reason))) => {
+                Seen::Absent(reason.clone())
+            }
             (_, Some(attached), _) => read(attached),
-            (_, None, Some((_, reason))) => Seen::Absent(reason.clone()),
             (_, None, None) => Seen::absent("nothing watches the requests"),
         };
         Some(Reading { at_ns: system.monotonic_ns(), totals })

@@ -228,12 +228,11 @@ impl Matcher {
         }
         let here = all.entry(event.sector).or_default();
         let known = here.iter_mut().find(|arrival| arrival.early);
-        match known.filter(|_| !early) {
-            Some(arrival) => arrival.early = false,
-            None => {
-                let (at_ns, sectors) = (event.at_ns, event.sectors);
-                here.push_back(Arrival { at_ns, sectors, early });
-            }
+        if let Some(arrival) = known.filter(|_| !early) {
+            arrival.early = false;
+        } else {
+            let (at_ns, sectors) = (event.at_ns, event.sectors);
+            here.push_back(Arrival { at_ns, sectors, early });
         }
     }
 

@@ -42,10 +42,6 @@ fn totals(reads: &[u64]) -> BlockTotals {
     totals
 }
 
-fn ok(totals: BlockTotals) -> Result<BlockTotals, String> {
-    Ok(totals)
-}
-
 fn trial(tracer: &mut Tracer, fake: &Fake, site: &Site) -> Seen<BlockLatency> {
     tracer.prepare(fake, site);
     let before = tracer.before(fake).unwrap();
@@ -61,7 +57,7 @@ fn reads(seen: &Seen<BlockLatency>, disk: &str) -> u64 {
 #[test]
 fn requests_of_a_partition_are_its_disks_and_only_what_grew_is_told() {
     let fake = machine();
-    let readings = vec![ok(totals(&[5])), ok(totals(&[12])), ok(totals(&[12]))];
+    let readings = vec![Ok(totals(&[5])), Ok(totals(&[12])), Ok(totals(&[12]))];
     fake.traces(TraceMeans::Bpf, Ok(readings));
     let mut tracer = Tracer::default();
     let site = site(&["sda1", "sda"]);
@@ -77,7 +73,7 @@ fn requests_of_a_partition_are_its_disks_and_only_what_grew_is_told() {
 fn a_kernel_without_btf_is_read_through_its_trace() {
     let fake = machine();
     fake.traces(TraceMeans::Bpf, Err("this kernel has no BTF".to_owned()));
-    fake.traces(TraceMeans::Tracefs, Ok(vec![ok(totals(&[0])), ok(totals(&[3]))]));
+    fake.traces(TraceMeans::Tracefs, Ok(vec![Ok(totals(&[0])), Ok(totals(&[3]))]));
     let seen = trial(&mut Tracer::default(), &fake, &site(&["sda"]));
     assert_eq!(reads(&seen, "sda"), 3);
     assert_eq!(seen.value().unwrap().means, Means::Tracefs);
@@ -104,7 +100,7 @@ fn lost_events_make_the_reading_absent() {
     let more = BlockTotals { lost_events: 47, ..totals(&[11]) };
     fake.traces(
         TraceMeans::Tracefs,
-        Ok(vec![ok(totals(&[0])), ok(lost.clone()), ok(lost), ok(more)]),
+        Ok(vec![Ok(totals(&[0])), Ok(lost.clone()), Ok(lost), Ok(more)]),
     );
     let mut tracer = Tracer::default();
     let site = site(&["sda"]);
@@ -118,7 +114,7 @@ fn lost_events_make_the_reading_absent() {
 #[test]
 fn a_few_that_a_program_missed_are_told_and_many_make_it_absent() {
     let fake = machine();
-    let missed = |lost_events, reads| ok(BlockTotals { lost_events, ..totals(&[reads]) });
+    let missed = |lost_events, reads| Ok(BlockTotals { lost_events, ..totals(&[reads]) });
     let readings = vec![missed(0, 0), missed(5, 500), missed(5, 500), missed(11, 1_000)];
     fake.traces(TraceMeans::Bpf, Ok(readings));
     let mut tracer = Tracer::default();
@@ -135,14 +131,14 @@ fn what_was_lost_before_a_trial_is_not_held_against_it() {
     let fake = machine();
     let early = BlockTotals { lost_events: 40, ..totals(&[9]) };
     let later = BlockTotals { lost_events: 40, ..totals(&[11]) };
-    fake.traces(TraceMeans::Bpf, Ok(vec![ok(early), ok(later)]));
+    fake.traces(TraceMeans::Bpf, Ok(vec![Ok(early), Ok(later)]));
     assert_eq!(reads(&trial(&mut Tracer::default(), &fake, &site(&["sda"])), "sda"), 2);
 }
 
 #[test]
 fn a_device_that_goes_away_is_absent_and_the_others_are_not() {
     let fake = machine();
-    fake.traces(TraceMeans::Bpf, Ok(vec![ok(totals(&[0, 0])), ok(totals(&[2, 4]))]));
+    fake.traces(TraceMeans::Bpf, Ok(vec![Ok(totals(&[0, 0])), Ok(totals(&[2, 4]))]));
     let mut tracer = Tracer::default();
     tracer.prepare(&fake, &site(&["sda", "sdb"]));
     let before = tracer.before(&fake).unwrap();
@@ -157,10 +153,10 @@ fn a_device_that_goes_away_is_absent_and_the_others_are_not() {
 #[test]
 fn a_right_that_is_lost_half_way_costs_that_trial_alone() {
     let fake = machine();
-    let lost = Err("Operation not permitted".to_owned());
-    fake.traces(TraceMeans::Bpf, Ok(vec![ok(totals(&[0])), lost.clone()]));
+    let lost: Result<BlockTotals, String> = Err("Operation not permitted".to_owned());
+    fake.traces(TraceMeans::Bpf, Ok(vec![Ok(totals(&[0])), lost.clone()]));
     fake.traces(TraceMeans::Bpf, Ok(vec![lost]));
-    fake.traces(TraceMeans::Bpf, Ok(vec![ok(totals(&[1])), ok(totals(&[6]))]));
+    fake.traces(TraceMeans::Bpf, Ok(vec![Ok(totals(&[1])), Ok(totals(&[6]))]));
     let mut tracer = Tracer::default();
     let site = site(&["sda"]);
     for _ in 0..2 {
@@ -173,9 +169,9 @@ fn a_right_that_is_lost_half_way_costs_that_trial_alone() {
 #[test]
 fn targets_that_take_turns_are_watched_together() {
     let fake = machine();
-    fake.traces(TraceMeans::Bpf, Ok(vec![ok(totals(&[0])), ok(totals(&[1]))]));
+    fake.traces(TraceMeans::Bpf, Ok(vec![Ok(totals(&[0])), Ok(totals(&[1]))]));
     let both =
-        vec![ok(totals(&[0, 0])), ok(totals(&[3, 4])), ok(totals(&[3, 4])), ok(totals(&[8, 9]))];
+        vec![Ok(totals(&[0, 0])), Ok(totals(&[3, 4])), Ok(totals(&[3, 4])), Ok(totals(&[8, 9]))];
     fake.traces(TraceMeans::Bpf, Ok(both));
     let mut tracer = Tracer::default();
     let (one, other) = (site(&["sda"]), site(&["sdb"]));
