@@ -85,6 +85,14 @@ pub(super) fn series(rows: &[Row<'_>]) -> (Vec<Series>, Vec<AbsentCell>) {
             absent.push(missing(row, row.workload.name.clone(), ALL, reason));
             continue;
         }
+        if row.workload.is_only_watched() && idle(spans) {
+            let reason = "the devices completed no request".to_owned();
+            absent.push(AbsentCell {
+                metric: None,
+                ..missing(row, row.workload.name.clone(), ALL, reason)
+            });
+            continue;
+        }
         let same = |other: &&Row<'_>| other.workload.name == row.workload.name;
         let mates = || rows.iter().zip(&all).filter(|(other, _)| same(other));
         let has = |class: &&Class| mates().any(|(_, spans)| holds(spans, class.key));
@@ -123,6 +131,11 @@ fn unseen(spans: &Spans<'_>) -> Option<String> {
     let reasons: Vec<&String> = counting.filter_map(|(_, told)| told.as_ref().err()).collect();
     let all = spans.iter().filter(|(trial, _)| trial.counts()).count();
     (reasons.len() == all).then(|| reasons.first().map(|reason| (*reason).clone()))?
+}
+
+/// Whether nothing ended in any trial.
+fn idle(spans: &Spans<'_>) -> bool {
+    !spans.is_empty() && CLASSES.iter().all(|class| !holds(spans, class.key))
 }
 
 fn holds(spans: &Spans<'_>, class: &str) -> bool {
@@ -228,7 +241,7 @@ fn sentence(found: &Findings, of: &str, classes: &[&Comparison]) -> Option<Strin
         return None;
     }
     let rest: Vec<&str> = rest.iter().map(|one| class_words(of, &one.workload)).collect();
-    let rest = (!rest.is_empty()).then(|| format!("{}: no difference shown", rest.join(" and ")));
+    let rest = listed(&rest).map(|classes| format!("{classes}: no difference shown"));
     let parts: Vec<String> = parts.into_iter().chain(rest).collect();
     Some(format!(
         "{of}, {} against {}: {}.",
@@ -236,6 +249,13 @@ fn sentence(found: &Findings, of: &str, classes: &[&Comparison]) -> Option<Strin
         levels(&first.baseline),
         parts.join("; ")
     ))
+}
+
+/// `reads, writes and flushes`; none of nothing.
+fn listed(words: &[&str]) -> Option<String> {
+    let (last, others) = words.split_last()?;
+    let others = others.join(", ");
+    Some(if others.is_empty() { (*last).to_owned() } else { format!("{others} and {last}") })
 }
 
 /// What happened to one class.

@@ -28,9 +28,20 @@ pub fn find(system: &dyn System, wanted: Option<&str>) -> Outcome<PathBuf> {
             .map_err(|error| Failure::refused(format!("{}: {error}", path.display())));
     }
     match wanted {
-        Some(id) => find_kept(system, id),
+        Some(id) => find_kept(system, id).or_else(|failure| titled(system, id).ok_or(failure)),
         None => newest(system),
     }
+}
+
+/// The one result with a title; none where there are several.
+fn titled(system: &dyn System, wanted: &str) -> Option<PathBuf> {
+    let results = identity::results_directory(system).ok()?;
+    let ids = bundle::ids(system, &results);
+    let own = |directory: &PathBuf| {
+        bundle::frame(system, directory).is_ok_and(|stored| stored.title() == wanted)
+    };
+    let mut found = ids.iter().map(|id| results.join(id)).filter(own);
+    found.next().filter(|_| found.next().is_none())
 }
 
 fn newest(system: &dyn System) -> Outcome<PathBuf> {
