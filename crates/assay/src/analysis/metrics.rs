@@ -43,12 +43,13 @@ pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result
             let beside = counted.beside.as_deref().ok_or("nothing went on beside it")?;
             per_second(beside.bytes(), beside)
         }
-        "cpu_s_per_gib" => Ok(seconds_per_gib(counted.cpu_ns, counted)),
+        "cpu_s_per_gib" => Ok(seconds_per_gib(counted.all_cpu_ns(), counted)),
         "kernel_cpu_s_per_gib" => {
             told(&evidence.kernel_threads_ns).map(|ns| seconds_per_gib(ns, counted))
         }
         "machine_cpu_s_per_gib" => told(&evidence.busy_ns).map(|ns| seconds_per_gib(ns, counted)),
-        "cpu_s" => told(&evidence.kernel_threads_ns).map(|ns| (ns + counted.cpu_ns) as f64 / 1e9),
+        "cpu_s" => told(&evidence.kernel_threads_ns)
+            .map(|ns| ns.saturating_add(counted.all_cpu_ns()) as f64 / 1e9),
         "amplification" => amplification(row, trial, counted),
         "device_requests_per_operation" => requests_per_operation(row, trial, counted),
         "device_busy_s_per_gib" => busy_s_per_gib(row, trial, counted),
@@ -102,8 +103,7 @@ fn requests_per_operation(
     counted: &Counted,
 ) -> Result<f64, String> {
     let requests = of_devices(row, trial, |traffic| traffic.reads + traffic.writes)?;
-    let operations: u64 = counted.claimed.values().map(|count| count.operations).sum();
-    Ok(requests as f64 / operations as f64)
+    Ok(requests as f64 / counted.claimed_operations() as f64)
 }
 
 fn busy_s_per_gib(row: &Row<'_>, trial: &Measured<'_>, counted: &Counted) -> Result<f64, String> {

@@ -190,6 +190,27 @@ fn a_cell_sums_up_the_trials_that_count() {
 }
 
 #[test]
+fn others_work_beside_belongs_to_both_sides_of_a_share() {
+    let bench = || {
+        let bench = Bench::new(&["."]).row(0, "random-read-q1", 4096, &[2000, 2000, 2000]);
+        bench.each(|trial| testing::device(trial).run.reads = 500)
+    };
+    let with = bench().each(|trial| {
+        let counted = testing::counted(trial);
+        let mut other = counted.clone();
+        other.cpu_ns *= 3;
+        counted.beside = Some(Box::new(other));
+    });
+    let value = |found: &Findings, metric: &str| cell(found, "random-read-q1", metric).min.unwrap();
+    let (alone, with) = (bench().findings(), with.findings());
+    let share = |metric: &str| value(&with, metric) / value(&alone, metric);
+    // Four times the processor time for twice the bytes; the same requests for twice as many.
+    assert!((share("cpu_s_per_gib") - 2.0).abs() < 1e-9);
+    assert!((share("device_requests_per_operation") - 0.5).abs() < 1e-9);
+    assert!((share("iops") - 1.0).abs() < 1e-9);
+}
+
+#[test]
 fn a_percentile_without_enough_operations_is_absent_with_its_reason() {
     let bench = Bench::new(&["."]).row(0, "random-read-q1", 4096, &[2000, 999, 2000]);
     let found = bench.findings();

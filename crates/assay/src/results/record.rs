@@ -78,6 +78,17 @@ impl Counted {
         self.claimed_bytes("write")
     }
 
+    /// Operations claimed, ramp, drain and others' work included.
+    pub fn claimed_operations(&self) -> u64 {
+        let own = self.claimed.values().fold(0_u64, |sum, one| sum.saturating_add(one.operations));
+        own.saturating_add(self.beside.as_ref().map_or(0, |beside| beside.claimed_operations()))
+    }
+
+    /// Processor time of the measuring threads and of those of others' work, nanoseconds.
+    pub fn all_cpu_ns(&self) -> u64 {
+        self.cpu_ns.saturating_add(self.beside.as_ref().map_or(0, |beside| beside.all_cpu_ns()))
+    }
+
     fn claimed_bytes(&self, way: &str) -> u64 {
         let own = self.claimed.get(way).map_or(0, |count| count.bytes);
         own.saturating_add(self.beside.as_ref().map_or(0, |beside| beside.claimed_bytes(way)))

@@ -49,6 +49,10 @@ fn expected(case: &Case<'_>) -> u32 {
 /// Mean number in flight over all trials: single trials are short, and one that the processors
 /// were late for says nothing of the depth.
 fn shallow(case: &Case<'_>, asked: u32) -> Option<Remark> {
+    if case.workload.beside.is_some() {
+        // The device's queue holds others' work as well.
+        return None;
+    }
     let (mut weighted_ms, mut submitting_ms) = (0.0, 0.0);
     for trial in case.trials {
         let Some(counted) = &trial.counted else { continue };
@@ -96,6 +100,14 @@ mod tests {
 
     fn weighted(ms: u64) -> Bench {
         Bench::write().each(move |trial| device(trial).run.weighted_ms = ms)
+    }
+
+    #[test]
+    fn does_not_count_others_work_for_its_own() {
+        let bench = weighted(500);
+        let other = Some(Box::new(bench.workload.clone()));
+        let bench = bench.workload(|workload| workload.beside = other);
+        assert_eq!(bench.judge(&Depth), None);
     }
 
     #[test]
