@@ -2,6 +2,7 @@
 //! read from its trace.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::Probe;
 use crate::catalogue::About;
@@ -171,6 +172,21 @@ fn begin(system: &dyn System, disks: Vec<Disk>) -> Result<Attached, String> {
         }
     }
     Err(reasons.join("; "))
+}
+
+/// How requests can be looked at on this machine, tried on its first disk.
+pub fn works(system: &dyn System) -> Seen<String> {
+    let names = system.list(Path::new("/sys/block")).unwrap_or_default();
+    let Some(disk) = names.iter().find_map(|name| here(system, name)) else {
+        return Seen::absent("there is no disk");
+    };
+    match begin(system, vec![disk]) {
+        Ok(attached) => Seen::Present(match attached.means {
+            Means::Bpf => "by a program in the kernel (BPF)".to_owned(),
+            Means::Tracefs => "by the kernel's trace, which costs each request time".to_owned(),
+        }),
+        Err(reason) => Seen::Absent(reason),
+    }
 }
 
 fn between(

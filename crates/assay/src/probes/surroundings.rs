@@ -98,6 +98,7 @@ pub fn between(before: &Reading, after: &Reading, asked: Asked<'_>) -> Watched {
 pub fn here(system: &dyn System, probe: &str) -> Option<Seen<String>> {
     let works = |()| "works".to_owned();
     Some(match probe {
+        "block-latency" => super::block_latency::works(system),
         "load" => load::read(system).map(|all| format!("{} processors", all.len())),
         "pressure" => pressure::read(system).machine().map(works),
         "memory" => memory::read(system).processes().map(|_| "works".to_owned()),

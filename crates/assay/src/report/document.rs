@@ -5,6 +5,7 @@ mod answers;
 mod check;
 mod check_tables;
 mod classes;
+mod energy;
 mod facts;
 mod grid;
 pub(super) mod numbers;

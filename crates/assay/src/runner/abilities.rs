@@ -34,6 +34,7 @@ pub fn all(system: &dyn System) -> Vec<Ability> {
         extents(system),
         steal(system),
         throttling(system),
+        around(system, "block-latency", "latency of each class of requests", CLASSES),
         around(system, "load", "what each processor did", LOST),
         around(system, "pressure", "how long work waited for processors, devices, memory", LOST),
         around(system, "memory", "swapping and kills for want of memory", LOST),
@@ -50,6 +51,9 @@ pub fn all(system: &dyn System) -> Vec<Ability> {
     ]);
     abilities
 }
+
+const CLASSES: &str =
+    "run as root; devices' own counters take its place, with means and without classes";
 
 fn engines() -> Vec<Ability> {
     assay_load::ENGINES

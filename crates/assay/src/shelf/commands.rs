@@ -39,7 +39,8 @@ pub fn sites(system: &dyn System, plan: &Plan) -> Vec<Option<Site>> {
 /// that were recorded with it: here the same names may be somebody else's.
 pub fn of(system: &dyn System, study: &Study, plan: &Plan, sites: &[Option<Site>]) -> Vec<Command> {
     // The second copy of the baseline is the same line again.
-    let workloads = plan.workloads.iter().filter(|workload| !workload.control);
+    let workloads = plan.workloads.iter();
+    let workloads = workloads.filter(|own| !own.control && !own.is_only_watched());
     workloads
         .map(|workload| {
             let survey = &plan.surveys[workload.target];

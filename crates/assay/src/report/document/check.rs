@@ -3,8 +3,8 @@
 use super::facts::Facts;
 use super::remarks::{Name, add, rules, warnings};
 use super::{
-    Block, Detail, Document, Remark, Section, answers, check_tables, check_text, classes, facts,
-    probes, surfaces,
+    Block, Detail, Document, Remark, Section, answers, check_tables, check_text, classes, energy,
+    facts, probes, surfaces,
 };
 use crate::quantity::metric::noun;
 use crate::results::findings::Findings;
@@ -56,6 +56,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(surfaces::sections(findings));
     let sentences = Block::List(findings.summary.clone());
     sections.push(Section::of(Block::Text(legend)));
+    sections.extend(energy::section(findings));
     sections.extend(probes::sections(findings, detail));
     sections.extend([Block::Remarks(remarks), sentences].map(Section::of));
     sections.extend(answers::questions(findings));

@@ -4,7 +4,7 @@ use super::facts::{self, Facts, unrecorded};
 use super::remarks::{self, Name};
 use super::study_tables::Workload;
 use super::{
-    Block, Detail, Document, Remark, Section, answers, check_text, probes, study_more,
+    Block, Detail, Document, Remark, Section, answers, check_text, energy, probes, study_more,
     study_tables, surfaces,
 };
 use crate::quantity::units::show::share;
@@ -101,6 +101,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.push(Section::of(Block::Text(study_tables::legend(&page))));
     sections.extend(surfaces::sections(findings));
     sections.extend(study_more::sections(&page));
+    sections.extend(energy::section(findings));
     sections.extend(probes::sections(findings, detail));
     sections.push(Section::of(Block::Remarks(all_remarks(&page))));
     sections.extend(study_more::absent(&page));
