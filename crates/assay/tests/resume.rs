@@ -45,6 +45,7 @@ fn request() -> Request<'static> {
         destroy: Vec::new(),
         results: Some(PathBuf::from("/results")),
         judge: None,
+        observer: None,
     }
 }
 

@@ -50,6 +50,12 @@ pub(super) fn checks(around: &Around) -> Vec<Check> {
     found
 }
 
+/// What of this process looked on.
+pub(super) fn observer(environment: &Environment) -> Option<Check> {
+    let text = environment.observer.clone()?;
+    Some(Check { name: "observer".to_owned(), text })
+}
+
 /// `this study wrote 12 GiB to nvme0n1; its wear went from 3 % to 4 %`.
 fn wear(drive: &DriveHealth) -> Option<String> {
     let wrote = drive.written_bytes.map(|bytes| {
@@ -296,5 +302,17 @@ mod tests {
         let errors = "drive-health: nvme0n1 counted more: media errors 2".to_owned();
         assert_eq!(worse, [format!("{wear}stayed at 3 %"), errors]);
         assert!(told(Seen::absent("gone")).is_empty());
+    }
+
+    #[test]
+    fn who_looked_on_is_told_with_the_result() {
+        let mut bench = watched();
+        let told = |bench: &Bench| {
+            let checks = bench.findings().checks;
+            checks.into_iter().find(|check| check.name == "observer").map(|check| check.text)
+        };
+        assert_eq!(told(&bench), None);
+        bench.environment.observer = Some("a page was drawn".to_owned());
+        assert_eq!(told(&bench).as_deref(), Some("a page was drawn"));
     }
 }

@@ -75,6 +75,7 @@ pub fn findings(
     let mut checks = checks::checks(plan, trials, found.study.ended.as_deref());
     checks.append(&mut found.checks);
     checks.extend(around::checks(&found.surroundings));
+    checks.extend(around::observer(environment));
     found.checks = checks;
     found.summary = sentences::summary(&sentences::Story {
         rows: &rows,

@@ -59,6 +59,7 @@ impl Bench {
                 machine: machine(),
                 sites: targets.iter().map(site).collect(),
                 surroundings: crate::results::watched::Surroundings::default(),
+                observer: None,
             },
             trials: Vec::new(),
         }

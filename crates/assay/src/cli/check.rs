@@ -66,6 +66,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         destroy: arguments.destroy,
         results: running::results_directory(system),
         judge: None,
+        observer: None,
     };
     let finished = running::run(system, request, arguments.how.quiet)?;
     running::print(system, finished, arguments.how).map(|_| ())

@@ -55,6 +55,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         destroy: arguments.destroy,
         results: running::results_directory(system),
         judge: None,
+        observer: None,
     };
     let finished = running::run(system, request, arguments.how.quiet)?;
     running::conclude(system, finished, arguments.how)

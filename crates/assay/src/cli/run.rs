@@ -43,6 +43,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         destroy: arguments.wishes.destroy,
         results: running::results_directory(system),
         judge: None,
+        observer: None,
     };
     let finished = if arguments.watch {
         running::run_on_page(system, request)?

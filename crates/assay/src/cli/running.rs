@@ -25,6 +25,10 @@ use crate::shelf;
 use crate::system::{System, identity};
 use crate::watch::Strip;
 
+/// What a result says of the page of `run --watch`.
+const WITH_PAGE: &str = "the page of assay watch was drawn by this process while trials ran, once \
+                         a second until it was left: it took processor time";
+
 /// How a result is told.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Printing {
@@ -68,7 +72,8 @@ pub fn run_on_page(system: &dyn System, request: Request<'_>) -> Outcome<Finishe
     let finished = std::thread::scope(|scope| {
         let _end = Raised(&done);
         scope.spawn(|| watch::beside(system, &beside, screen));
-        let request = Request { judge: Some(&enough), ..request };
+        let observer = Some(WITH_PAGE.to_owned());
+        let request = Request { judge: Some(&enough), observer, ..request };
         runner::run(system, request, &stop, &mut |event| {
             strip.lock().unwrap_or_else(PoisonError::into_inner).take(&event);
             if left.load(Ordering::SeqCst) {

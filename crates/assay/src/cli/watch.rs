@@ -57,6 +57,9 @@ pub struct Arguments {
     /// One JSON document at the end instead of the text
     #[arg(long)]
     json: bool,
+    /// Neither page nor lines meanwhile, only what was seen at the end
+    #[arg(long, short)]
+    quiet: bool,
 }
 
 /// Runs the command.
@@ -68,7 +71,6 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let stop = running::stop_on_signals()?;
     let tracing = Tracing::begin(system, &disks);
     let mut sampler = Sampler::new(system, disks, tracing);
-    let started = system.now();
     let mut state = State::begin(&mut sampler);
     let mut rows = Rows::default();
     let mut session = session::Session {
@@ -80,13 +82,14 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         stop: &|| stop.load(Ordering::Relaxed),
         rows: (wish.is_some() && every == Time(1_000_000_000)).then_some(&mut rows),
     };
-    match stream(system, arguments.json || time.is_some()) {
+    let at_end = arguments.json || time.is_some() || arguments.quiet;
+    match stream(system, at_end).filter(|_| !arguments.quiet) {
         Some(stream) => session.on_page(&mut Screen::open(stream, looks(system))?),
-        None if arguments.json || time.is_some() => session.silently(),
+        None if at_end => session.silently(),
         None => session.in_lines(),
     }
     conclude(arguments, &state)?;
-    wish.map_or(Ok(()), |wish| keep(system, &wish, &started, &state, &rows))
+    wish.map_or(Ok(()), |wish| keep(system, &wish, arguments.quiet, &state, &rows))
 }
 
 /// Tells what was seen.
@@ -99,14 +102,11 @@ fn conclude(arguments: &Arguments, state: &State) -> Outcome<()> {
     output::kept()
 }
 
-fn keep(
-    system: &dyn System,
-    wish: &Wish,
-    started: &str,
-    state: &State,
-    rows: &Rows,
-) -> Outcome<()> {
-    record::write(system, wish, started, state, rows)?;
+fn keep(system: &dyn System, wish: &Wish, quiet: bool, state: &State, rows: &Rows) -> Outcome<()> {
+    record::write(system, wish, state, rows)?;
+    if quiet {
+        return Ok(());
+    }
     let id = wish.directory.file_name().map(|name| name.to_string_lossy().into_owned());
     let shown = if is_kept(system, wish) { id.unwrap_or_default() } else { directory_of(wish) };
     output::message(&format!("kept as {shown}; show it again with: assay show {shown}"));
@@ -168,5 +168,18 @@ pub fn looks(system: &dyn System) -> crate::watch::page::Looks {
     crate::watch::page::Looks {
         colour: set("NO_COLOR").is_none(),
         blocks: locale.contains("utf-8") || locale.contains("utf8"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    #[test]
+    fn quiet_is_taken_like_elsewhere() {
+        for option in ["-q", "--quiet"] {
+            let words = ["assay", "watch", option].map(OsString::from);
+            assert!(crate::cli::parse(words).is_ok(), "{option}");
+        }
     }
 }

@@ -147,7 +147,7 @@ pub fn latencies(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Ve
 /// Requests in a histogram, each in the middle of its bucket.
 fn add(span: &ClassSpan, to: &mut Histogram<u64>) {
     for [index, count] in &span.queued.buckets {
-        let middle = block::bucket_from_ns(*index).midpoint(block::bucket_from_ns(index + 1));
+        let middle = block::bucket_from_ns(*index).midpoint(block::bucket_to_ns(*index));
         // The last bucket is far below what a histogram holds.
         let _ = to.record_n(middle.max(1), *count);
     }

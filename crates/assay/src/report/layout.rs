@@ -13,10 +13,7 @@ pub(super) fn text_of(lines: &[String]) -> String {
     lines.iter().fold(String::new(), |text, line| text + line + "\n")
 }
 
-/// A text from elsewhere (a model name, a path) without characters that move the cursor.
-pub(super) fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
-}
+pub(super) use crate::quantity::units::show::clean;
 
 /// The text with its inner blanks made unbreakable.
 pub(super) fn glued(text: &str) -> String {

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use assay_sys::{BlockClass, ClassTotals, DeviceTotals, LatencyTotals, latency_bucket_from_ns};
+use assay_sys::{
+    BlockClass, ClassTotals, DeviceTotals, LATENCY_BUCKETS, LatencyTotals, latency_bucket_from_ns,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::seen::Seen;
@@ -102,14 +104,19 @@ fn is_on(device: &str, disk: &str) -> bool {
     })
 }
 
-/// Where a bucket begins, nanoseconds; it ends where the next one begins.
+/// Where a bucket begins, nanoseconds; it ends at [`bucket_to_ns`].
 pub fn bucket_from_ns(index: u64) -> u64 {
-    latency_bucket_from_ns(usize::try_from(index).unwrap_or(usize::MAX).min(most_buckets()))
+    latency_bucket_from_ns(position(index))
 }
 
-/// One past the last bucket.
-const fn most_buckets() -> usize {
-    assay_sys::LATENCY_BUCKETS
+/// Where a bucket ends, nanoseconds.
+pub fn bucket_to_ns(index: u64) -> u64 {
+    latency_bucket_from_ns(position(index) + 1)
+}
+
+/// A bucket beyond the last one, which no version writes, is read as the last one.
+fn position(index: u64) -> usize {
+    usize::try_from(index).unwrap_or(usize::MAX).min(LATENCY_BUCKETS - 1)
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
@@ -179,7 +186,7 @@ impl Latencies {
         let count = self.len();
         let mean = self.mean_ns().filter(|_| count > 1)?;
         let squares = self.buckets.iter().map(|[index, many]| {
-            let middle = (bucket_from_ns(*index) + bucket_from_ns(index + 1)) as f64 / 2.0;
+            let middle = bucket_from_ns(*index).midpoint(bucket_to_ns(*index)) as f64;
             *many as f64 * (middle - mean).powi(2)
         });
         Some((squares.sum::<f64>() / (count - 1) as f64).sqrt())
@@ -197,8 +204,8 @@ impl Latencies {
         for [index, many] in &self.buckets {
             let many = *many as f64;
             if below + many >= rank {
-                let (from, to) = (bucket_from_ns(*index), bucket_from_ns(index + 1));
-                return Some(from as f64 + (to - from) as f64 * (rank - below) / many);
+                let (from, to) = (bucket_from_ns(*index), bucket_to_ns(*index));
+                return Some(from as f64 + to.saturating_sub(from) as f64 * (rank - below) / many);
             }
             below += many;
         }
@@ -207,7 +214,7 @@ impl Latencies {
 
     /// The end of the highest bucket that holds something, nanoseconds.
     pub fn highest_ns(&self) -> Option<u64> {
-        self.buckets.last().map(|[index, _]| bucket_from_ns(index + 1))
+        self.buckets.last().map(|[index, _]| bucket_to_ns(*index))
     }
 
     /// By powers of two, from the lowest to the highest that holds something: where each begins and
@@ -215,7 +222,8 @@ impl Latencies {
     pub fn by_doubling(&self) -> Vec<(u64, u64)> {
         let mut doublings: BTreeMap<u32, u64> = BTreeMap::new();
         for [index, count] in &self.buckets {
-            *doublings.entry(bucket_from_ns(*index).max(1).ilog2()).or_default() += count;
+            let sum = doublings.entry(bucket_from_ns(*index).max(1).ilog2()).or_default();
+            *sum = sum.saturating_add(*count);
         }
         let (Some(least), Some(most)) =
             (doublings.keys().next().copied(), doublings.keys().last().copied())
@@ -274,6 +282,21 @@ mod tests {
         let doublings = found.by_doubling();
         assert_eq!(doublings.first(), Some(&(1, 1)));
         assert_eq!(&doublings[9..], [(512, 2), (1024, 1), (2048, 0), (4096, 1)]);
+    }
+
+    #[test]
+    fn what_no_version_writes_is_read_without_overflow() {
+        let last = LATENCY_BUCKETS as u64 - 1;
+        let found = Latencies {
+            sum_ns: u64::MAX,
+            buckets: vec![[last, u64::MAX], [last + 1, u64::MAX], [u64::MAX, 1]],
+        };
+        assert_eq!(found.len(), u64::MAX);
+        assert_eq!(found.highest_ns(), Some(bucket_to_ns(last)));
+        assert_eq!(bucket_from_ns(u64::MAX), bucket_from_ns(last));
+        assert_eq!(found.by_doubling(), [(1 << bucket_from_ns(last).ilog2(), u64::MAX)]);
+        let median = found.percentile_ns(0.5).unwrap();
+        assert!(median > bucket_from_ns(last) as f64 && found.sd_ns().unwrap().is_finite());
     }
 
     #[test]

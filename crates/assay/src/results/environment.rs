@@ -25,4 +25,7 @@ pub struct Environment {
     /// What was looked at once before and once after the trials.
     #[serde(default, skip_serializing_if = "Surroundings::is_empty")]
     pub surroundings: Surroundings,
+    /// What of this process looked on while trials ran, one sentence; none where nothing did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observer: Option<String>,
 }

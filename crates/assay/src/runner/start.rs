@@ -36,6 +36,8 @@ pub struct Request<'a> {
     pub results: Option<PathBuf>,
     /// Looks at what was measured where the stopping rule wants that.
     pub judge: Option<&'a Judge<'a>>,
+    /// What of this process looks on meanwhile, one sentence, if something does.
+    pub observer: Option<String>,
 }
 
 /// A study that was run, or as much of it as was.
@@ -93,6 +95,7 @@ pub fn run(
         machine: machine::machine(system),
         sites,
         surroundings,
+        observer: request.observer.clone(),
         started,
     };
     let directory = request.results.as_ref().map(|results| results.join(&id));

@@ -47,6 +47,7 @@ fn request(target: &str) -> Request<'static> {
         destroy: Vec::new(),
         results: Some(PathBuf::from("/results")),
         judge: None,
+        observer: None,
     }
 }
 
@@ -206,6 +207,7 @@ fn simulated(more: &str) -> Request<'static> {
         destroy: Vec::new(),
         results: Some(PathBuf::from("/results")),
         judge: None,
+        observer: None,
     }
 }
 
@@ -496,6 +498,16 @@ fn a_study_of_energy_rests_first_and_tells_what_each_trial_used() {
         let energy = trial.record.evidence.watched.energy.value().unwrap();
         assert_eq!((energy.joules, energy.source.as_str()), (2.0, "powercap"));
     }
+}
+
+#[test]
+fn who_looks_on_is_kept_with_the_environment() {
+    let fake = machine();
+    let mut request = request("/home/me");
+    request.observer = Some("a page".to_owned());
+    let finished = run(&fake, request, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let stored = bundle::frame(&fake, finished.directory.as_deref().unwrap()).unwrap();
+    assert_eq!(stored.environment.observer.as_deref(), Some("a page"));
 }
 
 #[test]

@@ -67,6 +67,7 @@ impl System for DryRun<'_> {
         space(path: &Path) -> io::Result<Space>;
         variable(name: &str) -> Option<String>;
         user() -> User;
+        page_bytes() -> u64;
         now() -> String;
         monotonic_ns() -> u64;
         wall_ns() -> u64;

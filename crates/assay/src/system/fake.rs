@@ -357,6 +357,11 @@ impl System for Fake {
             .to_string()
     }
 
+    /// Of some ARM machines, so that nobody takes 4 KiB for granted.
+    fn page_bytes(&self) -> u64 {
+        16_384
+    }
+
     fn monotonic_ns(&self) -> u64 {
         self.lock().clock.as_nanos() as u64
     }

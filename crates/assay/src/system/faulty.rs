@@ -181,6 +181,10 @@ impl System for Faulty<'_> {
         self.inner.now()
     }
 
+    fn page_bytes(&self) -> u64 {
+        self.inner.page_bytes()
+    }
+
     fn monotonic_ns(&self) -> u64 {
         self.inner.monotonic_ns()
     }

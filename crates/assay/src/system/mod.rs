@@ -268,6 +268,8 @@ pub trait System: Sync {
     fn variable(&self, name: &str) -> Option<String>;
     /// Who runs this process.
     fn user(&self) -> User;
+    /// Bytes of a page of memory.
+    fn page_bytes(&self) -> u64;
 
     /// Wall clock as RFC 3339 with the local offset, whole seconds.
     fn now(&self) -> String;

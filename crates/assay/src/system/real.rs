@@ -91,6 +91,10 @@ impl System for Real {
         jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
     }
 
+    fn page_bytes(&self) -> u64 {
+        rustix::param::page_size() as u64
+    }
+
     fn monotonic_ns(&self) -> u64 {
         let time = clock_gettime(ClockId::Monotonic);
         time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

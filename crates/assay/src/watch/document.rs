@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::State;
 use super::sampler::{DiskSpan, Span};
 use super::words::USUAL;
-use crate::results::block::{ClassSpan, Latencies, bucket_from_ns};
+use crate::results::block::{ClassSpan, Latencies, bucket_from_ns, bucket_to_ns};
 use crate::seen::Seen;
 
 /// Format and version.
@@ -94,7 +94,7 @@ struct Bucket {
 fn histogram(latencies: &Latencies) -> Vec<Bucket> {
     let bucket = |[index, count]: &[u64; 2]| Bucket {
         from_ns: bucket_from_ns(*index),
-        to_ns: bucket_from_ns(index + 1),
+        to_ns: bucket_to_ns(*index),
         count: *count,
     };
     latencies.buckets.iter().map(bucket).collect()

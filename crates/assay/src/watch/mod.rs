@@ -15,4 +15,4 @@ pub use state::State;
 pub use strip::Strip;
 
 #[cfg(test)]
-mod testing;
+pub mod testing;

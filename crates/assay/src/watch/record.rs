@@ -28,7 +28,7 @@ use crate::system::{System, machine, resolve};
 /// The workload: whatever others did.
 pub const WATCHED: &str = "watched";
 /// Seconds of which rows are kept.
-const MOST_SECONDS: usize = 4 * 3600;
+const MOST_SECONDS: u64 = 4 * 3600;
 /// Why something is not there.
 const NOTHING_RUN: &str = "nothing was run: what others did was watched";
 
@@ -45,31 +45,68 @@ pub struct Wish {
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     rows: Vec<SeriesRow>,
-    seconds: usize,
 }
 
 impl Rows {
     /// Adds what happened between the last two readings, of all disks that are shown together.
     pub fn add(&mut self, state: &State) {
-        let second = self.seconds as u32;
-        self.seconds += 1;
-        if self.seconds > MOST_SECONDS {
-            return;
-        }
+        let Some(second) = second(state) else { return };
         let shown = state.shown();
         let all = shown.iter().filter_map(|at| state.last.disks[*at].classes.value());
         let mut sums: BTreeMap<&str, ClassSpan> = BTreeMap::new();
         for (class, span) in all.flatten() {
             sums.entry(class).or_default().add(span);
         }
-        self.rows.extend(sums.into_iter().map(|(class, span)| row(second, class, &span)));
+        sums.into_iter().for_each(|(class, span)| self.put(row(second, class, &span)));
     }
+
+    /// Readings that were late can share a second.
+    fn put(&mut self, row: SeriesRow) {
+        let mut same = self.rows.iter_mut().rev().take_while(|known| known.second == row.second);
+        match same.find(|known| known.class == row.class) {
+            Some(known) => merge(known, &row),
+            None => self.rows.push(row),
+        }
+    }
+
+    /// Forgets them, as what is watched begins anew.
+    pub fn clear(&mut self) {
+        self.rows.clear();
+    }
+
+    /// Those that are kept.
+    pub fn kept(&self) -> &[SeriesRow] {
+        &self.rows
+    }
+}
+
+/// The second in which the middle of the last span lies, since the beginning; none where it is late
+/// for a row.
+fn second(state: &State) -> Option<u32> {
+    let middle_ns = state.whole.span_ns.saturating_sub(state.last.span_ns / 2);
+    let second = middle_ns / 1_000_000_000;
+    u32::try_from(second).ok().filter(|_| second < MOST_SECONDS)
+}
+
+fn merge(known: &mut SeriesRow, row: &SeriesRow) {
+    known.operations = known.operations.saturating_add(row.operations);
+    known.bytes = known.bytes.saturating_add(row.bytes);
+    known.latency_sum_ns = known.latency_sum_ns.saturating_add(row.latency_sum_ns);
+    known.latency_max_ns = known.latency_max_ns.max(row.latency_max_ns);
+    let mut buckets: BTreeMap<u32, u32> =
+        known.latency_buckets.iter().map(|[at, many]| (*at, *many)).collect();
+    for [at, many] in &row.latency_buckets {
+        let sum = buckets.entry(*at).or_default();
+        *sum = sum.saturating_add(*many);
+    }
+    known.latency_buckets = buckets.into_iter().map(|(at, many)| [at, many]).collect();
 }
 
 fn row(second: u32, class: &str, span: &ClassSpan) -> SeriesRow {
     let mut buckets: BTreeMap<u32, u64> = BTreeMap::new();
     for [index, count] in &span.queued.buckets {
-        *buckets.entry(series::bucket(block::bucket_from_ns(*index))).or_default() += count;
+        let sum = buckets.entry(series::bucket(block::bucket_from_ns(*index))).or_default();
+        *sum = sum.saturating_add(*count);
     }
     let narrow = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
     SeriesRow {
@@ -87,13 +124,8 @@ fn row(second: u32, class: &str, span: &ClassSpan) -> SeriesRow {
 ///
 /// # Errors
 /// Refused where it cannot be written.
-pub fn write(
-    system: &dyn System,
-    wish: &Wish,
-    started: &str,
-    state: &State,
-    rows: &Rows,
-) -> Outcome<()> {
+pub fn write(system: &dyn System, wish: &Wish, state: &State, rows: &Rows) -> Outcome<()> {
+    let started = state.started();
     let names: Vec<String> =
         state.active().iter().map(|at| state.disks[*at].name.clone()).collect();
     let study = study(&wish.title)?;
@@ -105,6 +137,7 @@ pub fn write(
         machine: machine::machine(system),
         sites: vec![site(system, &names)?],
         surroundings: Surroundings::default(),
+        observer: None,
     };
     let mut record = record(started, state, &names);
     let refused = |error: std::io::Error| {
@@ -112,7 +145,7 @@ pub fn write(
     };
     let bundle =
         Bundle::create(system, &wish.directory, &study, &plan, &environment).map_err(refused)?;
-    bundle.append(&mut record, &Histograms::new(), &rows.rows).map_err(refused)?;
+    bundle.append(&mut record, &Histograms::new(), rows.kept()).map_err(refused)?;
     bundle.log(&Entry::new(system, ENDED, "")).map_err(refused)
 }
 

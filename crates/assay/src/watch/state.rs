@@ -8,6 +8,7 @@ use super::sampler::{Disk, DiskSpan, Reading, Sampler, Span, User};
 const MOST_USERS: usize = 200;
 
 /// Everything that a page or a text shows.
+#[derive(Clone)]
 pub struct State {
     /// The watched disks.
     pub disks: Vec<Disk>,
@@ -59,6 +60,11 @@ impl State {
         self.whole = sampler.between(&self.first, &self.latest);
         self.deepest.fill(0.0);
         self.users.clear();
+    }
+
+    /// When the whole began, RFC 3339.
+    pub fn started(&self) -> &str {
+        self.first.at()
     }
 
     /// Programs by the bytes that they moved since the beginning: those with files open on a watched

@@ -37,25 +37,33 @@ pub fn warnings(state: &State, strip: Option<&Strip>) -> Vec<String> {
     if let Some(load) = last.load().filter(|load| load.stolen > WORTH_STOLEN) {
         found.push(format!("the hypervisor took {} of the processors", percent(load.stolen)));
     }
-    found.extend(strip.and_then(|_| disturber(state)));
+    found.extend(strip.and_then(|strip| disturber(state, strip)));
     found.extend(strip.and_then(|strip| strip.warnings.last().cloned()));
     found
 }
 
 /// The busiest program that is not the study's.
-fn disturber(state: &State) -> Option<String> {
+fn disturber(state: &State, strip: &Strip) -> Option<String> {
     let last = &state.last;
     let others = last.users.busiest.iter().filter(|user| user.name != "assay");
     let disturbs = |bytes: u64| last.per_s(bytes) >= WORTH_BYTES_PER_S;
-    // Who has nothing open on a watched disk works elsewhere, as far as can be told.
-    let user = others.filter(|user| !user.on.is_empty()).find(|user| disturbs(user.bytes()))?;
+    // Who has nothing open on a watched disk works elsewhere, as far as can be told; beside a study
+    // of this process open files are not looked at.
+    let user = others
+        .filter(|user| strip.own || !user.on.is_empty())
+        .find(|user| disturbs(user.bytes()))?;
     let (verb, bytes) = if user.written_bytes >= user.read_bytes {
         ("writes", user.written_bytes)
     } else {
         ("reads", user.read_bytes)
     };
-    let (speed, on) = (rate(last.per_s(bytes)), user.on.join(" "));
-    Some(format!("{} (PID {}) {verb} {speed} on {on} during the study", user.name, user.process))
+    let speed = rate(last.per_s(bytes));
+    let on = if user.on.is_empty() {
+        "somewhere".to_owned()
+    } else {
+        format!("on {}", user.on.join(" "))
+    };
+    Some(format!("{} (PID {}) {verb} {speed} {on} during the study", user.name, user.process))
 }
 
 /// What stands above lines of [`line`].

@@ -27,6 +27,7 @@ fn study(volume: &Volume, area: &str, workload: &str) -> Value {
         destroy: Vec::new(),
         results: None,
         judge: None,
+        observer: None,
     };
     let finished = runner::run(&Real, request, &AtomicBool::new(false), &mut |_| {}).unwrap();
     let facts = StudyFacts {

@@ -66,7 +66,7 @@ impl Session<'_, '_> {
         screen: &mut Screen,
         strip: &mut dyn FnMut(&dyn System) -> Option<Strip>,
     ) -> Left {
-        let mut view = View::default();
+        let (mut view, mut still) = (View::default(), None);
         let mut told = strip(self.system);
         let mut next_ns = self.next_ns(self.system.monotonic_ns());
         let mut draw = true;
@@ -76,13 +76,12 @@ impl Session<'_, '_> {
             }
             if self.system.monotonic_ns() >= next_ns {
                 next_ns = self.next_ns(next_ns);
-                if !view.paused {
-                    self.look();
+                if self.look_for(&view) {
                     told = strip(self.system);
                     draw = true;
                 }
             }
-            if draw && self.draw(screen, &view, told.as_ref()).is_err() {
+            if draw && self.draw(screen, (&view, still.as_ref()), told.as_ref()).is_err() {
                 return Left::Over;
             }
             let key = self.wait_for_key(screen, next_ns);
@@ -90,15 +89,28 @@ impl Session<'_, '_> {
             match key {
                 Some(Key::Quit) if !view.help => return Left::Quit,
                 Some(Key::Interrupt) => return Left::Interrupted,
-                Some(key) => self.follow(key, &mut view),
+                Some(key) => self.follow(key, &mut view, &mut still),
                 None => {}
             }
         }
     }
 
-    fn draw(&self, screen: &mut Screen, view: &View, strip: Option<&Strip>) -> std::io::Result<()> {
+    /// Looks, also while the page stands still: what is recorded goes on. Whether to draw it.
+    fn look_for(&mut self, view: &View) -> bool {
+        self.look();
+        !view.paused
+    }
+
+    /// Draws what was seen last, or what a page that stands still shows.
+    fn draw(
+        &self,
+        screen: &mut Screen,
+        (view, still): (&View, Option<&State>),
+        strip: Option<&Strip>,
+    ) -> std::io::Result<()> {
         let looks = screen.looks;
-        screen.draw(&Page { state: self.state, strip, view, looks, length_s: self.length_s() })
+        let state = still.unwrap_or(self.state);
+        screen.draw(&Page { state, strip, view, looks, length_s: self.length_s() })
     }
 
     /// Seconds that it takes from its beginning to its end, where it ends by itself.
@@ -107,17 +119,30 @@ impl Session<'_, '_> {
         Some((self.state.whole.span_ns.saturating_add(left_ns) + 500_000_000) / 1_000_000_000)
     }
 
-    fn follow(&mut self, key: Key, view: &mut View) {
+    fn follow(&mut self, key: Key, view: &mut View, still: &mut Option<State>) {
         if std::mem::take(&mut view.help) {
             return;
         }
         match key {
-            Key::Pause => view.paused = !view.paused,
-            Key::Reset => self.state.reset(self.sampler),
+            Key::Pause => {
+                view.paused = !view.paused;
+                *still = view.paused.then(|| self.state.clone());
+            }
+            Key::Reset => {
+                self.reset();
+                *still = view.paused.then(|| self.state.clone());
+            }
             Key::Class => view.next_class(),
             Key::Device => view.next_disk(self.state),
             Key::Help => view.help = true,
             Key::Quit | Key::Interrupt | Key::Other => {}
+        }
+    }
+
+    fn reset(&mut self) {
+        self.state.reset(self.sampler);
+        if let Some(rows) = &mut self.rows {
+            rows.clear();
         }
     }
 
@@ -202,7 +227,7 @@ impl Session<'_, '_> {
 
     /// What happened since the last reading belongs to the whole, too.
     fn last_look(&mut self) {
-        self.state.look(self.sampler);
+        self.look();
     }
 }
 
@@ -227,7 +252,7 @@ pub fn beside(system: &dyn System, beside: &Beside<'_>, mut screen: Screen) {
         let planned = || is_planned(beside.strip);
         let before = planned();
         let Ok(disks) = targets(system, beside.targets) else { break };
-        let mut sampler = Sampler::new(system, disks, Tracing::Off(NOT_TRACED.to_owned()));
+        let mut sampler = Sampler::beside(system, disks, Tracing::Off(NOT_TRACED.to_owned()));
         let mut state = State::begin(&mut sampler);
         // A device that the study makes for itself is there when it is planned.
         let stop = || is_over(beside) || planned() != before;
@@ -277,4 +302,40 @@ fn targets(system: &dyn System, targets: &[String]) -> crate::failure::Outcome<V
     }
     found.dedup_by(|one, other| one.name == other.name);
     if found.is_empty() { disks::choose(system, None) } else { Ok(found) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::testing::{article, machine, nothing, ten_seconds, tracing};
+
+    #[test]
+    fn a_pause_leaves_no_gap_and_a_reset_begins_anew() {
+        let fake = machine();
+        let disks = disks::choose(&fake, None).unwrap();
+        let mut sampler = Sampler::new(&fake, disks, tracing(vec![Ok(nothing()), Ok(article())]));
+        let (mut state, mut rows) = (State::begin(&mut sampler), Rows::default());
+        let began = state.started().to_owned();
+        let mut session = Session {
+            system: &fake,
+            sampler: &mut sampler,
+            state: &mut state,
+            every: Duration::from_secs(1),
+            until_ns: None,
+            stop: &|| false,
+            rows: Some(&mut rows),
+        };
+        let (mut view, mut still) = (View::default(), None);
+        session.follow(Key::Pause, &mut view, &mut still);
+        ten_seconds(&fake);
+        assert!(!session.look_for(&view), "a page that stands still is not drawn");
+        assert_eq!(still.as_ref().map(|state| state.whole.span_ns), Some(0));
+        assert_eq!(session.state.whole.span_ns, 10_000_000_000);
+        assert!(session.rows.as_ref().is_some_and(|rows| !rows.kept().is_empty()));
+        session.follow(Key::Reset, &mut view, &mut still);
+        assert!(session.rows.as_ref().is_some_and(|rows| rows.kept().is_empty()));
+        session.follow(Key::Pause, &mut view, &mut still);
+        assert!(still.is_none() && session.look_for(&view));
+        assert_ne!(state.started(), began);
+    }
 }

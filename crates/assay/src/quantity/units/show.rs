@@ -3,6 +3,11 @@
 
 const BINARY: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
+/// A text from elsewhere (a model name, a path) without characters that move the cursor.
+pub fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
 /// Bytes in powers of 1024, at most 8 columns: `16 MiB`, `1.46 TiB`, `1023 KiB`.
 pub fn bytes(amount: u64) -> String {
     binary(amount as f64)

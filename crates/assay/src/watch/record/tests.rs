@@ -1,6 +1,7 @@
 use super::*;
 use crate::results::bundle;
 use crate::shelf;
+use crate::watch::sampler::{Sampler, disks};
 use crate::watch::testing::{article, machine, nothing, state_after, tracing};
 
 #[test]
@@ -11,7 +12,7 @@ fn what_is_kept_is_read_like_any_result() {
     rows.add(&state);
     let directory = PathBuf::from("/results/one");
     let wish = Wish { directory: directory.clone(), title: "before \"3\"".to_owned() };
-    write(&fake, &wish, &fake.now(), &state, &rows).unwrap();
+    write(&fake, &wish, &state, &rows).unwrap();
     let stored = bundle::read(&fake, &directory).unwrap();
     assert_eq!((stored.title(), stored.trials.len()), ("before \"3\"", 1));
     assert!(stored.plan.sees_classes() && stored.ended.is_some());
@@ -34,4 +35,33 @@ fn nothing_takes_the_place_of_what_is_there() {
     let fake = machine();
     assert!(may_be_made(&fake, Path::new("/new")).is_ok());
     assert!(may_be_made(&fake, Path::new("/sys")).unwrap_err().message.contains("there already"));
+}
+
+#[test]
+fn rows_stand_at_the_second_of_the_clock() {
+    let fake = machine();
+    let counted = |requests| {
+        let mut totals = nothing();
+        totals.devices[0][0].requests = requests;
+        totals.devices[0][0].queued.sum_ns = 1000 * requests;
+        totals.devices[0][0].queued.buckets[9] = requests;
+        Ok(totals)
+    };
+    let readings = [0, 1, 3, 7, 15].map(counted).into();
+    let disks = disks::choose(&fake, None).unwrap();
+    let mut sampler = Sampler::new(&fake, disks, tracing(readings));
+    let mut state = State::begin(&mut sampler);
+    let mut rows = Rows::default();
+    // The third reading comes two seconds late, the fourth is the rest of its second.
+    for ms in [1100, 900, 3000, 100] {
+        fake.sleep(std::time::Duration::from_millis(ms));
+        state.look(&mut sampler);
+        rows.add(&state);
+    }
+    let found: Vec<_> = rows.kept().iter().map(|row| (row.second, row.operations)).collect();
+    assert_eq!(found, [(0, 1), (1, 2), (3, 4), (5, 8)]);
+    rows.add(&state);
+    let last = rows.kept().last().unwrap();
+    assert_eq!((rows.kept().len(), last.operations, last.latency_sum_ns), (4, 16, 16_000));
+    assert_eq!(last.latency_buckets.iter().map(|[_, many]| many).sum::<u32>(), 16);
 }

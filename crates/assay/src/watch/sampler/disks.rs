@@ -98,7 +98,7 @@ fn words(system: &dyn System, name: &str) -> String {
         Below::Devices(names) => format!(", on {}", names.join(" ")),
         Below::File(file) => file_words(system, &file),
     };
-    format!("{what}, {}{on}", show::bytes(drive.size_bytes))
+    show::clean(&format!("{what}, {}{on}", show::bytes(drive.size_bytes)))
 }
 
 /// What the file behind a loop device lies on.

@@ -7,9 +7,6 @@ use serde::Serialize;
 use crate::seen::Seen;
 use crate::system::System;
 
-/// Bytes of a page as `/proc/vmstat` counts them, on nearly every machine.
-const PAGE_BYTES: u64 = 4096;
-
 /// Memory at one moment; what was swapped is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Memory {
@@ -53,15 +50,17 @@ pub fn read(system: &dyn System) -> Seen<Memory> {
     let text = |path: &str| system.read_text(Path::new(path));
     let (levels, counts) = (text("/proc/meminfo"), text("/proc/vmstat"));
     match (levels, counts) {
-        (Ok(levels), Ok(counts)) => {
-            Seen::from_option(parse(&levels, &counts), "/proc/meminfo has an unknown form")
-        }
+        (Ok(levels), Ok(counts)) => Seen::from_option(
+            parse(&levels, &counts, system.page_bytes()),
+            "/proc/meminfo has an unknown form",
+        ),
         (Err(error), _) => Seen::absent(format!("/proc/meminfo cannot be read: {error}")),
         (_, Err(error)) => Seen::absent(format!("/proc/vmstat cannot be read: {error}")),
     }
 }
 
-fn parse(levels: &str, counts: &str) -> Option<Memory> {
+/// What `/proc/vmstat` counts are pages.
+fn parse(levels: &str, counts: &str, page_bytes: u64) -> Option<Memory> {
     let level = |name: &str| {
         let line = levels.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
         let kib: u64 = line.trim().trim_end_matches(" kB").trim().parse().ok()?;
@@ -69,7 +68,7 @@ fn parse(levels: &str, counts: &str) -> Option<Memory> {
     };
     let pages = |name: &str| {
         let line = counts.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
-        line.trim().parse::<u64>().ok()?.checked_mul(PAGE_BYTES)
+        line.trim().parse::<u64>().ok()?.checked_mul(page_bytes)
     };
     let swap = level("SwapTotal")?;
     Some(Memory {
@@ -93,12 +92,20 @@ mod tests {
     fn levels_stay_and_swapping_is_a_difference() {
         let levels = "MemTotal: 1000 kB\nMemAvailable: 250 kB\nSwapTotal: 100 kB\nSwapFree: 40 kB\n\
                       Dirty: 8 kB\nWriteback: 4 kB\nWritebackTmp: 9 kB\n";
-        let before = parse(levels, "pswpin 2\npswpout 3\n").unwrap();
-        let after = parse(levels, "pswpin 2\npswpout 5\n").unwrap();
+        let before = parse(levels, "pswpin 2\npswpout 3\n", 4096).unwrap();
+        let after = parse(levels, "pswpin 2\npswpout 5\n", 4096).unwrap();
         let found = after.since(&before);
         assert_eq!((found.used(), found.swap_used_bytes), (0.75, 60 * 1024));
         assert_eq!((found.dirty_bytes, found.writeback_bytes), (8192, 4096));
         assert_eq!((found.swapped_in_bytes, found.swapped_out_bytes), (0, 8192));
-        assert_eq!(parse("MemTotal: 1 kB\n", ""), None);
+        assert_eq!(parse("MemTotal: 1 kB\n", "", 4096), None);
+    }
+
+    #[test]
+    fn pages_have_the_size_of_the_machine() {
+        let fake = crate::watch::testing::machine();
+        fake.put("/proc/vmstat", "pswpin 2\npswpout 3\n");
+        let found = read(&fake).value().copied().unwrap();
+        assert_eq!((found.swapped_in_bytes, found.swapped_out_bytes), (32_768, 49_152));
     }
 }

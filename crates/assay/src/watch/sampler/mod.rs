@@ -30,6 +30,7 @@ pub struct Sampler<'a> {
     disks: Vec<Disk>,
     tracing: Tracing,
     others: users::Watcher,
+    ask_drives: bool,
 }
 
 /// The counters at one moment.
@@ -37,6 +38,8 @@ pub struct Sampler<'a> {
 pub struct Reading {
     /// When, nanoseconds of the monotonic clock.
     at_ns: u64,
+    /// When, RFC 3339.
+    at: String,
     /// Of each disk.
     counters: Vec<Seen<Counters>>,
     classes: Seen<BlockTotals>,
@@ -92,7 +95,14 @@ impl<'a> Sampler<'a> {
     /// Watches disks.
     pub fn new(system: &'a dyn System, disks: Vec<Disk>, tracing: Tracing) -> Self {
         let others = users::Watcher::new(system, &disks);
-        Self { system, disks, tracing, others }
+        Self { system, disks, tracing, others, ask_drives: true }
+    }
+
+    /// The same beside a study of this process: drives are not asked for their temperature, and
+    /// open files are left alone, of which one on a mount that hangs would never answer.
+    pub fn beside(system: &'a dyn System, disks: Vec<Disk>, tracing: Tracing) -> Self {
+        let others = users::Watcher::new(system, &[]);
+        Self { system, disks, tracing, others, ask_drives: false }
     }
 
     /// What it watches.
@@ -105,13 +115,14 @@ impl<'a> Sampler<'a> {
         let system = self.system;
         Reading {
             at_ns: system.monotonic_ns(),
+            at: system.now(),
             counters: self.disks.iter().map(|disk| devices::counters(system, &disk.name)).collect(),
             classes: self.tracing.read(),
             means: self.tracing.means(),
             processors: processors::read(system),
             throttle_events: probes::processors::read(system).throttle_events(),
             pressure: pressure::read(system),
-            sensors: heat::read(system),
+            sensors: heat::read(system, self.ask_drives),
             memory: memory::read(system),
             users: self.others.look(system),
         }
@@ -120,6 +131,13 @@ impl<'a> Sampler<'a> {
     /// What happened between two readings.
     pub fn between(&self, before: &Reading, after: &Reading) -> Span {
         between(&self.disks, before, after)
+    }
+}
+
+impl Reading {
+    /// When it was taken, RFC 3339.
+    pub fn at(&self) -> &str {
+        &self.at
     }
 }
 

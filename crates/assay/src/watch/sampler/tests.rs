@@ -125,3 +125,35 @@ fn beginning_anew_empties_what_grows() {
     assert!(classes(&state).value().unwrap().is_empty() && state.users().is_empty());
     assert_eq!((state.whole.span_ns, state.deepest[0]), (0, 0.0));
 }
+
+#[test]
+fn names_from_elsewhere_do_not_move_the_cursor() {
+    let fake = machine();
+    let model = "/sys/devices/pci0000:00/nvme/nvme0/nvme0n1/device/model";
+    fake.put(model, "Example\u{1b}[2J NVMe");
+    fake.put("/sys/class/hwmon/hwmon0/temp1_label", "Compo\u{7}site");
+    let state = state_after(&fake, Tracing::Off("no".to_owned()));
+    assert_eq!(state.disks[1].words, "Example?[2J NVMe, 477 GiB");
+    assert_eq!(state.last.sensors.value().unwrap()[0].name, "nvme Compo?site");
+    program(&fake, 4123, "f\u{1b}[31m\nio", 0, 0);
+    let mut watcher = users::Watcher::new(&fake, &[]);
+    watcher.look(&fake);
+    program(&fake, 4123, "f\u{1b}[31m\nio", 0, 8192);
+    assert_eq!(watcher.look(&fake).busiest[0].name, "f?[31m?io");
+}
+
+#[test]
+fn beside_a_study_neither_drives_nor_open_files_are_asked() {
+    let fake = machine();
+    let disks = disks::choose(&fake, None).unwrap();
+    let mut sampler = Sampler::beside(&fake, disks, Tracing::Off("no".to_owned()));
+    let mut state = State::begin(&mut sampler);
+    crate::watch::testing::ten_seconds(&fake);
+    state.look(&mut sampler);
+    assert!(state.last.sensors.reason().unwrap().contains("no sensor"));
+    let users = &state.last.users.busiest;
+    assert_eq!((users[0].name.as_str(), users[0].on.len()), ("fio", 0));
+    let own = crate::watch::Strip::own("Depth");
+    let warnings = crate::watch::words::warnings(&state, Some(&own)).join(" ");
+    assert!(warnings.contains("fio (PID 4123) writes 33.5 MiB/s somewhere during"), "{warnings}");
+}

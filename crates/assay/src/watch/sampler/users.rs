@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::Disk;
+use crate::quantity::units::show;
 use crate::system::devices;
 use crate::system::{DeviceNumber, System, sysfs};
 
@@ -63,7 +64,8 @@ impl Moved {
 /// Looks at all programs.
 pub(super) struct Watcher {
     before: Option<BTreeMap<u32, Moved>>,
-    /// Watched disk by the number of everything that lies on it.
+    /// Watched disk by the number of everything that lies on it; none where open files are
+    /// left alone.
     disks: BTreeMap<DeviceNumber, String>,
 }
 
@@ -111,7 +113,7 @@ impl Watcher {
         User {
             process,
             // It may have ended since.
-            name: name.value().map_or_else(|| "(ended)".to_owned(), Clone::clone),
+            name: name.value().map_or_else(|| "(ended)".to_owned(), |name| show::clean(name)),
             read_bytes: moved.read_bytes,
             written_bytes: moved.written_bytes,
             on: self.open_on(system, &folder),
@@ -120,6 +122,9 @@ impl Watcher {
 
     /// Watched disks on which a program has something open.
     fn open_on(&self, system: &dyn System, folder: &Path) -> Vec<String> {
+        if self.disks.is_empty() {
+            return Vec::new();
+        }
         let files = sysfs::names(system, &folder.join("fd"));
         let on = |file: &String| -> Option<&String> {
             let found = system.status(&folder.join("fd").join(file)).ok()?;
