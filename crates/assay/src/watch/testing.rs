@@ -84,7 +84,7 @@ fn at_rest(fake: &Fake) {
 pub fn program(fake: &Fake, process: u32, name: &str, read: u64, written: u64) {
     fake.put(format!("/proc/{process}/comm"), name);
     let text = format!("read_bytes: {read}\nwrite_bytes: {written}\ncancelled_write_bytes: 0\n");
-    fake.put(format!("/proc/{process}/io"), text);
+    fake.put(format!("/proc/{process}/task/{process}/io"), text);
 }
 
 /// Ten seconds later.

@@ -1,6 +1,6 @@
 //! The terminal: its other screen, its keys, and how it is put back on every way out.
 
-use std::io::{self, Stderr, Stdout, Write};
+use std::io::{self, IsTerminal, Stderr, Stdout, Write};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,6 +12,8 @@ use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::crossterm::{cursor, execute};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::failure::{Failure, Outcome};
 use crate::watch::page::{Looks, Page};
@@ -106,6 +108,8 @@ pub struct Screen {
     pub looks: Looks,
     /// Whether keys can be read.
     keys: bool,
+    /// Whether they come from standard input; else from the controlling terminal.
+    from_input: bool,
 }
 
 impl Screen {
@@ -123,7 +127,8 @@ impl Screen {
         enable_raw_mode().map_err(refused)?;
         execute!(stream.open(), EnterAlternateScreen, cursor::Hide).map_err(refused)?;
         let terminal = Terminal::new(CrosstermBackend::new(stream.open())).map_err(refused)?;
-        Ok(Self { stream, terminal, looks, keys: true })
+        let from_input = io::stdin().is_terminal();
+        Ok(Self { stream, terminal, looks, keys: true, from_input })
     }
 
     /// Draws a page.
@@ -142,7 +147,8 @@ impl Screen {
         if !self.keys {
             return Err(io::Error::from(io::ErrorKind::Unsupported));
         }
-        if !event::poll(wait).inspect_err(|_| self.keys = false)? {
+        let there = if self.from_input { typed(wait) } else { event::poll(wait) };
+        if !there.inspect_err(|_| self.keys = false)? {
             return Ok(None);
         }
         Ok(match event::read()? {
@@ -161,6 +167,36 @@ impl Drop for Screen {
     fn drop(&mut self) {
         self.stream.put_back();
     }
+}
+
+/// Whether a key was typed in time. A terminal that has hung up is told before the library asks it:
+/// that would be asked for ever.
+fn typed(wait: Duration) -> io::Result<bool> {
+    readable(Duration::ZERO)?;
+    // What came together is read together: some of it may wait inside the library.
+    if event::poll(Duration::ZERO)? {
+        return Ok(true);
+    }
+    Ok(readable(wait)? && event::poll(Duration::ZERO)?)
+}
+
+/// Whether standard input has something in time.
+///
+/// # Errors
+/// A broken pipe where it has hung up.
+fn readable(wait: Duration) -> io::Result<bool> {
+    let input = io::stdin();
+    let mut looked = [PollFd::new(&input, PollFlags::IN)];
+    let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
+    let ready = match poll(&mut looked, Some(&wait)) {
+        // A signal: the caller looks what it was.
+        Err(rustix::io::Errno::INTR) => return Ok(false),
+        other => other?,
+    };
+    if looked[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+        return Err(io::Error::from(io::ErrorKind::BrokenPipe));
+    }
+    Ok(ready > 0)
 }
 
 fn meaning(key: KeyEvent) -> Key {

@@ -1,4 +1,5 @@
-//! Who moves bytes through block devices: programs, by `/proc/PID/io`, and on which of the watched
+//! Who moves bytes through block devices: programs, by the accounts of their threads
+//! (`/proc/PID/task/TID/io`; that of the process holds what its children moved who ended), and on which of the watched
 //! disks they have something open.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,7 +49,10 @@ impl User {
     }
 }
 
-/// Bytes that a program has moved.
+/// Process and thread.
+type Thread = (u32, u32);
+
+/// Bytes that a thread or a program has moved.
 #[derive(Clone, Copy, Default)]
 struct Moved {
     read_bytes: u64,
@@ -59,11 +63,16 @@ impl Moved {
     const fn sum(self) -> u64 {
         self.read_bytes.saturating_add(self.written_bytes)
     }
+
+    const fn add(&mut self, other: Self) {
+        self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
+        self.written_bytes = self.written_bytes.saturating_add(other.written_bytes);
+    }
 }
 
 /// Looks at all programs.
 pub(super) struct Watcher {
-    before: Option<BTreeMap<u32, Moved>>,
+    before: Option<BTreeMap<Thread, Moved>>,
     /// Watched disk by the number of everything that lies on it; none where open files are
     /// left alone.
     disks: BTreeMap<DeviceNumber, String>,
@@ -93,11 +102,12 @@ impl Watcher {
         let Some(before) = self.before.replace(now.clone()) else {
             return Users { busiest: Vec::new(), hidden };
         };
-        let mut moved: Vec<(u32, Moved)> = now
-            .into_iter()
-            .map(|(process, late)| (process, since(before.get(&process), late)))
-            .filter(|(_, moved)| moved.sum() > 0)
-            .collect();
+        let mut sums: BTreeMap<u32, Moved> = BTreeMap::new();
+        for (thread, late) in now {
+            sums.entry(thread.0).or_default().add(since(before.get(&thread), late));
+        }
+        let mut moved: Vec<(u32, Moved)> =
+            sums.into_iter().filter(|(_, moved)| moved.sum() > 0).collect();
         moved.sort_by_key(|(process, moved)| (std::cmp::Reverse(moved.sum()), *process));
         moved.truncate(TOLD);
         let told = |(process, moved)| self.told(system, process, moved);
@@ -158,19 +168,23 @@ fn upon(system: &dyn System, disk: &str) -> BTreeSet<String> {
     found
 }
 
-/// What each program has moved, and how many do not tell.
-fn all(system: &dyn System) -> (BTreeMap<u32, Moved>, usize) {
+/// What each thread has moved, and how many programs do not tell.
+fn all(system: &dyn System) -> (BTreeMap<Thread, Moved>, usize) {
     let (mut found, mut hidden) = (BTreeMap::new(), 0);
     let names = sysfs::names(system, Path::new("/proc"));
     for process in names.iter().filter_map(|name| name.parse::<u32>().ok()) {
-        let path: PathBuf = ["/proc", &process.to_string(), "io"].iter().collect();
-        match system.read_text(&path) {
-            Ok(text) => {
-                found.extend(parse(&text).map(|moved| (process, moved)));
+        let folder: PathBuf = ["/proc", &process.to_string(), "task"].iter().collect();
+        let names = sysfs::names(system, &folder);
+        for thread in names.iter().filter_map(|name| name.parse::<u32>().ok()) {
+            match system.read_text(&folder.join(thread.to_string()).join("io")) {
+                Ok(text) => found.extend(parse(&text).map(|moved| ((process, thread), moved))),
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    hidden += 1;
+                    break;
+                }
+                // It ended meanwhile.
+                Err(_) => {}
             }
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => hidden += 1,
-            // It ended meanwhile.
-            Err(_) => {}
         }
     }
     (found, hidden)
