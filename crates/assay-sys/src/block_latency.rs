@@ -89,6 +89,9 @@ impl Default for LatencyTotals {
     }
 }
 
+/// Devices that a program in the kernel has room for.
+pub const MOST_TRACED: usize = 64;
+
 /// Requests of one class that ended, from the beginning of the tracing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClassTotals {
@@ -149,6 +152,7 @@ impl BlockTrace {
     /// # Errors
     /// Why it cannot be done by these means, in one line.
     pub fn begin(devices: &[(u32, u32)], means: TraceMeans) -> io::Result<Self> {
+        tracefs::remove_stale();
         match means {
             TraceMeans::Bpf => begin_bpf(devices),
             TraceMeans::Tracefs => {

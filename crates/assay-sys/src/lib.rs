@@ -19,7 +19,7 @@ mod test_support;
 pub use block::{block_device_bytes, discard};
 pub use block_latency::{
     BlockClass, BlockTotals, BlockTrace, ClassTotals, DeviceTotals, LATENCY_BUCKETS, LatencyTotals,
-    TraceMeans, latency_bucket, latency_bucket_from_ns,
+    MOST_TRACED, TraceMeans, latency_bucket, latency_bucket_from_ns,
 };
 pub use child::end_with_parent;
 pub use file_map::{MappedExtent, file_extents};

@@ -9,16 +9,15 @@ use aya::maps::{MapData, PerCpuArray};
 use aya::programs::{BtfTracePoint, FExit, Program};
 use aya::{Btf, Ebpf, EbpfLoader};
 
-use super::{BlockTotals, ClassTotals, DeviceTotals, LATENCY_BUCKETS, LatencyTotals, btf};
+use super::{
+    BlockTotals, ClassTotals, DeviceTotals, LATENCY_BUCKETS, LatencyTotals, MOST_TRACED, btf,
+};
 
 /// The built program; a test holds it against its source.
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/block_latency.bpf.o");
 
 /// Where the kernel keeps its type information.
 const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
-
-/// Devices that the program has room for.
-const MOST_DEVICES: usize = 64;
 
 /// Programs at trace points: name and trace point. Those that count come last, when beginnings are
 /// already seen.
@@ -73,8 +72,8 @@ impl Trace {
     /// # Errors
     /// Why this kernel or this user cannot.
     pub fn begin(devices: &[(u32, u32)]) -> io::Result<Self> {
-        if devices.len() > MOST_DEVICES {
-            let many = format!("{} devices are more than {MOST_DEVICES}", devices.len());
+        if devices.len() > MOST_TRACED {
+            let many = format!("{} devices are more than {MOST_TRACED}", devices.len());
             return Err(io::Error::other(many));
         }
         let content = fs::read(KERNEL_TYPES).map_err(|error| {
@@ -120,7 +119,7 @@ impl Trace {
 fn load(devices: &[(u32, u32)], traced: Option<u32>, types: &Btf) -> io::Result<Ebpf> {
     let count = u32::try_from(devices.len()).map_err(io::Error::other)?;
     let classes = u32::try_from(super::BlockClass::ALL.len()).map_err(io::Error::other)?;
-    let mut numbers = [0_u32; MOST_DEVICES];
+    let mut numbers = [0_u32; MOST_TRACED];
     for (place, (major, minor)) in numbers.iter_mut().zip(devices) {
         *place = major << 20 | minor;
     }

@@ -400,19 +400,39 @@ fn what_a_killed_process_left_is_removed_and_nothing_else() {
     let Some(_turn) = turn(test) else { return };
     let Some(tracefs) = Tracefs::new("stale-root") else { return };
     let instances = tracefs.0.join("instances");
-    // No process has a number that large.
+    // No process has a number that large; the other's was given to somebody else.
     let stale = instances.join("assay-4194999-0");
+    let again = instances.join(format!("assay-{}-x", std::process::id()));
     let others = instances.join("assays-own-0");
-    let living = instances.join(format!("assay-{}-x", std::process::id()));
-    for path in [&stale, &others, &living] {
+    let living = instances.join(format!("assay-{}-y", std::process::id()));
+    for path in [&stale, &again, &others, &living] {
         fs::create_dir(path).unwrap();
     }
-    drop(tracefs.begin(&[(7, 99)]).unwrap());
-    let there = [&stale, &others, &living].map(|path| path.exists());
+    let open = File::open(living.join("trace_pipe")).unwrap();
+    tracefs::remove_stale_below(&tracefs.0);
+    let there = [&stale, &again, &others, &living].map(|path| path.exists());
+    drop(open);
     for path in [&others, &living] {
-        fs::remove_dir(path).unwrap();
+        insist("an instance", || fs::remove_dir(path).is_ok());
     }
-    assert_eq!(there, [false, true, true]);
+    assert_eq!(there, [false, false, true, true]);
+}
+
+/// Whether or not a program can be loaded: another means is no reason to leave it.
+#[test]
+fn what_was_left_is_removed_by_whatever_means_one_begins() {
+    let test = "block_latency::stale_bpf";
+    let Some(_turn) = turn(test) else { return };
+    let stale = Path::new("/sys/kernel/tracing/instances/assay-4194999-1");
+    if let Err(error) = fs::create_dir(stale) {
+        return skip(test, &format!("needs {}: {error}", stale.display()));
+    }
+    drop(BlockTrace::begin(&[(7, 99)], TraceMeans::Bpf));
+    let stays = stale.exists();
+    if stays {
+        fs::remove_dir(stale).unwrap();
+    }
+    assert!(!stays);
 }
 
 #[test]

@@ -30,6 +30,9 @@ const BIO_ENDED: &str = "block_bio_complete";
 const RINGS_KIB: usize = 65_536;
 const RING_KIB: usize = 1_024;
 
+/// Processors that are on: those that have a ring with room.
+const ONLINE: &str = "/sys/devices/system/cpu/online";
+
 /// How long the reader rests when there is nothing to read: a ring holds several times of what
 /// comes meanwhile.
 const REST: Duration = Duration::from_millis(5);
@@ -67,8 +70,7 @@ impl Trace {
     /// # Errors
     /// Why this kernel or this user cannot.
     pub fn begin(devices: &[(u32, u32)]) -> io::Result<Self> {
-        let there = ROOTS.iter().map(Path::new).find(|root| root.join("instances").is_dir());
-        let Some(root) = there else {
+        let Some(root) = root() else {
             let text =
                 "tracefs is not mounted, or not readable for this user (/sys/kernel/tracing)";
             return Err(io::Error::new(io::ErrorKind::NotFound, text));
@@ -78,11 +80,9 @@ impl Trace {
 
     /// The same with the place of tracefs.
     pub(super) fn begin_below(root: &Path, devices: &[(u32, u32)]) -> io::Result<Self> {
-        remove_stale(root);
         let watched: Vec<Watched> = devices.iter().map(|device| Watched::of(*device)).collect();
-        let instance = Instance::new(root)?;
+        let (instance, pipe) = Instance::new(root)?;
         instance.set_up(&watched)?;
-        let pipe = instance.pipe()?;
         let shared = Arc::new(Shared {
             matcher: Mutex::new(Matcher::new(&watched)),
             stop: AtomicBool::new(false),
@@ -186,7 +186,21 @@ impl Shared {
 }
 
 impl Instance {
-    fn new(root: &Path) -> io::Result<Self> {
+    /// One whose trace is open, which is what keeps others from removing it.
+    fn new(root: &Path) -> io::Result<(Self, File)> {
+        let mut tries = 3;
+        loop {
+            let instance = Self::make(root)?;
+            tries -= 1;
+            match instance.pipe() {
+                // Another process took it for one that was left behind.
+                Err(_) if tries > 0 && !instance.0.exists() => {}
+                pipe => return pipe.map(|pipe| (instance, pipe)),
+            }
+        }
+    }
+
+    fn make(root: &Path) -> io::Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{number}", std::process::id());
@@ -200,8 +214,9 @@ impl Instance {
     /// Clock, rings, and the events with their filters; the events last.
     fn set_up(&self, watched: &[Watched]) -> io::Result<()> {
         self.write("trace_clock", "mono")?;
-        let processors = thread::available_parallelism().map_or(1, usize::from);
-        let ring = (RINGS_KIB / processors).clamp(RING_KIB, 16 * RING_KIB);
+        // The size is that of each ring, and every processor has one, whichever we may run on.
+        let online = fs::read_to_string(ONLINE).unwrap_or_default();
+        let ring = ring_kib(processors(&online));
         self.write("buffer_size_kb", &ring.to_string())?;
         let bio_based = watched.iter().any(|device| device.bio_based).then_some(BIO_ENDED);
         let all = EVENTS.iter().copied().chain(bio_based);
@@ -246,7 +261,7 @@ impl Drop for Instance {
         // A child that another thread has just started holds our files until it is a program of its
         // own. What stays all the same is removed by a later trace.
         for _ in 0..20 {
-            if fs::remove_dir(&self.0).is_ok() {
+            if fs::remove_dir(&self.0).is_ok() || !self.0.exists() {
                 return;
             }
             thread::sleep(REST);
@@ -262,22 +277,58 @@ fn filter(watched: &[Watched]) -> String {
     terms.join(" || ")
 }
 
-/// Removes what processes left behind that ended without a chance to do it themselves.
-fn remove_stale(root: &Path) {
+/// Where tracefs is.
+fn root() -> Option<&'static Path> {
+    ROOTS.iter().map(Path::new).find(|root| root.join("instances").is_dir())
+}
+
+/// Removes what processes left behind that ended without a chance to do it themselves: its events
+/// would go on costing every request something.
+pub fn remove_stale() {
+    if let Some(root) = root() {
+        remove_stale_below(root);
+    }
+}
+
+/// The same with the place of tracefs. The kernel refuses where a trace is open, so that it does not
+/// matter whether a process has the number again.
+pub(super) fn remove_stale_below(root: &Path) {
     let Ok(entries) = fs::read_dir(root.join("instances")) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let process = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));
-        let Some(Ok(process)) = process.map(|(process, _)| process.parse::<u32>()) else {
-            continue;
-        };
-        if !Path::new("/proc").join(process.to_string()).exists() {
-            // One that is in use refuses, whoever's it is.
+        if process.is_some_and(|(process, _)| process.parse::<u32>().is_ok()) {
             let _ = fs::remove_dir(entry.path());
         }
     }
 }
 
+/// Processors in a list such as `0-3,8`; at least one.
+fn processors(list: &str) -> usize {
+    let count = |range: &str| {
+        let (from, to) = range.split_once('-').unwrap_or((range, range));
+        Some((to.parse::<usize>().ok()? + 1).saturating_sub(from.parse().ok()?))
+    };
+    list.trim().split(',').filter_map(count).sum::<usize>().max(1)
+}
+
+/// KiB of each ring.
+fn ring_kib(processors: usize) -> usize {
+    (RINGS_KIB / processors).clamp(RING_KIB, 16 * RING_KIB)
+}
+
 fn with(error: &io::Error, what: &str) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rings_share_their_room_among_all_processors_that_are_on() {
+        let counts = ["0\n", "0-3\n", "0-3,8,10-11\n", ""].map(processors);
+        assert_eq!(counts, [1, 4, 7, 1]);
+        assert_eq!([1, 16, 128].map(ring_kib), [16 * RING_KIB, 4 * RING_KIB, RING_KIB]);
+    }
 }

@@ -56,6 +56,8 @@ struct Disk {
 struct Attached {
     disks: Vec<Disk>,
     means: Means,
+    /// Why it is not the better means.
+    instead: Option<String>,
     tracer: Box<dyn BlockTracer>,
 }
 
@@ -167,7 +169,10 @@ fn begin(system: &dyn System, disks: Vec<Disk>) -> Result<Attached, String> {
     let mut reasons = Vec::new();
     for (way, means, name) in WAYS {
         match system.trace_block(&numbers, way) {
-            Ok(tracer) => return Ok(Attached { disks, means, tracer }),
+            Ok(tracer) => {
+                let instead = second_best(&reasons);
+                return Ok(Attached { disks, means, instead, tracer });
+            }
             Err(error) => reasons.push(format!("{name}: {error}")),
         }
     }
@@ -189,6 +194,14 @@ pub fn works(system: &dyn System) -> Seen<String> {
     }
 }
 
+/// What is said where the better means could not be had: the other one costs more.
+pub fn second_best(reasons: &[String]) -> Option<String> {
+    let reasons = (!reasons.is_empty()).then(|| reasons.join("; "));
+    reasons.map(|reasons| {
+        format!("requests are read from the kernel's trace, which costs more ({reasons})")
+    })
+}
+
 fn between(
     system: &dyn System,
     attached: &Attached,
@@ -197,7 +210,10 @@ fn between(
     span_ns: u64,
 ) -> Seen<BlockLatency> {
     let notes = match missed(attached.means, before, after) {
-        Ok(note) => after.notes.iter().cloned().chain(note).collect(),
+        Ok(note) => {
+            let notes = after.notes.iter().chain(&attached.instead).cloned();
+            notes.chain(note).collect()
+        }
         Err(reason) => return Seen::Absent(reason),
     };
     let watched = attached.disks.iter().zip(before.devices.iter().zip(&after.devices));
@@ -220,7 +236,11 @@ fn between(
 }
 
 /// What is said of events that were lost, if any were; an error where they make the counts worthless.
-fn missed(
+/// What a program missed is told of the whole machine, so that others' disks can make it too many.
+///
+/// # Errors
+/// Why the counts cannot be told.
+pub fn missed(
     means: Means,
     before: &BlockTotals,
     after: &BlockTotals,
@@ -254,8 +274,7 @@ fn disks(system: &dyn System, site: &Site) -> Seen<Vec<Disk>> {
         let (layer, _) = devices::layer(system, name);
         let is_part = layer.kind == "partition";
         let name = layer.below.first().filter(|_| is_part).unwrap_or(name);
-        if is_head(system, name) {
-            let reason = format!("{name} hands its requests on to the paths to its drive");
+        if let Some(reason) = why_unseen(system, name) {
             return Seen::absent(reason);
         }
         match here(system, name) {
@@ -268,11 +287,12 @@ fn disks(system: &dyn System, site: &Site) -> Seen<Vec<Disk>> {
     Seen::from_option(found, "no block device is known below the target")
 }
 
-/// Whether a device is the head of an NVMe drive with several paths: its paths, which have no numbers,
-/// make the requests.
-fn is_head(system: &dyn System, name: &str) -> bool {
+/// Why no requests of a device can be seen. The head of an NVMe drive with several paths makes none:
+/// its paths do, which have no numbers.
+pub fn why_unseen(system: &dyn System, name: &str) -> Option<String> {
     let place = system.canonical(&sysfs::block(name)).unwrap_or_default();
-    place.starts_with("/sys/devices/virtual/nvme-subsystem")
+    let is_head = place.starts_with("/sys/devices/virtual/nvme-subsystem");
+    is_head.then(|| format!("{name} hands its requests on to the paths to its drive"))
 }
 
 /// A disk as it is now.

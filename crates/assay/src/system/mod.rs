@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use act::{Act, quoted};
-pub use assay_sys::{BlockTotals, TraceMeans};
+pub use assay_sys::{BlockTotals, MOST_TRACED, TraceMeans};
 pub use dry_run::DryRun;
 pub use fake::Fake;
 pub use faulty::Faulty;

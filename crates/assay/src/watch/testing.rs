@@ -27,7 +27,7 @@ impl BlockTracer for Script {
 
 /// A tracing that gives these readings.
 pub fn tracing(readings: Vec<io::Result<BlockTotals>>) -> Tracing {
-    Tracing::On { tracer: Box::new(Script(readings)), means: Means::Bpf }
+    Tracing::On { tracer: Box::new(Script(readings)), means: Means::Bpf, instead: None }
 }
 
 const LOOP_STAT: &str = "/sys/devices/virtual/block/loop3/stat";

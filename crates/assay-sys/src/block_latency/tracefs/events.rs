@@ -7,7 +7,8 @@ use std::path::Path;
 use super::super::latency_bucket;
 use super::super::{BlockClass, BlockTotals, ClassTotals, DeviceTotals, LatencyTotals};
 
-/// Beginnings that are kept of one device and operation: more are those of bios that never ended.
+/// Beginnings that are kept of one device and operation: more are those of bios that never ended, and
+/// all are forgotten then.
 const MOST_ARRIVALS: usize = 1 << 16;
 
 /// What is written into the trace to know how far it was read.
@@ -135,6 +136,34 @@ struct Arrival {
     early: bool,
 }
 
+/// Bios on their way to one device, by the sector they begin at, the oldest first.
+#[derive(Debug, Default)]
+struct Arrivals {
+    by_sector: BTreeMap<u64, VecDeque<Arrival>>,
+    /// Of all sectors together.
+    count: usize,
+}
+
+impl Arrivals {
+    fn add(&mut self, sector: u64, arrival: Arrival) {
+        if self.count >= MOST_ARRIVALS {
+            *self = Self::default();
+        }
+        self.by_sector.entry(sector).or_default().push_back(arrival);
+        self.count += 1;
+    }
+
+    fn take(&mut self, sector: u64) -> Option<Arrival> {
+        let here = self.by_sector.get_mut(&sector)?;
+        let arrival = here.pop_front();
+        if here.is_empty() {
+            self.by_sector.remove(&sector);
+        }
+        self.count -= usize::from(arrival.is_some());
+        arrival
+    }
+}
+
 /// A request under way.
 #[derive(Clone, Copy, Debug)]
 struct Issue {
@@ -151,7 +180,7 @@ type Queue = (usize, u8);
 pub struct Matcher {
     devices: HashMap<(u32, u32), usize>,
     bio_based: Vec<bool>,
-    arrivals: HashMap<Queue, BTreeMap<u64, VecDeque<Arrival>>>,
+    arrivals: HashMap<Queue, Arrivals>,
     issues: HashMap<(Queue, u64), VecDeque<Issue>>,
     totals: Vec<DeviceTotals>,
     unseen: u64,
@@ -222,17 +251,19 @@ impl Matcher {
     }
 
     fn arrive(&mut self, queue: Queue, event: &Event<'_>, early: bool) {
-        let all = self.arrivals.entry(queue).or_default();
-        if all.len() >= MOST_ARRIVALS {
-            all.clear();
+        // An empty flush becomes a flush request, which begins when it is issued: nothing would ever
+        // take this one, but a later write to sector 0.
+        if event.sectors == 0 && !self.bio_based[queue.0] {
+            return;
         }
-        let here = all.entry(event.sector).or_default();
-        let known = here.iter_mut().find(|arrival| arrival.early);
+        let all = self.arrivals.entry(queue).or_default();
+        let here = all.by_sector.get_mut(&event.sector);
+        let known = here.and_then(|here| here.iter_mut().find(|arrival| arrival.early));
         if let Some(arrival) = known.filter(|_| !early) {
             arrival.early = false;
         } else {
             let (at_ns, sectors) = (event.at_ns, event.sectors);
-            here.push_back(Arrival { at_ns, sectors, early });
+            all.add(event.sector, Arrival { at_ns, sectors, early });
         }
     }
 
@@ -244,25 +275,22 @@ impl Matcher {
         if second == event.sector {
             return;
         }
-        let Some(whole) = all.get_mut(&event.sector).and_then(VecDeque::back_mut) else { return };
+        let here = all.by_sector.get_mut(&event.sector);
+        let Some(whole) = here.and_then(VecDeque::back_mut) else { return };
         let length = second.saturating_sub(event.sector);
         let rest = Arrival { sectors: whole.sectors.saturating_sub(length), ..*whole };
         whole.sectors = length;
-        all.entry(second).or_default().push_back(rest);
+        all.add(second, rest);
     }
 
     /// Takes the arrival at a sector, and those of what was merged behind it.
     fn arrived(&mut self, queue: Queue, sector: u64, sectors: u64) -> Option<Arrival> {
         let all = self.arrivals.get_mut(&queue)?;
         let end = sector.saturating_add(sectors.max(1));
-        let places: Vec<u64> = all.range(sector..end).map(|(place, _)| *place).collect();
+        let places: Vec<u64> = all.by_sector.range(sector..end).map(|(place, _)| *place).collect();
         let mut first = None;
         for place in places {
-            let here = all.get_mut(&place)?;
-            let arrival = here.pop_front();
-            if here.is_empty() {
-                all.remove(&place);
-            }
+            let arrival = all.take(place);
             first = first.or(arrival.filter(|_| place == sector));
         }
         first
@@ -317,7 +345,7 @@ impl Matcher {
     /// A bio-based device may have used the bio up: its sector is then the one behind it.
     fn end_bio(&mut self, queue: Queue, event: &Event<'_>) {
         let arrival = self.arrived(queue, event.sector, 1).or_else(|| {
-            let all = self.arrivals.get(&queue)?.range(..event.sector);
+            let all = self.arrivals.get(&queue)?.by_sector.range(..event.sector);
             let ends = |(at, here): &(&u64, &VecDeque<Arrival>)| {
                 here.front().is_some_and(|arrival| **at + arrival.sectors == event.sector)
             };

@@ -77,6 +77,8 @@ fn a_kernel_without_btf_is_read_through_its_trace() {
     let seen = trial(&mut Tracer::default(), &fake, &site(&["sda"]));
     assert_eq!(reads(&seen, "sda"), 3);
     assert_eq!(seen.value().unwrap().means, Means::Tracefs);
+    let notes = &seen.value().unwrap().notes;
+    assert!(notes[0].contains("BPF: this kernel has no BTF"), "{notes:?}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::io;
 
 use super::Disk;
+use crate::probes::block_latency;
 use crate::results::block::Means;
 use crate::seen::Seen;
 use crate::system::{BlockTotals, BlockTracer, DeviceNumber, System, TraceMeans, sysfs};
@@ -15,6 +16,8 @@ pub enum Tracing {
         tracer: Box<dyn BlockTracer>,
         /// By which means.
         means: Means,
+        /// Why it is not the better means.
+        instead: Option<String>,
     },
     /// There is none, because.
     Off(String),
@@ -23,13 +26,20 @@ pub enum Tracing {
 impl Tracing {
     /// Begins it: by a program in the kernel, else by the kernel's trace.
     pub fn begin(system: &dyn System, disks: &[Disk]) -> Self {
+        let unseen: Vec<&str> = disks.iter().filter_map(|disk| disk.unseen.as_deref()).collect();
+        if !disks.is_empty() && unseen.len() == disks.len() {
+            return Self::Off(unseen.join("; "));
+        }
         let numbers: Vec<DeviceNumber> = disks.iter().map(|disk| disk.number).collect();
         let mut reasons = Vec::new();
         for (wanted, means) in
             [(TraceMeans::Bpf, Means::Bpf), (TraceMeans::Tracefs, Means::Tracefs)]
         {
             match system.trace_block(&numbers, wanted) {
-                Ok(tracer) => return Self::On { tracer, means },
+                Ok(tracer) => {
+                    let instead = block_latency::second_best(&reasons);
+                    return Self::On { tracer, means, instead };
+                }
                 Err(error) => reasons.push(format!("{}: {}", name(means), reason(&error))),
             }
         }
@@ -48,8 +58,11 @@ impl Tracing {
     pub fn read(&mut self) -> Seen<BlockTotals> {
         match self {
             Self::Off(reason) => Seen::absent(reason.clone()),
-            Self::On { tracer, .. } => match tracer.read() {
-                Ok(totals) => Seen::Present(totals),
+            Self::On { tracer, instead, .. } => match tracer.read() {
+                Ok(mut totals) => {
+                    totals.notes.extend(instead.clone());
+                    Seen::Present(totals)
+                }
                 Err(error) => {
                     let reason = format!("the tracing was lost: {}", reason(&error));
                     *self = Self::Off(reason.clone());

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::failure::{Failure, Outcome};
+use crate::probes::block_latency;
 use crate::quantity::units::show;
-use crate::system::devices::{self, Below};
+use crate::system::devices::{self, Below, Counters};
 use crate::system::site::Backing;
-use crate::system::{DeviceNumber, System, resolve, sysfs};
+use crate::system::{DeviceNumber, MOST_TRACED, System, resolve, sysfs};
 
 /// A whole disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub struct Disk {
     pub words: String,
     /// Shown even where it does nothing.
     pub named: bool,
+    /// Why its requests cannot be traced, where that is known.
+    pub unseen: Option<String>,
 }
 
 /// The disks that a word names: a kernel name, a path of a device, file or directory; without one
@@ -36,11 +39,22 @@ pub fn choose(system: &dyn System, wanted: Option<&str>) -> Outcome<Vec<Disk>> {
         below(system, wanted)?
     };
     let whole: BTreeSet<String> = names.iter().map(|name| whole(system, name)).collect();
-    Ok(whole.iter().filter_map(|name| disk(system, name, true)).collect())
+    let found: Vec<Disk> = whole.iter().filter_map(|name| disk(system, name, true)).collect();
+    if found.is_empty() {
+        let names = whole.into_iter().collect::<Vec<_>>().join(" ");
+        return Err(Failure::refused(format!(
+            "{names}: a device without a number, such as one path of a drive that has several: name \
+             the drive; ls /dev shows it"
+        )));
+    }
+    Ok(found)
 }
 
 fn all(system: &dyn System) -> Outcome<Vec<Disk>> {
-    let drives = devices::drives(system);
+    let mut drives = devices::drives(system);
+    if drives.len() > MOST_TRACED {
+        drives.retain(|drive| !comes_and_goes(&drive.name) || was_used(system, &drive.name));
+    }
     let found: Vec<Disk> = drives
         .iter()
         .filter_map(|drive| disk(system, &drive.name, !comes_and_goes(&drive.name)))
@@ -56,6 +70,11 @@ fn all(system: &dyn System) -> Outcome<Vec<Disk>> {
 /// Devices of which most machines have many that nobody uses.
 fn comes_and_goes(name: &str) -> bool {
     ["loop", "zram", "ram", "nbd", "fd", "sr"].iter().any(|start| name.starts_with(start))
+}
+
+/// Whether anything ended on a device since it is there.
+fn was_used(system: &dyn System, name: &str) -> bool {
+    devices::counters(system, name).value().is_none_or(|counters| *counters != Counters::default())
 }
 
 /// Block devices below a target, as far as they share what happens to it.
@@ -86,7 +105,8 @@ fn whole(system: &dyn System, name: &str) -> String {
 
 fn disk(system: &dyn System, name: &str, named: bool) -> Option<Disk> {
     let number = devices::number_of(system, name)?;
-    Some(Disk { name: name.to_owned(), number, words: words(system, name), named })
+    let (words, unseen) = (words(system, name), block_latency::why_unseen(system, name));
+    Some(Disk { name: name.to_owned(), number, words, named, unseen })
 }
 
 fn words(system: &dyn System, name: &str) -> String {

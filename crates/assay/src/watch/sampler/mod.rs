@@ -10,7 +10,7 @@ mod users;
 
 use std::collections::BTreeMap;
 
-use crate::probes;
+use crate::probes::{self, block_latency};
 use crate::results::block::{self, ClassSpan, Means};
 use crate::seen::Seen;
 use crate::system::devices::{self, Counters};
@@ -155,7 +155,7 @@ fn between(disks: &[Disk], before: &Reading, after: &Reading) -> Span {
             .collect(),
         means: after.means,
         unseen_beginnings: unseen.value().copied().unwrap_or_default(),
-        notes: after.classes.value().map_or_else(Vec::new, |totals| totals.notes.clone()),
+        notes: notes(before, after),
         processors: before.processors.both(&after.processors, |before, after| {
             before.iter().zip(after).map(|(before, after)| after.since(before)).collect()
         }),
@@ -178,15 +178,30 @@ fn of_disk(at: usize, disk: &Disk, before: &Reading, after: &Reading) -> DiskSpa
         (Some(before), Some(after)) => before.both(after, |before, after| after.sub(before)),
         _ => gone,
     };
-    DiskSpan { name: disk.name.clone(), counters, classes: of_classes(at, before, after) }
+    let classes = match &disk.unseen {
+        Some(reason) => Seen::absent(reason.clone()),
+        None => of_classes(at, before, after),
+    };
+    DiskSpan { name: disk.name.clone(), counters, classes }
 }
 
-/// What ended by class. Lost events make every count a guess, so there is none then.
+/// What is said of events that were lost, by the rule of the probe.
+fn missed(before: &Reading, after: &Reading) -> Result<Option<String>, String> {
+    match (after.means, before.classes.value(), after.classes.value()) {
+        (Some(means), Some(before), Some(after)) => block_latency::missed(means, before, after),
+        _ => Ok(None),
+    }
+}
+
+fn notes(before: &Reading, after: &Reading) -> Vec<String> {
+    let told = after.classes.value().map_or_else(Vec::new, |totals| totals.notes.clone());
+    told.into_iter().chain(missed(before, after).ok().flatten()).collect()
+}
+
+/// What ended by class; none where so many events were lost that every count is a guess.
 fn of_classes(at: usize, before: &Reading, after: &Reading) -> Seen<BTreeMap<String, ClassSpan>> {
-    let lost = |totals: &Seen<BlockTotals>| totals.value().map_or(0, |totals| totals.lost_events);
-    let lost = lost(&after.classes).saturating_sub(lost(&before.classes));
-    if lost > 0 {
-        return Seen::absent(format!("{lost} events were lost: too many requests to see them all"));
+    if let Err(reason) = missed(before, after) {
+        return Seen::Absent(reason);
     }
     let devices = before.classes.both(&after.classes, |before, after| {
         Some(block::between(before.devices.get(at)?, after.devices.get(at)?))

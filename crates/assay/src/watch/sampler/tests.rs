@@ -1,7 +1,7 @@
 use std::io;
 
 use super::*;
-use crate::system::Fake;
+use crate::system::{Fake, TraceMeans};
 use crate::watch::State;
 use crate::watch::testing::{
     article, machine, nothing, program, state_after, state_untraced, tracing,
@@ -59,13 +59,83 @@ fn an_id_that_is_used_again_is_another_program() {
 fn classes_that_cannot_be_seen_are_absent_with_the_reason() {
     let reason = |state: &State| classes(state).reason().map(str::to_owned).unwrap();
     assert!(reason(&state_untraced()).contains("not permitted"));
-    let lost = BlockTotals { lost_events: 7, ..article() };
+    let lost = BlockTotals { lost_events: 700, ..article() };
     let state = state_after(&machine(), tracing(vec![Ok(nothing()), Ok(lost)]));
-    assert!(reason(&state).contains("7 events were lost"));
+    assert!(reason(&state).contains("700 events were lost"));
     let gone = Err(io::Error::from(io::ErrorKind::PermissionDenied));
     let state = state_after(&machine(), tracing(vec![Ok(nothing()), gone]));
     assert_eq!(reason(&state), "the tracing was lost: not permitted");
     assert!(state.disk(0).counters.value().is_some(), "the rates go on");
+}
+
+#[test]
+fn a_few_events_that_a_program_missed_are_told_and_cost_nothing() {
+    let lost = BlockTotals { lost_events: 7, ..article() };
+    let state = state_after(&machine(), tracing(vec![Ok(nothing()), Ok(lost)]));
+    assert_eq!(classes(&state).value().unwrap()["read"].requests, 8131);
+    assert!(state.whole.notes[0].starts_with("7 events were lost"), "{:?}", state.whole.notes);
+}
+
+#[test]
+fn a_trace_that_stands_in_for_a_program_says_why() {
+    let fake = machine();
+    fake.traces(TraceMeans::Bpf, Err("65 devices are more than 64".to_owned()));
+    fake.traces(TraceMeans::Tracefs, Ok(vec![Ok(nothing()), Ok(article())]));
+    let disks = disks::choose(&fake, None).unwrap();
+    let state = state_after(&fake, Tracing::begin(&fake, &disks));
+    assert_eq!(state.whole.means, Some(Means::Tracefs));
+    let notes = &state.whole.notes;
+    assert!(notes[0].contains("65 devices are more than 64"), "{notes:?}");
+}
+
+#[test]
+fn the_head_of_several_paths_is_absent_and_a_path_is_refused() {
+    let fake = machine();
+    let home = "/sys/devices/virtual/nvme-subsystem/nvme-subsys1/nvme1n1";
+    let path = "/sys/devices/pci0000:00/nvme/nvme1/nvme1c1n1";
+    fake.add(&format!(
+        "link /sys/block/nvme1n1 {home}\nlink /sys/class/block/nvme1n1 {home}\n\
+         file {home}/dev 259:7\nfile {home}/size 2048\n\
+         link /sys/class/block/nvme1c1n1 {path}\nfile {path}/size 2048\n"
+    ))
+    .unwrap();
+    let three = |totals: BlockTotals| {
+        let mut totals = totals;
+        totals.devices.push(Default::default());
+        Ok(totals)
+    };
+    let all = tracing(vec![three(nothing()), three(article())]);
+    let state = state_after(&fake, all);
+    let head = state.whole.disks.iter().find(|disk| disk.name == "nvme1n1").unwrap();
+    assert!(head.classes.reason().unwrap().contains("paths"), "{:?}", head.classes);
+    assert!(classes(&state).value().is_some(), "the others are seen");
+
+    let alone = disks::choose(&fake, Some("nvme1n1")).unwrap();
+    let Tracing::Off(reason) = Tracing::begin(&fake, &alone) else { panic!("it traces") };
+    assert!(reason.contains("paths") && fake.traced().is_empty(), "{reason}");
+
+    let failure = disks::choose(&fake, Some("nvme1c1n1")).unwrap_err();
+    assert!(failure.message.contains("without a number"), "{failure}");
+}
+
+#[test]
+fn where_there_are_too_many_disks_those_that_nobody_used_are_left_out() {
+    let fake = machine();
+    let add = |number: u32| {
+        let home = format!("/sys/devices/virtual/block/loop{number}");
+        fake.add(&format!(
+            "link /sys/block/loop{number} {home}\nlink /sys/class/block/loop{number} {home}\n\
+             file {home}/dev 7:{number}\nfile {home}/size 2048\n"
+        ))
+        .unwrap();
+        let reads = u32::from(number == 20);
+        fake.put(format!("{home}/stat"), format!("{reads} 0 8 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"));
+    };
+    (10..72).for_each(add);
+    assert_eq!(disks::choose(&fake, None).unwrap().len(), 64);
+    add(72);
+    let names: Vec<_> = disks::choose(&fake, None).unwrap().into_iter().map(|it| it.name).collect();
+    assert_eq!(names, ["loop20", "nvme0n1"]);
 }
 
 #[test]

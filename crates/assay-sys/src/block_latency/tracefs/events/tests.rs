@@ -141,6 +141,45 @@ fn flushes_count_and_the_empty_ends_around_them_do_not() {
 }
 
 #[test]
+fn a_write_at_sector_0_does_not_take_the_beginning_of_an_empty_flush() {
+    let totals = taken(
+        false,
+        &[
+            "block_bio_queue: 7,0 FWS 0 + 0 [fio]",
+            "block_rq_issue: 7,0 FF 0 () 0 + 0 none,0,0 [kworker/0:1H]",
+            "block_rq_complete: 7,0 FF () 18446744073709551615 + 0 none,0,0 [0]",
+            "block_rq_complete: 7,0 WS () 0 + 0 none,0,0 [0]",
+            "block_bio_queue: 7,0 WS 0 + 8 [fio]",
+            "block_rq_issue: 7,0 WS 4096 () 0 + 8 none,0,0 [fio]",
+            "block_rq_complete: 7,0 WS () 0 + 8 none,0,0 [0]",
+        ],
+    );
+    let write = of(&totals, BlockClass::Write);
+    assert_eq!((write.requests, write.queued.sum_ns, write.issued.sum_ns), (1, 2_000, 1_000));
+}
+
+#[test]
+fn a_flush_of_a_device_without_requests_keeps_its_beginning() {
+    let totals = taken(
+        true,
+        &["block_bio_queue: 7,0 FWS 0 + 0 [fio]", "block_bio_complete: 7,0 FWS 0 + 0 [0]"],
+    );
+    let flush = of(&totals, BlockClass::Flush);
+    assert_eq!((flush.requests, flush.queued.sum_ns), (1, 1_000));
+}
+
+#[test]
+fn beginnings_that_nobody_takes_are_few_even_at_one_sector() {
+    let mut matcher = matcher(false);
+    for _ in 0..=MOST_ARRIVALS {
+        matcher.take("fio-7 [001] d..1. 100.000010: block_bio_queue: 7,0 W 8 + 8 [fio]");
+    }
+    let arrivals = &matcher.arrivals[&(0, b'W')];
+    let kept: usize = arrivals.by_sector.values().map(VecDeque::len).sum();
+    assert_eq!((kept, arrivals.count), (1, 1));
+}
+
+#[test]
 fn what_began_before_is_counted_as_unseen() {
     let totals = taken(false, &["block_rq_complete: 7,0 R () 8 + 8 none,0,0 [0]"]);
     let read = of(&totals, BlockClass::Read);
