@@ -32,11 +32,11 @@ pub(super) fn around(environment: &Environment, rows: &[Row<'_>]) -> Around {
 }
 
 /// What should be read with the study as a whole.
-pub(super) fn checks(around: &Around) -> Vec<Check> {
+pub(super) fn checks(around: &Around, started: &str) -> Vec<Check> {
     let check = |name: &str, text: String| Check { name: name.to_owned(), text };
     let mut found = Vec::new();
     for drive in &around.drives {
-        found.extend(wear(drive).map(|text| check("wear", text)));
+        found.extend(wear(drive, started).map(|text| check("wear", text)));
         if !drive.grown.is_empty() {
             let grown: Vec<String> = drive
                 .grown
@@ -56,10 +56,12 @@ pub(super) fn observer(environment: &Environment) -> Option<Check> {
     Some(Check { name: "observer".to_owned(), text })
 }
 
-/// `this study wrote 12 GiB to nvme0n1; its wear went from 3 % to 4 %`.
-fn wear(drive: &DriveHealth) -> Option<String> {
+/// `12 GiB were written to nvme0n1 since the study began, on 2026-07-30; its wear went from 3 % to
+/// 4 %`. A study may have been interrupted for days, in which others wrote as well.
+fn wear(drive: &DriveHealth, started: &str) -> Option<String> {
     let wrote = drive.written_bytes.map(|bytes| {
-        format!("{} were written to {} during this study", show::bytes(bytes), drive.drive)
+        let (bytes, date) = (show::bytes(bytes), started.split('T').next().unwrap_or(started));
+        format!("{bytes} were written to {} since the study began, on {date}", drive.drive)
     });
     let wear = drive.used_percent.map(|[before, after]| {
         let whose = if wrote.is_some() { "its".to_owned() } else { format!("{}'s", drive.drive) };
@@ -101,13 +103,13 @@ fn of_row(row: &Row<'_>) -> Option<AroundWorkload> {
         return None;
     }
     let cpus = processors(&all);
-    let sum = |pick: fn(&CpuTicks) -> u64| cpus.values().map(pick).sum::<u64>();
+    let sum = |pick: fn(&CpuTicks) -> u64| cpus.values().map(pick).fold(0, u64::saturating_add);
     let share = |part: u64, of: u64| (of > 0).then(|| part as f64 / of as f64);
     let shares = cpus.values().filter_map(|one| share(one.busy, one.total));
     let memories: Vec<u64> = all
         .iter()
         .filter_map(|watched| watched.memory.value())
-        .map(|memory| memory.swapped_in_pages + memory.swapped_out_pages)
+        .map(|memory| memory.swapped_in_pages.saturating_add(memory.swapped_out_pages))
         .collect();
     let energies: Vec<&Energy> = all.iter().filter_map(|watched| watched.energy.value()).collect();
     let joules: f64 = energies.iter().map(|energy| energy.joules).sum();
@@ -120,7 +122,8 @@ fn of_row(row: &Row<'_>) -> Option<AroundWorkload> {
         busiest_share: shares.max_by(f64::total_cmp),
         steal_share: share(sum(|one| one.steal), sum(|one| one.total)),
         pressure_shares: pressures(&all),
-        swapped_pages: (!memories.is_empty()).then(|| memories.iter().sum()),
+        swapped_pages: (!memories.is_empty())
+            .then(|| memories.iter().copied().fold(0, u64::saturating_add)),
         hottest: hottest(&all),
         energy_j: (!energies.is_empty()).then(|| joules / energies.len() as f64),
         power_w: (seconds > 0.0).then(|| joules / seconds),
@@ -132,9 +135,9 @@ fn processors(all: &[&Watched]) -> BTreeMap<u32, CpuTicks> {
     let mut cpus: BTreeMap<u32, CpuTicks> = BTreeMap::new();
     for one in all.iter().filter_map(|watched| watched.load.value()).flatten() {
         let sum = cpus.entry(one.cpu).or_default();
-        sum.busy += one.busy;
-        sum.steal += one.steal;
-        sum.total += one.total;
+        sum.busy = sum.busy.saturating_add(one.busy);
+        sum.steal = sum.steal.saturating_add(one.steal);
+        sum.total = sum.total.saturating_add(one.total);
     }
     cpus
 }
@@ -145,8 +148,8 @@ fn pressures(all: &[&Watched]) -> BTreeMap<String, f64> {
     for pressure in all.iter().filter_map(|watched| watched.pressure.value()) {
         for (name, waited) in &pressure.waited {
             let (some, span) = sums.entry(name).or_default();
-            *some += waited.some_ns;
-            *span += pressure.span_ns;
+            *some = some.saturating_add(waited.some_ns);
+            *span = span.saturating_add(pressure.span_ns);
         }
     }
     let told = sums.into_iter().filter(|(_, (_, span))| *span > 0);
@@ -227,6 +230,28 @@ mod tests {
     }
 
     #[test]
+    fn counters_beyond_all_numbers_do_no_harm() {
+        let bench = watched().each(|trial| {
+            let most = u64::MAX;
+            let cpu = |cpu| CpuTicks { cpu, busy: most, iowait: 0, steal: most, total: most };
+            let io = Waited { some_ns: most, full_ns: None };
+            trial.evidence.watched.load = Seen::Present(vec![cpu(0), cpu(1)]);
+            trial.evidence.watched.pressure =
+                Seen::Present(Pressure { span_ns: most, waited: [("io".to_owned(), io)].into() });
+            trial.evidence.watched.memory = Seen::Present(Memory {
+                swapped_in_pages: most,
+                swapped_out_pages: most,
+                ..Memory::default()
+            });
+            if let Seen::Present(devices) = &mut trial.evidence.devices {
+                devices.values_mut().for_each(|device| device.run.busy_ms = most / 8);
+            }
+        });
+        let row = &bench.findings().surroundings.workloads[0];
+        assert_eq!((row.busy_share, row.swapped_pages), (Some(1.0), Some(u64::MAX)));
+    }
+
+    #[test]
     fn what_was_not_watched_is_not_told() {
         let bench = Bench::new(&["."]).row(0, "sync-write", 4096, &[1024; 3]);
         assert!(bench.findings().surroundings.is_empty());
@@ -291,12 +316,13 @@ mod tests {
             let found = &mut bench.environment.surroundings;
             found.health_before.insert("nvme0n1".to_owned(), health(1 << 30, 3, 0));
             found.health_after.insert("nvme0n1".to_owned(), after);
-            checks(&bench.findings().surroundings)
+            checks(&bench.findings().surroundings, &bench.environment.started)
                 .into_iter()
                 .map(|check| format!("{}: {}", check.name, check.text))
                 .collect::<Vec<_>>()
         };
-        let wear = "wear: 2 GiB were written to nvme0n1 during this study; its wear ";
+        let wear =
+            "wear: 2 GiB were written to nvme0n1 since the study began, on 2026-07-30; its wear ";
         assert_eq!(told(health(3 << 30, 4, 0)), [format!("{wear}went from 3 % to 4 %")]);
         let worse = told(health(3 << 30, 3, 2));
         let errors = "drive-health: nvme0n1 counted more: media errors 2".to_owned();

@@ -108,7 +108,7 @@ fn requests_per_operation(
 
 fn busy_s_per_gib(row: &Row<'_>, trial: &Measured<'_>, counted: &Counted) -> Result<f64, String> {
     let busy_ms = of_devices(row, trial, |traffic| traffic.busy_ms)?;
-    Ok(seconds_per_gib(busy_ms * 1_000_000, counted))
+    Ok(seconds_per_gib(busy_ms.saturating_mul(1_000_000), counted))
 }
 
 fn is_energy(metric: &str) -> bool {

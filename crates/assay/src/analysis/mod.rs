@@ -74,7 +74,7 @@ pub fn findings(
     found.surroundings = around::around(environment, &rows);
     let mut checks = checks::checks(plan, trials, found.study.ended.as_deref());
     checks.append(&mut found.checks);
-    checks.extend(around::checks(&found.surroundings));
+    checks.extend(around::checks(&found.surroundings, &environment.started));
     checks.extend(around::observer(environment));
     found.checks = checks;
     found.summary = sentences::summary(&sentences::Story {

@@ -67,15 +67,18 @@ struct Source {
     read: fn(&dyn System) -> Seen<BTreeMap<String, Counter>>,
 }
 
+const POWERCAP: &str = "powercap";
+const HWMON: &str = "hwmon";
+
 /// In the order in which they are asked.
 static SOURCES: [Source; 3] = [
     Source {
-        name: "powercap",
+        name: POWERCAP,
         what: "processor packages and their memory, not the drive",
         read: powercap::read,
     },
     Source { name: "battery", what: "the whole machine, at its battery", read: battery::read },
-    Source { name: "hwmon", what: "what these sensors measure", read: hwmon::read },
+    Source { name: HWMON, what: "what these sensors measure", read: hwmon::read },
 ];
 
 /// What nothing tells.
@@ -99,7 +102,8 @@ impl Reading {
 
     /// Who tells it here, or why nobody does.
     pub fn source(&self) -> Seen<String> {
-        let there = self.counters.iter().find(|(_, counters)| counters.value().is_some());
+        let mut asked = self.counters.iter().filter(|(source, _)| !self.is_barred(source));
+        let there = asked.find(|(_, counters)| counters.value().is_some());
         match there {
             Some((source, counters)) => {
                 let parts: Vec<&String> =
@@ -109,6 +113,15 @@ impl Reading {
             }
             None => Seen::Absent(self.reason()),
         }
+    }
+
+    /// Whether a source must not stand in: a graphics card is nothing like the processors whose
+    /// counters are there but may not be read. A battery is, with more.
+    fn is_barred(&self, source: &Source) -> bool {
+        let closed = |(other, counters): &(&Source, Seen<_>)| {
+            other.name == POWERCAP && counters.reason().is_some_and(|reason| !reason.is_empty())
+        };
+        source.name == HWMON && self.counters.iter().any(closed)
     }
 
     /// Why none of them tells: what is there but may not be read before what is not there.
@@ -130,6 +143,8 @@ pub fn between(before: &Reading, after: &Reading, asked: bool) -> Seen<Energy> {
     }
     let span_ns = after.at_ns.saturating_sub(before.at_ns);
     let pairs = before.counters.iter().zip(&after.counters);
+    let pairs =
+        pairs.filter(|((source, _), _)| !before.is_barred(source) && !after.is_barred(source));
     for ((source, early), (_, late)) in pairs {
         match (early, late) {
             (Seen::Present(early), Seen::Present(late)) => {

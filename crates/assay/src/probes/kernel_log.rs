@@ -1,5 +1,7 @@
 //! What the kernel warned of meanwhile (`/dev/kmsg`).
 
+use std::collections::BTreeSet;
+
 use super::Probe;
 use crate::catalogue::About;
 use crate::results::watched::KernelLine;
@@ -46,14 +48,25 @@ pub fn new_lines(system: &dyn System, log: &mut Seen<KernelLog>) -> Seen<Vec<Ker
     }
 }
 
-/// The kernel's own records at warning or worse, each text once.
+/// The kernel's own records at warning or worse, each text once. Of too many those that tell
+/// nothing are left out first; the rest keep their order.
 fn warnings(records: &[String]) -> Vec<KernelLine> {
+    let (mut telling, mut others) = (0, 0);
+    let mut seen = BTreeSet::new();
     let mut found: Vec<KernelLine> = Vec::new();
     for line in records.iter().filter_map(|record| warning(record)) {
-        if found.len() < MOST_LINES && !found.contains(&line) {
+        let count = if line.is_telling() { &mut telling } else { &mut others };
+        if *count < MOST_LINES && seen.insert((line.level, line.text.clone())) {
+            *count += 1;
             found.push(line);
         }
     }
+    let mut room = MOST_LINES - telling;
+    found.retain(|line| {
+        let kept = line.is_telling() || room > 0;
+        room -= usize::from(kept && !line.is_telling());
+        kept
+    });
     found
 }
 
@@ -95,6 +108,17 @@ mod tests {
         ];
         assert_eq!(told, known);
         assert_eq!(new_lines(&fake, &mut log), Seen::Present(Vec::new()));
+    }
+
+    #[test]
+    fn what_tells_is_kept_although_much_else_was_logged_before() {
+        let noise = |number: u32| format!("4,{number},9,-;noise {number}");
+        let mut records: Vec<String> = (0..40).map(noise).collect();
+        records.push("3,41,9,-;I/O error, dev sda, sector 8".to_owned());
+        let found = warnings(&records);
+        assert_eq!(found.len(), MOST_LINES);
+        assert_eq!(found[0].text, "noise 0");
+        assert_eq!(found[MOST_LINES - 1].text, "I/O error, dev sda, sector 8");
     }
 
     #[test]

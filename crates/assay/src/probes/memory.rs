@@ -76,6 +76,7 @@ pub fn between(early: &Reading, late: &Reading) -> Seen<Memory> {
         swapped_out_pages: counted.swapped_out,
         oom_kills: counted.oom_kills,
         stalls: counted.stalls,
+        page_bytes: Some(crate::system::machine::page_bytes()),
         swap_bytes: after.swap,
         swap_used_bytes: [before.swap_used, after.swap_used],
         dirty_bytes: [before.dirty, after.dirty],

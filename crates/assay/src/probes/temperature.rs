@@ -17,8 +17,10 @@ pub static PROBE: Probe = Probe {
         text: "Reads temp*_input of every hwmon device with its label and its limit, and the \
                thermal zones where no hwmon device is there, right before the run and when \
                everything written was on the device. The rule `throttled` speaks when a sensor \
-               reaches the temperature from which its hardware slows down: temp*_crit, of drives \
-               temp*_max. Processors below their highest clock are counted as a note only. Costs \
+               reaches the temperature from which its hardware slows down: temp*_crit of processors \
+               (coretemp, k10temp, cpu_thermal), temp*_max of NVMe drives, the passive trip point \
+               of a processor's thermal zone, above 45 \u{b0}C. Other limits are operating ranges, or \
+               unset. Processors below their highest clock are counted as a note only. Costs \
                one to three small files a sensor before and after; drives are asked for theirs, \
                which takes up to some milliseconds. Needs no rights; most virtual machines have \
                no sensors, SATA drives tell through the module drivetemp.",
@@ -32,8 +34,14 @@ const ZONES: &str = "/sys/class/thermal";
 const MOST_SENSORS: usize = 64;
 /// What no working sensor tells, thousandths of a degree.
 const PLAUSIBLE_MC: std::ops::Range<i64> = -50_000..200_000;
-/// Devices of hwmon that are drives: they slow down at their `max`.
+/// Devices of hwmon that are drives.
 const DRIVES: [&str; 2] = ["nvme", "drivetemp"];
+/// Limits of hwmon from which the hardware slows down. Those of other drivers are operating ranges
+/// (drivetemp), alarms of boards, or unset.
+const SLOWS_DOWN: [(&str, &str); 4] =
+    [("coretemp", "crit"), ("k10temp", "crit"), ("cpu_thermal", "crit"), ("nvme", "max")];
+/// No hardware slows down below: such a limit is unset, thousandths of a degree.
+pub const LEAST_LIMIT_MC: i64 = 45_000;
 
 /// Temperatures at one moment.
 #[derive(Clone, Debug)]
@@ -90,8 +98,9 @@ fn hwmon(system: &dyn System) -> BTreeMap<String, (i64, Option<i64>)> {
             let Some(now) = temperature(system, &folder.join(file)) else { continue };
             let label = sysfs::text(system, &folder.join(format!("{stem}_label")));
             let label = label.value().cloned().unwrap_or_else(|| stem.to_owned());
-            let limit = if DRIVES.contains(&name.as_str()) { "max" } else { "crit" };
-            let limit = temperature(system, &folder.join(format!("{stem}_{limit}")));
+            let limit = SLOWS_DOWN.iter().find(|(driver, _)| *driver == name);
+            let limit = limit
+                .and_then(|(_, limit)| limit_of(system, &folder.join(format!("{stem}_{limit}"))));
             insert(&mut found, &format!("{owner} {label}"), (now, limit));
         }
     }
@@ -117,7 +126,9 @@ fn zones(system: &dyn System) -> BTreeMap<String, (i64, Option<i64>)> {
         let Some(now) = temperature(system, &folder.join("temp")) else { continue };
         let kind = sysfs::text(system, &folder.join("type"));
         let kind = kind.value().cloned().unwrap_or_else(|| zone.clone());
-        insert(&mut found, &kind, (now, passive_limit(system, &folder)));
+        let of_processor = kind.starts_with("cpu") || kind == "x86_pkg_temp";
+        let limit = of_processor.then(|| passive_limit(system, &folder)).flatten();
+        insert(&mut found, &kind, (now, limit));
     }
     found
 }
@@ -129,7 +140,12 @@ fn passive_limit(system: &dyn System, folder: &Path) -> Option<i64> {
         kind.value().is_some_and(|kind| kind == "passive")
     };
     let trip = (0..12).find(is_passive)?;
-    temperature(system, &folder.join(format!("trip_point_{trip}_temp")))
+    limit_of(system, &folder.join(format!("trip_point_{trip}_temp")))
+}
+
+/// A limit that was set.
+fn limit_of(system: &dyn System, path: &Path) -> Option<i64> {
+    temperature(system, path).filter(|mc| *mc > LEAST_LIMIT_MC)
 }
 
 /// Two sensors of one name get numbers.
@@ -241,6 +257,29 @@ file /sys/class/thermal/cooling_device0/type fan
         let found = between(&reading, &reading);
         let zone = Sensor { before_mc: 61_322, after_mc: 61_322, limit_mc: Some(80_000) };
         assert_eq!(found.value().unwrap().sensors["cpu-thermal"], zone);
+    }
+
+    #[test]
+    fn limits_that_slow_nothing_down_are_left_out() {
+        let board = "\
+file /sys/class/hwmon/hwmon0/name jc42
+file /sys/class/hwmon/hwmon0/temp1_input 31000
+file /sys/class/hwmon/hwmon0/temp1_crit 0
+file /sys/class/hwmon/hwmon1/name drivetemp
+file /sys/class/hwmon/hwmon1/temp1_input 41000
+file /sys/class/hwmon/hwmon1/temp1_max 40000
+file /sys/class/hwmon/hwmon2/name coretemp
+file /sys/class/hwmon/hwmon2/temp1_input 41000
+file /sys/class/hwmon/hwmon2/temp1_crit 0
+file /sys/class/hwmon/hwmon3/name acpitz
+file /sys/class/hwmon/hwmon3/temp1_input 41000
+file /sys/class/hwmon/hwmon3/temp1_crit 90000
+";
+        let reading = read(&Fake::recorded(board).unwrap());
+        let found = between(&reading, &reading);
+        let sensors = &found.value().unwrap().sensors;
+        assert_eq!(sensors.len(), 4);
+        assert!(sensors.values().all(|sensor| sensor.limit_mc.is_none()), "{sensors:?}");
     }
 
     #[test]

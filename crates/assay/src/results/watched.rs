@@ -128,6 +128,9 @@ pub struct Memory {
     pub oom_kills: u64,
     /// Times that a task had to free memory itself before it got some.
     pub stalls: u64,
+    /// Bytes of a page; none in bundles of before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_bytes: Option<u64>,
     /// Bytes of swap; 0 where there is none.
     pub swap_bytes: u64,
     /// Bytes of it in use, before and after.
@@ -218,6 +221,36 @@ pub struct Clock {
     pub suspended_ns: u64,
 }
 
+/// What a line says, in small letters, when it is about hardware or the machine as a whole.
+const TELLING: [&str; 24] = [
+    "i/o error",
+    "medium error",
+    "critical target error",
+    "failed command",
+    "timeout, aborting",
+    "timeout, reset controller",
+    "resetting",
+    "hard reset",
+    "soft reset",
+    "reset high-speed usb",
+    "reset superspeed",
+    "limiting sata link speed",
+    "sata link down",
+    "ext4-fs error",
+    "btrfs error",
+    "aer: ",
+    "blocked for more than",
+    "soft lockup",
+    "hard lockup",
+    "rcu: info: rcu",
+    "mce: ",
+    "hardware error",
+    "temperature above threshold",
+    "clocksource: marking clocksource",
+];
+/// What hardware puts right by itself; some boards log it all the time.
+const ALLOWED: [&str; 3] = ["correctable error", "corrected error", "severity=correct"];
+
 /// One line of the kernel's log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelLine {
@@ -225,6 +258,16 @@ pub struct KernelLine {
     pub level: u8,
     /// What it says.
     pub text: String,
+}
+
+impl KernelLine {
+    /// Whether it tells of trouble with hardware or of tasks that hung, rather than of what boards
+    /// and drivers log all the time.
+    pub fn is_telling(&self) -> bool {
+        let text = self.text.to_lowercase();
+        let says = |words: &[&str]| words.iter().any(|words| text.contains(words));
+        says(&TELLING) && (!says(&ALLOWED) || text.contains("uncorrect"))
+    }
 }
 
 /// Energy that was used between two moments.

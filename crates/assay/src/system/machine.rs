@@ -235,5 +235,10 @@ fn limits(system: &dyn System) -> Seen<BTreeMap<String, String>> {
     Seen::Present(found)
 }
 
+/// Bytes of a page of memory.
+pub fn page_bytes() -> u64 {
+    rustix::param::page_size() as u64
+}
+
 #[cfg(test)]
 mod tests;

@@ -83,6 +83,9 @@ pub struct Drive {
     pub removable: Seen<bool>,
     /// `nvme`, `sata`, `usb`, `mmc`, `virtio`, `loop`, ...
     pub bus: Seen<String>,
+    /// Ports that lead to it, as the kernel's log names them: `ata1`, `2-1`, `2-1.4`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<String>,
     /// The link to the machine.
     pub link: Seen<Link>,
     /// Scheduler in use.

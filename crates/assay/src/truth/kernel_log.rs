@@ -4,37 +4,7 @@ use super::evidence::in_trials;
 use super::{Case, Remark, TruthRule};
 use crate::catalogue::About;
 use crate::results::record::TrialRecord;
-use crate::results::watched::KernelLine;
 
-/// What a line says, in small letters, when it is about what is measured or the machine as a whole.
-const TELLING: [&str; 24] = [
-    "i/o error",
-    "medium error",
-    "critical target error",
-    "failed command",
-    "timeout, aborting",
-    "timeout, reset controller",
-    "resetting",
-    "hard reset",
-    "soft reset",
-    "reset high-speed usb",
-    "reset superspeed",
-    "limiting sata link speed",
-    "sata link down",
-    "ext4-fs error",
-    "btrfs error",
-    "aer: ",
-    "blocked for more than",
-    "soft lockup",
-    "hard lockup",
-    "rcu: info: rcu",
-    "mce: ",
-    "hardware error",
-    "temperature above threshold",
-    "clocksource: marking clocksource",
-];
-/// What hardware puts right by itself; some boards log it all the time.
-const ALLOWED: [&str; 3] = ["correctable error", "corrected error", "severity=correct"];
 /// How names of block devices begin.
 const DEVICES: [&str; 9] = ["sd", "vd", "loop", "nvme", "mmcblk", "dm-", "md", "zram", "sr"];
 /// Letters of a line that are told.
@@ -49,8 +19,8 @@ static ABOUT: About = About {
     text: "Of the warnings and errors that the kernel logs during a trial these mark it disturbed: \
            I/O errors, aborted and failed commands, resets of controllers and buses, links that \
            went down or became slower, tasks that hung, lockups, machine checks, heat, clocks that \
-           went wrong. Lines about block devices that the target does not stand on are passed \
-           over, and so is everything else that is logged.",
+           went wrong. Lines about block devices that the target does not stand on, and about \
+           ports of ATA or USB that do not lead to its drives, are passed over, and so is everything else that is logged.",
 };
 
 impl TruthRule for KernelLog {
@@ -67,7 +37,7 @@ impl TruthRule for KernelLog {
 
     fn disturbance(&self, case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
         let lines = trial.evidence.watched.kernel_log.value()?;
-        let line = lines.iter().find(|line| tells(line) && is_ours(case, &line.text))?;
+        let line = lines.iter().find(|line| line.is_telling() && is_ours(case, &line.text))?;
         let mut text: String = line.text.chars().take(LONGEST).collect();
         text.retain(|letter| !letter.is_control());
         let text = text.trim_end_matches(['.', ' ']);
@@ -75,21 +45,35 @@ impl TruthRule for KernelLog {
     }
 }
 
-fn tells(line: &KernelLine) -> bool {
-    let text = line.text.to_lowercase();
-    let says = |words: &[&str]| words.iter().any(|words| text.contains(words));
-    says(&TELLING) && (!says(&ALLOWED) || text.contains("uncorrect"))
-}
-
-/// Whether a line names no block device, or one that the target stands on.
+/// Whether a line names no block device and no port, or one that the target stands on.
 fn is_ours(case: &Case<'_>, text: &str) -> bool {
+    if let Some(port) = port(text) {
+        return case.site.drives.iter().any(|drive| drive.ports.iter().any(|own| own == port));
+    }
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
-    let mut named = words.filter(|word| is_device(word)).peekable();
+    let mut named = words.filter(|word| is_device(word)).chain(called_device(text)).peekable();
     let drives = case.site.drives.iter().map(|drive| drive.name.as_str());
     let layers = case.site.layers.iter().map(|layer| layer.name.as_str());
     let own: Vec<&str> = drives.chain(layers).collect();
     let is_own = |word: &str| own.iter().any(|own| belongs(word, own));
     named.peek().is_none() || named.any(is_own)
+}
+
+/// The port that a line begins with: `ata1.00: failed command`, `usb 2-1: reset`.
+fn port(text: &str) -> Option<&str> {
+    let (head, _) = text.split_once(": ")?;
+    let ata = head.split('.').next().filter(|name| {
+        let number = name.strip_prefix("ata");
+        number.is_some_and(|rest| rest.starts_with(|sign: char| sign.is_ascii_digit()))
+    });
+    head.strip_prefix("usb ").or(ata)
+}
+
+/// What a line calls a device, whatever its kind: `dev nbd0,`, `(device xvda1):`.
+fn called_device(text: &str) -> Option<&str> {
+    let mut words = text.split_whitespace();
+    words.find(|word| ["dev", "(device"].contains(word))?;
+    words.next().map(|word| word.trim_end_matches([',', ':', ')']))
 }
 
 /// Whether a name is a drive's, that of one of its partitions, or of its controller.
@@ -120,6 +104,7 @@ fn is_device(word: &str) -> bool {
 mod tests {
     use super::super::testing::Bench;
     use super::*;
+    use crate::results::watched::KernelLine;
     use crate::seen::Seen;
 
     fn logged(text: &'static str) -> Bench {
@@ -144,7 +129,6 @@ mod tests {
             "ata1: limiting SATA link speed to 3.0 Gbps",
             "INFO: task dd:77 blocked for more than 120 seconds.",
             "mce: [Hardware Error]: Machine check events logged",
-            "usb 2-1: reset SuperSpeed USB device number 2 using xhci_hcd",
             "INFO: task jbd2/sda1-8:77 blocked for more than 120 seconds.",
             "EXT4-fs error (device sda1): ext4_find_entry: inode #2",
             "mce: Uncorrected error",
@@ -154,10 +138,28 @@ mod tests {
     }
 
     #[test]
+    fn ports_that_lead_to_the_drive_are_heard_and_others_are_not() {
+        let told = |text: &'static str, ports: &[&str]| {
+            let ports = ports.iter().map(|port| (*port).to_owned()).collect();
+            let bench = logged(text).site(|site| site.drives[0].ports = ports);
+            bench.disturbances(&KernelLog)[0].is_some()
+        };
+        let usb = "usb 2-1: reset SuperSpeed USB device number 2 using xhci_hcd";
+        let ata = "ata2.00: failed command: READ FPDMA QUEUED";
+        assert!(told(usb, &["2-1"]) && told(ata, &["ata2"]));
+        assert!(!told(usb, &["2-1.4", "ata1"]) && !told(ata, &["ata21"]));
+        assert!(!told(usb, &[]) && !told(ata, &[]));
+    }
+
+    #[test]
     fn silent_on_other_devices_and_on_noise() {
         for text in [
             "I/O error, dev loop7, sector 8 op 0x0:(READ) flags 0x0",
             "Buffer I/O error on dev sdb, logical block 0, async page read",
+            "I/O error, dev fd0, sector 0 op 0x0:(READ) flags 0x0",
+            "I/O error, dev nbd0, sector 0 op 0x0:(READ) flags 0x0",
+            "Buffer I/O error on dev rbd0, logical block 0, async page read",
+            "EXT4-fs error (device xvda1): ext4_find_entry: inode #2",
             "workqueue: fill_page_cache_func hogged CPU for >10000us 4 times",
             "loop: Write error at byte offset 0, length 4096",
             "XFS (loop3): log I/O error -5",

@@ -24,7 +24,11 @@ impl TruthRule for Oom {
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {
         let hit: Vec<u64> = case.trials.iter().filter_map(|trial| kills(trial)).collect();
         (!hit.is_empty()).then(|| {
-            Remark::suspect(format!("{}{}", words(hit.iter().sum()), in_trials(hit.len(), case)))
+            Remark::suspect(format!(
+                "{}{}",
+                words(hit.iter().fold(0, |sum, one| sum.saturating_add(*one))),
+                in_trials(hit.len(), case)
+            ))
         })
     }
 
@@ -67,6 +71,11 @@ mod tests {
         let one = killed(1).disturbances(&Oom);
         let said = "the kernel killed a process for want of memory".to_owned();
         assert_eq!(one, [Some(said), None, None]);
+        let beyond = killed(u64::MAX).each(|trial| {
+            let memory = Memory { oom_kills: u64::MAX, ..Memory::default() };
+            trial.evidence.watched.memory = Seen::Present(memory);
+        });
+        assert!(beyond.judge(&Oom).is_some());
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! `swap`: memory went to swap and back meanwhile.
 
-use super::evidence::in_trials;
+use super::evidence::{MIB, in_trials, seconds};
 use super::{Case, Remark, TruthRule};
 use crate::catalogue::About;
 use crate::quantity::units::show;
 use crate::results::record::TrialRecord;
 
-/// Pages in and out that are no more than another program's stirring: a quarter of a MiB, mostly.
-const FEW_PAGES: u64 = 64;
+/// Bytes of a page where the bundle does not say: the most common size.
+const PAGE_BYTES: u64 = 4096;
+/// Share of the trial's own bytes that swap may reach.
+const MOST_SHARE: f64 = 0.01;
 
 /// The rule.
 pub struct Swap;
@@ -15,8 +17,8 @@ pub struct Swap;
 static ABOUT: About = About {
     name: "swap",
     summary: "memory went to swap, or came back, during the trial",
-    text: "The kernel counts the pages that go to swap and come back. More than 64 in a trial, of \
-           whatever program, mark it disturbed: the machine was short of memory, and swap on the \
+    text: "The kernel counts the pages that go to swap and come back. More than 1 \
+           MiB/s and 1 % of the trial's own traffic, of whatever program, mark it disturbed: the machine was short of memory, and swap on the \
            same drive is traffic of its own.",
 };
 
@@ -27,7 +29,9 @@ impl TruthRule for Swap {
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {
         let hit: Vec<(u64, u64)> = case.trials.iter().filter_map(|trial| pages(trial)).collect();
-        let sum = hit.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let sum = hit.iter().fold((0u64, 0u64), |sum, one| {
+            (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1))
+        });
         (!hit.is_empty())
             .then(|| Remark::suspect(format!("{}{}", words(sum), in_trials(hit.len(), case))))
     }
@@ -41,7 +45,19 @@ impl TruthRule for Swap {
 fn pages(trial: &TrialRecord) -> Option<(u64, u64)> {
     let memory = trial.evidence.watched.memory.value()?;
     let (out, back) = (memory.swapped_out_pages, memory.swapped_in_pages);
-    (out.saturating_add(back) > FEW_PAGES).then_some((out, back))
+    let page_bytes = memory.page_bytes.unwrap_or(PAGE_BYTES);
+    let moved = out.saturating_add(back).saturating_mul(page_bytes) as f64;
+    (moved > allowed_bytes(trial)?).then_some((out, back))
+}
+
+/// What another program's stirring may move: 1 MiB/s, or a share of the trial's own bytes.
+fn allowed_bytes(trial: &TrialRecord) -> Option<f64> {
+    let counted = trial.counted.as_ref()?;
+    // Swap was counted until everything was on the device, which takes longer than the run.
+    let watched_ns = trial.evidence.watched.pressure.value().map_or(0, |seen| seen.span_ns);
+    let span_ns = counted.elapsed_ns.max(watched_ns);
+    let own = counted.claimed_read_bytes().saturating_add(counted.claimed_write_bytes());
+    Some((MIB as f64 * seconds(span_ns)).max(MOST_SHARE * own as f64))
 }
 
 fn words((out, back): (u64, u64)) -> String {
@@ -65,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn speaks_of_more_than_a_few_pages() {
+    fn speaks_of_more_than_others_may_stir() {
         let bench = swapped(4_000, 70);
         let remark = bench.judge(&Swap).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
@@ -77,8 +93,26 @@ mod tests {
     }
 
     #[test]
+    fn pages_have_the_size_of_the_machine_and_sums_an_end() {
+        let large = swapped(20, 20).each(|trial| {
+            if let Seen::Present(memory) = &mut trial.evidence.watched.memory {
+                memory.page_bytes = Some(64 << 10);
+            }
+        });
+        assert!(large.judge(&Swap).is_some());
+        assert!(swapped(u64::MAX, u64::MAX).judge(&Swap).is_some());
+    }
+
+    #[test]
     fn silent_on_few_pages_and_where_nothing_is_told() {
         assert_eq!(swapped(30, 34).judge(&Swap), None);
+        // 1 MiB in the bench's trials of a second.
+        assert_eq!(swapped(200, 56).judge(&Swap), None);
+        assert!(swapped(200, 57).judge(&Swap).is_some());
+        let longer = swapped(2_000, 500).each(|trial| {
+            trial.counted.as_mut().unwrap().elapsed_ns = 10_000_000_000;
+        });
+        assert_eq!(longer.judge(&Swap), None);
         assert_eq!(Bench::read().judge(&Swap), None);
     }
 }

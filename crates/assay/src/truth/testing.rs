@@ -168,6 +168,7 @@ pub fn drive() -> Drive {
         rotational: Seen::Present(false),
         removable: Seen::Present(false),
         bus: Seen::Present("sata".to_owned()),
+        ports: vec!["ata1".to_owned()],
         link: Seen::Present(Link {
             name: "SATA 6.0 Gbit/s".to_owned(),
             ceiling_bytes_per_s: 600e6,

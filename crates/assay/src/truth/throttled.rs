@@ -3,6 +3,7 @@
 use super::evidence::in_trials;
 use super::{Case, Remark, TruthRule};
 use crate::catalogue::About;
+use crate::probes::temperature::LEAST_LIMIT_MC;
 use crate::quantity::units::show;
 use crate::results::record::TrialRecord;
 
@@ -26,10 +27,9 @@ impl TruthRule for Throttled {
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {
         let hit: Vec<&TrialRecord> =
             case.trials.iter().copied().filter(|trial| events(trial) != (0, 0)).collect();
-        let (heat, group) = hit
-            .iter()
-            .map(|trial| events(trial))
-            .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let (heat, group) = hit.iter().map(|trial| events(trial)).fold((0u64, 0u64), |sum, one| {
+            (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1))
+        });
         if hit.is_empty() {
             let hot: Vec<String> = case.trials.iter().filter_map(|trial| hot(trial)).collect();
             let first = hot.first()?;
@@ -49,11 +49,13 @@ fn hot(trial: &TrialRecord) -> Option<String> {
     let sensors = trial.evidence.watched.temperature.value()?.sensors.iter();
     let above = sensors.filter_map(|(name, sensor)| {
         let most = sensor.before_mc.max(sensor.after_mc);
-        Some((most - sensor.limit_mc?, name, most)).filter(|(above, ..)| *above >= 0)
+        // Bundles of earlier versions keep limits that were not set.
+        let limit = sensor.limit_mc.filter(|mc| *mc > LEAST_LIMIT_MC)?;
+        Some((most.saturating_sub(limit), name, most)).filter(|(above, ..)| *above >= 0)
     });
     let (above, name, most) = above.max_by_key(|(above, ..)| *above)?;
     let degrees = |mc: i64| show::three_digits(mc as f64 / 1e3);
-    let (most, limit) = (degrees(most), degrees(most - above));
+    let (most, limit) = (degrees(most), degrees(most.saturating_sub(above)));
     Some(format!("{name} was {most} \u{b0}C hot and slows down from {limit} \u{b0}C on"))
 }
 
@@ -124,6 +126,25 @@ mod tests {
         let judged = at(82_500).judge(&Throttled).unwrap().text;
         assert_eq!(judged, format!("{said}, in 1 of 3 trials"));
         assert_eq!(at(80_000).judge(&Throttled), None);
+    }
+
+    #[test]
+    fn limits_that_were_never_set_and_sums_beyond_all_numbers_do_no_harm() {
+        use crate::results::watched::{Sensor, Temperature};
+        let at = |after_mc: i64, limit_mc: i64| {
+            Bench::read().first(1, move |trial| {
+                let sensor = Sensor { before_mc: 30_000, after_mc, limit_mc: Some(limit_mc) };
+                trial.evidence.watched.temperature = Seen::Present(Temperature {
+                    sensors: [("jc42 temp1".to_owned(), sensor)].into(),
+                    slow_processors: None,
+                });
+            })
+        };
+        assert_eq!(at(31_000, 0).disturbances(&Throttled), [None, None, None]);
+        assert_eq!(at(31_000, i64::MIN).judge(&Throttled), None);
+        assert!(at(i64::MAX, 50_000).judge(&Throttled).is_some());
+        let bench = Bench::read().each(|t| t.evidence.throttle_events = Seen::Present(u64::MAX));
+        assert!(bench.judge(&Throttled).is_some());
     }
 
     #[test]

@@ -10,6 +10,8 @@ use crate::system::{System, sysfs};
 const ROOT: &str = "/sys/class/powercap";
 /// What a package cannot use where it names no limit, watts.
 const MOST_WATTS: f64 = 1_000.0;
+/// What a package's memory cannot use, watts.
+const MOST_MEMORY_WATTS: f64 = 200.0;
 /// How far above its limit it may be for a moment.
 const ABOVE_LIMIT: f64 = 3.0;
 /// The same zones by another way; Linux shows package 0 by both.
@@ -98,13 +100,18 @@ fn counter(system: &dyn System, zone: &Zone) -> Result<Counter, String> {
         }
         Err(error) => return Err(format!("powercap: {}: {error}", zone.name)),
     };
-    let limits = (0..3)
-        .filter_map(|limit| number(&format!("constraint_{limit}_power_limit_uw")).value().copied());
-    let limit_watts = limits.max().map(|micro| micro as f64 / 1e6).filter(|watts| *watts > 0.0);
+    let most = if zone.name == "dram" { MOST_MEMORY_WATTS } else { MOST_WATTS };
+    let largest = |kind: &str| {
+        let files = (0..3).map(|index| format!("constraint_{index}_{kind}"));
+        let all = files.filter_map(|file| number(&file).value().copied());
+        all.max().map(|micro| micro as f64 / 1e6).filter(|watts| *watts > 0.0)
+    };
+    // Memory often has no limit set, but says what it could use.
+    let limit_watts = largest("power_limit_uw").or_else(|| largest("max_power_uw"));
     Ok(Counter {
         joules,
         range_joules: number("max_energy_range_uj").value().map(|micro| *micro as f64 / 1e6),
-        most_watts: limit_watts.map_or(MOST_WATTS, |watts| (watts * ABOVE_LIMIT).min(MOST_WATTS)),
+        most_watts: limit_watts.map_or(most, |watts| (watts * ABOVE_LIMIT).min(most)),
         falls: false,
     })
 }

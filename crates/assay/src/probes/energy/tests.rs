@@ -225,6 +225,97 @@ file /sys/class/hwmon/hwmon0/power1_average 7000000
     assert!(found.reason().unwrap().contains("amdgpu tells the power of a moment"), "{found:?}");
 }
 
+#[test]
+fn what_a_card_holds_is_counted_once_and_two_cards_are_both_there() {
+    let counter = |number: u32, name: &str, place: &str, entries: &[(u32, &str)]| {
+        let root = format!("/sys/class/hwmon/hwmon{number}");
+        let device = format!("/sys/devices/{place}");
+        let mut text =
+            format!("file {root}/name {name}\ndir {device}\nlink {root}/device {device}\n");
+        for (index, label) in entries {
+            text += &format!("file {root}/energy{index}_input 0\n");
+            if !label.is_empty() {
+                text += &format!("file {root}/energy{index}_label {label}\n");
+            }
+        }
+        text
+    };
+    let machine = [
+        counter(0, "xe", "card0", &[(1, "card"), (2, "pkg")]),
+        counter(1, "xe", "card1", &[(1, "card"), (2, "pkg")]),
+        counter(2, "xe", "card2", &[(2, "pkg")]),
+        counter(3, "i915", "card3", &[(1, "")]),
+        counter(4, "i915_gt0", "card3", &[(1, "")]),
+        counter(5, "i915_gt0", "card4", &[(1, "")]),
+        counter(6, "amd_energy", "board", &[(1, "Ecore000"), (2, "Esocket0"), (3, "Esocket1")]),
+    ];
+    let found = energy(&machine.concat(), 2, |fake| {
+        for (device, index) in
+            [(0, 1), (0, 2), (1, 1), (1, 2), (2, 2), (3, 1), (4, 1), (5, 1), (6, 1), (6, 2), (6, 3)]
+        {
+            let file = format!("/sys/class/hwmon/hwmon{device}/energy{index}_input");
+            fake.put(&file, "10000000\n");
+        }
+    });
+    assert!((joules(&found) - 70.0).abs() < 1e-9, "{found:?}");
+    let parts: Vec<&str> = found.value().unwrap().parts.keys().map(String::as_str).collect();
+    let known = [
+        "amd_energy Esocket0",
+        "amd_energy Esocket1",
+        "i915 energy1",
+        "i915_gt0 energy1",
+        "xe card",
+        "xe card 2",
+        "xe pkg",
+    ];
+    assert_eq!(parts, known);
+}
+
+#[test]
+fn a_card_does_not_stand_in_for_packages_that_may_not_be_read() {
+    let closed = "\
+dir /sys/class/powercap
+file /sys/devices/virtual/powercap/intel-rapl/intel-rapl:0/name package-0
+closed /sys/devices/virtual/powercap/intel-rapl/intel-rapl:0/energy_uj
+link /sys/class/powercap/intel-rapl:0 /sys/devices/virtual/powercap/intel-rapl/intel-rapl:0
+file /sys/class/hwmon/hwmon0/name xe
+file /sys/class/hwmon/hwmon0/energy1_input 0
+file /sys/class/hwmon/hwmon0/energy1_label card
+";
+    let card = |fake: &Fake| {
+        fake.put("/sys/class/hwmon/hwmon0/energy1_input", "10000000\n");
+    };
+    let found = energy(closed, 2, card);
+    assert!(found.reason().unwrap().contains("sudo chmod a+r"), "{found:?}");
+    let source = read(&Fake::recorded(closed).unwrap()).source();
+    assert!(source.reason().unwrap().contains("sudo chmod a+r"), "{source:?}");
+    // A battery holds the packages and more.
+    let gauge = "file /sys/class/power_supply/BAT0/energy_now 40000000\n";
+    let found = energy(&(closed.to_owned() + &laptop(0, "Discharging", gauge)), 60, |fake| {
+        fake.put("/sys/class/power_supply/BAT0/energy_now", "39750000\n");
+    });
+    assert!((joules(&found) - 900.0).abs() < 1e-6);
+}
+
+#[test]
+fn memory_without_a_limit_does_not_silence_its_package() {
+    let machine = |most: u64| {
+        let memory = zone("intel-rapl/intel-rapl:0/intel-rapl:0:0", "dram", 0)
+            .replace("_power_limit_uw 125000000", "_power_limit_uw 0")
+            .replace("262143328850", "65712999613");
+        let root = "/sys/devices/virtual/powercap/intel-rapl/intel-rapl:0/intel-rapl:0:0";
+        let most = format!("file {root}/constraint_0_max_power_uw {most}\n");
+        zone(PACKAGE, "package-0", 0) + &memory + &most
+    };
+    let after = |most: u64, seconds: u64| {
+        energy(&machine(most), seconds, |fake| set(fake, PACKAGE, 9_000_000))
+    };
+    // Without any limit 200 W: 328 s.
+    assert!((joules(&after(0, 320)) - 9.0).abs() < 1e-9);
+    assert!(after(0, 340).reason().unwrap().contains("more than once"));
+    assert!((joules(&after(30_000_000, 600)) - 9.0).abs() < 1e-9);
+}
+
 /// Energy by a meter's file between two moments of the fake's clock (2026-11-20T09:00:00Z and later).
 fn metered(text: &str, seconds: u64) -> Seen<Energy> {
     let fake = Fake::new();
@@ -252,7 +343,7 @@ fn a_meters_file_is_summed_over_the_trial() {
         assert!((joules(&found) - 140.0).abs() < 1e-6, "{found:?}");
     }
     // Seconds since 1970; a slope from 10 to 30 W, of which the first half is the trial.
-    let slope = "1795165200,10\n1795165204,30\n";
+    let slope = "1795165200,10\n1795165201,15\n1795165202,20\n1795165203,25\n1795165204,30\n";
     assert!((joules(&metered(slope, 2)) - 30.0).abs() < 1e-6);
     let slope = slope.replace(',', "000,");
     assert!((joules(&metered(&slope, 2)) - 30.0).abs() < 1e-6);
@@ -269,6 +360,7 @@ fn a_meters_file_that_does_not_cover_the_trial_says_so() {
     for (text, words) in [
         (seconds(0, 6), "ends 4.0 s before"),
         (seconds(3, 20), "begins 3.0 s after"),
+        ("1795165200,5\n1795165209,5\n".to_owned(), "2 of the 3 lines"),
         (seconds(0, 2) + &seconds(40, 60), "gap of 38.0 s"),
         ("hello\n".to_owned(), "no line with a time and watts"),
     ] {
@@ -280,4 +372,50 @@ fn a_meters_file_that_does_not_cover_the_trial_says_so() {
     let reading = read(&fake).with_meter(&fake, Some("/home/me/none.csv"));
     let found = between(&reading, &reading, true);
     assert_eq!(found.reason(), Some("the meter's file /home/me/none.csv: not there"));
+}
+
+#[test]
+fn columns_of_a_meter_are_taken_by_what_they_hold() {
+    let file = |header: &str, row: &str| {
+        let rows = (0..=10).map(|second| format!("{},{row}\n", 1_795_165_200 + second));
+        metered(&rows.fold(format!("{header}\n"), |text, row| text + &row), 10)
+    };
+    for (header, row) in [
+        ("time,power factor,apparent power (VA),power", "0.9,7,5"),
+        ("time,total power,Watts", "9,5"),
+        ("time,Reactive Power [var],Active Power [W]", "9,5"),
+        ("time,Watt hours,Wh,Energy (W h),Power (mW)", "1,2,3,5000"),
+        ("time,Power_kW", "0.005"),
+        ("time,milliwatts", "5000"),
+        ("when it was: time,value", "5"),
+    ] {
+        let found = file(header, row);
+        assert!((joules(&found) - 50.0).abs() < 1e-6, "{header}: {found:?}");
+    }
+    for header in ["time,Wh", "time,power factor", "time,apparent power", "time,kWh"] {
+        let found = file(header, "5");
+        assert!(found.reason().unwrap().contains("no column in watts"), "{header}: {found:?}");
+    }
+}
+
+#[test]
+fn a_meter_needs_lines_in_the_trial_and_may_be_late_at_its_ends() {
+    let every = |distance: usize, from: u64| {
+        let times = (from..from + 60).step_by(distance);
+        times.fold(String::new(), |text, at| text + &format!("{},5\n", 1_795_165_200 + at))
+    };
+    assert!((joules(&metered(&every(5, 0), 10)) - 50.0).abs() < 1e-6);
+    let found = metered(&every(8, 0), 10);
+    assert!(found.reason().unwrap().contains("2 of the 3 lines"), "{found:?}");
+    assert!((joules(&metered(&every(2, 4), 10)) - 50.0).abs() < 1e-6);
+    let found = metered(&every(2, 5), 10);
+    assert!(found.reason().unwrap().contains("begins 5.0 s after"), "{found:?}");
+}
+
+#[test]
+fn times_far_away_do_no_harm() {
+    let sample = |at_ns| meter::Sample { at_ns, watts: 1.0 };
+    let samples = [sample(0), sample(u64::MAX / 2), sample(u64::MAX)];
+    assert!(meter::joules(&samples, u64::MAX - 10, u64::MAX).is_err());
+    assert!(meter::joules(&samples, 0, u64::MAX).is_ok());
 }

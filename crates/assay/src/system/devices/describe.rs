@@ -24,6 +24,7 @@ pub fn drive(system: &dyn System, name: &str) -> Drive {
         size_bytes: size_of(system, name),
         rotational: sysfs::flag(system, &queue.join("rotational")),
         removable: sysfs::flag(system, &block.join("removable")),
+        ports: ports(&place(system, name)),
         link: link(system, name, &bus),
         bus,
         scheduler: sysfs::parsed(sysfs::text(system, &queue.join("scheduler")), sysfs::chosen),
@@ -34,6 +35,18 @@ pub fn drive(system: &dyn System, name: &str) -> Drive {
         queue_requests: number("nr_requests"),
         read_ahead_bytes: number("read_ahead_kb").map(|kib| kib.saturating_mul(1024)),
     }
+}
+
+/// Ports of ATA and USB on the way to a device.
+fn ports(place: &Path) -> Vec<String> {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|sign| sign.is_ascii_digit());
+    let usb = |name: &str| {
+        let parts = name.split_once('-');
+        parts.is_some_and(|(bus, port)| number(bus) && port.split('.').all(number))
+    };
+    let is_port = |name: &String| name.strip_prefix("ata").is_some_and(number) || usb(name);
+    let names = place.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
+    names.filter(is_port).collect()
 }
 
 fn is(bus: &Seen<String>, name: &str) -> bool {
