@@ -244,7 +244,9 @@ mod tests {
                 ..Memory::default()
             });
             if let Seen::Present(devices) = &mut trial.evidence.devices {
-                devices.values_mut().for_each(|device| device.run.busy_ms = most / 8);
+                for device in devices.values_mut() {
+                    device.run.busy_ms = most / 8;
+                }
             }
         });
         let row = &bench.findings().surroundings.workloads[0];

@@ -229,7 +229,7 @@ fn sentence(found: &Findings, of: &str, classes: &[&Comparison]) -> Option<Strin
         matches!(one.verdict, Some(Verdict::Better | Verdict::Worse | Verdict::Equivalent))
     };
     let (some, rest): (Vec<&Comparison>, Vec<&Comparison>) =
-        classes.iter().partition(|one| judged(&one));
+        classes.iter().partition(|one| judged(one));
     let parts: Vec<String> = some.iter().filter_map(|one| part(found, of, one)).collect();
     let differs = |(name, level): &(&String, &String)| first.baseline.get(*name) != Some(*level);
     let arm: BTreeMap<_, _> = first.arm.iter().filter(differs).collect();

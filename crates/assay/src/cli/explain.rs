@@ -10,7 +10,9 @@ use crate::failure::{Failure, Outcome};
 use crate::plan::{self, arms};
 use crate::quantity::Bytes;
 use crate::results::bundle;
-use crate::results::plan::{Area, Arm, DirectUse, EngineUse, Pilot, Plan, Survey, pilot_key};
+use crate::results::plan::{
+    Area, Arm, DirectUse, EngineUse, Pilot, Plan, PlannedWorkload, Survey, pilot_key,
+};
 use crate::seen::Seen;
 use crate::shelf::{
     self,
@@ -49,7 +51,7 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let (study, plan, sites) = source(system, arguments)?;
-    if plan.workloads.iter().any(|workload| workload.is_only_watched()) {
+    if plan.workloads.iter().any(PlannedWorkload::is_only_watched) {
         return Err(Failure::mistake(format!(
             "{}: nothing was run, what others did was watched: there is no command line for that",
             arguments.study

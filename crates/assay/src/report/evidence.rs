@@ -164,20 +164,19 @@ fn place<'a>(
     let known = |(other, sum): &(usize, Latencies)| {
         *other == index && sum.class == class && sum.workload == workload
     };
-    let at = match found.iter().position(known) {
-        Some(at) => at,
-        None => {
-            let new = Latencies {
-                workload: workload.to_owned(),
-                arm: record.arm.clone(),
-                control: planned.control,
-                class: class.to_owned(),
-                trials: 0,
-                nanoseconds: histogram::empty().ok()?,
-            };
-            found.push((index, new));
-            found.len() - 1
-        }
+    let at = if let Some(at) = found.iter().position(known) {
+        at
+    } else {
+        let new = Latencies {
+            workload: workload.to_owned(),
+            arm: record.arm.clone(),
+            control: planned.control,
+            class: class.to_owned(),
+            trials: 0,
+            nanoseconds: histogram::empty().ok()?,
+        };
+        found.push((index, new));
+        found.len() - 1
     };
     found.get_mut(at).map(|(_, sum)| sum)
 }

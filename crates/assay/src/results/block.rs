@@ -96,10 +96,8 @@ impl BlockLatency {
 /// Whether a device is this disk or a partition of it: `sda1`, `nvme0n1p2`.
 fn is_on(device: &str, disk: &str) -> bool {
     device.strip_prefix(disk).is_some_and(|rest| {
-        let number = match disk.ends_with(|last: char| last.is_ascii_digit()) {
-            true => rest.strip_prefix('p').unwrap_or("-"),
-            false => rest,
-        };
+        let numbered = disk.ends_with(|last: char| last.is_ascii_digit());
+        let number = if numbered { rest.strip_prefix('p').unwrap_or("-") } else { rest };
         rest.is_empty() || (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
     })
 }

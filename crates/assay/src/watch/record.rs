@@ -57,7 +57,9 @@ impl Rows {
         for (class, span) in all.flatten() {
             sums.entry(class).or_default().add(span);
         }
-        sums.into_iter().for_each(|(class, span)| self.put(row(second, class, &span)));
+        for (class, span) in sums {
+            self.put(row(second, class, &span));
+        }
     }
 
     /// Readings that were late can share a second.

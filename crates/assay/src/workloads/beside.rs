@@ -12,7 +12,7 @@ use crate::results::plan::{Area, PlannedWorkload};
 use crate::results::record::Counted;
 
 /// How much longer than the workload the work beside it may last; it is stopped long before.
-const SLACK: Duration = Duration::from_mins(10);
+const SLACK: Duration = Duration::from_secs(600);
 
 /// What goes on beside a workload.
 pub struct Beside<'a> {

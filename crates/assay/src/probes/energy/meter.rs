@@ -98,6 +98,8 @@ fn named(cells: &[&str]) -> Result<Option<Columns>, String> {
     let mut scaled = others.filter_map(|(column, cell)| Some((column, watts_of_one(cell)?)));
     match exact.or_else(|| scaled.next()) {
         Some((power, watts_of_one)) => Ok(Some(Columns { time, power, watts_of_one })),
+        // A line before the header, or a second column whose name says nothing against it.
+        None if lower.len() < 2 => Ok(None),
         None if lower.len() == 2 && time == 0 && !is_no_power(&lower[1]) => Ok(None),
         None => Err(format!("no column in watts among {}: call it power", cells.join(", "))),
     }

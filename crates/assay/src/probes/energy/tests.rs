@@ -233,9 +233,9 @@ fn what_a_card_holds_is_counted_once_and_two_cards_are_both_there() {
         let mut text =
             format!("file {root}/name {name}\ndir {device}\nlink {root}/device {device}\n");
         for (index, label) in entries {
-            text += &format!("file {root}/energy{index}_input 0\n");
+            text.extend([format!("file {root}/energy{index}_input 0\n")]);
             if !label.is_empty() {
-                text += &format!("file {root}/energy{index}_label {label}\n");
+                text.extend([format!("file {root}/energy{index}_label {label}\n")]);
             }
         }
         text
