@@ -1,13 +1,15 @@
 //! A study and what the command line changes of it: shared by `run` and `plan`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use clap::Args;
 
-use super::studies;
+use super::{output, studies};
 use crate::factors::{self, Role};
 use crate::failure::{Failure, Outcome};
 use crate::plan::arms::TARGET;
+use crate::probes::energy::meter;
 use crate::quantity::{Percent, Time};
 use crate::study::{Card, StopRule, Study, fields::SMALLEST_BUDGET, file};
 use crate::system::System;
@@ -70,7 +72,7 @@ impl Wishes {
     /// The study to run, and where.
     pub fn study(&self, system: &dyn System) -> Outcome<(Study, Vec<String>)> {
         let study = self.changed(self.placed(studies::load(system, &self.study)?)?)?;
-        let study = self.metered(system, self.sold_as(self.at_speed(study))?);
+        let study = self.metered(system, self.sold_as(self.at_speed(study))?)?;
         let study = if self.lab { study.in_lab() } else { study };
         // What the command line made of it is read like a file, so that both know the same rules.
         let study = file::parse("the study as changed", &file::write(&study.settled())?)?;
@@ -101,13 +103,22 @@ impl Wishes {
     }
 
     /// With the meter's file, which a resumed study finds from anywhere. It may begin later.
-    fn metered(&self, system: &dyn System, mut study: Study) -> Study {
-        if let Some(file) = &self.meter {
-            let own = system.canonical(std::path::Path::new(file));
-            study.meter =
-                Some(own.map_or_else(|_| file.clone(), |path| path.display().to_string()));
+    fn metered(&self, system: &dyn System, mut study: Study) -> Outcome<Study> {
+        let Some(file) = &self.meter else { return Ok(study) };
+        let path = match system.canonical(Path::new(file)) {
+            Ok(path) => path,
+            Err(error) => {
+                output::message(&format!(
+                    "--meter {file}: {error}; trials before its first line have no energy"
+                ));
+                Path::new(file).to_owned()
+            }
+        };
+        if let Some(reason) = meter::mistaken(system, &path) {
+            return Err(Failure::mistake(format!("--meter {file}: {reason}")));
         }
-        study
+        study.meter = Some(path.display().to_string());
+        Ok(study)
     }
 
     fn changed(&self, mut study: Study) -> Outcome<Study> {

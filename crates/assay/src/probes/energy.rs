@@ -2,7 +2,7 @@
 
 mod battery;
 mod hwmon;
-mod meter;
+pub mod meter;
 mod powercap;
 
 use std::collections::BTreeMap;

@@ -1,5 +1,6 @@
 //! The printed form: what stands in the terminal when the watching has ended.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::State;
@@ -32,6 +33,7 @@ pub fn printed(state: &State) -> String {
     }
     machine(&mut text, whole);
     users(&mut text, state);
+    notes(&mut text, whole);
     text
 }
 
@@ -96,21 +98,31 @@ fn traced(text: &mut String, whole: &Span, disk: &DiskSpan, ended: usize) {
     }
     in_device(text, disk);
     failed(text, disk);
+    text.push('\n');
+}
+
+/// What is to be known of all histograms and tables.
+fn notes(text: &mut String, whole: &Span) {
+    let traced = || whole.disks.iter().filter_map(|disk| disk.classes.value());
+    let spans = || traced().flat_map(BTreeMap::values);
+    if spans().any(|span| span.queued.percentile_ns(0.99).is_none()) {
+        wrapped(text, "", "\"-\": p50 is told from 20 requests on, p99 from 1,000");
+    }
     if whole.means == Some(Means::Tracefs) {
         wrapped(text, "", "seen by the kernel's trace, event by event: it costs each request time");
     }
     for note in &whole.notes {
         wrapped(text, "", note);
     }
-    if whole.unseen_beginnings > 0 {
-        let unseen = show::count(whole.unseen_beginnings);
-        wrapped(
-            text,
-            "",
-            &format!("of {unseen} requests the beginning was not seen: their wait is not counted"),
-        );
-    }
-    text.push('\n');
+    let unseen = match whole.unseen_beginnings {
+        0 => return,
+        1 => "of 1 request the beginning was not seen: its wait is not counted".to_owned(),
+        many => format!(
+            "of {} requests the beginning was not seen: their wait is not counted",
+            show::count(many)
+        ),
+    };
+    wrapped(text, "", &unseen);
 }
 
 /// Eight columns of numbers for a class.

@@ -21,8 +21,8 @@ const LINES_A_HEADING: usize = 24;
 const BESIDE: Duration = Duration::from_secs(1);
 
 /// Why the page of a study shows no classes.
-const NOT_TRACED: &str = "the study's own page does not trace requests, which would cost them time; \
-                          `assay watch` in another terminal does";
+const NOT_TRACED: &str = "the page of a study draws no classes (those that the study asks for stand in \
+                          its result); `assay watch` in another terminal does";
 
 /// Watching, until it ends.
 pub struct Session<'a, 'b> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::seen::Seen;
-use crate::system::{System, sysfs};
+use crate::system::{FileKind, System, sysfs};
 
 /// Bytes of a file that is read.
 const MOST_BYTES: u64 = 256 << 20;
@@ -13,6 +13,8 @@ const LONGEST_GAP_NS: u64 = 10_000_000_000;
 const MOST_SECONDS: f64 = 1e11;
 /// Lines that must lie in a span: fewer say little of what happened in it.
 const FEWEST_SAMPLES: usize = 3;
+/// What is said of a file without such a line.
+const NO_LINE: &str = "no line with a time and watts, such as 2026-07-30T12:00:00Z,4.2";
 /// Words of columns that are no power in watts.
 const NO_WATTS: [&str; 9] =
     ["apparent", "reactive", "factor", "hour", "wh", "kwh", "va", "var", "energy"];
@@ -42,11 +44,26 @@ pub fn read(system: &dyn System, path: &Path) -> Seen<Vec<Sample>> {
                 Err(reason) => return what(&reason),
             };
             if samples.is_empty() {
-                return what("no line with a time and watts, such as 2026-07-30T12:00:00Z,4.2");
+                return what(NO_LINE);
             }
             Seen::Present(samples)
         }
         Err(error) => what(&sysfs::reason(&error)),
+    }
+}
+
+/// Why a file that is there is none of a meter; none where it is, or may become one.
+pub fn mistaken(system: &dyn System, path: &Path) -> Option<String> {
+    let status = system.status(path).ok()?;
+    if status.kind != FileKind::File || status.size_bytes > MOST_BYTES {
+        return None;
+    }
+    let text = system.read_text(path).ok()?;
+    match parse(&text) {
+        Err(reason) => Some(reason),
+        // One line may be the names of the columns of a log that has just begun.
+        Ok(samples) if samples.is_empty() && text.lines().count() > 1 => Some(NO_LINE.to_owned()),
+        Ok(_) => None,
     }
 }
 

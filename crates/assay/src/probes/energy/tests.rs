@@ -38,6 +38,20 @@ fn joules(energy: &Seen<Energy>) -> f64 {
 const PACKAGE: &str = "intel-rapl/intel-rapl:0";
 
 #[test]
+fn a_file_of_something_else_is_known_and_a_log_that_begins_is_not() {
+    let fake = Fake::new();
+    fake.put("/passwd", "root:x:0:0\nnobody:x:1:1\n").put("/new.csv", "time,watts\n");
+    fake.put("/good.csv", "time,watts\n1795165200,4.2\n1795165201,4.3\n");
+    fake.put("/mwh.csv", "time,energy_wh\n1795165200,4.2\n");
+    let mistaken = |path: &str| meter::mistaken(&fake, Path::new(path));
+    assert!(mistaken("/passwd").unwrap().starts_with("no line with a time and watts"));
+    assert!(mistaken("/mwh.csv").is_some());
+    for path in ["/new.csv", "/good.csv", "/not-yet.csv"] {
+        assert_eq!(mistaken(path), None, "{path}");
+    }
+}
+
+#[test]
 fn a_package_holds_its_cores_and_its_memory_is_added() {
     let machine = [
         "dir /sys/class/powercap/intel-rapl\n".to_owned(),

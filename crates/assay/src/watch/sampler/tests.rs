@@ -129,7 +129,10 @@ fn where_there_are_too_many_disks_those_that_nobody_used_are_left_out() {
         ))
         .unwrap();
         let reads = u32::from(number == 20);
-        fake.put(format!("{home}/stat"), format!("{reads} 0 8 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"));
+        fake.put(
+            format!("{home}/stat"),
+            format!("{reads} 0 {} 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", 8 * reads),
+        );
     };
     (10..72).for_each(add);
     assert_eq!(disks::choose(&fake, None).unwrap().len(), 64);
