@@ -12,6 +12,7 @@ const REDUCED: &[(&str, &[&str])] = &[
     ("depth", &["--set", "depth=1,8"]),
     ("filesystems", &["--set", "threads=1,8"]),
     ("flash", &["--claimed", "95 MB/s", "--price", "12.50 GBP"]),
+    ("power", &[]),
     ("readahead", &["--set", "read-ahead=0 KiB,128 KiB,4 MiB"]),
     ("schedulers", &["--set", "scheduler=none,mq-deadline", "--set", "filesystem=ext4,btrfs"]),
     ("starvation", &[]),
