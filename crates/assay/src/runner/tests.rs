@@ -312,6 +312,8 @@ fn with_others(mut request: Request<'static>) -> Request<'static> {
     let io = request.study.workload[0].io.clone();
     let other = crate::study::Io { time: None, ramp: None, operations: None, ..io };
     let mix = crate::study::Mix::Shares { read_percent: 0 };
+    // Long enough for both to be there at once.
+    request.study.workload[0].io.time = "60 ms".parse().ok();
     request.study.workload[0].beside = Some(crate::study::Io { mix, direct: false, ..other });
     request
 }
