@@ -99,7 +99,9 @@ impl Reader<'_> {
                     format!("add {}, or make {} a factor", field.example, field.name)
                 }
                 (_, Kind::Tables(inner)) => {
-                    let keys = inner.names().join(" and ");
+                    let needed = inner.rows.iter().filter(|row| row.need == Need::Always);
+                    let keys: Vec<&str> = needed.map(|row| row.name).collect();
+                    let keys = keys.join(" and ");
                     format!("add a table {} with {keys}", field.example)
                 }
                 _ => format!("add {}", field.example),
