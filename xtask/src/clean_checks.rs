@@ -21,7 +21,7 @@ pub fn run(options: &Options) -> Done<bool> {
     let count = options.number("--count");
     let head = facts::lines();
     let binary = build::release_binary()?;
-    let volume = Volume::new(Filesystem::Ext4, 2048)?;
+    let volume = Volume::on_drive(Filesystem::Ext4, 2048)?;
     let home = volume.scratch().folder("home", 0o755, None)?;
     let assay = Assay::new(&binary, &home);
     let target = volume.directory().display().to_string();

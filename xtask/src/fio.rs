@@ -58,7 +58,7 @@ pub fn run(options: &Options) -> Done<bool> {
     }
     let head = facts::lines();
     let time = Duration::from_secs(seconds as u64);
-    let volume = Volume::new(Filesystem::Ext4, 1024)?;
+    let volume = Volume::on_drive(Filesystem::Ext4, 1024)?;
     let file = written_file(volume.directory())?;
     let mut draws = Draws::new();
     let mut rates = vec![Rates::default(); CASES.len()];

@@ -17,16 +17,13 @@ mod pages;
 mod pictures;
 mod probe;
 mod simulate;
-mod skips;
 mod startup;
 mod suite;
 mod tree;
 
-#[path = "../../crates/assay/tests/lab/mod.rs"]
-mod lab;
-
 use std::process::ExitCode;
 
+use assay_lab as lab;
 use lab::Done;
 use options::Options;
 
@@ -48,9 +45,9 @@ struct Command {
 const COMMANDS: &[Command] = &[
     Command {
         name: "test",
-        usage: "[--no-lints] [--long]",
-        summary: "format, clippy, generated pages, all tests (those that need root too), simulated studies, skips; --long: slow ones too",
-        flags: &["--no-lints", "--long"],
+        usage: "[fast | all | long] [--no-lints]",
+        summary: "fast: units and command line, no root, no release build; all (as usual): what must hold before a change lands; long: every count in full",
+        flags: &["fast", "all", "long", "--no-lints"],
         numbers: &[],
         words: &[],
         run: suite::run,

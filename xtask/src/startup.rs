@@ -31,7 +31,7 @@ pub fn run(options: &Options) -> Done<bool> {
             "under 10 ms",
         ),
     ];
-    let volume = Volume::new(Filesystem::Ext4, 3072)?;
+    let volume = Volume::on_drive(Filesystem::Ext4, 3072)?;
     let home = volume.scratch().folder("home", 0o755, None)?;
     let target = volume.directory().display().to_string();
     for words in [

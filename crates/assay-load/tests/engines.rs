@@ -19,7 +19,7 @@ const MARGIN: u64 = 2 * SIZE;
 
 #[test]
 fn a_fill_writes_every_block_once_and_nothing_else() {
-    for (engine, direct) in engines_with_a_file("a_fill_writes_every_block_once") {
+    for (engine, direct) in engines_with_a_file() {
         for (depth, threads, durability) in [
             (1, 1, Durability::Written),
             (32, 1, Durability::Written),
@@ -60,7 +60,7 @@ fn check_fill(bytes: &[u8], blocks: u64) {
 
 #[test]
 fn zero_content_is_zero_also_when_reads_share_the_buffers() {
-    for (engine, direct) in engines_with_a_file("zero_content_is_zero") {
+    for (engine, direct) in engines_with_a_file() {
         for read_percent in [0, 50] {
             let scratch = Scratch::filled(16 * SIZE, 0xaa, direct);
             let mixed = Job {
@@ -82,7 +82,7 @@ fn zero_content_is_zero_also_when_reads_share_the_buffers() {
 
 #[test]
 fn random_operations_stay_inside_the_area() {
-    for (engine, direct) in engines_with_a_file("random_operations_stay_inside_the_area") {
+    for (engine, direct) in engines_with_a_file() {
         let scratch = Scratch::filled(2 * MARGIN + 8 * SIZE, 0xaa, direct);
         let writes = Job {
             work: Work::WRITES,
@@ -99,7 +99,7 @@ fn random_operations_stay_inside_the_area() {
 
 #[test]
 fn a_rewrite_changes_every_block_and_nothing_else() {
-    for (engine, direct) in engines_with_a_file("a_rewrite_changes_every_block") {
+    for (engine, direct) in engines_with_a_file() {
         for (depth, threads, durability) in [
             (1, 1, Durability::Written),
             (8, 1, Durability::Written),
@@ -146,7 +146,7 @@ fn check_rewritten(bytes: &[u8]) {
 
 #[test]
 fn a_rewrite_that_is_stopped_by_time_or_by_hand_is_whole() {
-    for (engine, direct) in engines_with_a_file("a_rewrite_that_is_stopped") {
+    for (engine, direct) in engines_with_a_file() {
         let scratch = Scratch::filled(64 * SIZE, 1, direct);
         let timed = Job {
             work: Work::Rewrite,
@@ -167,7 +167,7 @@ fn a_rewrite_that_is_stopped_by_time_or_by_hand_is_whole() {
 
 #[test]
 fn a_rewrite_tells_which_half_of_it_failed() {
-    for (engine, direct) in engines_with_a_file("a_rewrite_tells_which_half") {
+    for (engine, direct) in engines_with_a_file() {
         let rewrites = Job {
             pattern: Pattern::Sequential,
             work: Work::Rewrite,
@@ -194,7 +194,7 @@ fn a_rewrite_tells_which_half_of_it_failed() {
 
 #[test]
 fn a_spread_pattern_goes_once_to_each_of_its_places() {
-    for (engine, direct) in engines_with_a_file("a_spread_pattern_goes_once") {
+    for (engine, direct) in engines_with_a_file() {
         let (blocks, samples) = (100, 7);
         let scratch = Scratch::filled(2 * MARGIN + blocks * SIZE, 0xaa, direct);
         let area = MARGIN..MARGIN + blocks * SIZE;
@@ -227,7 +227,7 @@ fn a_spread_pattern_goes_once_to_each_of_its_places() {
 #[test]
 fn offsets_beyond_32_bits_arrive() {
     let far = 5 << 30; // a hole up to here: the file takes no space
-    for (engine, direct) in engines_with_a_file("offsets_beyond_32_bits_arrive") {
+    for (engine, direct) in engines_with_a_file() {
         let scratch = Scratch::filled(0, 0, direct);
         scratch.grow(far + 4 * SIZE);
         let writes = Job {
@@ -246,7 +246,7 @@ fn offsets_beyond_32_bits_arrive() {
 
 #[test]
 fn counts_are_exact() {
-    for (engine, direct) in engines_with_a_file("counts_are_exact") {
+    for (engine, direct) in engines_with_a_file() {
         let scratch = Scratch::filled(64 * SIZE, 1, direct);
         for (depth, threads) in [(1, 1), (32, 1), (1, 4), (32, 4)] {
             for count in [1, 7, 1000] {
@@ -280,7 +280,7 @@ fn counts_are_exact() {
 
 #[test]
 fn mixes_keep_their_share() {
-    for (engine, direct) in engines_with_a_file("mixes_keep_their_share") {
+    for (engine, direct) in engines_with_a_file() {
         let scratch = Scratch::filled(64 * SIZE, 1, direct);
         let mixed = Job {
             work: Work::Mix { read_percent: 30 },
@@ -297,7 +297,7 @@ fn mixes_keep_their_share() {
 
 #[test]
 fn a_read_beyond_the_end_is_an_error() {
-    for (engine, direct) in engines_with_a_file("a_read_beyond_the_end_is_an_error") {
+    for (engine, direct) in engines_with_a_file() {
         let scratch = Scratch::filled(4 * SIZE, 1, direct);
         let walk = Job { pattern: Pattern::Sequential, depth: 2, area: 0..8 * SIZE, ..job() };
         let error = run(&walk, &engine, &scratch.target(), &AtomicBool::new(false)).unwrap_err();
@@ -311,7 +311,7 @@ fn a_read_beyond_the_end_is_an_error() {
 
 #[test]
 fn a_refused_write_is_an_error_of_the_write() {
-    for (engine, _) in engines_with_a_file("a_refused_write_is_an_error_of_the_write") {
+    for (engine, _) in engines_with_a_file() {
         for durability in [Durability::Written, Durability::DataSynced] {
             let scratch = Scratch::filled(16 * SIZE, 1, false);
             let file = scratch.read_only();
@@ -334,7 +334,7 @@ fn a_refused_write_is_an_error_of_the_write() {
 
 #[test]
 fn a_stop_ends_a_run_and_is_told() {
-    let file_engines = engines_with_a_file("a_stop_ends_a_run");
+    let file_engines = engines_with_a_file();
     for (engine, direct) in [(EngineKind::Null, false)].into_iter().chain(file_engines) {
         let scratch = Scratch::filled(64 * SIZE, 1, direct);
         let long = Job {
@@ -362,7 +362,7 @@ fn a_stop_ends_a_run_and_is_told() {
 
 #[test]
 fn no_time_at_all_still_completes_one_operation_per_thread() {
-    for (engine, direct) in engines_with_a_file("no_time_at_all") {
+    for (engine, direct) in engines_with_a_file() {
         let scratch = Scratch::filled(64 * SIZE, 1, direct);
         let short = Job { threads: 3, area: 0..64 * SIZE, time: Duration::ZERO, ..job() };
         let found = outcome(&short, &engine, &scratch);

@@ -34,7 +34,7 @@ static ALLOCATOR: Counting = Counting;
 #[test]
 fn allocations_do_not_grow_with_operations() {
     let scratch = Scratch::filled(1 << 20, 1, false);
-    let refused = engines_with_a_file("allocations_do_not_grow");
+    let refused = engines_with_a_file();
     let usable = ENGINES.iter().filter(|entry| {
         !entry.needs_file || refused.iter().any(|(engine, _)| engine.name() == entry.name)
     });

@@ -139,14 +139,16 @@ mod tests {
     use std::os::fd::AsFd;
     use std::os::unix::fs::FileExt;
 
+    use assay_lab::needs::skip;
+
     use super::*;
-    use crate::test_support::{Scratch, skip};
+    use crate::test_support::Scratch;
 
     fn extents_or_skip(scratch: &Scratch, range: Range<u64>) -> Option<Vec<MappedExtent>> {
         match file_extents(scratch.file.as_fd(), range) {
             Ok(extents) => Some(extents),
             Err(error) => {
-                skip("file_map", &format!("this file system does not tell: {error}"));
+                skip(&format!("this file system does not tell: {error}"));
                 None
             }
         }
@@ -172,7 +174,7 @@ mod tests {
         let scratch = Scratch::new("unwritten");
         let flags = rustix::fs::FallocateFlags::empty();
         if rustix::fs::fallocate(&scratch.file, flags, 0, 1 << 20).is_err() {
-            return skip("file_map", "no fallocate here");
+            return skip("no fallocate here");
         }
         let Some(extents) = extents_or_skip(&scratch, 0..1 << 20) else {
             return;

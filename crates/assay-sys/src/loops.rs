@@ -145,9 +145,11 @@ mod tests {
     use std::fs::File;
     use std::os::fd::AsFd;
 
+    use assay_lab::needs::{Need, have};
+
     use super::*;
     use crate::block_device_bytes;
-    use crate::test_support::{Scratch, may_make_devices};
+    use crate::test_support::Scratch;
 
     fn open(path: &str) -> File {
         File::options().read(true).write(true).open(path).unwrap()
@@ -170,11 +172,12 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs root: cargo xtask test"]
     fn a_file_becomes_a_device_and_goes_away_again() {
-        if !may_make_devices("loops") {
+        if !have(&[Need::Root]) {
             return;
         }
-        let scratch = Scratch::new("loop");
+        let scratch = Scratch::for_a_device("loop");
         scratch.file.set_len(8 << 20).unwrap();
         for direct_io in [false, true] {
             let options = LoopOptions { direct_io, ..LoopOptions::default() };

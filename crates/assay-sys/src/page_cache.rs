@@ -113,8 +113,10 @@ mod tests {
     use std::os::fd::AsFd;
     use std::os::unix::fs::FileExt;
 
+    use assay_lab::needs::skip;
+
     use super::*;
-    use crate::test_support::{Scratch, skip};
+    use crate::test_support::Scratch;
 
     const PAGES: u64 = 37;
 
@@ -136,7 +138,7 @@ mod tests {
         let (scratch, bytes) = written("cachestat");
         match cache_count(scratch.file.as_fd(), 0..bytes) {
             Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => {
-                return skip("cachestat", "kernel before 6.5");
+                return skip("kernel before 6.5");
             }
             count => assert_eq!(count.unwrap().cached, PAGES),
         }

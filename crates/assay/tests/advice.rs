@@ -4,9 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "these tests start the program")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
-mod lab;
-
-use lab::home::Home;
+use assay_lab::home::Home;
 use serde_json::Value;
 
 const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";

@@ -8,7 +8,6 @@
 mod changes;
 #[path = "articles/hostile.rs"]
 mod hostile;
-mod lab;
 #[path = "articles/recomputed.rs"]
 mod recomputed;
 
@@ -21,7 +20,7 @@ use assay::cli;
 use assay::report;
 use assay::results::Findings;
 use assay::study::presets;
-use lab::home::Home;
+use assay_lab::home::Home;
 
 fn home(test: &str) -> Home {
     Home::new(env!("CARGO_BIN_EXE_assay"), test)

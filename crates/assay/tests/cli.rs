@@ -4,15 +4,14 @@
 #![allow(clippy::disallowed_methods, reason = "these tests start the program")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
-mod lab;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
-use lab::home::Home;
-use lab::process::{Assay, run};
+use assay_lab::home::Home;
+use assay_lab::needs::{Need, have};
+use assay_lab::process::{Assay, run};
 use serde_json::Value;
 
 const LIMIT: Duration = Duration::from_secs(100);
@@ -250,9 +249,9 @@ fn a_stored_result_is_explained_as_it_ran() {
 
 /// What fio is told, fio understands (it only reads the lines, and does nothing).
 #[test]
+#[ignore = "needs the program fio: cargo xtask test"]
 fn fio_takes_the_lines() {
-    if !lab::has("fio") {
-        lab_skip("fio_takes_the_lines", "needs the program fio");
+    if !have(&[Need::Program("fio")]) {
         return;
     }
     let home = home("fio");
@@ -268,14 +267,17 @@ fn fio_takes_the_lines() {
             let command: Vec<&str> =
                 line["command"].as_array().unwrap().iter().map(|w| w.as_str().unwrap()).collect();
             let parsed = [&command[1..], &["--parse-only"]].concat();
-            let told = lab::call(command[0], &parsed);
+            let told = assay_lab::call(command[0], &parsed);
             assert!(
                 told.as_ref().is_ok_and(|text| text.trim().is_empty()),
                 "{command:?}: {told:?}"
             );
         }
     }
-    assert!(lab::call("fio", &["--parse-only", "--name=x", "--rw=randread", "--depht=3"]).is_err());
+    assert!(
+        assay_lab::call("fio", &["--parse-only", "--name=x", "--rw=randread", "--depht=3"])
+            .is_err()
+    );
 }
 
 const EVERY_KIND: &str = r#"
@@ -292,15 +294,6 @@ io   = { pattern = "random", size = "512 B", depth = 4, time = "20 ms", ramp = "
 name = "slices"
 io   = { pattern = "sequential", size = "12 KiB", threads = 3, content = "zero", sync = "each-write" }
 "#;
-
-/// Says that a test does nothing here, past the capture of the test harness.
-fn lab_skip(test: &str, reason: &str) {
-    std::io::Write::write_all(
-        &mut std::io::stderr(),
-        format!("SKIP {test}: {reason}\n").as_bytes(),
-    )
-    .unwrap();
-}
 
 #[test]
 fn several_targets_make_one_comparison() {

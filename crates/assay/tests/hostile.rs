@@ -3,20 +3,18 @@
 #![allow(clippy::disallowed_methods, reason = "these tests start the program")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
-mod lab;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay::report::{document, html, text};
 use assay::shelf;
 use assay::system::Real;
-use lab::home::Home;
-use lab::hostile::{self, ALIVE, Expect};
+use assay_lab::home::Home;
+use assay_lab::hostile::{self, ALIVE, Expect};
 use serde_json::{Value, json};
 
 const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
-const STUDY: &str = include_str!("lab/depth.toml");
+const STUDY: &str = include_str!("../../assay-lab/src/depth.toml");
 /// Bytes of a page about a hostile result.
 const LARGEST: usize = 2 << 20;
 

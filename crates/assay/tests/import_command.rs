@@ -3,9 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "these tests start the program")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
-mod lab;
-
-use lab::home::Home;
+use assay_lab::home::Home;
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;

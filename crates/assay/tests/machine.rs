@@ -1,15 +1,12 @@
 //! The built program on real storage: loop devices, file systems and control groups that these
-//! tests make and take down again. They need root and `ASSAY_MACHINE_TESTS=1`
-//! (`cargo xtask test` sets it); each one that cannot run here says why on standard error, and
-//! in the file named by `ASSAY_SKIPS`.
+//! tests make and take down again. They need root, so a plain `cargo test` ignores them;
+//! `cargo xtask test` runs them, and each one that cannot run here says why (`assay_lab::needs`).
 //!
-//! One binary on purpose: two checks on one physical device refuse each other, so the tests take
-//! turns (`turn::require`).
+//! One binary on purpose: the tests take turns (`turn::require`), so that none disturbs another's
+//! measurement.
 
 #![allow(clippy::disallowed_methods, reason = "these tests look at the real machine")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
-
-mod lab;
 
 #[path = "machine/advice.rs"]
 mod advice;

@@ -4,26 +4,24 @@
 #![allow(clippy::disallowed_methods, reason = "these tests start the program")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
-mod lab;
-
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use assay_lab::Scratch;
+use assay_lab::browser::{Answer, Browser};
+use assay_lab::home::Home;
+use assay_lab::hostile::{self, ALIVE, Expect};
+use assay_lab::process::Running;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use lab::Scratch;
-use lab::browser::{Answer, Browser};
-use lab::home::Home;
-use lab::hostile::{self, ALIVE, Expect};
-use lab::process::Running;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
-const STUDY: &str = include_str!("lab/depth.toml");
+const STUDY: &str = include_str!("../../assay-lab/src/depth.toml");
 /// Nothing of these tests takes longer.
 const LIMIT: Duration = Duration::from_secs(60);
 /// Bytes of the largest page.
@@ -88,7 +86,7 @@ fn is_busy(said: &str) -> bool {
 
 /// Starts one and waits for its first trial. Another study in memory is waited for.
 fn going(home: &Home) -> Going {
-    let target = Scratch::in_memory("serve").unwrap();
+    let target = Scratch::new("serve").unwrap();
     let folder = target.path().display().to_string();
     let long = STUDY.replace("replicates = 3", "replicates = 8");
     let study = home.file("long.toml", long + "[area]\nsize = \"16 MiB\"\n");

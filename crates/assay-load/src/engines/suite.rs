@@ -2,7 +2,6 @@
 //! adds one `suite!` at the end.
 
 use std::fs::{self, File};
-use std::io::Write;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -37,13 +36,12 @@ impl Drop for Scratch {
     }
 }
 
-fn works(kind: &EngineKind, test: &str) -> bool {
+fn works(kind: &EngineKind) -> bool {
     let entry = ENGINES.iter().find(|entry| entry.name == kind.name());
     let Err(reason) = (entry.unwrap().available)() else {
         return true;
     };
-    let line = format!("SKIP {test}: {reason}\n");
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
+    assay_lab::needs::skip(&reason);
     false
 }
 
@@ -123,7 +121,7 @@ macro_rules! suite {
     ($kind:expr, $engine:ty: $($check:ident)*) => {$(
         #[test]
         fn $check() {
-            if !works(&$kind, stringify!($check)) {
+            if !works(&$kind) {
                 return;
             }
             for durability in [Durability::Written, Durability::DataSynced] {

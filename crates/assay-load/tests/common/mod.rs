@@ -2,7 +2,6 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
@@ -32,14 +31,13 @@ pub fn job() -> Job {
 }
 
 /// The engines that work on files here, each with buffered and with direct I/O.
-pub fn engines_with_a_file(test: &str) -> Vec<(EngineKind, bool)> {
+pub fn engines_with_a_file() -> Vec<(EngineKind, bool)> {
     let mut engines = Vec::new();
     for entry in ENGINES.iter().filter(|entry| entry.needs_file) {
         match (entry.available)() {
             Ok(()) => engines.extend([false, true].map(|direct| (entry.standard, direct))),
             Err(reason) => {
-                let line = format!("SKIP {test}: {reason}\n");
-                std::io::stderr().write_all(line.as_bytes()).unwrap();
+                assay_lab::needs::skip(&reason);
             }
         }
     }

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use assay_lab::needs::{Need, have, skip};
+
 use super::*;
-use crate::test_support::{Scratch, may_make_devices, skip};
+use crate::test_support::Scratch;
 use crate::{LoopOptions, attach_loop, detach_loop, discard, free_loop};
 
 const BLOCK: usize = 4096;
@@ -33,8 +35,8 @@ fn alone() -> MutexGuard<'static, ()> {
 }
 
 /// The same where devices can be made; says so where not.
-fn turn(test: &str) -> Option<MutexGuard<'static, ()>> {
-    may_make_devices(test).then(alone)
+fn turn() -> Option<MutexGuard<'static, ()>> {
+    have(&[Need::Root]).then(alone)
 }
 
 /// Undoes something, again and again while it is still held by a program that was just started.
@@ -65,7 +67,7 @@ impl Disk {
     }
 
     fn with(name: &str, options: LoopOptions) -> Self {
-        let file = Scratch::new(name);
+        let file = Scratch::for_a_device(name);
         file.file.set_len(16 << 20).unwrap();
         let open = |path: &str| File::options().read(true).write(true).open(path);
         loop {
@@ -165,7 +167,7 @@ impl Tracefs {
             return Some(Self(path));
         }
         fs::remove_dir(&path).unwrap();
-        skip(name, "tracefs cannot be mounted");
+        skip("tracefs cannot be mounted");
         None
     }
 
@@ -184,12 +186,12 @@ impl Drop for Tracefs {
 }
 
 /// Whether a program can be loaded here; says so when not.
-fn begin_bpf_here(test: &str, devices: &[(u32, u32)]) -> Option<BlockTrace> {
+fn begin_bpf_here(devices: &[(u32, u32)]) -> Option<BlockTrace> {
     match BlockTrace::begin(devices, TraceMeans::Bpf) {
         Ok(trace) => Some(trace),
         Err(error) if Path::new("/sys/kernel/btf/vmlinux").exists() => panic!("{error}"),
         Err(error) => {
-            skip(test, &error.to_string());
+            skip(&error.to_string());
             None
         }
     }
@@ -212,18 +214,18 @@ fn counts_are_exact(disk: &Disk, trace: &mut BlockTrace) {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn a_program_counts_what_was_done_to_a_loop_device() {
-    let test = "block_latency::bpf";
-    let Some(_turn) = turn(test) else { return };
+    let Some(_turn) = turn() else { return };
     let disk = Disk::new("bpf");
-    let Some(mut trace) = begin_bpf_here(test, &[disk.number()]) else { return };
+    let Some(mut trace) = begin_bpf_here(&[disk.number()]) else { return };
     counts_are_exact(&disk, &mut trace);
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn the_trace_counts_what_was_done_to_a_loop_device() {
-    let test = "block_latency::tracefs";
-    let Some(_turn) = turn(test) else { return };
+    let Some(_turn) = turn() else { return };
     let disk = Disk::new("tracefs");
     let Some(tracefs) = Tracefs::new("tracefs-root") else { return };
     let mut trace = tracefs.begin(&[disk.number()]).unwrap();
@@ -243,9 +245,9 @@ struct Zram {
 
 impl Zram {
     /// None where the kernel has none; says so.
-    fn new(test: &str) -> Option<Self> {
+    fn new() -> Option<Self> {
         let Ok(number) = fs::read_to_string("/sys/class/zram-control/hot_add") else {
-            skip(test, "the kernel has no zram");
+            skip("the kernel has no zram");
             return None;
         };
         let number = number.trim().to_owned();
@@ -277,12 +279,12 @@ fn zram_counts_are_exact(zram: &Zram, trace: &mut BlockTrace) {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn bios_of_zram_count_themselves() {
-    let test = "block_latency::zram";
-    let Some(_turn) = turn(test) else { return };
-    let Some(zram) = Zram::new(test) else { return };
+    let Some(_turn) = turn() else { return };
+    let Some(zram) = Zram::new() else { return };
     let device = [number(&format!("zram{}", zram.number))];
-    if let Some(mut trace) = begin_bpf_here(test, &device) {
+    if let Some(mut trace) = begin_bpf_here(&device) {
         zram_counts_are_exact(&zram, &mut trace);
     }
     let Some(tracefs) = Tracefs::new("zram-root") else { return };
@@ -290,16 +292,16 @@ fn bios_of_zram_count_themselves() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn requests_of_a_partition_are_its_disks() {
-    let test = "block_latency::partition";
-    let Some(_turn) = turn(test) else { return };
+    let Some(_turn) = turn() else { return };
     let disk = Disk::with_partitions("part");
     crate::add_partition(disk.device.as_fd(), 1, 4 << 20..12 << 20).unwrap();
     let part = open_direct(&format!("/dev/{}p1", disk.name));
     let of_disk = [disk.number()];
     let Some(tracefs) = Tracefs::new("partition-root") else { return };
     let mut traces = vec![tracefs.begin(&of_disk).unwrap()];
-    traces.extend(begin_bpf_here(test, &of_disk));
+    traces.extend(begin_bpf_here(&of_disk));
     known_work(&part, 7);
     let after: Vec<BlockTotals> = traces.iter_mut().map(|trace| trace.read().unwrap()).collect();
     drop(part);
@@ -312,14 +314,14 @@ fn requests_of_a_partition_are_its_disks() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn only_what_is_watched_is_counted_each_device_for_itself() {
-    let test = "block_latency::several";
-    let Some(_turn) = turn(test) else { return };
+    let Some(_turn) = turn() else { return };
     let [one, two, three] = ["one", "two", "three"].map(Disk::new);
     let devices = [one.number(), two.number()];
     let Some(tracefs) = Tracefs::new("several-root") else { return };
     let mut traces = vec![tracefs.begin(&devices).unwrap()];
-    traces.extend(begin_bpf_here(test, &devices));
+    traces.extend(begin_bpf_here(&devices));
     for (disk, reads) in [(&one, 3), (&two, 5), (&three, 9)] {
         for _ in 0..reads {
             with_block(|block| disk.device.read_exact_at(block, 0)).unwrap();
@@ -333,14 +335,14 @@ fn only_what_is_watched_is_counted_each_device_for_itself() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn a_device_that_goes_away_under_way_stops_nothing() {
-    let test = "block_latency::gone";
-    let Some(_turn) = turn(test) else { return };
+    let Some(_turn) = turn() else { return };
     let (disk, stays) = (Disk::new("gone"), Disk::new("stays"));
     let devices = [disk.number(), stays.number()];
     let Some(tracefs) = Tracefs::new("gone-root") else { return };
     let mut traces = vec![tracefs.begin(&devices).unwrap()];
-    traces.extend(begin_bpf_here(test, &devices));
+    traces.extend(begin_bpf_here(&devices));
     with_block(|block| disk.device.read_exact_at(block, 0)).unwrap();
     drop(disk);
     with_block(|block| stays.device.read_exact_at(block, 0)).unwrap();
@@ -353,15 +355,15 @@ fn a_device_that_goes_away_under_way_stops_nothing() {
 
 /// Large writes are cut into several requests; what is cut off keeps the time of the whole.
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn parts_of_a_large_bio_arrive_with_it() {
-    let test = "block_latency::parts";
-    let Some(_turn) = turn(test) else { return };
+    let Some(_turn) = turn() else { return };
     let disk = Disk::new("parts");
     let limit = format!("/sys/block/{}/queue/max_sectors_kb", disk.name);
     fs::write(&limit, "64").unwrap();
     let Some(tracefs) = Tracefs::new("parts-root") else { return };
     let mut traces = vec![tracefs.begin(&[disk.number()]).unwrap()];
-    traces.extend(begin_bpf_here(test, &[disk.number()]));
+    traces.extend(begin_bpf_here(&[disk.number()]));
     let bytes = vec![0x5a_u8; (1 << 20) + BLOCK];
     let from = bytes.as_ptr().align_offset(BLOCK);
     disk.device.write_all_at(&bytes[from..from + (1 << 20)], 0).unwrap();
@@ -375,9 +377,9 @@ fn parts_of_a_large_bio_arrive_with_it() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn rings_that_are_too_small_are_found_out() {
-    let test = "block_latency::overrun";
-    let Some(_turn) = turn(test) else { return };
+    let Some(_turn) = turn() else { return };
     let disk = Disk::new("overrun");
     let Some(tracefs) = Tracefs::new("overrun-root") else { return };
     let mut trace = tracefs.begin(&[disk.number()]).unwrap();
@@ -395,9 +397,9 @@ fn rings_that_are_too_small_are_found_out() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn what_a_killed_process_left_is_removed_and_nothing_else() {
-    let test = "block_latency::stale";
-    let Some(_turn) = turn(test) else { return };
+    let Some(_turn) = turn() else { return };
     let Some(tracefs) = Tracefs::new("stale-root") else { return };
     let instances = tracefs.0.join("instances");
     // No process has a number that large; the other's was given to somebody else.
@@ -420,9 +422,9 @@ fn what_a_killed_process_left_is_removed_and_nothing_else() {
 
 /// Whether or not a program can be loaded: another means is no reason to leave it.
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn what_was_left_is_removed_by_whatever_means_one_begins() {
-    let test = "block_latency::stale_bpf";
-    let Some(_turn) = turn(test) else { return };
+    let Some(_turn) = turn() else { return };
     let usual = Path::new("/sys/kernel/tracing");
     // Many machines mount it there by themselves; on the others it is there for this test.
     let mount = |words: &[&str]| {
@@ -441,13 +443,16 @@ fn what_was_left_is_removed_by_whatever_means_one_begins() {
     }
     match made {
         Ok(()) => assert!(!stays),
-        Err(error) => skip(test, &format!("needs {}: {error}", stale.display())),
+        Err(error) => skip(&format!("needs {}: {error}", stale.display())),
     }
 }
 
 #[test]
+#[ignore = "needs clang: cargo xtask test"]
 fn buckets_of_the_program_are_those_of_the_reader() {
-    let test = "block_latency::buckets";
+    if !have(&[Need::Program("clang")]) {
+        return;
+    }
     let _turn = alone();
     let folder = std::env::temp_dir().join(format!("assay-sys-{}-buckets", std::process::id()));
     fs::create_dir(&folder).unwrap();
@@ -473,7 +478,7 @@ fn buckets_of_the_program_are_those_of_the_reader() {
         .filter(|output| output.status.success())
         .map(|_| Command::new(&program).stdin(File::open(&input).unwrap()).output().unwrap());
     fs::remove_dir_all(&folder).unwrap();
-    let Some(ran) = ran else { return skip(test, "needs clang with the headers of a C library") };
+    let Some(ran) = ran else { return skip("needs clang with the headers of a C library") };
     let theirs: Vec<usize> =
         String::from_utf8(ran.stdout).unwrap().lines().map(|line| line.parse().unwrap()).collect();
     let ours: Vec<usize> = values.iter().map(|ns| latency_bucket(*ns)).collect();
@@ -481,9 +486,9 @@ fn buckets_of_the_program_are_those_of_the_reader() {
 }
 
 /// What matters of an object: sections of programs, maps, types and constants, byte by byte.
-fn sections(path: &Path) -> Option<Vec<(String, String)>> {
-    let list = Command::new("llvm-objdump").arg("-h").arg(path).output().ok()?;
-    let names = String::from_utf8(list.stdout).ok()?;
+fn sections(path: &Path) -> Vec<(String, String)> {
+    let list = Command::new("llvm-objdump").arg("-h").arg(path).output().unwrap();
+    let names = String::from_utf8(list.stdout).unwrap();
     let names = names.lines().filter_map(|line| line.split_whitespace().nth(1));
     let wanted = |name: &&str| {
         name.starts_with("tp_btf/")
@@ -492,47 +497,59 @@ fn sections(path: &Path) -> Option<Vec<(String, String)>> {
     };
     let dump = |name: &str| {
         let section = format!("--section={name}");
-        let output = Command::new("llvm-objdump").args(["-s", &section]).arg(path).output().ok()?;
-        let text = String::from_utf8(output.stdout).ok()?;
+        let output = Command::new("llvm-objdump").args(["-s", &section]).arg(path).output();
+        let text = String::from_utf8(output.unwrap().stdout).unwrap();
         // The first lines name the file.
-        Some((
-            name.to_owned(),
-            text.split_once("Contents").map_or(text.clone(), |(_, dump)| dump.to_owned()),
-        ))
+        let dump = text.split_once("Contents").map_or(text.as_str(), |(_, dump)| dump);
+        (name.to_owned(), dump.to_owned())
     };
     names.filter(wanted).map(dump).collect()
+}
+
+/// By what the object was built, and of what.
+fn built_with(folder: &Path) -> [String; 2] {
+    let text = fs::read_to_string(folder.join("block_latency.built-with.txt")).unwrap();
+    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines.try_into().unwrap()
+}
+
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bpf")
+}
+
+#[test]
+fn the_built_program_is_as_old_as_its_source() {
+    let [_, hash] = built_with(&sources());
+    assert_eq!(hash, text_hash(&sources()), "the source changed: run `cargo xtask bpf`");
 }
 
 /// Other compilers make other instructions of the same text: only the one that built the object can
 /// say whether it is stale. (`cargo xtask bpf` builds it, and writes down with what.)
 #[test]
+#[ignore = "needs clang: cargo xtask test"]
 fn the_built_program_is_that_of_its_source() {
-    let test = "block_latency::object";
+    if !have(&[Need::Program("clang"), Need::Program("llvm-objdump")]) {
+        return;
+    }
     let _turn = alone();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bpf");
-    let version = Command::new("clang").arg("--version").output();
-    let version = version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    let version = version.unwrap_or_default().lines().next().unwrap_or_default().to_owned();
-    let built_with = fs::read_to_string(folder.join("block_latency.built-with.txt")).unwrap();
-    let [built_with, hash] = built_with.lines().collect::<Vec<_>>()[..] else {
-        panic!("{built_with}")
-    };
-    assert_eq!(hash, text_hash(&folder), "the source changed: run `cargo xtask bpf`");
+    let version = Command::new("clang").arg("--version").output().unwrap();
+    let version = String::from_utf8_lossy(&version.stdout).into_owned();
+    let version = version.lines().next().unwrap_or_default();
+    let [built_with, _] = built_with(&sources());
     if version != built_with {
-        return skip(test, &format!("needs {built_with}, here is `{version}`"));
+        return skip(&format!("needs {built_with}, here is `{version}`"));
     }
     let fresh = std::env::temp_dir().join(format!("assay-sys-{}-fresh.o", std::process::id()));
     let compiled = Command::new("clang")
         .args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-c", "-o"])
         .arg(&fresh)
-        .arg(folder.join("block_latency.bpf.c"))
+        .arg(sources().join("block_latency.bpf.c"))
         .status();
     assert!(compiled.unwrap().success());
-    let (ours, theirs) = (sections(&folder.join("block_latency.bpf.o")), sections(&fresh));
+    let (ours, theirs) = (sections(&sources().join("block_latency.bpf.o")), sections(&fresh));
     fs::remove_file(&fresh).unwrap();
-    let Some(ours) = ours else { return skip(test, "needs llvm-objdump") };
     assert_eq!(ours.len(), 9, "seven programs, maps and constants");
-    assert_eq!(Some(ours), theirs, "run `cargo xtask bpf`");
+    assert_eq!(ours, theirs, "run `cargo xtask bpf`");
 }
 
 /// Of the texts that the object is built of (FNV-1a), so that a change is noticed without a compiler.

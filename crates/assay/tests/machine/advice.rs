@@ -4,12 +4,12 @@
 use std::fs;
 use std::path::Path;
 
+use assay_lab::process::Assay;
+use assay_lab::slow::SlowLane;
+use assay_lab::volume::{Filesystem, Volume};
 use serde_json::Value;
 
 use crate::findings::of;
-use crate::lab::process::Assay;
-use crate::lab::slow::SlowLane;
-use crate::lab::volume::{Filesystem, Volume};
 use crate::turn::{LIMIT, Need, assay, require, skip, word};
 
 const STUDY: &str = r#"
@@ -37,15 +37,15 @@ fn texts<'a>(document: &'a Value, kind: &str) -> Vec<&'a str> {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn a_device_that_is_throttled_is_advised_against() {
-    let test = "advice::a_device_that_is_throttled_is_advised_against";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let fast = Volume::new(Filesystem::Ext4, 256).unwrap();
     let slow = Volume::new(Filesystem::Ext4, 256).unwrap();
     let number = slow.device().unwrap().number().unwrap();
     let lane = match SlowLane::limited(&number, "read_iops_device", 200) {
         Ok(lane) => lane,
-        Err(reason) => return skip(test, &reason),
+        Err(reason) => return skip(&reason),
     };
     let through = lane.through();
     let through: Vec<&str> = through.iter().map(String::as_str).collect();
@@ -62,22 +62,27 @@ fn a_device_that_is_throttled_is_advised_against() {
     }
 }
 
-#[test]
-fn of_twenty_studies_of_identical_arms_at_most_one_advises_anything() {
-    let test = "advice::of_twenty_studies_of_identical_arms_at_most_one_advises_anything";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
-    let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
-    let file = study(&volume, "[factors]\ncopy = [\"a\", \"b\", \"c\"]");
-    let mut advised = Vec::new();
-    for seed in 1..=20 {
-        let target = word(volume.directory());
-        let words = ["run", &file, &target, "--seed", &seed.to_string(), "--json"];
-        let document = of(&assay(&volume).run(&words, LIMIT).unwrap());
-        if !document["advice"].as_array().unwrap().is_empty() {
-            advised.push(format!("seed {seed}: {}", document["advice"]));
+/// `tests/advice.rs` does the same on the simulated engine each time.
+mod in_full {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs root, minutes: cargo xtask test long"]
+    fn of_twenty_studies_of_identical_arms_at_most_one_advises_anything() {
+        let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+        let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
+        let file = study(&volume, "[factors]\ncopy = [\"a\", \"b\", \"c\"]");
+        let mut advised = Vec::new();
+        for seed in 1..=20 {
+            let target = word(volume.directory());
+            let words = ["run", &file, &target, "--seed", &seed.to_string(), "--json"];
+            let document = of(&assay(&volume).run(&words, LIMIT).unwrap());
+            if !document["advice"].as_array().unwrap().is_empty() {
+                advised.push(format!("seed {seed}: {}", document["advice"]));
+            }
         }
+        assert!(advised.len() <= 1, "{advised:#?}");
     }
-    assert!(advised.len() <= 1, "{advised:#?}");
 }
 
 const SETTING: &str = "/proc/sys/vm/vfs_cache_pressure";
@@ -106,11 +111,11 @@ cache-pressure = 117
 ";
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn a_confirmed_setting_is_made_permanent_and_taken_back() {
-    let test = "advice::a_confirmed_setting_is_made_permanent_and_taken_back";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     if !Path::new("/etc/sysctl.d").is_dir() {
-        return skip(test, "needs /etc/sysctl.d");
+        return skip("needs /etc/sysctl.d");
     }
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let assay = assay(&volume);

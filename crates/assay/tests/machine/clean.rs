@@ -6,11 +6,13 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use assay_lab::Scratch;
+use assay_lab::clean::{Spoken, fault};
+use assay_lab::needs::count;
+use assay_lab::process::{Assay, NOBODY, run};
+use assay_lab::volume::{Filesystem, Volume};
+
 use crate::findings::of;
-use crate::lab::Scratch;
-use crate::lab::clean::{Spoken, fault};
-use crate::lab::process::{Assay, NOBODY, run};
-use crate::lab::volume::{Filesystem, Volume};
 use crate::turn::{LIMIT, Need, assay, require, word};
 
 /// What `--quick` promises.
@@ -18,9 +20,9 @@ const QUICK: Duration = Duration::from_secs(25);
 
 /// `cargo xtask clean-checks` does the same fifty times.
 #[test]
-fn three_quick_checks_raise_no_alarm() {
-    let test = "clean::three_quick_checks_raise_no_alarm";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+#[ignore = "needs root: cargo xtask test"]
+fn quick_checks_raise_no_alarm() {
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 2048).unwrap();
     let target = word(volume.directory());
     let one = || {
@@ -28,16 +30,16 @@ fn three_quick_checks_raise_no_alarm() {
         assert!(ended.time < QUICK, "took {:?}", ended.time);
         Spoken::of(&of(&ended))
     };
-    let spoken: Vec<Spoken> = (0..3).map(|_| one()).collect();
+    let spoken: Vec<Spoken> = (0..count(1, 3)).map(|_| one()).collect();
     let lines: Vec<String> = spoken.iter().map(Spoken::line).collect();
     assert_eq!(fault(&spoken), None, "{}", lines.join("\n"));
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn python_reads_the_document() {
-    let test = "clean::python_reads_the_document";
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("python3")];
-    let Some(_turn) = require(test, &needs) else { return };
+    let Some(_turn) = require(&needs) else { return };
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let target = word(volume.directory());
     let ended = assay(&volume).run(&["check", &target, "--budget", "5s", "--json"], LIMIT).unwrap();
@@ -63,8 +65,9 @@ fn of_others(directory: &Path, user: u32) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn under_sudo_results_belong_to_the_caller() {
-    let Some(_turn) = require("clean::under_sudo_results_belong_to_the_caller", &[]) else {
+    let Some(_turn) = require(&[]) else {
         return;
     };
     let scratch = Scratch::new("sudo").unwrap();

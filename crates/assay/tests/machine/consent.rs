@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::lab::process::{Assay, Ended, Running};
-use crate::lab::volume::Filesystem;
-use crate::lab::{Done, LoopDevice, Mounted, Scratch, call};
+use assay_lab::process::{Assay, Ended, Running};
+use assay_lab::volume::Filesystem;
+use assay_lab::{Done, LoopDevice, Mounted, Scratch, call};
+
 use crate::turn::{LIMIT, Need, require, word};
 
 const MIB: u64 = 16;
@@ -415,8 +416,8 @@ const SITUATIONS: [(&str, Maker); 35] = [
 ];
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn what_must_not_be_overwritten_is_refused_and_stays() {
-    let test = "consent::what_must_not_be_overwritten_is_refused_and_stays";
     let needs = [
         Need::Volume(Filesystem::Ext4),
         Need::Volume(Filesystem::Xfs),
@@ -425,7 +426,7 @@ fn what_must_not_be_overwritten_is_refused_and_stays() {
         Need::Program("unshare"),
         Need::Program("addpart"),
     ];
-    let Some(_turn) = require(test, &needs) else { return };
+    let Some(_turn) = require(&needs) else { return };
     for (name, make) in SITUATIONS {
         let scratch = Scratch::new("consent").unwrap();
         let case = make(scratch.path()).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -445,9 +446,9 @@ fn what_must_not_be_overwritten_is_refused_and_stays() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn a_plan_tells_what_is_lost_and_what_unlocks_it() {
-    let test = "consent::a_plan_tells_what_is_lost_and_what_unlocks_it";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let scratch = Scratch::new("consent").unwrap();
     let device = recorded(scratch.path(), "ext4").unwrap();
     let before = fs::read(&device.image).unwrap();
@@ -466,9 +467,9 @@ fn a_plan_tells_what_is_lost_and_what_unlocks_it() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn what_was_named_in_full_is_overwritten() {
-    let test = "consent::what_was_named_in_full_is_overwritten";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let scratch = Scratch::new("consent").unwrap();
     let device = recorded(scratch.path(), "lvm").unwrap();
     let text = id(&device) + "+lvm";

@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::Path;
 
+use assay_lab::process::{Assay, Ended};
+use assay_lab::volume::Filesystem;
+use assay_lab::{LoopDevice, Scratch};
+
 use crate::findings::{READS, WRITES, absence, of, rate, without_row};
-use crate::lab::process::{Assay, Ended};
-use crate::lab::volume::Filesystem;
-use crate::lab::{LoopDevice, Scratch};
 use crate::turn::{LIMIT, Need, require};
 
 const MEBIBYTES: u64 = 96;
@@ -41,9 +42,9 @@ impl Bare {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn without_consent_a_device_is_only_read() {
-    let test = "devices::without_consent_a_device_is_only_read";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let bare = Bare::new();
     let before = bare.content();
     let document = of(&bare.check(&[]));
@@ -55,9 +56,9 @@ fn without_consent_a_device_is_only_read() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn the_wrong_id_is_no_consent() {
-    let test = "devices::the_wrong_id_is_no_consent";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let bare = Bare::new();
     let before = bare.content();
     let ended = bare.check(&["--destroy", "loop99:1GiB"]);
@@ -67,9 +68,9 @@ fn the_wrong_id_is_no_consent() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn with_consent_a_device_is_written() {
-    let test = "devices::with_consent_a_device_is_written";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let bare = Bare::new();
     let id = format!("{}:{MEBIBYTES}MiB", bare.device.name());
     let document = of(&bare.check(&["--destroy", &id]));

@@ -3,9 +3,10 @@
 use std::thread;
 use std::time::Duration;
 
+use assay_lab::process::{Assay, Running};
+use assay_lab::volume::{Filesystem, Volume};
+
 use crate::findings::of;
-use crate::lab::process::{Assay, Running};
-use crate::lab::volume::{Filesystem, Volume};
 use crate::turn::{LIMIT, Need, assay, is_as_before, require, word};
 
 const MIB: u64 = 1 << 20;
@@ -19,8 +20,8 @@ fn started(volume: &Volume, assay: &Assay) -> Running {
     running
 }
 
-fn signalled(test: &str, kind: Filesystem, signal: &str, later: Duration) {
-    let Some(_turn) = require(test, &[Need::Volume(kind)]) else { return };
+fn signalled(kind: Filesystem, signal: &str, later: Duration) {
+    let Some(_turn) = require(&[Need::Volume(kind)]) else { return };
     let volume = Volume::new(kind, 512).unwrap();
     let used = volume.used_bytes().unwrap();
     let running = started(&volume, &assay(&volume));
@@ -32,34 +33,35 @@ fn signalled(test: &str, kind: Filesystem, signal: &str, later: Duration) {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn ctrl_c_while_the_area_is_written() {
-    let test = "endings::ctrl_c_while_the_area_is_written";
-    signalled(test, Filesystem::Ext4, "INT", Duration::ZERO);
+    signalled(Filesystem::Ext4, "INT", Duration::ZERO);
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn ctrl_c_during_a_trial() {
-    let test = "endings::ctrl_c_during_a_trial";
-    signalled(test, Filesystem::Ext4, "INT", Duration::from_secs(4));
+    signalled(Filesystem::Ext4, "INT", Duration::from_secs(4));
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn ctrl_c_where_the_area_has_a_name() {
-    let test = "endings::ctrl_c_where_the_area_has_a_name";
-    signalled(test, Filesystem::Gocryptfs, "INT", Duration::from_secs(4));
+    signalled(Filesystem::Gocryptfs, "INT", Duration::from_secs(4));
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn sigterm() {
-    signalled("endings::sigterm", Filesystem::Ext4, "TERM", Duration::from_secs(4));
+    signalled(Filesystem::Ext4, "TERM", Duration::from_secs(4));
 }
 
 /// gocryptfs stores more than it is given, but tells the free space of what lies below: an area
 /// as large as that cannot be filled.
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn a_file_system_that_fills_up() {
-    let test = "endings::a_file_system_that_fills_up";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Gocryptfs)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Gocryptfs)]) else { return };
     let volume = Volume::new(Filesystem::Gocryptfs, 300).unwrap();
     let used = volume.used_bytes().unwrap();
     let free = volume.free_bytes().unwrap() / MIB;
@@ -71,9 +73,9 @@ fn a_file_system_that_fills_up() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn a_killed_run_leaves_a_file_that_the_next_one_removes() {
-    let test = "endings::a_killed_run_leaves_a_file_that_the_next_one_removes";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Gocryptfs)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Gocryptfs)]) else { return };
     let volume = Volume::new(Filesystem::Gocryptfs, 512).unwrap();
     let used = volume.used_bytes().unwrap();
     let running = started(&volume, &assay(&volume));
@@ -93,10 +95,10 @@ fn a_killed_run_leaves_a_file_that_the_next_one_removes() {
 /// In a network namespace of its own the second run does not see the first one's lock on the
 /// device; all the same it must leave its file alone.
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn the_file_of_a_running_check_is_no_leftover() {
-    let test = "endings::the_file_of_a_running_check_is_no_leftover";
     let needs = [Need::Volume(Filesystem::Gocryptfs), Need::Program("unshare")];
-    let Some(_turn) = require(test, &needs) else { return };
+    let Some(_turn) = require(&needs) else { return };
     let volume = Volume::new(Filesystem::Gocryptfs, 512).unwrap();
     let assay = assay(&volume);
     let first = started(&volume, &assay);

@@ -2,24 +2,26 @@
 
 use std::path::Path;
 
-use crate::lab::home::Home;
-use crate::lab::volume::Filesystem;
-use crate::lab::{call, kills};
+use assay_lab::home::Home;
+use assay_lab::needs::count;
+use assay_lab::volume::Filesystem;
+use assay_lab::{call, kills};
+
+use crate::findings::was_replicated;
 use crate::turn::{LIMIT, Need, require};
 
-/// Kills in CI; `cargo xtask kills --count 200` does more, and its output is kept in docs.
-const KILLS: u32 = 20;
-
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn a_study_killed_at_any_moment_is_put_back_and_loses_no_trial() {
-    let test = "factors::a_study_killed_at_any_moment_is_put_back_and_loses_no_trial";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let program = Path::new(env!("CARGO_BIN_EXE_assay"));
+    // `cargo xtask kills --count 200` does more, and its output is kept in docs.
+    let count = count(5, 20);
     let mut lines = Vec::new();
-    let kills = kills::kill(program, KILLS, 20_261_120, |line| lines.push(line.to_owned()));
+    let kills = kills::kill(program, count, 20_261_120, |line| lines.push(line.to_owned()));
     let kills = kills.unwrap_or_else(|error| panic!("{error}\n{}", lines.join("\n")));
-    assert_eq!(kills.killed + kills.ended, KILLS);
-    assert!(kills.put_back > KILLS / 4 && kills.trials > 0, "{kills:?}\n{}", lines.join("\n"));
+    assert_eq!(kills.killed + kills.ended, count);
+    assert!(kills.put_back > count / 4 && kills.trials > 0, "{kills:?}\n{}", lines.join("\n"));
 }
 
 const STUDY: &str = r#"
@@ -61,9 +63,9 @@ fn left(home: &Home) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn levels_that_can_be_had_fill_their_cells_and_the_others_say_why() {
-    let test = "factors::levels_that_can_be_had_fill_their_cells_and_the_others_say_why";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Btrfs)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Btrfs)]) else { return };
     let home = Home::new(env!("CARGO_BIN_EXE_assay"), "factors");
     let study = home.file("study.toml", STUDY);
     let found = home.json(&["run", &study, "--lab", "--json", "--quiet"]);
@@ -79,7 +81,7 @@ fn levels_that_can_be_had_fill_their_cells_and_the_others_say_why() {
                         && cell["metric"] == "iops"
                 });
                 let own = own.unwrap_or_else(|| panic!("{workload} {filesystem} {scheduler}"));
-                assert_eq!(own["n"], 2, "{own}");
+                was_replicated(own, 2);
             }
         }
     }
@@ -98,9 +100,9 @@ fn levels_that_can_be_had_fill_their_cells_and_the_others_say_why() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn an_interrupted_study_puts_the_machine_back_and_goes_on_later() {
-    let test = "factors::an_interrupted_study_puts_the_machine_back_and_goes_on_later";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Btrfs)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Btrfs)]) else { return };
     let home = Home::new(env!("CARGO_BIN_EXE_assay"), "interrupted");
     let study = home.file("study.toml", STUDY);
     let mut running = home.assay.start(&["run", &study, "--lab", "--quiet"]).unwrap();
@@ -120,14 +122,14 @@ fn an_interrupted_study_puts_the_machine_back_and_goes_on_later() {
     assert_eq!(left(&home), Vec::<String>::new());
     assert!(trials() > before);
     let cells = found["cells"].as_array().unwrap();
-    assert!(cells.iter().filter(|cell| cell["metric"] == "iops").all(|cell| cell["n"] == 2));
+    cells.iter().filter(|cell| cell["metric"] == "iops").for_each(|cell| was_replicated(cell, 2));
 }
 
 /// The kernel keeps read-ahead in whole pages, and says nothing when it rounds.
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn a_value_that_the_kernel_rounds_is_told_and_left_out() {
-    let test = "factors::a_value_that_the_kernel_rounds_is_told_and_left_out";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let home = Home::new(env!("CARGO_BIN_EXE_assay"), "rounded");
     let text = r#"
 format     = "assay-study/1"

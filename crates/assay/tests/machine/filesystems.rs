@@ -1,15 +1,15 @@
 //! `assay check` in a directory on every kind of file system, as root and as an ordinary user.
 
+use assay_lab::process::Assay;
+use assay_lab::volume::{Filesystem, Volume};
 use serde_json::Value;
 
 use crate::findings::{self, READS, WORKLOADS, keep_the_contract, rate, says, told, without_row};
-use crate::lab::process::Assay;
-use crate::lab::volume::{Filesystem, Volume};
 use crate::turn::{LIMIT, Need, assay, assay_of_nobody, is_as_before, require, word};
 
 /// Checks as both users; the two documents, or nothing where it cannot be tried here.
-fn checked(test: &str, kind: Filesystem) -> Option<[Value; 2]> {
-    let _turn = require(test, &[Need::Volume(kind), Need::Program("setpriv")])?;
+fn checked(kind: Filesystem) -> Option<[Value; 2]> {
+    let _turn = require(&[Need::Volume(kind), Need::Program("setpriv")])?;
     let volume = Volume::new(kind, 512).unwrap();
     let as_root = check(&volume, &assay(&volume), kind);
     let as_nobody = check(&volume, &assay_of_nobody(&volume), kind);
@@ -36,21 +36,23 @@ fn nothing_is_invalid(document: &Value) {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn ext4() {
-    let Some(documents) = checked("filesystems::ext4", Filesystem::Ext4) else { return };
+    let Some(documents) = checked(Filesystem::Ext4) else { return };
     documents.iter().for_each(nothing_is_invalid);
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn xfs() {
-    let Some(documents) = checked("filesystems::xfs", Filesystem::Xfs) else { return };
+    let Some(documents) = checked(Filesystem::Xfs) else { return };
     documents.iter().for_each(nothing_is_invalid);
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn btrfs_keeps_few_random_writes_in_flight() {
-    let test = "filesystems::btrfs_keeps_few_random_writes_in_flight";
-    let Some(documents) = checked(test, Filesystem::Btrfs) else { return };
+    let Some(documents) = checked(Filesystem::Btrfs) else { return };
     for document in &documents {
         nothing_is_invalid(document);
         assert!(says(document, "random-write-q32", "depth", "suspect"), "{}", told(document));
@@ -58,10 +60,9 @@ fn btrfs_keeps_few_random_writes_in_flight() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn tmpfs_is_memory() {
-    let Some(documents) = checked("filesystems::tmpfs_is_memory", Filesystem::Tmpfs) else {
-        return;
-    };
+    let Some(documents) = checked(Filesystem::Tmpfs) else { return };
     for document in &documents {
         for name in WORKLOADS {
             assert!(says(document, name, "cached", "invalid"), "{}", told(document));
@@ -70,15 +71,16 @@ fn tmpfs_is_memory() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn overlay() {
-    let Some(documents) = checked("filesystems::overlay", Filesystem::Overlay) else { return };
+    let Some(documents) = checked(Filesystem::Overlay) else { return };
     documents.iter().for_each(nothing_is_invalid);
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn gocryptfs_reads_come_from_the_cache() {
-    let test = "filesystems::gocryptfs_reads_come_from_the_cache";
-    let Some(documents) = checked(test, Filesystem::Gocryptfs) else { return };
+    let Some(documents) = checked(Filesystem::Gocryptfs) else { return };
     for document in &documents {
         for name in READS {
             assert!(says(document, name, "cached", "invalid"), "{}", told(document));

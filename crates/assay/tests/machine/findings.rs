@@ -1,8 +1,7 @@
 //! Reading the document of `check --json`, and what the contract says of it.
 
+use assay_lab::process::Ended;
 use serde_json::Value;
-
-use crate::lab::process::Ended;
 
 /// The workloads of `assay check`.
 pub const WORKLOADS: [&str; 7] = [
@@ -111,6 +110,12 @@ pub fn keep_the_contract(document: &Value) {
             assert!(because["rule"].is_string() && because["text"].is_string(), "{because}");
         }
     }
+}
+
+/// A cell holds so many replicates, or more: a trial that something disturbed is run again, and a busy
+/// machine disturbs.
+pub fn was_replicated(cell: &Value, replicates: u64) {
+    assert!(cell["n"].as_u64().unwrap() >= replicates, "less than {replicates}: {cell}");
 }
 
 /// All cells.

@@ -1,10 +1,10 @@
 //! Every shipped study that this kernel can do, for real, in a reduced form: all cells are filled,
 //! every question has an answer, and nothing is left behind.
 
+use assay_lab::volume::{Filesystem, Volume};
 use serde_json::Value;
 
-use crate::findings::of;
-use crate::lab::volume::{Filesystem, Volume};
+use crate::findings::{of, was_replicated};
 use crate::turn::{LIMIT, Need, assay, require};
 
 /// Each study as it is reduced; every preset but `check` stands here.
@@ -23,26 +23,55 @@ const REDUCED: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn every_preset_runs_in_a_reduced_form() {
-    let test = "presets::every_preset_runs_in_a_reduced_form";
-    let needs =
-        [Need::Volume(Filesystem::Ext4), Need::Program("mkfs.xfs"), Need::Program("mkfs.btrfs")];
-    let Some(_turn) = require(test, &needs) else { return };
-    let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
-    let shipped = assay::study::presets::all().map(|(name, _)| name);
+fn every_shipped_study_is_known_here() {
     let mut known: Vec<&str> = REDUCED.iter().map(|(name, _)| *name).chain(["check"]).collect();
     known.sort_unstable();
-    let mut shipped: Vec<&str> = shipped.collect();
+    let mut shipped: Vec<&str> = assay::study::presets::all().map(|(name, _)| name).collect();
     shipped.sort_unstable();
     assert_eq!(known, shipped);
-    for (name, how) in REDUCED {
-        let words = ["run", name, "--lab", "--quick", "--replicates", "2", "--json", "--quiet"];
-        let words: Vec<&str> = words.into_iter().chain(how.iter().copied()).collect();
-        let document = of(&assay(&volume).run(&words, LIMIT).unwrap());
-        is_filled(name, &document);
-        if *name == "flash" {
-            has_its_row(&document["card"]);
-        }
+}
+
+/// Settings of a device and file systems made anew: the most that a study does to the machine.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn schedulers_runs_in_a_reduced_form() {
+    runs("schedulers");
+}
+
+/// The row of an article's table.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn flash_runs_in_a_reduced_form() {
+    runs("flash");
+}
+
+/// Work beside, and classes of requests.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn starvation_runs_in_a_reduced_form() {
+    runs("starvation");
+}
+
+mod in_full {
+    #[test]
+    #[ignore = "needs root, minutes: cargo xtask test long"]
+    fn every_preset_runs_in_a_reduced_form() {
+        super::REDUCED.iter().for_each(|(name, _)| super::runs(name));
+    }
+}
+
+fn runs(name: &str) {
+    let needs =
+        [Need::Volume(Filesystem::Ext4), Need::Program("mkfs.xfs"), Need::Program("mkfs.btrfs")];
+    let Some(_turn) = require(&needs) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
+    let (_, how) = REDUCED.iter().find(|(known, _)| *known == name).unwrap();
+    let words = ["run", name, "--lab", "--quick", "--replicates", "2", "--json", "--quiet"];
+    let words: Vec<&str> = words.into_iter().chain(how.iter().copied()).collect();
+    let document = of(&assay(&volume).run(&words, LIMIT).unwrap());
+    is_filled(name, &document);
+    if name == "flash" {
+        has_its_row(&document["card"]);
     }
 }
 
@@ -61,7 +90,7 @@ fn is_filled(name: &str, document: &Value) {
     let primary = primary.filter(|cell| cell["primary"] == true && cell["control"] == false);
     assert_eq!(primary.clone().count(), arms * study.workload.len(), "{name}");
     for cell in primary {
-        assert_eq!(cell["n"], 2, "{name}: {cell}");
+        was_replicated(cell, 2);
         assert!(cell["geometric_mean"].as_f64().unwrap() > 0.0, "{name}: {cell}");
     }
     let answers = document["answers"].as_array().map_or(0, Vec::len);

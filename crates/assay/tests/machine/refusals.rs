@@ -1,7 +1,8 @@
 //! What the machine refuses: exit 3, one line that says what to do, nothing measured.
 
-use crate::lab::process::Ended;
-use crate::lab::volume::{Filesystem, Volume};
+use assay_lab::process::Ended;
+use assay_lab::volume::{Filesystem, Volume};
+
 use crate::turn::{LIMIT, Need, assay, assay_of_nobody, require, word};
 
 fn is_refused(ended: &Ended, code: i32) {
@@ -12,10 +13,10 @@ fn is_refused(ended: &Ended, code: i32) {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn a_directory_without_write_permission() {
-    let test = "refusals::a_directory_without_write_permission";
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("setpriv")];
-    let Some(_turn) = require(test, &needs) else { return };
+    let Some(_turn) = require(&needs) else { return };
     let volume = Volume::new(Filesystem::Ext4, 128).unwrap();
     let target = volume.directory().join("closed");
     std::fs::create_dir(&target).unwrap();
@@ -23,37 +24,37 @@ fn a_directory_without_write_permission() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn a_read_only_mount() {
-    let test = "refusals::a_read_only_mount";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 128).unwrap();
     volume.remount("ro").unwrap();
     is_refused(&assay(&volume).run(&["check", &word(volume.directory())], LIMIT).unwrap(), 3);
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn less_free_space_than_the_smallest_area() {
-    let test = "refusals::less_free_space_than_the_smallest_area";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 8).unwrap();
     is_refused(&assay(&volume).run(&["check", &word(volume.directory())], LIMIT).unwrap(), 3);
     assert!(volume.names().unwrap().is_empty(), "left: {:?}", volume.names());
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn a_block_device_without_permission() {
-    let test = "refusals::a_block_device_without_permission";
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("setpriv")];
-    let Some(_turn) = require(test, &needs) else { return };
+    let Some(_turn) = require(&needs) else { return };
     let volume = Volume::new(Filesystem::Ext4, 128).unwrap();
     let device = volume.device().unwrap().device().to_owned();
     is_refused(&assay_of_nobody(&volume).run(&["check", &device], LIMIT).unwrap(), 3);
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn destroying_a_mounted_device() {
-    let test = "refusals::destroying_a_mounted_device";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 128).unwrap();
     let device = volume.device().unwrap();
     let id = format!("{}:128MiB", device.name());

@@ -7,12 +7,12 @@ use assay::results::findings::StudyFacts;
 use assay::study::file;
 use assay::system::Real;
 use assay::{analysis, runner};
+use assay_lab::call;
+use assay_lab::slow::Neighbour;
+use assay_lab::volume::{Filesystem, Volume};
 use serde_json::Value;
 
 use crate::findings::{READS, WRITES, absence, cells, of, rate, says, told};
-use crate::lab::call;
-use crate::lab::slow::Neighbour;
-use crate::lab::volume::{Filesystem, Volume};
 use crate::turn::{LIMIT, Need, assay, assay_of_nobody, require, word};
 
 /// Runs a study through the same pipeline as `check`, for what `check` has no option for.
@@ -61,10 +61,10 @@ fn reads_are_unwritten(document: &Value) {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn a_fallocated_file_is_unwritten() {
-    let test = "rules::a_fallocated_file_is_unwritten";
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("fallocate")];
-    let Some(_turn) = require(test, &needs) else { return };
+    let Some(_turn) = require(&needs) else { return };
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let path = volume.directory().join("allocated");
     call("fallocate", &["--length", "64MiB", &word(&path)]).unwrap();
@@ -73,18 +73,18 @@ fn a_fallocated_file_is_unwritten() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn a_sparse_file_is_unwritten() {
-    let test = "rules::a_sparse_file_is_unwritten";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     File::create(volume.directory().join("sparse")).unwrap().set_len(64 << 20).unwrap();
     reads_are_unwritten(&check_file(&volume, "sparse"));
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn a_written_file_is_read_and_left_as_it_is() {
-    let test = "rules::a_written_file_is_read_and_left_as_it_is";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let path = volume.directory().join("mine");
     let bytes: Vec<u8> =
@@ -100,9 +100,9 @@ fn a_written_file_is_read_and_left_as_it_is() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn reads_through_the_page_cache_are_cached() {
-    let test = "rules::reads_through_the_page_cache_are_cached";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     // Small, so that most blocks are read more than once in a trial.
     let document = study(
@@ -114,9 +114,9 @@ fn reads_through_the_page_cache_are_cached() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn zeros_on_a_compressing_file_system_are_compressed() {
-    let test = "rules::zeros_on_a_compressing_file_system_are_compressed";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Btrfs)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Btrfs)]) else { return };
     let volume = Volume::with_options(Filesystem::Btrfs, 512, "compress=zstd").unwrap();
     let document = study(
         &volume,
@@ -129,9 +129,9 @@ fn zeros_on_a_compressing_file_system_are_compressed() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn another_writer_is_foreign() {
-    let test = "rules::another_writer_is_foreign";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let _neighbour = Neighbour::writing(&volume.directory().join("neighbour")).unwrap();
     let target = word(volume.directory());
@@ -144,9 +144,9 @@ fn another_writer_is_foreign() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn psync_cannot_keep_32_in_flight() {
-    let test = "rules::psync_cannot_keep_32_in_flight";
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let document = study(
         &volume,
@@ -158,10 +158,10 @@ fn psync_cannot_keep_32_in_flight() {
 
 /// Without locked memory the kernel refuses rings to an ordinary user, as containers often do.
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn threads_keep_the_depth_where_io_uring_is_refused() {
-    let test = "rules::threads_keep_the_depth_where_io_uring_is_refused";
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("prlimit")];
-    let Some(_turn) = require(test, &needs) else { return };
+    let Some(_turn) = require(&needs) else { return };
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let bound = assay_of_nobody(&volume).through(&["prlimit", "--memlock=0"]);
     let target = word(volume.directory());

@@ -2,18 +2,19 @@
 
 use std::time::Duration;
 
+use assay_lab::slow::SlowLane;
+use assay_lab::volume::{Filesystem, Volume};
+
 use crate::findings::{self, WRITES, rate};
-use crate::lab::slow::SlowLane;
-use crate::lab::volume::{Filesystem, Volume};
 use crate::turn::{LIMIT, Need, assay, require, skip, word};
 
-fn check_slowly(test: &str, more: &[&str], most: Duration) {
-    let Some(_turn) = require(test, &[Need::Volume(Filesystem::Ext4)]) else { return };
+fn check_slowly(more: &[&str], most: Duration) {
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let number = volume.device().unwrap().number().unwrap();
     let lane = match SlowLane::new(&number, 4) {
         Ok(lane) => lane,
-        Err(reason) => return skip(test, &reason),
+        Err(reason) => return skip(&reason),
     };
     let through = lane.through();
     let through: Vec<&str> = through.iter().map(String::as_str).collect();
@@ -35,14 +36,17 @@ fn check_slowly(test: &str, more: &[&str], most: Duration) {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn a_quick_check_of_a_slow_device_ends_within_25_s() {
-    let test = "slow_device::a_quick_check_of_a_slow_device_ends_within_25_s";
-    check_slowly(test, &["--quick"], Duration::from_secs(25));
+    check_slowly(&["--quick"], Duration::from_secs(25));
 }
 
-#[test]
-#[ignore = "takes up to 100 s: cargo xtask test --long"]
-fn a_check_of_a_slow_device_ends_within_100_s() {
-    let test = "slow_device::a_check_of_a_slow_device_ends_within_100_s";
-    check_slowly(test, &[], Duration::from_secs(100));
+mod in_full {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs root, 100 s: cargo xtask test long"]
+    fn a_check_of_a_slow_device_ends_within_100_s() {
+        check_slowly(&[], Duration::from_secs(100));
+    }
 }

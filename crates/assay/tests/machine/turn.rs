@@ -1,60 +1,29 @@
 //! One test after the other, and none that the machine cannot carry.
 
-use std::io::Write;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::lab::process::Assay;
-use crate::lab::volume::{Filesystem, Volume};
-use crate::lab::{call, has, is_root};
+use assay_lab::call;
+use assay_lab::needs::have;
+pub use assay_lab::needs::{Need, skip};
+use assay_lab::process::Assay;
+use assay_lab::volume::Volume;
 
 /// Far above what any check may take: only a hanging one reaches it.
 pub const LIMIT: Duration = Duration::from_secs(150);
-
-/// What a test needs.
-#[derive(Clone, Copy)]
-pub enum Need {
-    /// A file system that can be made here.
-    Volume(Filesystem),
-    /// A program.
-    Program(&'static str),
-}
 
 /// This test's turn; the next one starts when it is dropped.
 pub type Turn = MutexGuard<'static, ()>;
 
 /// Waits for this test's turn; nothing where it cannot run here, after saying why.
-pub fn require(test: &str, needs: &[Need]) -> Option<Turn> {
+pub fn require(needs: &[Need]) -> Option<Turn> {
     static TURN: Mutex<()> = Mutex::new(());
-    if let Some(reason) = missing(needs) {
-        skip(test, &reason);
+    if !have(&[&[Need::Root], needs].concat()) {
         return None;
     }
     // A test that failed while it had its turn has cleaned up all the same.
     Some(TURN.lock().unwrap_or_else(PoisonError::into_inner))
-}
-
-fn missing(needs: &[Need]) -> Option<String> {
-    if std::env::var("ASSAY_MACHINE_TESTS").as_deref() != Ok("1") {
-        return Some("ASSAY_MACHINE_TESTS=1 is not set".to_owned());
-    }
-    if !is_root() {
-        return Some("needs root".to_owned());
-    }
-    needs.iter().find_map(|need| match need {
-        Need::Volume(kind) => kind.missing(),
-        Need::Program(name) => (!has(name)).then(|| format!("needs the program {name}")),
-    })
-}
-
-/// Says that a test does nothing here, past the capture of the test harness.
-pub fn skip(test: &str, reason: &str) {
-    std::io::stderr().write_all(format!("SKIP {test}: {reason}\n").as_bytes()).unwrap();
-    if let Some(list) = std::env::var_os("ASSAY_SKIPS") {
-        let mut list = std::fs::OpenOptions::new().append(true).create(true).open(list).unwrap();
-        list.write_all(format!("{test}: {reason}\n").as_bytes()).unwrap();
-    }
 }
 
 /// The program under test, as root, with a home beside the volume.

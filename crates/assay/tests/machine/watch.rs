@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use assay_lab::process::{Assay, Running};
+use assay_lab::{LoopDevice, Scratch, call};
 use serde_json::Value;
 
-use crate::lab::process::{Assay, Running};
-use crate::lab::{LoopDevice, Scratch, call};
 use crate::turn::{LIMIT, Need, require, word};
 
 const LOSETUP: Need = Need::Program("losetup");
@@ -26,7 +26,7 @@ struct Bench {
 
 impl Bench {
     fn new(name: &str) -> Self {
-        let scratch = Scratch::in_memory(name).unwrap();
+        let scratch = Scratch::new(name).unwrap();
         let device = LoopDevice::new(scratch.path().join("image"), 64).unwrap();
         let home = scratch.folder("home", 0o755, None).unwrap();
         let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home);
@@ -131,8 +131,8 @@ impl Drop for Terminal {
 }
 
 /// The page is drawn, ended in some way, and the terminal is as it was.
-fn ends_clean(test: &str, end: impl Fn(&Terminal)) {
-    let Some(_turn) = require(test, &[LOSETUP, TMUX]) else { return };
+fn ends_clean(end: impl Fn(&Terminal)) {
+    let Some(_turn) = require(&[LOSETUP, TMUX]) else { return };
     let bench = Bench::new("watch");
     let _busy = bench.busy();
     let terminal = Terminal::new(80, 24, bench.assay.home());
@@ -162,14 +162,15 @@ fn ends_clean(test: &str, end: impl Fn(&Terminal)) {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn ctrl_c_leaves_the_terminal_as_it_was() {
     ends_clean("watch::ctrl_c_leaves_the_terminal_as_it_was", |terminal| terminal.key("C-c"));
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn q_leaves_the_terminal_as_it_was() {
-    let test = "watch::q_leaves_the_terminal_as_it_was";
-    ends_clean(test, |terminal| {
+    ends_clean(|terminal| {
         for key in ["c", "p", "?", "x", "r", "d", "q"] {
             terminal.key(key);
         }
@@ -177,6 +178,7 @@ fn q_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn sigterm_leaves_the_terminal_as_it_was() {
     ends_clean("watch::sigterm_leaves_the_terminal_as_it_was", |terminal| {
         let shell = terminal.tmux(&["display-message", "-p", "#{pane_pid}"]);
@@ -187,10 +189,10 @@ fn sigterm_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn the_page_beside_a_study_ends_with_it() {
-    let test = "watch::the_page_beside_a_study_ends_with_it";
-    let Some(_turn) = require(test, &[TMUX]) else { return };
-    let scratch = Scratch::in_memory("beside").unwrap();
+    let Some(_turn) = require(&[TMUX]) else { return };
+    let scratch = Scratch::new("beside").unwrap();
     let home = scratch.folder("home", 0o755, None).unwrap();
     let terminal = Terminal::new(80, 24, &home);
     let program = env!("CARGO_BIN_EXE_assay");
@@ -215,9 +217,9 @@ fn the_page_beside_a_study_ends_with_it() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn a_pipe_gets_lines_and_the_printed_form() {
-    let test = "watch::a_pipe_gets_lines_and_the_printed_form";
-    let Some(_turn) = require(test, &[LOSETUP]) else { return };
+    let Some(_turn) = require(&[LOSETUP]) else { return };
     let bench = Bench::new("pipe");
     let _busy = bench.busy();
     let mut command = bench.assay.command(&["watch", bench.name(), "--every", "200ms"]);
@@ -239,9 +241,9 @@ fn a_pipe_gets_lines_and_the_printed_form() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn a_reader_that_goes_away_is_no_failure() {
-    let test = "watch::a_reader_that_goes_away_is_no_failure";
-    let Some(_turn) = require(test, &[LOSETUP]) else { return };
+    let Some(_turn) = require(&[LOSETUP]) else { return };
     let bench = Bench::new("gone");
     let program = env!("CARGO_BIN_EXE_assay");
     for more in ["--every 100ms", "--for 300ms", "--for 300ms --json"] {
@@ -253,9 +255,9 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn the_document_is_one_and_the_result_is_read_by_others() {
-    let test = "watch::the_document_is_one_and_the_result_is_read_by_others";
-    let Some(_turn) = require(test, &[LOSETUP]) else { return };
+    let Some(_turn) = require(&[LOSETUP]) else { return };
     let bench = Bench::new("kept");
     let _busy = bench.busy();
     let kept = word(&bench.scratch.path().join("kept/one"));
@@ -296,9 +298,9 @@ fn the_document_is_one_and_the_result_is_read_by_others() {
 
 /// What happened is counted exactly where requests are traced.
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn what_was_written_is_what_was_watched() {
-    let test = "watch::what_was_written_is_what_was_watched";
-    let Some(_turn) = require(test, &[LOSETUP]) else { return };
+    let Some(_turn) = require(&[LOSETUP]) else { return };
     let bench = Bench::new("counted");
     let mut command = bench.assay.command(&["watch", bench.name(), "--every", "200ms", "--json"]);
     let mut running = Running::start(&mut command).unwrap();
@@ -318,7 +320,7 @@ fn what_was_written_is_what_was_watched() {
     assert!(counters["writes"].as_u64().unwrap() >= 23, "{counters}");
     assert!(counters["reads"].as_u64().unwrap() >= 41, "{counters}");
     if device["classes"]["write"].is_null() {
-        crate::turn::skip(test, device["absent"]["write"].as_str().unwrap());
+        skip(device["absent"]["write"].as_str().unwrap());
         return;
     }
     for (class, least) in [("write", 23), ("read", 41)] {

@@ -142,7 +142,10 @@ impl Tree {
         if *node != Node::Directory {
             return Err(Errno::NOTDIR.into());
         }
-        let inside = self.nodes.keys().filter(|name| name.parent() == Some(path.as_path()));
+        // What lies below a directory follows it in the order of paths.
+        let below = self.nodes.range(path.clone()..).map(|(name, _)| name);
+        let below = below.take_while(|name| name.starts_with(&path));
+        let inside = below.filter(|name| name.parent() == Some(path.as_path()));
         Ok(inside
             .filter_map(|name| Some(name.file_name()?.to_string_lossy().into_owned()))
             .collect())

@@ -1,8 +1,9 @@
 mod loops;
 
-use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use assay_lab::needs::{Need, have};
 
 use super::*;
 
@@ -31,10 +32,6 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         std::fs::remove_dir_all(&self.0).unwrap();
     }
-}
-
-fn skip(test: &str, reason: &str) {
-    std::io::stderr().write_all(format!("SKIP {test}: {reason}\n").as_bytes()).unwrap();
 }
 
 /// Another open file of the same name: to `flock` the same as another process.
@@ -300,9 +297,10 @@ fn a_lock_is_held_by_one_and_names_its_holder() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn under_sudo_what_is_written_belongs_to_the_caller() {
-    if Real.user().id != 0 {
-        return skip("sudo", "needs root");
+    if !have(&[Need::Root]) {
+        return;
     }
     let scratch = Scratch::new();
     let fake = crate::system::Fake::new();
@@ -335,9 +333,10 @@ fn this_machine_can_be_described() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn state_is_never_given_to_the_caller_of_sudo() {
-    if Real.user().id != 0 {
-        return skip("state under sudo", "needs root");
+    if !have(&[Need::Root]) {
+        return;
     }
     let scratch = Scratch::new();
     let fake = crate::system::Fake::new();

@@ -1,7 +1,9 @@
-//! Tests on loop devices of their own: root and `ASSAY_MACHINE_TESTS=1`.
+//! Tests on loop devices of their own.
 
 use std::os::fd::AsFd;
 use std::process::Command;
+
+use assay_lab::needs::skip;
 
 use super::*;
 use crate::failure::Kind;
@@ -67,28 +69,10 @@ fn run(program: &str, arguments: &[&str]) {
     assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Whether this may run, with the programs that it needs.
-fn may_run(test: &str, programs: &[&str]) -> bool {
-    let asked = Real.variable("ASSAY_MACHINE_TESTS").is_some_and(|value| value == "1");
-    if !asked || Real.user().id != 0 {
-        skip(test, "needs root and ASSAY_MACHINE_TESTS=1");
-        return false;
-    }
-    let there = |program: &&&str| {
-        ["/usr/sbin", "/usr/bin", "/sbin", "/bin"]
-            .iter()
-            .any(|d| Path::new(d).join(program).exists())
-    };
-    let missing = programs.iter().find(|program| !there(program));
-    if let Some(program) = missing {
-        skip(test, &format!("{program} is not installed"));
-    }
-    missing.is_none()
-}
-
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn ext4_on_a_loop_device_is_resolved() {
-    if !may_run("ext4", &["mkfs.ext4"]) {
+    if !have(&[Need::Root, Need::Program("mkfs.ext4")]) {
         return;
     }
     let scratch = Scratch::new();
@@ -113,8 +97,9 @@ fn ext4_on_a_loop_device_is_resolved() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn btrfs_on_two_loop_devices_is_resolved() {
-    if !may_run("btrfs", &["mkfs.btrfs"]) {
+    if !have(&[Need::Root, Need::Program("mkfs.btrfs")]) {
         return;
     }
     let scratch = Scratch::new();
@@ -135,8 +120,9 @@ fn btrfs_on_two_loop_devices_is_resolved() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn a_named_loop_device_is_opened_for_writing() {
-    if !may_run("consent", &[]) {
+    if !have(&[Need::Root]) {
         return;
     }
     let scratch = Scratch::new();
@@ -157,8 +143,9 @@ fn a_named_loop_device_is_opened_for_writing() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn a_device_that_comes_later_under_the_same_number_is_another() {
-    if !may_run("swapped", &[]) {
+    if !have(&[Need::Root]) {
         return;
     }
     let scratch = Scratch::new();
@@ -196,12 +183,13 @@ fn check_named_areas(directory: &Path, cachings: &[Caching]) {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn fat_offers_no_unnamed_files() {
-    if !may_run("vfat", &["mkfs.vfat"]) {
+    if !have(&[Need::Root, Need::Program("mkfs.vfat")]) {
         return;
     }
     if !Real.read_text(Path::new("/proc/filesystems")).unwrap().contains("vfat") {
-        return skip("vfat", "this kernel has none");
+        return skip("this kernel has no vfat");
     }
     let scratch = Scratch::new();
     let device = Loop::new(&scratch, "img", 64);
@@ -211,8 +199,9 @@ fn fat_offers_no_unnamed_files() {
 }
 
 #[test]
+#[ignore = "needs root: cargo xtask test"]
 fn gocryptfs_is_followed_and_offers_no_unnamed_files() {
-    if !may_run("gocryptfs", &["gocryptfs", "fusermount3"]) {
+    if !have(&[Need::Root, Need::Program("gocryptfs"), Need::Program("fusermount3")]) {
         return;
     }
     let scratch = Scratch::new();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-use super::{Done, Mounted, Scratch};
+use crate::{Done, Mounted, Scratch};
 
 /// The lane; removed when dropped (its processes must have ended).
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl SlowLane {
 impl Drop for SlowLane {
     fn drop(&mut self) {
         let group = self.group.display().to_string();
-        super::insist("rmdir", &[&group]);
+        crate::insist("rmdir", &[&group]);
     }
 }
 

@@ -1,19 +1,18 @@
 //! A small laboratory on the real machine: file systems in files, loop devices, a slow lane.
 //!
-//! Included by the machine tests and, with `#[path]`, by xtask; so it uses std and serde_json
-//! alone. Everything made here lies in a new directory under the temporary directory and is taken
-//! down again when its guard is dropped, in the opposite order, also when a test panics.
+//! Used by the tests of all crates and by xtask; not shipped. Everything made here lies in a new
+//! directory of its own and is taken down again when its guard is dropped, in the opposite order,
+//! also when a test panics. The directory lies in memory where there is room: a drive that others
+//! measure or write to is then neither waited for nor disturbed.
 
-#![allow(dead_code, reason = "each of its users takes another part of it")]
+#![forbid(unsafe_code)]
 
-#[cfg(test)]
 pub mod browser;
 pub mod clean;
-#[cfg(test)]
 pub mod home;
-#[cfg(test)]
 pub mod hostile;
 pub mod kills;
+pub mod needs;
 pub mod process;
 pub mod slow;
 pub mod volume;
@@ -67,6 +66,25 @@ fn effective_user() -> Option<u32> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
+/// Where files in memory lie on every Linux.
+const MEMORY: &str = "/dev/shm";
+/// More than any test keeps there at a time.
+const ROOM: u64 = 6 << 30;
+
+fn has_room(place: &Path) -> bool {
+    let text = call("df", &["--output=avail", "--block-size=1", &place.display().to_string()]);
+    let free = text.ok().and_then(|text| text.lines().next_back()?.trim().parse::<u64>().ok());
+    // What lies there is memory that others may want.
+    let available = available_memory().unwrap_or_default();
+    free.is_some_and(|free| free.min(available) >= ROOM)
+}
+
+fn available_memory() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? << 10)
+}
+
 /// A new directory of our own, removed with its content when dropped.
 #[derive(Debug)]
 pub struct Scratch {
@@ -74,14 +92,16 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes one in memory where there is a place for that, so that no drive is measured.
-    pub fn in_memory(name: &str) -> Done<Self> {
-        let memory = Path::new("/dev/shm");
-        if memory.is_dir() { Self::below(memory, name) } else { Self::new(name) }
+    /// Makes one, in memory where there is room for that; `name` is part of its name.
+    pub fn new(name: &str) -> Done<Self> {
+        match has_room(Path::new(MEMORY)) {
+            true => Self::below(Path::new(MEMORY), name),
+            false => Self::on_drive(name),
+        }
     }
 
-    /// Makes one; `name` is part of its name.
-    pub fn new(name: &str) -> Done<Self> {
+    /// Makes one below the temporary directory, for what measures the drive there.
+    pub fn on_drive(name: &str) -> Done<Self> {
         Self::below(&std::env::temp_dir(), name)
     }
 

@@ -6,13 +6,13 @@ use std::path::Path;
 use crate::build::root;
 
 /// The committed list, from the top of the workspace.
-pub const EXPECTED: &str = "crates/assay/tests/expected-skips.txt";
+const EXPECTED: &str = "crates/assay/tests/expected-skips.txt";
 
 /// Tests and why they skipped.
 pub type Skips = BTreeMap<String, String>;
 
 /// Reads lines `name: reason`; empty lines and those with `#` are left out.
-pub fn read(text: &str) -> Skips {
+fn read(text: &str) -> Skips {
     let lines = text.lines().map(str::trim);
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
     let pair = |line: &str| {
@@ -20,12 +20,6 @@ pub fn read(text: &str) -> Skips {
         (name.trim().to_owned(), reason.trim().to_owned())
     };
     lines.map(pair).collect()
-}
-
-/// The same from what tests print on standard error: `SKIP name: reason`.
-pub fn printed(text: &str) -> Skips {
-    let told: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("SKIP ")).collect();
-    read(&told.join("\n"))
 }
 
 /// What is wrong with the skips of a full run; what is merely to be updated is printed.
@@ -47,12 +41,12 @@ pub fn judge(skipped: &Skips, expected: &Skips, strict: bool) -> bool {
 
 /// The committed list.
 pub fn expected() -> Skips {
-    read(&text(&root().join(EXPECTED)))
+    listed(&root().join(EXPECTED))
 }
 
-/// Content of a file, empty where there is none.
-pub fn text(path: &Path) -> String {
-    std::fs::read_to_string(path).unwrap_or_default()
+/// What tests appended to a list so far.
+pub fn listed(path: &Path) -> Skips {
+    read(&std::fs::read_to_string(path).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -66,11 +60,5 @@ mod tests {
         assert!(judge(&read(""), &expected, true));
         assert!(!judge(&read("old: x\nnew: y"), &expected, true));
         assert!(judge(&read("new: y"), &expected, false));
-    }
-
-    #[test]
-    fn printed_skips_are_found_among_other_lines() {
-        let skips = printed("test a ... ok\nSKIP loops: needs root\nwarning: x: y\n");
-        assert_eq!(skips, read("loops: needs root"));
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Done, LoopDevice, Mounted, Scratch, call, has, kernel_knows};
+use crate::{Done, LoopDevice, Mounted, Scratch, call, has, kernel_knows};
 
 /// Flags of mkfs.ext4. No blocks are kept for root, and nothing is left to be initialised after the
 /// mount: the kernel would write to the device while others measure.
@@ -74,9 +74,18 @@ impl Volume {
         Self::with_options(kind, mebibytes, "defaults")
     }
 
+    /// The same over a file on the drive of the temporary directory, for benchmarks.
+    pub fn on_drive(kind: Filesystem, mebibytes: u64) -> Done<Self> {
+        Self::nothing_yet(Scratch::on_drive(kind.name())?).made(kind, mebibytes, "defaults")
+    }
+
     /// The same with mount options.
     pub fn with_options(kind: Filesystem, mebibytes: u64, options: &str) -> Done<Self> {
-        let mut volume = Self::nothing_yet(kind.name())?;
+        Self::nothing_yet(Scratch::new(kind.name())?).made(kind, mebibytes, options)
+    }
+
+    fn made(mut self, kind: Filesystem, mebibytes: u64, options: &str) -> Done<Self> {
+        let volume = &mut self;
         let point = volume.directory.clone();
         match kind {
             Filesystem::Ext4 => {
@@ -92,12 +101,12 @@ impl Volume {
             Filesystem::Gocryptfs => volume.gocryptfs(mebibytes)?,
         }
         open_to_everybody(&volume.directory)?;
-        Ok(volume)
+        Ok(self)
     }
 
     /// A btrfs of two loop devices of this many MiB each, its data kept by a profile (`raid1`).
     pub fn btrfs_of_two(profile: &str, mebibytes: u64) -> Done<Self> {
-        let mut volume = Self::nothing_yet("btrfs-of-two")?;
+        let mut volume = Self::nothing_yet(Scratch::new("btrfs-of-two")?);
         let second = LoopDevice::new(volume.scratch.path().join("second"), mebibytes)?;
         let name = second.device().to_owned();
         volume.second = Some(second);
@@ -107,10 +116,9 @@ impl Volume {
         Ok(volume)
     }
 
-    fn nothing_yet(name: &str) -> Done<Self> {
-        let scratch = Scratch::new(name)?;
+    fn nothing_yet(scratch: Scratch) -> Self {
         let directory = scratch.path().join("mnt");
-        Ok(Self { mounts: Vec::new(), device: None, second: None, directory, scratch })
+        Self { mounts: Vec::new(), device: None, second: None, directory, scratch }
     }
 
     /// Where it is mounted.
@@ -118,7 +126,7 @@ impl Volume {
         &self.directory
     }
 
-    /// The directory around it, on the machine's own file system: for results and copies.
+    /// The directory around it: for results and copies.
     pub fn scratch(&self) -> &Scratch {
         &self.scratch
     }

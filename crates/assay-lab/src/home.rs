@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Scratch;
-use super::process::{Assay, Ended};
+use crate::Scratch;
+use crate::process::{Assay, Ended};
 
 /// No command of these tests takes longer.
 const LIMIT: Duration = Duration::from_secs(100);

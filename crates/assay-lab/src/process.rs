@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::Done;
+use crate::Done;
 
 /// A user without any rights, on every Linux.
 pub const NOBODY: u32 = 65_534;
@@ -73,7 +73,7 @@ impl Running {
 
     /// Sends it a signal by name (`INT`, `TERM`, `KILL`).
     pub fn signal(&self, name: &str) -> Done<()> {
-        super::call("kill", &["-s", name, &self.id().to_string()]).map(drop)
+        crate::call("kill", &["-s", name, &self.id().to_string()]).map(drop)
     }
 
     /// Waits until a condition holds; an error when the program ends or the limit passes first.

@@ -80,11 +80,11 @@ const CASES: &[(&str, Expect, Change)] = &[
     }),
     ("a label that is no label", Expect::Shown, |bundle| write(bundle, "label.json", "[[[[")),
     ("a label that is a pipe", Expect::OnlyHere("is no file"), |bundle| {
-        super::call("mkfifo", &[&bundle.join("label.json").display().to_string()]).unwrap();
+        crate::call("mkfifo", &[&bundle.join("label.json").display().to_string()]).unwrap();
     }),
     ("a plan that is a pipe", Expect::Refused("is no file"), |bundle| {
         fs::remove_file(bundle.join("plan.json")).unwrap();
-        super::call("mkfifo", &[&bundle.join("plan.json").display().to_string()]).unwrap();
+        crate::call("mkfifo", &[&bundle.join("plan.json").display().to_string()]).unwrap();
     }),
     ("trials that never end", Expect::Refused("a link"), |bundle| {
         fs::remove_file(bundle.join("trials.jsonl")).unwrap();

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::process::Assay;
-use super::{Done, LoopDevice, Scratch, call};
+use crate::process::Assay;
+use crate::{Done, LoopDevice, Scratch, call};
 
 /// No run and no recovery takes longer.
 const LIMIT: Duration = Duration::from_secs(120);

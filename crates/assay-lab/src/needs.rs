@@ -1,0 +1,104 @@
+//! What a test needs of the machine, and how it says that it cannot run here.
+//!
+//! A test that needs something is marked `#[ignore = "needs ...: cargo xtask test"]`, so that a plain
+//! `cargo test` never calls it passed. `cargo xtask test` runs it; what is still missing is said here,
+//! and shown there as skipped.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+
+use crate::volume::Filesystem;
+use crate::{has, is_root};
+
+/// The file to which reasons are appended, one line a test.
+pub const LIST: &str = "ASSAY_SKIPS";
+/// `in-full` where every count is wanted in full (`cargo xtask test long`).
+pub const COUNTS: &str = "ASSAY_COUNTS";
+
+/// What a test needs.
+#[derive(Clone, Copy, Debug)]
+pub enum Need {
+    /// Devices and mounts of our own.
+    Root,
+    /// A program.
+    Program(&'static str),
+    /// A file system that can be made here.
+    Volume(Filesystem),
+    /// A file or directory of the kernel.
+    Path(&'static str),
+}
+
+impl Need {
+    fn missing(self) -> Option<String> {
+        match self {
+            Self::Root => (!is_root()).then(|| "needs root".to_owned()),
+            Self::Program(name) => (!has(name)).then(|| format!("needs the program {name}")),
+            Self::Volume(kind) => kind.missing(),
+            Self::Path(path) => {
+                (!std::path::Path::new(path).exists()).then(|| format!("needs {path}"))
+            }
+        }
+    }
+}
+
+/// Whether all of it is there; says what is not.
+pub fn have(needs: &[Need]) -> bool {
+    let missing = needs.iter().find_map(|need| need.missing());
+    if let Some(reason) = &missing {
+        skip(reason);
+    }
+    missing.is_none()
+}
+
+/// Says that the running test does nothing (more) here, past the capture of the test harness.
+pub fn skip(reason: &str) {
+    let line = format!("{}: {}\n", running(), one_line(reason));
+    // A reason that cannot be told must not fail a test.
+    let _ = std::io::stderr().write_all(format!("SKIP {line}").as_bytes());
+    let Some(list) = std::env::var_os(LIST) else { return };
+    let list = OpenOptions::new().append(true).create(true).open(list);
+    let _ = list.and_then(|mut list| list.write_all(line.as_bytes()));
+}
+
+/// A count of a test: the usual one, or the one in full.
+pub fn count(usual: u32, in_full: u32) -> u32 {
+    if is_in_full() { in_full } else { usual }
+}
+
+/// Whether every count is wanted in full.
+pub fn is_in_full() -> bool {
+    std::env::var(COUNTS).is_ok_and(|value| value == "in-full")
+}
+
+/// The harness runs each test in a thread of its name.
+fn running() -> String {
+    std::thread::current().name().unwrap_or("a test").to_owned()
+}
+
+fn one_line(reason: &str) -> String {
+    let lines: Vec<&str> = reason.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::*;
+
+    #[test]
+    fn a_reason_of_several_lines_is_one() {
+        assert_eq!(one_line("mount: no\n  such device\n\n"), "mount: no; such device");
+    }
+
+    #[test]
+    fn a_test_knows_its_name() {
+        assert!(running().ends_with("a_test_knows_its_name") || running() == "main");
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        assert_eq!(Need::Path("/").missing(), None);
+        assert_eq!(Need::Path("/no/such").missing().as_deref(), Some("needs /no/such"));
+        let program = Need::Program("no-such-program").missing();
+        assert_eq!(program.as_deref(), Some("needs the program no-such-program"));
+    }
+}
