@@ -163,6 +163,26 @@ fn nothing_here_names_a_workplace_or_a_registry() {
     }
 }
 
+/// Bodies of tests that ask what the machine has and would be called passed where it has not.
+fn seemingly_passed(text: &str) -> Vec<&str> {
+    let tests = text.split("#[test]\n").skip(1);
+    let own = tests.filter_map(|rest| rest.split("\n}\n").next());
+    let asks = |body: &&str| ["require(&", "have(&["].iter().any(|call| body.contains(call));
+    let named = own.filter(asks).filter(|body| !body.contains("#[ignore = \"needs "));
+    named.map(|body| body.lines().next().unwrap_or_default()).collect()
+}
+
+#[test]
+fn a_test_that_may_not_be_able_to_run_is_ignored_until_it_is_asked_for() {
+    for (name, text) in rust_files().iter().filter(|(name, _)| !name.ends_with("tidy.rs")) {
+        assert_eq!(seemingly_passed(text), Vec::<&str>::new(), "{name}: ignore them");
+    }
+    let body = "#[test]\nfn a() {\n    if !have(&[Need::Root]) {\n    }\n}\n";
+    assert_eq!(seemingly_passed(body), ["fn a() {"]);
+    let ignored = body.replace("]\nfn", "]\n#[ignore = \"needs root\"]\nfn");
+    assert_eq!(seemingly_passed(&ignored), Vec::<&str>::new());
+}
+
 #[test]
 fn a_reader_finds_the_papers_of_the_house() {
     for name in [
