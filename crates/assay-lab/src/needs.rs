@@ -82,7 +82,7 @@ fn one_line(reason: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::*;
+    use super::*;
 
     #[test]
     fn a_reason_of_several_lines_is_one() {

@@ -106,7 +106,7 @@ async fn watched(browser: &Browser, bench: &Bench) -> Done<()> {
     let file = bench.folder.join("watched.toml");
     fs::write(&file, STUDY).map_err(|error| error.to_string())?;
     // In memory, so that it waits for no other measurement of the drive.
-    let place = Scratch::in_memory("watched")?;
+    let place = Scratch::new("watched")?;
     let target = place.path().display().to_string();
     let file = file.display().to_string();
     let mut study = bench.assay.start(&["run", &file, &target, "--quiet"])?;

@@ -8,6 +8,7 @@ mod pages;
 use std::path::Path;
 
 use driver::Browser;
+pub use driver::missing;
 
 use crate::build;
 use crate::lab::process::Assay;
