@@ -12,7 +12,7 @@ use assay_lab::process::{Assay, Running};
 use assay_lab::{LoopDevice, Scratch, call};
 use serde_json::Value;
 
-use crate::turn::{LIMIT, Need, require, word};
+use crate::turn::{LIMIT, Need, require, skip, word};
 
 const LOSETUP: Need = Need::Program("losetup");
 const TMUX: Need = Need::Program("tmux");
@@ -164,7 +164,7 @@ fn ends_clean(end: impl Fn(&Terminal)) {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn ctrl_c_leaves_the_terminal_as_it_was() {
-    ends_clean("watch::ctrl_c_leaves_the_terminal_as_it_was", |terminal| terminal.key("C-c"));
+    ends_clean(|terminal| terminal.key("C-c"));
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn q_leaves_the_terminal_as_it_was() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn sigterm_leaves_the_terminal_as_it_was() {
-    ends_clean("watch::sigterm_leaves_the_terminal_as_it_was", |terminal| {
+    ends_clean(|terminal| {
         let shell = terminal.tmux(&["display-message", "-p", "#{pane_pid}"]);
         let children = format!("/proc/{0}/task/{0}/children", shell.trim());
         let watch = fs::read_to_string(children).unwrap();
