@@ -94,10 +94,8 @@ pub struct Scratch {
 impl Scratch {
     /// Makes one, in memory where there is room for that; `name` is part of its name.
     pub fn new(name: &str) -> Done<Self> {
-        match has_room(Path::new(MEMORY)) {
-            true => Self::below(Path::new(MEMORY), name),
-            false => Self::on_drive(name),
-        }
+        let memory = Path::new(MEMORY);
+        if has_room(memory) { Self::below(memory, name) } else { Self::on_drive(name) }
     }
 
     /// Makes one below the temporary directory, for what measures the drive there.

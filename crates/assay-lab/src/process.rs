@@ -172,6 +172,7 @@ impl Assay {
     }
 
     /// Started by another program: `unshare --net`, for example.
+    #[must_use]
     pub fn through(&self, words: &[&str]) -> Self {
         let around = words.iter().map(|&word| word.to_owned()).collect();
         Self { around, ..self.clone() }

@@ -49,10 +49,6 @@ pub fn run(options: &Options) -> Done<bool> {
          | result | bytes | `assay report` | opened in Chromium | wanted |\n|---|---|---|---|---|\n",
         head.join("\n")
     );
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("no runtime: {error}"))?;
     for (name, factors, wanted) in CASES {
         let scratch = Scratch::new(NAME)?;
         let home = scratch.folder("home", 0o755, None)?;
@@ -67,7 +63,7 @@ pub fn run(options: &Options) -> Done<bool> {
             made.push(ended.time.as_secs_f64());
         }
         let bytes = fs::metadata(&file).map_err(|error| error.to_string())?.len();
-        let opened = runtime.block_on(opened(&file, rounds))?;
+        let opened = opened(&file, rounds)?;
         // Writing to a String cannot fail.
         let _ = writeln!(
             page,
@@ -104,16 +100,15 @@ fn study(assay: &Assay, folder: &Path, factors: &str) -> Done<()> {
 }
 
 /// Seconds from the beginning of the navigation to the end of its load event.
-async fn opened(file: &Path, rounds: usize) -> Done<Vec<f64>> {
-    let browser = Browser::start().await?;
+fn opened(file: &Path, rounds: usize) -> Done<Vec<f64>> {
+    let browser = Browser::start()?;
     let mut times = Vec::new();
     for _ in 0..rounds {
-        browser.open("about:blank").await?;
-        browser.open_file(file).await?;
-        let milliseconds = browser.number(LOADED).await?;
+        browser.open("about:blank")?;
+        browser.open_file(file)?;
+        let milliseconds = browser.number(LOADED)?;
         times.push(milliseconds / 1000.0);
     }
-    browser.end().await;
     Ok(times)
 }
 

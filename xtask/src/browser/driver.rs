@@ -1,17 +1,17 @@
 //! A headless Chromium, driven through its own driver program.
 
+use std::fmt::Write;
 use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use fantoccini::wd::WebDriverCompatibleCommand;
-use fantoccini::{Client, ClientBuilder, Locator};
-use http::Method;
-use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
-use url::{ParseError, Url};
 
+use super::need;
+use super::webdriver::Session;
 use crate::lab::{Done, has};
 
 const DRIVER: &str = "chromedriver";
@@ -26,45 +26,50 @@ pub fn missing() -> Option<String> {
     (!found).then(|| "there is no chromium".to_owned())
 }
 
-/// A driver program with one browser; both end with it.
+/// A browser and the driver program that started it; both end with it.
 pub struct Browser {
-    driver: Child,
-    client: Client,
+    // Dropped in this order: only a driver that still runs can close its browser.
+    session: Session,
+    _driver: Driver,
 }
 
-/// A command of the driver that no standard knows.
-#[derive(Debug)]
-struct Own {
-    path: &'static str,
-    body: Value,
+/// A driver program.
+struct Driver(Child);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
-impl WebDriverCompatibleCommand for Own {
-    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
-        base.join(&format!("session/{}/{}", session.unwrap_or_default(), self.path))
+impl Driver {
+    /// Starts one and tells the port where it listens.
+    fn start() -> Done<(Self, u16)> {
+        let child = Command::new(DRIVER)
+            .arg("--port=0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut driver = Self(child.map_err(|error| format!("{DRIVER}: {error}"))?);
+        let port = driver.port().ok_or_else(|| format!("{DRIVER} did not say where it listens"))?;
+        Ok((driver, port))
     }
 
-    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
-        (Method::POST, Some(self.body.to_string()))
+    fn port(&mut self) -> Option<u16> {
+        let mut lines = BufReader::new(self.0.stdout.take()?).lines().map_while(Result::ok);
+        let line = lines.find(|line| line.contains("successfully on port"))?;
+        // The driver goes on printing: somebody has to listen, or it stops at a full pipe.
+        thread::spawn(move || lines.for_each(drop));
+        line.trim_end_matches('.').rsplit(' ').next()?.parse().ok()
     }
 }
 
 impl Browser {
     /// Starts both.
-    pub async fn start() -> Done<Self> {
-        let mut driver = Command::new(DRIVER)
-            .arg("--port=0")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| format!("{DRIVER}: {error}"))?;
-        let port = port(&mut driver);
-        let Some(port) = port else {
-            let _ = driver.kill();
-            let _ = driver.wait();
-            return Err(format!("{DRIVER} did not say where it listens"));
-        };
+    pub fn start() -> Done<Self> {
+        let (driver, port) = Driver::start()?;
         let options = json!({
             "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
                      "--window-size=1100,1400", "--force-device-scale-factor=1"],
@@ -73,102 +78,88 @@ impl Browser {
             "goog:chromeOptions": options,
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
         });
-        let Value::Object(wanted) = wanted else { return Err("no capabilities".to_owned()) };
-        let address = format!("http://127.0.0.1:{port}");
-        match ClientBuilder::new(HttpConnector::new()).capabilities(wanted).connect(&address).await
-        {
-            Ok(client) => Ok(Self { driver, client }),
-            Err(error) => {
-                let _ = driver.kill();
-                let _ = driver.wait();
-                Err(format!("no browser: {error}"))
-            }
-        }
-    }
-
-    /// Ends both.
-    pub async fn end(mut self) {
-        let _ = self.client.clone().close().await;
-        let _ = self.driver.kill();
-        let _ = self.driver.wait();
+        let session =
+            Session::start(port, &wanted).map_err(|error| format!("no browser: {error}"))?;
+        Ok(Self { session, _driver: driver })
     }
 
     /// Opens an address and waits until it is loaded.
-    pub async fn open(&self, address: &str) -> Done<()> {
-        self.client.goto(address).await.map_err(|error| format!("{address}: {error}"))
+    pub fn open(&self, address: &str) -> Done<()> {
+        let opened = self.session.post("url", &json!({ "url": address }));
+        opened.map(drop).map_err(|error| format!("{address}: {error}"))
     }
 
     /// Opens a file.
-    pub async fn open_file(&self, path: &Path) -> Done<()> {
-        let address = Url::from_file_path(path).map_err(|()| "no absolute path".to_owned())?;
-        self.open(address.as_str()).await
+    pub fn open_file(&self, path: &Path) -> Done<()> {
+        self.open(&address_of(path)?)
     }
 
     /// What the body of a function returns.
-    pub async fn script(&self, body: &str) -> Done<Value> {
-        self.client.execute(body, Vec::new()).await.map_err(|error| format!("{error} in {body}"))
+    pub fn script(&self, body: &str) -> Done<Value> {
+        let returned = self.session.post("execute/sync", &json!({ "script": body, "args": [] }));
+        returned.map_err(|error| format!("{error} in {body}"))
     }
 
     /// A text that a script returns.
-    pub async fn text(&self, body: &str) -> Done<String> {
-        let value = self.script(body).await?;
+    pub fn text(&self, body: &str) -> Done<String> {
+        let value = self.script(body)?;
         value.as_str().map(str::to_owned).ok_or_else(|| format!("{value} is no text: {body}"))
     }
 
     /// A number that a script returns.
-    pub async fn number(&self, body: &str) -> Done<f64> {
-        let value = self.script(body).await?;
+    pub fn number(&self, body: &str) -> Done<f64> {
+        let value = self.script(body)?;
         value.as_f64().ok_or_else(|| format!("{value} is no number: {body}"))
     }
 
     /// Waits until a script returns something true.
-    pub async fn until(&self, body: &str, limit: Duration) -> Done<()> {
+    pub fn until(&self, body: &str, limit: Duration) -> Done<()> {
         let start = Instant::now();
         while start.elapsed() < limit {
-            if self.script(body).await?.as_bool() == Some(true) {
+            if self.script(body)?.as_bool() == Some(true) {
                 return Ok(());
             }
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            thread::sleep(Duration::from_millis(50));
         }
         Err(format!("did not become true in {limit:?}: {body}"))
     }
 
     /// Presses the mouse on the first element that fits.
-    pub async fn click(&self, selector: &str) -> Done<()> {
-        let element = self.client.find(Locator::Css(selector)).await;
-        let element = element.map_err(|error| format!("{selector}: {error}"))?;
-        element.click().await.map_err(|error| format!("{selector}: {error}"))
+    pub fn click(&self, selector: &str) -> Done<()> {
+        self.element(selector, "click", &json!({}))
     }
 
     /// Types a text into the first element that fits.
-    pub async fn type_into(&self, selector: &str, text: &str) -> Done<()> {
-        let element = self.client.find(Locator::Css(selector)).await;
-        let element = element.map_err(|error| format!("{selector}: {error}"))?;
-        element.send_keys(text).await.map_err(|error| format!("{selector}: {error}"))
+    pub fn type_into(&self, selector: &str, text: &str) -> Done<()> {
+        self.element(selector, "value", &json!({ "text": text }))
+    }
+
+    fn element(&self, selector: &str, command: &str, body: &Value) -> Done<()> {
+        let done = self.session.post_to(selector, command, body);
+        done.map(drop).map_err(|error| format!("{selector}: {error}"))
     }
 
     /// A command of the browser's own protocol.
-    pub async fn own(&self, command: &str, parameters: Value) -> Done<Value> {
+    pub fn own(&self, command: &str, parameters: &Value) -> Done<Value> {
         let body = json!({ "cmd": command, "params": parameters });
-        self.issue("goog/cdp/execute", body).await
+        let done = self.session.post("goog/cdp/execute", &body);
+        done.map_err(|error| format!("{command}: {error}"))
     }
 
     /// Moves the pointer to the middle of the first element that fits.
-    pub async fn hover(&self, selector: &str) -> Done<()> {
-        let place = self
-            .script(&format!(
-                "const one = document.querySelector({selector:?});
-                 one.scrollIntoView({{block: 'center'}});
-                 const box = one.getBoundingClientRect();
-                 return [box.x + box.width / 2, box.y + box.height / 2];"
-            ))
-            .await?;
+    pub fn hover(&self, selector: &str) -> Done<()> {
+        let place = self.script(&format!(
+            "const one = document.querySelector({selector:?});
+             one.scrollIntoView({{block: 'center'}});
+             const box = one.getBoundingClientRect();
+             return [box.x + box.width / 2, box.y + box.height / 2];"
+        ))?;
         let moved = json!({ "type": "mouseMoved", "x": place[0], "y": place[1] });
-        self.own("Input.dispatchMouseEvent", moved).await.map(drop)
+        self.own("Input.dispatchMouseEvent", &moved).map(drop)
     }
 
     /// Presses and lets go of a key by its name.
-    pub async fn key(&self, key: &str) -> Done<()> {
+    pub fn key(&self, key: &str) -> Done<()> {
         let (code, text) = match key {
             "Enter" => (13, "\r"),
             " " => (32, " "),
@@ -181,35 +172,36 @@ impl Browser {
             if kind == "keyDown" && !text.is_empty() {
                 event["text"] = text.into();
             }
-            self.own("Input.dispatchKeyEvent", event).await?;
+            self.own("Input.dispatchKeyEvent", &event)?;
         }
         Ok(())
     }
 
     /// Light or dark, screen or paper.
-    pub async fn media(&self, scheme: &str, media: &str) -> Done<()> {
+    pub fn media(&self, scheme: &str, media: &str) -> Done<()> {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         let media = json!({ "media": media, "features": features });
-        self.own("Emulation.setEmulatedMedia", media).await.map(drop)
+        self.own("Emulation.setEmulatedMedia", &media).map(drop)
     }
 
-    /// What is to be seen, as PNG.
-    pub async fn picture(&self) -> Done<Vec<u8>> {
-        self.client.screenshot().await.map_err(|error| error.to_string())
+    /// What is to be seen: a PNG, written in base64.
+    pub fn picture(&self) -> Done<String> {
+        match self.session.get("screenshot")? {
+            Value::String(picture) => Ok(picture),
+            other => Err(format!("{other} is no picture")),
+        }
     }
 
     /// Errors and warnings that the console got since the last call.
-    pub async fn complaints(&self) -> Done<Vec<String>> {
-        let entries = self.issue("se/log", json!({ "type": "browser" })).await?;
-        let entries = entries.as_array().cloned().unwrap_or_default();
+    pub fn complaints(&self) -> Done<Vec<String>> {
+        let entries = self.log("browser")?;
         let bad = |entry: &&Value| matches!(entry["level"].as_str(), Some("SEVERE" | "WARNING"));
         Ok(entries.iter().filter(bad).map(|entry| entry["message"].to_string()).collect())
     }
 
     /// Addresses that were asked for since the last call.
-    pub async fn requests(&self) -> Done<Vec<String>> {
-        let entries = self.issue("se/log", json!({ "type": "performance" })).await?;
-        let entries = entries.as_array().cloned().unwrap_or_default();
+    pub fn requests(&self) -> Done<Vec<String>> {
+        let entries = self.log("performance")?;
         let asked = entries.iter().filter_map(|entry| {
             let message: Value = serde_json::from_str(entry["message"].as_str()?).ok()?;
             let event = &message["message"];
@@ -219,17 +211,39 @@ impl Browser {
         Ok(asked.collect())
     }
 
-    async fn issue(&self, path: &'static str, body: Value) -> Done<Value> {
-        let command = Own { path, body };
-        self.client.issue_cmd(command).await.map_err(|error| format!("{path}: {error}"))
+    /// What a log got since the last call.
+    fn log(&self, kind: &str) -> Done<Vec<Value>> {
+        match self.session.post("se/log", &json!({ "type": kind }))? {
+            Value::Array(entries) => Ok(entries),
+            other => Err(format!("{other} is no log of the {kind}")),
+        }
     }
 }
 
-/// The port that a driver says it listens at.
-fn port(driver: &mut Child) -> Option<u16> {
-    let mut lines = BufReader::new(driver.stdout.take()?).lines().map_while(Result::ok);
-    let line = lines.find(|line| line.contains("successfully on port"))?;
-    // The driver goes on printing: somebody has to listen, or it stops at a full pipe.
-    std::thread::spawn(move || lines.for_each(drop));
-    line.trim_end_matches('.').rsplit(' ').next()?.parse().ok()
+/// The address of a file.
+pub fn address_of(path: &Path) -> Done<String> {
+    need(path.is_absolute(), || format!("{} does not begin at the root", path.display()))?;
+    let mut address = "file://".to_owned();
+    for &byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+            address.push(char::from(byte));
+        } else {
+            // Writing to a String cannot fail.
+            let _ = write!(address, "%{byte:02X}");
+        }
+    }
+    Ok(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_of_a_file_is_that_of_no_other() {
+        let address = |path: &str| address_of(Path::new(path));
+        assert_eq!(address("/tmp/a-b_c~1.html"), Ok("file:///tmp/a-b_c~1.html".to_owned()));
+        assert_eq!(address("/a b/ü#?%.html"), Ok("file:///a%20b/%C3%BC%23%3F%25.html".to_owned()));
+        assert!(address("page.html").is_err());
+    }
 }

@@ -68,41 +68,40 @@ impl Drop for Server {
 }
 
 /// All tests of the served pages.
-pub async fn all(browser: &Browser, bench: &Bench) -> bool {
+pub fn all(browser: &Browser, bench: &Bench) -> bool {
     let mut well = true;
-    well &=
-        told("the served list filters, compares and opens results", &list(browser, bench).await);
-    let ended = watched(browser, bench).await;
+    well &= told("the served list filters, compares and opens results", &list(browser, bench));
+    let ended = watched(browser, bench);
     well &= told("a live page follows a study and survives the server's restart", &ended);
     well
 }
 
-async fn list(browser: &Browser, bench: &Bench) -> Done<()> {
+fn list(browser: &Browser, bench: &Bench) -> Done<()> {
     let server = Server::start(&bench.assay, "127.0.0.1:0")?;
-    browser.complaints().await?;
+    browser.complaints()?;
     for scheme in ["light", "dark"] {
-        browser.media(scheme, "screen").await?;
-        browser.open(&server.address).await?;
-        let wrong = browser.script(include_str!("audit.js")).await?;
+        browser.media(scheme, "screen")?;
+        browser.open(&server.address)?;
+        let wrong = browser.script(include_str!("audit.js"))?;
         need(wrong == json!([]), || format!("the list, {scheme}: {wrong:#}"))?;
     }
-    browser.media("light", "screen").await?;
+    browser.media("light", "screen")?;
     let shown = "return [...document.querySelectorAll('#results tbody tr')]\
                  .filter((row) => row.getClientRects().length).length";
-    let before = browser.number(shown).await?;
-    browser.type_into("#q", "grid").await?;
-    let after = browser.number(shown).await?;
+    let before = browser.number(shown)?;
+    browser.type_into("#q", "grid")?;
+    let after = browser.number(shown)?;
     need(after >= 1.0 && after < before, || format!("{after} of {before} rows fit"))?;
-    browser.click("#results tbody tr:not([hidden]) th a").await?;
-    let title = browser.text("return document.querySelector('h1').textContent").await?;
+    browser.click("#results tbody tr:not([hidden]) th a")?;
+    let title = browser.text("return document.querySelector('h1').textContent")?;
     need(title == "A grid of 160 cells", || format!("the result is called {title}"))?;
-    let complaints = browser.complaints().await?;
+    let complaints = browser.complaints()?;
     need(complaints.is_empty(), || format!("{complaints:?}"))
 }
 
 const DONE: &str = "Number(document.getElementById('live-done').textContent.split(' ')[0])";
 
-async fn watched(browser: &Browser, bench: &Bench) -> Done<()> {
+fn watched(browser: &Browser, bench: &Bench) -> Done<()> {
     let file = bench.folder.join("watched.toml");
     fs::write(&file, STUDY).map_err(|error| error.to_string())?;
     // In memory, so that it waits for no other measurement of the drive.
@@ -124,32 +123,30 @@ async fn watched(browser: &Browser, bench: &Bench) -> Done<()> {
     let id = id.unwrap_or_default();
     let server = Server::start(&bench.assay, "127.0.0.1:0")?;
     let listens = server.listens().to_owned();
-    browser.open(&format!("{}/live/{id}", server.address)).await?;
-    let wrong = browser.script(include_str!("audit.js")).await?;
+    browser.open(&format!("{}/live/{id}", server.address))?;
+    let wrong = browser.script(include_str!("audit.js"))?;
     need(wrong == json!([]), || format!("the live page: {wrong:#}"))?;
-    let first = browser.number(&format!("return {DONE}")).await?;
-    browser.until(&format!("return {DONE} > {first}"), SOON).await?;
+    let first = browser.number(&format!("return {DONE}"))?;
+    browser.until(&format!("return {DONE} > {first}"), SOON)?;
     drop(server);
     let lost = "return document.getElementById('live-link').textContent !== ''";
-    browser.until(lost, SOON).await?;
-    let before = browser.number(&format!("return {DONE}")).await?;
+    browser.until(lost, SOON)?;
+    let before = browser.number(&format!("return {DONE}"))?;
     let server = Server::start(&bench.assay, &listens)?;
-    browser.until(&format!("return {DONE} > {before}"), SOON).await?;
+    browser.until(&format!("return {DONE} > {before}"), SOON)?;
     let phase = "return document.querySelector('[data-phase]').dataset.phase === 'ended'";
-    browser.until(phase, PATIENCE).await?;
-    let rows = browser
-        .script(
-            "const rows = [...document.querySelectorAll('#live-rows tr')];
+    browser.until(phase, PATIENCE)?;
+    let rows = browser.script(
+        "const rows = [...document.querySelectorAll('#live-rows tr')];
              const names = new Set(rows.map((row) => row.cells[0].textContent));
              return [rows.length, names.size];",
-        )
-        .await?;
-    let done = browser.number(&format!("return {DONE}")).await?;
+    )?;
+    let done = browser.number(&format!("return {DONE}"))?;
     need(rows == json!([done as u64, done as u64]), || format!("{rows} rows of {done} trials"))?;
     let link = "return document.querySelector('#live-result a').getClientRects().length > 0";
-    need(browser.script(link).await? == json!(true), || "no way to the result".to_owned())?;
-    browser.click("#live-result a").await?;
-    let title = browser.text("return document.querySelector('h1').textContent").await?;
+    need(browser.script(link)? == json!(true), || "no way to the result".to_owned())?;
+    browser.click("#live-result a")?;
+    let title = browser.text("return document.querySelector('h1').textContent")?;
     need(title == "A study that is watched", || format!("the result is called {title}"))?;
     drop(server);
     study.end(PATIENCE).map(drop)

@@ -4,8 +4,7 @@ pub mod bench;
 mod driver;
 mod live;
 mod pages;
-
-use std::path::Path;
+mod webdriver;
 
 use driver::Browser;
 pub use driver::missing;
@@ -25,21 +24,12 @@ pub fn run(_: &Options) -> Done<bool> {
         return Ok(true);
     }
     let binary = build::release_binary()?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("no runtime: {error}"))?;
-    runtime.block_on(all(&binary))
-}
-
-async fn all(binary: &Path) -> Done<bool> {
     let scratch = Scratch::new(NAME)?;
     let home = scratch.folder("home", 0o755, None)?;
-    let bench = pages::bench(&Assay::new(binary, &home), scratch.path())?;
-    let browser = Browser::start().await?;
-    let mut well = pages::all(&browser, &bench).await;
-    well &= live::all(&browser, &bench).await;
-    browser.end().await;
+    let bench = pages::bench(&Assay::new(&binary, &home), scratch.path())?;
+    let browser = Browser::start()?;
+    let mut well = pages::all(&browser, &bench);
+    well &= live::all(&browser, &bench);
     Ok(well)
 }
 

@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::driver::Browser;
+use super::driver::{Browser, address_of};
 use super::{need, told};
 use crate::lab::Done;
 use crate::lab::process::Assay;
@@ -96,38 +97,37 @@ impl Bench {
 }
 
 /// All tests of reports.
-pub async fn all(browser: &Browser, bench: &Bench) -> bool {
+pub fn all(browser: &Browser, bench: &Bench) -> bool {
     let mut well = true;
-    well &= told("a page loads nothing and complains of nothing", &alone(browser, bench).await);
-    well &= told("hover shows value and interval", &hover(browser, bench).await);
-    well &= told("arrow keys walk over the values", &arrows(browser, bench).await);
-    well &= told("a series hides by mouse and by keyboard", &series(browser, bench).await);
-    well &= told("a table sorts", &sorts(browser, bench).await);
-    well &= told("the copied text is that of the terminal", &copies(browser, bench).await);
-    well &= told("data can be saved", &saves(browser, bench).await);
-    well &= told("everything is there without script", &bare(browser, bench).await);
-    well &= told("pages pass the audit, light and dark", &audit(browser, bench).await);
-    well &= told("tab goes through the page in its order", &tabs(browser, bench).await);
-    well &= told("a page prints", &prints(browser, bench).await);
-    well &= told("a page of 160 cells stays below 1 MB", &size(browser, bench).await);
+    well &= told("a page loads nothing and complains of nothing", &alone(browser, bench));
+    well &= told("hover shows value and interval", &hover(browser, bench));
+    well &= told("arrow keys walk over the values", &arrows(browser, bench));
+    well &= told("a series hides by mouse and by keyboard", &series(browser, bench));
+    well &= told("a table sorts", &sorts(browser, bench));
+    well &= told("the copied text is that of the terminal", &copies(browser, bench));
+    well &= told("data can be saved", &saves(browser, bench));
+    well &= told("everything is there without script", &bare(browser, bench));
+    well &= told("pages pass the audit, light and dark", &audit(browser, bench));
+    well &= told("tab goes through the page in its order", &tabs(browser, bench));
+    well &= told("a page prints", &prints(browser, bench));
+    well &= told("a page of 160 cells stays below 1 MB", &size(browser, bench));
     well
 }
 
-async fn alone(browser: &Browser, bench: &Bench) -> Done<()> {
+fn alone(browser: &Browser, bench: &Bench) -> Done<()> {
     for (name, path) in &bench.pages {
-        browser.open("about:blank").await?;
-        browser.requests().await?;
-        browser.complaints().await?;
-        browser.open_file(path).await?;
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        let asked = browser.requests().await?;
-        let own = format!("file://{}", path.display());
+        browser.open("about:blank")?;
+        browser.requests()?;
+        browser.complaints()?;
+        browser.open_file(path)?;
+        thread::sleep(Duration::from_millis(300));
+        let asked = browser.requests()?;
+        let own = address_of(path)?;
         let others: Vec<&String> = asked.iter().filter(|address| **address != own).collect();
         need(others.is_empty(), || format!("{name} asked for {others:?}"))?;
-        let told = browser.complaints().await?;
+        let told = browser.complaints()?;
         need(told.is_empty(), || format!("{name}: {told:?}"))?;
-        let resources =
-            browser.number("return performance.getEntriesByType('resource').length").await?;
+        let resources = browser.number("return performance.getEntriesByType('resource').length")?;
         need(resources == 0.0, || format!("{name} loaded {resources} resources"))?;
     }
     Ok(())
@@ -137,37 +137,35 @@ async fn alone(browser: &Browser, bench: &Bench) -> Done<()> {
 const TIP: &str =
     "const tip = document.getElementById('tip'); return tip.hidden ? '' : tip.textContent;";
 
-async fn hover(browser: &Browser, bench: &Bench) -> Done<()> {
-    browser.open_file(bench.page("grid")?).await?;
+fn hover(browser: &Browser, bench: &Bench) -> Done<()> {
+    browser.open_file(bench.page("grid")?)?;
     let with_interval = r#".mark[data-t*=" to "]"#;
-    let expected = browser
-        .text(&format!("return document.querySelector({with_interval:?}).dataset.t"))
-        .await?;
-    browser.hover(with_interval).await?;
+    let expected =
+        browser.text(&format!("return document.querySelector({with_interval:?}).dataset.t"))?;
+    browser.hover(with_interval)?;
     let is_there = "return !document.getElementById('tip').hidden";
-    browser.until(is_there, Duration::from_secs(5)).await?;
-    let shown = browser.text(TIP).await?;
+    browser.until(is_there, Duration::from_secs(5))?;
+    let shown = browser.text(TIP)?;
     need(shown == expected, || format!("`{shown}` is shown for `{expected}`"))?;
-    browser.hover("h1").await?;
-    need(browser.text(TIP).await?.is_empty(), || "the tip stays".to_owned())
+    browser.hover("h1")?;
+    need(browser.text(TIP)?.is_empty(), || "the tip stays".to_owned())
 }
 
-async fn arrows(browser: &Browser, bench: &Bench) -> Done<()> {
-    browser.open_file(bench.page("check")?).await?;
-    browser.script("document.querySelector('.chart svg').focus(); return 0;").await?;
-    browser.key("ArrowRight").await?;
-    let first = browser.text(TIP).await?;
-    browser.key("ArrowRight").await?;
-    let second = browser.text(TIP).await?;
+fn arrows(browser: &Browser, bench: &Bench) -> Done<()> {
+    browser.open_file(bench.page("check")?)?;
+    browser.script("document.querySelector('.chart svg').focus(); return 0;")?;
+    browser.key("ArrowRight")?;
+    let first = browser.text(TIP)?;
+    browser.key("ArrowRight")?;
+    let second = browser.text(TIP)?;
     need(!first.is_empty() && first != second, || format!("`{first}`, then `{second}`"))
 }
 
-async fn series(browser: &Browser, bench: &Bench) -> Done<()> {
-    browser.open_file(bench.page("grid")?).await?;
+fn series(browser: &Browser, bench: &Bench) -> Done<()> {
+    browser.open_file(bench.page("grid")?)?;
     // The first figure with a key.
-    browser
-        .script(
-            "const key = document.querySelector('.chart svg .key[data-series]');
+    browser.script(
+        "const key = document.querySelector('.chart svg .key[data-series]');
              const svg = key.closest('svg');
              svg.id ||= 'looked-at';
              key.id = 'the-key';
@@ -175,8 +173,7 @@ async fn series(browser: &Browser, bench: &Bench) -> Done<()> {
                 .forEach((one) => one.classList.add('looked-at'));
              key.scrollIntoView({block: 'center'});
              return 0;",
-        )
-        .await?;
+    )?;
     let shown = "return [...document.querySelectorAll('.looked-at')].every((one) => \
                  getComputedStyle(one).display !== 'none')";
     let state = "return document.getElementById('the-key').getAttribute('aria-checked')";
@@ -185,55 +182,51 @@ async fn series(browser: &Browser, bench: &Bench) -> Done<()> {
             format!("shown: {told}, checked: {checked}, wanted: {wanted}")
         })
     };
-    is(browser.script(shown).await?, browser.text(state).await?, true)?;
-    browser.click("#the-key").await?;
-    is(browser.script(shown).await?, browser.text(state).await?, false)?;
-    browser.script("document.getElementById('the-key').focus(); return 0;").await?;
-    browser.key("Enter").await?;
-    is(browser.script(shown).await?, browser.text(state).await?, true)?;
-    browser.key(" ").await?;
-    is(browser.script(shown).await?, browser.text(state).await?, false)
+    is(browser.script(shown)?, browser.text(state)?, true)?;
+    browser.click("#the-key")?;
+    is(browser.script(shown)?, browser.text(state)?, false)?;
+    browser.script("document.getElementById('the-key').focus(); return 0;")?;
+    browser.key("Enter")?;
+    is(browser.script(shown)?, browser.text(state)?, true)?;
+    browser.key(" ")?;
+    is(browser.script(shown)?, browser.text(state)?, false)
 }
 
-async fn sorts(browser: &Browser, bench: &Bench) -> Done<()> {
-    browser.open_file(bench.page("check")?).await?;
-    browser
-        .script(
-            "document.querySelectorAll('details').forEach((one) => { one.open = true; });
+fn sorts(browser: &Browser, bench: &Bench) -> Done<()> {
+    browser.open_file(bench.page("check")?)?;
+    browser.script(
+        "document.querySelectorAll('details').forEach((one) => { one.open = true; });
              const tables = [...document.querySelectorAll('#r0-numbers table')];
              tables.find((table) => table.tBodies[0].rows.length > 2).id = 'the-table'; return 0;",
-        )
-        .await?;
+    )?;
     let column = "const rows = [...document.querySelector('#the-table').tBodies[0].rows]; \
                   return rows.map((row) => row.cells[1].textContent.trim()).join('|')";
-    let before = browser.text(column).await?;
-    browser.click("#the-table thead th:nth-child(2) button").await?;
-    let rising = browser.text(column).await?;
-    browser.click("#the-table thead th:nth-child(2) button").await?;
-    let falling = browser.text(column).await?;
+    let before = browser.text(column)?;
+    browser.click("#the-table thead th:nth-child(2) button")?;
+    let rising = browser.text(column)?;
+    browser.click("#the-table thead th:nth-child(2) button")?;
+    let falling = browser.text(column)?;
     let reversed: Vec<&str> = rising.split('|').rev().collect();
     need(rising != before || falling != before, || format!("nothing moved: {before}"))?;
     need(falling == reversed.join("|"), || format!("{rising} is not the reverse of {falling}"))?;
-    let sort = browser
-        .text("return document.querySelector('#the-table [aria-sort]').getAttribute('aria-sort')")
-        .await?;
+    let sort = browser.text(
+        "return document.querySelector('#the-table [aria-sort]').getAttribute('aria-sort')",
+    )?;
     need(sort == "descending", || format!("aria-sort is {sort}"))
 }
 
-async fn copies(browser: &Browser, bench: &Bench) -> Done<()> {
-    browser.open_file(bench.page("grid")?).await?;
+fn copies(browser: &Browser, bench: &Bench) -> Done<()> {
+    browser.open_file(bench.page("grid")?)?;
     let permissions = json!({ "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"] });
-    browser.own("Browser.grantPermissions", permissions).await?;
-    browser
-        .script(
-            "const buttons = [...document.querySelectorAll('button.act')];
+    browser.own("Browser.grantPermissions", &permissions)?;
+    browser.script(
+        "const buttons = [...document.querySelectorAll('button.act')];
              buttons.find((one) => one.textContent === 'Copy').id = 'the-copy'; return 0;",
-        )
-        .await?;
-    browser.click("#the-copy").await?;
+    )?;
+    browser.click("#the-copy")?;
     let said = "return document.getElementById('the-copy').textContent === 'Copied'";
-    browser.until(said, Duration::from_secs(5)).await?;
-    let copied = browser.text("return await navigator.clipboard.readText()").await?;
+    browser.until(said, Duration::from_secs(5))?;
+    let copied = browser.text("return await navigator.clipboard.readText()")?;
     let mut command = bench.assay.command(&["show", &bench.grid]);
     let terminal = crate::lab::process::run(command.env("COLUMNS", "80"), LIMIT)?.stdout;
     need(copied.trim_end() == terminal.trim_end(), || {
@@ -242,29 +235,26 @@ async fn copies(browser: &Browser, bench: &Bench) -> Done<()> {
     })
 }
 
-async fn saves(browser: &Browser, bench: &Bench) -> Done<()> {
+fn saves(browser: &Browser, bench: &Bench) -> Done<()> {
     let folder = bench.folder.join("saved");
     fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let place = json!({ "behavior": "allow", "downloadPath": folder });
-    browser.own("Browser.setDownloadBehavior", place).await?;
-    browser.open_file(bench.page("grid")?).await?;
+    browser.own("Browser.setDownloadBehavior", &place)?;
+    browser.open_file(bench.page("grid")?)?;
     let expected = browser
-        .text("return document.querySelector('pre[data-name=\"every-trial.csv\"]').textContent")
-        .await?;
-    browser
-        .script(
-            "const pre = document.querySelector('pre[data-name=\"every-trial.csv\"]');
+        .text("return document.querySelector('pre[data-name=\"every-trial.csv\"]').textContent")?;
+    browser.script(
+        "const pre = document.querySelector('pre[data-name=\"every-trial.csv\"]');
              pre.closest('details').open = true;
              pre.previousElementSibling.id = 'the-save'; return 0;",
-        )
-        .await?;
-    browser.click("#the-save").await?;
+    )?;
+    browser.click("#the-save")?;
     let path = folder.join("every-trial.csv");
     for _ in 0..100 {
         if fs::read_to_string(&path).is_ok_and(|text| text == expected) {
             return Ok(());
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        thread::sleep(Duration::from_millis(50));
     }
     Err("what was saved is not what is shown".to_owned())
 }
@@ -275,20 +265,19 @@ fn short(value: f64) -> String {
     rounded.to_string()
 }
 
-async fn bare(browser: &Browser, bench: &Bench) -> Done<()> {
+fn bare(browser: &Browser, bench: &Bench) -> Done<()> {
     let off = |value: bool| json!({ "value": value });
-    browser.own("Emulation.setScriptExecutionDisabled", off(true)).await?;
-    browser.open_file(bench.page("grid")?).await?;
-    let text = browser.text("return document.body.textContent").await;
-    let buttons = browser.number("return document.querySelectorAll('button').length").await;
+    browser.own("Emulation.setScriptExecutionDisabled", &off(true))?;
+    browser.open_file(bench.page("grid")?)?;
+    let text = browser.text("return document.body.textContent");
+    let buttons = browser.number("return document.querySelectorAll('button').length");
     let figures = browser
         .script(
             "return [...document.querySelectorAll('figure')].filter((one) =>
                one.querySelectorAll('.mark').length > 0 && one.querySelectorAll('tbody tr').length === 0
              ).map((one) => one.querySelector('svg').id).join(' ')",
-        )
-        .await;
-    browser.own("Emulation.setScriptExecutionDisabled", off(false)).await?;
+        );
+    browser.own("Emulation.setScriptExecutionDisabled", &off(false))?;
     let (text, buttons) = (text?, buttons?);
     need(buttons == 0.0, || "the script ran although it was switched off".to_owned())?;
     need(figures? == json!(""), || "figures without their table".to_owned())?;
@@ -309,58 +298,56 @@ async fn bare(browser: &Browser, bench: &Bench) -> Done<()> {
     })
 }
 
-async fn audit(browser: &Browser, bench: &Bench) -> Done<()> {
+fn audit(browser: &Browser, bench: &Bench) -> Done<()> {
     for (name, path) in &bench.pages {
         let mut pictures = Vec::new();
         for scheme in ["light", "dark"] {
-            browser.media(scheme, "screen").await?;
-            browser.open_file(path).await?;
-            pictures.push(browser.picture().await?);
-            let wrong = browser.script(include_str!("audit.js")).await?;
+            browser.media(scheme, "screen")?;
+            browser.open_file(path)?;
+            pictures.push(browser.picture()?);
+            let wrong = browser.script(include_str!("audit.js"))?;
             need(wrong == json!([]), || format!("{name}, {scheme}: {wrong:#}"))?;
         }
         need(pictures[0] != pictures[1], || format!("{name} looks the same in light and dark"))?;
     }
-    browser.media("light", "screen").await
+    browser.media("light", "screen")
 }
 
-async fn tabs(browser: &Browser, bench: &Bench) -> Done<()> {
-    browser.open_file(bench.page("check")?).await?;
+fn tabs(browser: &Browser, bench: &Bench) -> Done<()> {
+    browser.open_file(bench.page("check")?)?;
     let at = "const all = [...document.querySelectorAll('*')]; \
               return all.indexOf(document.activeElement)";
     let mut before = -1.0;
     for _ in 0..25 {
-        browser.key("Tab").await?;
-        let now = browser.number(at).await?;
+        browser.key("Tab")?;
+        let now = browser.number(at)?;
         need(now > before, || format!("from element {before} to {now}"))?;
         before = now;
         let seen = browser
-            .script("return document.activeElement.matches(':focus-visible') && getComputedStyle(document.activeElement).outlineStyle !== 'none'")
-            .await?;
+            .script("return document.activeElement.matches(':focus-visible') && getComputedStyle(document.activeElement).outlineStyle !== 'none'")?;
         need(seen == json!(true), || format!("the focus on element {now} cannot be seen"))?;
     }
     Ok(())
 }
 
-async fn prints(browser: &Browser, bench: &Bench) -> Done<()> {
-    browser.open_file(bench.page("check")?).await?;
-    let printed = browser.own("Page.printToPDF", json!({ "printBackground": true })).await?;
+fn prints(browser: &Browser, bench: &Bench) -> Done<()> {
+    browser.open_file(bench.page("check")?)?;
+    let printed = browser.own("Page.printToPDF", &json!({ "printBackground": true }))?;
     let data = printed["data"].as_str().unwrap_or_default();
     need(data.len() > 10_000, || "the print is empty".to_owned())?;
-    browser.media("dark", "print").await?;
-    let nav =
-        browser.text("return getComputedStyle(document.querySelector('nav')).display").await?;
-    let paper = browser.text("return getComputedStyle(document.body).backgroundColor").await?;
-    browser.media("light", "screen").await?;
+    browser.media("dark", "print")?;
+    let nav = browser.text("return getComputedStyle(document.querySelector('nav')).display")?;
+    let paper = browser.text("return getComputedStyle(document.body).backgroundColor")?;
+    browser.media("light", "screen")?;
     need(nav == "none", || "the contents are printed, too".to_owned())?;
     need(paper == "rgb(255, 255, 255)", || format!("printed on {paper}"))
 }
 
-async fn size(browser: &Browser, bench: &Bench) -> Done<()> {
+fn size(browser: &Browser, bench: &Bench) -> Done<()> {
     let path = bench.page("grid")?;
     let bytes = fs::metadata(path).map_err(|error| error.to_string())?.len() as usize;
-    browser.open_file(path).await?;
-    let loaded = browser.number(super::bench::LOADED).await?;
+    browser.open_file(path)?;
+    let loaded = browser.number(super::bench::LOADED)?;
     println!("browser: grid: {bytes} bytes, loaded in {loaded:.0} ms");
     need(bytes < MOST_BYTES, || format!("{bytes} bytes"))
 }

@@ -80,6 +80,7 @@ fn processor_seconds() -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod own_tests {
     use super::*;
 

@@ -167,6 +167,7 @@ impl Bench {
     }
 
     /// Where everything can be had, a test that skips protects nothing.
+    #[expect(clippy::unnecessary_wraps, reason = "a step like the others")]
     fn judge_skips(&mut self) -> Done<bool> {
         self.skipped.extend(skips::listed(&self.listed));
         for (name, reason) in &self.skipped {
@@ -178,6 +179,7 @@ impl Bench {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod own_tests {
     use super::*;
 

@@ -79,6 +79,7 @@ fn honest(line: &str, list: &Path) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod own_tests {
     use super::*;
     use crate::lab::Scratch;
