@@ -3,6 +3,8 @@
 // The crate io-uring knows 64-bit machines only; elsewhere its place says so.
 #[cfg_attr(not(target_pointer_width = "64"), path = "io_uring_absent.rs")]
 mod io_uring;
+#[cfg(test)]
+mod no_alloc;
 mod null;
 mod psync;
 mod simulated;

@@ -21,7 +21,7 @@ fn work(worker: &Worker<'_>) -> Result<Option<Part>, LoadError> {
     drive::<Null>(worker)
 }
 
-struct Null {
+pub(super) struct Null {
     /// Content is made for it too: that is part of the cost.
     buffer: Buffer,
     size: i32,

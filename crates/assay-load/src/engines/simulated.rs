@@ -25,7 +25,7 @@ fn work(worker: &Worker<'_>) -> Result<Option<Part>, LoadError> {
     drive::<Simulated>(worker)
 }
 
-struct Simulated {
+pub(super) struct Simulated {
     sampler: Sampler,
     size: i32,
     /// Virtual time in nanoseconds; it moves only in `complete`.

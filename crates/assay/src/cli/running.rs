@@ -161,7 +161,10 @@ pub fn interrupted(finished: &Finished) -> Failure {
             "interrupted; {trials} finished trials are kept: assay show {id}, or go on with: assay resume {id}",
             id = finished.id
         ),
-        _ => "interrupted; nothing is left behind".to_owned(),
+        Some(_) => {
+            format!("interrupted before the first trial; go on with: assay resume {}", finished.id)
+        }
+        None => "interrupted; nothing is left behind".to_owned(),
     })
 }
 

@@ -320,15 +320,35 @@ fn filled_enough(context: &Context<'_>, site: &Site, area: &Area, limit_ns: u64)
             "interrupted while the area was written; nothing is left behind",
         ));
     }
-    let full = area.length < area.asked && area.fill_ns < limit_ns;
+    let full = was_full(area, limit_ns);
     if area.length == 0 || (full && area.length < SMALLEST_AREA_BYTES) {
         return Err(Failure::refused(format!(
-            "{} is full after {}: make room there or name another directory",
+            "{} is full after {} of an area of {}; the smallest area is {}: make room there or name another directory",
             site.target,
-            Bytes(area.length)
+            Bytes(area.length),
+            Bytes(area.asked),
+            Bytes(SMALLEST_AREA_BYTES)
         )));
     }
     Ok(())
+}
+
+/// Whether there was no room for all of the area. One that the time cut short is smaller, too, but
+/// has taken all of its time.
+fn was_full(area: &Area, limit_ns: u64) -> bool {
+    area.length < area.asked && area.fill_ns < limit_ns
+}
+
+/// What to tell of an area for all of which there was no room, if that is so.
+pub fn shortage(site: &Site, area: &Area, limit_ns: u64) -> Option<String> {
+    was_full(area, limit_ns).then(|| {
+        format!(
+            "{} was full after {} of an area of {}: what was written is the area; make room there for a larger one",
+            site.target,
+            Bytes(area.length),
+            Bytes(area.asked)
+        )
+    })
 }
 
 fn fill_job(area: &Area, step: u64, depth: u32, time_ns: u64, how: &Fill<'_>) -> Job {

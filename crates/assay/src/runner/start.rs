@@ -44,7 +44,7 @@ pub struct Request<'a> {
 pub struct Finished {
     /// Id of the bundle.
     pub id: String,
-    /// Where the bundle lies, if it could be written.
+    /// Where the bundle lies, if it could be written; none of a study stopped before its first trial.
     pub directory: Option<PathBuf>,
     /// The study with its targets.
     pub study: Study,
@@ -117,12 +117,24 @@ pub fn run(
     let mut trials = Vec::with_capacity(plan.trials.len());
     let end = session.run(&mut trials, &mut context);
     close(&session, &end);
-    let directory = if session.bundle.is_some() { directory } else { None };
+    let directory = directory.filter(|_| session.bundle.is_some());
+    let stopped_at_once = end == End::Interrupted && trials.is_empty();
+    let directory = if stopped_at_once { unbegun(&mut session, directory) } else { directory };
     let left = session.strike().err();
     around::after(system, &mut environment, directory.as_deref());
     let (interrupted, ended) = told(end);
     let study = request.study;
     Ok(Finished { id, directory, study, plan, environment, trials, interrupted, ended, left })
+}
+
+/// Takes away the result of a study that was stopped before its first trial had ended: nothing is in
+/// it that was measured, and whoever runs the study again makes another plan. Gives its directory
+/// where it stays all the same; it can be gone on with then.
+fn unbegun(session: &mut Session<'_>, directory: Option<PathBuf>) -> Option<PathBuf> {
+    let directory = directory?;
+    // Its lock first: network file systems keep the name of a file that is open.
+    session.bundle = None;
+    session.system.remove_directory(&directory).err().map(|_| directory)
 }
 
 /// Puts the machine back after a failure; where that fails too, that is what matters.

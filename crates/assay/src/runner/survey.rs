@@ -67,6 +67,10 @@ pub fn make<'a>(
             seed,
         };
         area = area::fill(context, &ground, site, asked, &how)?;
+        if let Some(text) = area::shortage(site, &area, how.limit_ns) {
+            (context.tell)(Event::Warning(text.clone()));
+            ground.notes.push(text);
+        }
     }
     (context.tell)(Event::Pilot { target: site.target.clone() });
     let medium = Medium { law, ..ground.medium(area) };

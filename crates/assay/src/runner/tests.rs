@@ -114,12 +114,91 @@ fn any_call_may_fail_and_nothing_is_worse_than_a_message() {
     assert!(outcomes[0] > 20 && outcomes[1] > 3, "{outcomes:?}");
 }
 
+type HasCome = fn(&Event) -> bool;
+
+/// Moments at which a study has something half-done: a journal of what it changes and an area that is
+/// being written, an area without a plan, a result without trials.
+const BEFORE_THE_FIRST_TRIAL: [(&str, HasCome); 4] = [
+    ("the area is being written", |event| matches!(event, Event::Filling { .. })),
+    ("the pilot", |event| matches!(event, Event::Pilot { .. })),
+    ("the plan was made", |event| matches!(event, Event::Planned { .. })),
+    ("the first trial starts", |event| matches!(event, Event::TrialStarted { index: 0, .. })),
+];
+
 #[test]
 fn a_stop_before_the_first_trial_keeps_nothing_half_done() {
+    for (moment, has_come) in BEFORE_THE_FIRST_TRIAL {
+        let fake = machine();
+        // An area without a name would not be seen here.
+        fake.refuse_unnamed();
+        let before = fake.files();
+        let stop = AtomicBool::new(false);
+        let outcome = run(&fake, schedulers(&["mq-deadline", "none"]), &stop, &mut |event| {
+            assert!(!matches!(event, Event::TrialEnded { .. }), "{moment}: it went on");
+            if has_come(&event) {
+                assert_ne!(fake.files(), before, "{moment}: there is nothing to keep");
+                stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+        });
+        assert!(stop.into_inner(), "{moment} never came");
+        is_interrupted_with_nothing(moment, outcome);
+        assert_eq!(differing(&before, &fake.files()), [""; 0], "stopped when {moment}");
+    }
+}
+
+type Files = std::collections::BTreeMap<PathBuf, String>;
+
+/// Names of files that are new, gone or others than before.
+fn differing<'a>(before: &'a Files, after: &'a Files) -> Vec<&'a str> {
+    let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
+    let differ = names.filter(|name| before.get(*name) != after.get(*name));
+    differ.filter_map(|name| name.to_str()).collect()
+}
+
+#[test]
+fn a_stop_before_the_start_begins_nothing() {
     let fake = machine();
-    let outcome = run(&fake, request("/home/me"), &AtomicBool::new(true), &mut |_| {});
-    let failure = outcome.err().expect("interrupted");
-    assert_eq!(failure.kind.exit_code(), 130);
+    let counting = Faulty::dying(&fake, 0);
+    let stop = AtomicBool::new(true);
+    let outcome = run(&counting, request("/home/me"), &stop, &mut |event| panic!("{event:?}"));
+    is_interrupted_with_nothing("it has not begun", outcome);
+    assert_eq!(counting.calls(), 0, "something was changed");
+}
+
+/// A study ends as interrupted before its plan, or after it without a trial and without a result.
+fn is_interrupted_with_nothing(moment: &str, outcome: Outcome<Finished>) {
+    match outcome {
+        Err(failure) => assert_eq!(failure.kind.exit_code(), 130, "{moment}: {failure}"),
+        Ok(finished) => {
+            assert!(finished.interrupted && finished.trials.is_empty(), "{moment}");
+            assert_eq!((finished.directory, finished.left), (None, None), "{moment}");
+        }
+    }
+}
+
+#[test]
+fn a_result_without_trials_that_cannot_be_removed_can_be_gone_on_with() {
+    let going = || AtomicBool::new(false);
+    let stopped_at_once = |system: &dyn System| {
+        let stop = going();
+        run(system, request("/home/me"), &stop, &mut |event| {
+            if matches!(event, Event::Planned { .. }) {
+                stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+        })
+    };
+    let fake = machine();
+    let counting = Faulty::dying(&fake, 0);
+    stopped_at_once(&counting).unwrap();
+    // It dies when it removes the result: after that it removes its area, and nothing else.
+    let fake = machine();
+    let dying = Faulty::dying(&fake, counting.calls() - 1);
+    let finished = stopped_at_once(&dying).unwrap();
+    let directory = finished.directory.expect("the result stayed");
+    let stored = bundle::read(&fake, &directory).unwrap();
+    assert_eq!(stored.trials.len(), 0);
+    let resumed = resume(&fake, stored, &directory, (&[], None), &going(), &mut |_| {}).unwrap();
+    assert_eq!(resumed.trials.len(), resumed.plan.trials.len());
 }
 
 #[test]

@@ -1,13 +1,18 @@
 //! However a check ends, its area is gone.
 
+use std::fs;
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
+use assay_lab::call;
 use assay_lab::process::{Assay, Running};
+use assay_lab::slow::SlowLane;
 use assay_lab::volume::{Filesystem, Volume};
+use serde_json::Value;
 
 use crate::findings::of;
-use crate::turn::{LIMIT, Need, assay, is_as_before, require, word};
+use crate::turn::{LIMIT, Need, assay, is_as_before, require, skip, word};
 
 const MIB: u64 = 1 << 20;
 
@@ -15,9 +20,14 @@ const MIB: u64 = 1 << 20;
 fn started(volume: &Volume, assay: &Assay) -> Running {
     let before = volume.used_bytes().unwrap();
     let mut running = assay.start(&["check", &word(volume.directory()), "--quick"]).unwrap();
-    let grown = || volume.used_bytes().is_ok_and(|used| used > before + 8 * MIB);
-    running.until(Duration::from_secs(20), grown).unwrap();
+    until_grown(volume, &mut running, before + 8 * MIB);
     running
+}
+
+/// Waits until more than so many bytes of a volume are used.
+fn until_grown(volume: &Volume, running: &mut Running, bytes: u64) {
+    let grown = || volume.used_bytes().is_ok_and(|used| used > bytes);
+    running.until(Duration::from_secs(20), grown).unwrap();
 }
 
 fn signalled(kind: Filesystem, signal: &str, later: Duration) {
@@ -56,20 +66,148 @@ fn sigterm() {
     signalled(Filesystem::Ext4, "TERM", Duration::from_secs(4));
 }
 
-/// gocryptfs stores more than it is given, but tells the free space of what lies below: an area
-/// as large as that cannot be filled.
+/// Another program takes all the room below the smallest area: there is nothing to measure in.
+///
+/// The device is slow, so that this program comes in time: 16 MiB take 8 s, and filling may take 12.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_file_system_that_fills_up_at_once() {
+    let needs = [Need::Volume(Filesystem::Ext4), Need::Program("fallocate")];
+    let Some(_turn) = require(&needs) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
+    let used = volume.used_bytes().unwrap();
+    let number = volume.device().unwrap().number().unwrap();
+    let lane = match SlowLane::limited(&number, "write_bps_device", 2 << 20) {
+        Ok(lane) => lane,
+        Err(reason) => return skip(&reason),
+    };
+    let through = lane.through();
+    let through: Vec<&str> = through.iter().map(String::as_str).collect();
+    let target = word(volume.directory());
+    let words = ["check", &target, "--area", "64MiB"];
+    let mut running = assay(&volume).through(&through).start(&words).unwrap();
+    until_grown(&volume, &mut running, used + 4 * MIB);
+    let taken = take_the_room(&volume);
+    let ended = running.end(LIMIT).unwrap();
+    assert_eq!((ended.code, ended.stdout.as_str()), (3, ""), "{}", ended.stderr);
+    let [begun, refused] = ended.stderr.lines().collect::<Vec<_>>()[..] else {
+        panic!("{}", ended.stderr)
+    };
+    assert_eq!(begun, format!("assay: {target}: writing an area of 64 MiB"));
+    let written = between(refused, &format!("assay: {target} is full after "), " of an area of ");
+    assert!((1..16).contains(&mebibytes(written)), "{refused}");
+    let then = format!(
+        "{written} of an area of 64 MiB; the smallest area is 16 MiB: \
+         make room there or name another directory"
+    );
+    assert!(refused.ends_with(&then), "{refused}");
+    fs::remove_file(taken).unwrap();
+    is_given_back(&volume, used);
+}
+
+/// Much time to fill an area, and little to measure in it.
+const SHORT: &str = r#"
+format     = "assay-study/1"
+title      = "Short"
+budget     = "60 s"
+replicates = 3
+area       = { size = "1800 MiB" }
+
+[[workload]]
+name = "random-read"
+io   = { pattern = "random", mix = "read", size = "4 KiB", time = "100 ms" }
+"#;
+
+/// Another program takes the room when there is enough of an area to measure in: what was written is
+/// the area, and the user is told so while it runs and by the result.
+///
+/// The run is held meanwhile, so that it cannot come to the end of its area first.
+fn fills_up(kind: Filesystem) {
+    let needs = [Need::Volume(kind), Need::Program("fallocate")];
+    let Some(_turn) = require(&needs) else { return };
+    let volume = Volume::new(kind, 2048).unwrap();
+    let used = volume.used_bytes().unwrap();
+    let (target, study) = (word(volume.directory()), volume.scratch().path().join("short.toml"));
+    fs::write(&study, SHORT).unwrap();
+    let mut running = assay(&volume).start(&["run", &word(&study), &target, "--json"]).unwrap();
+    until_grown(&volume, &mut running, used + 48 * MIB);
+    running.signal("STOP").unwrap();
+    let taken = take_the_room(&volume);
+    running.signal("CONT").unwrap();
+    let ended = running.end(LIMIT).unwrap();
+    let document = of(&ended);
+    let begin = format!("assay: {target} was full after ");
+    let told = ended.stderr.lines().find(|line| line.starts_with(&begin));
+    let told = told.unwrap_or_else(|| panic!("it is not told: {}", ended.stderr));
+    let written = between(told, &begin, " of an area of 1800 MiB");
+    let then = "what was written is the area; make room there for a larger one";
+    assert!(told.ends_with(&format!("{written} of an area of 1800 MiB: {then}")), "{told}");
+    let facts = &document["environment"]["targets"][0];
+    let notes: Vec<&str> =
+        facts["notes"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert!(notes.contains(&&told["assay: ".len()..]), "{notes:?}");
+    assert!((16..1800).contains(&mebibytes(written)), "{told}");
+    assert_eq!(facts["area_bytes"], mebibytes(written) * MIB);
+    fs::remove_file(taken).unwrap();
+    is_given_back(&volume, used);
+}
+
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_file_system_that_fills_up() {
-    let Some(_turn) = require(&[Need::Volume(Filesystem::Gocryptfs)]) else { return };
-    let volume = Volume::new(Filesystem::Gocryptfs, 300).unwrap();
-    let used = volume.used_bytes().unwrap();
-    let free = volume.free_bytes().unwrap() / MIB;
-    let words =
-        ["check", &word(volume.directory()), "--area", &format!("{free}MiB"), "--budget", "20s"];
-    let ended = assay(&volume).run(&words, LIMIT).unwrap();
-    assert!([0, 3].contains(&ended.code), "{}: {}{}", ended.code, ended.stdout, ended.stderr);
-    is_as_before(&volume, used);
+    fills_up(Filesystem::Ext4);
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_file_system_that_fills_up_where_the_area_has_a_name() {
+    fills_up(Filesystem::Gocryptfs);
+}
+
+/// Takes what room is left to a volume, as another program would: gives the file that has it.
+fn take_the_room(volume: &Volume) -> PathBuf {
+    let path = volume.scratch().path().join("mnt/another");
+    let mut end = 0;
+    // The run may take some of the room meanwhile.
+    for _ in 0..20 {
+        let free = volume.free_bytes().unwrap();
+        if free < MIB {
+            return path;
+        }
+        let (from, bytes) = (end.to_string(), free.to_string());
+        end += free;
+        // Where there is less by now, it takes that, and says that it is less than asked for.
+        let _ = call("fallocate", &["--offset", &from, "--length", &bytes, &word(&path)]);
+    }
+    panic!("{} bytes are still free", volume.free_bytes().unwrap());
+}
+
+/// The room of an area is given back, all of it, and no name is left. Ext4 counts exactly; the rings
+/// of a process that is gone hold its file for a moment.
+fn is_given_back(volume: &Volume, used_bytes: u64) {
+    is_as_before(volume, used_bytes);
+    let left = || volume.used_bytes().unwrap() - used_bytes;
+    for _ in 0..200 {
+        if left() == 0 {
+            return;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    panic!("{} bytes are still used", left());
+}
+
+fn between<'a>(line: &'a str, begin: &str, end: &str) -> &'a str {
+    let rest = line.strip_prefix(begin).and_then(|rest| rest.split_once(end));
+    rest.unwrap_or_else(|| panic!("no {begin:?} and {end:?}: {line}")).0
+}
+
+/// `12 MiB`, and `1 GiB`, which is how 1024 of them are told.
+fn mebibytes(text: &str) -> u64 {
+    match text.split_once(' ') {
+        Some((number, "MiB")) => number.parse().unwrap(),
+        Some((number, "GiB")) => 1024 * number.parse::<u64>().unwrap(),
+        _ => panic!("{text} is no whole number of MiB"),
+    }
 }
 
 #[test]

@@ -1,15 +1,20 @@
-//! What the machine refuses: exit 3, one line that says what to do, nothing measured.
+//! What the machine refuses: exit 3, one line that gives the reason and says what to do, nothing
+//! measured. Each line is compared word for word: a run that is refused for another reason (a drive
+//! that is being measured by another run, say) is none that a test here is about.
 
-use assay_lab::process::Ended;
+use std::fs;
+
+use assay_lab::process::Assay;
 use assay_lab::volume::{Filesystem, Volume};
 
 use crate::turn::{LIMIT, Need, assay, assay_of_nobody, require, word};
 
-fn is_refused(ended: &Ended, code: i32) {
-    assert_eq!(ended.code, code, "{}{}", ended.stdout, ended.stderr);
-    assert!(ended.stdout.is_empty(), "{}", ended.stdout);
-    assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
-    assert!(ended.stderr.starts_with("assay: "), "{}", ended.stderr);
+fn is_refused(assay: &Assay, words: &[&str], reason: &str) {
+    let ended = assay.run(words, LIMIT).unwrap();
+    assert_eq!(ended.stderr, format!("assay: {reason}\n"), "{}", ended.stdout);
+    assert_eq!((ended.code, ended.stdout.as_str()), (3, ""));
+    let results = fs::read_dir(assay.home().join("results")).map_or(0, Iterator::count);
+    assert_eq!(results, 0, "something was measured");
 }
 
 #[test]
@@ -19,8 +24,13 @@ fn a_directory_without_write_permission() {
     let Some(_turn) = require(&needs) else { return };
     let volume = Volume::new(Filesystem::Ext4, 128).unwrap();
     let target = volume.directory().join("closed");
-    std::fs::create_dir(&target).unwrap();
-    is_refused(&assay_of_nobody(&volume).run(&["check", &word(&target)], LIMIT).unwrap(), 3);
+    fs::create_dir(&target).unwrap();
+    let target = word(&target);
+    let reason = format!(
+        "{target} cannot be used: Permission denied (os error 13); \
+         name a directory that you may write to"
+    );
+    is_refused(&assay_of_nobody(&volume), &["check", &target], &reason);
 }
 
 #[test]
@@ -29,7 +39,12 @@ fn a_read_only_mount() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 128).unwrap();
     volume.remount("ro").unwrap();
-    is_refused(&assay(&volume).run(&["check", &word(volume.directory())], LIMIT).unwrap(), 3);
+    let target = word(volume.directory());
+    let reason = format!(
+        "{target} cannot be used: Read-only file system (os error 30); \
+         it is mounted read-only: name an existing file on it to measure reads"
+    );
+    is_refused(&assay(&volume), &["check", &target], &reason);
 }
 
 #[test]
@@ -37,8 +52,24 @@ fn a_read_only_mount() {
 fn less_free_space_than_the_smallest_area() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 8).unwrap();
-    is_refused(&assay(&volume).run(&["check", &word(volume.directory())], LIMIT).unwrap(), 3);
+    let target = word(volume.directory());
+    let free = in_words(volume.free_bytes().unwrap());
+    let reason = format!(
+        "{target} has {free} free; the smallest area is 16 MiB: \
+         make room there or name another directory"
+    );
+    is_refused(&assay(&volume), &["check", &target], &reason);
     assert!(volume.names().unwrap().is_empty(), "left: {:?}", volume.names());
+}
+
+/// Whole KiB, as they are told: in the largest unit that leaves no fraction.
+fn in_words(bytes: u64) -> String {
+    let kibibytes = bytes >> 10;
+    if kibibytes.is_multiple_of(1024) {
+        format!("{} MiB", kibibytes >> 10)
+    } else {
+        format!("{kibibytes} KiB")
+    }
 }
 
 #[test]
@@ -47,8 +78,12 @@ fn a_block_device_without_permission() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("setpriv")];
     let Some(_turn) = require(&needs) else { return };
     let volume = Volume::new(Filesystem::Ext4, 128).unwrap();
-    let device = volume.device().unwrap().device().to_owned();
-    is_refused(&assay_of_nobody(&volume).run(&["check", &device], LIMIT).unwrap(), 3);
+    let device = volume.device().unwrap().device();
+    let reason = format!(
+        "{device} cannot be used: Permission denied (os error 13); \
+         become root, or name a directory on it instead"
+    );
+    is_refused(&assay_of_nobody(&volume), &["check", device], &reason);
 }
 
 #[test]
@@ -57,7 +92,10 @@ fn destroying_a_mounted_device() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 128).unwrap();
     let device = volume.device().unwrap();
-    let id = format!("{}:128MiB", device.name());
+    let id = format!("{}:128MiB+ext4", device.name());
     let words = ["check", device.device(), "--destroy", &id, "--quick"];
-    is_refused(&assay(&volume).run(&words, LIMIT).unwrap(), 3);
+    // As the mount table has it: without links.
+    let point = fs::canonicalize(volume.directory()).unwrap();
+    let reason = format!("{:?} is mounted on {point:?}: unmount it first", device.device());
+    is_refused(&assay(&volume), &words, &reason);
 }

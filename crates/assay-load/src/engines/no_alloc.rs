@@ -1,0 +1,266 @@
+//! The measured loop does not call the allocator: not for an operation, not for a queue that fills
+//! up for the first time, not for a second that ends.
+//!
+//! Calls are counted on the measuring thread alone and only while its loop runs. Nothing else that
+//! goes on counts, and a slow machine changes nothing: the count is zero, or something is wrong.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use super::null::Null;
+use super::psync::Psync;
+use super::simulated::Simulated;
+use super::suite::works;
+use crate::check::tests::job as any_job;
+use crate::drive::{Part, Worker, work};
+use crate::engine::{Completion, Engine, Request, Setup};
+use crate::gate::Control;
+use crate::{
+    Durability, ENGINES, EngineKind, Job, Law, LawShape, LoadError, Pattern, QueueFacts, Target,
+    Work,
+};
+
+/// More than any vector holds that begins with nothing and has grown only once.
+const DEEP: u32 = 64;
+const AREA_BYTES: u64 = 1 << 20;
+
+thread_local! {
+    /// Whether this thread is in its measured loop.
+    static MEASURING: Cell<bool> = const { Cell::new(false) };
+    /// What it asked of the allocator there.
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+fn count() {
+    if MEASURING.get() {
+        CALLS.set(CALLS.get() + 1);
+    }
+}
+
+// SAFETY: everything is passed on to the system's allocator; only calls are counted.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `alloc_zeroed`.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of `realloc`, and all memory is the system's.
+        unsafe { System.realloc(pointer, layout, bytes) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count();
+        // SAFETY: the caller keeps the contract of `dealloc`, and all memory is the system's.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// An engine that tells when its loop runs: from the first look at its clock, which the loop begins
+/// with, until it is asked for its queue, which comes right after the loop.
+struct Watched<E> {
+    engine: E,
+    begun: Cell<bool>,
+}
+
+impl<'a, E: Engine<'a>> Engine<'a> for Watched<E> {
+    fn open(setup: &Setup<'a>) -> Result<Self, LoadError> {
+        Ok(Self { engine: E::open(setup)?, begun: Cell::new(false) })
+    }
+
+    fn slot_mut(&mut self, slot: u32) -> &mut [u8] {
+        self.engine.slot_mut(slot)
+    }
+
+    fn submit(&mut self, requests: &[Request]) -> io::Result<()> {
+        self.engine.submit(requests)
+    }
+
+    fn complete(&mut self, at_least: usize, into: &mut Vec<Completion>) -> io::Result<()> {
+        self.engine.complete(at_least, into)
+    }
+
+    fn queue(&self) -> QueueFacts {
+        MEASURING.set(false);
+        self.engine.queue()
+    }
+
+    fn now_ns(&self) -> u64 {
+        if !self.begun.replace(true) {
+            MEASURING.set(true);
+        }
+        self.engine.now_ns()
+    }
+
+    fn cpu_ns(&self) -> u64 {
+        self.engine.cpu_ns()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.engine.notes()
+    }
+}
+
+type Run = fn(&Worker<'_>) -> Result<Option<Part>, LoadError>;
+
+/// The whole life of a thread with an engine of the table, watched.
+fn watched(name: &str) -> Run {
+    match name {
+        "null" => |worker| work::<Watched<Null>>(worker),
+        "simulated" => |worker| work::<Watched<Simulated>>(worker),
+        "psync" => |worker| work::<Watched<Psync<'_>>>(worker),
+        #[cfg(target_pointer_width = "64")]
+        "io_uring" => |worker| work::<Watched<super::io_uring::IoUring<'_>>>(worker),
+        _ => panic!("engine {name} is not watched here yet: add its line"),
+    }
+}
+
+/// A file in memory: io_uring hands its operations to workers of the kernel and waits.
+fn memory() -> File {
+    let file = File::from(memfd_create("assay-load", MemfdFlags::CLOEXEC).unwrap());
+    file.set_len(AREA_BYTES).unwrap();
+    file
+}
+
+/// A file whose operations are complete when their submission returns.
+fn zeros() -> File {
+    File::options().read(true).write(true).open("/dev/zero").unwrap()
+}
+
+/// Runs a job on a file; calls of the allocator in the loop, and what was found.
+fn calls(run: Run, kind: &EngineKind, job: &Job, file: &File) -> (u64, Part) {
+    let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
+    let stop = AtomicBool::new(false);
+    let control = Control::new(1, &stop);
+    CALLS.set(0);
+    let part = run(&Worker { job, kind, target: &target, thread: 0, control: &control });
+    (CALLS.get(), part.unwrap().unwrap())
+}
+
+fn job() -> Job {
+    Job {
+        work: Work::Mix { read_percent: 50 },
+        area: 0..AREA_BYTES,
+        // Operations end it, however slow this machine is.
+        time: Duration::from_secs(3600),
+        operations: Some(2_000),
+        ..any_job()
+    }
+}
+
+/// One job for each way through the loop.
+fn jobs() -> Vec<Job> {
+    let rewrites = || Job { work: Work::Rewrite, ..job() };
+    vec![
+        job(),
+        Job { depth: DEEP, ..job() },
+        Job { depth: DEEP, durability: Durability::DataSynced, ..job() },
+        rewrites(),
+        Job { depth: DEEP, ..rewrites() },
+        // More places than are kept one by one.
+        Job { pattern: Pattern::Spread, size_bytes: 64, operations: Some(12_000), ..job() },
+        Job {
+            pattern: Pattern::Sequential,
+            depth: DEEP,
+            ramp: Duration::from_millis(1),
+            time: Duration::from_millis(5),
+            operations: None,
+            ..job()
+        },
+    ]
+}
+
+fn allocates_nothing(name: &str, kind: &EngineKind, job: &Job, file: &File) -> Part {
+    let (calls, part) = calls(watched(name), kind, job, file);
+    let totals = part.found.totals;
+    assert!(totals.read_operations + totals.write_operations > 0, "{name}: nothing was done");
+    assert_eq!(calls, 0, "{name} calls the allocator in {job:?}");
+    part
+}
+
+#[test]
+fn the_loop_of_every_engine_allocates_nothing() {
+    for entry in ENGINES.iter().filter(|entry| works(&entry.standard)) {
+        for job in jobs() {
+            allocates_nothing(entry.name, &entry.standard, &job, &memory());
+        }
+    }
+}
+
+/// What is complete at once is found by the look after a submission and waits to be handed out.
+#[test]
+fn what_is_complete_at_once_allocates_nothing() {
+    let with_a_file = ENGINES.iter().filter(|entry| entry.needs_file);
+    for entry in with_a_file.filter(|entry| works(&entry.standard)) {
+        // There is nothing to sync.
+        for job in jobs().iter().filter(|job| job.durability == Durability::Written) {
+            let part = allocates_nothing(entry.name, &entry.standard, job, &zeros());
+            assert!(part.queue.already_complete > 0, "{}: nothing was at once", entry.name);
+        }
+    }
+}
+
+/// Under a virtual clock an hour is short.
+#[test]
+fn an_hour_of_seconds_that_end_allocates_nothing() {
+    let law = Law { shape: LawShape::Fixed { ns: 250_000_000 }, servers: 1 };
+    let hour = Job { operations: None, ..job() };
+    let part = allocates_nothing("simulated", &EngineKind::Simulated(law), &hour, &memory());
+    let rows = part.found.series.len();
+    // Four operations in a second: in seven of eight seconds there are reads and writes.
+    assert!(rows > 6_000, "{rows} rows");
+}
+
+/// The null engine with a list that grows from nothing.
+struct Growing(Null, Vec<u64>);
+
+impl Engine<'_> for Growing {
+    fn open(setup: &Setup<'_>) -> Result<Self, LoadError> {
+        Ok(Self(Null::open(setup)?, Vec::new()))
+    }
+
+    fn slot_mut(&mut self, slot: u32) -> &mut [u8] {
+        self.0.slot_mut(slot)
+    }
+
+    fn submit(&mut self, requests: &[Request]) -> io::Result<()> {
+        self.1.extend(requests.iter().map(|request| request.offset));
+        self.0.submit(requests)
+    }
+
+    fn complete(&mut self, at_least: usize, into: &mut Vec<Completion>) -> io::Result<()> {
+        self.0.complete(at_least, into)
+    }
+
+    fn queue(&self) -> QueueFacts {
+        self.0.queue()
+    }
+}
+
+#[test]
+fn a_list_that_grows_in_the_loop_is_seen() {
+    let run: Run = |worker| work::<Watched<Growing>>(worker);
+    let once = Job { operations: Some(1), ..job() };
+    assert_eq!(calls(run, &EngineKind::Null, &once, &memory()).0, 1);
+    assert!(calls(run, &EngineKind::Null, &job(), &memory()).0 > 1);
+}
