@@ -428,7 +428,8 @@ fn what_must_not_be_overwritten_is_refused_and_stays() {
     ];
     let Some(_turn) = require(&needs) else { return };
     for (name, make) in SITUATIONS {
-        let scratch = Scratch::new("consent").unwrap();
+        // In memory no file can be swapped to.
+        let scratch = Scratch::on_drive("consent").unwrap();
         let case = make(scratch.path()).unwrap_or_else(|error| panic!("{name}: {error}"));
         let bytes =
             || -> Vec<_> { case.images.iter().map(|path| fs::read(path).unwrap()).collect() };

@@ -156,11 +156,12 @@ fn a_device_that_comes_later_under_the_same_number_is_another() {
         let given = consent(&Real, &site, &format!("{}:16MiB", device.name)).unwrap();
         let (path, name) = (device.path.clone(), device.name.clone());
         drop(device);
-        let open = |path: &Path| File::options().read(true).write(true).open(path).unwrap();
-        let image = scratch.join(&format!("img{attempt}"));
-        let again = open(Path::new(&path));
+        // The kernel may still be taking the first one down.
+        let open = |path: &Path| File::options().read(true).write(true).open(path).ok();
+        let image = open(&scratch.join(&format!("img{attempt}")))?;
+        let again = open(Path::new(&path))?;
         let options = assay_sys::LoopOptions::default();
-        assay_sys::attach_loop(again.as_fd(), open(&image).as_fd(), options).ok()?;
+        assay_sys::attach_loop(again.as_fd(), image.as_fd(), options).ok()?;
         Some((Loop { path, name, device: again }, given))
     });
     let (_device, given) = taken_again.expect("a loop device that nobody else takes");
