@@ -63,7 +63,7 @@ pub fn run(options: &Options) -> Done<bool> {
             made.push(ended.time.as_secs_f64());
         }
         let bytes = fs::metadata(&file).map_err(|error| error.to_string())?.len();
-        let opened = opened(&file, rounds)?;
+        let opened = opened(&file, scratch.path(), rounds)?;
         // Writing to a String cannot fail.
         let _ = writeln!(
             page,
@@ -100,8 +100,8 @@ fn study(assay: &Assay, folder: &Path, factors: &str) -> Done<()> {
 }
 
 /// Seconds from the beginning of the navigation to the end of its load event.
-fn opened(file: &Path, rounds: usize) -> Done<Vec<f64>> {
-    let browser = Browser::start()?;
+fn opened(file: &Path, folder: &Path, rounds: usize) -> Done<Vec<f64>> {
+    let browser = Browser::start(folder)?;
     let mut times = Vec::new();
     for _ in 0..rounds {
         browser.open("about:blank")?;

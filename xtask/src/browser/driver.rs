@@ -2,16 +2,18 @@
 
 use std::fmt::Write;
 use std::io::{BufRead, BufReader};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde_json::{Value, json};
 
 use super::need;
-use super::webdriver::Session;
+use super::webdriver::{Client, LAST_LIMIT};
 use crate::lab::{Done, has};
 
 const DRIVER: &str = "chromedriver";
@@ -26,66 +28,65 @@ pub fn missing() -> Option<String> {
     (!found).then(|| "there is no chromium".to_owned())
 }
 
-/// A browser and the driver program that started it; both end with it.
+/// A driver program with one browser; both end with it.
 pub struct Browser {
-    // Dropped in this order: only a driver that still runs can close its browser.
-    session: Session,
-    _driver: Driver,
+    client: Client,
+    driver: Child,
+    /// The browser's process.
+    process: Option<OwnedFd>,
 }
 
-/// A driver program.
-struct Driver(Child);
-
-impl Drop for Driver {
+impl Drop for Browser {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-impl Driver {
-    /// Starts one and tells the port where it listens.
-    fn start() -> Done<(Self, u16)> {
-        let child = Command::new(DRIVER)
-            .arg("--port=0")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn();
-        let mut driver = Self(child.map_err(|error| format!("{DRIVER}: {error}"))?);
-        let port = driver.port().ok_or_else(|| format!("{DRIVER} did not say where it listens"))?;
-        Ok((driver, port))
-    }
-
-    fn port(&mut self) -> Option<u16> {
-        let mut lines = BufReader::new(self.0.stdout.take()?).lines().map_while(Result::ok);
-        let line = lines.find(|line| line.contains("successfully on port"))?;
-        // The driver goes on printing: somebody has to listen, or it stops at a full pipe.
-        thread::spawn(move || lines.for_each(drop));
-        line.trim_end_matches('.').rsplit(' ').next()?.parse().ok()
+        let asked = self.client.shut_down();
+        let start = Instant::now();
+        while asked.is_ok()
+            && start.elapsed() < LAST_LIMIT
+            && matches!(self.driver.try_wait(), Ok(None))
+        {
+            thread::sleep(Duration::from_millis(10));
+        }
+        // A driver that hangs, or died, leaves its browser behind.
+        if let Some(process) = &self.process {
+            let _ = pidfd_send_signal(process, Signal::KILL);
+        }
+        let _ = self.driver.kill();
+        let _ = self.driver.wait();
     }
 }
 
 impl Browser {
-    /// Starts both.
-    pub fn start() -> Done<Self> {
-        let (driver, port) = Driver::start()?;
-        let options = json!({
+    /// Starts both; what they store for themselves lies in a folder.
+    pub fn start(folder: &Path) -> Done<Self> {
+        let mut driver = Command::new(DRIVER)
+            .arg("--port=0")
+            .env("TMPDIR", folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("{DRIVER}: {error}"))?;
+        let port = port(&mut driver);
+        // From here on it is ended, whatever goes wrong.
+        let mut browser =
+            Self { client: Client::new(port.unwrap_or_default()), driver, process: None };
+        need(port.is_some(), || format!("{DRIVER} did not say where it listens"))?;
+        let chromium = json!({
             "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
                      "--window-size=1100,1400", "--force-device-scale-factor=1"],
         });
-        let wanted = json!({
-            "goog:chromeOptions": options,
+        let options = json!({
+            "goog:chromeOptions": chromium,
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
         });
-        let session =
-            Session::start(port, &wanted).map_err(|error| format!("no browser: {error}"))?;
-        Ok(Self { session, _driver: driver })
+        let started = browser.client.start(&options);
+        browser.process = process(&started.map_err(|error| format!("no browser: {error}"))?);
+        Ok(browser)
     }
 
     /// Opens an address and waits until it is loaded.
     pub fn open(&self, address: &str) -> Done<()> {
-        let opened = self.session.post("url", &json!({ "url": address }));
+        let opened = self.client.post("url", &json!({ "url": address }));
         opened.map(drop).map_err(|error| format!("{address}: {error}"))
     }
 
@@ -96,7 +97,7 @@ impl Browser {
 
     /// What the body of a function returns.
     pub fn script(&self, body: &str) -> Done<Value> {
-        let returned = self.session.post("execute/sync", &json!({ "script": body, "args": [] }));
+        let returned = self.client.post("execute/sync", &json!({ "script": body, "args": [] }));
         returned.map_err(|error| format!("{error} in {body}"))
     }
 
@@ -135,14 +136,14 @@ impl Browser {
     }
 
     fn element(&self, selector: &str, command: &str, body: &Value) -> Done<()> {
-        let done = self.session.post_to(selector, command, body);
+        let done = self.client.post_to(selector, command, body);
         done.map(drop).map_err(|error| format!("{selector}: {error}"))
     }
 
     /// A command of the browser's own protocol.
     pub fn own(&self, command: &str, parameters: &Value) -> Done<Value> {
         let body = json!({ "cmd": command, "params": parameters });
-        let done = self.session.post("goog/cdp/execute", &body);
+        let done = self.client.post("goog/cdp/execute", &body);
         done.map_err(|error| format!("{command}: {error}"))
     }
 
@@ -186,7 +187,7 @@ impl Browser {
 
     /// What is to be seen: a PNG, written in base64.
     pub fn picture(&self) -> Done<String> {
-        match self.session.get("screenshot")? {
+        match self.client.get("screenshot")? {
             Value::String(picture) => Ok(picture),
             other => Err(format!("{other} is no picture")),
         }
@@ -213,11 +214,26 @@ impl Browser {
 
     /// What a log got since the last call.
     fn log(&self, kind: &str) -> Done<Vec<Value>> {
-        match self.session.post("se/log", &json!({ "type": kind }))? {
+        match self.client.post("se/log", &json!({ "type": kind }))? {
             Value::Array(entries) => Ok(entries),
             other => Err(format!("{other} is no log of the {kind}")),
         }
     }
+}
+
+/// The port that a driver says it listens at.
+fn port(driver: &mut Child) -> Option<u16> {
+    let mut lines = BufReader::new(driver.stdout.take()?).lines().map_while(Result::ok);
+    let line = lines.find(|line| line.contains("successfully on port"))?;
+    // The driver goes on printing: somebody has to listen, or it stops at a full pipe.
+    thread::spawn(move || lines.for_each(drop));
+    line.trim_end_matches('.').rsplit(' ').next()?.parse().ok()
+}
+
+/// The process of a browser with these capabilities: itself, not whatever has its number later.
+fn process(capabilities: &Value) -> Option<OwnedFd> {
+    let id = capabilities["goog:processID"].as_i64()?.try_into().ok()?;
+    pidfd_open(Pid::from_raw(id)?, PidfdFlags::empty()).ok()
 }
 
 /// The address of a file.

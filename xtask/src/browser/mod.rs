@@ -27,7 +27,7 @@ pub fn run(_: &Options) -> Done<bool> {
     let scratch = Scratch::new(NAME)?;
     let home = scratch.folder("home", 0o755, None)?;
     let bench = pages::bench(&Assay::new(&binary, &home), scratch.path())?;
-    let browser = Browser::start()?;
+    let browser = Browser::start(scratch.path())?;
     let mut well = pages::all(&browser, &bench);
     well &= live::all(&browser, &bench);
     Ok(well)

@@ -11,31 +11,46 @@ use crate::lab::Done;
 
 /// A driver that does not answer for so long has hung.
 const LIMIT: Duration = Duration::from_secs(120);
-/// The driver gives a page or a script up earlier: it can say which, and still ends its browser.
+/// The same at the end, when nothing is to be learned any more.
+pub const LAST_LIMIT: Duration = Duration::from_secs(10);
+/// The driver gives a page or a script up earlier: it can say which.
 const PATIENCE_MS: u64 = 60_000;
 /// Far more than a picture or a print has; only an answer without end is to fail.
 const MOST_BYTES: u64 = 256 << 20;
 /// The name under which the standard hands out an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// A browser that a driver started; it is closed when this is dropped.
-pub struct Session {
+/// A client of a driver on this machine, and of the one browser that it has the driver start.
+pub struct Client {
     agent: Agent,
-    address: String,
+    driver: String,
+    /// What commands to the browser begin with.
+    session: String,
 }
 
-impl Session {
-    /// Has the driver at a port of this machine start a browser with these capabilities.
-    pub fn start(port: u16, capabilities: &Value) -> Done<Self> {
-        let wanted = json!({ "capabilities": { "alwaysMatch": capabilities } });
-        let sessions = format!("http://127.0.0.1:{port}/session");
-        let agent = agent();
-        let started = post(&agent, &sessions, &wanted)?;
+impl Client {
+    /// A client of the driver at a port, without a browser yet.
+    pub fn new(port: u16) -> Self {
+        Self { agent: agent(), driver: format!("http://127.0.0.1:{port}"), session: String::new() }
+    }
+
+    /// Starts the browser; returns its capabilities.
+    pub fn start(&mut self, options: &Value) -> Done<Value> {
+        let sessions = format!("{}/session", self.driver);
+        let wanted = json!({ "capabilities": { "alwaysMatch": options } });
+        let mut started = post(&self.agent, &sessions, &wanted)?;
         let id = started["sessionId"].as_str().ok_or("the driver named no session")?;
-        let session = Self { address: format!("{sessions}/{id}"), agent };
+        self.session = format!("{sessions}/{id}");
         let patience = json!({ "pageLoad": PATIENCE_MS, "script": PATIENCE_MS });
-        session.post("timeouts", &patience)?;
-        Ok(session)
+        self.post("timeouts", &patience)?;
+        Ok(started["capabilities"].take())
+    }
+
+    /// Has the driver close its browser, clear up and end. The standard knows no such command: it
+    /// has one that only closes the browser, and a driver that is killed then leaves a profile.
+    pub fn shut_down(&self) -> Done<()> {
+        let asked = self.agent.get(format!("{}/shutdown", self.driver));
+        value(asked.config().timeout_global(Some(LAST_LIMIT)).build().call()).map(drop)
     }
 
     /// Asks for something.
@@ -57,13 +72,7 @@ impl Session {
     }
 
     fn at(&self, command: &str) -> String {
-        format!("{}/{command}", self.address)
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        let _ = self.agent.delete(&self.address).call();
+        format!("{}/{command}", self.session)
     }
 }
 
