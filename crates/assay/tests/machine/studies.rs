@@ -23,11 +23,11 @@ size  = ["4 KiB", "64 KiB"]
 
 [[workload]]
 name = "random-read"
-io   = { pattern = "random", mix = "read", time = "300 ms", ramp = "50 ms" }
+io   = { pattern = "random", mix = "read", time = "150 ms", ramp = "30 ms" }
 
 [[workload]]
 name = "random-write"
-io   = { pattern = "random", mix = "write", time = "300 ms", ramp = "50 ms" }
+io   = { pattern = "random", mix = "write", time = "150 ms", ramp = "30 ms" }
 "#;
 
 fn study(volume: &Volume, text: &str) -> String {
