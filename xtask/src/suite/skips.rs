@@ -61,4 +61,12 @@ mod tests {
         assert!(!judge(&read("old: x\nnew: y"), &expected, true));
         assert!(judge(&read("new: y"), &expected, false));
     }
+
+    /// The list that is committed has no line for it: nobody may go without on a machine like CI's.
+    #[test]
+    fn a_browser_that_is_missing_is_judged_like_a_test() {
+        let missing = read("browser: there is no chromedriver");
+        assert!(!judge(&missing, &expected(), true));
+        assert!(judge(&missing, &expected(), false));
+    }
 }
