@@ -97,18 +97,19 @@ impl Drop for Undone<'_> {
     }
 }
 
-/// Two arms of which one keeps more operations in flight, and has another setting beside that.
-const ARMS: &str = r"
+/// Two arms of which one moves many times as much at once, however busy the machine is, and has another
+/// setting beside that.
+const ARMS: &str = r#"
 [factors]
-depth          = [1, 16]
+size           = ["4 KiB", "1 MiB"]
 cache-pressure = [100, 117]
 [[arms]]
-depth          = 1
+size           = "4 KiB"
 cache-pressure = 100
 [[arms]]
-depth          = 16
+size           = "1 MiB"
 cache-pressure = 117
-";
+"#;
 
 #[test]
 #[ignore = "needs root: cargo xtask test"]
@@ -120,7 +121,7 @@ fn a_confirmed_setting_is_made_permanent_and_taken_back() {
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let assay = assay(&volume);
     let file = volume.scratch().path().join("study.toml");
-    let text = STUDY.replace(", depth = 4", "").replace("FACTORS", ARMS);
+    let text = STUDY.replace("size = \"4 KiB\", ", "").replace("FACTORS", ARMS);
     fs::write(&file, text).unwrap();
     let before = fs::read_to_string(SETTING).unwrap();
     let target = word(volume.directory());
