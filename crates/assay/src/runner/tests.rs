@@ -45,6 +45,7 @@ fn request(target: &str) -> Request<'static> {
         study: study(),
         targets: vec![target.to_owned()],
         destroy: Vec::new(),
+        allowed: Vec::new(),
         results: Some(PathBuf::from("/results")),
         judge: None,
         observer: None,
@@ -205,6 +206,7 @@ fn simulated(more: &str) -> Request<'static> {
         study: file::parse("test", &text).unwrap(),
         targets: vec!["simulated:fixed,mean=100us".to_owned()],
         destroy: Vec::new(),
+        allowed: Vec::new(),
         results: Some(PathBuf::from("/results")),
         judge: None,
         observer: None,
@@ -266,7 +268,7 @@ fn a_study_that_ended_says_so_in_its_log() {
 fn a_preview_touches_nothing_and_plans_the_same_trials() {
     let fake = machine();
     let before = fake.list(Path::new("/home/me")).unwrap();
-    let seen = preview(&fake, study(), &["/home/me".to_owned()], &[]).unwrap();
+    let seen = preview(&fake, study(), &["/home/me".to_owned()], Consented::default()).unwrap();
     let (plan, sites) = (seen.plan, seen.sites);
     assert_eq!(fake.list(Path::new("/home/me")).unwrap(), before);
     assert_eq!(sites.len(), 1);
@@ -458,7 +460,7 @@ fn every_preset_dry_runs() {
                 study.factors.values().map(Vec::len).product::<usize>() * study.workload.len();
             let replicates = study.replicates as usize;
             let Preview { study, plan, .. } =
-                preview(&fake, study, &[".".to_owned()], &[]).unwrap();
+                preview(&fake, study, &[".".to_owned()], Consented::default()).unwrap();
             assert!(plan.absent.is_empty(), "{name}: {:?}", plan.absent);
             let own = plan.workloads.iter().filter(|work| !work.control).count();
             assert_eq!(own, cells, "{name}");
