@@ -148,3 +148,51 @@ fn settings_that_are_not_on_the_list_want_to_be_allowed_on_the_command_line() {
     let told = home.refused(2, &[&words[..], &["--allow-tunable", "/etc/passwd"]].concat());
     assert!(told.contains("below /sys or /proc/sys"), "{told}");
 }
+
+/// Signs that a terminal obeys, beside the ends of lines.
+fn obeyed(text: &str) -> Vec<char> {
+    text.chars().filter(|sign| assay::outside::is_unseen(*sign) && *sign != '\n').collect()
+}
+
+#[test]
+fn no_text_of_a_result_is_obeyed_by_a_terminal() {
+    const ODD: &str = "\\u001b]0;x\\u0007\\u009b2J\\u202e\\u2066\\u200fend";
+    let (home, bundle) = confirmed("terminal");
+    let id = bundle.file_name().unwrap().to_str().unwrap();
+    for name in ["study.toml", "environment.json", "plan.json", "log.jsonl"] {
+        let path = bundle.join(name);
+        let text = fs::read_to_string(&path).unwrap();
+        let text = text.replace("Fresh trials", &format!("Fresh {ODD} trials"));
+        let text = text.replace("\"present\": \"", &format!("\"present\": \"{ODD}"));
+        let text = text.replace("\"target\": \"simulated", &format!("\"target\": \"{ODD}simulated"));
+        fs::write(&path, text).unwrap();
+    }
+    let label = format!("{{\"title\": \"{ODD}\", \"notes\": [\"{ODD}\", \"a\\u001b[31mb\"]}}");
+    fs::write(bundle.join("label.json"), label).unwrap();
+    let lines: [&[&str]; 14] = [
+        &["show", id],
+        &["show", id, "--full"],
+        &["show", id, "--json"],
+        &["list"],
+        &["list", "--json"],
+        &["advise", id],
+        &["advise", id, "--json"],
+        &["explain", id],
+        &["explain", id, "--json"],
+        &["apply", id],
+        &["apply", id, "--yes"],
+        &["confirm", id],
+        &["resume", id],
+        &["show", "\u{1b}[2J\u{202e}no-such-result"],
+    ];
+    for words in lines {
+        let ended = home.run(words);
+        for text in [&ended.stdout, &ended.stderr] {
+            assert_eq!(obeyed(text), Vec::<char>::new(), "{words:?}: {text:?}");
+        }
+        if words.contains(&"--json") {
+            let document: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+            assert!(document.is_object(), "{words:?}");
+        }
+    }
+}

@@ -42,7 +42,8 @@ pub struct Arguments {
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let (study, targets) = arguments.wishes.study(system)?;
     let Wishes { destroy, allowed, .. } = &arguments.wishes;
-    let consented = Consented { destroy, allowed: &allowed.paths()? };
+    let allowed = allowed.paths()?;
+    let consented = Consented { destroy, allowed: &allowed };
     let seen = runner::preview(system, study, &targets, consented)?;
     let runner::Preview { study, plan, sites, changes } = &seen;
     let earlier = earlier(system, study, plan);

@@ -41,8 +41,9 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     if bundle::is_running(system, &acting.directory) {
         return Err(Failure::refused(format!("{} is running: wait for its end", acting.stored.id)));
     }
-    let consent = Consented { destroy: &arguments.destroy, allowed: &arguments.allowed.paths()? };
-    let finished = running::resume(system, acting, consent, arguments.how.quiet)?;
+    let allowed = arguments.allowed.paths()?;
+    let consented = Consented { destroy: &arguments.destroy, allowed: &allowed };
+    let finished = running::resume(system, acting, consented, arguments.how.quiet)?;
     running::conclude(system, finished, arguments.how)
 }
 

@@ -123,11 +123,11 @@ pub fn print(system: &dyn System, mut finished: Finished, how: Printing) -> Outc
     let kept = finished.directory.is_some();
     let findings = shelf::findings_of_run(finished);
     if how.json {
-        output::text(&report::json(&findings));
+        output::document(&report::json(&findings));
         return left.map_or(Ok(findings), Err);
     }
     let document = report::document::make(&findings);
-    output::text(&report::text::render(&document, output::columns(system), output::colour(system)));
+    output::painted(&report::text::render(&document, output::columns(system), output::colour(system)));
     if kept && !how.quiet {
         output::message(&format!("kept as {}; show it again with: assay show", findings.study.id));
     }

@@ -68,8 +68,7 @@ pub(super) fn is_listed(path: &Path) -> bool {
     let path = path.to_string_lossy();
     let parts: Vec<&str> = path.split('/').collect();
     let any = |patterns: &[&str]| {
-        let pattern = |text: &&str| text.split('/').collect::<Vec<_>>();
-        patterns.iter().map(pattern).any(|pattern| fits(&pattern, &parts))
+        patterns.iter().any(|text| fits(&text.split('/').collect::<Vec<_>>(), &parts))
     };
     any(LISTED) && !any(NOT_LISTED)
 }

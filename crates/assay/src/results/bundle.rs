@@ -392,8 +392,8 @@ fn plan(directory: &Path, text: &str) -> Outcome<Plan> {
     }
     let arms = plan.workloads.iter().map(|workload| &workload.arm);
     let arms = arms.chain(plan.trials.iter().map(|trial| &trial.arm));
-    let arms = arms.chain(plan.surveys.iter().map(|survey| &survey.under));
-    arms.into_iter().try_for_each(|arm| plain_arm(arm)).map_err(|how| {
+    let mut arms = arms.chain(plan.surveys.iter().map(|survey| &survey.under));
+    arms.try_for_each(plain_arm).map_err(|how| {
         Failure::mistake(format!("{}: {how}; the bundle is damaged", directory.join(PLAN).display()))
     })?;
     Ok(plan)
@@ -543,7 +543,10 @@ fn trial_seen(
 }
 
 /// Refuses a link where a file or a directory of a bundle should be.
-pub(super) fn unlinked(system: &dyn System, path: &Path) -> Outcome<()> {
+///
+/// # Errors
+/// Refused, with its path.
+pub fn unlinked(system: &dyn System, path: &Path) -> Outcome<()> {
     if system.read_link(path).is_err() {
         return Ok(());
     }

@@ -211,9 +211,9 @@ fn changes(stored: &Stored) -> bool {
     let arms = arms.chain(plan.workloads.iter().map(|workload| &workload.arm));
     let arms = arms.chain(plan.trials.iter().map(|trial| &trial.arm));
     let arms = arms.chain(plan.surveys.iter().map(|survey| &survey.under));
-    let named = arms.flat_map(Arm::keys).chain(study.factors.keys());
+    let mut named = arms.flat_map(Arm::keys).chain(study.factors.keys());
     let changing = |name: &String| {
         factors::has_role(name, Role::Setting) || factors::has_role(name, Role::Ground)
     };
-    named.into_iter().any(changing)
+    named.any(|name| changing(name))
 }

@@ -103,7 +103,7 @@ pub fn run(
     let surroundings = around::before(&mut context, &plan, &sites);
     // The rest is no part of the study's time.
     let began_ns = began_ns + (system.monotonic_ns() - planned_ns);
-    let mut environment = Environment {
+    let environment = Environment {
         format: environment::FORMAT.to_owned(),
         assay: env!("CARGO_PKG_VERSION").to_owned(),
         machine: machine::machine(system),
@@ -137,6 +137,7 @@ pub fn run(
     let bundle = session.bundle.take();
     let directory = if bundle.is_some() { directory } else { None };
     let left = session.strike().err();
+    let mut environment = environment.clone();
     around::after(system, &mut environment, bundle.as_ref());
     let (interrupted, ended) = told(end);
     let study = request.study;
@@ -202,7 +203,7 @@ pub fn resume(
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Finished> {
-    let Stored { id, study, plan, mut environment, mut trials, .. } = stored;
+    let Stored { id, study, plan, environment, mut trials, .. } = stored;
     if plan::hash(&plan) != plan.sha256 {
         return Err(Failure::mistake(format!(
             "{id}: the plan is not the one that was made before the first trial (its hash differs); a study cannot go on by another plan"
@@ -243,6 +244,7 @@ pub fn resume(
     close(&session, &end);
     let bundle = session.bundle.take();
     let left = session.strike().err();
+    let mut environment = environment.clone();
     around::after(system, &mut environment, bundle.as_ref());
     let (interrupted, ended) = told(end);
     let directory = Some(directory.to_owned());
