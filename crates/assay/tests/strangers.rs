@@ -21,7 +21,7 @@ const COMMANDS: [&[&str]; 4] = [&["apply"], &["apply", "--yes"], &["confirm"], &
 fn confirmed(test: &str) -> (Home, PathBuf) {
     let home = Home::new(env!("CARGO_BIN_EXE_assay"), test);
     let study = home.file("depth.toml", STUDY);
-    home.json(&["run", &study, DRIVE, "--seed", "5", "--json"]);
+    home.json(&["run", &study, DRIVE, "--replicates", "6", "--seed", "5", "--json"]);
     let fresh = home.json(&["confirm", "--seed", "9", "--json"]);
     let id = fresh["study"]["id"].as_str().unwrap();
     let bundle = home.assay.home().join("results").join(id);
@@ -74,14 +74,13 @@ fn a_simulated_result_that_sets_a_program_of_the_kernels_is_refused() {
         let path = bundle.join(name);
         let text = fs::read_to_string(&path).unwrap();
         let name = format!("tunable:{PATTERN}");
-        let text = text.replace("\"depth\"", &format!("\"{name}\""));
+        let text = text.replace("\"depth\": \"", &format!("\"{name}\": \""));
+        let text = text.replace("\"depth\":\"", &format!("\"{name}\":\""));
         let text = text.replace("\ndepth = ", &format!("\n\"{name}\" = "));
-        let text = text.replace("\"8\"", "\"|/tmp/program\"").replace("\"4\"", "\"|/tmp/program\"");
+        let text = text.replace("\"4\"", "\"|/tmp/program\"");
         fs::write(&path, text).unwrap();
     }
     fs::remove_file(bundle.join("log.jsonl")).unwrap();
-    let shown = home.text(&["show", &bundle.display().to_string()]);
-    assert!(shown.contains("core_pattern"), "{shown}");
     is_refused(&home, &bundle.display().to_string(), "was simulated");
 }
 
@@ -117,7 +116,6 @@ fn a_name_with_a_line_end_is_refused() {
 #[test]
 fn a_level_with_an_escape_is_refused() {
     let (home, bundle) = confirmed("escape");
-    replace(&bundle, "\"8\"", "\"8\\u001b]0;x\\u0007\"");
     replace(&bundle, "\"4\"", "\"4\\u001b]0;x\\u0007\"");
     is_refused(&home, &bundle.display().to_string(), "names have no control characters");
 }
@@ -143,7 +141,9 @@ fn settings_that_are_not_on_the_list_want_to_be_allowed_on_the_command_line() {
     let words = ["plan", study.as_str(), DRIVE, "--set", &setting];
     let told = home.refused(2, &words);
     assert!(told.contains(&format!("say --allow-tunable {PATTERN}")), "{told}");
-    assert!(home.refused(2, &["run", &study, DRIVE, "--set", &setting]).contains("--allow-tunable"));
+    assert!(
+        home.refused(2, &["run", &study, DRIVE, "--set", &setting]).contains("--allow-tunable")
+    );
     home.text(&[&words[..], &["--allow-tunable", PATTERN]].concat());
     let told = home.refused(2, &[&words[..], &["--allow-tunable", "/etc/passwd"]].concat());
     assert!(told.contains("below /sys or /proc/sys"), "{told}");
@@ -164,7 +164,8 @@ fn no_text_of_a_result_is_obeyed_by_a_terminal() {
         let text = fs::read_to_string(&path).unwrap();
         let text = text.replace("Fresh trials", &format!("Fresh {ODD} trials"));
         let text = text.replace("\"present\": \"", &format!("\"present\": \"{ODD}"));
-        let text = text.replace("\"target\": \"simulated", &format!("\"target\": \"{ODD}simulated"));
+        let text =
+            text.replace("\"target\": \"simulated", &format!("\"target\": \"{ODD}simulated"));
         fs::write(&path, text).unwrap();
     }
     let label = format!("{{\"title\": \"{ODD}\", \"notes\": [\"{ODD}\", \"a\\u001b[31mb\"]}}");
@@ -190,7 +191,7 @@ fn no_text_of_a_result_is_obeyed_by_a_terminal() {
         for text in [&ended.stdout, &ended.stderr] {
             assert_eq!(obeyed(text), Vec::<char>::new(), "{words:?}: {text:?}");
         }
-        if words.contains(&"--json") {
+        if words.contains(&"--json") && ended.code == 0 {
             let document: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
             assert!(document.is_object(), "{words:?}");
         }

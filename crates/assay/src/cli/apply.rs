@@ -9,8 +9,8 @@ use crate::factors;
 use crate::failure::{Failure, Outcome};
 use crate::results::vouch::Purpose;
 use crate::runner::apply::{self, Applied, Proposal};
-use crate::shelf::acting::{self, Acting};
 use crate::shelf;
+use crate::shelf::acting::{self, Acting};
 use crate::system::System;
 
 /// Make the confirmed setting permanent; shown first, done with --yes
@@ -68,8 +68,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
             "nothing of it is a setting that assay can make permanent: do it by hand",
         ));
     }
-    let done =
-        if arguments.yes { Some(apply::apply(system, &voucher, &proposal)?) } else { None };
+    let done = if arguments.yes { Some(apply::apply(system, &voucher, &proposal)?) } else { None };
     tell(arguments, &stored.id, &proposal, done);
     Ok(())
 }

@@ -10,8 +10,8 @@ use crate::results::bundle::Stored;
 use crate::results::findings::{Advice, AdviceKind, Comparison, Findings, Verdict};
 use crate::results::vouch::Purpose;
 use crate::runner::Request;
-use crate::shelf::acting::{self, Acting};
 use crate::shelf;
+use crate::shelf::acting::{self, Acting};
 use crate::study::Study;
 use crate::system::System;
 

@@ -233,5 +233,9 @@ fn show(system: &dyn System, arguments: &Arguments, findings: &Findings) {
         return;
     }
     let document = report::document::make(findings);
-    output::painted(&report::text::render(&document, output::columns(system), output::colour(system)));
+    output::painted(&report::text::render(
+        &document,
+        output::columns(system),
+        output::colour(system),
+    ));
 }

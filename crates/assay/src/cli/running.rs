@@ -127,7 +127,11 @@ pub fn print(system: &dyn System, mut finished: Finished, how: Printing) -> Outc
         return left.map_or(Ok(findings), Err);
     }
     let document = report::document::make(&findings);
-    output::painted(&report::text::render(&document, output::columns(system), output::colour(system)));
+    output::painted(&report::text::render(
+        &document,
+        output::columns(system),
+        output::colour(system),
+    ));
     if kept && !how.quiet {
         output::message(&format!("kept as {}; show it again with: assay show", findings.study.id));
     }

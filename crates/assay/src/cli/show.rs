@@ -39,6 +39,10 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     }
     let detail = if arguments.full { Detail::Full } else { Detail::Usual };
     let document = report::document::with(&findings, detail);
-    output::painted(&report::text::render(&document, output::columns(system), output::colour(system)));
+    output::painted(&report::text::render(
+        &document,
+        output::columns(system),
+        output::colour(system),
+    ));
     Ok(())
 }

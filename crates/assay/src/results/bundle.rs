@@ -394,7 +394,10 @@ fn plan(directory: &Path, text: &str) -> Outcome<Plan> {
     let arms = arms.chain(plan.trials.iter().map(|trial| &trial.arm));
     let mut arms = arms.chain(plan.surveys.iter().map(|survey| &survey.under));
     arms.try_for_each(plain_arm).map_err(|how| {
-        Failure::mistake(format!("{}: {how}; the bundle is damaged", directory.join(PLAN).display()))
+        Failure::mistake(format!(
+            "{}: {how}; the bundle is damaged",
+            directory.join(PLAN).display()
+        ))
     })?;
     Ok(plan)
 }

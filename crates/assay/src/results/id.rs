@@ -50,7 +50,8 @@ mod tests {
     #[test]
     fn what_is_no_id_is_told_from_one() {
         assert!(is_one("20261120-103107-a3f9"));
-        for other in ["20261120-103107-a3f9\n", "20261120-103107-A3F9", "a\nb", "", "1-2-3", "../x"] {
+        for other in ["20261120-103107-a3f9\n", "20261120-103107-A3F9", "a\nb", "", "1-2-3", "../x"]
+        {
             assert!(!is_one(other), "{other:?}");
         }
     }

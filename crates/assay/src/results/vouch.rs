@@ -5,9 +5,9 @@ use std::io;
 use std::path::Path;
 
 use super::bundle::{self, Sealed, Stored};
-use super::{id as ids, imported};
 use super::plan::Arm;
 use super::seal::{self, Reading, Seal, Unproven, key};
+use super::{id as ids, imported};
 use crate::factors::{self, Role};
 use crate::failure::{Failure, Outcome};
 use crate::outside;
@@ -138,7 +138,8 @@ fn proven(system: &dyn System, directory: &Path, text: &str) -> Outcome<Seal> {
         return Err(refused("it was measured on another machine"));
     }
     let store = bundle::store_of(system, directory);
-    let store = store.map_err(|error| refused(&format!("where it lies cannot be told: {error}")))?;
+    let store =
+        store.map_err(|error| refused(&format!("where it lies cannot be told: {error}")))?;
     if about.store != store {
         let own = outside::spelled(&about.store);
         return Err(refused(&format!("it was measured into {own} and was brought here")));
