@@ -216,5 +216,5 @@ fn changes(stored: &Stored) -> bool {
     let changing = |name: &String| {
         factors::has_role(name, Role::Setting) || factors::has_role(name, Role::Ground)
     };
-    named.any(|name| changing(name))
+    named.any(changing)
 }
