@@ -41,7 +41,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         study,
         targets,
         destroy: arguments.wishes.destroy,
-        results: running::results_directory(system),
+        results: running::results_directory(system)?,
         judge: None,
         observer: None,
     };

@@ -284,7 +284,7 @@ impl System for Real {
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {
-        hold::hold(name)
+        hold::hold(self, name)
     }
 }
 
