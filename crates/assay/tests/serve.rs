@@ -5,16 +5,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use assay_lab::Scratch;
-use assay_lab::browser::{Answer, Browser};
 use assay_lab::home::Home;
 use assay_lab::hostile::{self, ALIVE, Expect};
 use assay_lab::process::Running;
+use assay_lab::server::Server;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
@@ -26,35 +25,6 @@ const STUDY: &str = include_str!("../../assay-lab/src/depth.toml");
 const LIMIT: Duration = Duration::from_secs(60);
 /// Bytes of the largest page.
 const LARGEST: usize = 2 << 20;
-
-/// A running server.
-struct Server {
-    running: Running,
-    browser: Browser,
-    /// What it printed: its address.
-    address: String,
-}
-
-impl Server {
-    fn start(home: &Home, listen: &str) -> Self {
-        let mut command = home.assay.command(&["serve", "--listen", listen]);
-        let (running, output) = Running::start_reading(&mut command).unwrap();
-        let mut line = String::new();
-        BufReader::new(output).read_line(&mut line).unwrap();
-        let address = line.trim().to_owned();
-        let port = address.rsplit(':').next().unwrap().split('/').next().unwrap();
-        Self { running, browser: Browser::new(port.parse().unwrap()), address }
-    }
-
-    fn get(&self, path: &str) -> Answer {
-        self.browser.get(path)
-    }
-
-    fn stop(self) {
-        self.running.signal("INT").unwrap();
-        assert_eq!(self.running.end(LIMIT).unwrap().code, 0);
-    }
-}
 
 fn home(test: &str) -> Home {
     Home::new(env!("CARGO_BIN_EXE_assay"), test)

@@ -22,7 +22,7 @@ use super::log::{self, ENDED, Entry};
 use super::plan::Plan;
 use super::record::{Trial, TrialRecord};
 use super::series::SeriesRow;
-use super::tally::Tally;
+use super::trials::{self, Trials};
 use crate::failure::{Failure, Outcome};
 use crate::study::{self, Study};
 use crate::system::{FileKind, HoldError, Locking, OwnFile, System};
@@ -225,7 +225,7 @@ pub(super) fn id_of(directory: &Path) -> String {
 /// never finished.
 pub fn read(system: &dyn System, directory: &Path) -> Outcome<Stored> {
     let mut stored = frame(system, directory)?;
-    stored.trials = trials(system, directory, stored.plan.workloads.len())?;
+    stored.trials = Trials::open(system, directory, stored.plan.workloads.len())?.all()?;
     Ok(stored)
 }
 
@@ -312,36 +312,6 @@ pub(super) fn known_format(directory: &Path, found: &str, known: &str) -> Outcom
     )))
 }
 
-fn trials(system: &dyn System, directory: &Path, workloads: usize) -> Outcome<Vec<Trial>> {
-    let path = directory.join("trials.jsonl");
-    let text = match content(system, &path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(|error| unreadable(&path, &error))?,
-    };
-    let mut trials = Vec::new();
-    let lines: Vec<&str> = text.lines().collect();
-    for (index, line) in lines.iter().enumerate() {
-        match record(line) {
-            Ok(record) if record.workload < workloads => {
-                trials.push(trial(system, directory, record)?);
-            }
-            Ok(record) => {
-                let place = format!("{}:{}", path.display(), index + 1);
-                return Err(Failure::mistake(format!(
-                    "{place}: workload {} is not in the plan; the bundle is damaged",
-                    record.workload
-                )));
-            }
-            Err(_) if index + 1 == lines.len() && !text.ends_with('\n') => {}
-            Err(error) => {
-                let place = format!("{}:{}", path.display(), index + 1);
-                return Err(Failure::mistake(format!("{place}: {error}; the bundle is damaged")));
-            }
-        }
-    }
-    Ok(trials)
-}
-
 /// One line of `trials.jsonl`, or what is wrong with it.
 pub fn record(line: &str) -> Result<TrialRecord, String> {
     if cut::has_giant(line) {
@@ -358,7 +328,7 @@ pub fn trial(system: &dyn System, directory: &Path, record: TrialRecord) -> Outc
         let text = text(system, &path)?;
         let (_, latencies) = histogram::from_json(&text)
             .map_err(|error| Failure::mistake(format!("{}: {error}", path.display())))?;
-        latency_ns.insert(class.clone(), Tally::from(&latencies));
+        latency_ns.insert(class.clone(), latencies);
     }
     Ok(Trial { record, latency_ns })
 }
@@ -476,14 +446,13 @@ pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
     let path = directory.join("environment.json");
     let environment: Environment = versioned(system, &path, super::environment::FORMAT)?;
     let study = study(system, directory)?;
-    let lines = content(system, &directory.join("trials.jsonl")).unwrap_or_default();
     Ok(Listed {
         kind: study.kind().to_owned(),
         targets: study.targets(),
         title: label(system, directory).title.unwrap_or(study.title),
         started: environment.started,
         bytes: bytes_below(system, directory),
-        trials: lines.lines().count(),
+        trials: trials::count(system, directory).unwrap_or_default(),
         planned: plan.trials.len(),
         id,
     })

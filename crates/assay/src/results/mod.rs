@@ -4,6 +4,7 @@
 pub mod answers;
 pub mod around;
 pub mod block;
+mod buckets;
 pub mod bundle;
 pub mod cut;
 pub mod design;
@@ -18,6 +19,7 @@ pub mod plan;
 pub mod record;
 pub mod series;
 pub mod tally;
+pub mod trials;
 pub mod watched;
 
 pub use design::Design;
