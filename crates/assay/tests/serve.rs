@@ -119,6 +119,36 @@ fn results_are_listed_shown_and_compared() {
 }
 
 #[test]
+fn a_page_is_kept_as_long_as_its_result_stays_the_same() {
+    let home = home("serve-kept");
+    let id = good(&home);
+    let server = Server::start(&home, "127.0.0.1:0");
+    let path = format!("/result/{id}");
+    let first = server.get(&path);
+    assert_eq!(server.get(&path).body, first.body);
+    let packed = server.browser.ask("GET", &path, &server.browser.host(), &["Accept-Encoding: gzip"]);
+    assert_eq!(packed.header("content-encoding"), Some("gzip"));
+    assert!(packed.body.len() < first.body.len() && !packed.body.contains("Which depth?"));
+    assert_eq!(
+        packed.header("content-security-policy"),
+        first.header("content-security-policy")
+    );
+    // A page that is kept does not need what it was made of, but is no longer told of what is gone.
+    let histograms = results(&home).join(&id).join("histograms");
+    let aside = results(&home).join("aside");
+    fs::rename(&histograms, &aside).unwrap();
+    assert_eq!(server.get(&path).body, first.body);
+    fs::rename(&aside, &histograms).unwrap();
+    home.text(&["rename", &id, "the other card"]);
+    assert!(server.get(&path).body.contains("the other card"));
+    home.text(&["note", &id, "taken on a train"]);
+    assert!(server.get(&path).body.contains("taken on a train"));
+    fs::rename(results(&home).join(&id), home.scratch.path().join("gone")).unwrap();
+    assert_eq!(server.get(&path).status, 404);
+    server.stop();
+}
+
+#[test]
 fn pages_run_nothing_that_they_did_not_bring() {
     let home = home("serve-headers");
     let id = good(&home);

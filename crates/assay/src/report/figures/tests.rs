@@ -409,7 +409,7 @@ fn ten_thousand_trials_are_few_points() {
         })
         .collect();
     let arm = evidence.trials[0].arm.clone();
-    evidence.trials = (1..=10_000).map(|order| trial(order, arm.clone(), 1)).collect();
+    evidence.trials = (1..=10_000).map(|order| trial(order, Arm::clone(&arm), 1)).collect();
     let figures = all(&evidence);
     for figure in &figures {
         assert!(figure.marks() <= 400, "{}: {}", figure.id, figure.marks());
