@@ -40,9 +40,17 @@ struct Kept {
 }
 
 /// All pages that are kept, by their address.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pages {
     kept: Mutex<Book>,
+    /// Bytes of all of them together.
+    most_bytes: usize,
+}
+
+impl Default for Pages {
+    fn default() -> Self {
+        Self { kept: Mutex::default(), most_bytes: MOST_BYTES }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -69,17 +77,17 @@ impl Pages {
         book.asked += 1;
         let kept = Kept { stamps, page: Arc::clone(&page), asked: book.asked };
         book.pages.insert(address.to_owned(), kept);
-        book.make_room();
+        book.make_room(self.most_bytes);
         Ok(page)
     }
 }
 
 impl Book {
-    fn make_room(&mut self) {
+    fn make_room(&mut self, most: usize) {
         let bytes = |pages: &BTreeMap<String, Kept>| -> usize {
             pages.iter().map(|(address, kept)| address.len() + kept.page.packed.len()).sum()
         };
-        while bytes(&self.pages) > MOST_BYTES {
+        while bytes(&self.pages) > most {
             let oldest = self.pages.iter().min_by_key(|(_, kept)| kept.asked);
             let Some(address) = oldest.map(|(address, _)| address.clone()) else { return };
             self.pages.remove(&address);
@@ -178,8 +186,9 @@ mod tests {
 
     #[test]
     fn what_nobody_asked_for_longest_makes_room() {
-        let pages = Pages::default();
-        let large = noise(MOST_BYTES * 3 / 8);
+        const MOST: usize = 64 << 10;
+        let pages = Pages { most_bytes: MOST, ..Pages::default() };
+        let large = noise(MOST * 3 / 8);
         for address in ["a", "b", "c"] {
             pages.keep(address, vec![LOOKS], &large).unwrap();
         }
@@ -188,7 +197,7 @@ mod tests {
         assert!(pages.find("b", &[LOOKS]).is_none(), "a was asked for since");
         assert!(["a", "c", "d"].iter().all(|one| pages.find(one, &[LOOKS]).is_some()));
         // One that is larger than all room is made anew each time.
-        pages.keep("e", vec![LOOKS], &noise(2 * MOST_BYTES)).unwrap();
+        pages.keep("e", vec![LOOKS], &noise(2 * MOST)).unwrap();
         assert!(pages.find("e", &[LOOKS]).is_none());
     }
 
