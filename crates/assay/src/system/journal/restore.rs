@@ -223,8 +223,7 @@ impl Restorer<'_> {
         let found = found.map_err(|error| error.to_string())?;
         let end = start.saturating_add(WIPED);
         // Where only copies are left, something else may begin there by now.
-        let (first, copies): (Vec<u64>, Vec<u64>) =
-            found.into_iter().partition(|at| *at < end);
+        let (first, copies): (Vec<u64>, Vec<u64>) = found.into_iter().partition(|at| *at < end);
         if first.is_empty() {
             return Ok(nothing("it is gone"));
         }

@@ -431,7 +431,8 @@ pub fn is_sun(label: &Block<'_>) -> io::Result<bool> {
 /// The words of an SGI volume header add up to nothing.
 pub fn is_sgi(header: &Block<'_>) -> io::Result<bool> {
     let bytes = header.bytes(0, 512)?;
-    let words = bytes.chunks(4).map(|word| u32::from_be_bytes([word[0], word[1], word[2], word[3]]));
+    let words =
+        bytes.chunks(4).map(|word| u32::from_be_bytes([word[0], word[1], word[2], word[3]]));
     Ok(words.fold(0, u32::wrapping_add) == 0)
 }
 

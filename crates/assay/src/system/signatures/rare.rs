@@ -5,9 +5,9 @@
 //! `tests/fixtures/signatures` holds one of each with what `blkid` says of it.
 
 use super::Place::{self, End, Start};
-use super::{Kind, Row};
 use super::fields::{self, Field};
 use super::table::{ANY, EXT, FILE_SYSTEM, POOL, RAID, TABLE};
+use super::{Kind, Row};
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
@@ -126,12 +126,7 @@ pub const ROWS: &[&Row] = &[
         ..RAID
     },
     &Row { name: "via", places: &LAST, magics: &[b"\x55\xaa"], fits: Some(fields::is_via), ..RAID },
-    &Row {
-        name: "drbdmanage",
-        magics: &[b"$DRBDmgr=q"],
-        uuid: Field::Text(11, 32),
-        ..POOL
-    },
+    &Row { name: "drbdmanage", magics: &[b"$DRBDmgr=q"], uuid: Field::Text(11, 32), ..POOL },
     &Row { name: "drbdproxy", magics: &[b"DRBDdlh*"], uuid: Field::Dce(16), ..POOL },
     &Row {
         name: "lvm1",
@@ -139,7 +134,13 @@ pub const ROWS: &[&Row] = &[
         uuid: Field::Own(fields::lvm1_uuid),
         ..POOL
     },
-    &Row { name: "mpool", magics: &[b"mpoolDev"], uuid: Field::Dce(40), label: Field::Text(8, 32), ..POOL },
+    &Row {
+        name: "mpool",
+        magics: &[b"mpoolDev"],
+        uuid: Field::Dce(40),
+        label: Field::Text(8, 32),
+        ..POOL
+    },
     &Row { name: "vmfs-member", places: &[Start(MIB)], magics: &[b"\x0d\xd0\x01\xc0"], ..POOL },
     &Row { name: "vmfs", places: &[Start(2 * MIB)], magics: &[b"\x5e\xf1\xab\x2f"], ..FILE_SYSTEM },
     &Row { name: "ubi", magics: &[b"UBI#"], ..POOL },
@@ -211,7 +212,12 @@ pub const ROWS: &[&Row] = &[
         ..FILE_SYSTEM
     },
     // The image of a machine that TuxOnIce put to sleep.
-    &Row { name: "hibernation", kind: Kind::Swap, magics: &[b"\xed\xc3\x02\xe9\x98\x56\xe5\x0c"], ..ANY },
+    &Row {
+        name: "hibernation",
+        kind: Kind::Swap,
+        magics: &[b"\xed\xc3\x02\xe9\x98\x56\xe5\x0c"],
+        ..ANY
+    },
     // Second boot sectors and headers, by which what lost its first is brought back.
     &Row {
         name: "vfat",

@@ -107,7 +107,8 @@ fn blkid_saw_the_same() {
         assert!(!kinds.is_empty() || name == "bitlocker", "{name}: {told}");
         for kind in kinds {
             let (_, ours) = NAMES.iter().find(|(theirs, _)| *theirs == kind).unwrap();
-            let is_it = |line: &String| ours.iter().any(|own| line.starts_with(&format!("{own} |")));
+            let is_it =
+                |line: &String| ours.iter().any(|own| line.starts_with(&format!("{own} |")));
             assert!(found.iter().any(is_it), "{name}: {found:?}; {told}");
         }
         let identity = value("UUID").or_else(|| value("PTUUID"));

@@ -234,19 +234,17 @@ fn what_was_not_named_in_full_is_a_mistake_that_tells_the_text() {
     for situation in &mistaken() {
         told(&machine(), situation, Kind::Mistake);
     }
-    for (recording, name) in
-        [
-            ("lvm", "lvm"),
-            ("md-1.0", "md"),
-            ("zfs-end", "zfs"),
-            ("btrfs", "btrfs"),
-            ("ext4-copy", "ext4"),
-            ("lsi", "lsi"),
-            ("promise", "promise"),
-            ("vmfs", "vmfs"),
-            ("zonefs", "zonefs"),
-        ]
-    {
+    for (recording, name) in [
+        ("lvm", "lvm"),
+        ("md-1.0", "md"),
+        ("zfs-end", "zfs"),
+        ("btrfs", "btrfs"),
+        ("ext4-copy", "ext4"),
+        ("lsi", "lsi"),
+        ("promise", "promise"),
+        ("vmfs", "vmfs"),
+        ("zonefs", "zonefs"),
+    ] {
         let recorded = Recorded::load(recording);
         let fake = machine();
         let sectors = recorded.length / 512;
