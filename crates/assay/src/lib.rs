@@ -14,6 +14,7 @@ pub mod cli;
 pub mod factors;
 pub mod failure;
 pub mod importers;
+pub mod outside;
 pub mod plan;
 pub mod probes;
 pub mod quantity;

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use assay::analysis;
 use assay::results::bundle;
 use assay::results::findings::{Findings, StudyFacts};
-use assay::runner::{self, Event, Finished, Request};
+use assay::results::vouch::{Purpose, vouch};
+use assay::runner::{self, Consented, Event, Finished, Request};
 use assay::study::file;
 use assay::system::{Fake, System};
 
@@ -43,6 +44,7 @@ fn request() -> Request<'static> {
         study: file::parse("test", STUDY).unwrap(),
         targets: vec![DRIVE.to_owned()],
         destroy: Vec::new(),
+        allowed: Vec::new(),
         results: Some(PathBuf::from("/results")),
         judge: None,
         observer: None,
@@ -78,9 +80,9 @@ fn interrupted_after(fake: &Fake, last: usize) -> Finished {
 
 fn resumed(fake: &Fake, id: &str) -> Finished {
     let directory = Path::new("/results").join(id);
-    let stored = bundle::read(fake, &directory).unwrap();
-    let going = AtomicBool::new(false);
-    runner::resume(fake, stored, &directory, (&[], None), &going, &mut |_| {}).unwrap()
+    let vouched = vouch(fake, &directory, Purpose::GoOn).unwrap();
+    let (going, how) = (AtomicBool::new(false), (Consented::default(), None));
+    runner::resume(fake, vouched, &directory, how, &going, &mut |_| {}).unwrap()
 }
 
 #[test]
@@ -122,9 +124,9 @@ fn a_plan_that_was_changed_is_refused() {
     let path = directory.join("plan.json");
     let text = fake.read_text(&path).unwrap();
     fake.put(&path, text.replace("\"margin\": 0.05", "\"margin\": 0.5"));
-    let stored = bundle::read(&fake, &directory).unwrap();
-    let going = AtomicBool::new(false);
-    let ended = runner::resume(&fake, stored, &directory, (&[], None), &going, &mut |_| {});
+    let vouched = vouch(&fake, &directory, Purpose::GoOn).unwrap();
+    let (going, how) = (AtomicBool::new(false), (Consented::default(), None));
+    let ended = runner::resume(&fake, vouched, &directory, how, &going, &mut |_| {});
     let failure = ended.err().expect("refused");
     assert!(failure.message.contains("hash"), "{failure}");
 }

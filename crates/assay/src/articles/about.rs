@@ -163,7 +163,8 @@ pub static ARTICLES: &[About] = &[
                 measured: "latencies of four classes of operations, 60 s under each of two levels, \
                            once",
                 again: &[Command(
-                    "assay run tunable --set \
+                    "assay run tunable --allow-tunable \
+                     /sys/module/zfs/parameters/zfs_vdev_async_write_max_active --set \
                      tunable:/sys/module/zfs/parameters/zfs_vdev_async_write_max_active=10,3 /tank",
                     "the same setting, six times each in chained order, as root",
                 )],

@@ -3,20 +3,23 @@
 use clap::Args;
 use serde_json::json;
 
+use super::wishes::Allowed;
 use super::{advise, output};
+use crate::factors;
 use crate::failure::{Failure, Outcome};
-use crate::results::bundle;
+use crate::results::vouch::Purpose;
 use crate::runner::apply::{self, Applied, Proposal};
 use crate::shelf;
+use crate::shelf::acting::{self, Acting};
 use crate::system::System;
 
 /// Make the confirmed setting permanent; shown first, done with --yes
 ///
-/// Only what fresh trials confirmed is applied: give the result of assay confirm. Each setting is
-/// written now, and a file brings it back at each start of the machine: a udev rule for a drive, by
-/// its serial number; sysctl.d for what lies below /proc/sys; tmpfiles.d for other files of the
-/// kernel. File systems are not made and fstab is not edited: their lines are shown. assay undo takes
-/// it back.
+/// Only what fresh trials confirmed is applied, measured here and by root: run assay confirm with
+/// sudo first, and give its result. Each setting is written now, and a file brings it back at each
+/// start of the machine: a udev rule for a drive, by its serial number; sysctl.d for what lies below
+/// /proc/sys; tmpfiles.d for other files of the kernel. File systems are not made and fstab is not
+/// edited: their lines are shown. assay undo takes it back.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -33,6 +36,8 @@ pub struct Arguments {
     /// The work that matters, where workloads disagree
     #[arg(long, value_name = "NAME")]
     workload: Option<String>,
+    #[command(flatten)]
+    allowed: Allowed,
     /// One JSON document instead of text
     #[arg(long)]
     json: bool,
@@ -40,10 +45,13 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let directory = shelf::find(system, Some(&arguments.result))?;
-    let findings = shelf::findings_at(system, &directory)?;
+    let acting = acting::open(system, Some(&arguments.result), Purpose::Apply);
+    let Acting { stored, voucher, .. } =
+        acting.map_err(|refusal| unconfirmed(system, arguments).unwrap_or(refusal))?;
+    let findings = shelf::findings_of(&stored);
     let best = advise::confirmed(&findings, arguments.workload.as_deref())?;
-    let stored = bundle::read(system, &directory)?;
+    let allowed = arguments.allowed.paths()?;
+    factors::permitted(best.arm.keys().map(String::as_str), &allowed).map_err(Failure::mistake)?;
     let proposal = advise::propose(system, &stored, best)?;
     let empty = proposal.settings.is_empty();
     if !arguments.json {
@@ -59,10 +67,18 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
             "nothing of it is a setting that assay can make permanent: do it by hand",
         ));
     }
-    let done =
-        if arguments.yes { Some(apply::apply(system, &stored.id, &proposal)?) } else { None };
+    let done = if arguments.yes { Some(apply::apply(system, &voucher, &proposal)?) } else { None };
     tell(arguments, &stored.id, &proposal, done);
     Ok(())
+}
+
+/// What is missing before anything else: fresh trials. Told instead of a refusal, because it is what
+/// most people who are refused forgot.
+fn unconfirmed(system: &dyn System, arguments: &Arguments) -> Option<Failure> {
+    let directory = shelf::find(system, Some(&arguments.result)).ok()?;
+    let findings = shelf::findings_at(system, &directory).ok()?;
+    findings.study.confirms.is_none().then_some(())?;
+    advise::confirmed(&findings, None).err()
 }
 
 fn tell(arguments: &Arguments, id: &str, proposal: &Proposal, done: Option<Applied>) {

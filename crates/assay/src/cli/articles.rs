@@ -42,7 +42,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         None => all.iter().collect(),
     };
     if arguments.json {
-        output::text(&report::articles::json(&chosen));
+        output::document(&report::articles::json(&chosen));
         return Ok(());
     }
     if let Some(path) = &arguments.output {
@@ -54,6 +54,6 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     };
     let (width, colour) = (output::columns(system), output::colour(system));
     let pages = documents.iter().map(|one| report::text::render(one, width, colour));
-    output::text(&pages.collect::<Vec<_>>().join("\n"));
+    output::painted(&pages.collect::<Vec<_>>().join("\n"));
     Ok(())
 }

@@ -64,6 +64,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
             arguments.targets
         },
         destroy: arguments.destroy,
+        allowed: Vec::new(),
         results: running::results_directory(system),
         judge: None,
         observer: None,

@@ -43,11 +43,11 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let read: Vec<Findings> = arguments.results.iter().map(read).collect::<Outcome<_>>()?;
     let found = shelf::compared(&read)?;
     if arguments.json {
-        output::text(&report::json(&found));
+        output::document(&report::json(&found));
     } else {
         let document = report::document::make(&found);
         let (columns, colour) = (output::columns(system), output::colour(system));
-        output::text(&report::text::render(&document, columns, colour));
+        output::painted(&report::text::render(&document, columns, colour));
     }
     gate.map_or(Ok(()), |gate| passes(&found, gate))
 }

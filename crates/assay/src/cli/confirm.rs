@@ -3,12 +3,15 @@
 use clap::Args;
 
 use super::running;
+use super::wishes::Allowed;
 use crate::failure::{Failure, Outcome};
 use crate::plan::arms::TARGET;
-use crate::results::bundle::{self, Stored};
+use crate::results::bundle::Stored;
 use crate::results::findings::{Advice, AdviceKind, Comparison, Findings, Verdict};
+use crate::results::vouch::Purpose;
 use crate::runner::Request;
 use crate::shelf;
+use crate::shelf::acting::{self, Acting};
 use crate::study::Study;
 use crate::system::System;
 
@@ -38,21 +41,26 @@ pub struct Arguments {
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
     #[command(flatten)]
+    allowed: Allowed,
+    #[command(flatten)]
     how: running::Printing,
 }
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
-    let directory = shelf::find(system, arguments.result.as_deref())?;
-    let stored = bundle::read(system, &directory)?;
+    let wanted = arguments.result.as_deref();
+    let Acting { stored, .. } = acting::open(system, wanted, Purpose::GoOn)?;
     let findings = shelf::findings_of(&stored);
     let best = best(&findings, arguments.workload.as_deref())?;
     let targets = targets(&stored, best);
+    acting::on_the_same_drives(system, &stored, &targets)?;
+    let allowed = arguments.allowed.paths()?;
     let study = fresh(stored, &findings, best, &arguments);
     let request = Request {
         study,
         targets,
         destroy: arguments.destroy,
+        allowed,
         results: running::results_directory(system),
         judge: None,
         observer: None,

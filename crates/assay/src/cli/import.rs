@@ -229,9 +229,13 @@ fn keep(system: &dyn System, stored: &mut StoredImport) -> Outcome<()> {
 
 fn show(system: &dyn System, arguments: &Arguments, findings: &Findings) {
     if arguments.json {
-        output::text(&report::json(findings));
+        output::document(&report::json(findings));
         return;
     }
     let document = report::document::make(findings);
-    output::text(&report::text::render(&document, output::columns(system), output::colour(system)));
+    output::painted(&report::text::render(
+        &document,
+        output::columns(system),
+        output::colour(system),
+    ));
 }

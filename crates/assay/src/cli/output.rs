@@ -8,13 +8,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
+use crate::outside;
 use crate::system::{FileKind, System};
 
 /// Columns where nothing tells how many there are.
 const USUAL_COLUMNS: usize = 80;
 
-/// Writes a result. A reader that has gone away (`| head`) is no failure.
+/// Writes a result, in which nothing but its lines is obeyed by a terminal. A reader that has gone
+/// away (`| head`) is no failure.
 pub fn text(text: &str) {
+    raw(&outside::page(text));
+}
+
+/// Writes a result that may be painted.
+pub fn painted(text: &str) {
+    raw(&outside::painted(text));
+}
+
+/// Writes what is already JSON.
+pub fn document(text: &str) {
+    raw(&outside::json(text));
+}
+
+fn raw(text: &str) {
     let mut stream = std::io::stdout().lock();
     let end: &[u8] = if text.ends_with('\n') { b"" } else { b"\n" };
     let written = stream
@@ -29,7 +45,7 @@ pub fn text(text: &str) {
 /// Writes a line of many; false where the reader has gone away or the disk is full.
 pub fn line(text: &str) -> bool {
     let mut stream = std::io::stdout().lock();
-    let written = writeln!(stream, "{text}").and_then(|()| stream.flush());
+    let written = writeln!(stream, "{}", outside::page(text)).and_then(|()| stream.flush());
     match written {
         Ok(()) => true,
         Err(error) => {
@@ -54,13 +70,14 @@ pub fn kept() -> Outcome<()> {
 
 /// Writes one JSON document.
 pub fn json(value: &impl Serialize) {
-    text(&serde_json::to_string_pretty(value).unwrap_or_default());
+    document(&serde_json::to_string_pretty(value).unwrap_or_default());
 }
 
 /// Writes a page to a file and says where, or to standard output for `-`.
 pub fn page(system: &dyn System, path: &Path, page: &str) -> Outcome<()> {
     if path == Path::new("-") {
-        text(page);
+        // What is piped elsewhere is the page itself, as it would stand in a file.
+        raw(page);
         return Ok(());
     }
     file(system, path, page)?;
@@ -90,7 +107,7 @@ pub fn file(system: &dyn System, path: &Path, text: &str) -> Outcome<()> {
 
 /// Writes a message.
 pub fn message(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "assay: {text}");
+    let _ = writeln!(std::io::stderr().lock(), "assay: {}", outside::message(text));
 }
 
 /// Tells a failure and returns its exit code.

@@ -10,7 +10,7 @@ use crate::report::preview::{self, PreviewStake};
 use crate::results::Findings;
 use crate::results::bundle::{self, Stored};
 use crate::results::plan::Plan;
-use crate::runner;
+use crate::runner::{self, Consented};
 use crate::shelf;
 use crate::study::Study;
 use crate::system::site::{Site, TargetKind};
@@ -41,7 +41,10 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let (study, targets) = arguments.wishes.study(system)?;
-    let seen = runner::preview(system, study, &targets, &arguments.wishes.destroy)?;
+    let Wishes { destroy, allowed, .. } = &arguments.wishes;
+    let allowed = allowed.paths()?;
+    let consented = Consented { destroy, allowed: &allowed };
+    let seen = runner::preview(system, study, &targets, consented)?;
     let runner::Preview { study, plan, sites, changes } = &seen;
     let earlier = earlier(system, study, plan);
     let foresight = analysis::foresee(plan, earlier.as_ref());

@@ -6,6 +6,7 @@ use std::io::IsTerminal;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output;
+use crate::outside;
 use crate::quantity::Bytes;
 use crate::quantity::units::show;
 use crate::runner::Event;
@@ -66,7 +67,7 @@ impl Progress {
 
     fn note(&self, text: &str) {
         if let Some(bar) = &self.bar {
-            bar.set_message(text.to_owned());
+            bar.set_message(outside::page(text).into_owned());
             bar.tick();
         }
     }

@@ -69,7 +69,7 @@ fn tell(arguments: &Arguments, done: &[String], nothing: &[String], failed: &[St
             "nothing": nothing,
             "failed": failed,
         });
-        output::text(&format!("{document:#}\n"));
+        output::json(&document);
         return;
     }
     // What is as it was already is seen when it is undone.

@@ -3,11 +3,14 @@
 use clap::Args;
 
 use super::running;
+use super::wishes::Allowed;
 use crate::failure::{Failure, Outcome};
 use crate::plan::repeats::repeats;
 use crate::results::bundle::{self, Stored};
 use crate::results::record::TrialRecord;
-use crate::shelf;
+use crate::results::vouch::Purpose;
+use crate::runner::Consented;
+use crate::shelf::acting;
 use crate::system::System;
 
 /// Go on with an interrupted study, at the trial where it stopped
@@ -26,19 +29,21 @@ pub struct Arguments {
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
     #[command(flatten)]
+    allowed: Allowed,
+    #[command(flatten)]
     how: running::Printing,
 }
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let directory = shelf::find(system, arguments.result.as_deref())?;
-    let stored = bundle::read(system, &directory)?;
-    unfinished(&stored)?;
-    if bundle::is_running(system, &directory) {
-        return Err(Failure::refused(format!("{} is running: wait for its end", stored.id)));
+    let acting = acting::open(system, arguments.result.as_deref(), Purpose::GoOn)?;
+    unfinished(&acting.stored)?;
+    if bundle::is_running(system, &acting.directory) {
+        return Err(Failure::refused(format!("{} is running: wait for its end", acting.stored.id)));
     }
-    let finished =
-        running::resume(system, stored, &directory, &arguments.destroy, arguments.how.quiet)?;
+    let allowed = arguments.allowed.paths()?;
+    let consented = Consented { destroy: &arguments.destroy, allowed: &allowed };
+    let finished = running::resume(system, acting, consented, arguments.how.quiet)?;
     running::conclude(system, finished, arguments.how)
 }
 

@@ -40,6 +40,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     let request = Request {
         study,
         targets,
+        allowed: arguments.wishes.allowed.paths()?,
         destroy: arguments.wishes.destroy,
         results: running::results_directory(system),
         judge: None,

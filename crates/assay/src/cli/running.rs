@@ -14,14 +14,14 @@ use crate::failure::{Failure, Outcome};
 use crate::quantity::units::show;
 use crate::report;
 use crate::results::Findings;
-use crate::results::bundle::Stored;
 use crate::results::design::Stopping;
 use crate::results::environment::Environment;
 use crate::results::findings::{Comparison, StudyFacts, Verdict};
 use crate::results::plan::Plan;
 use crate::results::record::{Status, Trial};
-use crate::runner::{self, Finished, Request};
+use crate::runner::{self, Consented, Finished, Request};
 use crate::shelf;
+use crate::shelf::acting::Acting;
 use crate::system::{System, identity};
 use crate::watch::Strip;
 
@@ -99,16 +99,16 @@ impl Drop for Raised<'_> {
 /// Goes on with a study, with progress and signals.
 pub fn resume(
     system: &dyn System,
-    stored: Stored,
-    directory: &std::path::Path,
-    destroy: &[String],
+    Acting { stored, voucher, directory }: Acting,
+    consented: Consented<'_>,
     quiet: bool,
 ) -> Outcome<Finished> {
     let stop = stop_on_signals()?;
     let mut progress = Progress::new(quiet);
-    let how = (destroy, Some(&enough as &runner::Judge<'_>));
+    let how = (consented, Some(&enough as &runner::Judge<'_>));
     let mut tell = |event| progress.show(&event);
-    let finished = runner::resume(system, stored, directory, how, &stop, &mut tell);
+    let vouched = (stored, voucher);
+    let finished = runner::resume(system, vouched, &directory, how, &stop, &mut tell);
     progress.finish();
     finished
 }
@@ -123,11 +123,15 @@ pub fn print(system: &dyn System, mut finished: Finished, how: Printing) -> Outc
     let kept = finished.directory.is_some();
     let findings = shelf::findings_of_run(finished);
     if how.json {
-        output::text(&report::json(&findings));
+        output::document(&report::json(&findings));
         return left.map_or(Ok(findings), Err);
     }
     let document = report::document::make(&findings);
-    output::text(&report::text::render(&document, output::columns(system), output::colour(system)));
+    output::painted(&report::text::render(
+        &document,
+        output::columns(system),
+        output::colour(system),
+    ));
     if kept && !how.quiet {
         output::message(&format!("kept as {}; show it again with: assay show", findings.study.id));
     }

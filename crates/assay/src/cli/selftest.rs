@@ -68,6 +68,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         study,
         targets: vec![target],
         destroy: arguments.destroy,
+        allowed: Vec::new(),
         results: running::results_directory(system),
         judge: None,
         observer: None,

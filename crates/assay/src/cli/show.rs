@@ -34,11 +34,15 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let directory = shelf::find(system, arguments.result.as_deref())?;
     let findings = shelf::findings_at(system, &directory)?;
     if arguments.json {
-        output::text(&report::json(&findings));
+        output::document(&report::json(&findings));
         return Ok(());
     }
     let detail = if arguments.full { Detail::Full } else { Detail::Usual };
     let document = report::document::with(&findings, detail);
-    output::text(&report::text::render(&document, output::columns(system), output::colour(system)));
+    output::painted(&report::text::render(
+        &document,
+        output::columns(system),
+        output::colour(system),
+    ));
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! A study and what the command line changes of it: shared by `run` and `plan`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -13,6 +13,32 @@ use crate::probes::energy::meter;
 use crate::quantity::{Percent, Time};
 use crate::study::{Card, StopRule, Study, fields::SMALLEST_BUDGET, file};
 use crate::system::System;
+
+/// Settings that may be written though studies usually have no business there: said here, and never
+/// taken from a study file or a result.
+#[derive(Debug, Default, Args)]
+pub struct Allowed {
+    /// Let `tunable:PATH` write to this file of the kernel, which is not on the list (again for more)
+    #[arg(long = "allow-tunable", value_name = "PATH")]
+    paths: Vec<String>,
+}
+
+impl Allowed {
+    /// The paths.
+    ///
+    /// # Errors
+    /// The user's mistake where no setting can lie there.
+    pub fn paths(&self) -> Outcome<Vec<PathBuf>> {
+        let path = |text: &String| {
+            factors::setting_path(text).ok_or_else(|| {
+                Failure::mistake(format!(
+                    "--allow-tunable {text}: name a file below /sys or /proc/sys, without .."
+                ))
+            })
+        };
+        self.paths.iter().map(path).collect()
+    }
+}
 
 /// A study with the command line's wishes.
 #[derive(Debug, Args)]
@@ -50,6 +76,8 @@ pub struct Wishes {
     /// Overwrite the block device: its id and +NAME for all it carries (see: assay plan)
     #[arg(long, value_name = "ID")]
     pub destroy: Vec<String>,
+    #[command(flatten)]
+    pub allowed: Allowed,
     /// On a loop device of its own, made for the study and removed afterwards (as root)
     #[arg(long, conflicts_with_all = ["targets", "destroy"])]
     lab: bool,

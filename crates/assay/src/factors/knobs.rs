@@ -244,7 +244,7 @@ pub(super) static TURBO: Knob = Knob {
         "turbo",
         "whether processors may run above their nominal clock",
         "`on` or `off`; written to `cpufreq/boost`. Processors driven by intel_pstate have \
-         `tunable:/sys/devices/system/cpu/intel_pstate/no_turbo` instead.",
+         `tunable:/sys/devices/system/cpu/intel_pstate/no_turbo` instead, with `--allow-tunable`.",
     ),
     example: "[\"off\", \"on\"]",
     place: Place::Machine("/sys/devices/system/cpu/cpufreq/boost"),

@@ -162,6 +162,30 @@ pub fn find(name: &str) -> Option<&'static dyn Factor> {
     FACTORS.iter().find(known).copied().or_else(tunable)
 }
 
+/// Refuses names of settings that are not on the list of those that studies need, and that were not
+/// allowed one by one.
+///
+/// # Errors
+/// In one line which one it is, and what to say on the command line where it is meant.
+pub fn permitted<'n>(
+    names: impl IntoIterator<Item = &'n str>,
+    allowed: &[PathBuf],
+) -> Result<(), String> {
+    let paths = names.into_iter().filter_map(tunable::path_of);
+    let mut foreign = paths.filter(|path| !tunable::is_listed(path) && !allowed.contains(path));
+    foreign.next().map_or(Ok(()), |path| {
+        let path = path.display();
+        Err(format!(
+            "{path} is no setting that studies usually write (vm, queues of block devices, zswap,              zram, limits of control groups); where it is meant, say --allow-tunable {path}"
+        ))
+    })
+}
+
+/// The path of a setting that is allowed on the command line; none where no setting lies there.
+pub fn setting_path(text: &str) -> Option<PathBuf> {
+    tunable::path_of(&format!("{}{text}", tunable::PREFIX)).or_else(|| tunable::path_of(text))
+}
+
 /// Whether a name is that of a factor of a kind.
 pub fn has_role(name: &str, role: Role) -> bool {
     find(name).is_some_and(|factor| factor.role() == role)

@@ -58,6 +58,9 @@ pub fn permanent(system: &dyn System, setting: &Setting) -> Result<Permanent, St
     if value.chars().any(|sign| sign.is_control() || "\"\\$%".contains(sign)) {
         return Err(format!("{shown}: no configuration file can hold {value:?} as it is"));
     }
+    if path.to_string_lossy().chars().any(char::is_control) {
+        return Err(format!("{}: no configuration file can hold such a name", path.display()));
+    }
     if let Ok(name) = path.strip_prefix("/proc/sys") {
         let line = format!("{} = {value}", sysctl_name(name));
         return Ok(Permanent { keeper: Keeper::Sysctl, line });

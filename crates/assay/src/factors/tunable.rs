@@ -9,7 +9,36 @@ use crate::system::journal::setting_value;
 use crate::system::site::Site;
 use crate::system::{Act, sysfs};
 
-const PREFIX: &str = "tunable:";
+pub(super) const PREFIX: &str = "tunable:";
+
+/// Where studies write without being allowed to one by one: `*` stands for one part of a path, `**`
+/// for any number of them, and ends a pattern only where it stands for a part at least.
+const LISTED: &[&str] = &[
+    "/proc/sys/vm/*",
+    "/sys/block/*/queue/**",
+    "/sys/class/block/*/queue/**",
+    "/sys/devices/**/block/*/queue/**",
+    "/sys/module/zswap/parameters/*",
+    "/sys/block/*/comp_algorithm",
+    "/sys/block/*/recomp_algorithm",
+    "/sys/block/*/max_comp_streams",
+    "/sys/block/*/mem_limit",
+    "/sys/block/*/writeback_limit",
+    "/sys/block/*/writeback_limit_enable",
+    "/sys/fs/cgroup/**/memory.*",
+    "/sys/fs/cgroup/**/io.*",
+    "/sys/fs/cgroup/**/blkio.*",
+];
+
+/// What lies there and is no matter of speed: it guards the machine, starts programs, or takes a path.
+const NOT_LISTED: &[&str] = &[
+    "/proc/sys/vm/hugetlb_shm_group",
+    "/proc/sys/vm/legacy_va_layout",
+    "/proc/sys/vm/memory_failure_*",
+    "/proc/sys/vm/mmap_*",
+    "/proc/sys/vm/panic_on_oom",
+    "/proc/sys/vm/unprivileged_userfaultfd",
+];
 
 /// A setting that is named by its path.
 pub(super) struct Tunable;
@@ -19,7 +48,9 @@ static ABOUT: About = About {
     summary: "any setting below /sys or /proc/sys, by the path of its file",
     text: "For example `tunable:/proc/sys/vm/page-cluster` or, for a parameter of a module, \
            `tunable:/sys/module/zfs/parameters/zfs_vdev_async_write_max_active`. A level is written \
-           as it is and must read back the same.",
+           as it is and must read back the same. What lies elsewhere than in `/proc/sys/vm`, the \
+           queues of block devices, zswap, zram and the limits of control groups wants \
+           `--allow-tunable PATH` on the command line.",
 };
 
 /// The file that a factor's name stands for; none where it is no such name.
@@ -27,7 +58,45 @@ pub(super) fn path_of(name: &str) -> Option<PathBuf> {
     let path = Path::new(name.strip_prefix(PREFIX)?);
     let inside = path.starts_with("/sys/") || path.starts_with("/proc/sys/");
     let plain = path.components().all(|part| !matches!(part, Component::ParentDir));
-    (inside && plain).then(|| path.to_owned())
+    let text = !name.chars().any(char::is_control);
+    // One name a file: neither `//` nor `/./` makes another one.
+    (inside && plain && text).then(|| path.components().collect())
+}
+
+/// Whether a setting is on the list.
+pub(super) fn is_listed(path: &Path) -> bool {
+    let path = path.to_string_lossy();
+    let parts: Vec<&str> = path.split('/').collect();
+    let any = |patterns: &[&str]| {
+        patterns.iter().any(|text| fits(&text.split('/').collect::<Vec<_>>(), &parts))
+    };
+    any(LISTED) && !any(NOT_LISTED)
+}
+
+fn fits(pattern: &[&str], parts: &[&str]) -> bool {
+    match (pattern, parts) {
+        ([], []) => true,
+        (["**", rest @ ..], [_, later @ ..]) => fits(rest, later) || fits(pattern, later),
+        ([own, rest @ ..], [part, later @ ..]) => {
+            let same = own.strip_suffix('*').map_or(own == part, |start| part.starts_with(start));
+            same && fits(rest, later)
+        }
+        _ => false,
+    }
+}
+
+/// Refuses a setting that a link leads elsewhere: what is listed leads to what is listed, and nothing
+/// out of the kernel's own files.
+fn stays(view: &View<'_>, path: &Path) -> Result<(), String> {
+    let told = |error| format!("{} is {}", path.display(), sysfs::reason(&error));
+    let real = view.system.canonical(path).map_err(told)?;
+    let inside = path_of(&format!("{PREFIX}{}", real.display())).as_ref() == Some(&real);
+    // Below /sys/block everything is a link to where the device is.
+    let device = || real.starts_with("/sys/devices") && real.file_name() == path.file_name();
+    if inside && (real == path || !is_listed(path) || is_listed(&real) || device()) {
+        return Ok(());
+    }
+    Err(format!("{} is a link to {}: name that", path.display(), real.display()))
 }
 
 impl Factor for Tunable {
@@ -44,14 +113,16 @@ impl Factor for Tunable {
     }
 
     fn judge(&self, level: &str) -> Result<(), String> {
-        if level.trim().is_empty() || level.contains('\n') {
-            return Err("a level is one line of text".to_owned());
+        if level.trim().is_empty() || level.chars().any(char::is_control) {
+            return Err("a level is one line of text without control characters".to_owned());
         }
         Ok(())
     }
 
     fn settings(&self, name: &str, level: &str, view: &View<'_>) -> Result<Vec<Setting>, String> {
         let path = path_of(name).ok_or("name a file below /sys or /proc/sys")?;
+        self.judge(level)?;
+        stays(view, &path)?;
         if let Err(error) = view.system.read_text(&path) {
             return Err(format!("{} is {}", path.display(), sysfs::reason(&error)));
         }
@@ -78,9 +149,68 @@ mod tests {
         for name in ["tunable:/sys/module/zfs/parameters/x", "tunable:/proc/sys/vm/swappiness"] {
             assert!(path_of(name).is_some(), "{name}");
         }
-        for name in ["tunable:/etc/passwd", "tunable:/sys/../etc/passwd", "tunable:sys/x", "/sys/x"]
-        {
+        for name in [
+            "tunable:/etc/passwd",
+            "tunable:/sys/../etc/passwd",
+            "tunable:sys/x",
+            "/sys/x",
+            "tunable:/proc/sys/vm/x\ny",
+        ] {
             assert!(path_of(name).is_none(), "{name}");
         }
+        assert_eq!(path_of("tunable:/proc/sys//vm/./x").unwrap(), Path::new("/proc/sys/vm/x"));
+    }
+
+    #[test]
+    fn only_settings_that_studies_need_are_written_without_being_allowed() {
+        for path in [
+            "/proc/sys/vm/dirty_ratio",
+            "/sys/block/sda/queue/nr_requests",
+            "/sys/block/sda/queue/iosched/fifo_batch",
+            "/sys/class/block/nvme0n1/queue/wbt_lat_usec",
+            "/sys/devices/pci0000:00/ata1/host0/target0:0:0/0:0:0:0/block/sda/queue/nomerges",
+            "/sys/module/zswap/parameters/enabled",
+            "/sys/block/zram0/comp_algorithm",
+            "/sys/fs/cgroup/user.slice/memory.high",
+            "/sys/fs/cgroup/blkio/box/blkio.throttle.read_bps_device",
+        ] {
+            assert!(is_listed(Path::new(path)), "{path}");
+        }
+        for path in [
+            "/proc/sys/kernel/core_pattern",
+            "/proc/sys/kernel/modprobe",
+            "/proc/sys/vm/mmap_min_addr",
+            "/proc/sys/vm/panic_on_oom",
+            "/proc/sys/vm",
+            "/sys/block/zram0/backing_dev",
+            "/sys/block/sda/queue",
+            "/sys/fs/cgroup/release_agent",
+            "/sys/fs/cgroup/user.slice/cgroup.procs",
+            "/sys/kernel/uevent_helper",
+            "/sys/module/zfs/parameters/x",
+        ] {
+            assert!(!is_listed(Path::new(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_link_leads_only_to_what_is_a_setting_itself() {
+        let fake = crate::system::Fake::recorded(
+            "file /proc/sys/kernel/core_pattern core\n\
+             link /proc/sys/vm/x ../kernel/core_pattern\n\
+             file /etc/passwd x\n\
+             link /sys/module/y/parameters/z /etc/passwd\n\
+             link /sys/block/sda ../devices/ata1/block/sda\n\
+             file /sys/devices/ata1/block/sda/queue/nr_requests 64\n",
+        )
+        .unwrap();
+        let site = Site::loop_to_be(1 << 30);
+        let view = View { system: &fake, site: &site };
+        let set = |path: &str| Tunable.settings(&format!("{PREFIX}{path}"), "1", &view);
+        assert!(set("/sys/block/sda/queue/nr_requests").is_ok());
+        for path in ["/proc/sys/vm/x", "/sys/module/y/parameters/z"] {
+            assert!(set(path).unwrap_err().contains("is a link to"), "{path}");
+        }
+        assert!(Tunable.judge("1\u{1b}[2J").is_err());
     }
 }

@@ -5,7 +5,8 @@
 //! trial), `histograms/`, `series/`, `label.json` (title and notes that the user adds). What was
 //! imported is a bundle, too; its files stand in [`super::imported`].
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,13 +20,15 @@ use super::environment::Environment;
 use super::histogram;
 use super::imported::{self, StoredImport};
 use super::log::{self, ENDED, Entry};
-use super::plan::Plan;
+use super::plan::{Arm, Plan};
 use super::record::{Trial, TrialRecord};
+use super::seal::{self, Chain, Of, Reading, TrialDigest};
 use super::series::SeriesRow;
 use super::tally::Tally;
 use crate::failure::{Failure, Outcome};
+use crate::outside;
 use crate::study::{self, Study};
-use crate::system::{FileKind, HoldError, Locking, OwnFile, System};
+use crate::system::{FileKind, HoldError, Locking, OwnFile, System, machine};
 
 /// The plan: what makes a directory a bundle, and what is locked while a process works on it.
 const PLAN: &str = "plan.json";
@@ -54,6 +57,8 @@ pub type Histograms = BTreeMap<String, Histogram<u64>>;
 pub struct Bundle<'a> {
     system: &'a dyn System,
     directory: PathBuf,
+    /// What makes each of its lines one of root's, where root measures.
+    chain: Option<RefCell<Chain>>,
     /// Says that this process works on it, until it ends in whatever way.
     _running: Option<OwnFile>,
 }
@@ -76,33 +81,94 @@ impl<'a> Bundle<'a> {
         system.write_whole(&directory.join(PLAN), &json(plan)?)?;
         // It is new, so whoever has the lock only looks; a study runs without it, too.
         let running = marked(system, directory).unwrap_or_default();
-        Ok(Self { system, directory: directory.to_owned(), _running: running })
+        let directory = directory.to_owned();
+        Ok(Self { system, directory, chain: None, _running: running })
+    }
+
+    /// Seals it, and all that comes from now on, as measured here by root. Only what is in memory is
+    /// sealed: the files may be another user's by now.
+    pub fn seal(
+        &mut self,
+        study: &Study,
+        plan: &Plan,
+        environment: &Environment,
+    ) -> io::Result<()> {
+        let study = study::file::write(study).map_err(io::Error::other)?;
+        let (plan, seen) = (json(plan)?, json(environment)?);
+        let hash = |bytes: &[u8]| seal::hexadecimal(&seal::digest(bytes));
+        let about = seal::About {
+            format: seal::FORMAT.to_owned(),
+            id: id_of(&self.directory),
+            store: store_of(self.system, &self.directory)?,
+            machine: machine::identity(self.system),
+            drives: drives(environment),
+            study: hash(study.as_bytes()),
+            plan: hash(&plan),
+        };
+        let (mut chain, mut lines) = Chain::begin(seal::key::make(self.system)?, &about)?;
+        lines.extend(chain.add(Of::Environment, &seal::digest(seen))?);
+        self.system.write_whole(&self.directory.join(seal::FILE), &lines)?;
+        self.chain = Some(RefCell::new(chain));
+        Ok(())
+    }
+
+    /// Seals one thing more, where it is sealed at all.
+    fn add_to_seal(&self, of: Of, digest: &seal::Digest) -> io::Result<()> {
+        let Some(chain) = &self.chain else { return Ok(()) };
+        // A line that could not be written is not what the next one follows.
+        let mut next = chain.borrow().clone();
+        let line = next.add(of, digest)?;
+        self.system.append(&self.directory.join(seal::FILE), &line)?;
+        chain.replace(next);
+        Ok(())
     }
 
     /// Opens a bundle to go on with it. A last line that a crash cut off is taken away first, so
-    /// that the next one does not begin in the middle of it.
+    /// that the next one does not begin in the middle of it; where the bundle is sealed, also a last
+    /// trial that is not.
     ///
     /// # Errors
     /// `WouldBlock` where another process works on it.
-    pub fn reopen(system: &'a dyn System, directory: &Path) -> io::Result<Self> {
+    pub fn reopen(
+        system: &'a dyn System,
+        directory: &Path,
+        sealed: Option<Sealed>,
+    ) -> io::Result<Self> {
         let running = marked(system, directory)?;
         let path = directory.join("trials.jsonl");
+        let most = sealed.as_ref().map_or(usize::MAX, |sealed| sealed.trials);
         match system.read_text(&path) {
-            Ok(text) if !text.is_empty() && !text.ends_with('\n') => {
-                let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
-                system.write_whole(&path, whole.as_bytes())?;
+            Ok(text) => {
+                let whole: String = text
+                    .split_inclusive('\n')
+                    .filter(|line| line.ends_with('\n'))
+                    .take(most)
+                    .collect();
+                if whole != text {
+                    system.write_whole(&path, whole.as_bytes())?;
+                }
             }
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+            Err(_) => {}
         }
-        Ok(Self { system, directory: directory.to_owned(), _running: running })
+        let directory = directory.to_owned();
+        let Some(Sealed { chain, text, .. }) = sealed else {
+            return Ok(Self { system, directory, chain: None, _running: running });
+        };
+        system.write_whole(&directory.join(seal::FILE), text.as_bytes())?;
+        let chain = Some(RefCell::new(chain));
+        Ok(Self { system, directory, chain, _running: running })
     }
 
     /// Adds one line to the log.
     pub fn log(&self, entry: &Entry) -> io::Result<()> {
         let mut line = serde_json::to_vec(entry).map_err(io::Error::other)?;
         line.push(b'\n');
-        self.system.append(&self.directory.join("log.jsonl"), &line)
+        self.system.append(&self.directory.join("log.jsonl"), &line)?;
+        if entry.event == ENDED {
+            self.add_to_seal(Of::Ended, &seal::digest(&entry.text))?;
+        }
+        Ok(())
     }
 
     /// Where it lies.
@@ -118,31 +184,61 @@ impl<'a> Bundle<'a> {
         series: &[SeriesRow],
     ) -> io::Result<()> {
         let stem = format!("{:04}", record.order);
+        let mut files = Vec::new();
         for (class, latencies) in histograms {
             let name = format!("histograms/{stem}-{class}.json");
             let text = histogram::to_json(class, latencies).map_err(io::Error::other)?;
             self.system.write_whole(&self.directory.join(&name), text.as_bytes())?;
             record.histograms.insert(class.clone(), name);
+            files.push(text.into_bytes());
         }
         if !series.is_empty() {
             let name = format!("series/{stem}.json");
             let text = serde_json::to_vec(series).map_err(io::Error::other)?;
             self.system.write_whole(&self.directory.join(&name), &text)?;
             record.series = Some(name);
+            files.push(text);
         }
         let mut line = serde_json::to_vec(record).map_err(io::Error::other)?;
+        let mut digest = TrialDigest::of(&line);
+        for file in &files {
+            digest.add(file);
+        }
         line.push(b'\n');
-        self.system.append(&self.directory.join("trials.jsonl"), &line)
+        self.system.append(&self.directory.join("trials.jsonl"), &line)?;
+        self.add_to_seal(Of::Trial, &digest.finish())
+    }
+
+    /// Writes the environment once more: with what is seen of it after the trials.
+    pub fn keep_environment(&self, environment: &Environment) -> io::Result<()> {
+        let text = json(environment)?;
+        // Sealed first: killed between the two, the earlier one is there, and sealed as well.
+        self.add_to_seal(Of::Environment, &seal::digest(&text))?;
+        self.system.write_whole(&self.directory.join("environment.json"), &text)
     }
 }
 
-/// Writes the environment once more: with what is seen of it after the trials.
-pub fn keep_environment(
-    system: &dyn System,
-    directory: &Path,
-    environment: &Environment,
-) -> io::Result<()> {
-    system.write_whole(&directory.join("environment.json"), &json(environment)?)
+/// How far a bundle is sealed that is gone on with.
+pub struct Sealed {
+    /// Where its seal goes on.
+    pub(super) chain: Chain,
+    /// The whole lines of its seal.
+    pub(super) text: String,
+    /// Trials that are sealed.
+    pub(super) trials: usize,
+}
+
+/// The directory of the results that a bundle lies in, under the one name that it has.
+pub(super) fn store_of(system: &dyn System, directory: &Path) -> io::Result<String> {
+    let store = directory.parent().unwrap_or(directory);
+    Ok(system.canonical(store)?.display().to_string())
+}
+
+/// Ids of all drives below the targets of a study.
+pub(super) fn drives(environment: &Environment) -> Vec<String> {
+    let drives = environment.sites.iter().flat_map(|site| &site.drives);
+    let ids: BTreeSet<&String> = drives.map(|drive| &drive.id).collect();
+    ids.into_iter().cloned().collect()
 }
 
 /// Locks a bundle for as long as this process works on it; nothing where its file system has no
@@ -224,39 +320,68 @@ pub(super) fn id_of(directory: &Path) -> String {
 /// Reads the bundle of a study. A last line that was cut off by a crash is passed over: its trial
 /// never finished.
 pub fn read(system: &dyn System, directory: &Path) -> Outcome<Stored> {
-    let mut stored = frame(system, directory)?;
-    stored.trials = trials(system, directory, stored.plan.workloads.len())?;
+    read_seen(system, directory, &mut None)
+}
+
+/// The same, and the hashes of what was read, where somebody wants them: what is judged by them is
+/// what was read, and not what may lie there a moment later.
+pub(super) fn read_seen(
+    system: &dyn System,
+    directory: &Path,
+    seen: &mut Option<Reading>,
+) -> Outcome<Stored> {
+    let mut stored = frame_seen(system, directory, seen)?;
+    stored.trials = trials(system, directory, stored.plan.workloads.len(), seen)?;
     Ok(stored)
 }
 
-/// The same without its trials.
+/// A bundle without its trials.
 pub fn frame(system: &dyn System, directory: &Path) -> Outcome<Stored> {
+    frame_seen(system, directory, &mut None)
+}
+
+fn frame_seen(
+    system: &dyn System,
+    directory: &Path,
+    seen: &mut Option<Reading>,
+) -> Outcome<Stored> {
     let id = id_of(directory);
+    plain_id(&id)?;
     if imported::is_one(system, directory) {
         return Err(Failure::mistake(format!(
             "{id} was imported: there is no study in it that could be run"
         )));
     }
+    let study_text = text(system, &directory.join("study.toml"))?;
+    let study = study(directory, &study_text)?;
+    let plan_text = text(system, &directory.join(PLAN))?;
+    let plan = plan(directory, &plan_text)?;
     let path = directory.join("environment.json");
-    Ok(Stored {
+    let environment_text = text(system, &path)?;
+    let stored = Stored {
         id,
-        study: study(system, directory)?,
-        plan: plan(system, directory)?,
-        environment: versioned(system, &path, super::environment::FORMAT)?,
+        study,
+        plan,
+        environment: of_version(&path, &environment_text, super::environment::FORMAT)?,
         trials: Vec::new(),
         label: label(system, directory),
         ended: ended(system, directory),
-    })
+    };
+    if let Some(seen) = seen {
+        let texts = [study_text, plan_text, environment_text];
+        [seen.study, seen.plan, seen.environment] = texts.map(seal::digest);
+        seen.ended = stored.ended.as_ref().map(seal::digest);
+    }
+    Ok(stored)
 }
 
-fn study(system: &dyn System, directory: &Path) -> Outcome<Study> {
-    let study = text(system, &directory.join("study.toml"))?;
-    study::file::stored(&format!("{}/study.toml", id_of(directory)), &cut::toml(&study))
+fn study(directory: &Path, text: &str) -> Outcome<Study> {
+    study::file::stored(&format!("{}/study.toml", id_of(directory)), &cut::toml(text))
 }
 
 /// The plan of a bundle; everything that it names by number is in it.
-fn plan(system: &dyn System, directory: &Path) -> Outcome<Plan> {
-    let plan: Plan = versioned(system, &directory.join(PLAN), super::plan::FORMAT)?;
+fn plan(directory: &Path, text: &str) -> Outcome<Plan> {
+    let plan: Plan = of_version(&directory.join(PLAN), text, super::plan::FORMAT)?;
     let targets = plan.workloads.iter().map(|workload| workload.target);
     let targets = targets.chain(plan.absent.iter().map(|absent| absent.target)).max();
     let workload = plan.trials.iter().map(|trial| trial.workload).max();
@@ -267,7 +392,39 @@ fn plan(system: &dyn System, directory: &Path) -> Outcome<Plan> {
             directory.join(PLAN).display()
         )));
     }
+    plain_names(&plan).map_err(|how| {
+        Failure::mistake(format!(
+            "{}: {how}; the bundle is damaged",
+            directory.join(PLAN).display()
+        ))
+    })?;
     Ok(plan)
+}
+
+/// Refuses names of factors and levels that no study file can hold, wherever a plan has them.
+fn plain_names(plan: &Plan) -> Result<(), String> {
+    for factor in &plan.design.factors {
+        outside::plain("a factor", &factor.name)?;
+        factor.levels.iter().try_for_each(|level| outside::plain("a level", level))?;
+    }
+    let arms = plan.workloads.iter().map(|workload| &workload.arm);
+    let arms = arms.chain(plan.trials.iter().map(|trial| &trial.arm));
+    let arms = arms.chain(plan.absent.iter().map(|absent| &absent.arm));
+    let arms = arms.chain(plan.surveys.iter().map(|survey| &survey.under));
+    arms.chain([&plan.design.baseline]).try_for_each(plain_arm)
+}
+
+fn plain_arm(arm: &Arm) -> Result<(), String> {
+    arm.iter().try_for_each(|(factor, level)| {
+        outside::plain("a factor", factor)?;
+        outside::plain("a level", level)
+    })
+}
+
+/// Refuses a directory whose name is more than text: it stands in files that are written.
+pub(super) fn plain_id(id: &str) -> Outcome<()> {
+    outside::plain("a result", id)
+        .map_err(|how| Failure::mistake(format!("{how}; give its directory another name")))
 }
 
 /// How a study ended, by its log; none where it was interrupted, or never wrote one.
@@ -312,7 +469,12 @@ pub(super) fn known_format(directory: &Path, found: &str, known: &str) -> Outcom
     )))
 }
 
-fn trials(system: &dyn System, directory: &Path, workloads: usize) -> Outcome<Vec<Trial>> {
+fn trials(
+    system: &dyn System,
+    directory: &Path,
+    workloads: usize,
+    seen: &mut Option<Reading>,
+) -> Outcome<Vec<Trial>> {
     let path = directory.join("trials.jsonl");
     let text = match content(system, &path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -323,7 +485,11 @@ fn trials(system: &dyn System, directory: &Path, workloads: usize) -> Outcome<Ve
     for (index, line) in lines.iter().enumerate() {
         match record(line) {
             Ok(record) if record.workload < workloads => {
-                trials.push(trial(system, directory, record)?);
+                let mut digest = seen.as_ref().map(|_| TrialDigest::of(line));
+                trials.push(trial_seen(system, directory, record, &mut digest)?);
+                if let (Some(seen), Some(digest)) = (seen.as_mut(), digest) {
+                    seen.trials.push(digest.finish());
+                }
             }
             Ok(record) => {
                 let place = format!("{}:{}", path.display(), index + 1);
@@ -347,20 +513,61 @@ pub fn record(line: &str) -> Result<TrialRecord, String> {
     if cut::has_giant(line) {
         return Err("it has a number that is larger than any that is counted".to_owned());
     }
-    cut::json(line).map_err(|error| error.to_string())
+    let record: TrialRecord = cut::json(line).map_err(|error| error.to_string())?;
+    plain_arm(&record.arm)?;
+    Ok(record)
 }
 
 /// A trial of a bundle with its histograms.
 pub fn trial(system: &dyn System, directory: &Path, record: TrialRecord) -> Outcome<Trial> {
+    trial_seen(system, directory, record, &mut None)
+}
+
+/// The same, and the hash of all that was read, where somebody wants it; then its files are files of
+/// its own.
+fn trial_seen(
+    system: &dyn System,
+    directory: &Path,
+    record: TrialRecord,
+    digest: &mut Option<TrialDigest>,
+) -> Outcome<Trial> {
     let mut latency_ns = BTreeMap::new();
-    for (class, name) in &record.histograms {
+    let sealed = digest.is_some();
+    let mut file = |name: &str| -> Outcome<(PathBuf, String)> {
         let path = inside(directory, name)?;
+        if sealed {
+            unlinked(system, &path)?;
+        }
         let text = text(system, &path)?;
+        if let Some(digest) = digest.as_mut() {
+            digest.add(&text);
+        }
+        Ok((path, text))
+    };
+    for (class, name) in &record.histograms {
+        let (path, text) = file(name)?;
         let (_, latencies) = histogram::from_json(&text)
             .map_err(|error| Failure::mistake(format!("{}: {error}", path.display())))?;
         latency_ns.insert(class.clone(), Tally::from(&latencies));
     }
+    if let Some(name) = record.series.as_ref().filter(|_| sealed) {
+        file(name)?;
+    }
     Ok(Trial { record, latency_ns })
+}
+
+/// Refuses a link where a file or a directory of a bundle should be.
+///
+/// # Errors
+/// Refused, with its path.
+pub fn unlinked(system: &dyn System, path: &Path) -> Outcome<()> {
+    if system.read_link(path).is_err() {
+        return Ok(());
+    }
+    Err(Failure::refused(format!(
+        "{} is a link: only results that lie where they were measured are acted upon",
+        path.display()
+    )))
 }
 
 /// A bundle names only files of its own.
@@ -400,15 +607,19 @@ pub(super) fn versioned<T: DeserializeOwned>(
     path: &Path,
     format: &str,
 ) -> Outcome<T> {
+    of_version(path, &text(system, path)?, format)
+}
+
+/// The same of its text.
+fn of_version<T: DeserializeOwned>(path: &Path, text: &str, format: &str) -> Outcome<T> {
     #[derive(Deserialize)]
     struct Head {
         #[serde(default)]
         format: String,
     }
-    let text = text(system, path)?;
-    let head: Head = cut::json(&text).map_err(|error| damaged(path, &error))?;
+    let head: Head = cut::json(text).map_err(|error| damaged(path, &error))?;
     known_format(path, &head.format, format)?;
-    cut::json(&text).map_err(|error| damaged(path, &error))
+    cut::json(text).map_err(|error| damaged(path, &error))
 }
 
 fn damaged(path: &Path, error: &serde_json::Error) -> Failure {
@@ -469,13 +680,14 @@ pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
         trials: Vec<IgnoredAny>,
     }
     let id = id_of(directory);
+    plain_id(&id)?;
     if imported::is_one(system, directory) {
         return imported::listed(system, directory, id);
     }
     let plan: Planned = versioned(system, &directory.join(PLAN), super::plan::FORMAT)?;
     let path = directory.join("environment.json");
     let environment: Environment = versioned(system, &path, super::environment::FORMAT)?;
-    let study = study(system, directory)?;
+    let study = study(directory, &text(system, &directory.join("study.toml"))?)?;
     let lines = content(system, &directory.join("trials.jsonl")).unwrap_or_default();
     Ok(Listed {
         kind: study.kind().to_owned(),

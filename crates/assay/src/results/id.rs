@@ -20,6 +20,15 @@ pub fn new_id(started: &str, bits: u64) -> String {
     format!("{day}-{time}-{:04x}", bits & 0xffff)
 }
 
+/// Whether a name is one that results are given when they are measured.
+pub fn is_one(name: &str) -> bool {
+    let parts: Vec<&str> = name.split('-').collect();
+    let [day, time, bits] = parts.as_slice() else { return false };
+    let digits = |text: &str, many| text.len() == many && text.bytes().all(|b| b.is_ascii_digit());
+    let bits = bits.len() == 4 && bits.bytes().all(|b| b"0123456789abcdef".contains(&b));
+    digits(day, 8) && digits(time, 6) && bits
+}
+
 /// An id that nothing in a directory has yet: many bundles may be made within one second.
 pub fn unused_id(system: &dyn System, results: &Path, started: &str) -> String {
     let bits = entropy(system);
@@ -36,6 +45,15 @@ mod tests {
     #[test]
     fn an_id_sorts_by_time() {
         assert_eq!(new_id("2026-11-20T10:31:07+01:00", 0x1_a3f9), "20261120-103107-a3f9");
+    }
+
+    #[test]
+    fn what_is_no_id_is_told_from_one() {
+        assert!(is_one("20261120-103107-a3f9"));
+        for other in ["20261120-103107-a3f9\n", "20261120-103107-A3F9", "a\nb", "", "1-2-3", "../x"]
+        {
+            assert!(!is_one(other), "{other:?}");
+        }
     }
 
     #[test]

@@ -87,6 +87,7 @@ pub fn is_one(system: &dyn System, directory: &Path) -> bool {
 
 /// Reads a bundle.
 pub fn read(system: &dyn System, directory: &Path) -> Outcome<StoredImport> {
+    bundle::plain_id(&bundle::id_of(directory))?;
     let about = about(system, directory)?;
     let text = bundle::text(system, &directory.join(SOURCE))?;
     if sha256(&text) != about.sha256 {

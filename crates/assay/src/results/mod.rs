@@ -16,8 +16,10 @@ pub mod log;
 pub mod measurements;
 pub mod plan;
 pub mod record;
+pub mod seal;
 pub mod series;
 pub mod tally;
+pub mod vouch;
 pub mod watched;
 
 pub use design::Design;

@@ -11,7 +11,10 @@ use crate::factors::guard::{Guard, SETTINGS, applied, setters};
 use crate::factors::permanent::{self, Keeper};
 use crate::factors::{self, Role, Setting, View};
 use crate::failure::{Failure, Outcome};
+use crate::outside;
+use crate::results::id::is_one as is_id;
 use crate::results::plan::Arm;
+use crate::results::vouch::Voucher;
 use crate::study::{Study, Target};
 use crate::system::journal::{self, Report, Undo, Unfinished, setting_value};
 use crate::system::site::{Site, TargetKind};
@@ -175,12 +178,17 @@ fn by_hand(arm: &Arm) -> Vec<(String, String)> {
 /// Carries a proposal out: all of it or nothing, whatever ends it.
 ///
 /// # Errors
-/// Refused without root, over an unfinished run, where a file is there already, where another
+/// Refused without root, by a result that nobody vouched for to be applied, over an unfinished run, where a file is there already, where another
 /// result's settings stand, and where a setting does not take.
-pub fn apply(system: &dyn System, id: &str, proposal: &Proposal) -> Outcome<Applied> {
+pub fn apply(system: &dyn System, voucher: &Voucher, proposal: &Proposal) -> Outcome<Applied> {
+    let id = voucher.id();
     if system.user().id != 0 {
         return Err(Failure::refused("settings are root's: run it again with sudo"));
     }
+    if !voucher.is_for_keeps() || !is_id(id) {
+        return Err(Failure::refused("nobody vouches for this result"));
+    }
+    proposal.files.iter().try_for_each(|(path, text)| is_text(path, text))?;
     put_back_first(system)?;
     let home = identity::state_directory(system)?;
     let known = journal::unfinished(system, &applied(&home))?;
@@ -207,6 +215,19 @@ pub fn apply(system: &dyn System, id: &str, proposal: &Proposal) -> Outcome<Appl
         }
     }
     Ok(Applied::Now)
+}
+
+/// Refuses a file in which more would stand than lines of text.
+fn is_text(path: &Path, text: &str) -> Outcome<()> {
+    let odd = |text: &str| text.chars().any(|sign| sign.is_control() && sign != '\n');
+    if !odd(text) && !path.to_string_lossy().chars().any(char::is_control) {
+        return Ok(());
+    }
+    let path = path.display().to_string();
+    Err(Failure::refused(format!(
+        "{} would hold control characters: it is not written",
+        outside::spelled(&path)
+    )))
 }
 
 fn carry_out(system: &dyn System, guard: &mut Guard<'_>, proposal: &Proposal) -> Outcome<()> {

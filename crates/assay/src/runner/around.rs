@@ -1,14 +1,13 @@
 //! What is looked at once before and once after the trials of a study: the drives' health, and the
 //! energy of the machine at rest.
 
-use std::path::Path;
 use std::time::Duration;
 
 use super::event::{Context, Event};
 use crate::probes::surroundings::{self, Asked};
 use crate::probes::{Costs, drive_health};
 use crate::quantity::units::show;
-use crate::results::bundle;
+use crate::results::bundle::Bundle;
 use crate::results::environment::Environment;
 use crate::results::plan::Plan;
 use crate::results::watched::{Energy, Surroundings};
@@ -54,7 +53,7 @@ fn idle(context: &Context<'_>, plan: &Plan, rest: Duration) -> Seen<Energy> {
 
 /// After the last trial, also of a study that was interrupted: the drives that told something once
 /// more, kept with the environment. A study whose result cannot be written is told all the same.
-pub fn after(system: &dyn System, environment: &mut Environment, directory: Option<&Path>) {
+pub fn after(system: &dyn System, environment: &mut Environment, bundle: Option<&Bundle<'_>>) {
     let mut sites = environment.sites.clone();
     let found = &mut environment.surroundings;
     let told = |drive: &Drive| found.health_before.get(&drive.name).is_some_and(has_value);
@@ -62,8 +61,8 @@ pub fn after(system: &dyn System, environment: &mut Environment, directory: Opti
         site.drives.retain(told);
     }
     found.health_after = drive_health::of_sites(system, &sites);
-    if let Some(directory) = directory.filter(|_| !found.health_after.is_empty()) {
-        let _ = bundle::keep_environment(system, directory, environment);
+    if let Some(bundle) = bundle.filter(|_| !found.health_after.is_empty()) {
+        let _ = bundle.keep_environment(environment);
     }
 }
 

@@ -1,8 +1,11 @@
 //! What a study would change of the machine, and how each change is undone: told beforehand.
 
+use std::path::PathBuf;
+
 use super::places::Place;
 use crate::factors::filesystem::Recipe;
 use crate::factors::{self, Factor, Role, View};
+use crate::failure::{Failure, Outcome};
 use crate::plan::arms;
 use crate::quantity::Bytes;
 use crate::results::plan::{Arm, Refusal};
@@ -10,6 +13,17 @@ use crate::seen::Seen;
 use crate::study::{Study, Target};
 use crate::system::site::TargetKind;
 use crate::system::{System, devices, identity};
+
+/// Refuses a study that writes where studies have no business, unless the user has said himself, on
+/// the command line, that it may.
+///
+/// # Errors
+/// The user's mistake, with what to say.
+pub fn permitted(study: &Study, allowed: &[PathBuf]) -> Outcome<()> {
+    let named = study.arms.iter().chain([&study.baseline]).flat_map(Arm::keys);
+    let named = named.chain(study.factors.keys()).map(String::as_str);
+    factors::permitted(named, allowed).map_err(Failure::mistake)
+}
 
 /// One sentence a change.
 pub fn changes(system: &dyn System, study: &Study, places: &[Place]) -> Vec<String> {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::area::{self, Fill, Ground};
 use super::event::{Context, Event};
 use super::places::{Place, hold_all, places};
+use super::start::Consented;
 use super::survey::{self, Surveyed};
 use crate::factors::filesystem::Recipe;
 use crate::factors::guard::{Mounted, Plot, SETTINGS, setters};
@@ -68,9 +69,10 @@ impl<'a> Stage<'a> {
         system: &'a dyn System,
         study: &Study,
         targets: &[String],
-        destroy: &[String],
+        Consented { destroy, allowed }: Consented<'_>,
         (id, seed): (&str, u64),
     ) -> Outcome<Self> {
+        super::changes::permitted(study, allowed)?;
         put_back_first(system)?;
         let mut guard = if changes(study) {
             needs_root(system, study)?;

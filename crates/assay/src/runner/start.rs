@@ -20,9 +20,20 @@ use crate::results::id::{entropy, new_id};
 use crate::results::log::{ENDED, Entry};
 use crate::results::plan::{Plan, Survey};
 use crate::results::record::Trial;
+use crate::results::seal::key;
+use crate::results::vouch::Voucher;
 use crate::study::{Study, Target, simulated};
 use crate::system::site::{Site, TargetKind};
 use crate::system::{System, machine};
+
+/// What the user has said himself that a study may do, on the command line and nowhere else.
+#[derive(Clone, Copy, Default)]
+pub struct Consented<'a> {
+    /// Ids of devices that may be overwritten.
+    pub destroy: &'a [String],
+    /// Settings that may be written though studies usually have no business there.
+    pub allowed: &'a [PathBuf],
+}
 
 /// What to run, where, and where to keep it.
 pub struct Request<'a> {
@@ -32,6 +43,8 @@ pub struct Request<'a> {
     pub targets: Vec<String>,
     /// Ids of devices that may be overwritten.
     pub destroy: Vec<String>,
+    /// Settings that may be written though studies usually have no business there.
+    pub allowed: Vec<PathBuf>,
     /// Directory that holds the bundles; without one nothing is kept.
     pub results: Option<PathBuf>,
     /// Looks at what was measured where the stopping rule wants that.
@@ -73,8 +86,9 @@ pub fn run(
     let started = system.now();
     let seed = request.study.seed.unwrap_or_else(|| entropy(system));
     let id = new_id(&started, entropy(system));
-    let (targets, destroy) = (&request.targets, &request.destroy);
-    let mut stage = Stage::set(system, &request.study, targets, destroy, (&id, seed))?;
+    let targets = &request.targets;
+    let consented = Consented { destroy: &request.destroy, allowed: &request.allowed };
+    let mut stage = Stage::set(system, &request.study, targets, consented, (&id, seed))?;
     set_targets(&mut request.study, stage.places(), seed);
     let mut context = Context { system, stop, tell };
     if let Err(failure) = stage.survey(&mut context, &request.study) {
@@ -89,7 +103,7 @@ pub fn run(
     let surroundings = around::before(&mut context, &plan, &sites);
     // The rest is no part of the study's time.
     let began_ns = began_ns + (system.monotonic_ns() - planned_ns);
-    let mut environment = Environment {
+    let environment = Environment {
         format: environment::FORMAT.to_owned(),
         assay: env!("CARGO_PKG_VERSION").to_owned(),
         machine: machine::machine(system),
@@ -99,10 +113,13 @@ pub fn run(
         started,
     };
     let directory = request.results.as_ref().map(|results| results.join(&id));
-    let bundle = directory.as_ref().and_then(|directory| {
+    let mut bundle = directory.as_ref().and_then(|directory| {
         let made = Bundle::create(system, directory, &request.study, &plan, &environment);
         made.map_err(|error| (context.tell)(unkept(directory, &error))).ok()
     });
+    if let Some(bundle) = &mut bundle {
+        seal(&mut context, bundle, &request.study, &plan, &environment);
+    }
     let mut session = Session {
         system,
         began_ns,
@@ -117,11 +134,16 @@ pub fn run(
     let mut trials = Vec::with_capacity(plan.trials.len());
     let end = session.run(&mut trials, &mut context);
     close(&session, &end);
-    let directory = directory.filter(|_| session.bundle.is_some());
-    let stopped_at_once = end == End::Interrupted && trials.is_empty();
-    let directory = if stopped_at_once { unbegun(&mut session, directory) } else { directory };
+    let mut bundle = session.bundle.take();
+    let mut directory = directory.filter(|_| bundle.is_some());
+    if end == End::Interrupted && trials.is_empty() {
+        // Its lock first: network file systems keep the name of a file that is open.
+        bundle = None;
+        directory = unbegun(system, directory);
+    }
     let left = session.strike().err();
-    around::after(system, &mut environment, directory.as_deref());
+    let mut environment = environment.clone();
+    around::after(system, &mut environment, bundle.as_ref());
     let (interrupted, ended) = told(end);
     let study = request.study;
     Ok(Finished { id, directory, study, plan, environment, trials, interrupted, ended, left })
@@ -130,11 +152,29 @@ pub fn run(
 /// Takes away the result of a study that was stopped before its first trial had ended: nothing is in
 /// it that was measured, and whoever runs the study again makes another plan. Gives its directory
 /// where it stays all the same; it can be gone on with then.
-fn unbegun(session: &mut Session<'_>, directory: Option<PathBuf>) -> Option<PathBuf> {
+fn unbegun(system: &dyn System, directory: Option<PathBuf>) -> Option<PathBuf> {
     let directory = directory?;
-    // Its lock first: network file systems keep the name of a file that is open.
-    session.bundle = None;
-    session.system.remove_directory(&directory).err().map(|_| directory)
+    system.remove_directory(&directory).err().map(|_| directory)
+}
+
+/// Seals what root measures on something that is there: what is simulated is never acted upon.
+fn seal(
+    context: &mut Context<'_>,
+    bundle: &mut Bundle<'_>,
+    study: &Study,
+    plan: &Plan,
+    environment: &Environment,
+) {
+    let real = environment.sites.iter().any(|site| site.kind != TargetKind::Simulated);
+    if context.system.user().id != 0 || !real {
+        return;
+    }
+    if let Err(error) = bundle.seal(study, plan, environment) {
+        (context.tell)(Event::Warning(format!(
+            "the result is not sealed: {}: {error}; it can be shown, but assay confirm, resume and apply will refuse it as root",
+            key::path().display()
+        )));
+    }
 }
 
 /// Puts the machine back after a failure; where that fails too, that is what matters.
@@ -170,13 +210,13 @@ fn enough(plan: &Plan) -> Outcome<()> {
 /// Goes on with a study that was interrupted, at the trial where it stopped.
 pub fn resume(
     system: &dyn System,
-    stored: Stored,
+    (stored, voucher): (Stored, Voucher),
     directory: &Path,
-    (destroy, judge): (&[String], Option<&Judge<'_>>),
+    (consented, judge): (Consented<'_>, Option<&Judge<'_>>),
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Finished> {
-    let Stored { id, study, plan, mut environment, mut trials, .. } = stored;
+    let Stored { id, study, plan, environment, mut trials, .. } = stored;
     if plan::hash(&plan) != plan.sha256 {
         return Err(Failure::mistake(format!(
             "{id}: the plan is not the one that was made before the first trial (its hash differs); a study cannot go on by another plan"
@@ -185,12 +225,12 @@ pub fn resume(
     let mut targets: Vec<String> =
         environment.sites.iter().map(|site| word_of(site, &plan)).collect();
     targets.dedup();
-    let mut stage = Stage::set(system, &study, &targets, destroy, (&id, plan.seed))?;
+    let mut stage = Stage::set(system, &study, &targets, consented, (&id, plan.seed))?;
     let mut context = Context { system, stop, tell };
     tell_of_changes(&mut context, &environment);
     let same = same_places(&stage, &study, &plan, &environment);
     let ready = same.and_then(|()| stage.reopen(&mut context, &study, &plan)).and_then(|()| {
-        Bundle::reopen(system, directory).map_err(|error| {
+        Bundle::reopen(system, directory, voucher.into_sealed()).map_err(|error| {
             Failure::refused(format!("{} cannot be written: {error}", directory.display()))
         })
     });
@@ -215,8 +255,10 @@ pub fn resume(
     session.count_spent(&trials);
     let end = session.run(&mut trials, &mut context);
     close(&session, &end);
+    let bundle = session.bundle.take();
     let left = session.strike().err();
-    around::after(system, &mut environment, Some(directory));
+    let mut environment = environment.clone();
+    around::after(system, &mut environment, bundle.as_ref());
     let (interrupted, ended) = told(end);
     let directory = Some(directory.to_owned());
     Ok(Finished { id, directory, study, plan, environment, trials, interrupted, ended, left })
@@ -240,8 +282,9 @@ pub fn preview(
     system: &dyn System,
     mut study: Study,
     targets: &[String],
-    destroy: &[String],
+    Consented { destroy, allowed }: Consented<'_>,
 ) -> Outcome<Preview> {
+    changes::permitted(&study, allowed)?;
     let places = match study.target {
         Some(Target::Loop(size)) => vec![Place::to_be(size)],
         _ => places(system, targets, destroy)?,

@@ -11,6 +11,8 @@ use crate::failure::Outcome;
 use crate::quantity::Bytes;
 use crate::results::bundle;
 use crate::results::record::Status;
+use crate::results::seal::key;
+use crate::results::vouch::{Purpose, vouch};
 use crate::results::watched::Health;
 use crate::seen::Seen;
 use crate::study::{Study, file};
@@ -51,6 +53,7 @@ fn request(target: &str) -> Request<'static> {
         study: study(),
         targets: vec![target.to_owned()],
         destroy: Vec::new(),
+        allowed: Vec::new(),
         results: Some(PathBuf::from("/results")),
         judge: None,
         observer: None,
@@ -131,6 +134,8 @@ fn a_stop_before_the_first_trial_keeps_nothing_half_done() {
         let fake = machine();
         // An area without a name would not be seen here.
         fake.refuse_unnamed();
+        // Made once and for all results.
+        fake.put(key::path(), "0".repeat(64));
         let before = fake.files();
         let stop = AtomicBool::new(false);
         let outcome = run(&fake, schedulers(&["mq-deadline", "none"]), &stop, &mut |event| {
@@ -195,9 +200,11 @@ fn a_result_without_trials_that_cannot_be_removed_can_be_gone_on_with() {
     let dying = Faulty::dying(&fake, counting.calls() - 1);
     let finished = stopped_at_once(&dying).unwrap();
     let directory = finished.directory.expect("the result stayed");
-    let stored = bundle::read(&fake, &directory).unwrap();
-    assert_eq!(stored.trials.len(), 0);
-    let resumed = resume(&fake, stored, &directory, (&[], None), &going(), &mut |_| {}).unwrap();
+    let vouched = vouch(&fake, &directory, Purpose::GoOn).unwrap();
+    assert_eq!(vouched.0.trials.len(), 0);
+    let nothing = Consented { destroy: &[], allowed: &[] };
+    let resumed =
+        resume(&fake, vouched, &directory, (nothing, None), &going(), &mut |_| {}).unwrap();
     assert_eq!(resumed.trials.len(), resumed.plan.trials.len());
 }
 
@@ -304,6 +311,7 @@ fn simulated(more: &str) -> Request<'static> {
         study: file::parse("test", &text).unwrap(),
         targets: vec!["simulated:fixed,mean=100us".to_owned()],
         destroy: Vec::new(),
+        allowed: Vec::new(),
         results: Some(PathBuf::from("/results")),
         judge: None,
         observer: None,
@@ -365,7 +373,7 @@ fn a_study_that_ended_says_so_in_its_log() {
 fn a_preview_touches_nothing_and_plans_the_same_trials() {
     let fake = machine();
     let before = fake.list(Path::new("/home/me")).unwrap();
-    let seen = preview(&fake, study(), &["/home/me".to_owned()], &[]).unwrap();
+    let seen = preview(&fake, study(), &["/home/me".to_owned()], Consented::default()).unwrap();
     let (plan, sites) = (seen.plan, seen.sites);
     assert_eq!(fake.list(Path::new("/home/me")).unwrap(), before);
     assert_eq!(sites.len(), 1);
@@ -558,7 +566,7 @@ fn every_preset_dry_runs() {
                 study.factors.values().map(Vec::len).product::<usize>() * study.workload.len();
             let replicates = study.replicates as usize;
             let Preview { study, plan, .. } =
-                preview(&fake, study, &[".".to_owned()], &[]).unwrap();
+                preview(&fake, study, &[".".to_owned()], Consented::default()).unwrap();
             assert!(plan.absent.is_empty(), "{name}: {:?}", plan.absent);
             let own = plan.workloads.iter().filter(|work| !work.control).count();
             assert_eq!(own, cells, "{name}");

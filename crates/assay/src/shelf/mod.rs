@@ -1,5 +1,6 @@
 //! The results that are kept: finding one by what the user types, and opening it.
 
+pub mod acting;
 pub mod commands;
 mod evidence;
 pub mod progress;

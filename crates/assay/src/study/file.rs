@@ -12,6 +12,7 @@ use toml::de::{DeTable, Error};
 
 use super::{FORMAT, Study, check, words};
 use crate::failure::{Failure, Outcome};
+use crate::outside;
 use mistakes::Mistakes;
 
 /// A study file to start from; it is read in tests.
@@ -63,9 +64,25 @@ pub fn stored(name: &str, text: &str) -> Outcome<Study> {
         Failure::mistake(format!("{name}: {}", error.message().replace('\n', " ")))
     })?;
     if study.format == FORMAT {
-        return Ok(study);
+        return plain(&study)
+            .map(|()| study)
+            .map_err(|how| Failure::mistake(format!("{name}: {how}; the study is damaged")));
     }
     Err(Failure::mistake(format!("{name}: {}; {READS}", unknown_format(&study.format))))
+}
+
+/// Refuses names that are more than text: what a study sets stands in files of the machine.
+fn plain(study: &Study) -> Result<(), String> {
+    for (factor, levels) in &study.factors {
+        outside::plain("a factor", factor)?;
+        levels.iter().try_for_each(|level| outside::plain("a level", level))?;
+    }
+    for (factor, level) in study.arms.iter().flatten().chain(&study.baseline) {
+        outside::plain("a factor", factor)?;
+        outside::plain("a level", level)?;
+    }
+    study.workload.iter().try_for_each(|workload| outside::plain("a workload", &workload.name))?;
+    study.confirms.iter().try_for_each(|id| outside::plain("a result", id))
 }
 
 /// Writes a study as it would be read again.

@@ -86,6 +86,7 @@ impl System for DryRun<'_> {
         program(name: &str) -> Option<PathBuf>;
         free_loop() -> io::Result<PathBuf>;
         read_own(file: &OwnFile) -> io::Result<String>;
+        random() -> io::Result<[u8; 32]>;
     }
 
     fn act(&self, _: Warrant, act: &Act) -> io::Result<()> {
@@ -110,7 +111,7 @@ impl System for DryRun<'_> {
     }
 
     fn lock_file(&self, path: &Path, locking: Locking) -> Result<OwnFile, HoldError> {
-        if matches!(locking, Locking::Look | Locking::Glance) {
+        if matches!(locking, Locking::Look | Locking::Glance | Locking::Secret) {
             return self.inner.lock_file(path, locking);
         }
         self.note(format!("lock {}", path.display()));

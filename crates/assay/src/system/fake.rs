@@ -33,6 +33,8 @@ const ZONE_HOURS: i8 = 1;
 const PROCESS: u32 = 4711;
 const PAGE: u64 = 4096;
 const KERNEL_LOG: &str = "/dev/kmsg";
+/// Any permission of the group and of others.
+const OTHERS_ANYTHING: u32 = 0o077;
 
 /// A machine in memory.
 ///
@@ -273,6 +275,13 @@ impl Fake {
         Ok(())
     }
 
+    /// A file that nobody else may read, or why it is none.
+    fn secret(&self, path: PathBuf) -> io::Result<PathBuf> {
+        let found = self.status(&path)?;
+        let own = found.user == 0 && found.mode & OTHERS_ANYTHING == 0;
+        if own { Ok(path) } else { Err(Errno::PERM.into()) }
+    }
+
     /// Bytes of the block device with a number, as its sysfs says.
     fn device_bytes(&self, number: DeviceNumber) -> u64 {
         devices::name_of(self, number).map_or(0, |name| devices::size_of(self, &name))
@@ -420,8 +429,11 @@ impl System for Fake {
         let there = self.lock().tree.find(path).map(|(path, _)| path);
         let path = match there {
             Err(error) if error.kind() == io::ErrorKind::NotFound && locking == Locking::New => {
-                self.append(path, b"").map(|()| path.to_owned())
+                self.append(path, b"").map(|()| path.to_owned()).inspect(|path| {
+                    self.lock().tree.modes.insert(path.clone(), 0o600);
+                })
             }
+            Ok(path) if locking == Locking::Secret => self.secret(path),
             other => other,
         };
         Ok(OwnFile { path: path.map_err(HoldError::Failed)?, file: None })
@@ -433,6 +445,11 @@ impl System for Fake {
 
     fn append_own(&self, file: &OwnFile, bytes: &[u8]) -> io::Result<()> {
         self.append(&file.path, bytes)
+    }
+
+    /// The same ones each time: what a machine in memory does is to be told beforehand.
+    fn random(&self) -> io::Result<[u8; 32]> {
+        Ok([42; 32])
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {

@@ -98,6 +98,7 @@ impl System for Faulty<'_> {
         read_text(path: &Path) -> String;
         read_bytes(path: &Path) -> Vec<u8>;
         read_own(file: &OwnFile) -> String;
+        random() -> [u8; 32];
         list(directory: &Path) -> Vec<String>;
         read_link(path: &Path) -> PathBuf;
         canonical(path: &Path) -> PathBuf;

@@ -13,6 +13,9 @@ mod usage;
 pub use super::devices::device_id;
 pub use consent::{Loss, Stake, confirm, consent, disk_sequence, stake};
 
+/// Root's own directory of this machine, whatever the environment says.
+pub const ROOTS_OWN: &str = "/var/lib/assay";
+
 /// The user on whose behalf sudo runs this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caller {
@@ -62,7 +65,7 @@ pub fn state_directory(system: &dyn System) -> Outcome<PathBuf> {
     let set = system.variable("ASSAY_HOME").filter(|value| !value.is_empty());
     let home = match set {
         Some(home) => home.into(),
-        None if system.user().id == 0 => "/var/lib/assay".into(),
+        None if system.user().id == 0 => ROOTS_OWN.into(),
         None => {
             let results = results_directory(system)?;
             results.parent().map_or(results.clone(), Path::to_path_buf)

@@ -173,11 +173,14 @@ impl Unfinished {
 /// The kernel's, or why root must not trust what lies there.
 pub fn make_own_directory(system: &dyn System, directory: &Path) -> io::Result<()> {
     system.create_own_directory(directory)?;
-    be_own(system, directory)
+    trusted_directory(system, directory)
 }
 
 /// Refuses a directory that somebody else could have put something into, or put there.
-fn be_own(system: &dyn System, directory: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// The kernel's, or why root must not trust what lies there.
+pub fn trusted_directory(system: &dyn System, directory: &Path) -> io::Result<()> {
     let found = system.status(directory)?;
     let fault = if system.read_link(directory).is_ok() {
         "it is a link".to_owned()
@@ -203,7 +206,7 @@ fn be_own(system: &dyn System, directory: &Path) -> io::Result<()> {
 /// # Errors
 /// Refused where the directory is there and cannot be looked into, or is not to be trusted.
 pub fn unfinished(system: &dyn System, directory: &Path) -> Outcome<Vec<Unfinished>> {
-    let names = match be_own(system, directory).and_then(|()| system.list(directory)) {
+    let names = match trusted_directory(system, directory).and_then(|()| system.list(directory)) {
         Ok(names) => names,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         // Root's: an ordinary user can neither change the machine nor put it back.

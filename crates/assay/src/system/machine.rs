@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::{System, sysfs};
 use crate::seen::Seen;
@@ -233,6 +234,17 @@ fn limits(system: &dyn System) -> Seen<BTreeMap<String, String>> {
         }
     }
     Seen::Present(found)
+}
+
+/// What tells this machine from others, as a hash: the id that its installation has, which should
+/// not leave it, and the one of its firmware, because installations are copied.
+pub fn identity(system: &dyn System) -> String {
+    let files = ["/etc/machine-id", "/var/lib/dbus/machine-id"].map(Path::new);
+    let installed = sysfs::first(files.map(|file| sysfs::text(system, file)), "it has none");
+    let firmware = sysfs::text(system, Path::new("/sys/class/dmi/id/product_uuid"));
+    let id = |seen: Seen<String>| seen.value().cloned().unwrap_or_default();
+    let text = format!("assay machine\0{}\0{}", id(installed), id(firmware));
+    Sha256::digest(text).iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 /// Bytes of a page of memory.

@@ -194,6 +194,8 @@ pub enum Locking {
     Mark,
     /// To see whether a file of a result is marked; together with others who look.
     Glance,
+    /// To look at a secret, together with others who look: refused where anybody else may read it.
+    Secret,
 }
 
 /// A file of the tool's own state, locked until it is dropped or the process ends, however it ends.
@@ -296,6 +298,8 @@ pub trait System: Sync {
     fn read_own(&self, file: &OwnFile) -> io::Result<String>;
     /// Appends to a locked file and syncs it.
     fn append_own(&self, file: &OwnFile, bytes: &[u8]) -> io::Result<()>;
+    /// Random bytes that nobody can guess.
+    fn random(&self) -> io::Result<[u8; 32]>;
     /// Removes a directory of the tool's own with all that is in it.
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
 

@@ -137,6 +137,13 @@ impl System for Real {
         files::append_own(file, bytes)
     }
 
+    fn random(&self) -> io::Result<[u8; 32]> {
+        let mut bytes = [0; 32];
+        // So few bytes are always given at once.
+        rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+        Ok(bytes)
+    }
+
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
         std::fs::remove_dir_all(path)
     }

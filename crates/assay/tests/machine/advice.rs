@@ -2,8 +2,10 @@
 //! advise nothing; a confirmed setting is made permanent and taken back.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
+use assay_lab::hostile::copy;
 use assay_lab::process::Assay;
 use assay_lab::slow::SlowLane;
 use assay_lab::volume::{Filesystem, Volume};
@@ -111,6 +113,80 @@ size           = "1 MiB"
 cache-pressure = 117
 "#;
 
+/// Runs a study of the two arms on a volume and confirms it; gives the id of the fresh result.
+fn confirmed(assay: &Assay, volume: &Volume) -> String {
+    let file = volume.scratch().path().join("study.toml");
+    let text = STUDY.replace("size = \"4 KiB\", ", "").replace("FACTORS", ARMS);
+    fs::write(&file, text).unwrap();
+    let target = word(volume.directory());
+    let first = of(&assay.run(&["run", &word(&file), &target, "--json"], LIMIT).unwrap());
+    assert!(texts(&first, "use")[0].contains("echo 117 > /proc/sys/vm/vfs_cache_pressure"));
+    let id = first["study"]["id"].as_str().unwrap();
+    let fresh = of(&assay.run(&["confirm", id, "--json"], LIMIT).unwrap());
+    fresh["study"]["id"].as_str().unwrap().to_owned()
+}
+
+/// What somebody does to a result, with a word of the refusal.
+type Change = fn(&Path);
+const CHANGES: [(&str, Change); 5] = [
+    ("study.toml was changed", |bundle| {
+        edit(&bundle.join("study.toml"), "117", "118");
+    }),
+    ("trials.jsonl", |bundle| {
+        edit(&bundle.join("trials.jsonl"), "\"window_ns\":", "\"window_ns\":1");
+    }),
+    ("names have no control characters", |bundle| {
+        edit(&bundle.join("study.toml"), "\"117\"", "\"117\\u001b[2J\"");
+    }),
+    ("is a link", |bundle| {
+        let moved = bundle.with_file_name("plan");
+        fs::rename(bundle.join("plan.json"), &moved).unwrap();
+        symlink(&moved, bundle.join("plan.json")).unwrap();
+    }),
+    ("has no seal", |bundle| fs::remove_file(bundle.join("seal.jsonl")).unwrap()),
+];
+
+fn edit(path: &Path, from: &str, to: &str) {
+    let text = fs::read_to_string(path).unwrap();
+    assert!(text.contains(from), "{}", path.display());
+    fs::write(path, text.replacen(from, to, 1)).unwrap();
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_result_that_was_changed_or_brought_here_is_not_acted_upon() {
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
+    let assay = assay(&volume);
+    let before = fs::read_to_string(SETTING).unwrap();
+    let id = confirmed(&assay, &volume);
+    let bundle = assay.home().join("results").join(&id);
+    let brought = volume.scratch().path().join(&id);
+    copy(&bundle, &brought);
+    let refused = |wanted: &str, what: &str| {
+        for words in [&["apply", wanted, "--yes"][..], &["confirm", wanted], &["resume", wanted]] {
+            let ended = assay.run(words, LIMIT).unwrap();
+            assert!([2, 3].contains(&ended.code), "{words:?}: {}{}", ended.stdout, ended.stderr);
+            assert!(ended.stderr.contains(what), "{words:?}: {}", ended.stderr);
+            assert_eq!(fs::read_to_string(SETTING).unwrap(), before);
+            assert!(!Path::new(&format!("/etc/sysctl.d/61-assay-{id}.conf")).exists());
+        }
+    };
+    refused(&word(&brought), "was brought here");
+    for (what, change) in CHANGES {
+        let kept = volume.scratch().path().join("kept");
+        copy(&bundle, &kept);
+        change(&bundle);
+        refused(&id, what);
+        fs::remove_dir_all(&bundle).unwrap();
+        fs::rename(&kept, &bundle).unwrap();
+    }
+    // As it was, it is shown again as what would be done.
+    let shown = assay.run(&["apply", &id], LIMIT).unwrap();
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    assert!(shown.stdout.contains("vm.vfs_cache_pressure = 117"), "{}", shown.stdout);
+}
+
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_confirmed_setting_is_made_permanent_and_taken_back() {
@@ -120,16 +196,9 @@ fn a_confirmed_setting_is_made_permanent_and_taken_back() {
     }
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let assay = assay(&volume);
-    let file = volume.scratch().path().join("study.toml");
-    let text = STUDY.replace("size = \"4 KiB\", ", "").replace("FACTORS", ARMS);
-    fs::write(&file, text).unwrap();
     let before = fs::read_to_string(SETTING).unwrap();
-    let target = word(volume.directory());
-    let first = of(&assay.run(&["run", &word(&file), &target, "--json"], LIMIT).unwrap());
-    assert!(texts(&first, "use")[0].contains("echo 117 > /proc/sys/vm/vfs_cache_pressure"));
-    let id = first["study"]["id"].as_str().unwrap();
-    let fresh = of(&assay.run(&["confirm", id, "--json"], LIMIT).unwrap());
-    let id = fresh["study"]["id"].as_str().unwrap();
+    let id = confirmed(&assay, &volume);
+    let id = id.as_str();
     assert_eq!(fs::read_to_string(SETTING).unwrap(), before);
 
     let shown = assay.run(&["apply", id], LIMIT).unwrap();

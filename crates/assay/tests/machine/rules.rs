@@ -25,6 +25,7 @@ fn study(volume: &Volume, area: &str, workload: &str) -> Value {
         study: file::parse("test study", &text).unwrap(),
         targets: vec![word(volume.directory())],
         destroy: Vec::new(),
+        allowed: Vec::new(),
         results: None,
         judge: None,
         observer: None,

@@ -1,5 +1,6 @@
 //! One test after the other, and none that the machine cannot carry.
 
+use std::fs::File;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,8 +14,9 @@ use assay_lab::volume::Volume;
 /// Far above what any check may take: only a hanging one reaches it.
 pub const LIMIT: Duration = Duration::from_secs(150);
 
-/// This test's turn; the next one starts when it is dropped.
-pub type Turn = MutexGuard<'static, ()>;
+/// This test's turn, in this run of the tests and among all that run on this machine; the next one
+/// starts when it is dropped.
+pub type Turn = (File, MutexGuard<'static, ()>);
 
 /// Waits for this test's turn; nothing where it cannot run here, after saying why.
 pub fn require(needs: &[Need]) -> Option<Turn> {
@@ -23,7 +25,11 @@ pub fn require(needs: &[Need]) -> Option<Turn> {
         return None;
     }
     // A test that failed while it had its turn has cleaned up all the same.
-    Some(TURN.lock().unwrap_or_else(PoisonError::into_inner))
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    // Two studies that change settings refuse each other.
+    let machine = File::create("/run/assay-lab.lock").unwrap();
+    machine.lock().unwrap();
+    Some((machine, turn))
 }
 
 /// The program under test, as root, with a home beside the volume.

@@ -1,11 +1,14 @@
 //! How amounts stand in tables and sentences: three significant digits at most, zeros at the end
 //! left out, and never wider than stated. For people; files keep exact numbers.
 
+use crate::outside::is_unseen;
+
 const BINARY: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
-/// A text from elsewhere (a model name, a path) without characters that move the cursor.
+/// A text from elsewhere (a model name, a path) without characters that move the cursor or turn the
+/// direction of what follows; each stays one column wide.
 pub fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+    text.chars().map(|c| if is_unseen(c) { '?' } else { c }).collect()
 }
 
 /// Bytes in powers of 1024, at most 8 columns: `16 MiB`, `1.46 TiB`, `1023 KiB`.

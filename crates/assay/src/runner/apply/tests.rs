@@ -47,7 +47,7 @@ fn wanted(system: &dyn System) -> Proposal {
 
 /// Applies as the command does: the proposal is made of what is there.
 fn go(system: &dyn System) -> Outcome<Applied> {
-    apply(system, ID, &wanted(system))
+    apply(system, &Voucher::of(ID), &wanted(system))
 }
 
 fn take_back(system: &dyn System) -> Outcome<Vec<Report>> {
@@ -208,8 +208,9 @@ fn two_results_do_not_set_the_same_for_keeps() {
     let fake = machine();
     go(&fake).unwrap();
     let other = Arm::from([("dirty-ratio".to_owned(), "7".to_owned())]);
-    let proposal = propose(&fake, "other", &other, &site(&fake));
-    let refusal = apply(&fake, "other", &proposal).unwrap_err();
+    let id = "20261121-120000-abcd";
+    let proposal = propose(&fake, id, &other, &site(&fake));
+    let refusal = apply(&fake, &Voucher::of(id), &proposal).unwrap_err();
     assert!(refusal.message.contains("has set the same for keeps"), "{refusal}");
 }
 

@@ -358,6 +358,9 @@ impl Reader<'_> {
 /// A level as text.
 fn level(value: &DeValue<'_>) -> Result<String, Complaint> {
     match value {
+        DeValue::String(text) if text.chars().any(char::is_control) => {
+            Err(Complaint::plain("a level has no line ends and no other control characters"))
+        }
         DeValue::String(text) => Ok(text.clone().into_owned()),
         DeValue::Integer(number) => Ok(scalar::decimal(number)),
         DeValue::Boolean(flag) => Ok(flag.to_string()),

@@ -20,6 +20,8 @@ const OWN_FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 const OWN_DIRECTORY_MODE: u32 = 0o700;
 /// Write permission of the group and of others.
 const OTHERS_WRITE: u32 = 0o022;
+/// Any permission of the group and of others.
+const OTHERS_ANYTHING: u32 = 0o077;
 
 /// Makes a directory and its parents.
 pub fn create_directory(system: &dyn System, path: &Path) -> io::Result<()> {
@@ -102,7 +104,7 @@ pub fn lock(system: &dyn System, path: &Path, locking: Locking) -> Result<OwnFil
     // Nobody may let root wait at a pipe.
     let common = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let flags = match locking {
-        Locking::Look | Locking::Glance => OFlags::RDONLY,
+        Locking::Look | Locking::Glance | Locking::Secret => OFlags::RDONLY,
         Locking::Own => OFlags::RDWR | OFlags::APPEND,
         // Network file systems lock alone only what is open for writing.
         Locking::Mark => OFlags::RDWR,
@@ -111,7 +113,7 @@ pub fn lock(system: &dyn System, path: &Path, locking: Locking) -> Result<OwnFil
     let failed = |error: Errno| HoldError::Failed(error.into());
     let file = File::from(fs::open(path, common | flags, OWN_FILE_MODE).map_err(failed)?);
     let operation = match locking {
-        Locking::Look | Locking::Glance => FlockOperation::NonBlockingLockShared,
+        Locking::Look | Locking::Glance | Locking::Secret => FlockOperation::NonBlockingLockShared,
         Locking::Own | Locking::New | Locking::Mark => FlockOperation::NonBlockingLockExclusive,
     };
     fs::flock(&file, operation).map_err(|error| match error {
@@ -120,6 +122,9 @@ pub fn lock(system: &dyn System, path: &Path, locking: Locking) -> Result<OwnFil
     })?;
     if !matches!(locking, Locking::Mark | Locking::Glance) {
         be_own(system, &file).map_err(HoldError::Failed)?;
+    }
+    if locking == Locking::Secret {
+        be_secret(&file).map_err(HoldError::Failed)?;
     }
     if locking == Locking::New {
         sync_directory_of(path).map_err(HoldError::Failed)?;
@@ -141,6 +146,14 @@ fn be_own(system: &dyn System, file: &File) -> io::Result<()> {
         "user {} may have written it, and what stands in it would be done: look through it, then remove it",
         found.uid()
     );
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
+}
+
+fn be_secret(file: &File) -> io::Result<()> {
+    if file.metadata()?.mode() & OTHERS_ANYTHING == 0 {
+        return Ok(());
+    }
+    let message = "others may have read it, so that it is no secret any more: remove it";
     Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
 }
 

@@ -1,0 +1,160 @@
+//! Text from outside is text: names and levels of results that others made, names of files, what
+//! programs print. A terminal obeys some signs of it, a configuration file others.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Signs of a text from outside that are shown at most, in one piece.
+const LONGEST: usize = 200;
+/// Signs of a line of a message at most.
+const LONGEST_LINE: usize = 4000;
+
+/// Refuses a name that holds what a terminal or a configuration file would obey: line ends, escapes.
+///
+/// # Errors
+/// In one line what it is that has such a name, with the signs spelled out.
+pub fn plain(what: &str, name: &str) -> Result<(), String> {
+    if !name.chars().any(char::is_control) {
+        return Ok(());
+    }
+    Err(format!("{what} is called {}: names have no control characters", spelled(name)))
+}
+
+/// A text as it would be typed, with signs that cannot be seen spelled out and its end cut off.
+pub fn spelled(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(LONGEST) {
+        None => spelled_but(text, |_| false),
+        Some((end, _)) => Cow::Owned(format!("{}...", spelled_but(&text[..end], |_| false))),
+    }
+}
+
+/// A page of text for a terminal: lines stay lines, whatever else a terminal would obey is spelled out.
+pub fn page(text: &str) -> Cow<'_, str> {
+    spelled_but(text, |sign| sign == '\n' || sign == '\t')
+}
+
+/// The same of a page that this program has painted: what stands in it was cleaned before that, and
+/// of what a terminal obeys only the colours of [`PAINT`] are left.
+pub fn painted(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(|sign| is_unseen(sign) && sign != '\n') {
+        return Cow::Borrowed(text);
+    }
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find('\u{1b}') {
+        out.push_str(&page(&rest[..at]));
+        rest = &rest[at..];
+        let paint = PAINT.iter().find(|paint| rest.starts_with(**paint));
+        let length = paint.map_or(1, |paint| paint.len());
+        out.push_str(&paint.map_or_else(|| spelled("\u{1b}"), |paint| Cow::Borrowed(*paint)));
+        rest = &rest[length..];
+    }
+    out.push_str(&page(rest));
+    Cow::Owned(out)
+}
+
+/// What paints a word, and ends that: see `report::text`.
+const PAINT: [&str; 4] = ["\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[0m"];
+
+/// A message, one or several lines: the same, and no line without an end.
+pub fn message(text: &str) -> String {
+    let short = |line: &str| match line.char_indices().nth(LONGEST_LINE) {
+        None => page(line).into_owned(),
+        Some((end, _)) => format!("{}...", page(&line[..end])),
+    };
+    text.split('\n').map(short).collect::<Vec<_>>().join("\n")
+}
+
+/// JSON whose texts mean the same and in which nothing is unseen.
+pub fn json(text: &str) -> Cow<'_, str> {
+    let unseen = |sign: char| is_unseen(sign) && sign != '\n';
+    if !text.chars().any(unseen) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::new();
+    for sign in text.chars() {
+        if unseen(sign) {
+            // All of them are below U+FFFF: one unit each.
+            let _ = write!(out, "\\u{:04x}", u32::from(sign));
+        } else {
+            out.push(sign);
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn spelled_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let goes = |sign: char| is_unseen(sign) && !stays(sign);
+    if !text.chars().any(goes) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for sign in text.chars() {
+        if goes(sign) {
+            out.extend(sign.escape_default());
+        } else {
+            out.push(sign);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Whether a sign does something other than being seen: control characters, and those that turn
+/// the direction of what follows.
+pub fn is_unseen(sign: char) -> bool {
+    sign.is_control()
+        || matches!(
+            sign,
+            '\u{61c}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2066}'..='\u{2069}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_a_line_end_or_an_escape_is_refused_and_spelled_out() {
+        assert!(plain("a level", "write-back \u{e9}").is_ok());
+        for name in ["a\nb", "a\u{1b}[31mb", "\u{9b}1m", "\u{7f}"] {
+            let told = plain("a level", name).unwrap_err();
+            assert!(told.starts_with("a level is called ") && !told.contains(char::is_control));
+        }
+        assert!(plain("a level", "a\nb").unwrap_err().contains("a\\nb"));
+    }
+
+    #[test]
+    fn what_turns_the_direction_is_spelled_out_too_and_long_texts_end() {
+        assert_eq!(spelled("a\u{202e}b"), "a\\u{202e}b");
+        assert_eq!(spelled(&"x".repeat(LONGEST)).len(), LONGEST);
+        assert_eq!(spelled(&"x".repeat(LONGEST + 1)).len(), LONGEST + 3);
+    }
+
+    #[test]
+    fn pages_keep_their_lines_and_nothing_else_that_a_terminal_obeys() {
+        assert_eq!(page("a\n\tb\u{e9}"), "a\n\tb\u{e9}");
+        assert_eq!(page("a\u{1b}[2Jb\r\u{9b}"), "a\\u{1b}[2Jb\\r\\u{9b}");
+        let own = "a \u{1b}[31mbad\u{1b}[0m\n";
+        assert_eq!(painted(own), own);
+        assert_eq!(painted("\u{1b}[2J\u{202e}"), "\\u{1b}[2J\\u{202e}");
+        assert_eq!(painted("\u{1b}[31mx\u{1b}]0;y\u{7}"), "\u{1b}[31mx\\u{1b}]0;y\\u{7}");
+    }
+
+    #[test]
+    fn messages_have_lines_that_end() {
+        assert_eq!(message("a\u{1b}\nb"), "a\\u{1b}\nb");
+        assert_eq!(message(&"x".repeat(LONGEST_LINE + 9)).len(), LONGEST_LINE + 3);
+    }
+
+    #[test]
+    fn json_means_the_same() {
+        let value = serde_json::json!({ "a": "\u{202e}\u{9b}\u{1b}\n\u{7f}\u{e9}" });
+        let text = serde_json::to_string_pretty(&value).unwrap();
+        let clean = json(&text);
+        assert!(!clean.chars().any(|sign| is_unseen(sign) && sign != '\n'), "{clean}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&clean).unwrap(), value);
+    }
+}

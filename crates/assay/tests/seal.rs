@@ -1,0 +1,406 @@
+//! What is acted upon was measured here: by root, on this machine and this drive, and is as it was.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use assay::failure::{Failure, Outcome};
+use assay::results::bundle;
+use assay::results::vouch::{Purpose, vouch};
+use assay::runner::{self, Consented, Event, Finished, Request};
+use assay::shelf::acting;
+use assay::study::file;
+use assay::system::{Fake, Faulty, System, journal};
+
+const STUDY: &str = r#"
+format     = "assay-study/1"
+title      = "Which scheduler?"
+replicates = 2
+seed       = 11
+area       = { size = "16 MiB" }
+
+[factors]
+scheduler = ["mq-deadline", "none"]
+
+[[workload]]
+name = "read"
+io   = { pattern = "random", mix = "read", size = "4 KiB", time = "2 ms", engine = "psync" }
+"#;
+const RESULTS: &str = "/store/results";
+const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
+const PURPOSES: [Purpose; 2] = [Purpose::GoOn, Purpose::Apply];
+
+fn machine() -> Fake {
+    let fake = Fake::recorded(include_str!("fixtures/machines/sata-ssd.txt")).unwrap();
+    fake.set_user(0).set_variable("ASSAY_HOME", "/store");
+    fake.put("/etc/machine-id", "0123456789abcdef0123456789abcdef\n");
+    fake.add("dir /store/results").unwrap();
+    fake
+}
+
+fn request(text: &str, target: &str) -> Request<'static> {
+    Request {
+        study: file::parse("test", text).unwrap(),
+        targets: vec![target.to_owned()],
+        destroy: Vec::new(),
+        allowed: Vec::new(),
+        results: Some(PathBuf::from(RESULTS)),
+        judge: None,
+        observer: None,
+    }
+}
+
+fn run(system: &dyn System, tell: &mut dyn FnMut(Event)) -> Outcome<Finished> {
+    runner::run(system, request(STUDY, "/home/me"), &AtomicBool::new(false), tell)
+}
+
+/// A machine with the result of a study that root ran to its end.
+fn measured() -> (Fake, String) {
+    let fake = machine();
+    let finished = run(&fake, &mut |_| {}).unwrap();
+    (fake, finished.id)
+}
+
+fn directory(id: &str) -> PathBuf {
+    Path::new(RESULTS).join(id)
+}
+
+/// Why a result is not acted upon; nothing is written meanwhile.
+fn refusal(fake: &Fake, wanted: &str, purpose: Purpose) -> Failure {
+    let before = fake.files();
+    let refusal = acting::open(fake, Some(wanted), purpose).err();
+    assert_eq!(fake.files(), before, "{wanted}");
+    let refusal = refusal.unwrap_or_else(|| panic!("{wanted} was taken for {purpose:?}"));
+    assert!([2, 3].contains(&refusal.kind.exit_code()), "{refusal}");
+    assert!(!refusal.message.contains(char::is_control), "{refusal:?}");
+    refusal
+}
+
+fn edit(fake: &Fake, path: &Path, from: &str, to: &str) {
+    let text = fake.read_text(path).unwrap();
+    let changed = text.replacen(from, to, 1);
+    assert_ne!(text, changed, "{}", path.display());
+    fake.put(path, changed);
+}
+
+/// A copy of all files below a directory.
+fn copy(fake: &Fake, from: &Path, to: &Path) {
+    for (path, text) in fake.files() {
+        if let Ok(below) = path.strip_prefix(from) {
+            fake.put(to.join(below), text);
+        }
+    }
+}
+
+#[test]
+fn what_root_measured_here_is_acted_upon_as_it_was_measured() {
+    let (fake, id) = measured();
+    for purpose in PURPOSES {
+        for word in [id.clone(), directory(&id).display().to_string()] {
+            let acting = acting::open(&fake, Some(&word), purpose).unwrap();
+            let read = bundle::read(&fake, &directory(&id)).unwrap();
+            assert_eq!(acting.stored.plan, read.plan);
+            assert_eq!(acting.stored.trials.len(), 5);
+            assert_eq!(acting.stored.ended, read.ended);
+            acting::on_the_same_drives(&fake, &acting.stored, &[]).unwrap();
+        }
+    }
+}
+
+type Change = fn(&Fake, &Path);
+
+/// Everything that somebody could do to a result, with a word of the refusal.
+const CHANGES: &[(&str, Change)] = &[
+    ("study.toml was changed", |fake, bundle| {
+        edit(fake, &bundle.join("study.toml"), "Which scheduler?", "Mine");
+    }),
+    ("plan.json was changed", |fake, bundle| {
+        edit(fake, &bundle.join("plan.json"), "\"none\"", "\"bfq\"");
+    }),
+    ("environment.json was changed", |fake, bundle| {
+        edit(fake, &bundle.join("environment.json"), "6.1.0-18", "6.1.0-19");
+    }),
+    ("trials.jsonl", |fake, bundle| {
+        edit(fake, &bundle.join("trials.jsonl"), "\"window_ns\":", "\"window_ns\":1");
+    }),
+    ("trials.jsonl", |fake, bundle| {
+        let path = bundle.join("trials.jsonl");
+        let text = fake.read_text(&path).unwrap();
+        fake.put(&path, text.split_inclusive('\n').skip(1).collect::<String>());
+    }),
+    ("trials.jsonl", |fake, bundle| {
+        let path = bundle.join("trials.jsonl");
+        let text = fake.read_text(&path).unwrap();
+        let last = text.lines().last().unwrap();
+        fake.put(&path, format!("{text}{last}\n{last}\n"));
+    }),
+    ("or a file that it names", |fake, bundle| {
+        let names = fake.list(&bundle.join("histograms")).unwrap();
+        let [one, other] = [1, 2].map(|index| bundle.join("histograms").join(&names[index]));
+        fake.put(&one, fake.read_text(&other).unwrap());
+    }),
+    ("has no seal", |fake, bundle| {
+        fake.remove(bundle.join("seal.jsonl"));
+    }),
+    ("its seal is damaged", |fake, bundle| {
+        fake.put(bundle.join("seal.jsonl"), "{}\n");
+    }),
+    ("its seal was not made here", |fake, bundle| {
+        edit(fake, &bundle.join("seal.jsonl"), "\"of\":\"trial\"", "\"of\":\"ended\"");
+    }),
+    ("measured on another machine", |fake, _| {
+        fake.put("/etc/machine-id", "ffffffffffffffffffffffffffffffff\n");
+    }),
+    ("measured on another machine", |fake, _| {
+        fake.put("/sys/class/dmi/id/product_uuid", "another board\n");
+    }),
+    ("its seal was not made here", |fake, _| {
+        fake.put("/var/lib/assay/seal.key", "0".repeat(64));
+    }),
+    ("cannot be vouched for: /var/lib/assay/seal.key", |fake, _| {
+        fake.remove("/var/lib/assay/seal.key");
+    }),
+    ("was imported", |fake, bundle| {
+        fake.put(bundle.join("import.json"), "{}");
+    }),
+    ("is a link", |fake, bundle| {
+        fake.put("/elsewhere", fake.read_text(&bundle.join("trials.jsonl")).unwrap());
+        fake.add(&format!("link {}/trials.jsonl /elsewhere", bundle.display())).unwrap();
+    }),
+    ("is a link", |fake, bundle| {
+        copy(fake, &bundle.join("histograms"), Path::new("/elsewhere"));
+        fake.remove(bundle.join("histograms"));
+        fake.add(&format!("link {}/histograms /elsewhere", bundle.display())).unwrap();
+    }),
+    ("is a link", |fake, bundle| {
+        copy(fake, bundle, Path::new("/elsewhere"));
+        fake.remove(bundle);
+        fake.add(&format!("link {} /elsewhere", bundle.display())).unwrap();
+    }),
+    ("names have no control characters", |fake, bundle| {
+        edit(fake, &bundle.join("study.toml"), "\"none\"", "\"none\\u001b[2J\"");
+    }),
+    ("names have no control characters", |fake, bundle| {
+        edit(fake, &bundle.join("plan.json"), "\"none\"", "\"none\\u001b[2J\"");
+    }),
+    ("names have no control characters", |fake, bundle| {
+        edit(fake, &bundle.join("trials.jsonl"), "\"none\"", "\"none\\nx\"");
+    }),
+];
+
+#[test]
+fn what_was_changed_or_was_not_measured_here_is_refused_before_anything_is_written() {
+    for (word, change) in CHANGES {
+        for purpose in PURPOSES {
+            let (fake, id) = measured();
+            change(&fake, &directory(&id));
+            let refusal = refusal(&fake, &id, purpose);
+            assert!(refusal.message.contains(word), "{word}: {refusal}");
+        }
+    }
+}
+
+#[test]
+fn what_was_brought_from_another_store_or_has_another_name_is_refused() {
+    for purpose in PURPOSES {
+        let (fake, id) = measured();
+        let brought = Path::new("/other/results").join(&id);
+        copy(&fake, &directory(&id), &brought);
+        let told = refusal(&fake, &brought.display().to_string(), purpose);
+        assert!(told.message.contains("was brought here"), "{told}");
+        copy(&fake, &directory(&id), &directory("20261120-120000-abcd"));
+        let told = refusal(&fake, "20261120-120000-abcd", purpose);
+        assert!(told.message.contains(&format!("its seal is that of {id}")), "{told}");
+        copy(&fake, &directory(&id), &directory("mine"));
+        let told = refusal(&fake, "mine", purpose);
+        assert!(told.message.contains("no result that was measured here is called so"), "{told}");
+        fake.add(&format!("link /tmp/mine {}", directory(&id).display())).unwrap();
+        for path in ["/tmp/mine", "/tmp/mine/"] {
+            let told = refusal(&fake, path, purpose);
+            assert!(told.message.contains("is a link"), "{told}");
+        }
+    }
+}
+
+#[test]
+fn a_name_with_a_line_end_is_refused_by_whoever_reads_it() {
+    let name = "a\nkernel.domainname = x\nb";
+    let (fake, id) = measured();
+    copy(&fake, &directory(&id), &directory(name));
+    for purpose in PURPOSES {
+        assert!(refusal(&fake, name, purpose).message.contains("a\\nkernel"));
+    }
+    let failure = bundle::read(&fake, &directory(name)).unwrap_err();
+    assert!(!failure.message.contains('\n'), "{failure}");
+    let (listed, warnings) = bundle::list(&fake, Path::new(RESULTS));
+    assert_eq!((listed.len(), warnings.len()), (1, 1), "{warnings:?}");
+    assert!(!warnings[0].contains('\n'), "{warnings:?}");
+}
+
+#[test]
+fn on_another_drive_a_result_says_nothing() {
+    let (fake, id) = measured();
+    let stored = acting::open(&fake, Some(&id), Purpose::GoOn).unwrap().stored;
+    let device = "/sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0";
+    fake.remove(format!("{device}/vpd_pg80")).put(format!("{device}/wwid"), "naa.5002538d");
+    let told = acting::on_the_same_drives(&fake, &stored, &[]).unwrap_err();
+    assert!(told.message.contains("the result says nothing of that"), "{told}");
+    let told = acting::on_the_same_drives(&fake, &stored, &["/another".to_owned()]).unwrap_err();
+    assert!(told.message.contains("run the study again"), "{told}");
+}
+
+/// Of a machine whose root went on with it, or not.
+fn resumed(fake: &Fake, id: &str) -> Outcome<Finished> {
+    let vouched = vouch(fake, &directory(id), Purpose::GoOn)?;
+    let (going, how) = (AtomicBool::new(false), (Consented::default(), None));
+    runner::resume(fake, vouched, &directory(id), how, &going, &mut |_| {})
+}
+
+#[test]
+fn an_interrupted_study_goes_on_under_its_seal() {
+    for last in 0..4 {
+        let fake = machine();
+        let stop = AtomicBool::new(false);
+        let begun = runner::run(&fake, request(STUDY, "/home/me"), &stop, &mut |event| {
+            if matches!(event, Event::TrialEnded { index, .. } if index == last) {
+                stop.store(true, Ordering::Relaxed);
+            }
+        })
+        .unwrap();
+        assert_eq!(resumed(&fake, &begun.id).unwrap().trials.len(), 5);
+        let (stored, _) = vouch(&fake, &directory(&begun.id), Purpose::Apply).unwrap();
+        assert_eq!((stored.trials.len(), stored.ended.as_deref()), (5, Some("")));
+    }
+}
+
+#[test]
+fn a_trial_that_was_not_sealed_any_more_is_run_again() {
+    let (fake, id) = measured();
+    fake.remove(directory(&id).join("log.jsonl"));
+    let path = directory(&id).join("seal.jsonl");
+    let text = fake.read_text(&path).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let trials = lines.iter().filter(|line| line.contains("\"trial\"")).count();
+    assert_eq!((lines.len(), trials), (8, 5), "{text}");
+    // Cut off in the middle of the last trial's line.
+    let kept: usize = lines[..6].iter().map(|line| line.len() + 1).sum();
+    fake.put(&path, &text[..kept + 20]);
+    let (stored, _) = vouch(&fake, &directory(&id), Purpose::GoOn).unwrap();
+    assert_eq!(stored.trials.len(), 4);
+    assert_eq!(resumed(&fake, &id).unwrap().trials.len(), 5);
+    let (stored, _) = vouch(&fake, &directory(&id), Purpose::Apply).unwrap();
+    assert_eq!(stored.trials.len(), 5);
+}
+
+/// Wherever a run is killed, its seal holds as far as it came, or there is none yet.
+#[test]
+fn whenever_a_run_is_killed_what_it_kept_is_sealed() {
+    let (mut none, mut held, mut change) = (0, 0, 1);
+    loop {
+        let fake = machine();
+        let dying = Faulty::dying(&fake, change);
+        let _ = run(&dying, &mut |_| {});
+        let alive = !dying.has_failed();
+        for left in journal::unfinished(&fake, Path::new("/store/journal")).unwrap() {
+            assert_eq!(journal::restore(&fake, &left).unwrap().failed, Vec::<String>::new());
+        }
+        if let Some(id) = bundle::ids(&fake, Path::new(RESULTS)).first() {
+            match resumed(&fake, id) {
+                Ok(finished) => {
+                    held += 1;
+                    assert_eq!(finished.trials.len(), 5, "killed at {change}");
+                    vouch(&fake, &directory(id), Purpose::Apply).unwrap();
+                }
+                Err(failure) => {
+                    none += 1;
+                    let early = fake.status(&directory(id).join("seal.jsonl")).is_err();
+                    assert!(early, "killed at {change}: {failure}");
+                }
+            }
+        }
+        if alive {
+            break;
+        }
+        change += 1;
+    }
+    assert!(none < 10 && held > 20, "{none} {held}");
+}
+
+#[test]
+fn what_others_measured_is_shown_and_gone_on_with_by_them_alone() {
+    let fake = machine();
+    fake.set_user(1000);
+    let text = STUDY.replace("scheduler = [\"mq-deadline\", \"none\"]", "depth = [1, 2]");
+    let stop = AtomicBool::new(false);
+    let finished = runner::run(&fake, request(&text, "/home/me"), &stop, &mut |_| {}).unwrap();
+    assert!(fake.status(Path::new("/var/lib/assay")).is_err());
+    acting::open(&fake, Some(&finished.id), Purpose::GoOn).unwrap();
+    fake.set_user(0);
+    for purpose in PURPOSES {
+        let told = refusal(&fake, &finished.id, purpose);
+        assert!(told.message.contains("has no seal"), "{told}");
+    }
+}
+
+#[test]
+fn where_no_key_can_be_had_the_result_is_kept_without_a_seal_and_says_so() {
+    let fake = machine();
+    fake.add("dir /var/lib/assay\nowner /var/lib/assay 1000").unwrap();
+    let mut told = Vec::new();
+    let finished = run(&fake, &mut |event| {
+        if let Event::Warning(text) = event {
+            told.push(text);
+        }
+    });
+    let finished = finished.unwrap();
+    assert!(told.iter().any(|text| text.starts_with("the result is not sealed")), "{told:?}");
+    assert_eq!(bundle::read(&fake, &directory(&finished.id)).unwrap().trials.len(), 5);
+    refusal(&fake, &finished.id, Purpose::GoOn);
+}
+
+/// The result of a study that has nothing of the machine in it.
+fn simulated(fake: &Fake) -> String {
+    let text = STUDY.replace("scheduler = [\"mq-deadline\", \"none\"]", "depth = [1, 2]");
+    let stop = AtomicBool::new(false);
+    runner::run(fake, request(&text, DRIVE), &stop, &mut |_| {}).unwrap().id
+}
+
+#[test]
+fn what_was_simulated_is_gone_on_with_only_where_the_machine_has_no_part_in_it() {
+    const SETTING: &str = "\"tunable:/proc/sys/kernel/core_pattern\" = [\"core\", \"|/tmp/x\"]";
+    let changes: [Change; 5] = [
+        |fake, bundle| {
+            let path = bundle.join("study.toml");
+            edit(fake, &path, "[factors]", &format!("[factors]\n{SETTING}"));
+        },
+        |fake, bundle| {
+            let path = bundle.join("study.toml");
+            edit(fake, &path, "[factors]", "[factors]\nscheduler = [\"none\", \"bfq\"]");
+        },
+        |fake, bundle| {
+            let level = "\"tunable:/proc/sys/kernel/core_pattern\": \"|/tmp/x\", \"depth\": \"2\"";
+            edit(fake, &bundle.join("plan.json"), "\"depth\": \"2\"", level);
+        },
+        |fake, bundle| {
+            edit(fake, &bundle.join("environment.json"), DRIVE, "/dev/sda");
+        },
+        |fake, bundle| {
+            edit(fake, &bundle.join("study.toml"), "seed", "meter = \"/etc/shadow\"\nseed");
+        },
+    ];
+    let fake = machine();
+    let id = simulated(&fake);
+    assert!(fake.status(Path::new("/var/lib/assay/seal.key")).is_err());
+    acting::open(&fake, Some(&id), Purpose::GoOn).unwrap();
+    assert!(refusal(&fake, &id, Purpose::Apply).message.contains("was simulated"));
+    for change in changes {
+        for purpose in PURPOSES {
+            let fake = machine();
+            let id = simulated(&fake);
+            change(&fake, &directory(&id));
+            let told = refusal(&fake, &id, purpose);
+            assert!(told.message.contains("was simulated"), "{told}");
+        }
+    }
+}

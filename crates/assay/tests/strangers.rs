@@ -1,0 +1,199 @@
+//! Results that a stranger wrote, given to the built program: nothing of them is run or set, whoever
+//! gives them.
+
+#![allow(clippy::disallowed_methods, reason = "these tests start the program")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use assay_lab::home::Home;
+use assay_lab::hostile;
+
+const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
+const STUDY: &str = include_str!("../../assay-lab/src/depth.toml");
+const PATTERN: &str = "/proc/sys/kernel/core_pattern";
+/// What acts upon a result, and how.
+const COMMANDS: [&[&str]; 4] = [&["apply"], &["apply", "--yes"], &["confirm"], &["resume"]];
+
+/// A home with the result of `confirm`, all of it simulated, and where that lies.
+fn confirmed(test: &str) -> (Home, PathBuf) {
+    let home = Home::new(env!("CARGO_BIN_EXE_assay"), test);
+    let study = home.file("depth.toml", STUDY);
+    home.json(&["run", &study, DRIVE, "--replicates", "6", "--seed", "5", "--json"]);
+    let fresh = home.json(&["confirm", "--seed", "9", "--json"]);
+    let id = fresh["study"]["id"].as_str().unwrap();
+    let bundle = home.assay.home().join("results").join(id);
+    (home, bundle)
+}
+
+/// Everything below a directory, and what the kernel holds.
+fn condition(below: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = vec![(PathBuf::from(PATTERN), fs::read(PATTERN).unwrap_or_default())];
+    for entry in fs::read_dir(below).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.is_symlink() {
+            found.extend(condition(&path));
+        } else {
+            found.push((path.clone(), fs::read(&path).unwrap_or_default()));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Checks that every command refuses a result and changes nothing.
+fn is_refused(home: &Home, word: &str, what: &str) {
+    let before = condition(home.scratch.path());
+    for command in COMMANDS {
+        let words: Vec<&str> = [&command[..1], &[word], &command[1..]].concat();
+        let ended = home.run(&words);
+        assert!([2, 3].contains(&ended.code), "{words:?}: {}{}", ended.stdout, ended.stderr);
+        assert!(ended.stdout.is_empty(), "{words:?}: {}", ended.stdout);
+        assert!(ended.stderr.contains(what), "{words:?}: {}", ended.stderr);
+        assert_eq!(ended.stderr.lines().count(), 1, "{words:?}: {}", ended.stderr);
+        assert!(!ended.stderr.contains('\u{1b}'), "{words:?}: {}", ended.stderr);
+        assert_eq!(condition(home.scratch.path()), before, "{words:?}");
+    }
+}
+
+/// In all files of a bundle that name levels.
+fn replace(bundle: &Path, from: &str, to: &str) {
+    for name in ["study.toml", "plan.json", "trials.jsonl"] {
+        let path = bundle.join(name);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replace(from, to)).unwrap();
+    }
+}
+
+#[test]
+fn a_simulated_result_that_sets_a_program_of_the_kernels_is_refused() {
+    let (home, bundle) = confirmed("core-pattern");
+    for name in ["study.toml", "plan.json", "trials.jsonl"] {
+        let path = bundle.join(name);
+        let text = fs::read_to_string(&path).unwrap();
+        let name = format!("tunable:{PATTERN}");
+        let text = text.replace("\"depth\": \"", &format!("\"{name}\": \""));
+        let text = text.replace("\"depth\":\"", &format!("\"{name}\":\""));
+        let text = text.replace("\ndepth = [", &format!("\n\"{name}\" = ["));
+        let text = text.replace("\"4\"", "\"|/tmp/program\"");
+        fs::write(&path, text).unwrap();
+    }
+    fs::remove_file(bundle.join("log.jsonl")).unwrap();
+    is_refused(&home, &bundle.display().to_string(), "was simulated");
+}
+
+#[test]
+fn a_simulated_result_that_calls_itself_measured_is_refused_to_root() {
+    let (home, bundle) = confirmed("measured");
+    let target = home.scratch.path().display().to_string();
+    for name in ["study.toml", "plan.json", "environment.json"] {
+        let path = bundle.join(name);
+        let text = fs::read_to_string(&path).unwrap();
+        let text = text.replace(DRIVE, &target).replace("\"simulated\"", "\"directory\"");
+        let law = DRIVE.trim_start_matches("simulated:");
+        let text = text.replace(&format!("simulated = \"{law}\""), "directory = \".\"");
+        fs::write(&path, text).unwrap();
+    }
+    let root = home.run(&["apply", &bundle.display().to_string(), "--yes"]);
+    assert!([2, 3].contains(&root.code), "{}", root.stderr);
+    if assay_lab::is_root() {
+        is_refused(&home, &bundle.display().to_string(), "has no seal");
+    }
+}
+
+#[test]
+fn a_name_with_a_line_end_is_refused() {
+    let (home, bundle) = confirmed("newline");
+    let other = bundle.with_file_name("a\nkernel.domainname = x\nb");
+    hostile::copy(&bundle, &other);
+    is_refused(&home, &other.display().to_string(), "a\\nkernel.domainname");
+    let listed = home.run(&["list"]);
+    assert!(!listed.stdout.contains("kernel.domainname"), "{}", listed.stdout);
+}
+
+#[test]
+fn a_level_with_an_escape_is_refused() {
+    let (home, bundle) = confirmed("escape");
+    replace(&bundle, "\"4\"", "\"4\\u001b]0;x\\u0007\"");
+    is_refused(&home, &bundle.display().to_string(), "names have no control characters");
+}
+
+#[test]
+fn a_result_behind_a_link_is_refused() {
+    let (home, bundle) = confirmed("link");
+    let link = home.scratch.path().join("link");
+    symlink(&bundle, &link).unwrap();
+    is_refused(&home, &link.display().to_string(), "is a link");
+    let plan = bundle.join("plan.json");
+    let moved = home.scratch.path().join("plan");
+    fs::rename(&plan, &moved).unwrap();
+    symlink(&moved, &plan).unwrap();
+    is_refused(&home, &bundle.display().to_string(), "is a link");
+}
+
+#[test]
+fn settings_that_are_not_on_the_list_want_to_be_allowed_on_the_command_line() {
+    let home = Home::new(env!("CARGO_BIN_EXE_assay"), "allowed");
+    let study = home.file("depth.toml", STUDY);
+    let setting = format!("tunable:{PATTERN}=core,|/tmp/program");
+    let words = ["plan", study.as_str(), DRIVE, "--set", &setting];
+    let told = home.refused(2, &words);
+    assert!(told.contains(&format!("say --allow-tunable {PATTERN}")), "{told}");
+    assert!(
+        home.refused(2, &["run", &study, DRIVE, "--set", &setting]).contains("--allow-tunable")
+    );
+    home.text(&[&words[..], &["--allow-tunable", PATTERN]].concat());
+    let told = home.refused(2, &[&words[..], &["--allow-tunable", "/etc/passwd"]].concat());
+    assert!(told.contains("below /sys or /proc/sys"), "{told}");
+}
+
+/// Signs that a terminal obeys, beside the ends of lines.
+fn obeyed(text: &str) -> Vec<char> {
+    text.chars().filter(|sign| assay::outside::is_unseen(*sign) && *sign != '\n').collect()
+}
+
+#[test]
+fn no_text_of_a_result_is_obeyed_by_a_terminal() {
+    const ODD: &str = "\\u001b]0;x\\u0007\\u009b2J\\u202e\\u2066\\u200fend";
+    let (home, bundle) = confirmed("terminal");
+    let id = bundle.file_name().unwrap().to_str().unwrap();
+    for name in ["study.toml", "environment.json", "plan.json", "log.jsonl"] {
+        let path = bundle.join(name);
+        let text = fs::read_to_string(&path).unwrap();
+        let text = text.replace("Fresh trials", &format!("Fresh {ODD} trials"));
+        let text = text.replace("\"present\": \"", &format!("\"present\": \"{ODD}"));
+        let text =
+            text.replace("\"target\": \"simulated", &format!("\"target\": \"{ODD}simulated"));
+        fs::write(&path, text).unwrap();
+    }
+    let label = format!("{{\"title\": \"{ODD}\", \"notes\": [\"{ODD}\", \"a\\u001b[31mb\"]}}");
+    fs::write(bundle.join("label.json"), label).unwrap();
+    let lines: [&[&str]; 14] = [
+        &["show", id],
+        &["show", id, "--full"],
+        &["show", id, "--json"],
+        &["list"],
+        &["list", "--json"],
+        &["advise", id],
+        &["advise", id, "--json"],
+        &["explain", id],
+        &["explain", id, "--json"],
+        &["apply", id],
+        &["apply", id, "--yes"],
+        &["confirm", id],
+        &["resume", id],
+        &["show", "\u{1b}[2J\u{202e}no-such-result"],
+    ];
+    for words in lines {
+        let ended = home.run(words);
+        for text in [&ended.stdout, &ended.stderr] {
+            assert_eq!(obeyed(text), Vec::<char>::new(), "{words:?}: {text:?}");
+        }
+        if words.contains(&"--json") && ended.code == 0 {
+            let document: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+            assert!(document.is_object(), "{words:?}");
+        }
+    }
+}
