@@ -30,8 +30,13 @@ pub fn cargo_text(arguments: &[&str]) -> Done<String> {
 
 /// Builds `assay` as people run it and tells where it is.
 pub fn release_binary() -> Done<PathBuf> {
-    let text =
-        cargo_text(&["build", "--release", "--package", "assay", "--message-format", "json"])?;
+    built_binary(&["--release"])
+}
+
+/// Builds `assay` with more words for cargo and tells where it is.
+pub fn built_binary(more: &[&str]) -> Done<PathBuf> {
+    let words = ["build", "--package", "assay", "--message-format", "json"];
+    let text = cargo_text(&[&words, more].concat())?;
     let mut built = text.lines().filter_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
         let is_it = message["target"]["name"] == "assay";

@@ -9,6 +9,7 @@ mod build;
 mod clean_checks;
 mod facts;
 mod fio;
+mod fuzz;
 mod import;
 mod kills;
 mod options;
@@ -141,6 +142,15 @@ const COMMANDS: &[Command] = &[
         numbers: &[("--studies", simulate::STUDIES), ("--seed", simulate::SEED)],
         words: &["--only"],
         run: simulate::run,
+    },
+    Command {
+        name: "fuzz",
+        usage: "[--count N] [--only csv] [--seed S] [--write]",
+        summary: "damaged bundles, studies, tables, journals, EDIDs and logs of meters: read or refused, never a panic",
+        flags: &["--write"],
+        numbers: &[("--count", fuzz::COUNT), ("--seed", fuzz::SEED)],
+        words: &["--only"],
+        run: fuzz::run,
     },
     Command {
         name: "bench-import",

@@ -9,6 +9,7 @@
 
 pub mod browser;
 pub mod clean;
+pub mod fuzz;
 pub mod home;
 pub mod hostile;
 pub mod kills;

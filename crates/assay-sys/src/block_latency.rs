@@ -191,7 +191,12 @@ fn begin_bpf(devices: &[(u32, u32)]) -> io::Result<BlockTrace> {
 
 #[cfg(not(all(feature = "bpf", target_pointer_width = "64")))]
 fn begin_bpf(_: &[(u32, u32)]) -> io::Result<BlockTrace> {
-    let text = "this build has no program for the kernel";
+    // Why, of two reasons: what was asked for when it was built, or what the machine is.
+    let text = if cfg!(feature = "bpf") {
+        "this build has no program for the kernel: there is one for 64-bit machines only"
+    } else {
+        "this build has no program for the kernel: it was made without the feature bpf"
+    };
     Err(io::Error::new(io::ErrorKind::Unsupported, text))
 }
 

@@ -11,6 +11,7 @@ pub mod articles;
 pub mod calc;
 pub mod catalogue;
 pub mod cli;
+pub mod digest;
 pub mod factors;
 pub mod failure;
 pub mod importers;

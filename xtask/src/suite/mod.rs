@@ -2,6 +2,7 @@
 
 mod cost;
 mod skips;
+mod targets;
 mod tests;
 
 use std::io::Write;
@@ -36,12 +37,13 @@ struct Step {
     take: fn(&mut Bench) -> Done<bool>,
 }
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     Step { name: "format", from: Tier::Fast, is_lint: true, take: format },
     Step { name: "generated pages", from: Tier::Fast, is_lint: true, take: fresh_pages },
     Step { name: "packages", from: Tier::All, is_lint: true, take: |_| tree::check() },
     Step { name: "clippy", from: Tier::All, is_lint: true, take: clippy },
     Step { name: "tests", from: Tier::Fast, is_lint: false, take: Bench::tests },
+    Step { name: "other machines", from: Tier::All, is_lint: false, take: Bench::other_machines },
     Step { name: "machine tests", from: Tier::All, is_lint: false, take: Bench::machine_tests },
     Step { name: "simulated studies", from: Tier::All, is_lint: false, take: simulate },
     Step { name: "browser", from: Tier::All, is_lint: false, take: Bench::browser },
@@ -140,6 +142,11 @@ impl Bench {
     /// What needs nothing of the machine.
     fn tests(&mut self) -> Done<bool> {
         self.run_tests(&["--workspace"], &[])
+    }
+
+    /// What must also hold on a small board and on an old machine.
+    fn other_machines(&mut self) -> Done<bool> {
+        targets::check(&mut self.skipped)
     }
 
     /// What needs root, a program or a kernel of some kind: each test says so where it cannot run.

@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::output;
+use crate::digest::{hexadecimal, sha256};
 use crate::failure::{Failure, Kind, Outcome};
 use crate::importers::{self, Imported};
 use crate::quantity::{Bytes, Percent};
@@ -195,7 +196,7 @@ fn about(
         format: FORMAT.to_owned(),
         assay: env!("CARGO_PKG_VERSION").to_owned(),
         importer: importers::trials_csv::IMPORTER.about.name.to_owned(),
-        sha256: imported::sha256(text),
+        sha256: hexadecimal(&sha256(text)),
         title: arguments.title.clone().unwrap_or_else(|| name.clone()),
         file: name,
         imported: system.now(),

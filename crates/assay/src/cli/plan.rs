@@ -64,10 +64,15 @@ fn stakes(system: &dyn System, sites: &[Site]) -> Vec<PreviewStake> {
     let mut devices: Vec<&Site> =
         sites.iter().filter(|site| site.kind == TargetKind::Device).filter(there).collect();
     devices.dedup_by_key(|site| &site.target);
-    devices
-        .into_iter()
-        .map(|site| PreviewStake::new(&site.target, identity::stake(system, site)))
-        .collect()
+    let told = |site: &Site| {
+        let stake = identity::stake(system, site);
+        if stake.is_ok() {
+            // Without a note the run has to believe what is typed: no reason to show nothing.
+            let _ = identity::remember(system, site);
+        }
+        PreviewStake::new(&site.target, stake)
+    };
+    devices.into_iter().map(told).collect()
 }
 
 /// The newest finished result of the same study at the same place; another one's spread would

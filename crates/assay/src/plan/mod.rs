@@ -6,8 +6,7 @@ pub mod draws;
 pub mod order;
 pub mod repeats;
 
-use sha2::{Digest, Sha256};
-
+use crate::digest::{hexadecimal, sha256};
 use crate::quantity::Bytes;
 use crate::quantity::units::show;
 use crate::results::plan::{
@@ -53,7 +52,7 @@ pub fn hash(plan: &Plan) -> String {
     let bare = Plan { sha256: String::new(), ..plan.clone() };
     // A plan is made of strings, numbers and lists: it can always be written.
     let text = serde_json::to_vec(&bare).unwrap_or_default();
-    Sha256::digest(&text).iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+    hexadecimal(&sha256(&text))
 }
 
 fn planned_workloads(

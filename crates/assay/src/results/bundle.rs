@@ -25,6 +25,7 @@ use super::record::{Trial, TrialRecord};
 use super::seal::{self, Chain, Of, Reading, TrialDigest};
 use super::series::SeriesRow;
 use super::tally::Tally;
+use crate::digest::{Digest, hexadecimal, sha256};
 use crate::failure::{Failure, Outcome};
 use crate::outside;
 use crate::study::{self, Study};
@@ -95,7 +96,7 @@ impl<'a> Bundle<'a> {
     ) -> io::Result<()> {
         let study = study::file::write(study).map_err(io::Error::other)?;
         let (plan, seen) = (json(plan)?, json(environment)?);
-        let hash = |bytes: &[u8]| seal::hexadecimal(&seal::digest(bytes));
+        let hash = |bytes: &[u8]| hexadecimal(&sha256(bytes));
         let about = seal::About {
             format: seal::FORMAT.to_owned(),
             id: id_of(&self.directory),
@@ -106,14 +107,14 @@ impl<'a> Bundle<'a> {
             plan: hash(&plan),
         };
         let (mut chain, mut lines) = Chain::begin(seal::key::make(self.system)?, &about)?;
-        lines.extend(chain.add(Of::Environment, &seal::digest(seen))?);
+        lines.extend(chain.add(Of::Environment, &sha256(seen))?);
         self.system.write_whole(&self.directory.join(seal::FILE), &lines)?;
         self.chain = Some(RefCell::new(chain));
         Ok(())
     }
 
     /// Seals one thing more, where it is sealed at all.
-    fn add_to_seal(&self, of: Of, digest: &seal::Digest) -> io::Result<()> {
+    fn add_to_seal(&self, of: Of, digest: &Digest) -> io::Result<()> {
         let Some(chain) = &self.chain else { return Ok(()) };
         // A line that could not be written is not what the next one follows.
         let mut next = chain.borrow().clone();
@@ -166,7 +167,7 @@ impl<'a> Bundle<'a> {
         line.push(b'\n');
         self.system.append(&self.directory.join("log.jsonl"), &line)?;
         if entry.event == ENDED {
-            self.add_to_seal(Of::Ended, &seal::digest(&entry.text))?;
+            self.add_to_seal(Of::Ended, &sha256(&entry.text))?;
         }
         Ok(())
     }
@@ -213,7 +214,7 @@ impl<'a> Bundle<'a> {
     pub fn keep_environment(&self, environment: &Environment) -> io::Result<()> {
         let text = json(environment)?;
         // Sealed first: killed between the two, the earlier one is there, and sealed as well.
-        self.add_to_seal(Of::Environment, &seal::digest(&text))?;
+        self.add_to_seal(Of::Environment, &sha256(&text))?;
         self.system.write_whole(&self.directory.join("environment.json"), &text)
     }
 }
@@ -369,8 +370,8 @@ fn frame_seen(
     };
     if let Some(seen) = seen {
         let texts = [study_text, plan_text, environment_text];
-        [seen.study, seen.plan, seen.environment] = texts.map(seal::digest);
-        seen.ended = stored.ended.as_ref().map(seal::digest);
+        [seen.study, seen.plan, seen.environment] = texts.map(sha256);
+        seen.ended = stored.ended.as_ref().map(sha256);
     }
     Ok(stored)
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::imported::sha256;
+use crate::digest::{hexadecimal, sha256};
 
 /// Bytes up to which a text stays as it is.
 pub const LONGEST: usize = 2000;
@@ -23,7 +23,7 @@ pub fn text(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let kept: String = text.chars().take(KEPT).collect();
-    let digits = &sha256(text)[..DIGITS];
+    let digits = &hexadecimal(&sha256(text))[..DIGITS];
     Cow::Owned(format!("{kept} [... cut: {} bytes, {digits}]", text.len()))
 }
 

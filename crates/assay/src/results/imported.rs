@@ -6,10 +6,10 @@ use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::bundle::{self, Label, Listed};
 use super::plan::Arm;
+use crate::digest::{hexadecimal, sha256};
 use crate::failure::{Failure, Outcome};
 use crate::system::System;
 
@@ -67,11 +67,6 @@ impl StoredImport {
     }
 }
 
-/// SHA-256 of a file's text, hexadecimal.
-pub fn sha256(text: &str) -> String {
-    Sha256::digest(text).iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
-}
-
 /// Makes the directory and writes the bundle. What makes it one comes last, so that a crash leaves
 /// no half of one.
 pub fn write(system: &dyn System, directory: &Path, about: &Import, text: &str) -> io::Result<()> {
@@ -90,7 +85,7 @@ pub fn read(system: &dyn System, directory: &Path) -> Outcome<StoredImport> {
     bundle::plain_id(&bundle::id_of(directory))?;
     let about = about(system, directory)?;
     let text = bundle::text(system, &directory.join(SOURCE))?;
-    if sha256(&text) != about.sha256 {
+    if hexadecimal(&sha256(&text)) != about.sha256 {
         return Err(Failure::mistake(format!(
             "{} is not what was imported; the bundle is damaged: import the file again",
             directory.join(SOURCE).display()
@@ -133,7 +128,7 @@ mod tests {
             assay: "0.1.0".to_owned(),
             importer: "trials-csv".to_owned(),
             file: "mine.csv".to_owned(),
-            sha256: sha256(TEXT),
+            sha256: hexadecimal(&sha256(TEXT)),
             title: "mine.csv".to_owned(),
             imported: "2026-11-20T10:00:00+01:00".to_owned(),
             baseline: Arm::new(),

@@ -15,15 +15,14 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::digest::{Digest, hexadecimal, sha256};
+
 use key::Key;
 
 /// Format of `seal.jsonl`.
 pub const FORMAT: &str = "assay-seal/1";
 /// The file in a bundle.
 pub const FILE: &str = "seal.jsonl";
-
-/// A SHA-256 hash, or an HMAC made with it.
-pub type Digest = [u8; 32];
 
 /// What a seal is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -226,11 +225,6 @@ impl Seal {
     }
 }
 
-/// Hash of a text.
-pub fn digest(bytes: impl AsRef<[u8]>) -> Digest {
-    Sha256::digest(bytes).into()
-}
-
 /// Hash of a line of `trials.jsonl` (without its end) and of the files that it names.
 #[derive(Default)]
 pub struct TrialDigest(Sha256);
@@ -245,18 +239,13 @@ impl TrialDigest {
 
     /// With a file more.
     pub fn add(&mut self, text: impl AsRef<[u8]>) {
-        self.0.update(digest(text));
+        self.0.update(sha256(text));
     }
 
     /// All of it.
     pub fn finish(self) -> Digest {
         self.0.finalize().into()
     }
-}
-
-/// A hash as text.
-pub fn hexadecimal(digest: &Digest) -> String {
-    digest.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 /// A text as a hash; none where it is no such text.

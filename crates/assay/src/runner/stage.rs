@@ -60,6 +60,14 @@ pub struct Stage<'a> {
     seed: u64,
 }
 
+/// Makes sure of what may be overwritten that it is what `assay plan` showed.
+fn as_shown(system: &dyn System, places: Vec<Place>) -> Outcome<Vec<Place>> {
+    for place in places.iter().filter(|place| place.consent.is_some()) {
+        identity::as_shown(system, &place.site)?;
+    }
+    Ok(places)
+}
+
 impl<'a> Stage<'a> {
     /// Resolves and locks the targets of a study; a loop device of its own is made.
     ///
@@ -90,7 +98,7 @@ impl<'a> Stage<'a> {
                 let ids = [identity::device_id(system, &name)];
                 places(system, &[device.display().to_string()], &ids)?
             }
-            None => places(system, targets, destroy)?,
+            None => as_shown(system, places(system, targets, destroy)?)?,
         };
         let mut holds = hold_all(system, &places)?;
         if study.factors.keys().any(|name| factors::has_role(name, Role::Setting)) {

@@ -14,7 +14,7 @@ use super::site::Drive;
 use super::{DeviceNumber, System, mounts, sysfs};
 
 pub use counters::{Counters, counters};
-pub use describe::{device_id, drive};
+pub use describe::{device_id, drive, has_lasting_id};
 pub use link::sata_link;
 pub use stack::{Below, backing_file, is_buffered_loop, layer, partitions};
 

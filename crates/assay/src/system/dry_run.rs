@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::journal::Warrant;
 use super::{
     Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
-    Extent, Hold, HoldError, KernelLog, Leftover, Locking, OwnFile, Space, Status, System,
+    Extent, Hold, HoldError, KernelLog, Leftover, Locking, OwnFile, Space, Status, System, Told,
     TraceMeans, User, fake,
 };
 
@@ -74,6 +74,7 @@ impl System for DryRun<'_> {
         follow_kernel_log() -> io::Result<KernelLog>;
         new_in_kernel_log(log: &mut KernelLog) -> io::Result<Vec<String>>;
         output_of(program: &str, arguments: &[&str]) -> io::Result<String>;
+        told_of(program: &str, arguments: &[&str], input: &File) -> io::Result<Told>;
         nvme_health_log(device: &Path) -> io::Result<Vec<u8>>;
         leftovers(directory: &Path) -> io::Result<Vec<Leftover>>;
         open_for_reading(path: &Path, caching: Caching) -> io::Result<File>;

@@ -21,7 +21,7 @@ use rustix::io::Errno;
 use super::journal::Warrant;
 use super::{
     Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
-    Extent, Hold, HoldError, KernelLog, Leftover, Locking, OwnFile, Space, Status, System,
+    Extent, Hold, HoldError, KernelLog, Leftover, Locking, OwnFile, Space, Status, System, Told,
     TraceMeans, User, devices, identity,
 };
 pub use act::Manner;
@@ -73,6 +73,8 @@ struct State {
     stepped_ns: i64,
     /// What programs print, by their command line.
     outputs: BTreeMap<String, String>,
+    /// How programs end that are asked about an open file, by their command line.
+    told: BTreeMap<String, Told>,
     /// Health logs of NVMe devices.
     health_logs: BTreeMap<PathBuf, Vec<u8>>,
 }
@@ -100,6 +102,7 @@ impl Default for State {
             traces: trace::Traces::default(),
             stepped_ns: 0,
             outputs: BTreeMap::new(),
+            told: BTreeMap::new(),
             health_logs: BTreeMap::new(),
         }
     }
@@ -230,6 +233,14 @@ impl Fake {
     /// Sets what a program prints when it is asked in these words.
     pub fn put_output(&self, line: &str, text: &str) -> &Self {
         self.lock().outputs.insert(line.to_owned(), text.to_owned());
+        self
+    }
+
+    /// Sets how a program ends that is asked in these words about an open file, and what it says.
+    pub fn put_told(&self, line: &str, code: i32, text: &str, complaint: &str) -> &Self {
+        let (text, complaint) = (text.to_owned(), complaint.to_owned());
+        let told = Told { code: Some(code), text, complaint };
+        self.lock().told.insert(line.to_owned(), told);
         self
     }
 
@@ -511,7 +522,8 @@ impl System for Fake {
         self.check_direct(caching)?;
         let status = self.status(&consent.device)?;
         let is_same = status.own_device == Some(consent.number)
-            && identity::disk_sequence(self, consent.number) == consent.sequence;
+            && identity::disk_sequence(self, consent.number) == consent.sequence
+            && self.device_bytes(consent.number) == consent.size_bytes;
         if !is_same {
             return Err(io::ErrorKind::InvalidInput.into());
         }
@@ -606,6 +618,11 @@ impl System for Fake {
     fn output_of(&self, program: &str, arguments: &[&str]) -> io::Result<String> {
         let line = [&[program], arguments].concat().join(" ");
         self.lock().outputs.get(&line).cloned().ok_or_else(|| Errno::NOENT.into())
+    }
+
+    fn told_of(&self, program: &str, arguments: &[&str], _: &File) -> io::Result<Told> {
+        let line = [&[program], arguments].concat().join(" ");
+        self.lock().told.get(&line).cloned().ok_or_else(|| Errno::NOENT.into())
     }
 
     fn nvme_health_log(&self, device: &Path) -> io::Result<Vec<u8>> {

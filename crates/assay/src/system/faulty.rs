@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::journal::Warrant;
 use super::{
     Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
-    Extent, Hold, HoldError, KernelLog, Leftover, Locking, OwnFile, Space, Status, System,
+    Extent, Hold, HoldError, KernelLog, Leftover, Locking, OwnFile, Space, Status, System, Told,
     TraceMeans, User,
 };
 
@@ -118,6 +118,7 @@ impl System for Faulty<'_> {
         follow_kernel_log() -> KernelLog;
         new_in_kernel_log(log: &mut KernelLog) -> Vec<String>;
         output_of(program: &str, arguments: &[&str]) -> String;
+        told_of(program: &str, arguments: &[&str], input: &File) -> Told;
         nvme_health_log(device: &Path) -> Vec<u8>;
     }
 

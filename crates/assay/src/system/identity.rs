@@ -7,11 +7,14 @@ use super::System;
 use crate::failure::{Failure, Outcome};
 
 mod consent;
+mod shown;
 mod tables;
 mod usage;
+pub(super) mod witness;
 
 pub use super::devices::device_id;
 pub use consent::{Loss, Stake, confirm, consent, disk_sequence, stake};
+pub use shown::{as_shown, remember};
 
 /// Root's own directory of this machine, whatever the environment says.
 pub const ROOTS_OWN: &str = "/var/lib/assay";

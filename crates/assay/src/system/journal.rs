@@ -331,7 +331,7 @@ fn lock_new(system: &dyn System, path: &Path) -> Result<OwnFile, HoldError> {
     system.lock_file(path, Locking::New)
 }
 
-fn boot(system: &dyn System) -> String {
+pub(super) fn boot(system: &dyn System) -> String {
     system.read_text(Path::new(BOOT)).map(|text| text.trim().to_owned()).unwrap_or_default()
 }
 

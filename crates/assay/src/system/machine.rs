@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::{System, sysfs};
+use crate::digest::{hexadecimal, sha256};
 use crate::seen::Seen;
 
 /// What stays the same while a study runs, as far as the kernel tells. No host name.
@@ -244,7 +244,7 @@ pub fn identity(system: &dyn System) -> String {
     let firmware = sysfs::text(system, Path::new("/sys/class/dmi/id/product_uuid"));
     let id = |seen: Seen<String>| seen.value().cloned().unwrap_or_default();
     let text = format!("assay machine\0{}\0{}", id(installed), id(firmware));
-    Sha256::digest(text).iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+    hexadecimal(&sha256(text))
 }
 
 /// Bytes of a page of memory.

@@ -230,6 +230,8 @@ pub struct Consent {
     number: DeviceNumber,
     /// The kernel's running number of the disk: another disk under an old number has another.
     sequence: Option<u64>,
+    /// Bytes of it.
+    size_bytes: u64,
 }
 
 /// Counts the requests of block devices, from its beginning until it is dropped.
@@ -239,6 +241,17 @@ pub trait BlockTracer: Send {
     /// # Errors
     /// When it cannot be told any more: the right to read was lost, the trace is gone.
     fn read(&mut self) -> io::Result<BlockTotals>;
+}
+
+/// How a program that only looked ended, and what it said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Its exit code; none where a signal ended it.
+    pub code: Option<i32>,
+    /// What it printed.
+    pub text: String,
+    /// What it complained of.
+    pub complaint: String,
 }
 
 /// The kernel's log, followed from a moment on.
@@ -354,6 +367,9 @@ pub trait System: Sync {
     /// Runs a program that only looks, for some seconds at most: what it printed, whatever its exit
     /// code was.
     fn output_of(&self, program: &str, arguments: &[&str]) -> io::Result<String>;
+    /// Runs a program that only looks at an open file, which is its standard input, for longer: it
+    /// reads what may be slow.
+    fn told_of(&self, program: &str, arguments: &[&str], input: &File) -> io::Result<Told>;
     /// The 512 bytes of an NVMe device's health log (log page 2).
     fn nvme_health_log(&self, device: &Path) -> io::Result<Vec<u8>>;
     /// Takes a machine-wide lock with a name, across users; released when the hold is dropped.

@@ -25,7 +25,7 @@ use super::journal::Warrant;
 use super::{
     Act, AreaFile, BlockTotals, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
     DirectAlignment, Extent, FileKind, Hold, HoldError, KernelLog, Leftover, Locking, OwnFile,
-    Space, Status, System, TraceMeans, User, identity,
+    Space, Status, System, Told, TraceMeans, User, identity,
 };
 
 /// The machine that this process runs on.
@@ -176,7 +176,8 @@ impl System for Real {
         let found = fs::fstat(&device)?;
         let is_block = FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice;
         let is_same = number(found.st_rdev) == consent.number
-            && identity::disk_sequence(self, consent.number) == consent.sequence;
+            && identity::disk_sequence(self, consent.number) == consent.sequence
+            && assay_sys::block_device_bytes(device.as_fd())? == consent.size_bytes;
         if !is_block || !is_same {
             let message = "this is no longer the device that was named";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
@@ -283,6 +284,10 @@ impl System for Real {
 
     fn output_of(&self, program: &str, arguments: &[&str]) -> io::Result<String> {
         look::output_of(program, arguments)
+    }
+
+    fn told_of(&self, program: &str, arguments: &[&str], input: &File) -> io::Result<Told> {
+        look::told_of(program, arguments, input)
     }
 
     fn nvme_health_log(&self, device: &Path) -> io::Result<Vec<u8>> {

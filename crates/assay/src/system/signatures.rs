@@ -6,6 +6,7 @@
 //! bytes does, and so does a database on a raw device. That is no signature.
 
 mod fields;
+mod rare;
 mod table;
 
 use std::fs::File;
@@ -127,13 +128,23 @@ impl Row {
     }
 }
 
-/// Every known mark on a device of so many bytes, each name once, in the order of the table.
+/// Every row, those first that are met often.
+fn rows() -> impl Iterator<Item = &'static Row> {
+    table::ROWS.iter().chain(rare::ROWS).copied()
+}
+
+/// Every name that a mark may have, each once or more often.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    rows().map(|row| row.name)
+}
+
+/// Every known mark on a device of so many bytes, each name once, in the order of the tables.
 ///
 /// # Errors
 /// Those of `read`: what a device holds cannot be told from half of it.
 pub fn find(length: u64, read: &Read<'_>) -> io::Result<Vec<Signature>> {
     let mut found: Vec<Signature> = Vec::new();
-    for row in table::ROWS {
+    for row in rows() {
         // A GPT begins with an MBR that only keeps others away.
         let shadowed = row.name == "dos" && found.iter().any(|other| other.name == "gpt");
         let known = found.iter().any(|other| other.name == row.name);
@@ -144,33 +155,70 @@ pub fn find(length: u64, read: &Read<'_>) -> io::Result<Vec<Signature>> {
     Ok(found)
 }
 
-/// Every known mark in a byte range of an open device.
-///
-/// # Errors
-/// The kernel's.
-pub fn in_range(system: &dyn System, file: &File, range: Range<u64>) -> io::Result<Vec<Signature>> {
-    let read = |offset: u64, into: &mut [u8]| -> io::Result<()> {
+/// Where all structures lie that bear the name, the UUID and the label of one that was found: itself
+/// and its copies.
+fn copies(length: u64, read: &Read<'_>, of: &Signature) -> io::Result<Vec<u64>> {
+    let mut offsets = Vec::new();
+    for row in rows().filter(|row| row.name == of.name) {
+        for offset in row.places.iter().filter_map(|place| place.offset(length)) {
+            let block = Block { length, read, offset };
+            let same = row.is_at(&block)?
+                && row.uuid.of(&block)? == of.uuid
+                && row.label.of(&block)? == of.label;
+            if same && !offsets.contains(&offset) {
+                offsets.push(offset);
+            }
+        }
+    }
+    Ok(offsets)
+}
+
+/// Reads an open device from a byte on.
+fn reader<'a>(
+    system: &'a dyn System,
+    file: &'a File,
+    start: u64,
+) -> impl Fn(u64, &mut [u8]) -> io::Result<()> + 'a {
+    move |offset, into| {
         let mut done = 0;
         while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
-            match system.read_at(file, range.start + offset + done as u64, rest)? {
+            match system.read_at(file, start + offset + done as u64, rest)? {
                 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
                 count => done += count,
             }
         }
         Ok(())
-    };
-    find(range.end.saturating_sub(range.start), &read)
+    }
 }
 
-/// Label of what begins at a byte of a device, if that has one.
+/// Every known mark in a byte range of an open device.
 ///
 /// # Errors
 /// The kernel's.
-pub fn label_at(system: &dyn System, device: &Path, start: u64) -> io::Result<Option<String>> {
+pub fn in_range(system: &dyn System, file: &File, range: Range<u64>) -> io::Result<Vec<Signature>> {
+    let read = reader(system, file, range.start);
+    find(range.end.saturating_sub(range.start), &read)
+}
+
+/// Bytes of a device at which there is something of what begins at one of them under a label: that
+/// itself and its copies; none where nothing has that label there.
+///
+/// # Errors
+/// The kernel's.
+pub fn labelled(
+    system: &dyn System,
+    device: &Path,
+    start: u64,
+    label: &str,
+) -> io::Result<Vec<u64>> {
     let file = system.open_for_reading(device, Caching::Buffered)?;
-    let end = system.length(&file)?.max(start);
-    let found = in_range(system, &file, start..end)?;
-    Ok(found.into_iter().find_map(|signature| signature.label))
+    let length = system.length(&file)?.saturating_sub(start);
+    let read = reader(system, &file, start);
+    let found = find(length, &read)?;
+    let Some(ours) = found.iter().find(|found| found.label.as_deref() == Some(label)) else {
+        return Ok(Vec::new());
+    };
+    Ok(copies(length, &read, ours)?.into_iter().map(|offset| start + offset).collect())
 }
 
 #[cfg(test)]

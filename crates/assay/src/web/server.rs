@@ -19,8 +19,8 @@ use super::guard::Guard;
 use super::live::Lives;
 use super::readers::Readers;
 use super::routes::{Site, router};
+use crate::digest::{hexadecimal, sha256};
 use crate::failure::{Failure, Outcome};
-use crate::results::imported::sha256;
 use crate::system::{System, identity};
 
 /// Connections at one time; each watched page has one.
@@ -195,7 +195,7 @@ fn token(system: &dyn System) -> Outcome<String> {
             ))
         })
     };
-    let digest = sha256(&format!("{}{}", read()?, read()?));
+    let digest = hexadecimal(&sha256(format!("{}{}", read()?, read()?)));
     Ok(digest.chars().take(SECRET_DIGITS).collect())
 }
 

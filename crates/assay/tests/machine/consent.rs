@@ -368,6 +368,39 @@ fn swapped_link(place: &Path) -> Done<Case> {
     Ok(case.keep_device(one).keep_device(two))
 }
 
+/// Planned, detached, and another file attached under the same name: without a serial number both
+/// are called `loop3:16MiB`.
+fn exchanged(place: &Path) -> Done<Case> {
+    // Somebody else may take the name in between: then again.
+    for attempt in 0..10 {
+        let one = blank(place, &format!("one{attempt}"), MIB)?;
+        let (path, text) = (one.device().to_owned(), id(&one));
+        let planned = run(place, &[], &["plan", "check", &path, "--destroy", &text]);
+        assert_eq!(planned.code, 0, "{}", planned.stderr);
+        drop(one);
+        let image = place.join(format!("two{attempt}"));
+        fs::File::create(&image).unwrap().set_len(MIB << 20).unwrap();
+        if call("losetup", &[&path, &word(&image)]).is_ok() {
+            let two = LoopDevice::taken(&path, image);
+            let case = Case::new(&path, text, (3, "is not the device that assay plan showed"));
+            return Ok(case.keep_device(two));
+        }
+    }
+    Err("others take every name".to_owned())
+}
+
+/// A drive of an array whose version is none that there is: not known here, but to `blkid`.
+fn known_to_blkid(place: &Path) -> Done<Case> {
+    let path = place.join("image");
+    let image = fs::File::create(&path).unwrap();
+    image.set_len(MIB << 20).unwrap();
+    image.write_all_at(b"JM\x09\xff", (MIB << 20) - 512).unwrap();
+    image.sync_all().unwrap();
+    let device = LoopDevice::over(path)?;
+    let case = Case::new(device.device(), id(&device), (3, "only blkid recognises (jmicron_"));
+    Ok(case.keep_device(device))
+}
+
 fn run(place: &Path, around: &[&str], words: &[&str]) -> Ended {
     let home = place.join("home");
     fs::create_dir_all(&home).unwrap();
@@ -377,7 +410,7 @@ fn run(place: &Path, around: &[&str], words: &[&str]) -> Ended {
 
 type Maker = fn(&Path) -> Done<Case>;
 
-const SITUATIONS: [(&str, Maker); 35] = [
+const SITUATIONS: [(&str, Maker); 41] = [
     ("mounted", mounted),
     ("mounted in another namespace", mounted_elsewhere),
     ("disk of a mounted partition", disk_of_a_mounted_partition),
@@ -407,12 +440,18 @@ const SITUATIONS: [(&str, Maker); 35] = [
     ("lvm not named", |place| unnamed(place, "lvm", "lvm")),
     ("zfs at the end not named", |place| unnamed(place, "zfs-end", "zfs")),
     ("gpt at the end not named", |place| unnamed(place, "gpt-backup", "gpt")),
+    ("copy of an ext4 superblock not named", |place| unnamed(place, "ext4-copy", "ext4")),
+    ("firmware RAID in the last sector not named", |place| unnamed(place, "lsi", "lsi")),
+    ("VMFS not named", |place| unnamed(place, "vmfs", "vmfs")),
+    ("zonefs not named", |place| unnamed(place, "zonefs", "zonefs")),
+    ("known to blkid alone", known_to_blkid),
     ("fstab", in_fstab),
     ("fstab by link", in_fstab_by_link),
     ("fstab by UUID", in_fstab_by_uuid),
     ("fstab by label", in_fstab_by_label),
     ("crypttab", in_crypttab),
     ("link swapped between plan and run", swapped_link),
+    ("device exchanged between plan and run", exchanged),
 ];
 
 #[test]
@@ -425,6 +464,7 @@ fn what_must_not_be_overwritten_is_refused_and_stays() {
         Need::Program("python3"),
         Need::Program("unshare"),
         Need::Program("addpart"),
+        Need::Program("blkid"),
     ];
     let Some(_turn) = require(&needs) else { return };
     for (name, make) in SITUATIONS {

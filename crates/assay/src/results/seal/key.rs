@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::hexadecimal;
+use crate::digest::hexadecimal;
 use crate::system::identity::ROOTS_OWN;
 use crate::system::journal::{make_own_directory, trusted_directory};
 use crate::system::{HoldError, Locking, OwnFile, System};

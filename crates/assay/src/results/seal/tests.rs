@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::key::Key;
 use super::*;
+use crate::digest::sha256;
 use crate::system::{Fake, System};
 
 fn key() -> Key {
@@ -18,18 +19,18 @@ fn about() -> About {
         store: text("/results"),
         machine: text("m"),
         drives: vec![text("S1")],
-        study: hexadecimal(&digest("study")),
-        plan: hexadecimal(&digest("plan")),
+        study: hexadecimal(&sha256("study")),
+        plan: hexadecimal(&sha256("plan")),
     }
 }
 
 fn reading(trials: usize) -> Reading {
     Reading {
-        study: digest("study"),
-        plan: digest("plan"),
-        environment: digest("late"),
-        trials: (0..trials).map(|trial| digest(trial.to_string())).collect(),
-        ended: Some(digest("enough")),
+        study: sha256("study"),
+        plan: sha256("plan"),
+        environment: sha256("late"),
+        trials: (0..trials).map(|trial| sha256(trial.to_string())).collect(),
+        ended: Some(sha256("enough")),
     }
 }
 
@@ -38,7 +39,7 @@ fn sealed() -> String {
     let (mut chain, mut text) = Chain::begin(key(), &about()).unwrap();
     let more = [(Of::Environment, "early"), (Of::Trial, "0"), (Of::Trial, "1"), (Of::Trial, "2")];
     for (of, what) in more.into_iter().chain([(Of::Ended, "enough"), (Of::Environment, "late")]) {
-        text.extend(chain.add(of, &digest(what)).unwrap());
+        text.extend(chain.add(of, &sha256(what)).unwrap());
     }
     String::from_utf8(text).unwrap()
 }
@@ -91,7 +92,7 @@ fn what_was_sealed_is_held() {
     assert_eq!(seal.holds(&reading(3)), Ok(3));
     assert!(seal.has_ended(&reading(3)));
     // The environment as it was before the last trial is sealed as well.
-    let early = Reading { environment: digest("early"), ..reading(3) };
+    let early = Reading { environment: sha256("early"), ..reading(3) };
     assert_eq!(seal.holds(&early), Ok(3));
     // Killed between a trial's own line and its line here.
     assert_eq!(seal.holds(&reading(4)), Ok(3));
@@ -100,7 +101,7 @@ fn what_was_sealed_is_held() {
 #[test]
 fn whatever_was_changed_is_named() {
     let seal = proven(&sealed()).unwrap();
-    let other = digest("other");
+    let other = sha256("other");
     let mut trial = reading(3);
     trial.trials[1] = other;
     for (read, what) in [
@@ -165,7 +166,7 @@ fn a_seal_goes_on_where_it_stopped() {
     let whole = sealed();
     let half: String = whole.split_inclusive('\n').take(4).collect();
     let mut chain = proven(&half).unwrap().chain;
-    let line = chain.add(Of::Trial, &digest("2")).unwrap();
+    let line = chain.add(Of::Trial, &sha256("2")).unwrap();
     let text = half + &String::from_utf8(line).unwrap();
     assert_eq!(text.lines().last(), whole.lines().nth(4));
 }

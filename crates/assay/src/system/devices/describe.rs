@@ -152,11 +152,20 @@ fn partition_of(system: &dyn System, name: &str) -> Option<(String, u64)> {
 }
 
 fn whole_device_id(system: &dyn System, name: &str) -> String {
-    serial(system, name, &bus(system, name))
-        .value()
-        .cloned()
-        .or_else(|| by_id(system, name))
-        .unwrap_or_else(|| format!("{name}:{}", exact_size(size_of(system, name))))
+    let passing = || format!("{name}:{}", exact_size(size_of(system, name)));
+    lasting_id(system, name).unwrap_or_else(passing)
+}
+
+/// Whether the id of a device or a partition is for ever; a name such as `loop3:512MiB` is given
+/// again to the next device.
+pub fn has_lasting_id(system: &dyn System, name: &str) -> bool {
+    let drive = partition_of(system, name).map_or(name.to_owned(), |(drive, _)| drive);
+    lasting_id(system, &drive).is_some()
+}
+
+fn lasting_id(system: &dyn System, name: &str) -> Option<String> {
+    let serial = serial(system, name, &bus(system, name)).value().cloned();
+    serial.or_else(|| by_id(system, name))
 }
 
 /// The first link in `/dev/disk/by-id` that leads to a device.

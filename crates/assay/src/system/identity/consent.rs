@@ -6,13 +6,16 @@ use std::path::PathBuf;
 
 use super::tables;
 use super::usage::{Family, cannot_tell};
+use super::witness::Witness;
 use crate::failure::{Failure, Outcome};
 use crate::system::signatures::{self, Signature};
 use crate::system::site::{Site, TargetKind};
-use crate::system::{Caching, Consent, DeviceNumber, System, devices::device_id, sysfs};
+use crate::system::{Caching, Consent, DeviceNumber, System, devices, sysfs};
 
 /// Bytes of the unit of `start` and `size` in sysfs.
 const SECTOR: u64 = 512;
+/// Bytes from which on a mark is told with its place.
+const FAR: u64 = 1 << 20;
 
 /// One thing that is lost when a device is overwritten.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +31,10 @@ pub struct Loss {
 impl Loss {
     /// In words: `ext4 file system on sdb1 (100 GiB, label "data", UUID ...)`.
     pub fn words(&self) -> String {
-        let Signature { name, kind, uuid, label, .. } = &self.signature;
+        let Signature { name, kind, uuid, label, offset } = &self.signature;
         let mut facts = vec![size_words(self.size_bytes)];
+        // A copy, or what lies at the end: the start alone would not show it.
+        facts.extend((*offset >= FAR).then(|| format!("found at {}", size_words(*offset))));
         facts.extend(label.as_ref().map(|label| format!("label {label:?}")));
         facts.extend(uuid.as_ref().map(|uuid| format!("UUID {}", uuid.escape_debug())));
         format!("{name} {} on {} ({})", kind.words(), self.device, facts.join(", "))
@@ -41,6 +46,8 @@ impl Loss {
 pub struct Stake {
     /// What the device is called.
     pub id: String,
+    /// Bytes of the device.
+    pub size_bytes: u64,
     /// Everything recognised on it and its partitions.
     pub losses: Vec<Loss>,
 }
@@ -109,7 +116,8 @@ pub fn stake(system: &dyn System, site: &Site) -> Outcome<Stake> {
     if let Some(reason) = tables::expecting(system, &family, &losses)? {
         return Err(refuse(reason));
     }
-    Ok(Stake { id: device_id(system, name), losses })
+    let size_bytes = devices::size_of(system, name);
+    Ok(Stake { id: devices::device_id(system, name), size_bytes, losses })
 }
 
 /// Makes sure that a device may be overwritten: nothing uses it, and the user typed its id and
@@ -122,7 +130,8 @@ pub fn consent(system: &dyn System, site: &Site, typed: &str) -> Outcome<Consent
     let sequence = disk_sequence(system, site.device);
     let stake = stake(system, site)?;
     let Some(fault) = stake.fault(typed, &site.target) else {
-        return Ok(Consent { device: site.path.clone(), number: site.device, sequence });
+        let (device, number, size_bytes) = (site.path.clone(), site.device, stake.size_bytes);
+        return Ok(Consent { device, number, sequence, size_bytes });
     };
     let lost: Vec<String> = stake.losses.iter().map(Loss::words).collect();
     let lost = if lost.is_empty() {
@@ -169,6 +178,7 @@ fn losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec<Loss
     let unread = |error: io::Error| cannot_tell("what it holds", &site.path, &error);
     let file = system.open_for_reading(&site.path, Caching::Buffered).map_err(unread)?;
     let length = system.length(&file).map_err(unread)?;
+    let witness = Witness::of(system, &file).map_err(|error| doubt(site, &error))?;
     let mut losses = Vec::new();
     for member in family.members() {
         let (start, size) = match member.start {
@@ -177,8 +187,15 @@ fn losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec<Loss
         };
         let size_bytes = size.min(length.saturating_sub(start));
         let range = start..start + size_bytes;
-        let found = signatures::in_range(system, &file, range).map_err(unread)?;
+        let found = signatures::in_range(system, &file, range.clone()).map_err(unread)?;
         let device = &member.name;
+        let unseen = witness.as_ref().map(|witness| witness.unseen(&range, &found)).transpose();
+        if let Some(theirs) = unseen.map_err(|error| doubt(site, &error))?.flatten() {
+            return Err(Failure::refused(format!(
+                "{:?} carries something that only blkid recognises ({theirs} on {device}): look at it with wipefs --no-act, take it away with wipefs, then try again",
+                site.target
+            )));
+        }
         losses.extend(found.into_iter().map(|signature| Loss {
             device: device.clone(),
             size_bytes,
@@ -186,6 +203,13 @@ fn losses(system: &dyn System, site: &Site, family: &Family) -> Outcome<Vec<Loss
         }));
     }
     Ok(losses)
+}
+
+fn doubt(site: &Site, error: &io::Error) -> Failure {
+    let path = site.path.display();
+    Failure::refused(format!(
+        "cannot tell whether blkid sees more on {path} than is known here ({error}): see what blkid -p {path} says, then try again"
+    ))
 }
 
 /// One decimal of the largest unit that fits.

@@ -1,4 +1,6 @@
+mod shown;
 mod situations;
+mod witness;
 
 use std::path::Path;
 

@@ -20,6 +20,8 @@ const PAUSE: Duration = Duration::from_millis(200);
 const ROUNDS: u32 = 3;
 /// Bytes that are wiped at the start of a file system: every first super block lies there.
 const WIPED: u64 = 1 << 20;
+/// Bytes that are wiped of a copy of one, which would tell of a file system that is gone.
+const WIPED_OF_COPY: u64 = 4096;
 
 /// What became of one thing to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -217,11 +219,20 @@ impl Restorer<'_> {
         let Some(device) = self.find(disk) else {
             return Ok(nothing(format!("{} is not connected", disk.id)));
         };
-        let found = signatures::label_at(self.system, &device, start);
-        if found.map_err(|error| error.to_string())?.as_deref() != Some(label) {
+        let found = signatures::labelled(self.system, &device, start, label);
+        let found = found.map_err(|error| error.to_string())?;
+        let end = start.saturating_add(WIPED);
+        // Where only copies are left, something else may begin there by now.
+        let (first, copies): (Vec<u64>, Vec<u64>) = found.into_iter().partition(|at| *at < end);
+        if first.is_empty() {
             return Ok(nothing("it is gone"));
         }
-        self.patiently(&Act::Wipe { device, range: start..start + WIPED })?;
+        // The first one last: as long as it is there, this can be done again.
+        for at in copies {
+            let range = at..at.saturating_add(WIPED_OF_COPY);
+            self.patiently(&Act::Wipe { device: device.clone(), range })?;
+        }
+        self.patiently(&Act::Wipe { device, range: start..end })?;
         Ok(Restored::Done)
     }
 

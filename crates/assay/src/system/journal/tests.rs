@@ -2,7 +2,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use super::*;
-use crate::system::{Fake, Faulty};
+use crate::system::signatures::{self, tests::Recorded};
+use crate::system::{Caching, DeviceNumber, Fake, Faulty};
 
 const HOME: &str = "/var/lib/assay/journal";
 const ID: &str = "20261120-1200-ab12";
@@ -217,4 +218,56 @@ fn a_file_stays_while_a_loop_device_has_it() {
     assert_eq!(found, ["loop3"]);
     fake.remove("/sys/block/loop3");
     assert_eq!(restore(&fake, &left(&fake)[0]).unwrap().done.len(), 1);
+}
+
+/// A disk of 160 MiB that holds a file system, as one of ours would be made.
+fn with_an_ext4(recording: &str) -> (Fake, Undo) {
+    let fake = machine();
+    fake.add("file /sys/block/sda/size 327680\nlink /sys/dev/block/8:0 /sys/block/sda\nblock /dev/sda 8:0\nfile /sys/block/sda/diskseq 7\n")
+        .unwrap();
+    put(&fake, recording);
+    let disk = Mark::of(&fake, "sda");
+    (fake, Undo::FileSystem { disk, start: 0, label: "fourth".to_owned() })
+}
+
+const NUMBER: DeviceNumber = DeviceNumber { major: 8, minor: 0 };
+
+fn put(fake: &Fake, recording: &str) {
+    for (offset, bytes) in Recorded::load(recording).rows {
+        fake.put_content(NUMBER, offset, &bytes).unwrap();
+    }
+}
+
+fn carried(fake: &Fake) -> Vec<&'static str> {
+    let device = fake.open_for_reading(Path::new("/dev/sda"), Caching::Buffered).unwrap();
+    let found = signatures::in_range(fake, &device, 0..160 << 20).unwrap();
+    found.iter().map(|found| found.name).collect()
+}
+
+#[test]
+fn a_file_system_goes_with_the_copies_of_its_superblock() {
+    let (fake, undo) = with_an_ext4("ext4-copy");
+    // The first one is like the copy, but for the group that it says it begins.
+    let copy = Recorded::load("ext4-copy").rows;
+    for (offset, mut bytes) in copy {
+        let offset = offset - (128 << 20) + 1024;
+        if offset == 1024 + 0x50 {
+            bytes[10..12].fill(0);
+        }
+        fake.put_content(NUMBER, offset, &bytes).unwrap();
+    }
+    let mut journal = begin(&fake);
+    journal.record(&fake, undo.clone()).unwrap();
+    journal.take_back(&fake, &undo).unwrap();
+    assert_eq!(carried(&fake), [""; 0]);
+}
+
+#[test]
+fn what_was_made_since_where_a_file_system_was_stays() {
+    let (fake, undo) = with_an_ext4("ext4-copy");
+    put(&fake, "xfs");
+    let mut journal = begin(&fake);
+    journal.record(&fake, undo.clone()).unwrap();
+    journal.take_back(&fake, &undo).unwrap();
+    assert_eq!(carried(&fake), ["xfs", "ext4"], "only the copy bears the label");
 }

@@ -3,14 +3,14 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::act::program;
-use crate::system::KernelLog;
+use crate::system::{KernelLog, Told};
 
 /// A record of the kernel's log is never longer.
 const LONGEST_RECORD: usize = 8192;
@@ -18,6 +18,8 @@ const LONGEST_RECORD: usize = 8192;
 const MOST_RECORDS: usize = 10_000;
 /// How long a program may look: a bridge that does not answer must not hold a study up.
 const LONGEST_LOOK: Duration = Duration::from_secs(3);
+/// The same for one that reads a device, which may have to wake up first.
+const LONGEST_READ: Duration = Duration::from_secs(30);
 /// Bytes of its answer that are read.
 const LONGEST_ANSWER: u64 = 4 << 20;
 
@@ -53,39 +55,55 @@ fn is_overtaken(error: &io::Error) -> bool {
 
 /// What a program prints.
 pub fn output_of(name: &str, arguments: &[&str]) -> io::Result<String> {
+    Ok(ended(name, arguments, Stdio::null(), LONGEST_LOOK)?.text)
+}
+
+/// How a program ends that has an open file as its standard input, and what it says.
+pub fn told_of(name: &str, arguments: &[&str], input: &File) -> io::Result<Told> {
+    ended(name, arguments, input.try_clone()?.into(), LONGEST_READ)
+}
+
+fn ended(name: &str, arguments: &[&str], input: Stdio, limit: Duration) -> io::Result<Told> {
     let path = program(name).ok_or_else(|| {
         io::Error::new(io::ErrorKind::NotFound, format!("{name} is not installed"))
     })?;
     let mut command = Command::new(path);
     command.args(arguments).env("LC_ALL", "C");
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = assay_sys::end_with_parent(&mut command).spawn()?;
-    let answer = child.stdout.take();
+    let (answer, complaint) = (child.stdout.take(), child.stderr.take());
     std::thread::scope(|scope| {
-        let reader = scope.spawn(move || {
-            let mut bytes = Vec::new();
-            let read = answer.map(|from| from.take(LONGEST_ANSWER).read_to_end(&mut bytes));
-            read.transpose().map(|_| bytes)
-        });
-        ends_in_time(&mut child, name)?;
-        let bytes = reader.join().map_err(|_| io::Error::other("its answer was lost"))??;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        let answer = scope.spawn(move || all_of(answer));
+        let complaint = scope.spawn(move || all_of(complaint));
+        let status = ends_in_time(&mut child, name, limit)?;
+        let lost = |_| io::Error::other("its answer was lost");
+        let text = answer.join().map_err(lost)??;
+        let complaint = complaint.join().map_err(lost)??;
+        Ok(Told { code: status.code(), text, complaint })
     })
 }
 
+fn all_of(from: Option<impl Read>) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    from.map(|from| from.take(LONGEST_ANSWER).read_to_end(&mut bytes)).transpose()?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// Waits for a program, and ends it when it takes too long.
-fn ends_in_time(child: &mut Child, name: &str) -> io::Result<()> {
+fn ends_in_time(child: &mut Child, name: &str, limit: Duration) -> io::Result<ExitStatus> {
     let began = Instant::now();
-    while child.try_wait()?.is_none() {
-        if began.elapsed() > LONGEST_LOOK {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if began.elapsed() > limit {
             child.kill()?;
             child.wait()?;
-            let message = format!("{name} did not answer within {} s", LONGEST_LOOK.as_secs());
+            let message = format!("{name} did not answer within {} s", limit.as_secs());
             return Err(io::Error::new(io::ErrorKind::TimedOut, message));
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    Ok(())
 }
 
 #[cfg(test)]

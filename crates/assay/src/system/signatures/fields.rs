@@ -158,6 +158,29 @@ pub fn is_ext4(ext: &Block<'_>) -> io::Result<bool> {
     Ok(!is_ext2(ext)? && !is_ext3(ext)? && !is_ext_journal(ext)?)
 }
 
+/// A copy of an ext superblock says which group of blocks it begins, and that is where it lies.
+fn is_ext_copy(copy: &Block<'_>) -> io::Result<bool> {
+    let (group, shift) = (u64::from(copy.u16(0x5a)?), copy.u32(0x18)?);
+    let (first, blocks) = (u64::from(copy.u32(0x14)?), u64::from(copy.u32(0x20)?));
+    let start = (first + group * blocks) << (10 + shift.min(6));
+    Ok(group > 0 && shift <= 6 && start == copy.offset)
+}
+
+/// A copy of that of ext2.
+pub fn is_ext2_copy(copy: &Block<'_>) -> io::Result<bool> {
+    Ok(is_ext_copy(copy)? && is_ext2(copy)?)
+}
+
+/// A copy of that of ext3.
+pub fn is_ext3_copy(copy: &Block<'_>) -> io::Result<bool> {
+    Ok(is_ext_copy(copy)? && is_ext3(copy)?)
+}
+
+/// A copy of that of ext4.
+pub fn is_ext4_copy(copy: &Block<'_>) -> io::Result<bool> {
+    Ok(is_ext_copy(copy)? && is_ext4(copy)?)
+}
+
 /// The parameter block of a FAT, with the name of one or the end mark of a boot sector.
 pub fn is_fat(boot: &Block<'_>) -> io::Result<bool> {
     let (sector, cluster) = (boot.u16(11)?, boot.u8(13)?);
@@ -178,6 +201,11 @@ fn is_fat32(boot: &Block<'_>) -> io::Result<bool> {
     Ok(boot.u16(22)? == 0)
 }
 
+/// The second boot sector of a FAT32; the other FATs have none.
+pub fn is_fat32_copy(boot: &Block<'_>) -> io::Result<bool> {
+    Ok(is_fat(boot)? && is_fat32(boot)? && boot.bytes(0x52, 5)? == b"FAT32")
+}
+
 /// Serial number of a FAT.
 pub fn fat_serial(boot: &Block<'_>) -> io::Result<Option<String>> {
     Field::Short(if is_fat32(boot)? { 0x43 } else { 0x27 }).of(boot)
@@ -189,21 +217,15 @@ pub fn fat_label(boot: &Block<'_>) -> io::Result<Option<String>> {
     Ok(label.filter(|label| label != "NO NAME"))
 }
 
-/// A table of four partitions, or an empty one with its number; not the boot sector of a file
-/// system, which ends alike.
+/// A table of four partitions, used or not; not the boot sector of a file system, which ends alike.
 pub fn is_dos(boot: &Block<'_>) -> io::Result<bool> {
     let others = [b"NTFS    ", b"EXFAT   ", b"-FVE-FS-"];
     if others.contains(&&boot.array(3)?) || is_fat(boot)? {
         return Ok(false);
     }
+    // Empty or with boot code alone it is one, too: what it told may have been taken out of it.
     let entries = boot.bytes(446, 64)?;
-    let flagged = entries.chunks(16).all(|entry| matches!(entry[0], 0 | 0x80));
-    let used = entries.chunks(16).any(|entry| {
-        let size = [entry[12], entry[13], entry[14], entry[15]];
-        entry[4] != 0 && size != [0; 4]
-    });
-    let empty = entries.iter().all(|byte| *byte == 0) && boot.u32(440)? != 0;
-    Ok(flagged && (used || empty))
+    Ok(entries.chunks(16).all(|entry| matches!(entry[0], 0 | 0x80)))
 }
 
 /// A GPT header of plausible size.
@@ -225,15 +247,32 @@ pub fn luks_label(header: &Block<'_>) -> io::Result<Option<String>> {
     Field::Text(24, 48).of(header)
 }
 
-/// LVM writes 32 letters and shows them in groups.
-pub fn lvm_uuid(label: &Block<'_>) -> io::Result<Option<String>> {
-    let Some(letters) = text(&label.bytes(32, 32)?) else { return Ok(None) };
+/// What is written as letters and shown in groups that begin at these.
+fn grouped(bytes: &[u8], starts: &[usize]) -> Option<String> {
     let mut written = String::new();
-    for (index, letter) in letters.chars().enumerate() {
-        let dash = if [6, 10, 14, 18, 22, 26].contains(&index) { "-" } else { "" };
+    for (index, letter) in text(bytes)?.chars().enumerate() {
+        let dash = if starts.contains(&index) { "-" } else { "" };
+        // Writing to a string cannot fail.
         let _ = write!(written, "{dash}{letter}");
     }
-    Ok(Some(written))
+    Some(written)
+}
+
+const LVM_GROUPS: [usize; 6] = [6, 10, 14, 18, 22, 26];
+
+/// LVM writes 32 letters.
+pub fn lvm_uuid(label: &Block<'_>) -> io::Result<Option<String>> {
+    Ok(grouped(&label.bytes(32, 32)?, &LVM_GROUPS))
+}
+
+/// So did its first version, elsewhere.
+pub fn lvm1_uuid(header: &Block<'_>) -> io::Result<Option<String>> {
+    Ok(grouped(&header.bytes(44, 32)?, &LVM_GROUPS))
+}
+
+/// Of a device of a Stratis pool.
+pub fn stratis_uuid(superblock: &Block<'_>) -> io::Result<Option<String>> {
+    Ok(grouped(&superblock.bytes(64, 32)?, &[8, 12, 16, 20]))
 }
 
 /// A member of an md array of version 1 says where it lies.
@@ -353,9 +392,17 @@ pub fn is_apfs(superblock: &Block<'_>) -> io::Result<bool> {
     Ok(superblock.u16(24)? == 1 && superblock.u32(36)?.is_power_of_two())
 }
 
+/// The format of file systems of gfs; gfs2 counts from 1801 on.
+const GFS_FORMAT: [u8; 4] = 1309_u32.to_be_bytes();
+
 /// The superblock of gfs2.
 pub fn is_gfs2(superblock: &Block<'_>) -> io::Result<bool> {
-    Ok(superblock.array(4)? == [0, 0, 0, 1])
+    Ok(superblock.array(4)? == [0, 0, 0, 1] && superblock.array(24)? != GFS_FORMAT)
+}
+
+/// The superblock of its ancestor.
+pub fn is_gfs(superblock: &Block<'_>) -> io::Result<bool> {
+    Ok(superblock.array(4)? == [0, 0, 0, 1] && superblock.array(24)? == GFS_FORMAT)
 }
 
 /// The second mark of a PV label.
@@ -379,4 +426,60 @@ pub fn is_sun(label: &Block<'_>) -> io::Result<bool> {
     let bytes = label.bytes(0, 512)?;
     let words = bytes.chunks(2).map(|two| u16::from_be_bytes([two[0], two[1]]));
     Ok(words.fold(0, |sum, word| sum ^ word) == 0)
+}
+
+/// The words of an SGI volume header add up to nothing.
+pub fn is_sgi(header: &Block<'_>) -> io::Result<bool> {
+    let bytes = header.bytes(0, 512)?;
+    let words =
+        bytes.chunks(4).map(|word| u32::from_be_bytes([word[0], word[1], word[2], word[3]]));
+    Ok(words.fold(0, u32::wrapping_add) == 0)
+}
+
+/// What partitions of an Atari are for; the table has no mark.
+const ATARI: [&[u8; 3]; 10] =
+    [b"GEM", b"BGM", b"XGM", b"LNX", b"RAW", b"MIX", b"SWP", b"UNX", b"F32", b"QWA"];
+
+/// A table of an Atari: one that is in use, of a known kind, on the device.
+pub fn is_atari(root: &Block<'_>) -> io::Result<bool> {
+    let entries = root.bytes(0x1c6, 48)?;
+    let sectors = root.length / 512;
+    let fits = |entry: &[u8]| {
+        let word = |at: usize| entry.get(at..at + 4).and_then(|four| four.first_chunk());
+        let number = |at| word(at).map_or(0, |four| u64::from(u32::from_be_bytes(*four)));
+        let (start, size) = (number(4), number(8));
+        let known = ATARI.iter().any(|kind| entry.get(1..4) == Some(kind.as_slice()));
+        entry[0] & 1 == 1 && known && start > 0 && size > 0 && start + size <= sectors
+    };
+    Ok(entries.chunks(12).any(fits))
+}
+
+/// The mark of the drive beside that of the sector.
+pub fn is_adaptec(sector: &Block<'_>) -> io::Result<bool> {
+    Ok(sector.bytes(0x100, 4)? == b"DPTM")
+}
+
+/// A version that there may be: the mark has but two letters.
+pub fn is_jmicron(sector: &Block<'_>) -> io::Result<bool> {
+    Ok(sector.u8(3)? <= 9)
+}
+
+/// A drive of at most eight, and words that add up to nothing.
+pub fn is_silicon_image(sector: &Block<'_>) -> io::Result<bool> {
+    let bytes = sector.bytes(0, 0x140)?;
+    let words = bytes.chunks(2).map(|two| u16::from_le_bytes([two[0], two[1]]));
+    Ok(sector.u8(0x116)? < 8 && words.fold(0, u16::wrapping_add) == 0)
+}
+
+/// Its bytes add up to the one behind them: the mark is that of any boot sector.
+pub fn is_via(sector: &Block<'_>) -> io::Result<bool> {
+    let bytes = sector.bytes(0, 50)?;
+    let sum = bytes.iter().fold(0, |sum: u8, byte| sum.wrapping_add(*byte));
+    Ok(sector.u8(2)? <= 2 && sector.u8(50)? == sum)
+}
+
+/// The second of three marks.
+pub fn is_befs(superblock: &Block<'_>) -> io::Result<bool> {
+    let second = superblock.array(68)?;
+    Ok([u32::from_le_bytes(second), u32::from_be_bytes(second)].contains(&0xdd12_1031))
 }

@@ -5,7 +5,7 @@ use super::fields::{self, Field};
 use super::{Kind, Place, Row};
 
 const KIB: u64 = 1024;
-const ANY: Row = Row {
+pub(super) const ANY: Row = Row {
     name: "",
     kind: Kind::Other,
     places: &[Start(0)],
@@ -16,7 +16,7 @@ const ANY: Row = Row {
     label: Field::None,
 };
 
-const EXT: Row = Row {
+pub(super) const EXT: Row = Row {
     kind: Kind::FileSystem,
     places: &[Start(KIB)],
     at: 0x38,
@@ -26,10 +26,10 @@ const EXT: Row = Row {
     ..ANY
 };
 
-const FILE_SYSTEM: Row = Row { kind: Kind::FileSystem, ..ANY };
-const RAID: Row = Row { kind: Kind::Raid, ..ANY };
-const POOL: Row = Row { kind: Kind::VolumeManager, ..ANY };
-const TABLE: Row = Row { kind: Kind::PartitionTable, ..ANY };
+pub(super) const FILE_SYSTEM: Row = Row { kind: Kind::FileSystem, ..ANY };
+pub(super) const RAID: Row = Row { kind: Kind::Raid, ..ANY };
+pub(super) const POOL: Row = Row { kind: Kind::VolumeManager, ..ANY };
+pub(super) const TABLE: Row = Row { kind: Kind::PartitionTable, ..ANY };
 const ENCRYPTION: Row = Row { kind: Kind::Encryption, ..ANY };
 const MD1: Row = Row {
     name: "md",
@@ -80,7 +80,7 @@ macro_rules! swap_rows {
 
 const SWAP: [Row; 10] = swap_rows!(4096 8192 16384 32768 65536);
 
-/// Every row; of rows with one name the first that is found counts. `gpt` stands before `dos`.
+/// What is met often; `rare` holds the rest. Of rows with one name the first that is found counts. `gpt` stands before `dos`.
 pub const ROWS: &[&Row] = &[
     &Row {
         name: "gpt",
@@ -250,7 +250,14 @@ pub const ROWS: &[&Row] = &[
         label: Field::Own(fields::zfs_pool_name),
         ..POOL
     },
-    &Row { name: "stratis", at: 528, magics: &[b"!Stra0tis\x86\xff\x02^\x41rh"], ..POOL },
+    &Row {
+        name: "stratis",
+        places: &[Start(512), Start(9 * 512)],
+        at: 4,
+        magics: &[b"!Stra0tis\x86\xff\x02^\x41rh"],
+        uuid: Field::Own(fields::stratis_uuid),
+        ..POOL
+    },
     &Row { name: "vdo", magics: &[b"dmvdo001"], ..POOL },
     &Row { name: "ceph", magics: &[b"bluestore block device"], ..POOL },
     &Row { name: "oracle-asm", at: 32, magics: &[b"ORCLDISK"], ..POOL },

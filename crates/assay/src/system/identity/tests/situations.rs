@@ -38,7 +38,7 @@ fn part(disk: &str, name: &str, number: &str, (at, start, size): (u32, u64, u64)
 
 /// Root on `sda1`; `sdb` with a GPT and two partitions that hold an ext4 and a FAT; `sdc` blank;
 /// `loop4` over a file; an NVMe drive with a LUKS partition; a zram device.
-fn machine() -> Fake {
+pub(super) fn machine() -> Fake {
     let mut text = String::new();
     for (name, number, size) in [
         ("sda", "8:0", 1024),
@@ -80,20 +80,20 @@ fn machine() -> Fake {
     fake
 }
 
-fn put(fake: &Fake, (major, minor): (u32, u32), start: u64, recording: &str) {
+pub(super) fn put(fake: &Fake, (major, minor): (u32, u32), start: u64, recording: &str) {
     for (offset, bytes) in Recorded::load(recording).rows {
         fake.put_content(DeviceNumber { major, minor }, start + offset, &bytes).unwrap();
     }
 }
 
-const B: (&str, &str) = ("/dev/sdb", "SERIAL-B+gpt+ext4+vfat");
-const B1: (&str, &str) = ("/dev/sdb1", "SERIAL-B-part1+ext4");
-const C: (&str, &str) = ("/dev/sdc", "SERIAL-C");
-const LOOP: (&str, &str) = ("/dev/loop4", "loop4:512MiB");
+pub(super) const B: (&str, &str) = ("/dev/sdb", "SERIAL-B+gpt+ext4+vfat");
+pub(super) const B1: (&str, &str) = ("/dev/sdb1", "SERIAL-B-part1+ext4");
+pub(super) const C: (&str, &str) = ("/dev/sdc", "SERIAL-C");
+pub(super) const LOOP: (&str, &str) = ("/dev/loop4", "loop4:512MiB");
 const NVME: (&str, &str) = ("/dev/nvme0n1p1", "S3EVNX0J123456-part1+luks");
 const ZRAM: (&str, &str) = ("/dev/zram1", "zram1:64MiB");
 
-fn give(system: &Fake, (target, typed): (&str, &str)) -> Outcome<Consent> {
+pub(super) fn give(system: &Fake, (target, typed): (&str, &str)) -> Outcome<Consent> {
     consent(system, &resolve(system, target).unwrap(), typed)
 }
 
@@ -122,7 +122,7 @@ fn holder(below: &str, name: &str, more: &str) -> String {
     )
 }
 
-fn home(name: &str) -> String {
+pub(super) fn home(name: &str) -> String {
     let disk = name.strip_suffix(char::is_numeric).filter(|disk| disk.starts_with("sd"));
     let above = disk.map_or_else(String::new, |disk| format!("{disk}/"));
     format!("/sys/devices/virtual/block/{above}{name}")
@@ -234,9 +234,17 @@ fn what_was_not_named_in_full_is_a_mistake_that_tells_the_text() {
     for situation in &mistaken() {
         told(&machine(), situation, Kind::Mistake);
     }
-    for (recording, name) in
-        [("lvm", "lvm"), ("md-1.0", "md"), ("zfs-end", "zfs"), ("btrfs", "btrfs")]
-    {
+    for (recording, name) in [
+        ("lvm", "lvm"),
+        ("md-1.0", "md"),
+        ("zfs-end", "zfs"),
+        ("btrfs", "btrfs"),
+        ("ext4-copy", "ext4"),
+        ("lsi", "lsi"),
+        ("promise", "promise"),
+        ("vmfs", "vmfs"),
+        ("zonefs", "zonefs"),
+    ] {
         let recorded = Recorded::load(recording);
         let fake = machine();
         let sectors = recorded.length / 512;

@@ -1,0 +1,67 @@
+//! Damaged texts of others: read or refused, never a panic. A short run of what `cargo xtask fuzz`
+//! does at length.
+
+#![allow(clippy::disallowed_methods, reason = "the seeds are files")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "fuzz/readers.rs"]
+mod readers;
+
+use assay_lab::fuzz;
+use readers::READERS;
+
+/// Inputs for each reader; the long run has a million.
+const COUNT: u64 = 400;
+const SEED: u64 = 1;
+
+/// Runs one reader; what does harm is told with the command that makes it again.
+fn short_run_of(name: &str) {
+    let reader = READERS.iter().find(|reader| reader.name == name).unwrap();
+    let ran = fuzz::run(reader, COUNT, SEED).unwrap();
+    for found in &ran.findings {
+        let input = String::from_utf8_lossy(&found.input).escape_debug().to_string();
+        let input: String = input.chars().take(2000).collect();
+        panic!("{name}, input {} of seed {SEED}: {}\n{input}", found.number, found.what);
+    }
+    assert_eq!(ran.executions, COUNT);
+}
+
+#[test]
+fn damaged_bundles_are_shown_or_refused() {
+    short_run_of("bundle");
+}
+
+#[test]
+fn damaged_studies_are_read_or_refused() {
+    short_run_of("study");
+}
+
+#[test]
+fn damaged_tables_are_read_or_refused() {
+    short_run_of("csv");
+}
+
+#[test]
+fn damaged_journals_are_followed_or_refused() {
+    short_run_of("journal");
+}
+
+#[test]
+fn damaged_edids_are_read_or_refused() {
+    short_run_of("edid");
+}
+
+#[test]
+fn damaged_logs_of_meters_are_read_or_refused() {
+    short_run_of("meter");
+}
+
+/// What nobody damaged is accepted, or the loop would only ever see refusals.
+#[test]
+fn each_reader_accepts_some_of_its_seeds() {
+    for reader in READERS {
+        let seeds = (reader.seeds)();
+        let accepted = seeds.iter().filter(|seed| (reader.read)(seed)).count();
+        assert!(accepted > 0, "{}: none of {}", reader.name, seeds.len());
+    }
+}

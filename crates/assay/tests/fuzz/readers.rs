@@ -1,0 +1,295 @@
+//! What reads the texts of others, a line each: the list of the short run (`tests/fuzz.rs`) and of
+//! `cargo xtask fuzz`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use assay::importers::{self, IMPORTERS};
+use assay::probes::energy::meter;
+use assay::results::bundle::Label;
+use assay::results::imported::{Import, StoredImport};
+use assay::results::plan::Arm;
+use assay::runner::{self, Request};
+use assay::study::file;
+use assay::system::journal::{self, Journal, Mark, Undo};
+use assay::system::{Fake, System};
+use assay::{calc, shelf};
+use assay_lab::fuzz::Reader;
+
+/// Every reader of texts that others may have written.
+pub const READERS: &[Reader] = &[
+    Reader { name: "bundle", reads: "shelf::evidence_at", seeds: bundles, read: read_bundle },
+    Reader { name: "study", reads: "study::file::parse", seeds: studies, read: read_study },
+    Reader { name: "csv", reads: "importers::trials_csv", seeds: tables, read: read_table },
+    Reader { name: "journal", reads: "journal::restore", seeds: journals, read: read_journal },
+    Reader { name: "edid", reads: "calc::edid::read", seeds: edids, read: read_edid },
+    Reader { name: "meter", reads: "meter::parse", seeds: meters, read: read_meter },
+];
+
+/// Top of the workspace, from whichever of its crates this is part of.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().find(|place| place.join("Cargo.lock").exists()).unwrap_or(here).to_owned()
+}
+
+/// All files below a folder with an ending, in the order of their names.
+fn files(folder: &str, ending: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut waiting = vec![root().join(folder)];
+    let mut found = Vec::new();
+    while let Some(place) = waiting.pop() {
+        for entry in fs::read_dir(&place).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                waiting.push(path);
+            } else if path.to_string_lossy().ends_with(ending) {
+                found.extend(fs::read(&path).ok().map(|bytes| (path, bytes)));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn contents(folder: &str, ending: &str) -> Vec<Vec<u8>> {
+    files(folder, ending).into_iter().map(|(_, bytes)| bytes).collect()
+}
+
+/// A line that begins a file of a bundle in one text.
+const FILE: &str = "=== ";
+const RESULT: &str = "/results/20261122-0000-abcd";
+const MACHINE: &str = include_str!("../fixtures/machines/sata-ssd.txt");
+const STUDY: &str = r#"
+format     = "assay-study/1"
+title      = "Which depth?"
+replicates = 2
+seed       = 11
+margin     = "5 %"
+area       = { size = "16 MiB" }
+
+[factors]
+depth = ["1", "4"]
+
+[[workload]]
+name = "read"
+io   = { pattern = "random", mix = "read", size = "4 KiB", time = "2 ms" }
+"#;
+const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
+
+/// Bundles as one text each: what an old version kept, and what this one keeps.
+fn bundles() -> Vec<Vec<u8>> {
+    let folder = "crates/assay/tests/fixtures/bundles/check-before-factors";
+    let old = files(folder, "").into_iter().map(|(path, bytes)| {
+        let name = path.strip_prefix(root().join(folder)).unwrap_or(&path).to_owned();
+        (name, String::from_utf8_lossy(&bytes).into_owned())
+    });
+    let mut bundles = vec![joined(old)];
+    let fake = Fake::recorded(MACHINE).unwrap_or_default();
+    for (study, target) in [(STUDY, DRIVE), (STUDY, "/home/me")] {
+        let Ok(study) = file::parse("seed", study) else { continue };
+        let request = Request {
+            study,
+            targets: vec![target.to_owned()],
+            destroy: Vec::new(),
+            allowed: Vec::new(),
+            results: Some("/results".into()),
+            judge: None,
+            observer: None,
+        };
+        let ran = runner::run(&fake, request, &AtomicBool::new(false), &mut |_| {});
+        if let Ok(directory) = ran.map(|finished| finished.directory.unwrap_or_default()) {
+            let kept = fake.files().into_iter().filter_map(|(path, text)| {
+                Some((path.strip_prefix(&directory).ok()?.to_owned(), text))
+            });
+            bundles.push(joined(kept));
+        }
+    }
+    bundles
+}
+
+fn joined(files: impl Iterator<Item = (PathBuf, String)>) -> Vec<u8> {
+    let parts = files.map(|(name, text)| format!("{FILE}{}\n{text}\n", name.display()));
+    parts.collect::<String>().into_bytes()
+}
+
+fn read_bundle(bytes: &[u8]) -> bool {
+    let fake = Fake::new();
+    let text = String::from_utf8_lossy(bytes);
+    for part in text.split(FILE).skip(1) {
+        let part = part.strip_suffix('\n').unwrap_or(part);
+        let (name, content) = part.split_once('\n').unwrap_or((part, ""));
+        let plain = |sign: char| sign.is_ascii_alphanumeric() || "._-/".contains(sign);
+        if !name.is_empty() && name.chars().all(plain) && !name.contains("..") {
+            fake.put(Path::new(RESULT).join(name.trim_matches('/')), content);
+        }
+    }
+    shelf::evidence_at(&fake, Path::new(RESULT)).is_ok()
+}
+
+fn studies() -> Vec<Vec<u8>> {
+    let mut all = contents("studies", ".toml");
+    all.extend(contents("crates/assay/tests/studies", ".toml"));
+    all.push(file::EXAMPLE.as_bytes().to_vec());
+    all
+}
+
+/// A study that was accepted is one when it is stored and read again.
+fn read_study(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let Ok(study) = file::parse("study.toml", &text) else { return false };
+    let again = file::write(&study).and_then(|text| file::stored("study.toml", &text));
+    match again {
+        Ok(again) => assert!(again == study, "what is stored of a study is another study"),
+        Err(failure) => panic!("what is stored of a study cannot be read: {failure}"),
+    }
+    true
+}
+
+fn tables() -> Vec<Vec<u8>> {
+    contents("crates/assay/tests/csv", ".csv")
+}
+
+fn read_table(bytes: &[u8]) -> bool {
+    let Ok(text) = importers::text("trials.csv", bytes.to_vec()) else { return false };
+    let Some(importer) = IMPORTERS.first() else { return false };
+    let Ok(read) = (importer.read)("trials.csv", &text, &importers::Options::default()) else {
+        return false;
+    };
+    let name = || "trials.csv".to_owned();
+    let about = Import {
+        format: String::new(),
+        assay: String::new(),
+        importer: importer.about.name.to_owned(),
+        file: name(),
+        sha256: String::new(),
+        title: name(),
+        imported: String::new(),
+        baseline: Arm::new(),
+        margin: None,
+        primary: None,
+        trials: read.trials,
+    };
+    let stored = StoredImport { id: name(), about, text, label: Label::default() };
+    shelf::findings_of_import(&stored, read);
+    true
+}
+
+const HOME: &str = "/var/lib/assay/journal";
+const ID: &str = "20261122-0000-abcd";
+/// A disk, a loop device and a setting that was changed.
+const CHANGED: &str = "\
+file /proc/sys/kernel/random/boot_id first
+file /proc/self/mountinfo
+| 25 1 8:1 / / rw - ext4 /dev/sda1 rw
+file /sys/block/sda/dev 8:0
+file /sys/block/sda/size 327680
+file /sys/block/sda/queue/read_ahead_kb 4096
+link /sys/class/block/sda /sys/block/sda
+link /sys/dev/block/8:0 /sys/block/sda
+block /dev/sda 8:0
+file /etc/sysctl.d/61-assay.conf vm.swappiness = 1
+";
+
+fn changed() -> Fake {
+    let fake = Fake::new();
+    // A line that is not understood shows in the seeds, of which there would be none.
+    let _ = fake.add(CHANGED);
+    fake
+}
+
+fn journals() -> Vec<Vec<u8>> {
+    let fake = changed();
+    let disk = Mark::of(&fake, "sda");
+    let path = |path: &str| PathBuf::from(path);
+    let undos = [
+        Undo::Setting {
+            path: path("/sys/block/sda/queue/read_ahead_kb"),
+            original: "128".to_owned(),
+            device: Some(disk.clone()),
+        },
+        Undo::Loop { file: path("/var/lib/assay/made/image") },
+        Undo::File { path: path("/var/lib/assay/made/image") },
+        Undo::Partition { disk: disk.clone(), number: 3, start: 1 << 20 },
+        Undo::FileSystem { disk, start: 1 << 20, label: "assay-1".to_owned() },
+        Undo::Directory { path: path("/var/lib/assay/made/mount") },
+        Undo::Mount { point: path("/var/lib/assay/made/mount") },
+        Undo::Text {
+            path: path("/etc/sysctl.d/61-assay.conf"),
+            original: None,
+            written: Some("vm.swappiness = 1\n".to_owned()),
+        },
+    ];
+    let Ok(mut journal) = Journal::begin(&fake, Path::new(HOME), ID) else { return Vec::new() };
+    for undo in undos {
+        // What cannot be noted is missing in the seed and nowhere else.
+        let _ = journal.record(&fake, undo);
+    }
+    drop(journal);
+    let kept = fake.read_bytes(&Path::new(HOME).join(format!("{ID}.jsonl")));
+    kept.into_iter().collect()
+}
+
+/// Reads it, and undoes on a machine in memory what it says.
+fn read_journal(bytes: &[u8]) -> bool {
+    let fake = changed();
+    fake.put(Path::new(HOME).join(format!("{ID}.jsonl")), bytes);
+    let found = journal::unfinished(&fake, Path::new(HOME)).unwrap_or_default();
+    let restored = found.iter().map(|journal| journal::restore(&fake, journal));
+    restored.flatten().count() > 0
+}
+
+/// Monitors of both versions, with range limits and names.
+fn edids() -> Vec<Vec<u8>> {
+    let ranges = [
+        (3, [0x0F, 12, 60, 31, 105, 17, 4, 0, 0xFC]),
+        (4, [0b1011, 1, 105, 30, 22, 60, 4, 0, 3 << 2]),
+        (4, [0, 48, 144, 30, 200, 0, 1, 0, 0xFF]),
+    ];
+    let edid = |(revision, range): (u8, [u8; 9])| {
+        let mut bytes = vec![0; 128];
+        bytes[..8].copy_from_slice(&[0, 255, 255, 255, 255, 255, 255, 0]);
+        (bytes[18], bytes[19], bytes[75], bytes[93]) = (1, revision, 0xFD, 0xFC);
+        bytes[76..85].copy_from_slice(&range);
+        bytes[95..101].copy_from_slice(b"T221\n ");
+        sealed(bytes)
+    };
+    ranges.into_iter().map(edid).collect()
+}
+
+/// With the right checksum: else nothing behind it would ever be read.
+fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    if let Some(block) = bytes.get_mut(..128) {
+        let sum = block[..127].iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
+        block[127] = 0_u8.wrapping_sub(sum);
+    }
+    bytes
+}
+
+fn read_edid(bytes: &[u8]) -> bool {
+    let as_it_is = calc::edid::read(bytes).is_ok();
+    calc::edid::read(&sealed(bytes.to_vec())).is_ok() || as_it_is
+}
+
+fn meters() -> Vec<Vec<u8>> {
+    let rows = |line: fn(u32) -> String| (0..20).map(line).collect::<String>();
+    [
+        rows(|at| format!("2026-11-20T09:00:{at:02}Z,{at}.5\n")),
+        "time;power\n".to_owned() + &rows(|at| format!("{};{at} W\n", 1_795_165_200 + at)),
+        "\"unix ms\",\"power (mW)\"\n".to_owned()
+            + &rows(|at| format!("{}000,4200\n", 1_795_165_200 + at)),
+        "volt\tdate\tkilowatts\n".to_owned()
+            + &rows(|at| format!("5\t2026-11-20T10:00:{at:02}+01:00\t0.0042\n")),
+    ]
+    .map(String::into_bytes)
+    .to_vec()
+}
+
+fn read_meter(bytes: &[u8]) -> bool {
+    let Ok(samples) = meter::parse(&String::from_utf8_lossy(bytes)) else { return false };
+    let (start, second) = (1_795_165_200_000_000_000, 1_000_000_000);
+    for (from, to) in [(start, start + 20 * second), (0, u64::MAX), (start, start)] {
+        // Where it does not cover the span it says so.
+        let _ = meter::joules(&samples, from, to);
+    }
+    !samples.is_empty()
+}

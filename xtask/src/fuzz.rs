@@ -1,0 +1,136 @@
+//! `cargo xtask fuzz`: damaged texts of others, many of them, for each reader.
+
+#[path = "../../crates/assay/tests/fuzz/readers.rs"]
+#[allow(clippy::unwrap_used, reason = "the list is that of a test")]
+mod readers;
+
+use std::fmt::Write;
+use std::fs;
+use std::time::Instant;
+
+use crate::lab::Done;
+use crate::lab::fuzz::{self, HANGS, LONGEST, Ran, Reader, SLOW};
+use crate::options::Options;
+use crate::{build, facts};
+use readers::READERS;
+
+/// Inputs in all.
+pub const COUNT: usize = 1_000_000;
+/// Fixed before the first run.
+pub const SEED: usize = 20_261_122;
+/// Where inputs that do harm are kept.
+const KEPT: &str = "target/fuzz-findings";
+/// Memory that this process may come to need, whatever it is given to read.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// One line of the table.
+struct Row {
+    reader: &'static Reader,
+    seeds: usize,
+    ran: Ran,
+    seconds: f64,
+}
+
+/// Runs all readers, or one.
+pub fn run(options: &Options) -> Done<bool> {
+    let chosen: Vec<&Reader> = READERS
+        .iter()
+        .filter(|reader| options.text("--only").is_none_or(|only| only == reader.name))
+        .collect();
+    if chosen.is_empty() {
+        let names: Vec<&str> = READERS.iter().map(|reader| reader.name).collect();
+        return Err(format!("--only takes one of {}", names.join(", ")));
+    }
+    let (count, seed) = (options.number("--count"), options.number("--seed"));
+    let head = facts::lines();
+    let mut rows = Vec::new();
+    for (index, reader) in chosen.iter().enumerate() {
+        // What does not divide falls to the first ones.
+        let share = count / chosen.len() + usize::from(index < count % chosen.len());
+        let began = Instant::now();
+        let ran = fuzz::run(reader, share as u64, seed as u64)?;
+        let seconds = began.elapsed().as_secs_f64();
+        println!("{}", line(reader, &ran, seconds));
+        keep(reader, &ran, seed)?;
+        rows.push(Row { reader, seeds: (reader.seeds)().len(), ran, seconds });
+    }
+    let peak = peak_bytes();
+    let page = page(&head, (count, seed), &rows, peak);
+    println!("\n{page}");
+    if options.has("--write") {
+        build::write_page("fuzz.md", &page)?;
+    }
+    Ok(rows.iter().all(|row| row.ran.findings.is_empty()) && peak <= MOST_BYTES)
+}
+
+fn line(reader: &Reader, ran: &Ran, seconds: f64) -> String {
+    let (name, all, found) = (reader.name, ran.executions, ran.findings.len());
+    format!("{name}: {all} in {seconds:.0} s, {} accepted, {found} did harm", ran.accepted)
+}
+
+/// Keeps what did harm, and says how it is made again.
+fn keep(reader: &Reader, ran: &Ran, seed: usize) -> Done<()> {
+    let folder = build::root().join(KEPT);
+    for found in &ran.findings {
+        let path = folder.join(format!("{}-{seed}-{}", reader.name, found.number));
+        fs::create_dir_all(&folder)
+            .and_then(|()| fs::write(&path, &found.input))
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+        let start: String = String::from_utf8_lossy(&found.input).chars().take(300).collect();
+        println!("{}: input {}: {}", reader.name, found.number, found.what);
+        println!("    kept in {}: {}", path.display(), start.escape_debug());
+    }
+    Ok(())
+}
+
+/// The most memory that this process ever had.
+fn peak_bytes() -> u64 {
+    let text = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kibibytes.unwrap_or(0) << 10
+}
+
+fn page(head: &[String], (count, seed): (usize, usize), rows: &[Row], peak: u64) -> String {
+    let mut page = format!(
+        "# Damaged texts of others\n\n\
+         {count} inputs (`cargo run --profile fuzz --package xtask -- fuzz --count {count} --seed\n\
+         {seed}`): well-formed fixtures with one to eight changes each (bits flipped, ranges repeated or removed, two spliced, numbers replaced\n\
+         by those at which readers go wrong, words by control characters and foreign words, lines\n\
+         repeated, removed and swapped, brackets opened by the thousand), at most {} KiB long. Each is\n\
+         read as the program reads it. It does harm if reading panics (overflow is a panic in this\n\
+         build), takes more than {} s, or never ends ({} s); the whole process may need at most 1 GiB.\n\
+         `bundle` goes on to findings and evidence, `csv` to verdicts, `study` is stored and read again,\n\
+         `journal` is undone on a machine in memory, `edid` is read with a right checksum, too.\n\n{}\n\n",
+        LONGEST >> 10,
+        SLOW.as_secs(),
+        HANGS.as_secs(),
+        head.join("\n")
+    );
+    page.push_str(
+        "| reader | reads with | fixtures | inputs | accepted | did harm | slowest | longest | time |\n\
+         |---|---|---|---|---|---|---|---|---|\n",
+    );
+    for Row { reader, seeds, ran, seconds } in rows {
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            page,
+            "| {} | `{}` | {seeds} | {} | {} | {} | {:.0} ms | {} KiB | {seconds:.0} s |",
+            reader.name,
+            reader.reads,
+            ran.executions,
+            ran.accepted,
+            ran.findings.len(),
+            ran.slowest.as_secs_f64() * 1e3,
+            ran.longest >> 10,
+        );
+    }
+    let all: u64 = rows.iter().map(|row| row.ran.executions).sum();
+    let harm: usize = rows.iter().map(|row| row.ran.findings.len()).sum();
+    let _ = writeln!(
+        page,
+        "\nIn all {all} inputs, {harm} of which did harm. The process needed at most {} MiB.",
+        peak >> 20
+    );
+    page
+}

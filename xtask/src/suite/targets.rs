@@ -1,0 +1,101 @@
+//! Machines other than this one: the shipped crates are checked for them, and the program for 32 bits
+//! is run where it can run.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::skips::Skips;
+use crate::build::{built_binary, cargo};
+use crate::lab::process::Assay;
+use crate::lab::{Done, LoopDevice, Scratch, has, is_root};
+
+/// A small board: checked, not built.
+const BOARD: &str = "aarch64-unknown-linux-musl";
+/// An old machine: 32 bits, where usize is short and some kernel interfaces have no bindings. Its
+/// programs run here, too.
+const OLD: &str = "i686-unknown-linux-musl";
+const LIMIT: Duration = Duration::from_secs(90);
+
+/// Checks for both; skips one that is not installed and cannot be added.
+pub fn check(skipped: &mut Skips) -> Done<bool> {
+    let mut well = true;
+    for target in [BOARD, OLD] {
+        if let Some(reason) = missing(target) {
+            skipped.insert(format!("other machines: {target}"), reason);
+            continue;
+        }
+        let runs = target == OLD && can_run(skipped);
+        // What is built is checked.
+        well &= if runs { run_old()? } else { compiles(target)? };
+    }
+    Ok(well)
+}
+
+/// Why there is no standard library for a target, after an attempt to get it.
+fn missing(target: &str) -> Option<String> {
+    if is_installed(target) {
+        return None;
+    }
+    if has("rustup") {
+        println!("xtask: rustup target add {target}");
+        // Where it fails, the library is still missing, and that is what counts.
+        let _ =
+            Command::new("rustup").args(["target", "add", target]).stdin(Stdio::null()).status();
+    }
+    let advice = format!("the target is not installed: rustup target add {target}");
+    (!is_installed(target)).then_some(advice)
+}
+
+fn is_installed(target: &str) -> bool {
+    let compiler = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let told =
+        Command::new(compiler).args(["--print", "target-libdir", "--target", target]).output();
+    told.is_ok_and(|told| Path::new(String::from_utf8_lossy(&told.stdout).trim()).is_dir())
+}
+
+fn compiles(target: &str) -> Done<bool> {
+    let words = ["check", "--package", "assay", "--target", target];
+    let status = cargo(&words).status().map_err(|error| format!("cargo: {error}"))?;
+    Ok(status.success())
+}
+
+/// Whether a program of the old machine can be tried here; says what is missing.
+fn can_run(skipped: &mut Skips) -> bool {
+    let reason = match (std::env::consts::ARCH, is_root()) {
+        ("x86_64", true) => return true,
+        ("x86_64", false) => "needs root for a loop device of its own",
+        _ => "its programs do not run on this machine",
+    };
+    skipped.insert(format!("other machines: run {OLD}"), reason.to_owned());
+    false
+}
+
+/// Builds it, static and without optimisation, and has it do its main work.
+fn run_old() -> Done<bool> {
+    let binary = built_binary(&["--target", OLD])?;
+    let scratch = Scratch::new("old")?;
+    let device = LoopDevice::new(scratch.path().join("image"), 64)?;
+    let assay = Assay::new(&binary, &scratch.folder("home", 0o755, None)?);
+    let id = format!("{}:64MiB", device.name());
+    let mut well = true;
+    for words in [
+        vec!["check", device.device(), "--quick", "--destroy", &id],
+        vec!["check", device.device(), "--quick", "--json"],
+        vec!["doctor"],
+        vec!["watch", device.device(), "--for", "3s"],
+    ] {
+        let ended = assay.run(&words, LIMIT)?;
+        let shown = words.join(" ");
+        println!(
+            "xtask: {OLD}: assay {shown}: exit {} after {:.1} s",
+            ended.code,
+            ended.time.as_secs_f64()
+        );
+        if ended.code != 0 || ended.stdout.is_empty() {
+            println!("{}{}", ended.stdout, ended.stderr);
+            well = false;
+        }
+    }
+    Ok(well)
+}
