@@ -98,7 +98,7 @@ pub const NAMES: &[(&str, &[&str])] = &[
     ("erofs", &["erofs"]),
     // Tables of partitions; the MBR of a GPT stands alone where the rest was wiped.
     // A boot sector of these ends like a table.
-    ("dos", &["dos", "exfat", "bitlocker"]),
+    ("dos", &["dos", "exfat", "ntfs", "bitlocker"]),
     ("gpt", &["gpt"]),
     ("PMBR", &["gpt", "dos"]),
     ("mac", &["mac"]),

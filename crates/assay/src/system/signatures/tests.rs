@@ -157,7 +157,7 @@ fn blkid_sees_nothing_in_a_recording_that_is_not_seen_here() {
     }
     let scratch = assay_lab::Scratch::new("witness").unwrap();
     let path = scratch.path().join("image");
-    for name in names().into_iter().filter(|name| name != "bitlocker") {
+    for name in names() {
         let recorded = Recorded::load(&name);
         let image = std::fs::File::create(&path).unwrap();
         image.set_len(recorded.length).unwrap();
