@@ -26,6 +26,10 @@ mod factors;
 mod filesystems;
 #[path = "machine/findings.rs"]
 mod findings;
+#[path = "machine/full.rs"]
+mod full;
+#[path = "machine/impatience.rs"]
+mod impatience;
 #[path = "machine/locks.rs"]
 mod locks;
 #[path = "machine/presets.rs"]

@@ -130,3 +130,29 @@ fn a_plan_that_was_changed_is_refused() {
     let failure = ended.err().expect("refused");
     assert!(failure.message.contains("hash"), "{failure}");
 }
+
+/// Whoever changed it made a new hash, too: what is not known is not run as something else.
+#[test]
+fn a_plan_with_unknown_words_is_refused_and_nothing_runs() {
+    let fake = machine();
+    let begun = interrupted_after(&fake, 3);
+    let directory = Path::new("/results").join(&begun.id);
+    let words: [fn(&mut assay::results::Plan); 4] = [
+        |plan| plan.workloads[0].pattern = "zipf".to_owned(),
+        |plan| plan.workloads[0].content = "poems".to_owned(),
+        |plan| plan.workloads[0].engine = "steam".to_owned(),
+        |plan| plan.surveys[0].engine.name = "steam".to_owned(),
+    ];
+    for change in words {
+        let mut vouched = vouch(&fake, &directory, Purpose::GoOn).unwrap();
+        let plan = &mut vouched.0.plan;
+        change(plan);
+        plan.sha256 = assay::plan::hash(plan);
+        let (going, how) = (AtomicBool::new(false), (Consented::default(), None));
+        let ended = runner::resume(&fake, vouched, &directory, how, &going, &mut |_| {});
+        let failure = ended.err().expect("refused");
+        assert_eq!(failure.kind.exit_code(), 2, "{failure}");
+        assert!(failure.message.contains("which this version does not know"), "{failure}");
+    }
+    assert_eq!(bundle::read(&fake, &directory).unwrap().trials.len(), 4);
+}

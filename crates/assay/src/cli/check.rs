@@ -65,12 +65,12 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         },
         destroy: arguments.destroy,
         allowed: Vec::new(),
-        results: running::results_directory(system),
+        results: running::results_directory(system)?,
         judge: None,
         observer: None,
     };
     let finished = running::run(system, request, arguments.how.quiet)?;
-    running::print(system, finished, arguments.how).map(|_| ())
+    running::print(system, finished, arguments.how)
 }
 
 /// The shipped study with the command line's wishes.

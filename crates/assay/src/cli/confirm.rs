@@ -61,7 +61,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         targets,
         destroy: arguments.destroy,
         allowed,
-        results: running::results_directory(system),
+        results: running::results_directory(system)?,
         judge: None,
         observer: None,
     };

@@ -62,8 +62,8 @@ Examples:
   assay articles                 published figures, judged again
 
 Exit codes: 0 done, 1 a gate failed, 2 a mistake in the command, 3 the machine
-refused, 4 something was not put back, 5 some trials were lost, 130 interrupted
-(finished trials are kept).";
+refused, 4 something was not put back, 5 some trials were lost or not kept, 130
+interrupted (finished trials are kept).";
 
 #[derive(Debug, Subcommand)]
 enum Command {

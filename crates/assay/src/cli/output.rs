@@ -112,8 +112,13 @@ pub fn message(text: &str) {
 
 /// Tells a failure and returns its exit code.
 pub fn fail(failure: &Failure) -> ExitCode {
+    ExitCode::from(told(failure))
+}
+
+/// The same as a number, for a process that ends from within.
+pub fn told(failure: &Failure) -> u8 {
     message(&failure.message);
-    ExitCode::from(failure.kind.exit_code())
+    failure.kind.exit_code()
 }
 
 /// Columns to write in: `COLUMNS`, the terminal's own, or 80.

@@ -1,11 +1,20 @@
 //! `assay restore`: puts the machine back after a run that was killed.
 
+use std::path::Path;
+use std::time::Duration;
+
 use clap::Args;
 
 use super::output;
 use crate::factors::guard::journals;
 use crate::failure::{Failure, Outcome};
+use crate::system::journal::{Busy, Journals};
 use crate::system::{System, identity, journal};
+
+/// Times that a journal which a process has is looked at: what was killed holds it for a moment.
+const ATTEMPTS: u32 = 25;
+/// Time between two of them.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Put the machine back after a run that was killed
 ///
@@ -25,89 +34,159 @@ pub struct Arguments {
     json: bool,
 }
 
+/// What was found, and what became of it.
+#[derive(Default)]
+struct Told {
+    /// What was put back, or would be looked at.
+    done: Vec<String>,
+    nothing: Vec<String>,
+    failed: Vec<String>,
+    /// Runs that put back by themselves what they changed.
+    running: Vec<String>,
+}
+
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let home = identity::state_directory(system)?;
-    let left = journal::unfinished(system, &journals(&home))?;
-    let faults = left.iter().filter_map(|one| one.fault.clone());
-    if arguments.dry_run {
-        let lines: Vec<String> =
-            left.iter().flat_map(|one| one.undos().iter().rev()).map(ToString::to_string).collect();
-        tell(arguments, &lines, &[], &faults.collect::<Vec<_>>());
-        return Ok(());
-    }
-    let (mut done, mut nothing, mut failed) = (Vec::new(), Vec::new(), Vec::new());
-    for unfinished in &left {
+    let found = settled(system, &journals(&home))?;
+    let mut told = Told { running: found.busy.iter().map(whose).collect(), ..Told::default() };
+    for unfinished in &found.unfinished {
+        if arguments.dry_run {
+            told.done.extend(unfinished.undos().iter().rev().map(ToString::to_string));
+            told.failed.extend(unfinished.faults.iter().cloned());
+            continue;
+        }
         // One that cannot be read or is busy must not keep the others from being put back.
         match journal::restore(system, unfinished) {
             Ok(report) => {
-                done.extend(report.done);
-                nothing.extend(report.nothing);
-                failed.extend(report.failed);
+                told.done.extend(report.done);
+                told.nothing.extend(report.nothing);
+                told.failed.extend(report.failed);
             }
-            Err(failure) => failed.push(failure.message),
+            Err(failure) => told.failed.push(failure.message),
         }
     }
-    tell(arguments, &done, &nothing, &failed);
-    if failed.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::not_restored(format!(
-        "{} of {} could not be put back: free what holds it, then run assay restore again",
-        failed.len(),
-        failed.len() + done.len() + nothing.len()
-    )))
+    told.tell(arguments);
+    told.ending()
 }
 
-fn tell(arguments: &Arguments, done: &[String], nothing: &[String], failed: &[String]) {
-    if arguments.json {
-        let told = if arguments.dry_run { "to_look_at" } else { "done" };
-        let document = serde_json::json!({
-            "format": "assay-restore/1",
-            "dry_run": arguments.dry_run,
-            told: done,
-            "nothing": nothing,
-            "failed": failed,
-        });
-        output::json(&document);
-        return;
+/// The journals, when those that were killed just now have let go of theirs.
+fn settled(system: &dyn System, directory: &Path) -> Outcome<Journals> {
+    for _ in 1..ATTEMPTS {
+        let found = journal::look_through(system, directory)?;
+        if found.busy.is_empty() {
+            return Ok(found);
+        }
+        system.sleep(PAUSE);
     }
-    // What is as it was already is seen when it is undone.
-    let word = if arguments.dry_run { "to look at" } else { "put back" };
-    let lines = done.iter().map(|line| format!("{word}: {line}\n"));
-    let lines = lines.chain(nothing.iter().map(|line| format!("nothing to do: {line}\n")));
-    let lines = lines.chain(failed.iter().map(|line| format!("NOT put back: {line}\n")));
-    let text: String = lines.collect();
-    let text = if text.is_empty() { "everything is as it was\n".to_owned() } else { text };
-    output::text(&text);
+    journal::look_through(system, directory)
+}
+
+fn whose(busy: &Busy) -> String {
+    let process = busy.process.map_or_else(String::new, |id| format!(" (process {id})"));
+    format!("{}{process} is running", busy.id)
+}
+
+impl Told {
+    /// The exit code is the same with `--dry-run`: of what cannot be put back, else of what cannot be
+    /// put back yet.
+    fn ending(&self) -> Outcome<()> {
+        if !self.failed.is_empty() {
+            return Err(Failure::not_restored(format!(
+                "{} of {} cannot be put back: free what holds it, then run assay restore again",
+                self.failed.len(),
+                self.failed.len() + self.done.len() + self.nothing.len()
+            )));
+        }
+        match self.running.first() {
+            None => Ok(()),
+            Some(running) => Err(Failure::refused(format!(
+                "{running}: it puts back what it changed when it ends; wait for it"
+            ))),
+        }
+    }
+
+    fn tell(&self, arguments: &Arguments) {
+        let Self { done, nothing, failed, running } = self;
+        if arguments.json {
+            let told = if arguments.dry_run { "to_look_at" } else { "done" };
+            let document = serde_json::json!({
+                "format": "assay-restore/1",
+                "dry_run": arguments.dry_run,
+                told: done,
+                "nothing": nothing,
+                "failed": failed,
+                "running": running,
+            });
+            output::json(&document);
+            return;
+        }
+        // What is as it was already is seen when it is undone.
+        let word = if arguments.dry_run { "to look at" } else { "put back" };
+        let lines = done.iter().map(|line| format!("{word}: {line}\n"));
+        let lines = lines.chain(nothing.iter().map(|line| format!("nothing to do: {line}\n")));
+        let lines = lines.chain(failed.iter().map(|line| format!("NOT put back: {line}\n")));
+        let lines = lines.chain(running.iter().map(|line| format!("NOT looked at: {line}\n")));
+        let text: String = lines.collect();
+        let text = if text.is_empty() { "everything is as it was\n".to_owned() } else { text };
+        output::text(&text);
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
     use crate::failure::Kind;
     use crate::system::Fake;
     use crate::system::journal::{Journal, Undo};
 
+    const DIRECTORY: &str = "/var/lib/assay/journal";
+
+    /// A machine on which a run left a file behind.
+    fn machine() -> Fake {
+        let fake = Fake::new();
+        fake.put("/made", "x");
+        let mut journal = Journal::begin(&fake, Path::new(DIRECTORY), "b").unwrap();
+        journal.record(&fake, Undo::File { path: "/made".into() }).unwrap();
+        fake
+    }
+
+    fn kind(fake: &Fake, dry_run: bool) -> Option<(Kind, String)> {
+        let failure = run(fake, &Arguments { dry_run, json: true }).err()?;
+        Some((failure.kind, failure.message))
+    }
+
+    fn is_left(fake: &Fake) -> bool {
+        fake.files().contains_key(Path::new("/made"))
+    }
+
     #[test]
     fn one_bad_journal_keeps_no_other_from_being_put_back() {
-        let fake = Fake::new();
-        let file = Path::new("/made");
-        fake.put(file, "x");
-        let directory = Path::new("/var/lib/assay/journal");
-        let mut journal = Journal::begin(&fake, directory, "b").unwrap();
-        journal.record(&fake, Undo::File { path: file.to_owned() }).unwrap();
-        drop(journal);
-        fake.put(directory.join("a.jsonl"), "not ours\n");
-        let dry = run(&fake, &Arguments { dry_run: true, json: false });
-        assert!(dry.is_ok() && fake.files().contains_key(file));
-        let failure = run(&fake, &Arguments { dry_run: false, json: true }).unwrap_err();
-        assert_eq!(failure.kind, Kind::NotRestored, "{}", failure.message);
-        assert!(failure.message.starts_with("1 of 2 "), "{}", failure.message);
-        assert!(!fake.files().contains_key(file));
-        fake.remove(directory.join("a.jsonl"));
+        let fake = machine();
+        let bad = Path::new(DIRECTORY).join("a.jsonl");
+        fake.put(&bad, "not ours\n");
+        let (dry, told) = kind(&fake, true).unwrap();
+        assert_eq!((dry, is_left(&fake)), (Kind::NotRestored, true), "{told}");
+        let (real, told) = kind(&fake, false).unwrap();
+        assert_eq!((real, is_left(&fake)), (Kind::NotRestored, false), "{told}");
+        assert!(told.starts_with("1 of 2 "), "{told}");
+        assert!(fake.files().contains_key(&bad));
+        fake.remove(bad);
+        assert_eq!(kind(&fake, true), None);
         run(&fake, &Arguments { dry_run: false, json: false }).unwrap();
+    }
+
+    #[test]
+    fn a_running_study_is_named_and_all_else_put_back() {
+        let fake = machine();
+        let other = Path::new(DIRECTORY).join("20261122-0300-aaaa.jsonl");
+        fake.put(&other, "").set_holder(&other.to_string_lossy(), 4711, 0);
+        for dry_run in [true, false] {
+            let (kind, told) = kind(&fake, dry_run).unwrap();
+            assert_eq!(kind, Kind::Refused, "{told}");
+            assert!(told.contains("20261122-0300-aaaa (process 4711) is running"), "{told}");
+            assert_eq!(is_left(&fake), dry_run);
+        }
+        assert!(fake.files().contains_key(&other));
     }
 }

@@ -42,7 +42,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         targets,
         allowed: arguments.wishes.allowed.paths()?,
         destroy: arguments.wishes.destroy,
-        results: running::results_directory(system),
+        results: running::results_directory(system)?,
         judge: None,
         observer: None,
     };

@@ -6,14 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 
-use super::watch::screen::Screen;
+use super::watch::screen::{self, Screen};
 use super::watch::{self, Beside};
 use super::{output, progress::Progress};
 use crate::analysis;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Kind, Outcome};
 use crate::quantity::units::show;
 use crate::report;
-use crate::results::Findings;
 use crate::results::design::Stopping;
 use crate::results::environment::Environment;
 use crate::results::findings::{Comparison, StudyFacts, Verdict};
@@ -22,7 +21,7 @@ use crate::results::record::{Status, Trial};
 use crate::runner::{self, Consented, Finished, Request};
 use crate::shelf;
 use crate::shelf::acting::Acting;
-use crate::system::{System, identity};
+use crate::system::{System, identity, signals};
 use crate::watch::Strip;
 
 /// What a result says of the page of `run --watch`.
@@ -42,7 +41,7 @@ pub struct Printing {
 
 /// Runs a study with progress and signals.
 pub fn run(system: &dyn System, request: Request<'_>, quiet: bool) -> Outcome<Finished> {
-    let stop = stop_on_signals()?;
+    let stop = stop_on_signals(&PUTS_BACK)?;
     let mut progress = Progress::new(quiet);
     let request = Request { judge: Some(&enough), ..request };
     let finished = runner::run(system, request, &stop, &mut |event| progress.show(&event));
@@ -62,7 +61,7 @@ pub fn run_on_page(system: &dyn System, request: Request<'_>) -> Outcome<Finishe
              with: assay watch",
         )
     })?;
-    let stop = stop_on_signals()?;
+    let stop = stop_on_signals(&PUTS_BACK)?;
     let strip = Mutex::new(Strip::own(&request.study.title));
     let (done, left) = (AtomicBool::new(false), AtomicBool::new(false));
     let targets = request.targets.clone();
@@ -103,7 +102,7 @@ pub fn resume(
     consented: Consented<'_>,
     quiet: bool,
 ) -> Outcome<Finished> {
-    let stop = stop_on_signals()?;
+    let stop = stop_on_signals(&PUTS_BACK)?;
     let mut progress = Progress::new(quiet);
     let how = (consented, Some(&enough as &runner::Judge<'_>));
     let mut tell = |event| progress.show(&event);
@@ -113,18 +112,42 @@ pub fn resume(
     finished
 }
 
-/// Prints what a finished study found; an interrupted one says how to go on. What could not be put
-/// back is told last, and decides the exit code.
-pub fn print(system: &dyn System, mut finished: Finished, how: Printing) -> Outcome<Findings> {
-    let left = finished.left.take();
-    if finished.interrupted {
-        return Err(left.unwrap_or_else(|| interrupted(&finished)));
+/// Prints what a finished study found; an interrupted one says how to go on.
+pub fn print(system: &dyn System, finished: Finished, how: Printing) -> Outcome<()> {
+    end(finished, |finished| show(system, finished, how))
+}
+
+/// Prints what a study found; fails where trials of it were lost.
+pub fn conclude(system: &dyn System, finished: Finished, how: Printing) -> Outcome<()> {
+    let lost = whole(&finished);
+    print(system, finished, how)?;
+    lost.map_or(Ok(()), Err)
+}
+
+/// Shows a study that ran to its end, and ends as it ended: what is the matter with it is told last,
+/// and decides the exit code.
+pub fn end(mut finished: Finished, show: impl FnOnce(Finished)) -> Outcome<()> {
+    let ending = ending(&mut finished);
+    if !finished.interrupted {
+        show(finished);
     }
+    ending.map_or(Ok(()), Err)
+}
+
+/// The gravest that is the matter with a study: what was not put back, what is not kept, that
+/// somebody ended it.
+fn ending(finished: &mut Finished) -> Option<Failure> {
+    let left = finished.left.take();
+    left.or_else(|| unkept(finished))
+        .or_else(|| finished.interrupted.then(|| interrupted(finished)))
+}
+
+fn show(system: &dyn System, finished: Finished, how: Printing) {
     let kept = finished.directory.is_some();
     let findings = shelf::findings_of_run(finished);
     if how.json {
         output::document(&report::json(&findings));
-        return left.map_or(Ok(findings), Err);
+        return;
     }
     let document = report::document::make(&findings);
     output::painted(&report::text::render(
@@ -135,14 +158,27 @@ pub fn print(system: &dyn System, mut finished: Finished, how: Printing) -> Outc
     if kept && !how.quiet {
         output::message(&format!("kept as {}; show it again with: assay show", findings.study.id));
     }
-    left.map_or(Ok(findings), Err)
 }
 
-/// Prints what a study found; fails where trials of it were lost.
-pub fn conclude(system: &dyn System, finished: Finished, how: Printing) -> Outcome<()> {
-    let lost = whole(&finished).filter(|_| !finished.interrupted);
-    print(system, finished, how)?;
-    lost.map_or(Ok(()), Err)
+/// Fails where finished trials are not kept (exit code 5): what was printed is all that there is.
+fn unkept(finished: &Finished) -> Option<Failure> {
+    let trials = finished.trials.len();
+    if finished.directory.is_some() || trials == 0 {
+        return None;
+    }
+    let why = finished.unkept.as_ref().map_or("no directory for it is known", |it| it.why.as_str());
+    let kept = finished.unkept.as_ref().map_or(0, |it| it.trials);
+    let began = if finished.interrupted { "interrupted; " } else { "" };
+    let id = &finished.id;
+    Some(Failure::partial(match kept {
+        0 => format!(
+            "{began}none of the {trials} trials are kept: {why}; set ASSAY_HOME to a directory with room"
+        ),
+        _ => format!(
+            "{began}the first {kept} of {trials} trials are kept as {id}: {why}; make room there, then \
+             run the others again with: assay resume {id}"
+        ),
+    }))
 }
 
 /// Fails where trials of a study were lost (exit code 5): the result stands, with fewer of them.
@@ -158,7 +194,7 @@ fn whole(finished: &Finished) -> Option<Failure> {
 }
 
 /// How an interrupted study ends: with what is kept, and how to go on.
-pub fn interrupted(finished: &Finished) -> Failure {
+fn interrupted(finished: &Finished) -> Failure {
     let trials = finished.trials.len();
     Failure::interrupted(match &finished.directory {
         Some(_) if trials > 0 => format!(
@@ -173,13 +209,16 @@ pub fn interrupted(finished: &Finished) -> Failure {
 }
 
 /// Where results are kept; none, with a message, where that cannot be told.
-pub fn results_directory(system: &dyn System) -> Option<std::path::PathBuf> {
+///
+/// # Errors
+/// Refused where it is not to be trusted.
+pub fn results_directory(system: &dyn System) -> Outcome<Option<std::path::PathBuf>> {
     match identity::results_directory(system) {
-        Ok(directory) => Some(directory),
-        Err(failure) => {
+        Err(failure) if failure.kind == Kind::Mistake => {
             output::message(&format!("the result is not kept: {}", failure.message));
-            None
+            Ok(None)
         }
+        found => found.map(Some),
     }
 }
 
@@ -222,17 +261,130 @@ fn enough(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option<St
     })
 }
 
-/// A flag that INT, TERM and HUP raise; a second signal ends the process at once.
-pub(super) fn stop_on_signals() -> Outcome<Arc<AtomicBool>> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // The order matters: the first signal finds the flag down and only raises it.
-        let registered =
-            signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
-                .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)));
-        registered
-            .map_err(|error| Failure::refused(format!("signals cannot be caught: {error}")))?;
+/// What those are told who ask again to end, and how asking once more ends it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    again: &'static str,
+    over: fn() -> Failure,
+}
+
+/// Of a command that makes or changes something.
+pub(super) const PUTS_BACK: Patience = Patience {
+    again: "putting back, a moment; once more ends it at once and leaves that to assay restore",
+    over: || Failure::not_restored("ended before everything was put back: run assay restore"),
+};
+
+/// Of a command that only looks.
+pub(super) const LOOKS: Patience = Patience {
+    again: "ending, a moment; once more ends it at once",
+    over: || Failure::interrupted("ended at once; what was seen is not kept"),
+};
+
+/// What is made of a signal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Answer {
+    /// The command stops by itself.
+    Stop,
+    /// It does so already.
+    Tell(&'static str),
+    /// It is not waited for any longer.
+    End(Failure),
+}
+
+impl Patience {
+    fn answer(&self, times: u32) -> Answer {
+        match times {
+            0 | 1 => Answer::Stop,
+            2 => Answer::Tell(self.again),
+            _ => Answer::End((self.over)()),
+        }
     }
-    Ok(stop)
+}
+
+/// A flag that the first signal raises; the second one is answered, the third one ends the process.
+pub(super) fn stop_on_signals(patience: &'static Patience) -> Outcome<Arc<AtomicBool>> {
+    let caught = signals::catch(move |times| match patience.answer(times) {
+        Answer::Stop => None,
+        Answer::Tell(text) => {
+            output::message(text);
+            None
+        }
+        Answer::End(failure) => {
+            screen::put_back();
+            Some(output::told(&failure))
+        }
+    });
+    caught.map_err(|error| Failure::refused(format!("signals cannot be caught: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runner::Unkept;
+    use crate::study::file;
+    use crate::system::Fake;
+
+    /// A study of six trials that ran to its end.
+    fn finished() -> Finished {
+        let study = "format = \"assay-study/1\"\ntitle = \"Two\"\nreplicates = 5\nseed = 1\n\
+            [[workload]]\nname = \"read\"\n\
+            io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"5 ms\" }\n";
+        let request = Request {
+            study: file::parse("test", study).unwrap(),
+            targets: vec!["simulated:fixed,mean=100us".to_owned()],
+            destroy: Vec::new(),
+            allowed: Vec::new(),
+            results: Some("/results".into()),
+            judge: None,
+            observer: None,
+        };
+        runner::run(&Fake::new(), request, &AtomicBool::new(false), &mut |_| {}).unwrap()
+    }
+
+    fn full_after(trials: usize) -> Finished {
+        let unkept = Unkept { trials, why: "/results: no space left".to_owned() };
+        Finished { directory: None, unkept: Some(unkept), ..finished() }
+    }
+
+    fn code_and_words(mut finished: Finished) -> (u8, String) {
+        ending(&mut finished).map_or((0, String::new()), |it| (it.kind.exit_code(), it.message))
+    }
+
+    #[test]
+    fn the_gravest_decides_how_a_study_ends() {
+        assert_eq!(code_and_words(finished()).0, 0);
+        let interrupted = || Finished { interrupted: true, ..finished() };
+        assert_eq!(code_and_words(interrupted()).0, 130);
+        assert_eq!(code_and_words(full_after(3)).0, 5);
+        assert_eq!(code_and_words(Finished { interrupted: true, ..full_after(3) }).0, 5);
+        let left = Some(Failure::not_restored("run assay restore"));
+        assert_eq!(code_and_words(Finished { left: left.clone(), ..full_after(3) }).0, 4);
+        assert_eq!(code_and_words(Finished { left, ..interrupted() }).0, 4);
+    }
+
+    #[test]
+    fn which_trials_are_kept_is_said() {
+        let finished = full_after(3);
+        let id = finished.id.clone();
+        let (_, told) = code_and_words(finished);
+        assert!(told.starts_with("the first 3 of 6 trials are kept"), "{told}");
+        assert!(told.ends_with(&format!("assay resume {id}")), "{told}");
+        let (code, told) = code_and_words(full_after(0));
+        assert!(code == 5 && told.starts_with("none of the 6 trials are kept"), "{told}");
+        let homeless = Finished { directory: None, ..self::finished() };
+        assert_eq!(code_and_words(homeless).0, 5);
+    }
+
+    #[test]
+    fn the_second_asking_is_answered_and_the_third_ends_it() {
+        assert_eq!(PUTS_BACK.answer(1), Answer::Stop);
+        let Answer::Tell(text) = PUTS_BACK.answer(2) else { panic!("the second") };
+        assert!(text.starts_with("putting back, a moment"), "{text}");
+        let Answer::End(failure) = PUTS_BACK.answer(3) else { panic!("the third") };
+        assert_eq!(failure.kind, Kind::NotRestored);
+        assert!(failure.message.ends_with("run assay restore"), "{failure}");
+        assert!(
+            matches!(LOOKS.answer(3), Answer::End(failure) if failure.kind == Kind::Interrupted)
+        );
+    }
 }

@@ -69,22 +69,19 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         targets: vec![target],
         destroy: arguments.destroy,
         allowed: Vec::new(),
-        results: running::results_directory(system),
+        results: running::results_directory(system)?,
         judge: None,
         observer: None,
     };
     let finished = running::run(system, request, arguments.how.quiet)?;
-    if finished.interrupted {
-        return Err(running::interrupted(&finished));
-    }
-    let findings = shelf::findings_of_run(finished);
-    let null = analysis::null(&findings);
-    if arguments.how.json {
-        output::json(&null);
-    } else {
-        output::text(&crate::report::null::render(&null, output::columns(system)));
-    }
-    Ok(())
+    running::end(finished, |finished| {
+        let null = analysis::null(&shelf::findings_of_run(finished));
+        if arguments.how.json {
+            output::json(&null);
+        } else {
+            output::text(&crate::report::null::render(&null, output::columns(system)));
+        }
+    })
 }
 
 /// The study with copies of its baseline in the place of its arms.

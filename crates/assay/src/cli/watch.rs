@@ -68,7 +68,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let time = arguments.time.as_deref().map(|text| interval("--for", text)).transpose()?;
     let wish = arguments.record.as_deref().map(|to| wish(system, to)).transpose()?;
     let disks = disks::choose(system, arguments.device.as_deref())?;
-    let stop = running::stop_on_signals()?;
+    let stop = running::stop_on_signals(&running::LOOKS)?;
     let tracing = Tracing::begin(system, &disks);
     let mut sampler = Sampler::new(system, disks, tracing);
     let mut state = State::begin(&mut sampler);

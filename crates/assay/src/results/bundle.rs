@@ -65,8 +65,25 @@ pub struct Bundle<'a> {
 }
 
 impl<'a> Bundle<'a> {
-    /// Makes the directory and writes what is known before the first trial.
+    /// Makes the directory and writes what is known before the first trial; where that fails, nothing
+    /// of it stays.
     pub fn create(
+        system: &'a dyn System,
+        directory: &Path,
+        study: &Study,
+        plan: &Plan,
+        environment: &Environment,
+    ) -> io::Result<Self> {
+        let there = system.status(directory).is_ok();
+        let begun = Self::begin(system, directory, study, plan, environment);
+        if begun.is_err() && !there {
+            // The first error is the one to tell.
+            let _ = system.remove_directory(directory);
+        }
+        begun
+    }
+
+    fn begin(
         system: &'a dyn System,
         directory: &Path,
         study: &Study,

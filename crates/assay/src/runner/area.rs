@@ -265,7 +265,9 @@ pub struct Fill<'a> {
     pub seed: u64,
 }
 
-/// Writes the area once and syncs it; what was written is the area.
+/// Writes the area once and syncs it; what was written is the area, where the time was over or a
+/// file system full. A device that takes no more is broken, or stands on something that is full: a
+/// smaller area of it would be trusted for nothing.
 pub fn fill(
     context: &mut Context<'_>,
     ground: &Ground<'_>,
@@ -284,14 +286,9 @@ pub fn fill(
         let began = spent();
         match crate::workloads::io::run(how.engine, &job, &ground.medium(area), context.stop) {
             Ok(outcome) => area.length += outcome.totals.write_bytes,
-            Err(error) if is_full(&error) && step > MIB => largest_step = MIB,
-            Err(error) if is_full(&error) => break,
-            Err(error) => {
-                return Err(Failure::refused(format!(
-                    "{} cannot be written: {error}",
-                    site.target
-                )));
-            }
+            Err(error) if may_fill_up(site, &error) && step > MIB => largest_step = MIB,
+            Err(error) if fills_up(system, site, &error, asked - area.length) => break,
+            Err(error) => return Err(unwritable(site, &error)),
         }
         // The first MiB shows how many operations can be in flight and still drain in time.
         if depth == 1 {
@@ -376,5 +373,69 @@ fn is_full(error: &LoadError) -> bool {
         // A write that was cut short by the last free block.
         LoadError::Short { .. } => true,
         _ => false,
+    }
+}
+
+/// Whether an error may only say that a file system has no more room.
+fn may_fill_up(site: &Site, error: &LoadError) -> bool {
+    site.kind == TargetKind::Directory && is_full(error)
+}
+
+/// Whether it does say so. A file system that has room for the bytes that are left, and keeps them
+/// from nobody, stands on a device that took no more.
+fn fills_up(system: &dyn System, site: &Site, error: &LoadError, left: u64) -> bool {
+    let quota = matches!(error, LoadError::Operation { source, .. }
+        if source.kind() == std::io::ErrorKind::QuotaExceeded);
+    let room = || system.space(&site.path).is_ok_and(|space| space.available_bytes > left);
+    may_fill_up(site, error) && (quota || !room())
+}
+
+fn unwritable(site: &Site, error: &LoadError) -> Failure {
+    let below = "what it stands on has no room left (a thin pool, or the file system below a loop \
+                 device): make room there";
+    let advice = if is_full(error) { below } else { "name another target" };
+    Failure::refused(format!("{} cannot be written: {error}; {advice}", site.target))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods, reason = "a device that is always full")]
+
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::system::Fake;
+
+    /// Fills an area on what never has room, and says why that ended.
+    fn filled(kind: TargetKind, space: &str) -> String {
+        let fake = Fake::new();
+        fake.add(&format!("dir /full\nspace /full {space}")).unwrap();
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let held = Held::Others(full);
+        let direct = Seen::absent("a test");
+        let ground = Ground { system: &fake, held, start: 0, direct, notes: Vec::new() };
+        let site = Site { kind, path: "/full".into(), ..Site::simulated("full") };
+        let stop = AtomicBool::new(false);
+        let mut context = Context { system: &fake, stop: &stop, tell: &mut |_| {} };
+        let how = Fill { engine: "psync", content: Content::Zero, limit_ns: u64::MAX / 4, seed: 1 };
+        fill(&mut context, &ground, &site, 64 * MIB, &how).unwrap_err().message
+    }
+
+    #[test]
+    fn a_device_without_room_is_an_error_in_the_kernels_words() {
+        let told = filled(TargetKind::Device, "0 1000");
+        assert!(told.contains("No space left on device") && told.contains("thin pool"), "{told}");
+    }
+
+    #[test]
+    fn a_device_without_room_below_a_file_system_with_room_is_one_too() {
+        let told = filled(TargetKind::Directory, "1000000000 1000000000");
+        assert!(told.contains("No space left on device") && told.contains("thin pool"), "{told}");
+    }
+
+    #[test]
+    fn a_full_file_system_has_the_area_that_it_took() {
+        let told = filled(TargetKind::Directory, "4096 1000000000");
+        assert!(told.starts_with("full is full after 0"), "{told}");
     }
 }

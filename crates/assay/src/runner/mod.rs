@@ -18,7 +18,7 @@ pub mod trial;
 
 pub use event::{Context, Event};
 pub use session::Judge;
-pub use start::{Consented, Finished, Preview, Request, preview, resume, run};
+pub use start::{Consented, Finished, Preview, Request, Unkept, preview, resume, run};
 
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 
 use super::event::{Context, Event};
 use super::stage::Stage;
+use super::start::Unkept;
 use super::trial::{self, Setting};
 use crate::failure::Outcome;
 use crate::plan::{self, repeats};
@@ -38,6 +39,8 @@ pub struct Session<'a> {
     pub tracer: Tracer,
     /// Where it is kept, as long as that is possible.
     pub bundle: Option<Bundle<'a>>,
+    /// From when on it was not.
+    pub unkept: Option<Unkept>,
     /// Says at the end of a replicate whether that is enough.
     pub judge: Option<&'a Judge<'a>>,
 }
@@ -115,7 +118,7 @@ impl Session<'_> {
         done.trial.record.repeats = repeats;
         let index = planned.order as usize;
         (context.tell)(Event::TrialEnded { index, result: result_of(&done.trial) });
-        self.keep(&mut done, context);
+        self.keep(&mut done, trials.len(), context);
         trials.push(done.trial);
         true
     }
@@ -243,12 +246,14 @@ impl Session<'_> {
         trial::Done::without_numbers(trial, context.is_stopped())
     }
 
-    /// Stores a trial; where that fails, the rest of the run is kept in memory alone.
-    fn keep(&mut self, done: &mut trial::Done, context: &mut Context<'_>) {
+    /// Stores a trial after as many `others`; where that fails, the rest of the run is kept in memory
+    /// alone.
+    fn keep(&mut self, done: &mut trial::Done, others: usize, context: &mut Context<'_>) {
         let Some(bundle) = &self.bundle else { return };
         if let Err(error) = bundle.append(&mut done.trial.record, &done.histograms, &done.series) {
-            (context.tell)(super::start::unkept(bundle.directory(), &error));
-            self.bundle = None;
+            let unkept = Unkept::after(others, bundle.directory(), &error);
+            (context.tell)(unkept.warning());
+            (self.unkept, self.bundle) = (Some(unkept), None);
         }
     }
 

@@ -490,13 +490,14 @@ impl<'a> Stage<'a> {
             )));
         }
         let range = 0..plot(self.system, study, site)?.range.end;
+        let engine = survey::engine();
         // One handle for all passes: each holds the device alone.
         let ground = Ground::open(self.system, site, consent.as_ref())?.starting_at(range.start);
         for pass in 1..=prime.passes {
             let what = format!("{}, primed: pass {pass} of {}", site.target, prime.passes);
             (context.tell)(Event::Making { what });
             let how = Fill {
-                engine: "io_uring",
+                engine: &engine.name,
                 content: match prime.content {
                     Content::Random => assay_load::Content::Random,
                     Content::Zero => assay_load::Content::Zero,
@@ -590,11 +591,9 @@ pub fn put_back_first(system: &dyn System) -> Outcome<()> {
     let home = identity::state_directory(system)?;
     let left = journal::unfinished(system, &factors::guard::journals(&home))?;
     let Some(first) = left.first() else { return Ok(()) };
-    if let Some(fault) = &first.fault {
-        return Err(Failure::refused(format!("{fault}; look at it, then remove it")));
-    }
+    let fault = first.faults.first().map_or_else(String::new, |fault| format!(" ({fault})"));
     Err(Failure::refused(format!(
-        "{} ended without putting the machine back: run assay restore first",
+        "{} ended without putting the machine back{fault}: run assay restore first",
         first.id
     )))
 }

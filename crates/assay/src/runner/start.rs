@@ -25,6 +25,7 @@ use crate::results::vouch::Voucher;
 use crate::study::{Study, Target, simulated};
 use crate::system::site::{Site, TargetKind};
 use crate::system::{System, machine};
+use crate::workloads::io;
 
 /// What the user has said himself that a study may do, on the command line and nowhere else.
 #[derive(Clone, Copy, Default)]
@@ -57,8 +58,11 @@ pub struct Request<'a> {
 pub struct Finished {
     /// Id of the bundle.
     pub id: String,
-    /// Where the bundle lies, if it could be written; none of a study stopped before its first trial.
+    /// Where the bundle lies, if all of it could be written; none of a study stopped before its first
+    /// trial.
     pub directory: Option<PathBuf>,
+    /// What became of a bundle that could not be written to its end.
+    pub unkept: Option<Unkept>,
     /// The study with its targets.
     pub study: Study,
     /// The plan.
@@ -73,6 +77,28 @@ pub struct Finished {
     pub ended: Option<String>,
     /// What could not be put back, if anything.
     pub left: Option<Failure>,
+}
+
+/// A bundle that could not be written to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unkept {
+    /// Trials that are in it, from the first on; none where it could not be begun.
+    pub trials: usize,
+    /// Where it lies, and what the kernel said.
+    pub why: String,
+}
+
+impl Unkept {
+    /// That a directory took the first `trials` trials and no more.
+    pub fn after(trials: usize, directory: &Path, error: &std::io::Error) -> Self {
+        Self { trials, why: format!("{} cannot be written: {error}", directory.display()) }
+    }
+
+    /// What is said at that moment; the run goes on.
+    pub fn warning(&self) -> Event {
+        let what = if self.trials == 0 { "the result is" } else { "the trials from now on are" };
+        Event::Warning(format!("{what} not kept, only shown at the end: {}", self.why))
+    }
 }
 
 /// Runs a study. Everything that it made on a target is gone when this returns.
@@ -113,10 +139,17 @@ pub fn run(
         started,
     };
     let directory = request.results.as_ref().map(|results| results.join(&id));
-    let mut bundle = directory.as_ref().and_then(|directory| {
-        let made = Bundle::create(system, directory, &request.study, &plan, &environment);
-        made.map_err(|error| (context.tell)(unkept(directory, &error))).ok()
+    let made = directory.as_ref().map(|directory| {
+        Bundle::create(system, directory, &request.study, &plan, &environment)
+            .map_err(|error| Unkept::after(0, directory, &error))
     });
+    let (mut bundle, unkept) = match made.transpose() {
+        Ok(bundle) => (bundle, None),
+        Err(unkept) => {
+            (context.tell)(unkept.warning());
+            (None, Some(unkept))
+        }
+    };
     if let Some(bundle) = &mut bundle {
         seal(&mut context, bundle, &request.study, &plan, &environment);
     }
@@ -129,6 +162,7 @@ pub fn run(
         stage,
         tracer: Tracer::default(),
         bundle,
+        unkept,
         judge: request.judge,
     };
     let mut trials = Vec::with_capacity(plan.trials.len());
@@ -141,12 +175,24 @@ pub fn run(
         bundle = None;
         directory = unbegun(system, directory);
     }
+    let unkept = session.unkept.take();
     let left = session.strike().err();
     let mut environment = environment.clone();
     around::after(system, &mut environment, bundle.as_ref());
     let (interrupted, ended) = told(end);
     let study = request.study;
-    Ok(Finished { id, directory, study, plan, environment, trials, interrupted, ended, left })
+    Ok(Finished {
+        id,
+        directory,
+        unkept,
+        study,
+        plan,
+        environment,
+        trials,
+        interrupted,
+        ended,
+        left,
+    })
 }
 
 /// Takes away the result of a study that was stopped before its first trial had ended: nothing is in
@@ -222,6 +268,7 @@ pub fn resume(
             "{id}: the plan is not the one that was made before the first trial (its hash differs); a study cannot go on by another plan"
         )));
     }
+    io::understood(&plan).map_err(|error| Failure::mistake(format!("{id}: {error}")))?;
     let mut targets: Vec<String> =
         environment.sites.iter().map(|site| word_of(site, &plan)).collect();
     targets.dedup();
@@ -250,18 +297,31 @@ pub fn resume(
         stage,
         tracer: Tracer::default(),
         bundle: Some(bundle),
+        unkept: None,
         judge,
     };
     session.count_spent(&trials);
     let end = session.run(&mut trials, &mut context);
     close(&session, &end);
     let bundle = session.bundle.take();
+    let directory = bundle.as_ref().map(|bundle| bundle.directory().to_owned());
+    let unkept = session.unkept.take();
     let left = session.strike().err();
     let mut environment = environment.clone();
     around::after(system, &mut environment, bundle.as_ref());
     let (interrupted, ended) = told(end);
-    let directory = Some(directory.to_owned());
-    Ok(Finished { id, directory, study, plan, environment, trials, interrupted, ended, left })
+    Ok(Finished {
+        id,
+        directory,
+        unkept,
+        study,
+        plan,
+        environment,
+        trials,
+        interrupted,
+        ended,
+        left,
+    })
 }
 
 /// What a study would do.
@@ -434,12 +494,4 @@ fn target_of(site: &Site) -> Target {
             Target::Simulated(site.target.trim_start_matches(simulated::PREFIX).to_owned())
         }
     }
-}
-
-/// That a result cannot be kept where it should be.
-pub fn unkept(directory: &std::path::Path, error: &std::io::Error) -> Event {
-    Event::Warning(format!(
-        "the result is not kept: {} cannot be written: {error}; set ASSAY_HOME to a directory of yours",
-        directory.display()
-    ))
 }

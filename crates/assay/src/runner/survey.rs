@@ -244,7 +244,7 @@ fn simulated_engine() -> EngineUse {
 }
 
 /// `io_uring` where the kernel allows it, threads otherwise.
-fn engine() -> EngineUse {
+pub(super) fn engine() -> EngineUse {
     let wanted = "io_uring";
     let refusal = assay_load::ENGINES
         .iter()

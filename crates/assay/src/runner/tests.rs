@@ -227,6 +227,56 @@ fn a_stop_in_the_middle_keeps_the_finished_trials() {
 }
 
 #[test]
+fn a_result_that_takes_no_more_says_which_trials_are_kept_and_can_be_gone_on_with() {
+    let fake = machine();
+    let mut warnings = Vec::new();
+    let finished =
+        run(&fake, request("/home/me"), &AtomicBool::new(false), &mut |event| match event {
+            Event::TrialEnded { index: 4, .. } => {
+                let id = fake.list(Path::new("/results")).unwrap().remove(0);
+                fake.remove(format!("/results/{id}/histograms"));
+            }
+            Event::Warning(text) => warnings.push(text),
+            _ => {}
+        })
+        .unwrap();
+    assert_eq!((finished.trials.len(), finished.directory.as_deref()), (7, None));
+    assert_eq!(finished.unkept.as_ref().unwrap().trials, 4);
+    assert!(warnings.iter().any(|text| text.starts_with("the trials from now on are not kept")));
+    let directory = Path::new("/results").join(&finished.id);
+    let stored = bundle::frame(&fake, &directory).unwrap();
+    assert_eq!(stored.ended, None, "an end in the log would keep it from being resumed");
+    let lines = fake.read_text(&directory.join("trials.jsonl")).unwrap();
+    assert_eq!(lines.lines().count(), 4);
+}
+
+#[test]
+fn a_result_that_cannot_be_begun_leaves_nothing_behind() {
+    let fake = machine();
+    let before = fake.files().len();
+    let finished = run_simulated(simulated(""));
+    let directory = Path::new("/results/one");
+    let (mut call, mut unkept) = (1, 0);
+    loop {
+        let full = Faulty::new(&fake, call, ErrorKind::StorageFull);
+        let (study, plan) = (&finished.study, &finished.plan);
+        let made = bundle::Bundle::create(&full, directory, study, plan, &finished.environment);
+        if !full.has_failed() {
+            break;
+        }
+        if made.is_err() {
+            unkept += 1;
+            assert_eq!(fake.files().len(), before, "call {call}");
+            assert!(fake.status(directory).is_err(), "call {call}");
+        }
+        drop(made);
+        fake.remove("/results");
+        call += 1;
+    }
+    assert!(unkept > 3, "{unkept}");
+}
+
+#[test]
 fn a_line_cut_off_by_a_crash_is_passed_over() {
     let fake = machine();
     let finished = run_on(&fake, "/home/me").unwrap();

@@ -91,7 +91,8 @@ pub fn run(
         seed: planned.seed,
     };
     let result = beside::run(&own, beside.as_ref(), stop);
-    let evidence = watch.end(setting, workload, tracer);
+    let (evidence, synced) = watch.end(setting, workload, tracer);
+    let result = result.map_err(|error| error.to_string()).and_then(|done| synced.map(|()| done));
     let (counted, histograms, series, failure, stopped) = match result {
         Ok((outcome, other)) => {
             let histograms = io::histograms(&outcome);
@@ -104,7 +105,7 @@ pub fn run(
                 stopped,
             )
         }
-        Err(error) => (None, Histograms::new(), Vec::new(), Some(error.to_string()), false),
+        Err(reason) => (None, Histograms::new(), Vec::new(), Some(reason), false),
     };
     let mut record = TrialRecord {
         order: planned.order,
@@ -223,13 +224,14 @@ impl Watch {
         Self { gap_start, run_start, own, cached, processors, block, around, costs }
     }
 
-    /// Reads everything again: right after the run, and once more when all is on the device.
+    /// Reads everything again: right after the run, and once more when all is on the device; says
+    /// why it did not get there.
     fn end(
         self,
         setting: &Setting<'_>,
         workload: &PlannedWorkload,
         tracer: &mut Tracer,
-    ) -> Evidence {
+    ) -> (Evidence, Result<(), String>) {
         let system = setting.system;
         let mut costs = self.costs;
         let run_end = Disks::after(setting, &mut costs);
@@ -241,10 +243,11 @@ impl Watch {
                 processors::between(before, &processors::read(system))
             })
         });
-        if let (true, Some(file)) = (workload.writes(), setting.surveyed.ground.file()) {
-            // A failure to sync shows as bytes that the device never got.
-            let _ = system.sync_data(file);
-        }
+        let written = setting.surveyed.ground.file().filter(|_| workload.writes());
+        let synced = written.map_or(Ok(()), |file| {
+            let told = |error| format!("what it wrote cannot be synced: {error}");
+            system.sync_data(file).map_err(told)
+        });
         let settled = Disks::after(setting, &mut costs);
         let block = self.block.as_ref().map(|before| {
             costs.time(system, &block_latency::PROBE, || tracer.after(system, before))
@@ -266,13 +269,13 @@ impl Watch {
             block: block.unwrap_or(nothing.block.clone()),
             ..nothing
         };
-        let Some((change, ran)) = change.zip(ran) else { return found };
+        let Some((change, ran)) = change.zip(ran) else { return (found, synced) };
         let below = if members::below(setting.site).is_empty() {
             found.below.clone()
         } else {
             devices(&disks.map(|disks| &disks.below))
         };
-        Evidence {
+        let found = Evidence {
             own,
             processors: change.ticks,
             throttle_events: change.throttle_events,
@@ -283,7 +286,8 @@ impl Watch {
             watched: watched.unwrap_or_default(),
             probe_ns: costs.told(),
             ..found
-        }
+        };
+        (found, synced)
     }
 }
 

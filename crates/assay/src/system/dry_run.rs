@@ -168,7 +168,7 @@ impl System for DryRun<'_> {
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {
         self.note(format!("take the lock {name}"));
-        Ok(Hold { _socket: None })
+        Ok(Hold { _socket: None, _file: None })
     }
 
     fn sleep(&self, _: Duration) {}

@@ -634,7 +634,7 @@ impl System for Fake {
             Some((process, user)) => {
                 Err(HoldError::Held { process: Some(*process), user: Some(*user) })
             }
-            None => Ok(Hold { _socket: None }),
+            None => Ok(Hold { _socket: None, _file: None }),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::System;
+use super::{System, trust};
 use crate::failure::{Failure, Outcome};
 
 mod consent;
@@ -41,8 +41,26 @@ pub fn caller(system: &dyn System) -> Option<Caller> {
 /// directory. Under sudo it is the caller's, not root's.
 ///
 /// # Errors
-/// The user's mistake when neither the environment nor the password file names a home.
+/// The user's mistake when neither the environment nor the password file names a home; refused for
+/// root where others could have put something there.
 pub fn results_directory(system: &dyn System) -> Outcome<PathBuf> {
+    let directory = results_named(system)?;
+    if system.user().id != 0 {
+        return Ok(directory);
+    }
+    let callers: Vec<u32> = caller(system).iter().map(|caller| caller.user).collect();
+    // What is not there yet is made by this process; what cannot be looked at cannot be written.
+    match trust::fault(system, &directory, &callers, trust::ALL_WRITE) {
+        Ok(None) | Err(_) => Ok(directory),
+        Ok(Some(fault)) => Err(Failure::refused(format!(
+            "the results in {} are not to be trusted by root: {fault}; look through them, then make it \
+             a directory that only its owner may write to, or set ASSAY_HOME to one of root's own",
+            directory.display()
+        ))),
+    }
+}
+
+fn results_named(system: &dyn System) -> Outcome<PathBuf> {
     let set = |name| system.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(home) = set("ASSAY_HOME") {
         return Ok(home.join("results"));
@@ -70,7 +88,7 @@ pub fn state_directory(system: &dyn System) -> Outcome<PathBuf> {
         Some(home) => home.into(),
         None if system.user().id == 0 => ROOTS_OWN.into(),
         None => {
-            let results = results_directory(system)?;
+            let results = results_named(system)?;
             results.parent().map_or(results.clone(), Path::to_path_buf)
         }
     };

@@ -16,9 +16,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{FileKind, HoldError, Locking, OwnFile, System};
+use super::{HoldError, Locking, OwnFile, System, trust};
 use crate::failure::{Failure, Outcome};
 
 pub use restore::{Report, Restored, setting_value};
@@ -32,8 +33,6 @@ const ENDING: &str = ".jsonl";
 const ATTEMPTS: u32 = 25;
 /// Time between two of them.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Write permission of the group and of others.
-const OTHERS_WRITE: u32 = 0o022;
 /// Where the kernel tells which start of the machine this is.
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
@@ -82,10 +81,28 @@ pub struct Unfinished {
     pub id: String,
     /// When that began, RFC 3339; empty where it ended before that was written.
     pub started: String,
-    /// Why it cannot be read, where it cannot.
-    pub fault: Option<String>,
+    /// What of it cannot be read, and why: it may tell of changes that nobody can undo by it.
+    pub faults: Vec<String>,
     boot: String,
     undos: Vec<Undo>,
+}
+
+/// A journal that a process has: of a run that goes on, or one that is being put back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Busy {
+    /// Id of the run.
+    pub id: String,
+    /// Who has it, where the kernel tells.
+    pub process: Option<u32>,
+}
+
+/// What lies in a directory of journals.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Journals {
+    /// Those whose runs are gone, the oldest first.
+    pub unfinished: Vec<Unfinished>,
+    /// Those that are not to be touched.
+    pub busy: Vec<Busy>,
 }
 
 impl Journal {
@@ -100,7 +117,12 @@ impl Journal {
             HoldError::Failed(error) => unwritable(&path, &error),
             held @ HoldError::Held { .. } => busy(&path, &held),
         })?;
-        let text = system.read_own(&file).map_err(|error| unwritable(&path, &error))?;
+        let text = system.read_own(&file).map_err(|error| {
+            if system.status(&path).is_ok_and(|found| found.size_bytes == 0) {
+                abandon(system, &path);
+            }
+            unwritable(&path, &error)
+        })?;
         if !text.is_empty() {
             return Err(Failure::refused(format!(
                 "{id} was not put back: run assay restore first"
@@ -112,9 +134,10 @@ impl Journal {
             boot: boot(system),
             started: system.now(),
         };
-        line(&head)
-            .and_then(|line| system.append_own(&file, &line))
-            .map_err(|error| unwritable(&path, &error))?;
+        line(&head).and_then(|line| system.append_own(&file, &line)).map_err(|error| {
+            abandon(system, &path);
+            unwritable(&path, &error)
+        })?;
         Ok(Self { path, undos: Vec::new(), file, torn: false })
     }
 
@@ -151,7 +174,7 @@ impl Journal {
 
     /// Undoes everything and removes the journal; where something cannot be undone, it stays.
     pub fn finish(self, system: &dyn System) -> Report {
-        conclude(system, &self.path, &self.undos)
+        conclude(system, &self.path, &self.undos, &[])
     }
 
     /// The undoings so far, the first one first.
@@ -165,6 +188,12 @@ impl Unfinished {
     pub fn undos(&self) -> &[Undo] {
         &self.undos
     }
+}
+
+/// Removes a journal that holds nothing and could not be begun: no study would start over it.
+fn abandon(system: &dyn System, path: &Path) {
+    // Where that fails, too, `assay restore` removes it.
+    let _ = restore::remove_file(system, Warrant(()), path);
 }
 
 /// Makes a directory of the tool's own state, and makes sure that nobody else may write to it.
@@ -181,16 +210,8 @@ pub fn make_own_directory(system: &dyn System, directory: &Path) -> io::Result<(
 /// # Errors
 /// The kernel's, or why root must not trust what lies there.
 pub fn trusted_directory(system: &dyn System, directory: &Path) -> io::Result<()> {
-    let found = system.status(directory)?;
-    let fault = if system.read_link(directory).is_ok() {
-        "it is a link".to_owned()
-    } else if found.kind != FileKind::Directory {
-        "it is no directory".to_owned()
-    } else if found.user != 0 && found.user != system.user().id {
-        format!("it belongs to user {}", found.user)
-    } else if found.mode & OTHERS_WRITE != 0 {
-        "others may write to it".to_owned()
-    } else {
+    let own = [system.user().id];
+    let Some(fault) = trust::fault(system, directory, &own, trust::OTHERS_WRITE)? else {
         return Ok(());
     };
     let message = format!(
@@ -206,12 +227,21 @@ pub fn trusted_directory(system: &dyn System, directory: &Path) -> io::Result<()
 /// # Errors
 /// Refused where the directory is there and cannot be looked into, or is not to be trusted.
 pub fn unfinished(system: &dyn System, directory: &Path) -> Outcome<Vec<Unfinished>> {
+    look_through(system, directory).map(|found| found.unfinished)
+}
+
+/// All journals in a directory: those of runs that are gone, and those that a process has.
+///
+/// # Errors
+/// Refused where the directory is there and cannot be looked into, or is not to be trusted.
+pub fn look_through(system: &dyn System, directory: &Path) -> Outcome<Journals> {
+    let mut found = Journals::default();
     let names = match trusted_directory(system, directory).and_then(|()| system.list(directory)) {
         Ok(names) => names,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
         // Root's: an ordinary user can neither change the machine nor put it back.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied && system.user().id != 0 => {
-            return Ok(Vec::new());
+            return Ok(found);
         }
         Err(error) => {
             let place = directory.display();
@@ -220,30 +250,30 @@ pub fn unfinished(system: &dyn System, directory: &Path) -> Outcome<Vec<Unfinish
             )));
         }
     };
-    let ids = names.iter().filter_map(|name| name.strip_suffix(ENDING));
-    Ok(ids.filter_map(|id| look(system, directory, id)).collect())
+    for id in names.iter().filter_map(|name| name.strip_suffix(ENDING)) {
+        look(system, directory, id, &mut found);
+    }
+    Ok(found)
 }
 
-/// The journal of a run that is gone; none where the run goes on or has just put everything back.
-fn look(system: &dyn System, directory: &Path, id: &str) -> Option<Unfinished> {
+/// Adds a journal to those that were found, unless its run has just put everything back.
+fn look(system: &dyn System, directory: &Path, id: &str, found: &mut Journals) {
     let path = directory.join(format!("{id}{ENDING}"));
-    let read = match system.lock_file(&path, Locking::Look) {
+    found.unfinished.push(match system.lock_file(&path, Locking::Look) {
         Ok(file) => read(system, &path, id, &file),
-        Err(HoldError::Held { .. }) => return None,
-        Err(HoldError::Failed(error)) if error.kind() == io::ErrorKind::NotFound => return None,
-        Err(HoldError::Failed(error)) => Err(unreadable(&path, &error)),
-    };
-    Some(read.unwrap_or_else(|failure| Unfinished {
-        fault: Some(failure.message),
-        ..nothing(&path, id)
-    }))
+        Err(HoldError::Held { process, .. }) => {
+            return found.busy.push(Busy { id: id.to_owned(), process });
+        }
+        Err(HoldError::Failed(error)) if error.kind() == io::ErrorKind::NotFound => return,
+        Err(HoldError::Failed(error)) => unreadable(&path, id, &error),
+    });
 }
 
 /// Undoes what an unfinished journal holds, backwards, and removes it; where something cannot be
-/// undone, it stays.
+/// undone, or read, it stays.
 ///
 /// # Errors
-/// Refused while another process undoes the same one, and where it cannot be read.
+/// Refused while another process undoes the same one, and where it cannot be opened.
 pub fn restore(system: &dyn System, journal: &Unfinished) -> Outcome<Report> {
     again(system, journal, |undo| (undo.lifetime() == Lifetime::Persistent).then_some(undo))
 }
@@ -252,7 +282,7 @@ pub fn restore(system: &dyn System, journal: &Unfinished) -> Outcome<Report> {
 /// brought them about again.
 ///
 /// # Errors
-/// Refused while another process undoes the same, and where it cannot be read.
+/// Refused while another process undoes the same, and where it cannot be opened.
 pub fn undo_lasting(system: &dyn System, journal: &Unfinished) -> Outcome<Report> {
     again(system, journal, Some)
 }
@@ -271,15 +301,18 @@ fn again(
         }
         other => other.map_err(|error| busy(path, &error))?,
     };
-    let journal = read(system, path, id, &file)?;
+    let journal = read(system, path, id, &file);
     let same_boot = journal.boot == boot(system);
     let now = |undo: Undo| if same_boot { Some(undo) } else { left(undo.after_restart()) };
     let undos: Vec<Undo> = journal.undos.into_iter().filter_map(now).collect();
-    Ok(conclude(system, path, &undos))
+    Ok(conclude(system, path, &undos, &journal.faults))
 }
 
-fn conclude(system: &dyn System, path: &Path, undos: &[Undo]) -> Report {
+/// Undoes all that is known and removes the journal; with damage or a failure it stays.
+fn conclude(system: &dyn System, path: &Path, undos: &[Undo], faults: &[String]) -> Report {
     let mut report = restore::all(system, Warrant(()), undos);
+    let by_hand = "put back by hand what it tells, then remove the journal";
+    report.failed.extend(faults.iter().map(|fault| format!("{fault}; {by_hand}")));
     if report.failed.is_empty()
         && let Err(error) = restore::remove_file(system, Warrant(()), path)
     {
@@ -288,35 +321,78 @@ fn conclude(system: &dyn System, path: &Path, undos: &[Undo]) -> Report {
     report
 }
 
-fn read(system: &dyn System, path: &Path, id: &str, file: &OwnFile) -> Outcome<Unfinished> {
-    let text = system.read_own(file).map_err(|error| unreadable(path, &error))?;
-    // A last line without its end was cut off by a crash: what it told of was never done.
-    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-    let mut lines = whole.lines();
-    let Some(first) = lines.next() else { return Ok(nothing(path, id)) };
-    let head: Head = serde_json::from_str(first).map_err(|error| unreadable(path, &error))?;
-    if head.format != FORMAT {
-        let other = format!("its format is {}, this version knows {FORMAT}", head.format);
-        return Err(unreadable(path, &other));
+/// Reads a journal line by line: what cannot be read is told, and keeps no other line from being
+/// undone.
+fn read(system: &dyn System, path: &Path, id: &str, file: &OwnFile) -> Unfinished {
+    let text = match system.read_own(file) {
+        Ok(text) => text,
+        Err(error) => return unreadable(path, id, &error),
+    };
+    let mut found = nothing(path, id);
+    let mut lines = text.split_inclusive('\n').zip(1..);
+    let Some((first, number)) = lines.next() else { return found };
+    match line_of::<Head>(first) {
+        Line::CutOff if !first.ends_with('\n') => return found,
+        Line::Whole(head) if head.format != FORMAT => {
+            let other = format!("its format is {}, this version knows {FORMAT}", head.format);
+            return unreadable(path, id, &other);
+        }
+        Line::Whole(head) => {
+            (found.id, found.started, found.boot) = (head.id, head.started, head.boot);
+        }
+        damage => {
+            found.faults.extend(damage.fault(path, number));
+            // When it was cannot be told: each undoing looks first whether there is anything to do.
+            found.boot = boot(system);
+        }
     }
-    let entries: Result<Vec<Entry>, _> =
-        lines.map(serde_json::from_str).filter(|line| !is_cut_off(line)).collect();
-    let entries = entries.map_err(|error| unreadable(path, &error))?;
-    let undos = entries.into_iter().map(|entry| entry.undo).collect();
-    let Head { id, boot, started, .. } = head;
-    Ok(Unfinished { id, started, boot, undos, ..nothing(path, "") })
+    for (line, number) in lines {
+        match line_of::<Entry>(line) {
+            Line::Whole(entry) => found.undos.push(entry.undo),
+            Line::CutOff => {}
+            damage @ Line::Damaged(_) => found.faults.extend(damage.fault(path, number)),
+        }
+    }
+    found
 }
 
-/// A line that could be written only in part: what it told of was never done.
-fn is_cut_off(line: &serde_json::Result<Entry>) -> bool {
-    line.as_ref().is_err_and(serde_json::Error::is_eof)
+/// One line of a journal.
+enum Line<T> {
+    Whole(T),
+    /// It could be written only in part, or lacks its end: what it told of was never done.
+    CutOff,
+    Damaged(String),
+}
+
+impl<T> Line<T> {
+    /// What is wrong with it, where something is.
+    fn fault(&self, path: &Path, number: u32) -> Option<String> {
+        let path = path.display();
+        match self {
+            Self::Whole(_) => None,
+            Self::CutOff => Some(format!("line {number} of the journal {path} has no end")),
+            Self::Damaged(what) => {
+                Some(format!("line {number} of the journal {path} cannot be read: {what}"))
+            }
+        }
+    }
+}
+
+fn line_of<T: DeserializeOwned>(line: &str) -> Line<T> {
+    let whole = line.strip_suffix('\n');
+    match serde_json::from_str(whole.unwrap_or(line)) {
+        Ok(value) if whole.is_some() => Line::Whole(value),
+        Ok(_) => Line::CutOff,
+        Err(error) if error.is_eof() => Line::CutOff,
+        Err(error) => Line::Damaged(error.to_string()),
+    }
 }
 
 /// A journal with nothing in it.
 fn nothing(path: &Path, id: &str) -> Unfinished {
     let (started, boot) = (String::new(), String::new());
     let (path, id) = (path.to_owned(), id.to_owned());
-    Unfinished { path, id, started, fault: None, boot, undos: Vec::new() }
+    Unfinished { path, id, started, faults: Vec::new(), boot, undos: Vec::new() }
 }
 
 fn lock_new(system: &dyn System, path: &Path) -> Result<OwnFile, HoldError> {
@@ -349,8 +425,10 @@ fn busy(path: &Path, error: &HoldError) -> Failure {
     })
 }
 
-fn unreadable(path: &Path, what: &dyn std::fmt::Display) -> Failure {
-    Failure::refused(format!("the journal {} cannot be read: {what}", path.display()))
+/// A journal of which nothing is known but that it is there.
+fn unreadable(path: &Path, id: &str, what: &dyn std::fmt::Display) -> Unfinished {
+    let fault = format!("the journal {} cannot be read: {what}", path.display());
+    Unfinished { faults: vec![fault], ..nothing(path, id) }
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {

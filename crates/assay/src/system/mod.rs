@@ -21,9 +21,11 @@ pub mod journal;
 pub mod machine;
 pub mod mounts;
 pub mod resolve;
+pub mod signals;
 pub mod signatures;
 pub mod site;
 pub mod sysfs;
+pub mod trust;
 
 use std::fs::File;
 use std::io;
@@ -177,8 +179,10 @@ pub struct User {
 /// A held lock; released when dropped or when the process ends, however it ends.
 #[derive(Debug)]
 pub struct Hold {
-    /// Keeps the lock.
+    /// Keeps the lock in this network name space.
     _socket: Option<std::os::fd::OwnedFd>,
+    /// Keeps it for all who share the run directory.
+    _file: Option<File>,
 }
 
 /// How a file of the tool's own state is locked.

@@ -296,7 +296,7 @@ impl System for Real {
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {
-        hold::hold(name)
+        hold::hold(self, name)
     }
 }
 

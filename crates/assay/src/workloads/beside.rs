@@ -45,10 +45,10 @@ pub fn run(
     beside: Option<&Beside<'_>>,
     stop: &AtomicBool,
 ) -> Result<(Outcome, Option<Outcome>), LoadError> {
-    let job = io::job(own.workload, own.area, own.seed);
+    let job = io::job(own.workload, own.area, own.seed)?;
     let foreground = || io::run(&own.workload.engine, &job, &own.medium, stop);
     let Some(beside) = beside else { return foreground().map(|outcome| (outcome, None)) };
-    let mut other = io::job(beside.workload, &own.area.halves()[1], own.seed.rotate_left(32));
+    let mut other = io::job(beside.workload, &own.area.halves()[1], own.seed.rotate_left(32))?;
     // The simulated drive has a clock of its own, in which both last as long.
     let simulated = own.medium.law.is_some();
     (other.ramp, other.time) = (job.ramp, if simulated { job.time } else { job.time + SLACK });

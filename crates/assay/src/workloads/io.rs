@@ -13,7 +13,7 @@ use assay_load::{
 };
 
 use crate::results::bundle::Histograms;
-use crate::results::plan::{Area, PlannedWorkload};
+use crate::results::plan::{Area, Plan, PlannedWorkload};
 use crate::results::record::{Count, Counted};
 use crate::results::series::SeriesRow;
 
@@ -30,14 +30,61 @@ pub struct Medium<'a> {
     pub law: Option<Law>,
 }
 
+/// Patterns by their words in plans.
+const PATTERNS: [(&str, Pattern); 3] =
+    [("random", Pattern::Random), ("sequential", Pattern::Sequential), ("spread", Pattern::Spread)];
+/// What is written, by its words in plans.
+const CONTENTS: [(&str, Content); 2] = [("random", Content::Random), ("zero", Content::Zero)];
+/// Engines that move bytes, by their words in plans.
+const ENGINES: [(&str, EngineKind); 2] =
+    [("io_uring", EngineKind::IoUring), ("psync", EngineKind::Psync)];
+
+/// The engine of simulated targets.
+const SIMULATED: &str = "simulated";
+
+/// What a word of a stored plan stands for. Another version, or somebody's hand, may have written
+/// others: nothing is run in their place.
+fn meaning<T: Copy>(what: &str, word: &str, known: &[(&str, T)]) -> Result<T, LoadError> {
+    let found = known.iter().find(|(name, _)| *name == word);
+    found.map(|(_, meant)| *meant).ok_or_else(|| {
+        let words: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+        LoadError::Invalid(format!(
+            "the plan has the {what} `{}`, which this version does not know; it knows {}",
+            word.escape_debug(),
+            words.join(", ")
+        ))
+    })
+}
+
+fn kind(engine: &str, law: Option<Law>) -> Result<EngineKind, LoadError> {
+    law.map_or_else(|| meaning("engine", engine, &ENGINES), |law| Ok(EngineKind::Simulated(law)))
+}
+
+/// Whether this version knows every word of a stored plan that says what to do.
+///
+/// # Errors
+/// The first that it does not know.
+pub fn understood(plan: &Plan) -> Result<(), LoadError> {
+    let own = plan.workloads.iter();
+    let beside = plan.workloads.iter().filter_map(|workload| workload.beside.as_deref());
+    for workload in own.chain(beside) {
+        meaning("pattern", &workload.pattern, &PATTERNS)?;
+        meaning("content", &workload.content, &CONTENTS)?;
+    }
+    let engines = plan.surveys.iter().map(|survey| &survey.engine.name);
+    let engines = engines.chain(plan.workloads.iter().map(|workload| &workload.engine));
+    // The simulated one comes with its target's law.
+    let mut engines = engines.filter(|name| *name != SIMULATED);
+    engines.try_for_each(|name| meaning("engine", name, &ENGINES).map(drop))
+}
+
 /// The job of a planned workload.
-pub fn job(workload: &PlannedWorkload, area: &Area, seed: u64) -> Job {
-    Job {
-        pattern: match workload.pattern.as_str() {
-            "sequential" => Pattern::Sequential,
-            "spread" => Pattern::Spread,
-            _ => Pattern::Random,
-        },
+///
+/// # Errors
+/// A word of the plan that this version does not know.
+pub fn job(workload: &PlannedWorkload, area: &Area, seed: u64) -> Result<Job, LoadError> {
+    Ok(Job {
+        pattern: meaning("pattern", &workload.pattern, &PATTERNS)?,
         work: if workload.rewrite {
             Work::Rewrite
         } else {
@@ -47,16 +94,13 @@ pub fn job(workload: &PlannedWorkload, area: &Area, seed: u64) -> Job {
         depth: workload.depth,
         threads: workload.threads,
         durability: if workload.data_sync { Durability::DataSynced } else { Durability::Written },
-        content: match workload.content.as_str() {
-            "zero" => Content::Zero,
-            _ => Content::Random,
-        },
+        content: meaning("content", &workload.content, &CONTENTS)?,
         area: whole_blocks(workload, &workload.own_part(area)),
         ramp: Duration::from_nanos(workload.ramp_ns),
         time: Duration::from_nanos(workload.time_ns),
         operations: workload.operations,
         seed,
-    }
+    })
 }
 
 /// The bytes of an area that hold whole operations.
@@ -81,11 +125,7 @@ pub fn run(
     medium: &Medium<'_>,
     stop: &AtomicBool,
 ) -> Result<Outcome, LoadError> {
-    let kind = match (medium.law, engine) {
-        (Some(law), _) => EngineKind::Simulated(law),
-        (None, "io_uring") => EngineKind::IoUring,
-        (None, _) => EngineKind::Psync,
-    };
+    let kind = kind(engine, medium.law)?;
     let target = assay_load::Target {
         file: medium.file.map(AsFd::as_fd),
         memory_alignment: medium.memory_alignment,
@@ -162,4 +202,22 @@ pub fn series(outcome: &Outcome) -> Vec<SeriesRow> {
             latency_buckets: used_buckets(&row.latency_buckets),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_is_not_known_is_an_error_that_names_it() {
+        assert_eq!(meaning("pattern", "spread", &PATTERNS).unwrap(), Pattern::Spread);
+        for (what, told) in [
+            ("pattern", meaning("pattern", "zipf", &PATTERNS).map(drop)),
+            ("content", meaning("content", "zipf", &CONTENTS).map(drop)),
+            ("engine", kind("zipf", None).map(drop)),
+        ] {
+            let told = told.unwrap_err().to_string();
+            assert!(told.starts_with(&format!("the plan has the {what} `zipf`")), "{told}");
+        }
+    }
 }

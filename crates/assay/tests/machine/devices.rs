@@ -76,3 +76,37 @@ fn with_consent_a_device_is_written() {
     let document = of(&bare.check(&["--destroy", &id]));
     assert!(without_row(&document).is_empty(), "no row: {:?}", without_row(&document));
 }
+
+/// Without locked memory the kernel refuses rings: what goes before the trials must do without, too.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_device_is_primed_by_threads_where_io_uring_is_refused() {
+    let needs =
+        [Need::Volume(Filesystem::Ext4), Need::Program("prlimit"), Need::Program("setpriv")];
+    let Some(_turn) = require(&needs) else { return };
+    let bare = Bare::new();
+    let study = bare.scratch.path().join("study.toml");
+    fs::write(&study, PRIMED).unwrap();
+    let home = bare.scratch.folder("home", 0o755, None).unwrap();
+    let without = ["setpriv", "--bounding-set", "-ipc_lock", "--inh-caps", "-ipc_lock"];
+    let around = [&["prlimit", "--memlock=0"][..], &without].concat();
+    let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home).through(&around);
+    let id = format!("{}:{MEBIBYTES}MiB", bare.device.name());
+    let study = study.display().to_string();
+    let words = ["run", &study, bare.device.device(), "--destroy", &id, "--json"];
+    let document = of(&assay.run(&words, LIMIT).unwrap());
+    let note = document["workloads"][0]["note"].to_string();
+    assert!(note.contains("io_uring is refused"), "{document}");
+}
+
+const PRIMED: &str = r#"
+format     = "assay-study/1"
+title      = "Primed"
+replicates = 2
+area       = { size = "16 MiB" }
+prepare    = { prime = { passes = 1, content = "random" } }
+
+[[workload]]
+name = "random-write"
+io   = { pattern = "random", mix = "write", size = "4 KiB", depth = 8, time = "50 ms" }
+"#;

@@ -66,6 +66,33 @@ fn sigterm() {
     signalled(Filesystem::Ext4, "TERM", Duration::from_secs(4));
 }
 
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn sigquit() {
+    signalled(Filesystem::Ext4, "QUIT", Duration::from_secs(4));
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn sigxfsz() {
+    signalled(Filesystem::Ext4, "XFSZ", Duration::from_secs(4));
+}
+
+/// The kernel says so with a signal, once for each write that goes too far.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_limit_of_file_sizes_ends_it_like_any_other_refusal() {
+    let needs = [Need::Volume(Filesystem::Ext4), Need::Program("prlimit")];
+    let Some(_turn) = require(&needs) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
+    let used = volume.used_bytes().unwrap();
+    let bound = assay(&volume).through(&["prlimit", "--fsize=8388608"]);
+    let ended = bound.run(&["check", &word(volume.directory()), "--quick"], LIMIT).unwrap();
+    assert_eq!(ended.code, 3, "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("File too large"), "{}", ended.stderr);
+    is_as_before(&volume, used);
+}
+
 /// Another program takes all the room below the smallest area: there is nothing to measure in.
 ///
 /// The device is slow, so that this program comes in time: 16 MiB take 8 s, and filling may take 12.
@@ -230,8 +257,8 @@ fn a_killed_run_leaves_a_file_that_the_next_one_removes() {
     is_as_before(&volume, used);
 }
 
-/// In a network namespace of its own the second run does not see the first one's lock on the
-/// device; all the same it must leave its file alone.
+/// In namespaces of its own the second run does not see the first one's lock on the device; all the
+/// same it must leave its file alone.
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn the_file_of_a_running_check_is_no_leftover() {
@@ -241,7 +268,8 @@ fn the_file_of_a_running_check_is_no_leftover() {
     let assay = assay(&volume);
     let first = started(&volume, &assay);
     let names = volume.names().unwrap();
-    let elsewhere = assay.through(&["unshare", "--net"]);
+    let own_run = "mount -t tmpfs tmpfs /run && exec \"$0\" \"$@\"";
+    let elsewhere = assay.through(&["unshare", "--net", "--mount", "sh", "-c", own_run]);
     let target = word(volume.directory());
     let second = elsewhere.run(&["check", &target, "--budget", "4s"], LIMIT).unwrap();
     assert!([0, 3].contains(&second.code), "{}", second.stderr);

@@ -51,3 +51,33 @@ fn an_ordinary_user_locks_root_out_too() {
     refuses_because_of(&second, first.id());
     assert_eq!(first.end(LIMIT).unwrap().code, 0);
 }
+
+/// As a container does that has a network of its own and the machine's run directory.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_check_in_another_network_namespace_is_refused_too() {
+    let needs = [Need::Volume(Filesystem::Ext4), Need::Program("unshare")];
+    let Some(_turn) = require(&needs) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
+    let target = word(volume.directory());
+    let used = volume.used_bytes().unwrap();
+    let mut first = assay(&volume).start(&["check", &target, "--quick"]).unwrap();
+    let grown = || volume.used_bytes().is_ok_and(|now| now > used + (8 << 20));
+    first.until(Duration::from_secs(20), grown).unwrap();
+    let elsewhere = assay(&volume).through(&["unshare", "--net"]);
+    let second = elsewhere.run(&["check", &target, "--quick"], LIMIT).unwrap();
+    refuses_because_of(&second, first.id());
+    let nobody = assay_of_nobody(&volume);
+    let words = nobody.command(&["check", &target, "--quick"]);
+    let mut around = std::process::Command::new("unshare");
+    around.arg("--net").arg(words.get_program()).args(words.get_args());
+    let environment: Vec<_> = words.get_envs().collect();
+    for (name, value) in environment {
+        match value {
+            Some(value) => around.env(name, value),
+            None => around.env_remove(name),
+        };
+    }
+    refuses_because_of(&assay_lab::process::run(&mut around, LIMIT).unwrap(), first.id());
+    assert_eq!(first.end(LIMIT).unwrap().code, 0);
+}

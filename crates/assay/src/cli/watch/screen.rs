@@ -213,14 +213,19 @@ fn meaning(key: KeyEvent) -> Key {
     }
 }
 
+/// Puts the terminal back, whichever stream has a page: for ends that drop nothing.
+pub fn put_back() {
+    Stream::Output.put_back();
+    Stream::Errors.put_back();
+}
+
 /// What a panic says must not end on the other screen.
 fn put_back_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            Stream::Output.put_back();
-            Stream::Errors.put_back();
+            put_back();
             before(info);
         }));
     });

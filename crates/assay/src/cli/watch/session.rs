@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::screen::{Key, Screen};
 use super::studies::Studies;
 use crate::cli::output;
-use crate::system::System;
+use crate::system::{System, signals};
 use crate::watch::page::{Page, View};
 use crate::watch::record::Rows;
 use crate::watch::sampler::{Sampler, Tracing, disks};
@@ -237,7 +237,7 @@ pub struct Beside<'a> {
     pub strip: &'a Mutex<Strip>,
     /// Targets as the user wrote them.
     pub targets: &'a [String],
-    /// Raised by a signal, or by Ctrl-C on the page.
+    /// Raised by a signal, which Ctrl-C on the page is, too.
     pub stop: &'a AtomicBool,
     /// Raised when the study has ended.
     pub done: &'a AtomicBool,
@@ -270,7 +270,8 @@ pub fn beside(system: &dyn System, beside: &Beside<'_>, mut screen: Screen) {
             Left::Over if planned() != before && !is_over(beside) => {}
             Left::Over | Left::Quit => break,
             Left::Interrupted => {
-                beside.stop.store(true, Ordering::SeqCst);
+                // Counted with the signals, of which it would have been one.
+                signals::ask();
                 break;
             }
         }

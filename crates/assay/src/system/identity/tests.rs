@@ -54,3 +54,30 @@ fn the_state_lies_in_an_absolute_place_without_links() {
     fake.set_variable("ASSAY_HOME", "/root/assay");
     assert_eq!(state_directory(&fake).unwrap_err().kind, Kind::Mistake);
 }
+
+#[test]
+fn results_that_others_can_put_somewhere_are_refused_for_root() {
+    let facts = [
+        ("dir /elsewhere\nlink /here/results /elsewhere", "it is a link"),
+        ("dir /here/results\nmode /here/results 1777", "others may write to it"),
+        ("dir /here/results\nowner /here/results 1001", "it belongs to user 1001"),
+        ("file /here/results x", "it is no directory"),
+    ];
+    for (fact, why) in facts {
+        let fake = Fake::new();
+        fake.set_variable("ASSAY_HOME", "/here").add(fact).unwrap();
+        let failure = results_directory(&fake).unwrap_err();
+        assert_eq!(failure.kind, Kind::Refused);
+        assert!(failure.message.contains(why), "{}", failure.message);
+        fake.set_user(1000);
+        assert_eq!(results_directory(&fake).unwrap(), Path::new("/here/results"), "{why}");
+    }
+    let fake = Fake::new();
+    fake.set_variable("ASSAY_HOME", "/here")
+        .add("dir /here/results\nmode /here/results 0775")
+        .unwrap();
+    fake.add("owner /here/results 1000").unwrap();
+    assert!(results_directory(&fake).is_err(), "root without sudo");
+    fake.set_variable("SUDO_UID", "1000").set_variable("SUDO_GID", "1000");
+    assert!(results_directory(&fake).is_ok(), "the caller's own, as many systems make it");
+}

@@ -144,21 +144,97 @@ fn after_a_half_line_the_next_begins_afresh() {
     journal.record(&fake, file("/two")).unwrap();
     drop(journal);
     let [one] = &left(&fake)[..] else { panic!("one journal") };
-    assert_eq!((one.undos(), &one.fault), (&[file("/one"), file("/two")][..], &None));
+    assert_eq!((one.undos(), &one.faults[..]), (&[file("/one"), file("/two")][..], &[][..]));
 }
 
 #[test]
 fn a_journal_that_cannot_be_read_hides_no_other() {
     let fake = machine();
     change_read_ahead(&fake);
-    let text = fake.files()[&path()].clone();
-    fake.put(Path::new(HOME).join("20261120-1100-aaaa.jsonl"), text + "{\"undo\":1}\n");
+    let text = fake.files()[&path()].replace(FORMAT, "assay-journal/9");
+    fake.put(Path::new(HOME).join("20261120-1100-aaaa.jsonl"), text);
     let found = left(&fake);
     assert_eq!(found.len(), 2);
-    assert!(found[0].fault.as_ref().is_some_and(|fault| fault.contains("cannot be read")));
-    assert!(restore(&fake, &found[0]).is_err() && undo_lasting(&fake, &found[0]).is_err());
+    assert!(found[0].faults[0].contains("its format is assay-journal/9"), "{:?}", found[0].faults);
+    for undo in [restore, undo_lasting] {
+        let report = undo(&fake, &found[0]).unwrap();
+        assert_eq!((report.done.len(), report.failed.len()), (0, 1), "{report:?}");
+    }
     assert_eq!(restore(&fake, &found[1]).unwrap().done.len(), 1);
     assert_eq!(read_ahead(&fake), "128");
+}
+
+#[test]
+fn one_unreadable_line_holds_back_no_readable_one() {
+    let fake = machine();
+    change_read_ahead(&fake);
+    let text = fake.files()[&path()].clone();
+    let (head, setting) = text.split_once('\n').unwrap();
+    fake.put("/made", "x");
+    let made = String::from_utf8(
+        line(&Entry { lifetime: Lifetime::Persistent, undo: file("/made") }).unwrap(),
+    );
+    fake.put(path(), format!("{head}\n{}{{\"undo\":1}}\n{setting}", made.unwrap()));
+    let found = left(&fake).remove(0);
+    assert!(found.faults[0].starts_with("line 3 of the journal "), "{:?}", found.faults);
+    let report = restore(&fake, &found).unwrap();
+    assert_eq!((report.done.len(), report.failed.len()), (2, 1), "{report:?}");
+    assert!(report.failed[0].contains("by hand"), "{report:?}");
+    assert_eq!(
+        (read_ahead(&fake).as_str(), fake.files().contains_key(Path::new("/made"))),
+        ("128", false)
+    );
+    // It stays until somebody has looked at it.
+    assert_eq!(left(&fake).len(), 1);
+}
+
+#[test]
+fn a_damaged_head_holds_back_nothing_either() {
+    let fake = machine();
+    change_read_ahead(&fake);
+    let text = fake.files()[&path()].clone();
+    let (_, setting) = text.split_once('\n').unwrap();
+    fake.put(path(), format!("\0\0\0\n{setting}"));
+    let report = restore(&fake, &left(&fake)[0]).unwrap();
+    assert_eq!((report.done.len(), report.failed.len()), (1, 1), "{report:?}");
+    assert_eq!(read_ahead(&fake), "128");
+}
+
+#[test]
+fn zeros_in_a_journal_are_damage_and_not_nothing_to_do() {
+    let whole = {
+        let fake = machine();
+        change_read_ahead(&fake);
+        fake.files()[&path()].clone()
+    };
+    for (text, done) in [("\0".repeat(4096), 0), (whole + &"\0".repeat(4096), 1)] {
+        let fake = machine();
+        change_read_ahead(&fake);
+        fake.put(path(), text);
+        let report = restore(&fake, &left(&fake)[0]).unwrap();
+        assert_eq!((report.done.len(), report.failed.len()), (done, 1), "{report:?}");
+        assert!(fake.files().contains_key(&path()), "the damage is kept to be looked at");
+    }
+}
+
+#[test]
+fn a_journal_that_cannot_be_begun_leaves_nothing_behind() {
+    let mut call = 1;
+    loop {
+        let fake = machine();
+        let full = Faulty::new(&fake, call, ErrorKind::StorageFull);
+        let begun = Journal::begin(&full, Path::new(HOME), ID);
+        if !full.has_failed() {
+            break;
+        }
+        if let Err(failure) = begun {
+            assert!(failure.message.contains("made to fail"), "{}", failure.message);
+            assert_eq!(left(&fake), [], "call {call}");
+            assert!(!fake.files().contains_key(&path()), "call {call}");
+        }
+        call += 1;
+    }
+    assert!(call > 5, "{call}");
 }
 
 #[test]

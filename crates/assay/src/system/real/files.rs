@@ -12,16 +12,18 @@ use rustix::fs::{self, AtFlags, CWD, FlockOperation, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
 use crate::system::identity::caller;
+use crate::system::trust::OTHERS_WRITE;
 use crate::system::{HoldError, Locking, OwnFile, System};
 
 const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
 /// Of files of state: what stands in them is done by root.
 const OWN_FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 const OWN_DIRECTORY_MODE: u32 = 0o700;
-/// Write permission of the group and of others.
-const OTHERS_WRITE: u32 = 0o022;
 /// Any permission of the group and of others.
 const OTHERS_ANYTHING: u32 = 0o077;
+const DIRECTORY_MODE: u32 = 0o755;
+/// Bytes of a file of state that are read: no run comes near.
+const MOST_OWN_BYTES: u64 = 64 << 20;
 
 /// Makes a directory and its parents.
 pub fn create_directory(system: &dyn System, path: &Path) -> io::Result<()> {
@@ -30,7 +32,8 @@ pub fn create_directory(system: &dyn System, path: &Path) -> io::Result<()> {
         .take_while(|part| !part.as_os_str().is_empty() && !part.is_dir())
         .collect();
     for part in missing.into_iter().rev() {
-        match std::fs::create_dir(part) {
+        // Whatever the process may be allowed to make: root refuses what anybody may write to.
+        match std::fs::DirBuilder::new().mode(DIRECTORY_MODE).create(part) {
             Ok(()) => give_path_to_caller(system, part)?,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && part.is_dir() => {}
             Err(error) => return Err(error),
@@ -117,7 +120,7 @@ pub fn lock(system: &dyn System, path: &Path, locking: Locking) -> Result<OwnFil
         Locking::Own | Locking::New | Locking::Mark => FlockOperation::NonBlockingLockExclusive,
     };
     fs::flock(&file, operation).map_err(|error| match error {
-        Errno::WOULDBLOCK => HoldError::Held { process: None, user: None },
+        Errno::WOULDBLOCK => holder(system, &file),
         other => failed(other),
     })?;
     if !matches!(locking, Locking::Mark | Locking::Glance) {
@@ -126,10 +129,32 @@ pub fn lock(system: &dyn System, path: &Path, locking: Locking) -> Result<OwnFil
     if locking == Locking::Secret {
         be_secret(&file).map_err(HoldError::Failed)?;
     }
-    if locking == Locking::New {
-        sync_directory_of(path).map_err(HoldError::Failed)?;
+    if locking == Locking::New
+        && let Err(error) = sync_directory_of(path)
+    {
+        // Whoever finds an empty one takes it for that of a run that is gone.
+        if file.metadata().is_ok_and(|found| found.len() == 0) {
+            let _ = std::fs::remove_file(path);
+        }
+        return Err(HoldError::Failed(error));
     }
     Ok(OwnFile { path: path.to_owned(), file: Some(file) })
+}
+
+/// Who has locked a file, as far as the kernel tells this process.
+pub fn holder(system: &dyn System, file: &File) -> HoldError {
+    let locks = system.read_text(Path::new("/proc/locks")).unwrap_or_default();
+    let inode = file.metadata().map_or(0, |found| found.ino());
+    let place = format!(":{inode}");
+    // 1: FLOCK  ADVISORY  WRITE 4711 00:2f:12345 0 EOF
+    let process = locks.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let ours = fields.get(1) == Some(&"FLOCK")
+            && fields.get(5).is_some_and(|lock| lock.ends_with(&place));
+        ours.then(|| fields.get(4)?.parse::<u32>().ok()).flatten()
+    });
+    let found = process.and_then(|id| system.status(&Path::new("/proc").join(id.to_string())).ok());
+    HoldError::Held { process, user: found.map(|found| found.user) }
 }
 
 fn be_own(system: &dyn System, file: &File) -> io::Result<()> {
@@ -160,7 +185,12 @@ fn be_secret(file: &File) -> io::Result<()> {
 /// Text of a locked file of state.
 pub fn read_own(file: &OwnFile) -> io::Result<String> {
     let Some(file) = &file.file else { return Ok(String::new()) };
-    let mut bytes = vec![0; file.metadata()?.len() as usize];
+    let length = file.metadata()?.len();
+    if length > MOST_OWN_BYTES {
+        let message = format!("it has {length} bytes, more than any that this tool writes");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    }
+    let mut bytes = vec![0; length as usize];
     file.read_exact_at(&mut bytes, 0)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

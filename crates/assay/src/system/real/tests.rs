@@ -418,3 +418,56 @@ fn a_result_is_marked_while_somebody_works_on_it() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "{}");
     assert_eq!(std::fs::read_dir(scratch.join(".")).unwrap().count(), 1);
 }
+
+#[test]
+fn a_sparse_giant_is_no_file_of_state() {
+    let scratch = Scratch::new();
+    let own = Real.lock_file(&scratch.join("a"), Locking::New).unwrap();
+    Real.append_own(&own, b"one\n").unwrap();
+    File::options().write(true).open(scratch.join("a")).unwrap().set_len(1 << 40).unwrap();
+    let error = Real.read_own(&own).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
+}
+
+#[test]
+fn who_has_a_file_of_state_is_told() {
+    let scratch = Scratch::new();
+    let _own = Real.lock_file(&scratch.join("a"), Locking::New).unwrap();
+    let Err(HoldError::Held { process, user }) = Real.lock_file(&scratch.join("a"), Locking::Look)
+    else {
+        panic!("it is held");
+    };
+    assert_eq!(process, Some(std::process::id()));
+    assert_eq!(user, Some(Real.user().id));
+}
+
+#[test]
+fn a_lock_holds_for_all_who_share_the_run_directory() {
+    let scratch = Scratch::new();
+    // An ordinary user makes none.
+    std::fs::write(scratch.join("lock-8:0"), "").unwrap();
+    let held = hold::beyond(&Real, &scratch.0, "8:0").unwrap();
+    assert!(held.is_some());
+    let Err(HoldError::Held { process, .. }) = hold::beyond(&Real, &scratch.0, "8:0") else {
+        panic!("it is held");
+    };
+    assert_eq!(process, Some(std::process::id()));
+    drop(held);
+    assert!(hold::beyond(&Real, &scratch.0, "8:0").unwrap().is_some());
+    assert!(hold::beyond(&Real, &scratch.join("no/such"), "8:0").unwrap().is_none());
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn root_locks_in_no_directory_of_others() {
+    if !have(&[Need::Root]) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let run = scratch.join("run");
+    assert!(hold::beyond(&Real, &run, "8:0").unwrap().is_some());
+    assert_eq!(std::fs::metadata(&run).unwrap().mode() & 0o022, 0);
+    std::fs::set_permissions(&run, std::fs::Permissions::from_mode(0o777)).unwrap();
+    assert!(hold::beyond(&Real, &run, "8:1").unwrap().is_none());
+    assert!(!run.join("lock-8:1").exists());
+}

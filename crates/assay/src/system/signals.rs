@@ -1,0 +1,84 @@
+//! Signals that ask this process to end: caught, and counted in one place.
+
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
+use signal_hook::{flag, low_level};
+
+/// By these somebody asks.
+const ASKING: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+/// By these the kernel says that it goes on no further, once for each write: they stop it like the
+/// others, but nobody is impatient.
+const STOPPING: [i32; 1] = [SIGXFSZ];
+
+/// Catches the signals that ask this process to end. The first one raises the flag that is given
+/// back; `asked` is told of each, counted from 1, by a thread of its own, and ends the process at once
+/// with the exit code that it gives.
+///
+/// # Errors
+/// The kernel's.
+pub fn catch(
+    mut asked: impl FnMut(u32) -> Option<u8> + Send + 'static,
+) -> io::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (mut heard, hears) = UnixStream::pair()?;
+    let count = move || {
+        for times in 1.. {
+            if heard.read_exact(&mut [0]).is_err() {
+                return;
+            }
+            if let Some(code) = asked(times) {
+                low_level::exit(code.into());
+            }
+        }
+    };
+    thread::Builder::new().name("signals".to_owned()).spawn(count)?;
+    for signal in ASKING.into_iter().chain(STOPPING) {
+        // The flag does not wait for that thread's turn.
+        flag::register(signal, Arc::clone(&stop))?;
+    }
+    for signal in ASKING {
+        low_level::pipe::register(signal, hears.try_clone()?)?;
+    }
+    Ok(stop)
+}
+
+/// Asks this process itself to end: Ctrl-C where the terminal makes no signal of it.
+pub fn ask() {
+    // It fails for no signal that there is.
+    let _ = low_level::raise(SIGINT);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn every_asking_is_counted_and_a_write_that_went_too_far_only_stops() {
+        let (tell, told) = mpsc::channel();
+        let stop = catch(move |times| {
+            // Who interrupts the tests later finds nobody here.
+            tell.send(times).err().map(|_| 130)
+        })
+        .unwrap();
+        assert!(!stop.load(Ordering::SeqCst));
+        low_level::raise(SIGXFSZ).unwrap();
+        assert!(stop.swap(false, Ordering::SeqCst));
+        ask();
+        assert!(stop.load(Ordering::SeqCst));
+        for signal in ASKING {
+            low_level::raise(signal).unwrap();
+        }
+        for times in 1..=5 {
+            assert_eq!(told.recv_timeout(Duration::from_secs(20)), Ok(times));
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Hands that do not wait: signals while the machine is put back.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use assay_lab::call;
+use assay_lab::home::Home;
+use assay_lab::process::Running;
+use assay_lab::volume::Filesystem;
+
+use crate::turn::{LIMIT, Need, require};
+
+const STUDY: &str = r#"
+format     = "assay-study/1"
+title      = "Put back slowly"
+replicates = 20
+area       = { size = "16 MiB" }
+
+[factors]
+filesystem = ["ext4", "ext2"]
+
+[[workload]]
+name = "random-write"
+io   = { pattern = "random", mix = "write", size = "4 KiB", time = "1 s" }
+"#;
+
+/// Time in which a signal is heard; what is busy is waited for much longer.
+const HEARD: Duration = Duration::from_millis(500);
+
+/// What a run may leave: mounts and loop devices over files of the home, files, journals.
+fn left(home: &Home) -> Vec<String> {
+    let own = home.assay.home().display().to_string();
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    let loops = call("losetup", &["--list", "--noheadings", "--output", "NAME,BACK-FILE"]).unwrap();
+    let lines = mounts.lines().chain(loops.lines()).filter(|line| line.contains(&own));
+    let mut left: Vec<String> = lines.map(str::to_owned).collect();
+    for folder in ["room", "journal"] {
+        let names = fs::read_dir(home.assay.home().join(folder)).into_iter().flatten();
+        left.extend(names.map(|entry| entry.unwrap().path().display().to_string()));
+    }
+    left
+}
+
+/// Where the study has its file system mounted now.
+fn mounted(home: &Home) -> Option<PathBuf> {
+    let own = home.assay.home().join("room").display().to_string();
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    let mut points = mounts.lines().filter_map(|line| line.split(' ').nth(1));
+    points.find(|point| point.starts_with(&own)).map(PathBuf::from)
+}
+
+/// A study in the middle of its first trials, and a file of ours that keeps its file system busy.
+fn busy(home: &Home) -> (Running, File) {
+    let study = home.file("study.toml", STUDY);
+    let mut running = home.assay.start(&["run", &study, "--lab", "--quiet"]).unwrap();
+    let results = home.assay.home().join("results");
+    let trials = || {
+        let bundles = fs::read_dir(&results).into_iter().flatten().flatten();
+        let mut paths = bundles.map(|entry| entry.path().join("trials.jsonl"));
+        paths.any(|path| fs::read_to_string(path).is_ok_and(|text| text.contains('\n')))
+    };
+    let mut held = None;
+    running
+        .until(LIMIT, || {
+            held = mounted(home).filter(|_| trials()).and_then(|point| File::open(point).ok());
+            held.is_some()
+        })
+        .unwrap();
+    (running, held.unwrap())
+}
+
+fn ask(running: &Running) {
+    running.signal("INT").unwrap();
+    thread::sleep(HEARD);
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_second_ctrl_c_is_told_to_wait_and_everything_is_put_back() {
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    let home = Home::new(env!("CARGO_BIN_EXE_assay"), "impatience");
+    let (mut running, held) = busy(&home);
+    ask(&running);
+    assert!(!running.has_ended(), "something still holds its file system");
+    ask(&running);
+    assert!(!running.has_ended(), "the second one ended it");
+    drop(held);
+    let ended = running.end(LIMIT).unwrap();
+    assert_eq!(ended.code, 130, "{}", ended.stderr);
+    assert!(ended.stderr.contains("putting back, a moment"), "{}", ended.stderr);
+    assert_eq!(left(&home), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_third_ctrl_c_ends_it_and_names_what_puts_the_machine_back() {
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    let home = Home::new(env!("CARGO_BIN_EXE_assay"), "impatient");
+    let (running, held) = busy(&home);
+    (0..3).for_each(|_| ask(&running));
+    let ended = running.end(LIMIT).unwrap();
+    assert_eq!(ended.code, 4, "{}", ended.stderr);
+    assert!(ended.stderr.contains("run assay restore"), "{}", ended.stderr);
+    drop(held);
+    let dry = home.run(&["restore", "--dry-run"]);
+    assert_eq!(dry.code, 0, "{}", dry.stderr);
+    home.text(&["restore"]);
+    assert_eq!(left(&home), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn restore_beside_a_running_study_names_it() {
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    let home = Home::new(env!("CARGO_BIN_EXE_assay"), "beside");
+    let (running, held) = busy(&home);
+    drop(held);
+    for words in [&["restore"][..], &["restore", "--dry-run"]] {
+        let told = home.run(words);
+        assert_eq!(told.code, 3, "{}{}", told.stdout, told.stderr);
+        let whose = format!("(process {}) is running", running.id());
+        assert!(told.stderr.contains(&whose), "{}", told.stderr);
+    }
+    ask(&running);
+    assert_eq!(running.end(LIMIT).unwrap().code, 130);
+    assert_eq!(left(&home), Vec::<String>::new());
+}
