@@ -17,6 +17,7 @@ mod packages;
 mod pages;
 mod pictures;
 mod probe;
+mod serve;
 mod simulate;
 mod startup;
 mod suite;
@@ -79,6 +80,15 @@ const COMMANDS: &[Command] = &[
         numbers: &[("--rounds", 7)],
         words: &[],
         run: browser::bench::run,
+    },
+    Command {
+        name: "bench-serve",
+        usage: "[--results N] [--trials N] [--program FILE] [--write]",
+        summary: "time and memory of `serve` while ten results of 20,000 trials are looked at in turn",
+        flags: &["--write"],
+        numbers: &[("--results", 10), ("--trials", 20_000)],
+        words: &["--program"],
+        run: serve::run,
     },
     Command {
         name: "pictures",

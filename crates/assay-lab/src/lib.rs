@@ -9,12 +9,14 @@
 
 pub mod browser;
 pub mod clean;
+pub mod crowd;
 pub mod fuzz;
 pub mod home;
 pub mod hostile;
 pub mod kills;
 pub mod needs;
 pub mod process;
+pub mod server;
 pub mod slow;
 pub mod volume;
 

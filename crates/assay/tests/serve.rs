@@ -5,16 +5,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use assay_lab::Scratch;
-use assay_lab::browser::{Answer, Browser};
 use assay_lab::home::Home;
 use assay_lab::hostile::{self, ALIVE, Expect};
 use assay_lab::process::Running;
+use assay_lab::server::Server;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
@@ -26,35 +25,6 @@ const STUDY: &str = include_str!("../../assay-lab/src/depth.toml");
 const LIMIT: Duration = Duration::from_secs(60);
 /// Bytes of the largest page.
 const LARGEST: usize = 2 << 20;
-
-/// A running server.
-struct Server {
-    running: Running,
-    browser: Browser,
-    /// What it printed: its address.
-    address: String,
-}
-
-impl Server {
-    fn start(home: &Home, listen: &str) -> Self {
-        let mut command = home.assay.command(&["serve", "--listen", listen]);
-        let (running, output) = Running::start_reading(&mut command).unwrap();
-        let mut line = String::new();
-        BufReader::new(output).read_line(&mut line).unwrap();
-        let address = line.trim().to_owned();
-        let port = address.rsplit(':').next().unwrap().split('/').next().unwrap();
-        Self { running, browser: Browser::new(port.parse().unwrap()), address }
-    }
-
-    fn get(&self, path: &str) -> Answer {
-        self.browser.get(path)
-    }
-
-    fn stop(self) {
-        self.running.signal("INT").unwrap();
-        assert_eq!(self.running.end(LIMIT).unwrap().code, 0);
-    }
-}
 
 fn home(test: &str) -> Home {
     Home::new(env!("CARGO_BIN_EXE_assay"), test)
@@ -145,6 +115,35 @@ fn results_are_listed_shown_and_compared() {
         assert_eq!(found.status, 200);
         assert!(found.header("content-type").unwrap().contains(kind), "{asset}");
     }
+    server.stop();
+}
+
+#[test]
+fn a_page_is_kept_as_long_as_its_result_stays_the_same() {
+    let home = home("serve-kept");
+    let id = good(&home);
+    let server = Server::start(&home, "127.0.0.1:0");
+    let path = format!("/result/{id}");
+    let first = server.get(&path);
+    assert_eq!(server.get(&path).body, first.body);
+    let packed =
+        server.browser.ask("GET", &path, &server.browser.host(), &["Accept-Encoding: gzip"]);
+    assert_eq!(packed.header("content-encoding"), Some("gzip"));
+    let bytes: usize = packed.header("content-length").unwrap().parse().unwrap();
+    assert!(bytes < first.body.len() / 2 && !packed.body.contains("Which depth?"), "{bytes}");
+    assert_eq!(packed.header("content-security-policy"), first.header("content-security-policy"));
+    // A page that is kept does not need what it was made of, but is no longer told of what is gone.
+    let histograms = results(&home).join(&id).join("histograms");
+    let aside = results(&home).join("aside");
+    fs::rename(&histograms, &aside).unwrap();
+    assert_eq!(server.get(&path).body, first.body);
+    fs::rename(&aside, &histograms).unwrap();
+    home.text(&["rename", &id, "the other card"]);
+    assert!(server.get(&path).body.contains("the other card"));
+    home.text(&["note", &id, "taken on a train"]);
+    assert!(server.get(&path).body.contains("taken on a train"));
+    fs::rename(results(&home).join(&id), home.scratch.path().join("gone")).unwrap();
+    assert_eq!(server.get(&path).status, 404);
     server.stop();
 }
 

@@ -13,20 +13,39 @@ use crate::seen::Seen;
 /// Counters whose growth is no wear but what every drive counts.
 const EVERYDAY: [&str; 2] = ["power_on_hours", "error_log_entries"];
 
+/// What is told of it, row by row.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    workloads: Vec<AroundWorkload>,
+    /// Where energy was read, and of what.
+    energy_of: Option<String>,
+}
+
+impl Gathered {
+    /// Adds a row.
+    pub fn add(&mut self, row: &Row<'_>) {
+        let told = Some(row).filter(|row| !row.workload.control && row.trust.is_some());
+        self.workloads.extend(told.and_then(of_row));
+        if self.energy_of.is_none() {
+            let mut energies =
+                row.counting().filter_map(|trial| trial.record.evidence.watched.energy.value());
+            self.energy_of =
+                energies.next().map(|energy| format!("{}: {}", energy.source, energy.what));
+        }
+    }
+}
+
 /// Everything that is told of it.
-pub(super) fn around(environment: &Environment, rows: &[Row<'_>]) -> Around {
-    let told = rows.iter().filter(|row| !row.workload.control && row.trust.is_some());
+pub(super) fn around(environment: &Environment, gathered: Gathered) -> Around {
     let found = &environment.surroundings;
-    let mut trials = rows.iter().flat_map(Row::counting);
-    let energy = trials.find_map(|trial| trial.record.evidence.watched.energy.value());
     Around {
-        workloads: told.filter_map(of_row).collect(),
+        workloads: gathered.workloads,
         drives: found
             .health_before
             .iter()
             .filter_map(|(name, before)| drive(name, before, found.health_after.get(name)?))
             .collect(),
-        energy_of: energy.map(|energy| format!("{}: {}", energy.source, energy.what)),
+        energy_of: gathered.energy_of,
         idle_w: found.idle.value().map(Energy::watts),
     }
 }

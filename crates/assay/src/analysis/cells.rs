@@ -13,16 +13,16 @@ const SETTLED: usize = 6;
 const ENOUGH: usize = 3;
 
 /// The cell of a series.
-pub(super) fn cell(series: &Series) -> Cell {
+pub(super) fn cell(series: Series) -> Cell {
     let values = summarised(&series.trials);
     let centre = geometric_mean(&values);
     let extreme = |pick: fn(f64, f64) -> f64| values.iter().copied().reduce(pick);
     Cell {
-        workload: series.workload.clone(),
-        arm: series.arm.clone(),
-        metric: series.metric.clone(),
+        workload: series.workload,
+        arm: series.arm,
+        metric: series.metric,
         better: series.better,
-        trials: series.trials.clone(),
+        trials: series.trials,
         n: values.len(),
         geometric_mean: centre.map(|centre| centre.mean),
         min: extreme(f64::min),
@@ -34,7 +34,7 @@ pub(super) fn cell(series: &Series) -> Cell {
         primary: series.primary,
         scale: series.scale,
         trust: series.trust,
-        because: series.because.clone(),
+        because: series.because,
     }
 }
 

@@ -3,16 +3,44 @@
 use crate::results::design::{Fresh, Order, Stopping};
 use crate::results::findings::Check;
 use crate::results::plan::{Plan, PlannedWorkload};
-use crate::results::record::{Status, Trial};
+use crate::results::record::{Status, TrialRecord};
+
+/// How many trials there are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    /// That count or were to count: all but the lead-in.
+    run: usize,
+    /// That repeat another one.
+    repeats: usize,
+    /// That repeat none, the lead-in included.
+    first: usize,
+    disturbed: usize,
+    failed: usize,
+}
+
+impl Counts {
+    /// Counts one more.
+    pub fn add(&mut self, trial: &TrialRecord) {
+        self.run += usize::from(trial.replicate > 0);
+        self.repeats += usize::from(trial.repeats.is_some());
+        self.first += usize::from(trial.repeats.is_none());
+        self.disturbed += usize::from(trial.status == Status::Disturbed);
+        self.failed += usize::from(trial.status == Status::Failed);
+    }
+
+    /// Whether trials of the plan have not run.
+    pub fn is_unfinished(self, plan: &Plan) -> bool {
+        self.first < plan.trials.len()
+    }
+}
 
 /// Order, missing trials, disturbed trials, failed trials.
-pub(super) fn checks(plan: &Plan, trials: &[Trial], ended: Option<&str>) -> Vec<Check> {
+pub(super) fn checks(plan: &Plan, counts: Counts, ended: Option<&str>) -> Vec<Check> {
+    let Counts { run, repeats, disturbed, failed, .. } = counts;
     let watched = plan.workloads.iter().all(PlannedWorkload::is_only_watched);
     let mut found = Vec::new();
     found.extend((!watched).then(|| check("order", order(plan))));
     let planned = plan.trials.iter().filter(|trial| !trial.is_lead_in()).count();
-    let repeats = trials.iter().filter(|trial| trial.record.repeats.is_some()).count();
-    let run = trials.iter().filter(|trial| trial.record.replicate > 0).count();
     match ended {
         Some(why) if !why.is_empty() => found.push(check("stopping", why.to_owned())),
         _ if run - repeats < planned => {
@@ -34,8 +62,6 @@ pub(super) fn checks(plan: &Plan, trials: &[Trial], ended: Option<&str>) -> Vec<
         };
         found.push(check("repeats", text));
     }
-    let with = |status| trials.iter().filter(|trial| trial.record.status == status).count();
-    let disturbed = with(Status::Disturbed);
     if disturbed > 0 {
         let verbs = match (disturbed, plan.design.margin) {
             (1, None) => "was disturbed and still counts",
@@ -45,19 +71,12 @@ pub(super) fn checks(plan: &Plan, trials: &[Trial], ended: Option<&str>) -> Vec<
         };
         found.push(check("disturbed", format!("{disturbed} of {run} trials {verbs}")));
     }
-    let failed = with(Status::Failed);
     if failed > 0 {
         let verbs =
             if failed == 1 { "failed and does not count" } else { "failed and do not count" };
         found.push(check("failed", format!("{failed} of {run} trials {verbs}")));
     }
     found
-}
-
-/// Whether trials of the plan have not run.
-pub(super) fn is_unfinished(plan: &Plan, trials: &[Trial]) -> bool {
-    let run = trials.iter().filter(|trial| trial.record.repeats.is_none()).count();
-    run < plan.trials.len()
 }
 
 /// What is not made anew for each trial: luck that no number of replicates averages out (R1b).

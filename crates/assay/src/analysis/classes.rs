@@ -1,7 +1,7 @@
 //! Classes of the requests that reached the target's devices: reads, writes, flushes and discards
 //! of a workload are told, compared and judged each for itself. What helps one may starve another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_stats::observations_needed;
 
@@ -76,33 +76,58 @@ pub(super) fn of_trial(
 
 type Spans<'a> = Vec<(&'a Measured<'a>, Result<BTreeMap<&'static str, ClassSpan>, String>)>;
 
+/// What the classes of one row say, before it is known which classes its workload has at all.
+pub(super) struct Classes {
+    workload: String,
+    /// Why nothing is told of any class.
+    untold: Option<AbsentCell>,
+    /// Classes that any of its trials has.
+    held: Vec<&'static str>,
+    /// Each metric of each class, or that it is not there.
+    told: Vec<(&'static str, Result<Series, AbsentCell>)>,
+}
+
+/// The classes of one row.
+pub(super) fn of_row(row: &Row<'_>) -> Classes {
+    let spans = spans_of(row);
+    let untold = untold(row, &spans);
+    let mut told = Vec::new();
+    let classes = CLASSES.iter().filter(|_| untold.is_none());
+    for (class, metric) in classes.flat_map(|class| metrics(class).map(move |one| (class, one))) {
+        let found = one(row, &spans, class, metric).map_err(|reason| {
+            missing(row, name(&row.workload.name, class.key), metric.name, reason)
+        });
+        told.push((class.key, found));
+    }
+    let held = CLASSES.iter().map(|class| class.key).filter(|class| holds(&spans, class));
+    Classes { workload: row.workload.name.clone(), untold, held: held.collect(), told }
+}
+
+/// Why nothing is told of any class of a row; none where there is something.
+fn untold(row: &Row<'_>, spans: &Spans<'_>) -> Option<AbsentCell> {
+    let all = |reason| missing(row, row.workload.name.clone(), ALL, reason);
+    if let Some(reason) = unseen(spans) {
+        return Some(all(reason));
+    }
+    (row.workload.is_only_watched() && idle(spans))
+        .then(|| AbsentCell { metric: None, ..all("the devices completed no request".to_owned()) })
+}
+
 /// Series of every class that any trial of a workload has, and what is not there.
-pub(super) fn series(rows: &[Row<'_>]) -> (Vec<Series>, Vec<AbsentCell>) {
+pub(super) fn series(rows: Vec<Classes>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut found, mut absent) = (Vec::new(), Vec::new());
-    let all: Vec<Spans<'_>> = rows.iter().map(spans_of).collect();
-    for (row, spans) in rows.iter().zip(&all) {
-        if let Some(reason) = unseen(spans) {
-            absent.push(missing(row, row.workload.name.clone(), ALL, reason));
-            continue;
-        }
-        if row.workload.is_only_watched() && idle(spans) {
-            let reason = "the devices completed no request".to_owned();
-            absent.push(AbsentCell {
-                metric: None,
-                ..missing(row, row.workload.name.clone(), ALL, reason)
-            });
-            continue;
-        }
-        let same = |other: &&Row<'_>| other.workload.name == row.workload.name;
-        let mates = || rows.iter().zip(&all).filter(|(other, _)| same(other));
-        let has = |class: &&Class| mates().any(|(_, spans)| holds(spans, class.key));
-        for class in CLASSES.iter().filter(has) {
-            for metric in metrics(class) {
-                let name = name(&row.workload.name, class.key);
-                match one(row, spans, class, metric) {
-                    Ok(series) => found.push(series),
-                    Err(reason) => absent.push(missing(row, name, metric.name, reason)),
-                }
+    let mut held: BTreeMap<String, BTreeSet<&'static str>> = BTreeMap::new();
+    for row in &rows {
+        held.entry(row.workload.clone()).or_default().extend(&row.held);
+    }
+    for row in rows {
+        absent.extend(row.untold);
+        let has = held.get(&row.workload);
+        for (class, told) in row.told {
+            match told {
+                _ if has.is_none_or(|has| !has.contains(class)) => {}
+                Ok(series) => found.push(series),
+                Err(missing) => absent.push(missing),
             }
         }
     }

@@ -11,6 +11,7 @@ mod checks;
 mod classes;
 mod facts;
 mod foresight;
+mod gathering;
 mod lines;
 mod metrics;
 mod null;
@@ -25,6 +26,7 @@ mod watched;
 
 pub use across::compare;
 pub use foresight::{Foresight, foresee};
+pub use gathering::Gathering;
 pub use null::{Null, NullWorkload, null};
 
 use std::borrow::Cow;
@@ -33,14 +35,11 @@ use crate::results::around::Around;
 use crate::results::block::ClassSpan;
 use crate::results::design::{Design, Factor, Order};
 use crate::results::environment::Environment;
-use crate::results::findings::{
-    AbsentCell, Comparison, EnvironmentFacts, FORMAT, Findings, StudyFacts, WorkloadFacts,
-};
-use crate::results::measurements::{Measurements, Series};
-use crate::results::plan::{Arm, Plan};
+use crate::results::findings::{EnvironmentFacts, FORMAT, Findings, StudyFacts};
+use crate::results::measurements::Measurements;
+use crate::results::plan::Plan;
 use crate::results::record::{Trial, TrialRecord};
 
-use rows::Row;
 use verdicts::Stage;
 
 /// Everything that the trials of a study say, in the order of its plan.
@@ -50,41 +49,15 @@ pub fn findings(
     environment: &Environment,
     trials: &[Trial],
 ) -> Findings {
-    let design = design(plan);
-    let rows = rows::rows(plan, environment, trials);
-    let (series, mut absent): (Vec<Series>, _) = series::series(&design, &rows);
-    absent.extend(planned_absences(plan));
-    let (by_class, unseen) = classes::series(&rows);
-    absent.extend(unseen);
-    let series = series.into_iter().chain(by_class).collect();
-    let unfinished = study.ended.is_none() && checks::is_unfinished(plan, trials);
-    let measured = Measurements { design: design.into_owned(), series, unfinished };
-    let mut found = judge(study, facts::environment(plan, environment), measured);
-    found.workloads = rows.iter().map(workload_facts).collect();
-    for comparison in &mut found.comparisons {
-        comparison.notes.extend(in_flight(comparison, &rows));
+    let mut own: Vec<Vec<&Trial>> = vec![Vec::new(); plan.workloads.len()];
+    for trial in trials {
+        own.get_mut(trial.record.workload).into_iter().for_each(|own| own.push(trial));
     }
-    found.summary.splice(0..0, classes::sentences(&found));
-    found.surfaces = surfaces::surfaces(plan, &rows);
-    lines::add(&mut found, plan, environment);
-    found.card = card::row(plan, &found);
-    found.absent = absent;
-    found.members = watched::members(&rows);
-    found.probes = watched::costs(trials);
-    found.surroundings = around::around(environment, &rows);
-    let mut checks = checks::checks(plan, trials, found.study.ended.as_deref());
-    checks.append(&mut found.checks);
-    checks.extend(around::checks(&found.surroundings, &environment.started));
-    checks.extend(around::observer(environment));
-    found.checks = checks;
-    found.summary = sentences::summary(&sentences::Story {
-        rows: &rows,
-        absent: plan.absent.len(),
-        found: &found,
-        judged: plan.design.margin.is_some(),
-        environment,
-    });
-    found
+    let mut gathering = Gathering::new(plan, environment);
+    for trials in &own {
+        gathering.take(trials);
+    }
+    gathering.findings(study)
 }
 
 /// What one trial says of the metric that its workload is compared by: the metric, and its value or
@@ -137,7 +110,7 @@ pub fn judge(
         study,
         environment,
         workloads: Vec::new(),
-        cells: measured.series.iter().map(cells::cell).collect(),
+        cells: measured.series.into_iter().map(cells::cell).collect(),
         absent: Vec::new(),
         summary: sentences::of_verdicts(&told),
         comparisons: told.comparisons,
@@ -170,44 +143,4 @@ fn design(plan: &Plan) -> Cow<'_, Design> {
         order: Order::Chained,
         ..plan.design.clone()
     })
-}
-
-/// Arms that could not keep the same number of operations in flight, though the study did not ask
-/// for that.
-fn in_flight(comparison: &Comparison, rows: &[Row<'_>]) -> Option<String> {
-    let of = |arm: &Arm| {
-        let own = |row: &&Row<'_>| row.workload.name == comparison.workload && row.arm == *arm;
-        rows.iter().find(own).map(|row| row.workload)
-    };
-    let (left, right) = (of(&comparison.baseline)?, of(&comparison.arm)?);
-    let asked = left.asked_depth == right.asked_depth;
-    (asked && left.in_flight() != right.in_flight())
-        .then(|| format!("{} operations in flight against {}", right.in_flight(), left.in_flight()))
-}
-
-/// Rows that the plan left out, with its reasons.
-fn planned_absences(plan: &Plan) -> impl Iterator<Item = AbsentCell> + '_ {
-    plan.absent.iter().map(|absent| AbsentCell {
-        workload: absent.name.clone(),
-        arm: if absent.arm.is_empty() {
-            rows::arm(plan, absent.target)
-        } else {
-            absent.arm.clone()
-        },
-        metric: None,
-        reason: absent.reason.clone(),
-    })
-}
-
-fn workload_facts(row: &Row<'_>) -> WorkloadFacts {
-    WorkloadFacts {
-        name: row.workload.name.clone(),
-        arm: row.arm.clone(),
-        text: facts::workload_words(row.workload),
-        asked_depth: row.workload.asked_depth,
-        depth: row.workload.in_flight(),
-        time_ns: row.workload.time_ns,
-        ramp_ns: row.workload.ramp_ns,
-        note: row.workload.note.clone(),
-    }
 }

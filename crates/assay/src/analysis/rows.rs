@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::metrics;
 use crate::results::environment::Environment;
 use crate::results::findings::Trust;
 use crate::results::plan::{Arm, Plan, PlannedWorkload};
@@ -29,6 +30,8 @@ pub(super) struct Row<'a> {
     pub remarks: Vec<(&'static str, Remark)>,
     /// The worst of it; none where nothing was measured.
     pub trust: Option<Trust>,
+    /// Geometric means of the trials that count, of the metrics that sentences name.
+    pub rates: Vec<(&'static str, f64)>,
 }
 
 /// A trial with the latencies of all its classes.
@@ -46,34 +49,29 @@ impl Measured<'_> {
     }
 }
 
-impl Row<'_> {
+/// Metrics that sentences to an owner name.
+const NAMED: [&str; 2] = ["iops", "bandwidth_bytes_per_s"];
+
+impl<'a> Row<'a> {
     /// Trials that count.
-    pub fn counting(&self) -> impl Iterator<Item = &Measured<'_>> {
+    pub fn counting(&self) -> impl Iterator<Item = &Measured<'a>> {
         self.trials.iter().filter(|trial| trial.counts())
+    }
+
+    /// The geometric mean of a metric that sentences name.
+    pub fn rate(&self, metric: &str) -> Option<f64> {
+        self.rates.iter().find(|(name, _)| *name == metric).map(|(_, rate)| *rate)
     }
 }
 
-/// All rows in the order of the plan.
-pub(super) fn rows<'a>(
-    plan: &'a Plan,
-    environment: &'a Environment,
-    trials: &'a [Trial],
-) -> Vec<Row<'a>> {
-    plan.workloads
-        .iter()
-        .enumerate()
-        .map(|(index, workload)| row(index, workload, plan, environment, trials))
-        .collect()
-}
-
-fn row<'a>(
-    index: usize,
+/// The row of a workload of the plan, of its trials.
+pub(super) fn row<'a>(
     workload: &'a PlannedWorkload,
     plan: &'a Plan,
     environment: &'a Environment,
-    trials: &'a [Trial],
+    trials: &[&'a Trial],
 ) -> Row<'a> {
-    let mut own: Vec<&Trial> = trials.iter().filter(|one| one.record.workload == index).collect();
+    let mut own = trials.to_vec();
     // Sums of floating point numbers depend on their order; the order of the plan decides it.
     own.sort_by_key(|trial| (trial.record.order, trial.record.replicate));
     let measured: Vec<Measured<'_>> = own
@@ -85,6 +83,18 @@ fn row<'a>(
     let trust = remarks
         .as_ref()
         .map(|told| told.iter().map(|(_, remark)| remark.trust).max().unwrap_or(Trust::Trusted));
+    let mut row = bare(workload, plan, environment);
+    (row.trials, row.remarks, row.trust) = (measured, remarks.unwrap_or_default(), trust);
+    row.rates = NAMED.iter().filter_map(|name| Some((*name, mean(name, &row)?))).collect();
+    row
+}
+
+/// A row of which no trial is known.
+pub(super) fn bare<'a>(
+    workload: &'a PlannedWorkload,
+    plan: &Plan,
+    environment: &'a Environment,
+) -> Row<'a> {
     Row {
         workload,
         arm: if workload.arm.is_empty() {
@@ -92,12 +102,21 @@ fn row<'a>(
         } else {
             workload.arm.clone()
         },
-        site,
+        site: environment.sites.get(workload.target),
         idle: &environment.surroundings.idle,
-        trials: measured,
-        remarks: remarks.unwrap_or_default(),
-        trust,
+        trials: Vec::new(),
+        remarks: Vec::new(),
+        trust: None,
+        rates: Vec::new(),
     }
+}
+
+/// The geometric mean of a metric over the trials that have it.
+fn mean(metric: &str, row: &Row<'_>) -> Option<f64> {
+    let counting = row.counting();
+    let values: Vec<f64> =
+        counting.filter_map(|trial| metrics::value(metric, row, trial).ok()).collect();
+    assay_stats::geometric_mean(&values).map(|centre| centre.mean)
 }
 
 /// The row of one trial alone, which nobody has judged.
@@ -111,6 +130,7 @@ pub(super) fn one<'a>(plan: &'a Plan, environment: &'a Environment, trial: &'a T
         trials: vec![Measured { record: &trial.record, latency_ns: merged(&trial.latency_ns) }],
         remarks: Vec::new(),
         trust: None,
+        rates: Vec::new(),
     }
 }
 

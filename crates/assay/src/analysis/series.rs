@@ -8,24 +8,22 @@ use crate::results::findings::{AbsentCell, CellTrial};
 use crate::results::measurements::Series;
 use crate::results::record::Status;
 
-/// All series, and all numbers that are not there.
-pub(super) fn series(design: &Design, rows: &[Row<'_>]) -> (Vec<Series>, Vec<AbsentCell>) {
+/// All series of a row, and all its numbers that are not there.
+pub(super) fn series(design: &Design, row: &Row<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut series, mut absent) = (Vec::new(), Vec::new());
-    for row in rows {
-        absent.extend(nothing_measured(row));
-        if row.trials.is_empty() {
-            continue;
-        }
-        for metric in METRICS.iter().filter(|metric| metrics::applies(metric.name, row)) {
-            match one(design, row, metric) {
-                Ok(one) => series.push(one),
-                Err(reason) => absent.push(AbsentCell {
-                    workload: row.workload.name.clone(),
-                    arm: row.arm.clone(),
-                    metric: Some(metric.name.to_owned()),
-                    reason,
-                }),
-            }
+    absent.extend(nothing_measured(row));
+    if row.trials.is_empty() {
+        return (series, absent);
+    }
+    for metric in METRICS.iter().filter(|metric| metrics::applies(metric.name, row)) {
+        match one(design, row, metric) {
+            Ok(one) => series.push(one),
+            Err(reason) => absent.push(AbsentCell {
+                workload: row.workload.name.clone(),
+                arm: row.arm.clone(),
+                metric: Some(metric.name.to_owned()),
+                reason,
+            }),
         }
     }
     (series, absent)
@@ -55,7 +53,7 @@ fn one(design: &Design, row: &Row<'_>, metric: &Metric) -> Result<Series, String
     if let Some(reason) = metrics::unsupported(metric.name, row) {
         return Err(reason);
     }
-    let mut trials = Vec::new();
+    let mut trials = Vec::with_capacity(row.trials.len());
     for trial in &row.trials {
         let value = metrics::value(metric.name, row, trial);
         if trial.counts() {

@@ -13,10 +13,12 @@ use crate::workloads::io::sample_offset;
 /// Parts of an area.
 const BANDS: u64 = 10;
 
-/// The surface of every row that has one; the second copy of the baseline is left to the noise floor.
-pub(super) fn surfaces(plan: &Plan, rows: &[Row<'_>]) -> Vec<Surface> {
-    let wanted = rows.iter().filter(|row| !row.workload.control && !row.trials.is_empty());
-    wanted.filter_map(|row| surface(&plan.surveys.get(row.workload.target)?.area, row)).collect()
+/// The surface of a row that has one; the second copy of the baseline is left to the noise floor.
+pub(super) fn of_row(plan: &Plan, row: &Row<'_>) -> Option<Surface> {
+    if row.workload.control || row.trials.is_empty() {
+        return None;
+    }
+    surface(&plan.surveys.get(row.workload.target)?.area, row)
 }
 
 /// None for another pattern, whose offsets the plan does not tell.

@@ -4,20 +4,13 @@ use std::collections::BTreeMap;
 
 use super::rows::{Measured, Row};
 use crate::results::findings::{Member, ProbeCost};
-use crate::results::record::{Counted, DeviceEvidence, Trial};
+use crate::results::record::{Counted, DeviceEvidence, TrialRecord};
 use crate::system::site::Layer;
 
-/// Each device below each row, where there are several.
-pub(super) fn members(rows: &[Row<'_>]) -> Vec<Member> {
-    rows.iter()
-        .filter(|row| !row.workload.control && row.trust.is_some())
-        .flat_map(of_row)
-        .collect()
-}
-
-fn of_row(row: &Row<'_>) -> Vec<Member> {
+/// Each device below a row, where there are several.
+pub(super) fn members(row: &Row<'_>) -> Vec<Member> {
     let layers = row.site.map_or(&[][..], |site| &site.layers);
-    if layers.len() < 2 {
+    if layers.len() < 2 || row.workload.control || row.trust.is_none() {
         return Vec::new();
     }
     layers.iter().map(|layer| member(row, layer)).collect()
@@ -67,19 +60,43 @@ fn untold(row: &Row<'_>) -> String {
     reason.unwrap_or("its counters were not recorded").to_owned()
 }
 
-/// What the readings of each probe cost around a trial.
-pub(super) fn costs(trials: &[Trial]) -> Vec<ProbeCost> {
-    let mut took: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
-    for (probe, ns) in trials.iter().flat_map(|trial| &trial.record.evidence.probe_ns) {
-        took.entry(probe).or_default().push(*ns);
+/// What the readings of each probe cost around the trials.
+#[derive(Debug, Default)]
+pub(super) struct Costs(BTreeMap<String, Cost>);
+
+/// How many there were, their sum and the longest, nanoseconds.
+#[derive(Debug, Default)]
+struct Cost {
+    n: usize,
+    sum_ns: u64,
+    max_ns: u64,
+}
+
+impl Costs {
+    /// Adds those of a trial.
+    pub fn add(&mut self, trial: &TrialRecord) {
+        for (probe, ns) in &trial.evidence.probe_ns {
+            if !self.0.contains_key(probe) {
+                self.0.insert(probe.clone(), Cost::default());
+            }
+            if let Some(cost) = self.0.get_mut(probe) {
+                cost.n += 1;
+                cost.sum_ns = cost.sum_ns.saturating_add(*ns);
+                cost.max_ns = cost.max_ns.max(*ns);
+            }
+        }
     }
-    let cost = |(probe, ns): (&str, Vec<u64>)| ProbeCost {
-        probe: probe.to_owned(),
-        n: ns.len(),
-        mean_ns: ns.iter().sum::<u64>() as f64 / ns.len() as f64,
-        max_ns: ns.iter().copied().max().unwrap_or_default(),
-    };
-    took.into_iter().map(cost).collect()
+
+    /// All of them.
+    pub fn told(self) -> Vec<ProbeCost> {
+        let told = self.0.into_iter().map(|(probe, cost)| ProbeCost {
+            probe,
+            n: cost.n,
+            mean_ns: cost.sum_ns as f64 / cost.n as f64,
+            max_ns: cost.max_ns,
+        });
+        told.collect()
+    }
 }
 
 #[cfg(test)]

@@ -5,9 +5,8 @@ use clap::Args;
 use super::running;
 use super::wishes::Allowed;
 use crate::failure::{Failure, Outcome};
-use crate::plan::repeats::repeats;
+use crate::plan::repeats::{Ran, repeats};
 use crate::results::bundle::{self, Stored};
-use crate::results::record::TrialRecord;
 use crate::results::vouch::Purpose;
 use crate::runner::Consented;
 use crate::shelf::acting;
@@ -49,9 +48,9 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 
 /// Refuses a study that has ended.
 fn unfinished(stored: &Stored) -> Outcome<()> {
-    let records: Vec<&TrialRecord> = stored.trials.iter().map(|trial| &trial.record).collect();
-    let wanted = stored.plan.trials.len() + repeats(&stored.plan, &records).len();
-    let ended = stored.ended.is_some() || records.len() >= wanted;
+    let ran: Vec<Ran> = stored.trials.iter().map(|trial| Ran::from(&trial.record)).collect();
+    let wanted = stored.plan.trials.len() + repeats(&stored.plan, &ran).len();
+    let ended = stored.ended.is_some() || ran.len() >= wanted;
     if ended {
         return Err(Failure::mistake(format!(
             "{} has ended: assay show {} shows it, and assay run starts it anew",

@@ -12,11 +12,31 @@ use crate::results::record::{Status, TrialRecord};
 /// Trials of a replicate up to which all of it is run again.
 const SHORT: usize = 8;
 
+/// As much of a trial that has run as decides what is run again.
+#[derive(Clone, Copy, Debug)]
+pub struct Ran {
+    /// Replicate.
+    pub replicate: u32,
+    /// Index into `Plan::workloads`.
+    pub workload: usize,
+    /// How it ended.
+    pub status: Status,
+    /// The trial that it repeats.
+    pub repeats: Option<Repeats>,
+}
+
+impl From<&TrialRecord> for Ran {
+    fn from(record: &TrialRecord) -> Self {
+        let TrialRecord { replicate, workload, status, repeats, .. } = *record;
+        Self { replicate, workload, status, repeats }
+    }
+}
+
 /// The trials to be run again, in order, each with the one that it repeats. A function of the
 /// first runs alone, so that an interrupted study goes on with the same repeats.
-pub fn repeats(plan: &Plan, records: &[&TrialRecord]) -> Vec<(PlannedTrial, Repeats)> {
+pub fn repeats(plan: &Plan, ran: &[Ran]) -> Vec<(PlannedTrial, Repeats)> {
     let mut disturbed: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
-    for record in records.iter().filter(|record| record.repeats.is_none()) {
+    for record in ran.iter().filter(|record| record.repeats.is_none()) {
         if record.status == Status::Disturbed {
             disturbed.entry(record.replicate).or_default().insert(record.workload);
         }
@@ -129,7 +149,7 @@ mod tests {
     }
 
     fn wanted(plan: &Plan, records: &[TrialRecord]) -> Vec<(PlannedTrial, Repeats)> {
-        repeats(plan, &records.iter().collect::<Vec<_>>())
+        repeats(plan, &records.iter().map(Ran::from).collect::<Vec<_>>())
     }
 
     #[test]

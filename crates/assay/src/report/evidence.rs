@@ -1,15 +1,15 @@
 //! What a page is made of: the findings, and the records behind them that figures are drawn from.
 
-use hdrhistogram::Histogram;
+use std::sync::Arc;
 
 use crate::analysis;
 use crate::results::block::{self, ClassSpan};
 use crate::results::environment::Environment;
 use crate::results::findings::{Findings, Repeats};
-use crate::results::histogram;
 use crate::results::plan::{Arm, Plan, PlannedWorkload};
 use crate::results::record::{Status, Trial, TrialRecord};
 use crate::results::series::SeriesRow;
+use crate::results::tally::Tally;
 
 /// Findings with the records behind them. Numbers that were brought along have no records.
 #[derive(Clone, Debug)]
@@ -33,10 +33,10 @@ pub struct RanTrial {
     pub order: u32,
     /// Replicate from 1; 0 for the lead-in.
     pub replicate: u32,
-    /// Workload.
-    pub workload: String,
-    /// Arm.
-    pub arm: Arm,
+    /// Workload; one text for all trials of it.
+    pub workload: Arc<String>,
+    /// Arm; one for all trials of it.
+    pub arm: Arc<Arm>,
     /// The second copy of the baseline.
     pub control: bool,
     /// How it ended.
@@ -67,7 +67,7 @@ pub struct Latencies {
     /// Trials that were added up.
     pub trials: usize,
     /// Nanoseconds.
-    pub nanoseconds: Histogram<u64>,
+    pub nanoseconds: Tally,
 }
 
 /// What one types to do the work of one workload under one arm by hand.
@@ -98,91 +98,94 @@ impl Evidence {
     }
 }
 
-/// The trials of a plan as they ran, each with its series.
-pub fn ran(plan: &Plan, trials: &[Trial], series: Vec<Vec<SeriesRow>>) -> Vec<RanTrial> {
+/// Trials of one workload of a plan as they ran, each with its series.
+pub fn ran(
+    planned: &PlannedWorkload,
+    trials: &[&Trial],
+    series: Vec<Vec<SeriesRow>>,
+) -> Vec<RanTrial> {
+    let workload = Arc::new(planned.name.clone());
+    let mut arms: Vec<Arc<Arm>> = Vec::new();
     let ran = trials.iter().zip(series).map(|(trial, series)| {
-        let (record, workload) = (&trial.record, &plan.workloads[trial.record.workload]);
+        let record = &trial.record;
+        // There is one as a rule, but a record may say anything.
+        let known = arms.iter().find(|arm| ***arm == record.arm).map(Arc::clone);
+        let arm = known.unwrap_or_else(|| {
+            arms.push(Arc::new(record.arm.clone()));
+            Arc::clone(&arms[arms.len() - 1])
+        });
         RanTrial {
             order: record.order,
             replicate: record.replicate,
-            workload: workload.name.clone(),
-            arm: record.arm.clone(),
-            control: workload.control,
+            workload: Arc::clone(&workload),
+            arm,
+            control: planned.control,
             status: record.status,
             reason: record.reason.clone(),
             repeats: record.repeats,
             started: record.started.clone(),
-            ramp_ns: workload.ramp_ns,
+            ramp_ns: planned.ramp_ns,
             series,
         }
     });
     ran.collect()
 }
 
-/// Latencies of the trials that count, by workload of the plan and class, in their order: service
-/// times as the tool counted them, then those of the requests of devices.
-pub fn latencies(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Vec<Latencies> {
-    let mut found: Vec<(usize, Latencies)> = Vec::new();
+/// Latencies of those trials of one workload that count, by class: service times as the tool counted
+/// them, and those of the requests of devices.
+pub fn latencies(plan: &Plan, environment: &Environment, trials: &[&Trial]) -> Vec<Latencies> {
+    let mut found: Vec<Latencies> = Vec::new();
     for trial in trials.iter().filter(|trial| counts(trial, trials)) {
         let record = &trial.record;
         let workload = &plan.workloads[record.workload];
         for (class, own) in &trial.latency_ns {
-            if let Some(sum) = place(&mut found, workload, record, (&workload.name, class)) {
-                // Histograms of one bundle have the same settings; one that has not stays out.
-                sum.trials += usize::from(own.add_to(&mut sum.nanoseconds).is_ok());
-            }
+            let sum = place(&mut found, workload, record, (&workload.name, class));
+            // Histograms of one bundle have the same settings; one that has not stays out.
+            sum.trials += usize::from(sum.nanoseconds.add(own).is_ok());
         }
         for one in analysis::classes(plan, environment, record) {
-            if let Some(sum) = place(&mut found, workload, record, (&one.workload, one.class)) {
-                add(&one.span, &mut sum.nanoseconds);
-                sum.trials += 1;
-            }
+            let sum = place(&mut found, workload, record, (&one.workload, one.class));
+            add(&one.span, &mut sum.nanoseconds);
+            sum.trials += 1;
         }
     }
-    found.retain(|(_, sum)| sum.trials > 0);
-    found.sort_by_key(|(index, _)| *index);
-    found.into_iter().map(|(_, latencies)| latencies).collect()
+    found.retain(|sum| sum.trials > 0);
+    found
 }
 
 /// Requests in a histogram, each in the middle of its bucket.
-fn add(span: &ClassSpan, to: &mut Histogram<u64>) {
+fn add(span: &ClassSpan, to: &mut Tally) {
     for [index, count] in &span.queued.buckets {
         let middle = block::bucket_from_ns(*index).midpoint(block::bucket_to_ns(*index));
         // The last bucket is far below what a histogram holds.
-        let _ = to.record_n(middle.max(1), *count);
+        to.record(middle.max(1), *count);
     }
 }
 
 /// Where latencies of a class are added up.
 fn place<'a>(
-    found: &'a mut Vec<(usize, Latencies)>,
+    found: &'a mut Vec<Latencies>,
     planned: &PlannedWorkload,
     record: &TrialRecord,
     (workload, class): (&str, &str),
-) -> Option<&'a mut Latencies> {
-    let index = record.workload;
-    let known = |(other, sum): &(usize, Latencies)| {
-        *other == index && sum.class == class && sum.workload == workload
-    };
-    let at = if let Some(at) = found.iter().position(known) {
-        at
-    } else {
-        let new = Latencies {
+) -> &'a mut Latencies {
+    let known = |sum: &Latencies| sum.class == class && sum.workload == workload;
+    let at = found.iter().position(known).unwrap_or_else(|| {
+        found.push(Latencies {
             workload: workload.to_owned(),
             arm: record.arm.clone(),
             control: planned.control,
             class: class.to_owned(),
             trials: 0,
-            nanoseconds: histogram::empty().ok()?,
-        };
-        found.push((index, new));
+            nanoseconds: Tally::default(),
+        });
         found.len() - 1
-    };
-    found.get_mut(at).map(|(_, sum)| sum)
+    });
+    &mut found[at]
 }
 
 /// Whether a trial counts: one that was run again makes room for its repeat, as in the cells.
-fn counts(trial: &Trial, trials: &[Trial]) -> bool {
+fn counts(trial: &Trial, trials: &[&Trial]) -> bool {
     let record = &trial.record;
     let repeated = |other: &Trial| {
         other.record.workload == record.workload
@@ -191,7 +194,7 @@ fn counts(trial: &Trial, trials: &[Trial]) -> bool {
     };
     match record.status {
         Status::Ok => true,
-        Status::Disturbed => !trials.iter().any(repeated),
+        Status::Disturbed => !trials.iter().any(|other| repeated(other)),
         Status::Failed | Status::LeadIn => false,
     }
 }

@@ -24,7 +24,7 @@ use super::plan::{Arm, Plan};
 use super::record::{Trial, TrialRecord};
 use super::seal::{self, Chain, Of, Reading, TrialDigest};
 use super::series::SeriesRow;
-use super::tally::Tally;
+use super::trials::{self, Trials};
 use crate::digest::{Digest, hexadecimal, sha256};
 use crate::failure::{Failure, Outcome};
 use crate::outside;
@@ -349,7 +349,7 @@ pub(super) fn read_seen(
     seen: &mut Option<Reading>,
 ) -> Outcome<Stored> {
     let mut stored = frame_seen(system, directory, seen)?;
-    stored.trials = trials(system, directory, stored.plan.workloads.len(), seen)?;
+    stored.trials = Trials::open(system, directory, stored.plan.workloads.len())?.all(seen)?;
     Ok(stored)
 }
 
@@ -487,45 +487,6 @@ pub(super) fn known_format(directory: &Path, found: &str, known: &str) -> Outcom
     )))
 }
 
-fn trials(
-    system: &dyn System,
-    directory: &Path,
-    workloads: usize,
-    seen: &mut Option<Reading>,
-) -> Outcome<Vec<Trial>> {
-    let path = directory.join("trials.jsonl");
-    let text = match content(system, &path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(|error| unreadable(&path, &error))?,
-    };
-    let mut trials = Vec::new();
-    let lines: Vec<&str> = text.lines().collect();
-    for (index, line) in lines.iter().enumerate() {
-        match record(line) {
-            Ok(record) if record.workload < workloads => {
-                let mut digest = seen.as_ref().map(|_| TrialDigest::of(line));
-                trials.push(trial_seen(system, directory, record, &mut digest)?);
-                if let (Some(seen), Some(digest)) = (seen.as_mut(), digest) {
-                    seen.trials.push(digest.finish());
-                }
-            }
-            Ok(record) => {
-                let place = format!("{}:{}", path.display(), index + 1);
-                return Err(Failure::mistake(format!(
-                    "{place}: workload {} is not in the plan; the bundle is damaged",
-                    record.workload
-                )));
-            }
-            Err(_) if index + 1 == lines.len() && !text.ends_with('\n') => {}
-            Err(error) => {
-                let place = format!("{}:{}", path.display(), index + 1);
-                return Err(Failure::mistake(format!("{place}: {error}; the bundle is damaged")));
-            }
-        }
-    }
-    Ok(trials)
-}
-
 /// One line of `trials.jsonl`, or what is wrong with it.
 pub fn record(line: &str) -> Result<TrialRecord, String> {
     if cut::has_giant(line) {
@@ -543,7 +504,7 @@ pub fn trial(system: &dyn System, directory: &Path, record: TrialRecord) -> Outc
 
 /// The same, and the hash of all that was read, where somebody wants it; then its files are files of
 /// its own.
-fn trial_seen(
+pub(super) fn trial_seen(
     system: &dyn System,
     directory: &Path,
     record: TrialRecord,
@@ -566,7 +527,7 @@ fn trial_seen(
         let (path, text) = file(name)?;
         let (_, latencies) = histogram::from_json(&text)
             .map_err(|error| Failure::mistake(format!("{}: {error}", path.display())))?;
-        latency_ns.insert(class.clone(), Tally::from(&latencies));
+        latency_ns.insert(class.clone(), latencies);
     }
     if let Some(name) = record.series.as_ref().filter(|_| sealed) {
         file(name)?;
@@ -706,14 +667,13 @@ pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
     let path = directory.join("environment.json");
     let environment: Environment = versioned(system, &path, super::environment::FORMAT)?;
     let study = study(directory, &text(system, &directory.join("study.toml"))?)?;
-    let lines = content(system, &directory.join("trials.jsonl")).unwrap_or_default();
     Ok(Listed {
         kind: study.kind().to_owned(),
         targets: study.targets(),
         title: label(system, directory).title.unwrap_or(study.title),
         started: environment.started,
         bytes: bytes_below(system, directory),
-        trials: lines.lines().count(),
+        trials: trials::count(system, directory).unwrap_or_default(),
         planned: plan.trials.len(),
         id,
     })

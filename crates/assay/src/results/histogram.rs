@@ -7,8 +7,11 @@ use std::fmt;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use serde::{Deserialize, Serialize};
+
+use super::buckets;
+use super::tally::Tally;
 
 /// Format of a histogram file.
 pub const FORMAT: &str = "assay-histogram/1";
@@ -91,16 +94,16 @@ pub fn to_json(class: &str, histogram: &Histogram<u64>) -> Result<String, Histog
     Ok(text)
 }
 
-/// The class and the histogram in a JSON text.
-pub fn from_json(text: &str) -> Result<(String, Histogram<u64>), HistogramError> {
+/// The class and the latencies in a JSON text.
+pub fn from_json(text: &str) -> Result<(String, Tally), HistogramError> {
     let document: HistogramDocument = serde_json::from_str(text)
         .map_err(|error| HistogramError(format!("this is no histogram file: {error}")))?;
-    let histogram = decode(&document)?;
-    Ok((document.class, histogram))
+    let latencies = decode(&document)?;
+    Ok((document.class, latencies))
 }
 
-/// The histogram in a document; refuses what is not exactly what the document says.
-pub fn decode(document: &HistogramDocument) -> Result<Histogram<u64>, HistogramError> {
+/// The latencies in a document; refuses what is not exactly what the document says.
+pub fn decode(document: &HistogramDocument) -> Result<Tally, HistogramError> {
     if document.format != FORMAT {
         return Err(HistogramError(format!(
             "the histogram has format `{}`, this version reads `{FORMAT}`",
@@ -113,18 +116,17 @@ pub fn decode(document: &HistogramDocument) -> Result<Histogram<u64>, HistogramE
     let bytes = STANDARD
         .decode(&document.v2_deflate_base64)
         .map_err(|error| damaged(document, &format!("its base64 is broken ({error})")))?;
-    let histogram: Histogram<u64> = Deserializer::new()
-        .deserialize(&mut bytes.as_slice())
-        .map_err(|error| damaged(document, &error.to_string()))?;
-    let settings = (document.lowest, document.highest, document.significant_digits);
-    if settings_of(&histogram) != settings {
+    let (found, steps) = buckets::unpacked(&bytes).map_err(|why| damaged(document, &why))?;
+    if found != (document.lowest, document.highest, document.significant_digits) {
         return Err(damaged(document, "its settings are not those written beside it"));
     }
-    if histogram.len() != document.count {
-        let (found, expected) = (histogram.len(), document.count);
+    let sum = steps.iter().try_fold(0_u64, |sum, (_, count)| sum.checked_add(*count));
+    if sum != Some(document.count) {
+        let expected = document.count;
+        let found = sum.map_or_else(|| "too many".to_owned(), |sum| sum.to_string());
         return Err(damaged(document, &format!("it holds {found} values instead of {expected}")));
     }
-    Ok(histogram)
+    Tally::of(found, steps).ok_or_else(|| damaged(document, "its settings cannot be"))
 }
 
 fn damaged(document: &HistogramDocument, why: &str) -> HistogramError {
@@ -179,7 +181,7 @@ pub(super) mod tests {
         {
             assert!(text.contains(field), "{text}");
         }
-        assert_eq!(from_json(&text).unwrap(), ("read".to_owned(), histogram));
+        assert_eq!(from_json(&text).unwrap(), ("read".to_owned(), Tally::from(&histogram)));
     }
 
     #[test]
@@ -209,7 +211,7 @@ pub(super) mod tests {
         fn any_histogram_survives(values in proptest::collection::vec(1..HIGHEST_NS, 0..200)) {
             let histogram = filled(&values);
             let (_, back) = from_json(&to_json("read", &histogram).unwrap()).unwrap();
-            prop_assert_eq!(back, histogram);
+            prop_assert_eq!(back, Tally::from(&histogram));
         }
 
         #[test]

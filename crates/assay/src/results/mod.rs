@@ -4,6 +4,7 @@
 pub mod answers;
 pub mod around;
 pub mod block;
+mod buckets;
 pub mod bundle;
 pub mod cut;
 pub mod design;
@@ -19,6 +20,7 @@ pub mod record;
 pub mod seal;
 pub mod series;
 pub mod tally;
+pub mod trials;
 pub mod vouch;
 pub mod watched;
 

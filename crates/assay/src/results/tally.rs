@@ -1,47 +1,69 @@
-//! Latencies of a finished trial: the buckets of its histogram that hold something. A histogram
-//! has room for every latency up to an hour, which is a third of a megabyte; a study may have ten
-//! thousand trials.
+//! Latencies of a finished trial, or of several: the buckets of their histogram that hold something.
+//! A histogram has room for every latency up to an hour, which is a third of a megabyte; a study may
+//! have ten thousand trials.
 
 use assay_stats::percentile_is_supported;
 use hdrhistogram::Histogram;
 
-use super::histogram::{self, HistogramError, Settings};
+use super::buckets::Layout;
+use super::histogram::{self, HIGHEST_NS, HistogramError, LOWEST_NS, SIGNIFICANT_DIGITS, Settings};
 
-/// One bucket of a histogram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Step {
-    /// Highest latency that falls into it, nanoseconds.
-    highest_ns: u64,
-    /// Its middle, nanoseconds.
-    middle_ns: u64,
-    count: u64,
-}
+/// The settings of all histograms of this version.
+const OURS: Settings = (LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS);
 
 /// Latencies in nanoseconds. Numbers drawn from it are those of the histogram that it was made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
     settings: Settings,
-    /// By latency.
-    steps: Vec<Step>,
+    layout: Layout,
+    /// Buckets that hold something, by latency, with their counts.
+    steps: Vec<(u32, u64)>,
 }
 
 impl From<&Histogram<u64>> for Tally {
     fn from(histogram: &Histogram<u64>) -> Self {
-        let step = |value: u64, count| Step {
-            highest_ns: histogram.highest_equivalent(value),
-            middle_ns: histogram.median_equivalent(value),
-            count,
-        };
+        let settings = histogram::settings_of(histogram);
+        let Some(empty) = Self::of(settings, Vec::new()) else { return Self::default() };
         let recorded = histogram.iter_recorded();
-        let steps = recorded.map(|one| step(one.value_iterated_to(), one.count_at_value()));
-        Self { settings: histogram::settings_of(histogram), steps: steps.collect() }
+        let step = |one: hdrhistogram::iterators::IterationValue<u64>| {
+            Some((empty.layout.index(one.value_iterated_to())?, one.count_at_value()))
+        };
+        Self { steps: recorded.filter_map(step).collect(), ..empty }
+    }
+}
+
+impl Default for Tally {
+    /// No latencies yet, in buckets as all histograms of this version have them.
+    fn default() -> Self {
+        let layout = Layout::OURS;
+        Self { settings: OURS, layout, steps: Vec::new() }
     }
 }
 
 impl Tally {
+    /// Counts of buckets, in their order; none where there is no histogram with such settings.
+    pub(super) fn of(settings: Settings, mut steps: Vec<(u32, u64)>) -> Option<Self> {
+        steps.shrink_to_fit();
+        Layout::of(settings).map(|layout| Self { settings, layout, steps })
+    }
+
+    /// The highest latency of each bucket that holds something, with its count, by latency.
+    pub fn steps(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.steps.iter().map(|(index, count)| (self.layout.highest(*index), *count))
+    }
+
+    /// Adds as many operations of one latency; one that is beyond all buckets is left out.
+    pub fn record(&mut self, latency_ns: u64, count: u64) {
+        let Some(index) = self.layout.index(latency_ns).filter(|_| count > 0) else { return };
+        match self.steps.binary_search_by_key(&index, |(own, _)| *own) {
+            Ok(at) => self.steps[at].1 = self.steps[at].1.saturating_add(count),
+            Err(at) => self.steps.insert(at, (index, count)),
+        }
+    }
+
     /// Operations.
     pub fn len(&self) -> u64 {
-        self.steps.iter().map(|step| step.count).sum()
+        self.steps.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count))
     }
 
     /// Whether there are none.
@@ -51,13 +73,14 @@ impl Tally {
 
     /// The slowest of them, nanoseconds; 0 where there are none.
     pub fn max_ns(&self) -> u64 {
-        self.steps.last().map_or(0, |step| step.highest_ns)
+        self.steps.last().map_or(0, |(index, _)| self.layout.highest(*index))
     }
 
     /// Their mean, nanoseconds.
     pub fn mean_ns(&self) -> f64 {
         let total = self.len() as f64;
-        let share = |step: &Step| step.middle_ns as f64 * step.count as f64 / total;
+        let share =
+            |(index, count): &(u32, u64)| self.layout.middle(*index) as f64 * *count as f64 / total;
         self.steps.iter().map(share).sum()
     }
 
@@ -66,34 +89,49 @@ impl Tally {
     pub fn percentile_ns(&self, q: f64) -> Option<u64> {
         let total = self.len();
         let rank = ((q * total as f64).ceil() as u64).max(1);
-        let mut below = 0;
-        let reached = self.steps.iter().find(|step| {
-            below += step.count;
+        let mut below = 0_u64;
+        let reached = self.steps.iter().find(|(_, count)| {
+            below = below.saturating_add(*count);
             below >= rank
         });
-        reached.filter(|_| percentile_is_supported(total, q)).map(|step| step.highest_ns)
+        let reached = reached.filter(|_| percentile_is_supported(total, q));
+        reached.map(|(index, _)| self.layout.highest(*index))
     }
 
     /// Adds others up with these; refuses those of a histogram with other settings.
     pub fn add(&mut self, other: &Self) -> Result<(), HistogramError> {
         histogram::same_settings(self.settings, other.settings)?;
-        for step in &other.steps {
-            match self.steps.binary_search_by_key(&step.highest_ns, |own| own.highest_ns) {
-                Ok(index) => self.steps[index].count += step.count,
-                Err(index) => self.steps.insert(index, *step),
-            }
+        let mut sum = Vec::with_capacity(self.steps.len().max(other.steps.len()));
+        let (mut own, mut others) = (self.steps.iter().peekable(), other.steps.iter().peekable());
+        loop {
+            let next = match (own.peek(), others.peek()) {
+                (Some(one), Some(two)) if one.0 == two.0 => {
+                    let both = (one.0, one.1.saturating_add(two.1));
+                    own.next();
+                    others.next();
+                    both
+                }
+                (Some(one), Some(two)) if one.0 > two.0 => {
+                    let two = **two;
+                    others.next();
+                    two
+                }
+                (Some(one), _) => {
+                    let one = **one;
+                    own.next();
+                    one
+                }
+                (None, Some(two)) => {
+                    let two = **two;
+                    others.next();
+                    two
+                }
+                (None, None) => break,
+            };
+            sum.push(next);
         }
-        Ok(())
-    }
-
-    /// Adds them to a histogram; refuses one with other settings.
-    pub fn add_to(&self, histogram: &mut Histogram<u64>) -> Result<(), HistogramError> {
-        histogram::same_settings(histogram::settings_of(histogram), self.settings)?;
-        for step in &self.steps {
-            histogram
-                .record_n(step.middle_ns, step.count)
-                .map_err(|error| HistogramError(format!("histograms do not add up: {error}")))?;
-        }
+        sum.shrink_to_fit();
+        self.steps = sum;
         Ok(())
     }
 }
@@ -154,10 +192,17 @@ mod tests {
                 let known = both.value_at_quantile(q).min(both.max());
                 prop_assert!(tally.percentile_ns(q).is_none_or(|own| own == known));
             }
-            let mut again = empty().unwrap();
-            tally.add_to(&mut again).unwrap();
-            prop_assert_eq!(again.iter_recorded().count(), both.iter_recorded().count());
-            prop_assert_eq!(again.value_at_quantile(0.7), both.value_at_quantile(0.7));
+            prop_assert_eq!(&tally, &Tally::from(&both));
+            let steps: Vec<(u64, u64)> = tally.steps().collect();
+            let known = both.iter_recorded();
+            let known: Vec<(u64, u64)> =
+                known.map(|one| (one.value_iterated_to(), one.count_at_value())).collect();
+            prop_assert_eq!(steps, known);
+            let mut alone = Tally::default();
+            for value in right.iter().chain(&left) {
+                alone.record(*value, 1);
+            }
+            prop_assert_eq!(alone, tally);
         }
     }
 }

@@ -6,6 +6,7 @@ use super::stage::Stage;
 use super::start::Unkept;
 use super::trial::{self, Setting};
 use crate::failure::Outcome;
+use crate::plan::repeats::Ran;
 use crate::plan::{self, repeats};
 use crate::probes::block_latency::Tracer;
 use crate::results::bundle::Bundle;
@@ -13,7 +14,7 @@ use crate::results::design::Stopping;
 use crate::results::environment::Environment;
 use crate::results::log::{ENDED, Entry};
 use crate::results::plan::{Plan, PlannedTrial};
-use crate::results::record::{Status, Trial, TrialRecord};
+use crate::results::record::{Status, Trial};
 use crate::study::{Order, Study};
 use crate::system::System;
 use crate::system::site::TargetKind;
@@ -129,9 +130,9 @@ impl Session<'_> {
         trials: &mut Vec<Trial>,
         context: &mut Context<'_>,
     ) -> Option<End> {
-        let records: Vec<&TrialRecord> = trials.iter().map(|trial| &trial.record).collect();
-        let wanted = repeats::repeats(self.plan, &records);
-        let done = records.iter().filter(|record| record.repeats.is_some()).count();
+        let ran: Vec<Ran> = trials.iter().map(|trial| Ran::from(&trial.record)).collect();
+        let wanted = repeats::repeats(self.plan, &ran);
+        let done = ran.iter().filter(|record| record.repeats.is_some()).count();
         if done < wanted.len() {
             let expected_ns =
                 wanted[done..].iter().map(|(planned, _)| self.expected_ns(planned)).sum();

@@ -2,11 +2,14 @@
 
 use std::path::Path;
 
-use super::{commands, findings_at, findings_of};
+use super::{commands, facts_of, findings_at};
+use crate::analysis::Gathering;
 use crate::failure::Outcome;
-use crate::report::evidence::{self, Commands, Evidence};
-use crate::results::bundle::{self, Kept, Stored};
-use crate::results::{cut, series};
+use crate::report::evidence::{self, Commands, Evidence, Latencies, RanTrial};
+use crate::results::bundle::{self, Stored};
+use crate::results::record::Trial;
+use crate::results::trials::Trials;
+use crate::results::{Findings, cut, imported, series};
 use crate::system::site::Site;
 use crate::system::{System, quoted};
 
@@ -15,26 +18,75 @@ const FILES: [&str; 2] = ["study.toml", "environment.json"];
 
 /// The findings of the result in a directory with the records behind them.
 pub fn evidence_at(system: &dyn System, directory: &Path) -> Outcome<Evidence> {
-    match bundle::open(system, directory)? {
-        Kept::Study(stored) => evidence_of(system, directory, &stored),
-        Kept::Import(_) => findings_at(system, directory).map(Evidence::bare),
+    if imported::is_one(system, directory) {
+        return findings_at(system, directory).map(Evidence::bare);
     }
-}
-
-fn evidence_of(system: &dyn System, directory: &Path, stored: &Stored) -> Outcome<Evidence> {
-    let series = stored.trials.iter().map(|trial| series::read(system, directory, &trial.record));
-    let series = series.collect::<Outcome<Vec<_>>>()?;
+    let stored = bundle::frame(system, directory)?;
+    let mut records = Records::default();
+    let findings = each_workload(system, directory, &stored, |trials| {
+        records.add(system, directory, &stored, trials)
+    })?;
+    records.ran.sort_by_key(|(line, _)| *line);
     let files = FILES.iter().filter_map(|&name| {
         let text = system.read_text(&directory.join(name)).ok()?;
         Some((name.to_owned(), cut::lines(&text).into_owned()))
     });
     Ok(Evidence {
-        findings: findings_of(stored),
-        trials: evidence::ran(&stored.plan, &stored.trials, series),
-        latencies: evidence::latencies(&stored.plan, &stored.environment, &stored.trials),
-        commands: typed(system, stored),
+        findings,
+        trials: records.ran.into_iter().map(|(_, ran)| ran).collect(),
+        latencies: records.latencies,
+        commands: typed(system, &stored),
         files: files.collect(),
     })
+}
+
+/// The findings of a stored study, whose trials are read one workload at a time; `look` sees those
+/// of each, with the numbers of their lines.
+pub(super) fn each_workload(
+    system: &dyn System,
+    directory: &Path,
+    stored: &Stored,
+    mut look: impl FnMut(&[(usize, Trial)]) -> Outcome<()>,
+) -> Outcome<Findings> {
+    let workloads = stored.plan.workloads.len();
+    let trials = Trials::open(system, directory, workloads)?;
+    let mut gathering = Gathering::new(&stored.plan, &stored.environment);
+    for workload in 0..workloads {
+        let own = trials.of(workload)?;
+        gathering.take(&own.iter().map(|(_, trial)| trial).collect::<Vec<_>>());
+        look(&own)?;
+    }
+    Ok(gathering.findings(facts_of(stored)))
+}
+
+/// What figures are drawn from, beside the findings.
+#[derive(Default)]
+struct Records {
+    /// With the numbers of their lines: they ran in that order.
+    ran: Vec<(usize, RanTrial)>,
+    latencies: Vec<Latencies>,
+}
+
+impl Records {
+    /// Adds the trials of one workload.
+    fn add(
+        &mut self,
+        system: &dyn System,
+        directory: &Path,
+        stored: &Stored,
+        own: &[(usize, Trial)],
+    ) -> Outcome<()> {
+        let Some((_, first)) = own.first() else { return Ok(()) };
+        let planned = &stored.plan.workloads[first.record.workload];
+        let trials: Vec<&Trial> = own.iter().map(|(_, trial)| trial).collect();
+        let series = trials.iter().map(|trial| series::read(system, directory, &trial.record));
+        let series = series.collect::<Outcome<Vec<_>>>()?;
+        let ran = evidence::ran(planned, &trials, series);
+        self.ran.extend(own.iter().map(|(line, _)| *line).zip(ran));
+        let latencies = evidence::latencies(&stored.plan, &stored.environment, &trials);
+        self.latencies.extend(latencies);
+        Ok(())
+    }
 }
 
 fn typed(system: &dyn System, stored: &Stored) -> Vec<Commands> {

@@ -11,10 +11,10 @@ use crate::analysis;
 use crate::failure::{Failure, Outcome};
 use crate::importers::{self, Imported};
 use crate::results::Findings;
-use crate::results::bundle::{self, Kept, Stored};
+use crate::results::bundle::{self, Stored};
 use crate::results::environment::Environment;
 use crate::results::findings::{Check, EnvironmentFacts, StudyFacts};
-use crate::results::imported::{Import, StoredImport};
+use crate::results::imported::{self, Import, StoredImport};
 use crate::results::plan::Plan;
 use crate::runner::Finished;
 use crate::system::{System, identity};
@@ -77,18 +77,23 @@ pub fn find_kept(system: &dyn System, wanted: &str) -> Outcome<PathBuf> {
 
 /// The findings of the result in a directory.
 pub fn findings_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {
-    match bundle::open(system, directory)? {
-        Kept::Study(stored) => Ok(findings_of(&stored)),
-        Kept::Import(stored) => {
-            let imported = read_import(&stored.about, &stored.text, &stored.id)?;
-            Ok(findings_of_import(&stored, imported))
-        }
+    if imported::is_one(system, directory) {
+        let stored = imported::read(system, directory)?;
+        let imported = read_import(&stored.about, &stored.text, &stored.id)?;
+        return Ok(findings_of_import(&stored, imported));
     }
+    let stored = bundle::frame(system, directory)?;
+    evidence::each_workload(system, directory, &stored, |_| Ok(()))
 }
 
 /// The findings of a stored study.
 pub fn findings_of(stored: &Stored) -> Findings {
-    let study = StudyFacts {
+    analysis::findings(facts_of(stored), &stored.plan, &stored.environment, &stored.trials)
+}
+
+/// What a stored study is called.
+fn facts_of(stored: &Stored) -> StudyFacts {
+    StudyFacts {
         id: stored.id.clone(),
         title: stored.title().to_owned(),
         kind: stored.study.kind().to_owned(),
@@ -96,8 +101,7 @@ pub fn findings_of(stored: &Stored) -> Findings {
         confirms: stored.study.confirms.clone(),
         ended: stored.ended.clone().filter(|why| !why.is_empty()),
         ..unnamed(&stored.plan, &stored.environment)
-    };
-    analysis::findings(study, &stored.plan, &stored.environment, &stored.trials)
+    }
 }
 
 /// What is known of a study before it has a name.

@@ -1,6 +1,7 @@
 //! A study as it goes on, for those who watch: what has run, what runs, how long it may take. Reads
 //! only what was added since the last look, and nothing that the measurement needs.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,11 +17,15 @@ use crate::results::cut;
 use crate::results::environment::Environment;
 use crate::results::log::{ENDED, Entry};
 use crate::results::plan::{Plan, PlannedTrial, arm_words};
-use crate::results::record::{Evidence, Status, Trial, TrialRecord};
+use crate::results::record::{Status, Trial, TrialRecord};
 use crate::system::{Caching, FileKind, System};
 
-/// Bytes of trials that are held at once.
+/// Bytes of trials that are read at once; more for a line that is longer.
+const PART_BYTES: u64 = 1 << 20;
+/// Bytes of the longest line.
 const MOST_BYTES: u64 = 16 << 20;
+/// Trials that are kept in words, the latest.
+pub const LATEST: usize = 500;
 
 /// Where a study stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -89,6 +94,27 @@ struct Ahead {
     first: Option<String>,
 }
 
+/// Trials that did not go as they should.
+#[derive(Debug, Default)]
+struct Odd {
+    count: usize,
+    /// Why the last one did not.
+    last: Option<String>,
+}
+
+impl Odd {
+    fn add(&mut self, reason: Option<&String>) {
+        self.count += 1;
+        self.last = reason.cloned();
+    }
+
+    fn told(&self, words: &str, all: usize) -> Option<String> {
+        let last = self.last.as_deref().unwrap_or("no reason was kept");
+        let text = || format!("{} of {all} trials {words}; the last: {last}", self.count);
+        (self.count > 0).then(text)
+    }
+}
+
 /// A study that is watched.
 #[derive(Debug)]
 pub struct Watched {
@@ -97,8 +123,12 @@ pub struct Watched {
     title: String,
     plan: Plan,
     environment: Environment,
-    records: Vec<TrialRecord>,
+    ran: Vec<repeats::Ran>,
     rows: Arc<Vec<Ran>>,
+    /// Rows before those that are kept.
+    earlier: usize,
+    disturbed: Odd,
+    failed: Odd,
     ahead: Ahead,
     read_bytes: u64,
     damaged: Option<String>,
@@ -116,8 +146,11 @@ impl Watched {
             title: known.label.title.unwrap_or(known.study.title),
             plan: known.plan,
             environment: known.environment,
-            records: Vec::new(),
+            ran: Vec::new(),
             rows: Arc::default(),
+            earlier: 0,
+            disturbed: Odd::default(),
+            failed: Odd::default(),
             ahead: Ahead::default(),
             read_bytes: 0,
             damaged: None,
@@ -130,10 +163,10 @@ impl Watched {
 
     /// Reads what is new.
     pub fn look(&mut self, system: &dyn System) {
-        let before = (self.records.len(), self.log.len());
+        let before = (self.ran.len(), self.log.len());
         self.look_at_log(system);
         self.look_at_trials(system);
-        if before != (self.records.len(), self.log.len()) || self.ahead.trials == 0 {
+        if before != (self.ran.len(), self.log.len()) || self.ahead.trials == 0 {
             self.ahead = self.look_ahead();
         }
     }
@@ -160,9 +193,10 @@ impl Watched {
         }
     }
 
-    /// Trials that have run; the same list again as long as nothing is added.
-    pub fn rows(&self) -> Arc<Vec<Ran>> {
-        Arc::clone(&self.rows)
+    /// The latest trials that have run, and how many ran before them; the same list again as long as
+    /// nothing is added.
+    pub fn rows(&self) -> (Arc<Vec<Ran>>, usize) {
+        (Arc::clone(&self.rows), self.earlier)
     }
 
     /// How far it is.
@@ -181,8 +215,8 @@ impl Watched {
             title: self.title.clone(),
             phase,
             ended: ended.map(|why| cut::text(why).into_owned()),
-            done: self.records.len(),
-            planned: self.records.len() + self.ahead.trials,
+            done: self.ran.len(),
+            planned: self.ran.len() + self.ahead.trials,
             began: cut::text(began).into_owned(),
             elapsed_s: seconds_between(began, &system.now()).filter(|_| running),
             left_s: running.then_some(self.ahead.expected_ns.div_ceil(1_000_000_000)),
@@ -199,12 +233,11 @@ impl Watched {
 
     /// The trials to come.
     fn look_ahead(&self) -> Ahead {
-        let records: Vec<&TrialRecord> = self.records.iter().collect();
-        let again = records.iter().filter(|record| record.repeats.is_some()).count();
+        let again = self.ran.iter().filter(|record| record.repeats.is_some()).count();
         let early = self.end().is_some_and(|why| !why.is_empty());
-        let first = if early { usize::MAX } else { records.len() - again };
+        let first = if early { usize::MAX } else { self.ran.len() - again };
         let planned = self.plan.trials.iter().skip(first);
-        let repeated = repeats::repeats(&self.plan, &records);
+        let repeated = repeats::repeats(&self.plan, &self.ran);
         let repeated = repeated.iter().skip(again).map(|(planned, _)| planned);
         let left: Vec<&PlannedTrial> = planned.chain(repeated).collect();
         let expected = left.iter().map(|planned| budget::expected_ns(&self.plan, planned));
@@ -215,7 +248,7 @@ impl Watched {
         }
     }
 
-    /// What of `trials.jsonl` was not read yet.
+    /// Some of `trials.jsonl` that was not read yet.
     fn news(&mut self, system: &dyn System) -> io::Result<String> {
         let path = self.directory.join("trials.jsonl");
         let found = system.status(&path)?;
@@ -224,33 +257,47 @@ impl Watched {
         }
         if found.size_bytes < self.read_bytes {
             // Cut off, and so another file than the one that was read.
-            self.read_bytes = 0;
-            self.records.clear();
+            (self.read_bytes, self.earlier) = (0, 0);
+            (self.disturbed, self.failed) = (Odd::default(), Odd::default());
+            self.ran.clear();
             self.rows = Arc::default();
         }
-        let new = (found.size_bytes - self.read_bytes).min(MOST_BYTES);
+        let new = found.size_bytes - self.read_bytes;
         if new == 0 {
             return Ok(String::new());
         }
         let file = system.open_for_reading(&path, Caching::Buffered)?;
-        let mut bytes = vec![0; new as usize];
+        let mut part = PART_BYTES;
+        loop {
+            let text = self.whole_lines(system, &file, new.min(part))?;
+            if !text.is_empty() || new <= part {
+                self.read_bytes += text.len() as u64;
+                return Ok(String::from_utf8_lossy(&text).into_owned());
+            }
+            if part >= MOST_BYTES {
+                let message = "a line of it has no end";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            }
+            part *= 4;
+        }
+    }
+
+    /// The lines that end within so many bytes. The last one may be half written: it is read when
+    /// it is whole.
+    fn whole_lines(&self, system: &dyn System, file: &File, most: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; most as usize];
         let mut there = 0;
         while there < bytes.len() {
             let at = self.read_bytes + there as u64;
-            match system.read_at(&file, at, &mut bytes[there..])? {
+            match system.read_at(file, at, &mut bytes[there..])? {
                 0 => break,
                 count => there += count,
             }
         }
         bytes.truncate(there);
-        // The last line may be half written: it is read when it is whole.
         let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        self.read_bytes += whole as u64;
-        if whole == 0 && new == MOST_BYTES {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "a line of it has no end"));
-        }
         bytes.truncate(whole);
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        Ok(bytes)
     }
 
     fn take(&mut self, system: &dyn System, text: &str) {
@@ -266,40 +313,51 @@ impl Watched {
     }
 
     fn add(&mut self, system: &dyn System, record: TrialRecord) {
+        self.ran.push(repeats::Ran::from(&record));
+        match record.status {
+            Status::Disturbed => self.disturbed.add(record.reason.as_ref()),
+            Status::Failed => self.failed.add(record.reason.as_ref()),
+            Status::Ok | Status::LeadIn => {}
+        }
+        let ran = self.in_words(system, record);
+        let rows = Arc::make_mut(&mut self.rows);
+        rows.push(ran);
+        if rows.len() >= 2 * LATEST {
+            self.earlier += rows.drain(..rows.len() - LATEST).count();
+        }
+    }
+
+    fn in_words(&self, system: &dyn System, record: TrialRecord) -> Ran {
         let workload = &self.plan.workloads[record.workload];
         let repeats = record.repeats.map(|of| format!(", repeats {}", of.replicate));
-        let replicate = match record.replicate {
-            0 => "lead-in".to_owned(),
-            number => format!("{number}{}", repeats.unwrap_or_default()),
-        };
-        let ran = Ran {
+        Ran {
             order: record.order,
-            replicate,
+            replicate: match record.replicate {
+                0 => "lead-in".to_owned(),
+                number => format!("{number}{}", repeats.unwrap_or_default()),
+            },
             workload: workload.name.clone(),
             arm: levels(&workload.arm, workload.control),
             status: record.status,
             reason: record.reason.clone(),
-            value: self.value(system, &record),
-        };
-        Arc::make_mut(&mut self.rows).push(ran);
-        let evidence = Evidence::absent("not kept while watching");
-        self.records.push(TrialRecord { evidence, counted: None, ..record });
+            value: self.value(system, record),
+        }
     }
 
     /// What the trial says, in words.
-    fn value(&self, system: &dyn System, record: &TrialRecord) -> String {
+    fn value(&self, system: &dyn System, record: TrialRecord) -> String {
         if record.counted.is_none() {
             return "-".to_owned();
         }
         let primary = self.plan.design.primary.as_deref();
         let latencies = primary.is_some_and(|metric| metric.starts_with("latency_"));
         let trial = if latencies {
-            match bundle::trial(system, &self.directory, record.clone()) {
+            match bundle::trial(system, &self.directory, record) {
                 Ok(trial) => trial,
                 Err(failure) => return failure.message,
             }
         } else {
-            Trial { record: record.clone(), latency_ns: std::collections::BTreeMap::new() }
+            Trial { record, latency_ns: std::collections::BTreeMap::new() }
         };
         match analysis::trial_value(&self.plan, &self.environment, &trial) {
             (metric, Ok(value)) => document::number(&metric, value),
@@ -320,16 +378,10 @@ impl Watched {
     }
 
     fn warnings(&self) -> Vec<String> {
-        let count = |status: Status| self.rows.iter().filter(|row| row.status == status).count();
-        let told = |status: Status, words: &str| {
-            let count = count(status);
-            let last = self.rows.iter().rev().find(|row| row.status == status)?;
-            let reason = last.reason.as_deref().unwrap_or("no reason was kept");
-            Some(format!("{count} of {} trials {words}; the last: {reason}", self.rows.len()))
-        };
+        let all = self.ran.len();
         let found = [
-            told(Status::Disturbed, "were disturbed"),
-            told(Status::Failed, "failed"),
+            self.disturbed.told("were disturbed", all),
+            self.failed.told("failed", all),
             self.damaged.clone(),
         ];
         found.into_iter().flatten().collect()

@@ -60,6 +60,8 @@ pub struct Status {
     pub user: u32,
     /// Who may do what: the lowest twelve bits of the mode.
     pub mode: u32,
+    /// When its content changed last, nanoseconds since 1970.
+    pub modified_ns: i64,
 }
 
 /// Kinds of files that matter here.

@@ -338,6 +338,7 @@ fn status(found: &std::fs::Metadata) -> Status {
         inode: found.ino(),
         user: found.uid(),
         mode: found.mode() & 0o7777,
+        modified_ns: found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec()),
     }
 }
 

@@ -5,14 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::find;
+use super::stamp::{Stamp, stamp};
 use crate::results::bundle::{self, Listed};
-use crate::system::{FileKind, System};
-
-/// Files that change when what is listed changes.
-const FILES: [&str; 5] = ["plan.json", "import.json", "trials.jsonl", "log.jsonl", "label.json"];
-
-/// Inode and size of each of [`FILES`]: a file that is written anew has another inode.
-type Stamp = [Option<(u64, u64)>; FILES.len()];
+use crate::system::System;
 
 /// A result, or why it cannot be shown.
 #[derive(Clone, Debug)]
@@ -133,13 +128,6 @@ impl Catalogue {
         known().insert(id.to_owned(), (stamp, found.clone()));
         found
     }
-}
-
-fn stamp(system: &dyn System, directory: &Path) -> Stamp {
-    FILES.map(|name| {
-        let found = system.status(&directory.join(name)).ok()?;
-        (found.kind == FileKind::File).then_some((found.inode, found.size_bytes))
-    })
 }
 
 fn fits(id: &str, found: &Result<Listed, String>, words: &[String], kind: &str) -> bool {

@@ -16,6 +16,15 @@ const MOST_FILES: usize = 1_000_000;
 /// # Errors
 /// The user's mistake where no result has that id; refused where it leads elsewhere.
 pub(super) fn result(system: &dyn System, results: &Path, id: &str) -> Outcome<PathBuf> {
+    let directory = named(system, results, id)?;
+    plain(system, &directory).map(|()| directory)
+}
+
+/// The same without a look at what is in it.
+///
+/// # Errors
+/// The user's mistake where no result has that id.
+pub(super) fn named(system: &dyn System, results: &Path, id: &str) -> Outcome<PathBuf> {
     // A name of the directory's own list is no path: no `..`, no separator, no NUL.
     let names = system.list(results).unwrap_or_default();
     let directory = results.join(id);
@@ -23,7 +32,7 @@ pub(super) fn result(system: &dyn System, results: &Path, id: &str) -> Outcome<P
     if !known || !bundle::is_bundle(system, &directory) {
         return Err(Failure::mistake(format!("no result is called {id:?}")));
     }
-    plain(system, &directory).map(|()| directory)
+    Ok(directory)
 }
 
 /// Refuses a result that leads out of its directory, or holds anything but files.

@@ -16,7 +16,7 @@ use tokio::sync::watch::{Receiver, Sender, channel};
 use super::find;
 use super::readers::Readers;
 use crate::failure::{Failure, Outcome};
-use crate::shelf::progress::{Phase, Progress, Ran, Watched};
+use crate::shelf::progress::{LATEST, Phase, Progress, Ran, Watched};
 use crate::system::System;
 
 /// How often files are looked at.
@@ -24,21 +24,35 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Looks that are taken after the last watcher has gone: a page comes back for its events.
 const LOOKS_ALONE: u32 = 5;
 /// Rows that a page shows, the latest.
-pub(super) const ROWS: usize = 500;
+pub(super) const ROWS: usize = LATEST;
 
 /// A study at one look.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct State {
     /// How far it is.
     pub progress: Progress,
-    /// Trials that have run.
+    /// The latest trials that have run.
     pub rows: Arc<Vec<Ran>>,
+    /// How many ran before them.
+    pub earlier: usize,
 }
 
 impl State {
-    /// The first of the latest rows.
+    /// Trials that have run.
+    pub fn count(&self) -> usize {
+        self.earlier + self.rows.len()
+    }
+
+    /// The first of the rows that are shown.
     pub fn first_shown(&self) -> usize {
-        self.rows.len().saturating_sub(ROWS)
+        self.earlier + self.rows.len().saturating_sub(ROWS)
+    }
+
+    /// Rows from a number on, with their numbers.
+    pub fn rows_from(&self, first: usize) -> impl DoubleEndedIterator<Item = (usize, &Ran)> {
+        let rows = self.rows.get(first.saturating_sub(self.earlier)..).unwrap_or_default();
+        let first = self.count() - rows.len();
+        rows.iter().enumerate().map(move |(index, row)| (first + index, row))
     }
 }
 
@@ -88,10 +102,11 @@ impl Lives {
             let directory = find::result(system, &results, &name)?;
             Watched::new(system, &directory).map(|watched| (state(system, &watched), watched))
         };
-        let mut study = match self.readers.ask(begin).await.and_then(|found| found) {
+        let mut study = match self.readers.ask_at_length(begin).await.and_then(|found| found) {
             Ok((first, watched)) => {
+                let goes_on = first.progress.phase != Phase::Ended;
                 sender.send_replace(Some(Ok(Arc::new(first))));
-                watched
+                goes_on.then_some(watched)
             }
             Err(failure) => {
                 self.watched.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
@@ -103,12 +118,14 @@ impl Lives {
         while alone < LOOKS_ALONE || !self.is_left(&id, &sender) {
             tokio::time::sleep(PAUSE).await;
             alone = if sender.receiver_count() == 0 { alone + 1 } else { 0 };
+            // Of one that has ended there is nothing more to be seen.
+            let Some(mut watched) = study.take() else { continue };
             let look = move |system: &dyn System| {
-                study.look(system);
-                (state(system, &study), study)
+                watched.look(system);
+                (state(system, &watched), watched)
             };
-            let Ok((now, same)) = self.readers.ask(look).await else { break };
-            study = same;
+            let Ok((now, watched)) = self.readers.ask(look).await else { break };
+            study = (now.progress.phase != Phase::Ended).then_some(watched);
             sender.send_if_modified(|known| {
                 let differs = !matches!(known, Some(Ok(before)) if is_same(before, &now));
                 if differs {
@@ -132,7 +149,8 @@ impl Lives {
 }
 
 fn state(system: &dyn System, watched: &Watched) -> State {
-    State { progress: watched.progress(system), rows: watched.rows() }
+    let (rows, earlier) = watched.rows();
+    State { progress: watched.progress(system), rows, earlier }
 }
 
 /// Whether a page would show the same; it counts the seconds by itself.
@@ -180,7 +198,7 @@ impl Watching {
             let state = news.borrow_and_update().clone()?.ok()?;
             let event = event(&state, rows);
             let goes_on = state.progress.phase != Phase::Ended;
-            let shown = state.rows.len();
+            let shown = state.count();
             Some((event, goes_on.then_some((news, shown, false))))
         })
     }
@@ -188,15 +206,15 @@ impl Watching {
 
 fn event(state: &State, known: usize) -> serde_json::Result<sse::Event> {
     // A page that has more rows than there are has those of another file.
-    let known = if known > state.rows.len() { 0 } else { known };
+    let known = if known > state.count() { 0 } else { known };
     let from = known.max(state.first_shown());
     let told = Told {
         progress: &state.progress,
         sentence: sentence(&state.progress),
         from,
-        rows: state.rows[from..].iter().map(cells).collect(),
+        rows: state.rows_from(from).map(|(_, row)| cells(row)).collect(),
     };
-    let event = sse::Event::default().id(state.rows.len().to_string()).retry(PAUSE);
+    let event = sse::Event::default().id(state.count().to_string()).retry(PAUSE);
     Ok(event.data(serde_json::to_string(&told)?))
 }
 
@@ -258,6 +276,7 @@ mod tests {
                 warnings: Vec::new(),
             },
             rows: Arc::new(vec![row; rows]),
+            earlier: 0,
         }
     }
 
@@ -276,6 +295,18 @@ mod tests {
         assert_eq!(carried(7, 7), (7, 0));
         assert_eq!(carried(3, 7), (0, 3), "another file");
         assert_eq!(carried(700, 0), (200, 500), "the latest ones");
+    }
+
+    #[test]
+    fn rows_that_are_not_kept_still_count() {
+        let state = State { earlier: 1000, ..state(600) };
+        assert_eq!((state.count(), state.first_shown()), (1600, 1100));
+        assert_eq!(
+            state.rows_from(1598).map(|(number, _)| number).collect::<Vec<_>>(),
+            [1598, 1599]
+        );
+        assert_eq!(state.rows_from(3).count(), 600);
+        assert_eq!(state.rows_from(1600).count(), 0);
     }
 
     #[test]

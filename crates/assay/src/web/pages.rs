@@ -176,7 +176,7 @@ pub(super) fn live(state: &live::State) -> String {
         script src="/assets/live.js" defer {}
     };
     let body = html! {
-        div data-events={ "/live/" (id) "/events" } data-rows=(state.rows.len()) data-most=(ROWS)
+        div data-events={ "/live/" (id) "/events" } data-rows=(state.count()) data-most=(ROWS)
             data-phase=(phase(progress.phase)) {
             p.kind { "A study, live" }
             h1 { (progress.title) }
@@ -209,7 +209,7 @@ pub(super) fn live(state: &live::State) -> String {
                         @for name in ["Status", "Reason"] { th scope="col" { (name) } }
                     } }
                     tbody id="live-rows" {
-                        @for (index, ran) in state.rows.iter().enumerate().skip(first).rev() {
+                        @for (index, ran) in state.rows_from(first).rev() {
                             (trial(index, live::cells(ran)))
                         }
                     }

@@ -16,8 +16,10 @@ use axum::routing::get;
 
 use super::catalogue::{Catalogue, Search};
 use super::guard::{Guard, Ruling, seal};
+use super::kept::{Page, Pages};
 use super::live::Lives;
 use super::readers::Readers;
+use super::stamp::{Stamp, stamp};
 use super::{find, pages, query};
 use crate::failure::{Failure, Kind, Outcome};
 use crate::report::evidence::Evidence;
@@ -42,6 +44,8 @@ pub(super) struct Site {
     pub catalogue: Arc<Catalogue>,
     /// Studies that are watched.
     pub lives: Arc<Lives>,
+    /// Pages of results that were made.
+    pub pages: Arc<Pages>,
 }
 
 /// All addresses.
@@ -111,16 +115,69 @@ fn told(found: Outcome<String>) -> Response {
     found.map_or_else(|failure| failed(&failure), |text| page(StatusCode::OK, text))
 }
 
-/// A page of a result, which may do only what its own policy says.
-fn report(found: Outcome<String>) -> Response {
-    let mut response = told(found);
-    if response.status() == StatusCode::OK {
-        let policy = format!("{}; frame-ancestors 'none'", html::content_security_policy());
-        if let Ok(policy) = HeaderValue::from_str(&policy) {
-            response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
-        }
+/// A page of results, which may do only what its own policy says.
+fn report(found: Outcome<Arc<Page>>, headers: &HeaderMap) -> Response {
+    let page = match found {
+        Ok(page) => page,
+        Err(failure) => return failed(&failure),
+    };
+    let mut response = page.answer(headers);
+    let policy = format!("{}; frame-ancestors 'none'", html::content_security_policy());
+    if let Ok(policy) = HeaderValue::from_str(&policy) {
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
     }
     response
+}
+
+/// The results that a page is made of.
+struct Asked {
+    /// What the page is kept as.
+    address: String,
+    results: PathBuf,
+    ids: Vec<String>,
+    pages: Arc<Pages>,
+}
+
+/// How a page is made of its bundles.
+type Make = fn(&dyn System, &[PathBuf]) -> Outcome<String>;
+
+impl Asked {
+    fn of(site: &Site, address: String, ids: Vec<String>) -> Self {
+        Self { address, results: site.results.clone(), ids, pages: Arc::clone(&site.pages) }
+    }
+
+    fn directories(&self, system: &dyn System) -> Outcome<Vec<PathBuf>> {
+        self.ids.iter().map(|id| find::named(system, &self.results, id)).collect()
+    }
+
+    /// The page, where it is kept, and how its bundles look.
+    fn kept(&self, system: &dyn System) -> Outcome<(Option<Arc<Page>>, Vec<Stamp>)> {
+        let directories = self.directories(system)?;
+        let stamps: Vec<Stamp> = directories.iter().map(|one| stamp(system, one)).collect();
+        Ok((self.pages.find(&self.address, &stamps), stamps))
+    }
+
+    /// The page, made where it is not kept. Who asked for the same meanwhile finds it.
+    fn made(&self, system: &dyn System, make: Make) -> Outcome<Arc<Page>> {
+        let (kept, stamps) = self.kept(system)?;
+        if let Some(page) = kept {
+            return Ok(page);
+        }
+        let directories = self.directories(system)?;
+        directories.iter().try_for_each(|one| find::plain(system, one))?;
+        let text = make(system, &directories)?;
+        let kept = self.pages.keep(&self.address, stamps, &text);
+        kept.map_err(|error| Failure::refused(format!("the page cannot be kept: {error}")))
+    }
+}
+
+/// A page that is kept, or is made and kept.
+async fn page_of(site: &Site, asked: Asked, make: Make) -> Outcome<Arc<Page>> {
+    let look = site.readers.ask(move |system| asked.kept(system).map(|(page, _)| (page, asked)));
+    match look.await?? {
+        (Some(page), _) => Ok(page),
+        (None, asked) => site.readers.ask_at_length(move |system| asked.made(system, make)).await?,
+    }
 }
 
 /// The id in an address; what cannot be decoded is none.
@@ -140,16 +197,26 @@ async fn list(State(site): State<Site>, RawQuery(asked): RawQuery) -> Response {
     told(found.await)
 }
 
-async fn result(State(site): State<Site>, path: Result<Path<String>, PathRejection>) -> Response {
-    let (results, id) = (site.results, id(path));
-    let found = site.readers.ask(move |system| {
-        let directory = find::result(system, &results, &id)?;
-        Ok(html::page(&shelf::evidence_at(system, &directory)?))
-    });
-    report(found.await.and_then(|found| found))
+async fn result(
+    State(site): State<Site>,
+    path: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+) -> Response {
+    let id = id(path);
+    let asked = Asked::of(&site, format!("result {id}"), vec![id]);
+    report(page_of(&site, asked, shown).await, &headers)
 }
 
-async fn compare(State(site): State<Site>, RawQuery(asked): RawQuery) -> Response {
+fn shown(system: &dyn System, directories: &[PathBuf]) -> Outcome<String> {
+    let all = directories.iter().map(|directory| shelf::evidence_at(system, directory));
+    Ok(html::pages(&all.collect::<Outcome<Vec<Evidence>>>()?))
+}
+
+async fn compare(
+    State(site): State<Site>,
+    RawQuery(asked): RawQuery,
+    headers: HeaderMap,
+) -> Response {
     let pairs = query::pairs(asked.as_deref().unwrap_or_default());
     let by_date = query::first(&pairs, "order") == Some("date");
     let ids = pairs.into_iter().filter(|(name, _)| name == "id").map(|(_, id)| id);
@@ -162,13 +229,12 @@ async fn compare(State(site): State<Site>, RawQuery(asked): RawQuery) -> Respons
         let text = format!("Choose two results to compare, or more, up to {MOST_COMPARED}.");
         return refused(StatusCode::BAD_REQUEST, &text);
     }
-    let results = site.results;
-    let found = site.readers.ask(move |system| compared(system, &results, &ids));
-    report(found.await.and_then(|found| found))
+    let asked = Asked::of(&site, format!("compare {}", ids.join(" ")), ids);
+    report(page_of(&site, asked, compared).await, &headers)
 }
 
-fn compared(system: &dyn System, results: &std::path::Path, ids: &[String]) -> Outcome<String> {
-    let read = ids.iter().map(|id| shelf::findings_at(system, &find::result(system, results, id)?));
+fn compared(system: &dyn System, directories: &[PathBuf]) -> Outcome<String> {
+    let read = directories.iter().map(|directory| shelf::findings_at(system, directory));
     let read = read.collect::<Outcome<Vec<Findings>>>()?;
     Ok(html::page(&Evidence::bare(shelf::compared(&read)?)))
 }

@@ -8,14 +8,17 @@ use std::time::Duration;
 
 use axum::Router;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use rustix::net::sockopt;
 use tokio::net::TcpStream;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 
 use super::catalogue::Catalogue;
 use super::guard::Guard;
+use super::lines::{self, Counted, Doing, Hold, Lines};
 use super::live::Lives;
 use super::readers::Readers;
 use super::routes::{Site, router};
@@ -23,12 +26,14 @@ use crate::digest::{hexadecimal, sha256};
 use crate::failure::{Failure, Outcome};
 use crate::system::{System, identity};
 
-/// Connections at one time; each watched page has one.
-const CONNECTIONS: usize = 128;
-/// How long a browser may take to say what it wants.
-const HEAD_TIME: Duration = Duration::from_secs(10);
-/// Bytes in which it has to say it.
+/// Bytes in which a browser has to say what it wants.
 const HEAD_BYTES: usize = 32 * 1024;
+/// Connections that wait to be accepted: a crowd that comes at once leaves room for one more.
+const BACKLOG: i32 = 4096;
+/// Bytes of an answer that the kernel keeps for each connection; it may double them.
+const SEND_BYTES: usize = 128 * 1024;
+/// How often time limits are looked at.
+const SWEEP: Duration = Duration::from_secs(1);
 /// How long answers under way may take once the server ends.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 /// A new number from the kernel's own source at each reading.
@@ -90,6 +95,7 @@ fn site(results: &Path, guard: &Guard, readers: Readers) -> Site {
         lives: Lives::new(results, readers.clone()),
         catalogue: Arc::new(Catalogue::new(results)),
         readers,
+        pages: Arc::default(),
     }
 }
 
@@ -101,22 +107,23 @@ fn started(guard: &Guard, results: &Path, open: bool) -> Started {
 
 /// Answers until a signal comes.
 async fn answer(listener: tokio::net::TcpListener, router: Router, mut signals: Signals) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let lines = Arc::new(Lines::default());
+    tokio::spawn(sweep(Arc::clone(&lines)));
     let mut end = std::pin::pin!(signals.any());
     loop {
-        let next = async {
-            let place = Arc::clone(&places).acquire_owned().await;
-            (listener.accept().await, place)
-        };
-        let next = std::pin::pin!(next);
+        let next = std::pin::pin!(listener.accept());
         match futures_util::future::select(&mut end, next).await {
             futures_util::future::Either::Left(_) => break,
-            futures_util::future::Either::Right(((Ok((stream, _)), Ok(place)), _)) => {
-                tokio::spawn(connection(stream, router.clone(), place));
+            futures_util::future::Either::Right((Ok((stream, from)), _)) => {
+                let hold = lines.join(from.ip(), Instant::now());
+                tokio::spawn(connection(stream, router.clone(), Arc::new(hold)));
             }
             // Too many open files, or a browser that has gone: the next one may do better.
-            futures_util::future::Either::Right(_) => {
-                tokio::time::sleep(Duration::from_millis(50)).await;
+            futures_util::future::Either::Right((Err(error), _)) => {
+                if error.kind() != io::ErrorKind::ConnectionAborted {
+                    lines.make_room();
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
             }
         }
     }
@@ -124,13 +131,32 @@ async fn answer(listener: tokio::net::TcpListener, router: Router, mut signals: 
     tokio::time::sleep(LAST_WORDS).await;
 }
 
+/// Ends connections that have used up their time.
+async fn sweep(lines: Arc<Lines>) {
+    loop {
+        tokio::time::sleep(SWEEP).await;
+        lines.sweep(Instant::now());
+    }
+}
+
 /// Answers one browser.
-async fn connection(stream: TcpStream, router: Router, _place: OwnedSemaphorePermit) {
+async fn connection(stream: TcpStream, router: Router, hold: Arc<Hold>) {
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD_BYTES);
-    let service = TowerToHyperService::new(router);
-    // A connection that breaks is no news.
-    let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+    builder.timer(TokioTimer::new()).header_read_timeout(lines::ASKING).max_buf_size(HEAD_BYTES);
+    let (router, line) = (TowerToHyperService::new(router), Arc::clone(&hold));
+    let service = service_fn(move |request| {
+        line.set(Doing::Served);
+        let (answer, line) = (router.call(request), Arc::clone(&line));
+        async move {
+            let answer = answer.await;
+            line.set(Doing::Hearing);
+            answer
+        }
+    });
+    let gone = std::pin::pin!(hold.told_to_go());
+    let served = builder.serve_connection(TokioIo::new(Counted::new(stream, hold)), service);
+    // A connection that breaks is no news, and one that was told to go is dropped.
+    let _ = futures_util::future::select(gone, std::pin::pin!(served)).await;
 }
 
 /// The signals that end the server.
@@ -167,6 +193,9 @@ fn address(text: &str) -> Outcome<SocketAddr> {
 fn bound(address: SocketAddr) -> Outcome<TcpListener> {
     let listener = TcpListener::bind(address).and_then(|listener| {
         listener.set_nonblocking(true)?;
+        // What is accepted inherits it.
+        sockopt::set_socket_send_buffer_size(&listener, SEND_BYTES)?;
+        rustix::net::listen(&listener, BACKLOG)?;
         Ok(listener)
     });
     listener.map_err(|error| {

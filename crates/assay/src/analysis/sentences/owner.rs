@@ -1,6 +1,5 @@
 //! One drive against yardsticks that an owner knows.
 
-use super::super::metrics;
 use super::super::rows::Row;
 use super::about;
 use crate::quantity::units::show;
@@ -41,9 +40,7 @@ struct Told {
 fn told(rows: &[Row<'_>], workload: &str, metric: &str) -> Option<Told> {
     let row = rows.iter().find(|row| row.workload.name == workload)?;
     let about = about(row.trust?)?;
-    let values: Vec<f64> =
-        row.counting().filter_map(|trial| metrics::value(metric, row, trial).ok()).collect();
-    Some(Told { value: assay_stats::geometric_mean(&values)?.mean, about })
+    Some(Told { value: row.rate(metric)?, about })
 }
 
 /// Random writes, or reads where nothing may be written, against a laptop disk.

@@ -9,6 +9,7 @@ use crate::quantity::units::show;
 use crate::report::evidence::{Evidence, Latencies};
 use crate::report::figure::{Axis, Figure, Layout, Look, Marks, Point, Scale, Series, Unit, id_of};
 use crate::results::plan::Arm;
+use crate::results::tally::Tally;
 
 /// The registry's entry.
 pub static CLASSES: Drawing = Drawing {
@@ -73,14 +74,13 @@ fn pair(evidence: &Evidence, workload: &str) -> Option<[Arm; 2]> {
 }
 
 /// The counts of a histogram in buckets that double.
-fn buckets(histogram: &hdrhistogram::Histogram<u64>) -> Vec<Bucket> {
+fn buckets(latencies: &Tally) -> Vec<Bucket> {
     let mut found: Vec<Bucket> = Vec::new();
-    for value in histogram.iter_recorded() {
-        let ns = value.value_iterated_to().max(1);
-        let from = 1_u64 << ns.ilog2();
+    for (latency_ns, own) in latencies.steps() {
+        let from = 1_u64 << latency_ns.max(1).ilog2();
         match found.last_mut().filter(|(known, ..)| *known == from) {
-            Some((.., count)) => *count += value.count_at_value(),
-            None => found.push((from, from.saturating_mul(2), value.count_at_value())),
+            Some((.., count)) => *count += own,
+            None => found.push((from, from.saturating_mul(2), own)),
         }
     }
     found
@@ -204,11 +204,11 @@ mod tests {
 
     #[test]
     fn a_histogram_is_summed_by_doublings() {
-        let mut histogram = crate::results::histogram::empty().unwrap();
+        let mut latencies = Tally::default();
         for ns in [1, 2, 3, 4, 1023, 1024, 2047, 5_000_000] {
-            histogram.record(ns).unwrap();
+            latencies.record(ns, 1);
         }
-        let found = buckets(&histogram);
+        let found = buckets(&latencies);
         assert_eq!(found.iter().map(|(.., count)| count).sum::<u64>(), 8);
         assert_eq!(found[0], (1, 2, 1));
         assert_eq!(found[1], (2, 4, 2));

@@ -81,7 +81,7 @@ fn runs(evidence: &Evidence) -> Vec<((&str, &Arm), Vec<&RanTrial>)> {
     let mut places: BTreeMap<(&str, &Arm), usize> = BTreeMap::new();
     let mut runs: Vec<((&str, &Arm), Vec<&RanTrial>)> = Vec::new();
     for trial in &evidence.trials {
-        let key = (trial.workload.as_str(), &trial.arm);
+        let key = (trial.workload.as_str(), &*trial.arm);
         let place = *places.entry(key).or_insert(runs.len());
         if place == runs.len() {
             runs.push((key, Vec::new()));

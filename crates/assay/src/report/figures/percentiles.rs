@@ -1,7 +1,5 @@
 //! Latency over its quantiles, up to what the counts support.
 
-use assay_stats::percentile_is_supported;
-
 use super::words::{Names, notable, point, primary, short, subjects};
 use super::{Drawing, at_most, left_out};
 use crate::catalogue::About;
@@ -137,12 +135,10 @@ fn figure(id: &[&str], title: String, lines: &[(String, &Latencies)]) -> Option<
 }
 
 fn points(name: &str, own: &Latencies) -> Vec<Point> {
-    let histogram = &own.nanoseconds;
-    let supported = QUANTILES.into_iter().filter(|q| percentile_is_supported(histogram.len(), *q));
-    let told = supported.map(|q| {
-        let ns = histogram.value_at_quantile(q).min(histogram.max()) as f64;
+    let told = QUANTILES.into_iter().filter_map(|q| {
+        let ns = own.nanoseconds.percentile_ns(q)? as f64;
         let words = format!("{name}, {}", Unit::Share.text(q));
-        point(q, &Unit::Nanoseconds, &words, ns, None)
+        Some(point(q, &Unit::Nanoseconds, &words, ns, None))
     });
     told.collect()
 }

@@ -44,8 +44,8 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         let disturbed = evidence
             .trials
             .iter()
-            .filter(|trial| trial.workload == workload.name && trial.status == Status::Disturbed);
-        for arm in disturbed.map(|trial| &trial.arm).take(MOST_ARMS) {
+            .filter(|trial| *trial.workload == workload.name && trial.status == Status::Disturbed);
+        for arm in disturbed.map(|trial| &*trial.arm).take(MOST_ARMS) {
             if !arms.contains(arm) {
                 arms.push(arm.clone());
             }
@@ -90,8 +90,8 @@ impl<'a> Run<'a> {
     fn of(evidence: &'a Evidence, workload: &'a str, metric: &str, arm: &'a Arm) -> Option<Self> {
         let same = |trial: &&RanTrial| {
             !trial.control
-                && trial.workload == workload
-                && trial.arm == *arm
+                && *trial.workload == workload
+                && *trial.arm == *arm
                 && trial.status != Status::LeadIn
                 && !trial.series.is_empty()
         };

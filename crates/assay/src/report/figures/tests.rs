@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use regex_lite::Regex;
 
@@ -13,10 +13,10 @@ use crate::report::evidence::{Evidence, Latencies, RanTrial};
 use crate::report::figure::{Figure, Marks};
 use crate::report::svg::{Theme, file, inline};
 use crate::results::findings::{Band, Findings, Surface, Trust};
-use crate::results::histogram;
 use crate::results::plan::Arm;
 use crate::results::record::Status;
 use crate::results::series::SeriesRow;
+use crate::results::tally::Tally;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
@@ -61,8 +61,8 @@ fn trial(order: u32, arm: Arm, slow: u64) -> RanTrial {
     RanTrial {
         order,
         replicate: order.div_ceil(2),
-        workload: "random-write".to_owned(),
-        arm,
+        workload: Arc::new("random-write".to_owned()),
+        arm: Arc::new(arm),
         control: false,
         status: if disturbed { Status::Disturbed } else { Status::Ok },
         reason: disturbed.then(|| "another program wrote 40 MiB".to_owned()),
@@ -74,11 +74,11 @@ fn trial(order: u32, arm: Arm, slow: u64) -> RanTrial {
 }
 
 fn latencies(arm: &Arm, class: &str) -> Latencies {
-    let mut nanoseconds = histogram::empty().unwrap();
+    let mut nanoseconds = Tally::default();
     let slow = if arm.values().any(|level| level == "none") { 1 } else { 3 };
     for step in 0..20_000_u64 {
         let tail = if step % 1000 == 0 { 40 * slow } else { 1 };
-        nanoseconds.record((40_000 + step % 90 * 700) * tail).unwrap();
+        nanoseconds.record((40_000 + step % 90 * 700) * tail, 1);
     }
     Latencies {
         workload: "random-write".to_owned(),
@@ -308,8 +308,8 @@ fn hostile() -> Evidence {
     findings.surfaces[0].workload = long;
     findings.factors.clear();
     for trial in &mut evidence.trials {
-        rename(&mut trial.workload);
-        trial.arm.values_mut().for_each(rename);
+        rename(Arc::make_mut(&mut trial.workload));
+        Arc::make_mut(&mut trial.arm).values_mut().for_each(rename);
         trial.series[0].second = u32::MAX;
         trial.series[1].operations = u64::MAX;
         trial.series[1].latency_buckets = vec![[u32::MAX, u32::MAX], [0, 1]];
@@ -370,7 +370,7 @@ fn large() -> Evidence {
                     .latencies
                     .push(Latencies { workload: workload.into(), ..latencies(&arm, "write") });
                 evidence.trials.extend((0..6).map(|replicate| RanTrial {
-                    workload: workload.into(),
+                    workload: Arc::new(workload.to_owned()),
                     ..trial(order - replicate, arm.clone(), 1)
                 }));
             }
@@ -409,7 +409,7 @@ fn ten_thousand_trials_are_few_points() {
         })
         .collect();
     let arm = evidence.trials[0].arm.clone();
-    evidence.trials = (1..=10_000).map(|order| trial(order, arm.clone(), 1)).collect();
+    evidence.trials = (1..=10_000).map(|order| trial(order, Arm::clone(&arm), 1)).collect();
     let figures = all(&evidence);
     for figure in &figures {
         assert!(figure.marks() <= 400, "{}: {}", figure.id, figure.marks());

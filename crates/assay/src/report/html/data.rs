@@ -50,8 +50,9 @@ struct Key<'a> {
 /// Trials in order of time, a column for each metric.
 fn trials(findings: &Findings) -> String {
     let metrics: BTreeSet<&str> = findings.cells.iter().map(|cell| cell.metric.as_str()).collect();
-    let mut rows: BTreeMap<Key<'_>, (&CellTrial, BTreeMap<&str, f64>)> = BTreeMap::new();
+    let mut rows: BTreeMap<Key<'_>, (&CellTrial, Vec<Option<f64>>)> = BTreeMap::new();
     for cell in &findings.cells {
+        let column = metrics.range(..cell.metric.as_str()).count();
         for trial in &cell.trials {
             let key = Key {
                 order: trial.order.unwrap_or(0),
@@ -60,8 +61,10 @@ fn trials(findings: &Findings) -> String {
                 arm: &cell.arm,
                 control: cell.control,
             };
-            let row = rows.entry(key).or_insert_with(|| (trial, BTreeMap::new()));
-            row.1.extend(trial.value.map(|value| (cell.metric.as_str(), value)));
+            let row = rows.entry(key).or_insert_with(|| (trial, vec![None; metrics.len()]));
+            if trial.value.is_some() {
+                row.1[column] = trial.value;
+            }
         }
     }
     let factors = factors(findings);
@@ -83,9 +86,9 @@ fn trials(findings: &Findings) -> String {
         let _ = write!(text, "\n{order},{},{}", key.replicate, field(key.workload));
         levels(&mut text, &factors, key.arm);
         let _ = write!(text, ",{},{status},{}", u8::from(key.control), field(reason));
-        for metric in &metrics {
+        for value in values {
             text.push(',');
-            text.extend(values.get(metric).map(|&value| short(value)));
+            text.extend(value.map(short));
         }
     }
     text.push('\n');
@@ -212,9 +215,9 @@ fn latencies(found: &[Latencies]) -> String {
 /// Where each bucket begins, and what fell into it.
 fn buckets(latencies: &Latencies) -> BTreeMap<u64, u64> {
     let mut counts = BTreeMap::new();
-    for step in latencies.nanoseconds.iter_recorded() {
-        let from = series::bucket_from_ns(series::bucket(step.value_iterated_to()));
-        *counts.entry(from).or_insert(0) += step.count_at_value();
+    for (latency_ns, count) in latencies.nanoseconds.steps() {
+        let from = series::bucket_from_ns(series::bucket(latency_ns));
+        *counts.entry(from).or_insert(0) += count;
     }
     counts
 }

@@ -205,7 +205,7 @@ impl Tree {
         let device = nearest(&self.devices, &path).copied().unwrap_or(unknown);
         let user = nearest(&self.owners, &path).copied().unwrap_or(0);
         let mode = self.modes.get(&path).copied().unwrap_or(0o755);
-        Ok(Status { kind, size_bytes, device, own_device, inode, user, mode })
+        Ok(Status { kind, size_bytes, device, own_device, inode, user, mode, modified_ns: 0 })
     }
 }
 

@@ -1,0 +1,283 @@
+//! Where the buckets of an HdrHistogram lie, and its V2 form read into the buckets that hold
+//! something: a whole histogram is a third of a megabyte, and most of it is empty.
+
+use std::io::Read;
+
+use flate2::read::ZlibDecoder;
+
+use super::histogram::Settings;
+
+/// The first bytes of the deflated form, and of what was deflated.
+const DEFLATED: u32 = 0x1c84_9314;
+const V2: u32 = 0x1c84_9313;
+/// Bytes before the counts.
+const HEAD_BYTES: usize = 40;
+/// Bytes of the longest count.
+const LONGEST_COUNT: usize = 9;
+/// Bytes of counts that are read; one of ours has at most a tenth of it.
+const MOST_BYTES: usize = 4 << 20;
+/// Significant digits that a histogram can have.
+const MOST_DIGITS: u8 = 5;
+
+/// Where the buckets of a histogram lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    /// Doublings below which nothing is told apart.
+    unit: u32,
+    /// Half of the buckets of each doubling are new, as a power of two.
+    half: u32,
+    /// Buckets.
+    length: u32,
+}
+
+impl Layout {
+    /// Those of all histograms of this version: 1 ns to 1 h, 3 digits.
+    pub const OURS: Self = Self { unit: 0, half: 10, length: 33 << 10 };
+
+    /// The buckets of these settings; none where there is no such histogram.
+    pub fn of((low, high, digits): Settings) -> Option<Self> {
+        if low == 0 || low > u64::MAX / 2 || high < 2 * low || digits > MOST_DIGITS {
+            return None;
+        }
+        let single = 2 * 10_u32.pow(u32::from(digits));
+        let (unit, half) = (low.ilog2(), single.next_power_of_two().ilog2() - 1);
+        if unit + half + 1 > 63 {
+            return None;
+        }
+        let beyond = 1_u64 << (half + 1 + unit);
+        let doublings = if high < beyond { 1 } else { high.ilog2() - beyond.ilog2() + 2 };
+        Some(Self { unit, half, length: (doublings + 1) << half })
+    }
+
+    /// The lowest value of a bucket, and how many values fall into it.
+    fn place(self, index: u32) -> (u64, u64) {
+        let new = 1_u32 << self.half;
+        let within = index & (new - 1);
+        let (doubling, step) = match index >> self.half {
+            0 => (0, within),
+            above => (above - 1, within + new),
+        };
+        let width = 1_u64 << (self.unit + doubling);
+        (u64::from(step) * width, width)
+    }
+
+    /// The highest value that falls into a bucket.
+    pub fn highest(self, index: u32) -> u64 {
+        let (lowest, width) = self.place(index);
+        lowest + (width - 1)
+    }
+
+    /// The middle of a bucket.
+    pub fn middle(self, index: u32) -> u64 {
+        let (lowest, width) = self.place(index);
+        lowest + width / 2
+    }
+
+    /// The bucket that a value falls into; none where it is beyond all of them.
+    pub fn index(self, value: u64) -> Option<u32> {
+        let mask = ((2_u64 << self.half) - 1) << self.unit;
+        let doubling = (value | mask).ilog2() - mask.ilog2();
+        let step = (value >> (doubling + self.unit)) as u32;
+        let index = (doubling << self.half) + step;
+        (index < self.length).then_some(index)
+    }
+}
+
+/// Settings, and the buckets of a deflated V2 histogram that hold something, with their counts.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub(super) fn unpacked(bytes: &[u8]) -> Result<(Settings, Vec<(u32, u64)>), String> {
+    let [cookie, length] = [0, 4].map(|at| word(bytes, at));
+    if cookie? != DEFLATED {
+        return Err("it does not begin like one".to_owned());
+    }
+    let packed = bytes.get(8..).unwrap_or_default();
+    let packed = packed.get(..length? as usize).unwrap_or(packed);
+    let mut reader = ZlibDecoder::new(packed);
+    let mut head = [0; HEAD_BYTES];
+    reader.read_exact(&mut head).map_err(|error| error.to_string())?;
+    let (settings, length) = settings(&head)?;
+    let layout = Layout::of(settings).ok_or("there is no histogram with its settings")?;
+    if length > MOST_BYTES.min(layout.length as usize * LONGEST_COUNT) {
+        return Err("it is longer than its settings allow".to_owned());
+    }
+    let mut counts = Vec::new();
+    let read = reader.take(length as u64).read_to_end(&mut counts);
+    if read.map_err(|error| error.to_string())? < length {
+        return Err("its end is missing".to_owned());
+    }
+    Ok((settings, steps(&counts, layout)?))
+}
+
+/// The settings in the head of a V2 histogram, and the bytes of its counts.
+fn settings(head: &[u8]) -> Result<(Settings, usize), String> {
+    let long =
+        |at| Ok::<_, String>(u64::from(word(head, at)?) << 32 | u64::from(word(head, at + 4)?));
+    if word(head, 0)? != V2 || word(head, 8)? != 0 || long(32)? != 1.0_f64.to_bits() {
+        return Err("it is of a kind that is not read".to_owned());
+    }
+    let digits = u8::try_from(word(head, 12)?).map_err(|_| "it has too many digits".to_owned())?;
+    Ok(((long(16)?, long(24)?, digits), word(head, 4)? as usize))
+}
+
+fn word(bytes: &[u8], at: usize) -> Result<u32, String> {
+    let four = bytes.get(at..at + 4).and_then(|four| four.try_into().ok());
+    four.map(u32::from_be_bytes).ok_or_else(|| "its end is missing".to_owned())
+}
+
+/// Counts one after the other; a negative one stands for as many empty buckets.
+fn steps(counts: &[u8], layout: Layout) -> Result<Vec<(u32, u64)>, String> {
+    let (mut steps, mut at, mut index) = (Vec::new(), 0, 0_u32);
+    let beyond = || "it is longer than its settings allow".to_owned();
+    while at < counts.len() {
+        let (number, bytes) = number(&counts[at..])?;
+        at += bytes;
+        let empty = u32::try_from(number.unsigned_abs()).ok().filter(|_| number < 0);
+        let on = match (number, empty) {
+            (..0, empty) => empty.ok_or_else(beyond)?,
+            (0, _) => 1,
+            _ if index >= layout.length => return Err(beyond()),
+            _ => {
+                steps.push((index, number as u64));
+                1
+            }
+        };
+        index = index.checked_add(on).ok_or_else(beyond)?;
+    }
+    Ok(steps)
+}
+
+/// A number in the form "LEB128-64b9B", its sign in the lowest bit; and the bytes that it takes.
+fn number(bytes: &[u8]) -> Result<(i64, usize), String> {
+    let mut value = 0_u64;
+    for (place, byte) in bytes.iter().take(LONGEST_COUNT).enumerate() {
+        let last = place + 1 == LONGEST_COUNT;
+        let part = if last { *byte } else { byte & 0x7f };
+        value |= u64::from(part) << (7 * place);
+        if last || byte & 0x80 == 0 {
+            return Ok(((value >> 1) as i64 ^ -((value & 1) as i64), place + 1));
+        }
+    }
+    Err("its end is missing".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use hdrhistogram::Histogram;
+    use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+    use proptest::prelude::*;
+
+    use super::super::histogram;
+    use super::*;
+
+    fn whole(low: u64, high: u64, digits: u8) -> Option<Histogram<u64>> {
+        Histogram::new_with_bounds(low, high, digits).ok()
+    }
+
+    fn packed(histogram: &Histogram<u64>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new().serialize(histogram, &mut bytes).unwrap();
+        bytes
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+        #[test]
+        fn buckets_lie_where_the_library_has_them(
+            low in prop_oneof![Just(1_u64), 1..5000_u64],
+            high in prop_oneof![Just(3_600_000_000_000_u64), 2..u64::MAX, 2..100_000_u64],
+            digits in 0..=4_u8,
+            values in proptest::collection::vec(prop_oneof![0..u64::MAX, 0..100_000_u64], 1..50),
+        ) {
+            let layout = Layout::of((low, high, digits));
+            let Some(mut known) = whole(low, high, digits) else {
+                prop_assert_eq!(layout, None);
+                return Ok(());
+            };
+            let layout = layout.unwrap();
+            prop_assert_eq!(layout.length as usize, known.distinct_values());
+            for value in values {
+                let index = layout.index(value);
+                prop_assert_eq!(index.is_some(), known.record(value).is_ok(), "{}", value);
+                if let Some(index) = index.filter(|_| value < 1 << 62) {
+                    prop_assert_eq!(layout.highest(index), known.highest_equivalent(value));
+                    prop_assert_eq!(layout.middle(index), known.median_equivalent(value));
+                }
+            }
+        }
+
+        #[test]
+        fn what_the_library_packs_is_unpacked(
+            digits in 0..=4_u8,
+            values in proptest::collection::vec((1..3_600_000_000_000_u64, 1..1_000_000_u64), 0..200),
+        ) {
+            let mut known = whole(1, 3_600_000_000_000, digits).unwrap();
+            for (value, count) in values {
+                known.record_n(value, count).unwrap();
+            }
+            let (settings, steps) = unpacked(&packed(&known)).unwrap();
+            prop_assert_eq!(settings, (1, 3_600_000_000_000, digits));
+            let layout = Layout::of(settings).unwrap();
+            let found: Vec<(u64, u64)> =
+                steps.iter().map(|(index, count)| (layout.highest(*index), *count)).collect();
+            let expected: Vec<(u64, u64)> =
+                known.iter_recorded().map(|one| (one.value_iterated_to(), one.count_at_value())).collect();
+            prop_assert_eq!(found, expected);
+        }
+
+        #[test]
+        fn nothing_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let _ = unpacked(&bytes);
+            let mut packed = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+            std::io::Write::write_all(&mut packed, &bytes).unwrap();
+            let inner = packed.finish().unwrap();
+            let mut whole = DEFLATED.to_be_bytes().to_vec();
+            whole.extend((inner.len() as u32).to_be_bytes());
+            whole.extend(inner);
+            let _ = unpacked(&whole);
+        }
+    }
+
+    /// A histogram whose head says what is wanted.
+    fn claimed(length: u32, high: u64, counts: &[u8]) -> Vec<u8> {
+        let mut inner = Vec::new();
+        for part in [V2, length, 0, 3] {
+            inner.extend(part.to_be_bytes());
+        }
+        for part in [1, high, 1.0_f64.to_bits()] {
+            inner.extend(part.to_be_bytes());
+        }
+        inner.extend(counts);
+        let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut packer, &inner).unwrap();
+        let packed = packer.finish().unwrap();
+        let mut whole = DEFLATED.to_be_bytes().to_vec();
+        whole.extend((packed.len() as u32).to_be_bytes());
+        whole.extend(packed);
+        whole
+    }
+
+    #[test]
+    fn ours_are_those_of_our_settings() {
+        let settings = histogram::settings_of(&histogram::empty().unwrap());
+        assert_eq!(Layout::of(settings), Some(Layout::OURS));
+    }
+
+    #[test]
+    fn lengths_are_not_believed() {
+        let refused = |bytes: &[u8]| unpacked(bytes).unwrap_err();
+        let hour = 3_600_000_000_000;
+        assert!(unpacked(&claimed(2, hour, &[3, 4])).is_ok());
+        assert!(refused(&claimed(u32::MAX, hour, &[3, 4])).contains("longer"));
+        assert!(refused(&claimed(200_000, hour, &[3, 4])).contains("end is missing"));
+        assert!(refused(&claimed(1, 1, &[2])).contains("no histogram"));
+        // As many empty buckets as there can be, twice, and then one that holds something.
+        let far = [0xff, 0xff, 0xff, 0xff, 0x1f, 0xff, 0xff, 0xff, 0xff, 0x1f, 2];
+        assert!(refused(&claimed(far.len() as u32, hour, &far)).contains("longer"));
+        assert!(refused(&claimed(1, hour, &[0x80])).contains("end is missing"));
+        assert!(refused(b"").contains("end is missing"));
+        assert!(refused(b"nonsense").contains("begin"));
+    }
+}
