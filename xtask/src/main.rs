@@ -18,6 +18,7 @@ mod pages;
 mod pictures;
 mod probe;
 mod serve;
+mod signals;
 mod simulate;
 mod startup;
 mod suite;
@@ -134,6 +135,15 @@ const COMMANDS: &[Command] = &[
         numbers: &[("--count", 200)],
         words: &[],
         run: kills::run,
+    },
+    Command {
+        name: "signals",
+        usage: "[--count N] [--write]",
+        summary: "every study that changes the machine, ended by one to three signals (root)",
+        flags: &["--write"],
+        numbers: &[("--count", 200)],
+        words: &[],
+        run: signals::run,
     },
     Command {
         name: "clean-checks",

@@ -1,6 +1,8 @@
 //! A study that changes the machine, killed at random moments: afterwards `assay restore` must put
 //! everything back, and no finished trial may be lost.
 
+pub mod hands;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -60,11 +62,7 @@ struct Site {
 
 /// Kills `count` runs of the program, the moments drawn from `seed`; an error says what was left.
 pub fn kill(program: &Path, count: u32, seed: u64, mut tell: impl FnMut(&str)) -> Done<Kills> {
-    let scratch = Scratch::new("kills")?;
-    let home = scratch.folder("home", 0o755, None)?;
-    let device = LoopDevice::over_with_partitions(image(&scratch)?)?;
-    let site = Site { assay: Assay::new(program, &home), device, scratch };
-    site.set_settings()?;
+    let site = Site::new(program)?;
     let before = site.condition()?;
     let mut draws = Draws(seed | 1);
     let mut kills = Kills::default();
@@ -89,6 +87,15 @@ fn image(scratch: &Scratch) -> Done<PathBuf> {
 }
 
 impl Site {
+    fn new(program: &Path) -> Done<Self> {
+        let scratch = Scratch::new("kills")?;
+        let home = scratch.folder("home", 0o755, None)?;
+        let device = LoopDevice::over_with_partitions(image(&scratch)?)?;
+        let site = Self { assay: Assay::new(program, &home), device, scratch };
+        site.set_settings()?;
+        Ok(site)
+    }
+
     fn set_settings(&self) -> Done<()> {
         SETTINGS.iter().try_for_each(|(name, value)| {
             let path = self.setting(name);
@@ -125,7 +132,14 @@ impl Site {
         let names = names.map(|name| name.to_string_lossy().into_owned());
         lines.extend(names.filter(|name| name.starts_with(self.device.name())));
         lines.push(format!("blank {}", self.is_blank()?));
+        lines.extend(kernel_settings());
         Ok(lines.join("\n"))
+    }
+
+    /// Everything is as it was.
+    fn is_as(&self, before: &str) -> Done<()> {
+        let now = self.condition()?;
+        if now == before { Ok(()) } else { Err(format!("left behind:\n{now}\nbefore:\n{before}")) }
     }
 
     /// Whether no file system of the study can be seen on the device.
@@ -191,10 +205,7 @@ impl Site {
             kills.ended += 1;
         }
         let things = self.restore()?;
-        let now = self.condition()?;
-        if now != before {
-            return Err(format!("left behind:\n{now}\nbefore:\n{before}"));
-        }
+        self.is_as(before)?;
         kills.put_back += u32::from(things > 0);
         kills.things += things;
         if let Some((id, trials)) = finished {
@@ -278,6 +289,18 @@ impl Site {
     }
 }
 
+/// Settings of the kernel's memory; what is no text, or may not be read, is none of ours.
+fn kernel_settings() -> Vec<String> {
+    let files = fs::read_dir("/proc/sys/vm").into_iter().flatten().flatten();
+    let texts = files.filter_map(|file| {
+        let text = fs::read_to_string(file.path()).ok()?;
+        Some(format!("{} {}", file.path().display(), text.trim()))
+    });
+    let mut texts: Vec<String> = texts.collect();
+    texts.sort_unstable();
+    texts
+}
+
 /// Numbers for the moments; nothing depends on their quality (xorshift).
 struct Draws(u64);
 
@@ -288,5 +311,10 @@ impl Draws {
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// From 0 up to an end.
+    fn below(&mut self, end: usize) -> usize {
+        (self.share() * end as f64) as usize
     }
 }

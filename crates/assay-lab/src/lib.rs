@@ -45,6 +45,14 @@ pub fn call(program: &str, arguments: &[&str]) -> Done<String> {
     Err(format!("{shown}: {}: {}", output.status, said.trim()))
 }
 
+/// The turn of whoever changes settings of this machine: of two studies that do, one refuses. The next
+/// one's comes when this is dropped.
+pub fn turn() -> Done<fs::File> {
+    let path = Path::new("/run/assay-lab.lock");
+    let taken = fs::File::create(path).and_then(|file| file.lock().map(|()| file));
+    taken.map_err(|error| format!("{}: {error}", path.display()))
+}
+
 /// Whether a program is there to be called.
 pub fn has(program: &str) -> bool {
     let beside = ["/usr/sbin", "/sbin"].map(PathBuf::from);

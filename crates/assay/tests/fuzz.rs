@@ -11,7 +11,7 @@ use assay_lab::fuzz;
 use readers::READERS;
 
 /// Inputs for each reader; the long run has a million.
-const COUNT: u64 = 400;
+const COUNT: u64 = 200;
 const SEED: u64 = 1;
 
 /// Runs one reader; what does harm is told with the command that makes it again.

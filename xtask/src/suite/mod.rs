@@ -1,5 +1,6 @@
 //! `cargo xtask test`: what must hold before a change lands, in three tiers.
 
+mod beside;
 mod cost;
 mod skips;
 mod targets;
@@ -12,6 +13,7 @@ use crate::build::cargo;
 use crate::lab::{Done, Scratch, is_root};
 use crate::options::Options;
 use crate::{browser, packages, pages, tree};
+use beside::Beside;
 use cost::{Cost, Row};
 use skips::Skips;
 use tests::Count;
@@ -45,7 +47,7 @@ const STEPS: [Step; 10] = [
     Step { name: "tests", from: Tier::Fast, is_lint: false, take: Bench::tests },
     Step { name: "other machines", from: Tier::All, is_lint: false, take: Bench::other_machines },
     Step { name: "machine tests", from: Tier::All, is_lint: false, take: Bench::machine_tests },
-    Step { name: "simulated studies", from: Tier::All, is_lint: false, take: simulate },
+    Step { name: "simulated studies", from: Tier::All, is_lint: false, take: Bench::simulate },
     Step { name: "browser", from: Tier::All, is_lint: false, take: Bench::browser },
     Step { name: "skips", from: Tier::All, is_lint: false, take: Bench::judge_skips },
 ];
@@ -57,6 +59,8 @@ struct Bench {
     listed: PathBuf,
     count: Count,
     skipped: Skips,
+    /// The simulated studies, once they have begun.
+    simulated: Option<Beside>,
 }
 
 /// Takes all steps of a tier, also after one failed, and sums up.
@@ -78,7 +82,8 @@ pub fn run(options: &Options) -> Done<bool> {
     let scratch = Scratch::new("suite")?;
     let listed = scratch.path().join("skips");
     std::fs::write(&listed, "").map_err(|error| format!("{}: {error}", listed.display()))?;
-    let mut bench = Bench { tier, listed, count: Count::default(), skipped: Skips::new() };
+    let (count, skipped) = (Count::default(), Skips::new());
+    let mut bench = Bench { tier, listed, count, skipped, simulated: None };
     let whole = Cost::begin();
     let mut lines = Vec::new();
     let mut well = true;
@@ -134,9 +139,8 @@ fn clippy(_: &mut Bench) -> Done<bool> {
 }
 
 /// As often as the bounds were chosen for; without optimisation that would take ten times as long.
-fn simulate(_: &mut Bench) -> Done<bool> {
-    quiet(&["run", "--release", "--package", "xtask", "--", "simulate", "--studies", "4000"])
-}
+const SIMULATE: [&str; 8] =
+    ["run", "--release", "--package", "xtask", "--", "simulate", "--studies", "4000"];
 
 impl Bench {
     /// What needs nothing of the machine.
@@ -151,6 +155,7 @@ impl Bench {
 
     /// What needs root, a program or a kernel of some kind: each test says so where it cannot run.
     fn machine_tests(&mut self) -> Done<bool> {
+        self.simulated = Some(Beside::begin(&SIMULATE)?);
         let harness: &[&str] = match self.tier {
             Tier::Long => &["--ignored"],
             _ => &["--ignored", "--skip", "in_full::"],
@@ -163,6 +168,14 @@ impl Bench {
         let count = tests::run(&words, self.tier == Tier::Long, &self.listed)?;
         self.count.add(&count);
         Ok(count.well)
+    }
+
+    /// They began beside the machine tests; here they are waited for.
+    fn simulate(&mut self) -> Done<bool> {
+        match self.simulated.take() {
+            Some(simulated) => simulated.end(),
+            None => quiet(&SIMULATE),
+        }
     }
 
     fn browser(&mut self) -> Done<bool> {

@@ -27,8 +27,7 @@ pub fn require(needs: &[Need]) -> Option<Turn> {
     // A test that failed while it had its turn has cleaned up all the same.
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     // Two studies that change settings refuse each other.
-    let machine = File::create("/run/assay-lab.lock").unwrap();
-    machine.lock().unwrap();
+    let machine = assay_lab::turn().unwrap();
     Some((machine, turn))
 }
 

@@ -1,0 +1,153 @@
+//! Impatient hands: every study that changes the machine, ended by one to three signals up to two
+//! seconds apart, `kill -9` among them. What the program promises of each ending must be so.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Draws, LIMIT, Site};
+use crate::process::Running;
+use crate::{Done, turn};
+
+/// The shipped studies that change something, each as it is shortened. Those without factors make a
+/// loop device, a file system and a mount.
+const STUDIES: [(&str, &[&str]); 11] = [
+    ("depth", &["--set", "depth=1,8"]),
+    ("filesystems", &["--set", "threads=1,8"]),
+    ("flash", &[]),
+    ("power", &[]),
+    ("readahead", &["--set", "read-ahead=0 KiB,128 KiB,4 MiB"]),
+    ("schedulers", &["--set", "scheduler=none,mq-deadline", "--set", "filesystem=ext4,btrfs"]),
+    ("starvation", &[]),
+    ("stream", &[]),
+    ("surface", &[]),
+    ("tunable", &["--set", "tunable:/proc/sys/vm/dirty_background_ratio=1,7"]),
+    ("write-cache", &[]),
+];
+/// What asks a study to end.
+const ASKING: [&str; 4] = ["INT", "TERM", "HUP", "QUIT"];
+/// The first signal comes within this.
+const FIRST: Duration = Duration::from_secs(6);
+/// The next one comes within this.
+const NEXT: Duration = Duration::from_secs(2);
+
+/// Exit codes that a signal leads to.
+const NOT_RESTORED: i32 = 4;
+const INTERRUPTED: i32 = 130;
+const KILLED: i32 = 128 + 9;
+
+/// How many ended how.
+#[derive(Debug, Default)]
+pub struct Endings {
+    /// Before the first signal.
+    pub by_itself: u32,
+    /// Asked to end, and everything was put back by then.
+    pub asked: u32,
+    /// Ended at once by a third signal: exit code 4 and the command that puts back.
+    pub at_once: u32,
+    /// By `kill -9`.
+    pub killed: u32,
+    /// After which `assay restore` had something to do.
+    pub put_back: u32,
+}
+
+/// One signal: how long after the one before, and its name.
+type Signal = (Duration, &'static str);
+
+/// Ends `count` studies, the moments and signals drawn from `seed`; an error says what was left.
+pub fn impatient(
+    program: &Path,
+    count: u32,
+    seed: u64,
+    mut tell: impl FnMut(&str),
+) -> Done<Endings> {
+    let site = Site::new(program)?;
+    let first = turn()?;
+    let before = site.condition()?;
+    drop(first);
+    let mut draws = Draws(seed | 1);
+    let mut endings = Endings::default();
+    for number in 1..=count {
+        let (study, how) = STUDIES[(number as usize - 1) % STUDIES.len()];
+        let signals = signals(&mut draws);
+        let said = said(study, &signals);
+        // Other tests change the machine, too.
+        let _turn = turn()?;
+        let line = one(&site, (study, how), &signals, &before, &mut endings)
+            .map_err(|error| format!("{number}: {said}: {error}"))?;
+        tell(&format!("{number:3}: {said}: {line}"));
+    }
+    Ok(endings)
+}
+
+/// One to three of them; each fourth last one is `kill -9`.
+fn signals(draws: &mut Draws) -> Vec<Signal> {
+    let count = 1 + draws.below(3);
+    let is_killed = draws.below(4) == 0;
+    let within = |draws: &mut Draws, longest: Duration| longest.mul_f64(draws.share());
+    (1..=count)
+        .map(|number| {
+            let after = within(draws, if number == 1 { FIRST } else { NEXT });
+            let name = ASKING[draws.below(ASKING.len())];
+            (after, if number == count && is_killed { "KILL" } else { name })
+        })
+        .collect()
+}
+
+fn said(study: &str, signals: &[Signal]) -> String {
+    signals.iter().fold(study.to_owned(), |mut line, (after, name)| {
+        // Writing to a string cannot fail.
+        let _ = write!(line, ", {name} after {:.2} s", after.as_secs_f64());
+        line
+    })
+}
+
+fn one(
+    site: &Site,
+    (study, how): (&str, &[&str]),
+    signals: &[Signal],
+    before: &str,
+    endings: &mut Endings,
+) -> Done<String> {
+    let words = ["run", study, "--lab", "--quick", "--replicates", "2", "--quiet"];
+    let words: Vec<&str> = words.iter().chain(how).copied().collect();
+    let mut running = site.assay.start(&words)?;
+    let sent = send(&mut running, signals)?;
+    let ended = running.end(LIMIT)?;
+    let killed = sent.last() == Some(&"KILL");
+    let named = ended.stderr.contains("run assay restore");
+    match ended.code {
+        0 if sent.is_empty() => endings.by_itself += 1,
+        // It may have come to its end when the signal came.
+        0 | INTERRUPTED if !sent.is_empty() => endings.asked += 1,
+        NOT_RESTORED if sent.len() == 3 && !killed && named => endings.at_once += 1,
+        KILLED if killed => endings.killed += 1,
+        code => return Err(format!("after {sent:?} exit {code}: {}", ended.stderr)),
+    }
+    if [NOT_RESTORED, KILLED].contains(&ended.code) {
+        let things = site.restore()?;
+        endings.put_back += u32::from(things > 0);
+        site.is_as(before)?;
+        return Ok(format!("exit {}, {things} put back by restore", ended.code));
+    }
+    site.is_as(before)?;
+    Ok(format!("exit {}, nothing left", ended.code))
+}
+
+/// Sends what is still of use: the program may have ended before. Gives what was sent.
+fn send(running: &mut Running, signals: &[Signal]) -> Done<Vec<&'static str>> {
+    let mut sent = Vec::new();
+    for (after, name) in signals {
+        let began = Instant::now();
+        while began.elapsed() < *after && !running.has_ended() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        if running.has_ended() {
+            break;
+        }
+        running.signal(name)?;
+        sent.push(*name);
+    }
+    Ok(sent)
+}

@@ -1,0 +1,61 @@
+//! `cargo xtask signals`: every study that changes the machine, ended by impatient hands.
+
+use std::fmt::Write;
+
+use crate::lab::kills::hands::{self, Endings};
+use crate::lab::{Done, is_root};
+use crate::options::Options;
+use crate::{build, facts};
+
+/// The moments and signals are drawn from this.
+const SEED: u64 = 20_261_122;
+
+/// Sends signals, looks what is left, and says what was seen.
+pub fn run(options: &Options) -> Done<bool> {
+    if !is_root() {
+        return Err("needs root for loop devices of its own".to_owned());
+    }
+    let count = options.number("--count") as u32;
+    let head = facts::lines();
+    let binary = build::release_binary()?;
+    let mut lines = Vec::new();
+    let endings = hands::impatient(&binary, count, SEED, |line| {
+        println!("{line}");
+        lines.push(line.to_owned());
+    })?;
+    let page = page(count, &head, &endings, &lines);
+    println!("\n{page}");
+    if options.has("--write") {
+        build::write_page("signals.md", &page)?;
+    }
+    Ok(true)
+}
+
+fn page(count: u32, head: &[String], endings: &Endings, lines: &[String]) -> String {
+    let mut page = format!(
+        "# Impatient hands\n\n\
+         Every shipped study that changes the machine, on a loop device that it makes (`--lab`), ended by\n\
+         one to three signals (INT, TERM, HUP, QUIT, in a quarter of the runs KILL as the last), the\n\
+         first within 6 s, each next one within 2 s (`cargo xtask signals --count {count}`). Whoever is\n\
+         asked puts everything back before the end and exits with 130. A third signal ends it at once:\n\
+         exit code 4, `assay restore` is named and puts everything back, as it does after KILL; a\n\
+         second recovery finds nothing to do. Compared with before are settings of devices, `/proc/sys/vm`,\n\
+         mounts, loop devices, partitions, files and journals; at the first difference the script ends with\n\
+         an error and writes no page.\n\n{}\n\n",
+        head.join("\n")
+    );
+    let rows = [
+        ("ended before the first signal came", endings.by_itself),
+        ("asked to end, everything put back by then", endings.asked),
+        ("ended at once by a third signal, put back by `assay restore`", endings.at_once),
+        ("killed, put back by `assay restore`", endings.killed),
+        ("of the last two, where there was something to put back", endings.put_back),
+    ];
+    page.push_str("| what | count |\n|---|---|\n");
+    for (what, number) in rows {
+        // Writing to a string cannot fail.
+        let _ = writeln!(page, "| {what} | {number} |");
+    }
+    let _ = write!(page, "\n```text\n{}\n```\n", lines.join("\n"));
+    page
+}
