@@ -6,6 +6,9 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+#[cfg(test)]
+mod tests;
+
 use super::filesystem::Recipe;
 use super::{Setting, has_role, located};
 use crate::failure::{Failure, Outcome};

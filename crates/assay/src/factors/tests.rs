@@ -128,7 +128,13 @@ fn died_at(factor: &dyn Factor, n: u64) -> Option<Fake> {
     Some(fake)
 }
 
-/// Every death of a walk, and after each every death of its recovery: how many of both.
+/// Deaths of a recovery of which one is tried after each death of a walk; each has its turn after
+/// another one.
+fn stride() -> usize {
+    if is_in_full() { 1 } else { 3 }
+}
+
+/// Every death of a walk, and after each the deaths of its recovery: how many of both.
 fn dies_everywhere(factor: &dyn Factor) -> (u32, u32) {
     let home = Path::new(HOME);
     let before = machine().condition(home);
@@ -136,7 +142,7 @@ fn dies_everywhere(factor: &dyn Factor) -> (u32, u32) {
     for n in 1.. {
         let Some(fake) = died_at(factor, n) else { break };
         deaths += 1;
-        for j in 1.. {
+        for j in (1 + n % stride() as u64..).step_by(stride()) {
             let dying = Faulty::dying(&fake, j);
             for unfinished in left(&dying) {
                 let _ = journal::restore(&dying, &unfinished);
@@ -161,7 +167,7 @@ fn dies_everywhere(factor: &dyn Factor) -> (u32, u32) {
 }
 
 /// Fewer deaths and recoveries than each share has.
-const DEATHS: [u32; 2] = [20, 100];
+const DEATHS: [u32; 2] = [20, 60];
 
 /// The contract of the factors of a role, one in so many of them, so that processors share the work.
 fn of_role(role: Role, [share, of]: [usize; 2]) -> (u32, u32) {

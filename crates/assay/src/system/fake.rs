@@ -60,6 +60,10 @@ struct State {
     manners: BTreeMap<PathBuf, Manner>,
     programs: BTreeSet<String>,
     mounts_nothing: bool,
+    /// The options that the kernel shows of whatever is mounted.
+    shows: Option<String>,
+    /// What was done to the machine.
+    acted: Vec<Act>,
     /// File systems that were made, by device.
     made: BTreeMap<DeviceNumber, String>,
     /// Bytes of devices that were written to.
@@ -95,6 +99,8 @@ impl Default for State {
             manners: BTreeMap::new(),
             programs: BTreeSet::new(),
             mounts_nothing: false,
+            shows: None,
+            acted: Vec::new(),
             made: BTreeMap::new(),
             contents: BTreeMap::new(),
             sizes: BTreeMap::new(),
@@ -592,6 +598,7 @@ impl System for Fake {
     }
 
     fn act(&self, _: Warrant, act: &Act) -> io::Result<()> {
+        self.lock().acted.push(act.clone());
         self.carry_out(act)
     }
 

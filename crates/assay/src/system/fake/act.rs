@@ -66,6 +66,17 @@ impl Fake {
         self
     }
 
+    /// Makes the kernel show these options of what is mounted, whatever was asked for.
+    pub fn mount_showing(&self, options: &str) -> &Self {
+        self.lock().shows = Some(options.to_owned());
+        self
+    }
+
+    /// What was done to the machine so far, whether it worked or not.
+    pub fn acted(&self) -> Vec<Act> {
+        self.lock().acted.clone()
+    }
+
     /// All that can be changed, as text that can be compared, without what lies below `home`.
     pub fn condition(&self, home: &Path) -> String {
         let state = self.lock();
@@ -180,6 +191,7 @@ impl Fake {
             return Err(Errno::INVAL.into());
         }
         let options = if options.is_empty() { "rw".to_owned() } else { format!("rw,{options}") };
+        let options = state.shows.clone().unwrap_or(options);
         let (point, device) = (point.display(), device.display());
         let line = format!("99 1 {number} / {point} {options} - {kind} {device} rw\n");
         state.change_text(Path::new(MOUNTS), |text| text + &line);

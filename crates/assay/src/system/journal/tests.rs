@@ -3,7 +3,7 @@ use std::path::Path;
 
 use super::*;
 use crate::system::signatures::{self, tests::Recorded};
-use crate::system::{Caching, DeviceNumber, Fake, Faulty};
+use crate::system::{Act, Caching, DeviceNumber, Fake, Faulty};
 
 const HOME: &str = "/var/lib/assay/journal";
 const ID: &str = "20261120-1200-ab12";
@@ -346,4 +346,70 @@ fn what_was_made_since_where_a_file_system_was_stays() {
     journal.record(&fake, undo.clone()).unwrap();
     journal.take_back(&fake, &undo).unwrap();
     assert_eq!(carried(&fake), ["xfs", "ext4"], "only the copy bears the label");
+}
+
+/// A disk with a serial number that had another name when a file system was made on it.
+fn renamed(id: &str, was: &str) -> (Fake, Undo) {
+    let (fake, _) = with_an_ext4("ext4");
+    fake.add("file /sys/block/sda/device/serial SERIAL-A\n").unwrap();
+    let disk = Mark { name: was.to_owned(), id: id.to_owned(), sequence: Some(99) };
+    (fake, Undo::FileSystem { disk, start: 0, label: "fourth".to_owned() })
+}
+
+fn wiped(fake: &Fake, undo: &Undo) -> (Report, usize) {
+    let mut journal = begin(fake);
+    journal.record(fake, undo.clone()).unwrap();
+    let report = journal.finish(fake);
+    let is_wipe = |act: &&Act| matches!(act, Act::Wipe { .. });
+    (report, fake.acted().iter().filter(is_wipe).count())
+}
+
+#[test]
+fn a_disk_that_came_back_under_another_name_is_found_by_its_serial_number() {
+    let (fake, undo) = renamed("SERIAL-A", "sdq");
+    let (report, wipes) = wiped(&fake, &undo);
+    assert_eq!((report.done.len(), wipes), (1, 1), "{report:?}");
+    assert_eq!(carried(&fake), [""; 0]);
+}
+
+#[test]
+fn another_disk_is_not_wiped_for_one_that_is_gone() {
+    for (id, was) in [("SERIAL-B", "sdq"), ("sdq:160MiB", "sdq"), ("SERIAL-B", "sda")] {
+        let (fake, undo) = renamed(id, was);
+        let (report, wipes) = wiped(&fake, &undo);
+        assert_eq!((report.nothing.len(), wipes), (1, 0), "{id}: {report:?}");
+        assert!(report.nothing[0].contains(&format!("{id} is not connected")), "{report:?}");
+        assert_eq!(carried(&fake), ["ext4"], "{id}");
+    }
+}
+
+#[test]
+fn a_file_system_with_another_label_is_somebody_elses() {
+    let (fake, undo) = with_an_ext4("ext4");
+    let Undo::FileSystem { disk, start, .. } = undo else { panic!("{undo:?}") };
+    for label in ["fifth", "fourt", "fourth ", ""] {
+        let undo = Undo::FileSystem { disk: disk.clone(), start, label: label.to_owned() };
+        let (report, wipes) = wiped(&fake, &undo);
+        assert_eq!((report.nothing.len(), wipes), (1, 0), "{label:?}: {report:?}");
+    }
+    assert_eq!(carried(&fake), ["ext4"]);
+}
+
+/// Another scheduler begins with a queue depth of its own, and is put back last.
+#[test]
+fn a_setting_that_another_one_changes_is_right_in_the_end() {
+    const QUEUE: &str = "/sys/block/sda/queue";
+    let fake = machine();
+    let paths = ["scheduler", "nr_requests"].map(|name| PathBuf::from(format!("{QUEUE}/{name}")));
+    fake.put(&paths[0], "none [mq-deadline]\n").put(&paths[1], "96\n");
+    let mut journal = begin(&fake);
+    for (path, original) in paths.iter().zip(["mq-deadline", "96"]) {
+        let (path, original) = (path.clone(), original.to_owned());
+        journal.record(&fake, Undo::Setting { path, original, device: None }).unwrap();
+    }
+    fake.put(&paths[0], "[none] mq-deadline\n").put(&paths[1], "32\n");
+    let report = journal.finish(&fake);
+    assert_eq!(report.failed, Vec::<String>::new());
+    let now = paths.map(|path| fake.read_text(&path).unwrap());
+    assert_eq!(now, ["none [mq-deadline]\n", "96\n"]);
 }

@@ -1,0 +1,275 @@
+//! What the guard does to a device, step by step, on a machine in memory.
+
+use std::path::Path;
+
+use super::*;
+use crate::factors::filesystem::find;
+use crate::system::{Fake, identity, resolve};
+
+const HOME: &str = "/var/lib/assay";
+const MIB: u64 = 1 << 20;
+const DISK: u64 = 1 << 30;
+const MACHINE: &str = "
+file /proc/sys/kernel/random/boot_id 1111
+file /proc/self/mountinfo
+| 20 1 8:1 / / rw - ext4 /dev/sda1 rw
+file /proc/swaps
+| Filename Type Size Used Priority
+dir /sys/block
+dir /sys/class/block
+dir /sys/dev/block
+dir /sys/devices/virtual/block
+dir /dev
+dir /var/lib
+";
+
+fn machine() -> Fake {
+    let fake = Fake::recorded(MACHINE).unwrap();
+    fake.with_file_systems();
+    fake
+}
+
+/// A guard with a loop device, `loop0`, and the consent to overwrite that.
+fn with_a_disk(fake: &Fake) -> (Guard<'_>, Consent) {
+    let mut guard = Guard::begin(fake, Path::new(HOME), "20261122-1200-ab12").unwrap();
+    assert_eq!(guard.make_loop(DISK).unwrap(), Path::new("/dev/loop0"));
+    let site = resolve(fake, "/dev/loop0").unwrap();
+    let text = identity::stake(fake, &site).unwrap().text();
+    let consent = identity::consent(fake, &site, &text).unwrap();
+    (guard, consent)
+}
+
+fn plot(range: Range<u64>) -> Plot {
+    let whole = range == (0..DISK);
+    Plot { device: "loop0".to_owned(), range, whole }
+}
+
+fn recipe(mount_options: &'static str) -> Recipe<'static> {
+    Recipe { kind: find("ext4").unwrap(), mkfs_options: "", mount_options }
+}
+
+/// What was done since `from`, in short: the partition and its range, the program and its device,
+/// what was discarded.
+fn steps(fake: &Fake, from: usize) -> Vec<String> {
+    let told = |act: &Act| match act {
+        Act::AddPartition { disk, number, range } => {
+            Some(format!("part {} {number} {}+{}", disk.display(), range.start, range.end))
+        }
+        Act::Discard { device, range } => {
+            Some(format!("discard {} {}+{}", device.display(), range.start, range.end))
+        }
+        Act::Run { program, arguments } => Some(format!("{program} {}", arguments.last()?)),
+        Act::Mount { device, options, .. } => Some(format!("mount {} {options}", device.display())),
+        _ => None,
+    };
+    fake.acted()[from..].iter().filter_map(told).collect()
+}
+
+#[test]
+fn a_whole_device_is_discarded_made_and_mounted_as_a_whole() {
+    let fake = machine();
+    let (mut guard, consent) = with_a_disk(&fake);
+    guard.make_file_system(&plot(0..DISK), &recipe("noatime"), &consent, true).unwrap();
+    let discarded = format!("discard /dev/loop0 0+{DISK}");
+    assert_eq!(steps(&fake, 0), [&*discarded, "mkfs.ext4 /dev/loop0", "mount /dev/loop0 noatime"]);
+}
+
+#[test]
+fn a_part_of_a_device_is_a_partition_and_nothing_else_of_it_is_touched() {
+    let fake = machine();
+    let (mut guard, consent) = with_a_disk(&fake);
+    let own = [256 * MIB..512 * MIB, 512 * MIB..1024 * MIB];
+    for range in &own {
+        guard.make_file_system(&plot(range.clone()), &recipe(""), &consent, true).unwrap();
+    }
+    assert_eq!(
+        steps(&fake, 0),
+        [
+            format!("part /dev/loop0 1 {}+{}", own[0].start, own[0].end),
+            // Counted from the start of the partition.
+            format!("discard /dev/loop0p1 0+{}", 256 * MIB),
+            "mkfs.ext4 /dev/loop0p1".to_owned(),
+            "mount /dev/loop0p1 ".to_owned(),
+            format!("part /dev/loop0 2 {}+{}", own[1].start, own[1].end),
+            format!("discard /dev/loop0p2 0+{}", 512 * MIB),
+            "mkfs.ext4 /dev/loop0p2".to_owned(),
+            "mount /dev/loop0p2 ".to_owned(),
+        ]
+    );
+}
+
+#[test]
+fn a_partition_is_used_again_for_its_own_range_and_for_no_other() {
+    let fake = machine();
+    let (mut guard, consent) = with_a_disk(&fake);
+    let half = plot(DISK / 2..DISK);
+    let mounted = guard.make_file_system(&half, &recipe(""), &consent, false).unwrap();
+    guard.take_down(&mounted).unwrap();
+    let before = fake.acted().len();
+    let mounted = guard.make_file_system(&half, &recipe(""), &consent, false).unwrap();
+    guard.take_down(&mounted).unwrap();
+    assert_eq!(steps(&fake, before), ["mkfs.ext4 /dev/loop0p1", "mount /dev/loop0p1 "]);
+    // Somebody made another one of its name meanwhile: shorter, or elsewhere.
+    for (file, sectors) in [("size", 8), ("start", 2048)] {
+        let place = format!("/sys/devices/virtual/block/loop0/loop0p1/{file}");
+        let kept = fake.read_text(Path::new(&place)).unwrap();
+        fake.put(&place, format!("{sectors}\n"));
+        let before = fake.acted().len();
+        let number = guard.device_of(&half, &Mark::of(&fake, "loop0")).unwrap();
+        assert_ne!(number, Path::new("/dev/loop0p1"), "{file}");
+        assert_eq!(steps(&fake, before).len(), 1, "{file}");
+        fake.put(&place, kept);
+        guard.partitions.insert(("loop0".to_owned(), DISK / 2), 1);
+    }
+}
+
+#[test]
+fn without_discarding_nothing_is_discarded() {
+    let fake = machine();
+    let (mut guard, consent) = with_a_disk(&fake);
+    guard.make_file_system(&plot(0..DISK), &recipe(""), &consent, false).unwrap();
+    assert_eq!(steps(&fake, 0), ["mkfs.ext4 /dev/loop0", "mount /dev/loop0 "]);
+}
+
+#[test]
+fn another_device_under_the_same_name_is_not_touched() {
+    let fake = machine();
+    let (mut guard, consent) = with_a_disk(&fake);
+    fake.replug(Path::new("/dev/loop0"));
+    let before = fake.acted().len();
+    let refused = guard.make_file_system(&plot(0..DISK), &recipe(""), &consent, true).unwrap_err();
+    assert_eq!(refused.kind.exit_code(), 3, "{refused}");
+    assert_eq!(fake.acted().len(), before);
+}
+
+/// Mounts an ext4 with options on a kernel that shows others.
+fn mounted_as(asked: &'static str, shown: &str) -> (Fake, Outcome<Mounted>) {
+    let fake = machine();
+    fake.mount_showing(shown);
+    let found = {
+        let (mut guard, consent) = with_a_disk(&fake);
+        let made = guard.make_file_system(&plot(0..DISK), &recipe(asked), &consent, false);
+        guard.finish().unwrap();
+        made
+    };
+    (fake, found)
+}
+
+#[test]
+fn mount_options_that_were_not_taken_are_told_and_the_file_system_goes_again() {
+    for (asked, shown, missing) in [
+        ("noatime", "rw,relatime", "noatime"),
+        ("noatime,discard", "rw,noatime", "discard"),
+        ("barrier=0", "rw", "barrier=0"),
+        ("barrier=1", "rw,nobarrier", "barrier=1"),
+        ("strictatime", "rw,noatime", "strictatime"),
+        ("data=writeback", "rw,data=ordered", "data=writeback"),
+    ] {
+        let (fake, found) = mounted_as(asked, shown);
+        let told = found.unwrap_err().message;
+        let wanted = format!("mounting ext4: asked for {missing}, the kernel took {shown}");
+        assert_eq!(told, wanted, "{asked}");
+        let before = machine();
+        before.mount_showing(shown);
+        assert_eq!(fake.condition(Path::new(HOME)), before.condition(Path::new(HOME)), "{asked}");
+    }
+}
+
+#[test]
+fn mount_options_that_the_kernel_shows_or_never_shows_were_taken() {
+    for (asked, shown) in [
+        ("noatime", "rw,noatime"),
+        ("defaults", "rw,relatime"),
+        ("rw,relatime,atime,suid,dev,exec,barrier", "rw"),
+        ("barrier=1", "rw"),
+        ("barrier=0", "rw,nobarrier"),
+        ("strictatime", "rw"),
+        ("data=writeback,,noatime", "rw,noatime,data=writeback"),
+    ] {
+        let (_, found) = mounted_as(asked, shown);
+        assert!(found.is_ok(), "{asked}: {}", found.unwrap_err());
+    }
+}
+
+#[test]
+fn what_the_kernel_mounted_otherwise_or_not_at_all_is_told() {
+    let fake = machine();
+    let (mut guard, consent) = with_a_disk(&fake);
+    let mounted = guard.make_file_system(&plot(0..DISK), &recipe(""), &consent, false).unwrap();
+    assert_eq!(guard.see_mounted(&mounted), Ok(()));
+    let table = Path::new("/proc/self/mountinfo");
+    let text = fake.read_text(table).unwrap();
+    fake.put(table, text.replace("- ext4 /dev/loop0", "- ext2 /dev/loop0"));
+    assert_eq!(guard.see_mounted(&mounted), Err("the kernel mounted ext2".to_owned()));
+    fake.put(table, "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
+    let told = guard.see_mounted(&mounted).unwrap_err();
+    assert!(told.starts_with("nothing is mounted there"), "{told}");
+    // What was mounted over it last is what counts.
+    let line = text.lines().find(|line| line.contains("/dev/loop0")).unwrap();
+    let over = line.replace("- ext4", "- xfs");
+    fake.put(table, format!("{text}{over}\n"));
+    assert_eq!(guard.see_mounted(&mounted), Err("the kernel mounted xfs".to_owned()));
+}
+
+#[test]
+fn a_loop_device_needs_room_for_its_file_and_not_a_byte_more() {
+    let fake = machine();
+    fake.add("space /var/lib 1073741824 2000000000").unwrap();
+    let mut guard = Guard::begin(&fake, Path::new(HOME), "20261122-1200-ab12").unwrap();
+    let refused = guard.make_loop(DISK + 1).unwrap_err();
+    assert_eq!(refused.kind.exit_code(), 3);
+    assert!(refused.message.contains("1 GiB free"), "{refused}");
+    assert!(!steps(&fake, 0).iter().any(|step| step.contains("loop")), "nothing was begun");
+    guard.make_loop(DISK).unwrap();
+}
+
+#[test]
+fn labels_are_never_used_twice_and_fit_into_eleven_letters() {
+    let fake = machine();
+    let mut guard = Guard::begin(&fake, Path::new(HOME), "20261122-1200-ab12").unwrap();
+    let labels: Vec<String> = (0..300).map(|_| guard.label()).collect();
+    let different: std::collections::BTreeSet<&String> = labels.iter().collect();
+    assert_eq!(different.len(), labels.len());
+    assert!(labels.iter().all(|label| label.starts_with("AYAB12") && label.len() == 11));
+    assert_ne!(guard.name("disk"), guard.name("disk"));
+}
+
+#[test]
+fn settings_go_back_for_now_and_everything_else_stays() {
+    let fake = machine();
+    let (mut guard, consent) = with_a_disk(&fake);
+    guard.make_file_system(&plot(0..DISK), &recipe(""), &consent, false).unwrap();
+    let path = Path::new("/sys/block/loop0/queue/read_ahead_kb");
+    let value = || fake.read_text(path).unwrap().trim().to_owned();
+    let setting = |value: &str| Setting {
+        path: path.to_owned(),
+        value: value.to_owned(),
+        device: None,
+        also: Vec::new(),
+    };
+    for wanted in ["4096", "512", "0"] {
+        guard.set(&setting(wanted)).unwrap();
+        assert_eq!(value(), wanted);
+    }
+    let mounts = fake.read_text(Path::new("/proc/self/mountinfo")).unwrap();
+    guard.settings_back().unwrap();
+    assert_eq!(value(), "128", "the first value, not the one before the last");
+    assert_eq!(fake.read_text(Path::new("/proc/self/mountinfo")).unwrap(), mounts);
+    guard.set(&setting("64")).unwrap();
+    assert_eq!(value(), "64", "it can be had again");
+}
+
+#[test]
+fn what_is_set_already_is_neither_written_nor_undone() {
+    let fake = machine();
+    let (mut guard, _) = with_a_disk(&fake);
+    let (acts, undos) = (fake.acted().len(), guard.undos().len());
+    let setting = Setting {
+        path: "/sys/block/loop0/queue/read_ahead_kb".into(),
+        value: "128".to_owned(),
+        device: None,
+        also: Vec::new(),
+    };
+    guard.set(&setting).unwrap();
+    assert_eq!((fake.acted().len(), guard.undos().len()), (acts, undos));
+}
