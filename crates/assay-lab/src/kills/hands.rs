@@ -13,17 +13,17 @@ use crate::{Done, turn};
 /// The shipped studies that change something, each as it is shortened. Those without factors make a
 /// loop device, a file system and a mount.
 const STUDIES: [(&str, &[&str]); 11] = [
-    ("depth", &["--set", "depth=1,8"]),
+    ("schedulers", &["--set", "scheduler=none,mq-deadline", "--set", "filesystem=ext4,btrfs"]),
+    ("tunable", &["--set", "tunable:/proc/sys/vm/dirty_background_ratio=1,7"]),
     ("filesystems", &["--set", "threads=1,8"]),
+    ("write-cache", &[]),
+    ("readahead", &["--set", "read-ahead=0 KiB,128 KiB,4 MiB"]),
+    ("starvation", &[]),
+    ("depth", &["--set", "depth=1,8"]),
     ("flash", &[]),
     ("power", &[]),
-    ("readahead", &["--set", "read-ahead=0 KiB,128 KiB,4 MiB"]),
-    ("schedulers", &["--set", "scheduler=none,mq-deadline", "--set", "filesystem=ext4,btrfs"]),
-    ("starvation", &[]),
     ("stream", &[]),
     ("surface", &[]),
-    ("tunable", &["--set", "tunable:/proc/sys/vm/dirty_background_ratio=1,7"]),
-    ("write-cache", &[]),
 ];
 /// What asks a study to end.
 const ASKING: [&str; 4] = ["INT", "TERM", "HUP", "QUIT"];
@@ -55,7 +55,8 @@ pub struct Endings {
 /// One signal: how long after the one before, and its name.
 type Signal = (Duration, &'static str);
 
-/// Ends `count` studies, the moments and signals drawn from `seed`; an error says what was left.
+/// Ends `count` studies, the moments and signals drawn from `seed`; an error says what was left. Takes
+/// a [`turn`] for each.
 pub fn impatient(
     program: &Path,
     count: u32,

@@ -1,12 +1,14 @@
 //! Hands that do not wait: signals while the machine is put back.
 
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use assay_lab::call;
 use assay_lab::home::Home;
+use assay_lab::kills::hands;
+use assay_lab::needs::{count, have};
 use assay_lab::process::Running;
 use assay_lab::volume::Filesystem;
 
@@ -126,4 +128,21 @@ fn restore_beside_a_running_study_names_it() {
     ask(&running);
     assert_eq!(running.end(LIMIT).unwrap().code, 130);
     assert_eq!(left(&home), Vec::<String>::new());
+}
+
+/// `cargo xtask signals --count 200` does more, and its output is kept in docs.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn every_study_that_changes_the_machine_ends_as_it_was_asked_to() {
+    let programs = [Need::Program("mkfs.xfs"), Need::Program("mkfs.btrfs")];
+    if !have(&[&[Need::Root, Need::Volume(Filesystem::Ext4)], &programs[..]].concat()) {
+        return;
+    }
+    let count = count(3, 44);
+    let mut lines = Vec::new();
+    let program = Path::new(env!("CARGO_BIN_EXE_assay"));
+    let endings = hands::impatient(program, count, 20_261_122, |line| lines.push(line.to_owned()));
+    let seen = endings.unwrap_or_else(|error| panic!("{error}\n{}", lines.join("\n")));
+    println!("{}", lines.join("\n"));
+    assert_eq!(seen.by_itself + seen.asked + seen.at_once + seen.killed, count, "{seen:?}");
 }
