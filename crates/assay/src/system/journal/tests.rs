@@ -413,3 +413,15 @@ fn a_setting_that_another_one_changes_is_right_in_the_end() {
     let now = paths.map(|path| fake.read_text(&path).unwrap());
     assert_eq!(now, ["none [mq-deadline]\n", "96\n"]);
 }
+
+/// Names with a size are given again: the next disk of that name is another one.
+#[test]
+fn the_next_disk_without_a_serial_number_is_not_the_one_that_was_there() {
+    let (fake, undo) = with_an_ext4("ext4");
+    let Undo::FileSystem { disk, start, label } = undo else { panic!("{undo:?}") };
+    assert_eq!(disk.id, "sda:160MiB");
+    let undo = Undo::FileSystem { disk: Mark { sequence: Some(99), ..disk }, start, label };
+    let (report, wipes) = wiped(&fake, &undo);
+    assert_eq!((report.nothing.len(), wipes), (1, 0), "{report:?}");
+    assert_eq!(carried(&fake), ["ext4"]);
+}
