@@ -64,6 +64,8 @@ struct State {
     shows: Option<String>,
     /// What was done to the machine.
     acted: Vec<Act>,
+    /// After the next discard, another device is in the place of this one.
+    replugged: Option<PathBuf>,
     /// File systems that were made, by device.
     made: BTreeMap<DeviceNumber, String>,
     /// Bytes of devices that were written to.
@@ -101,6 +103,7 @@ impl Default for State {
             mounts_nothing: false,
             shows: None,
             acted: Vec::new(),
+            replugged: None,
             made: BTreeMap::new(),
             contents: BTreeMap::new(),
             sizes: BTreeMap::new(),
@@ -599,7 +602,15 @@ impl System for Fake {
 
     fn act(&self, _: Warrant, act: &Act) -> io::Result<()> {
         self.lock().acted.push(act.clone());
-        self.carry_out(act)
+        self.carry_out(act)?;
+        let replugged = match act {
+            Act::Discard { .. } => self.lock().replugged.take(),
+            _ => None,
+        };
+        if let Some(device) = replugged {
+            self.replug(&device);
+        }
+        Ok(())
     }
 
     fn trace_block(

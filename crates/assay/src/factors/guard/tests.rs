@@ -142,6 +142,15 @@ fn another_device_under_the_same_name_is_not_touched() {
     assert_eq!(fake.acted().len(), before);
 }
 
+#[test]
+fn a_device_that_was_exchanged_after_discarding_gets_no_file_system() {
+    let fake = machine();
+    let (mut guard, consent) = with_a_disk(&fake);
+    fake.replug_after_discarding("/dev/loop0");
+    guard.make_file_system(&plot(0..DISK), &recipe(""), &consent, true).unwrap_err();
+    assert_eq!(steps(&fake, 0), [format!("discard /dev/loop0 0+{DISK}")]);
+}
+
 /// Mounts an ext4 with options on a kernel that shows others.
 fn mounted_as(asked: &'static str, shown: &str) -> (Fake, Outcome<Mounted>) {
     let fake = machine();

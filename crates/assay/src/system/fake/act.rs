@@ -51,6 +51,12 @@ impl Fake {
         self
     }
 
+    /// The same as soon as something was discarded.
+    pub fn replug_after_discarding(&self, device: impl Into<PathBuf>) -> &Self {
+        self.lock().replugged = Some(device.into());
+        self
+    }
+
     /// Everything that the factors' programs need: all that make file systems, in a kernel with all.
     pub fn with_file_systems(&self) -> &Self {
         let kinds = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "vfat"];
