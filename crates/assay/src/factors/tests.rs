@@ -13,8 +13,8 @@ use crate::system::fake::Manner;
 use crate::system::journal::{self, Unfinished};
 use crate::system::{Fake, Faulty, identity, resolve};
 
-const HOME: &str = "/var/lib/assay";
-const DISK: u64 = 1 << 30;
+pub(super) const HOME: &str = "/var/lib/assay";
+pub(super) const DISK: u64 = 1 << 30;
 const MACHINE: &str = "
 file /proc/sys/kernel/random/boot_id 1111
 file /proc/sys/kernel/osrelease 6.18.0
@@ -41,7 +41,7 @@ dir /dev
 dir /var/lib
 ";
 
-fn machine() -> Fake {
+pub(super) fn machine() -> Fake {
     let fake = Fake::recorded(MACHINE).unwrap();
     fake.with_file_systems();
     fake
@@ -104,7 +104,7 @@ fn walk(system: &dyn System, factor: &dyn Factor) -> Outcome<()> {
 }
 
 /// Consent to overwrite the loop device of the tests.
-fn consent(system: &dyn System) -> Outcome<crate::system::Consent> {
+pub(super) fn consent(system: &dyn System) -> Outcome<crate::system::Consent> {
     let site = resolve(system, "/dev/loop0")?;
     let text = identity::stake(system, &site)?.text();
     identity::consent(system, &site, &text)

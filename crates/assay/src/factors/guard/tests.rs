@@ -4,39 +4,16 @@ use std::path::Path;
 
 use super::*;
 use crate::factors::filesystem::find;
-use crate::system::{Fake, identity, resolve};
+use crate::factors::tests::{DISK, HOME, consent, machine};
+use crate::system::Fake;
 
-const HOME: &str = "/var/lib/assay";
 const MIB: u64 = 1 << 20;
-const DISK: u64 = 1 << 30;
-const MACHINE: &str = "
-file /proc/sys/kernel/random/boot_id 1111
-file /proc/self/mountinfo
-| 20 1 8:1 / / rw - ext4 /dev/sda1 rw
-file /proc/swaps
-| Filename Type Size Used Priority
-dir /sys/block
-dir /sys/class/block
-dir /sys/dev/block
-dir /sys/devices/virtual/block
-dir /dev
-dir /var/lib
-";
-
-fn machine() -> Fake {
-    let fake = Fake::recorded(MACHINE).unwrap();
-    fake.with_file_systems();
-    fake
-}
 
 /// A guard with a loop device, `loop0`, and the consent to overwrite that.
 fn with_a_disk(fake: &Fake) -> (Guard<'_>, Consent) {
     let mut guard = Guard::begin(fake, Path::new(HOME), "20261122-1200-ab12").unwrap();
     assert_eq!(guard.make_loop(DISK).unwrap(), Path::new("/dev/loop0"));
-    let site = resolve(fake, "/dev/loop0").unwrap();
-    let text = identity::stake(fake, &site).unwrap().text();
-    let consent = identity::consent(fake, &site, &text).unwrap();
-    (guard, consent)
+    (guard, consent(fake).unwrap())
 }
 
 fn plot(range: Range<u64>) -> Plot {
