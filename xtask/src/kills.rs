@@ -1,6 +1,7 @@
 //! `cargo xtask kills`: a study that changes the machine, killed at random moments.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use crate::lab::{Done, is_root, kills};
 use crate::options::Options;
@@ -8,29 +9,43 @@ use crate::{build, facts};
 
 /// The moments are drawn from this.
 const SEED: u64 = 20_261_120;
+/// Where the facts of the machine stand in a page.
+pub const FACTS: &str = "{FACTS}";
 
 /// Kills and recovers, and says what was seen.
 pub fn run(options: &Options) -> Done<bool> {
+    recorded(options, "kills.md", |binary, count, tell| {
+        kills::kill(binary, count, SEED, tell).map(|kills| page(count, &kills))
+    })
+}
+
+/// Runs a script of so many endings as root, prints its lines as they come, and keeps its page with
+/// them: the page says where the facts of this machine stand in it with `{FACTS}`.
+pub fn recorded(
+    options: &Options,
+    name: &str,
+    take: impl FnOnce(&Path, u32, &mut dyn FnMut(&str)) -> Done<String>,
+) -> Done<bool> {
     if !is_root() {
         return Err("needs root for loop devices of its own".to_owned());
     }
     let count = options.number("--count") as u32;
-    let head = facts::lines();
+    let head = facts::lines().join("\n");
     let binary = build::release_binary()?;
     let mut lines = Vec::new();
-    let kills = kills::kill(&binary, count, SEED, |line| {
+    let page = take(&binary, count, &mut |line| {
         println!("{line}");
         lines.push(line.to_owned());
     })?;
-    let page = page(count, &head, &kills, &lines);
+    let page = page.replace(FACTS, &head) + &format!("\n```text\n{}\n```\n", lines.join("\n"));
     println!("\n{page}");
     if options.has("--write") {
-        build::write_page("kills.md", &page)?;
+        build::write_page(name, &page)?;
     }
     Ok(true)
 }
 
-fn page(count: u32, head: &[String], kills: &kills::Kills, lines: &[String]) -> String {
+fn page(count: u32, kills: &kills::Kills) -> String {
     let mut page = format!(
         "# Killed at random moments\n\n\
          A study with four factors that change the machine (file system, mount options, read-ahead,\n\
@@ -40,8 +55,7 @@ fn page(count: u32, head: &[String], kills: &kills::Kills, lines: &[String]) -> 
          `assay restore`; after that every setting must be as before, no mount, loop device,\n\
          partition, file or file system may be left, a second recovery must find nothing to do, and\n\
          every finished trial must be there; at the first that is not so the script ends with an error\n\
-         and writes no page.\n\n{}\n\n",
-        head.join("\n")
+         and writes no page.\n\n{FACTS}\n\n"
     );
     let rows = [
         ("runs killed before their end", kills.killed),
@@ -56,6 +70,5 @@ fn page(count: u32, head: &[String], kills: &kills::Kills, lines: &[String]) -> 
         // Writing to a string cannot fail.
         let _ = writeln!(page, "| {what} | {number} |");
     }
-    let _ = write!(page, "\n```text\n{}\n```\n", lines.join("\n"));
     page
 }

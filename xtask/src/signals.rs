@@ -2,36 +2,22 @@
 
 use std::fmt::Write;
 
+use crate::kills::{FACTS, recorded};
+use crate::lab::Done;
 use crate::lab::kills::hands::{self, Endings};
-use crate::lab::{Done, is_root};
 use crate::options::Options;
-use crate::{build, facts};
 
 /// The moments and signals are drawn from this.
 const SEED: u64 = 20_261_122;
 
 /// Sends signals, looks what is left, and says what was seen.
 pub fn run(options: &Options) -> Done<bool> {
-    if !is_root() {
-        return Err("needs root for loop devices of its own".to_owned());
-    }
-    let count = options.number("--count") as u32;
-    let head = facts::lines();
-    let binary = build::release_binary()?;
-    let mut lines = Vec::new();
-    let endings = hands::impatient(&binary, count, SEED, |line| {
-        println!("{line}");
-        lines.push(line.to_owned());
-    })?;
-    let page = page(count, &head, &endings, &lines);
-    println!("\n{page}");
-    if options.has("--write") {
-        build::write_page("signals.md", &page)?;
-    }
-    Ok(true)
+    recorded(options, "signals.md", |binary, count, tell| {
+        hands::impatient(binary, count, SEED, tell).map(|endings| page(count, &endings))
+    })
 }
 
-fn page(count: u32, head: &[String], endings: &Endings, lines: &[String]) -> String {
+fn page(count: u32, endings: &Endings) -> String {
     let mut page = format!(
         "# Impatient hands\n\n\
          Every shipped study that changes the machine, on a loop device that it makes (`--lab`), ended by\n\
@@ -41,8 +27,7 @@ fn page(count: u32, head: &[String], endings: &Endings, lines: &[String]) -> Str
          exit code 4, `assay restore` is named and puts everything back, as it does after KILL; a\n\
          second recovery finds nothing to do. Compared with before are settings of devices, `/proc/sys/vm`,\n\
          mounts, loop devices, partitions, files and journals; at the first difference the script ends with\n\
-         an error and writes no page.\n\n{}\n\n",
-        head.join("\n")
+         an error and writes no page.\n\n{FACTS}\n\n"
     );
     let rows = [
         ("ended before the first signal came", endings.by_itself),
@@ -56,6 +41,5 @@ fn page(count: u32, head: &[String], endings: &Endings, lines: &[String]) -> Str
         // Writing to a string cannot fail.
         let _ = writeln!(page, "| {what} | {number} |");
     }
-    let _ = write!(page, "\n```text\n{}\n```\n", lines.join("\n"));
     page
 }
