@@ -181,7 +181,7 @@ const CASES: &[(&str, Expect, Change)] = &[
     }),
 ];
 
-/// Makes every hostile result out of a good one, beside it: the study of `tests/serve.rs`, with a
+/// Makes every hostile result out of a good one, beside it: the study of `tests/program/serve.rs`, with a
 /// workload `read`, factor `depth` and the title "Which depth?".
 pub fn make(results: &Path, good: &Path) -> Vec<Hostile> {
     let one = |(index, (what, expect, change)): (usize, &(&'static str, Expect, Change))| {

@@ -251,6 +251,17 @@ impl Site {
         entries.map(|entry| Ok(entry.map_err(|error| error.to_string())?.path())).collect()
     }
 
+    /// Whether the result that came about since holds every trial of its plan.
+    fn is_complete(&self, known: &[PathBuf]) -> Done<bool> {
+        let Some((id, trials)) = self.finished(known)? else { return Ok(false) };
+        let path = self.assay.home().join("results").join(id).join("plan.json");
+        let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;
+        let plan: serde_json::Value =
+            serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        let planned = plan["trials"].as_array().map_or(usize::MAX, Vec::len);
+        Ok(trials as usize >= planned)
+    }
+
     /// The result that came about since, with its whole lines of finished trials.
     fn finished(&self, known: &[PathBuf]) -> Done<Option<(String, u32)>> {
         let Some(bundle) = self.results()?.into_iter().find(|path| !known.contains(path)) else {

@@ -45,9 +45,9 @@ const STEPS: [Step; 10] = [
     Step { name: "packages", from: Tier::All, is_lint: true, take: |_| tree::check() },
     Step { name: "clippy", from: Tier::All, is_lint: true, take: clippy },
     Step { name: "tests", from: Tier::Fast, is_lint: false, take: Bench::tests },
-    Step { name: "other machines", from: Tier::All, is_lint: false, take: Bench::other_machines },
     Step { name: "machine tests", from: Tier::All, is_lint: false, take: Bench::machine_tests },
     Step { name: "simulated studies", from: Tier::All, is_lint: false, take: Bench::simulate },
+    Step { name: "other machines", from: Tier::All, is_lint: false, take: Bench::other_machines },
     Step { name: "browser", from: Tier::All, is_lint: false, take: Bench::browser },
     Step { name: "skips", from: Tier::All, is_lint: false, take: Bench::judge_skips },
 ];
@@ -61,6 +61,8 @@ struct Bench {
     skipped: Skips,
     /// The simulated studies, once they have begun.
     simulated: Option<Beside>,
+    /// The build for other machines, once it has begun.
+    built: Option<Beside>,
 }
 
 /// Takes all steps of a tier, also after one failed, and sums up.
@@ -83,7 +85,7 @@ pub fn run(options: &Options) -> Done<bool> {
     let listed = scratch.path().join("skips");
     std::fs::write(&listed, "").map_err(|error| format!("{}: {error}", listed.display()))?;
     let (count, skipped) = (Count::default(), Skips::new());
-    let mut bench = Bench { tier, listed, count, skipped, simulated: None };
+    let mut bench = Bench { tier, listed, count, skipped, simulated: None, built: None };
     let whole = Cost::begin();
     let mut lines = Vec::new();
     let mut well = true;
@@ -150,12 +152,15 @@ impl Bench {
 
     /// What must also hold on a small board and on an old machine.
     fn other_machines(&mut self) -> Done<bool> {
+        // Where it failed, the check says so again.
+        self.built.take().map(Beside::end).transpose()?;
         targets::check(&mut self.skipped)
     }
 
     /// What needs root, a program or a kernel of some kind: each test says so where it cannot run.
     fn machine_tests(&mut self) -> Done<bool> {
         self.simulated = Some(Beside::begin(&SIMULATE)?);
+        self.built = targets::begin()?;
         let harness: &[&str] = match self.tier {
             Tier::Long => &["--ignored"],
             _ => &["--ignored", "--skip", "in_full::"],

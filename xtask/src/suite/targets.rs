@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use super::beside::Beside;
 use super::skips::Skips;
 use crate::build::{built_binary, cargo};
 use crate::lab::process::Assay;
@@ -17,6 +18,16 @@ const BOARD: &str = "aarch64-unknown-linux-musl";
 const OLD: &str = "i686-unknown-linux-musl";
 const LIMIT: Duration = Duration::from_secs(90);
 
+/// What builds the program for the old machine, in a place of its own: cargo locks one while it builds.
+const BUILD_OLD: [&str; 6] =
+    ["build", "--package", "assay", "--target", OLD, "--target-dir=target/old-machine"];
+
+/// Begins to build, beside other work, what [`check`] tries.
+pub fn begin() -> Done<Option<Beside>> {
+    let tried = missing(OLD).is_none() && untried().is_none();
+    tried.then(|| Beside::begin(&BUILD_OLD)).transpose()
+}
+
 /// Checks for both; skips one that is not installed and cannot be added.
 pub fn check(skipped: &mut Skips) -> Done<bool> {
     let mut well = true;
@@ -25,7 +36,11 @@ pub fn check(skipped: &mut Skips) -> Done<bool> {
             skipped.insert(format!("other machines: {target}"), reason);
             continue;
         }
-        let runs = target == OLD && can_run(skipped);
+        let reason = (target == OLD).then(untried);
+        let runs = reason == Some(None);
+        if let Some(reason) = reason.flatten() {
+            skipped.insert(format!("other machines: run {OLD}"), reason.to_owned());
+        }
         // What is built is checked.
         well &= if runs { run_old()? } else { compiles(target)? };
     }
@@ -60,20 +75,18 @@ fn compiles(target: &str) -> Done<bool> {
     Ok(status.success())
 }
 
-/// Whether a program of the old machine can be tried here; says what is missing.
-fn can_run(skipped: &mut Skips) -> bool {
-    let reason = match (std::env::consts::ARCH, is_root()) {
-        ("x86_64", true) => return true,
-        ("x86_64", false) => "needs root for a loop device of its own",
-        _ => "its programs do not run on this machine",
-    };
-    skipped.insert(format!("other machines: run {OLD}"), reason.to_owned());
-    false
+/// Why the program of the old machine cannot be tried here.
+fn untried() -> Option<&'static str> {
+    match (std::env::consts::ARCH, is_root()) {
+        ("x86_64", true) => None,
+        ("x86_64", false) => Some("needs root for a loop device of its own"),
+        _ => Some("its programs do not run on this machine"),
+    }
 }
 
 /// Builds it, static and without optimisation, and has it do its main work.
 fn run_old() -> Done<bool> {
-    let binary = built_binary(&["--target", OLD])?;
+    let binary = built_binary(&BUILD_OLD[3..])?;
     let scratch = Scratch::new("old")?;
     let device = LoopDevice::new(scratch.path().join("image"), 64)?;
     let assay = Assay::new(&binary, &scratch.folder("home", 0o755, None)?);

@@ -1,5 +1,5 @@
-//! Impatient hands: every study that changes the machine, ended by one to three signals up to two
-//! seconds apart, `kill -9` among them. What the program promises of each ending must be so.
+//! Impatient hands: every study that changes the machine, ended by one to three signals, half of them
+//! within a tenth of a second, others up to two seconds apart, `kill -9` among them. What the program promises of each ending must be so.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -29,8 +29,8 @@ const STUDIES: [(&str, &[&str]); 11] = [
 const ASKING: [&str; 4] = ["INT", "TERM", "HUP", "QUIT"];
 /// The first signal comes within this.
 const FIRST: Duration = Duration::from_secs(6);
-/// The next one comes within this.
-const NEXT: Duration = Duration::from_secs(2);
+/// The next one comes within one of these: while the trial ends, or while things are put back.
+const NEXT: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(2)];
 
 /// Exit codes that a signal leads to.
 const NOT_RESTORED: i32 = 4;
@@ -42,6 +42,8 @@ const KILLED: i32 = 128 + 9;
 pub struct Endings {
     /// Before the first signal.
     pub by_itself: u32,
+    /// Whose last trial had ended when the signal came: its result is complete.
+    pub too_late: u32,
     /// Asked to end, and everything was put back by then.
     pub asked: u32,
     /// Ended at once by a third signal: exit code 4 and the command that puts back.
@@ -89,7 +91,8 @@ fn signals(draws: &mut Draws) -> Vec<Signal> {
     let within = |draws: &mut Draws, longest: Duration| longest.mul_f64(draws.share());
     (1..=count)
         .map(|number| {
-            let after = within(draws, if number == 1 { FIRST } else { NEXT });
+            let longest = if number == 1 { FIRST } else { NEXT[draws.below(NEXT.len())] };
+            let after = within(draws, longest);
             let name = ASKING[draws.below(ASKING.len())];
             (after, if number == count && is_killed { "KILL" } else { name })
         })
@@ -113,6 +116,7 @@ fn one(
 ) -> Done<String> {
     let words = ["run", study, "--lab", "--quick", "--replicates", "2", "--quiet"];
     let words: Vec<&str> = words.iter().chain(how).copied().collect();
+    let known = site.results()?;
     let mut running = site.assay.start(&words)?;
     let sent = send(&mut running, signals)?;
     let ended = running.end(LIMIT)?;
@@ -120,8 +124,8 @@ fn one(
     let named = ended.stderr.contains("run assay restore");
     match ended.code {
         0 if sent.is_empty() => endings.by_itself += 1,
-        // It may have come to its end when the signal came.
-        0 | INTERRUPTED if !sent.is_empty() => endings.asked += 1,
+        0 if site.is_complete(&known)? => endings.too_late += 1,
+        INTERRUPTED if !sent.is_empty() => endings.asked += 1,
         NOT_RESTORED if sent.len() == 3 && !killed && named => endings.at_once += 1,
         KILLED if killed => endings.killed += 1,
         code => return Err(format!("after {sent:?} exit {code}: {}", ended.stderr)),

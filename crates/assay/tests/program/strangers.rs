@@ -1,9 +1,6 @@
 //! Results that a stranger wrote, given to the built program: nothing of them is run or set, whoever
 //! gives them.
 
-#![allow(clippy::disallowed_methods, reason = "these tests start the program")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -11,16 +8,16 @@ use std::path::{Path, PathBuf};
 use assay_lab::home::Home;
 use assay_lab::hostile;
 
-const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
-const STUDY: &str = include_str!("../../assay-lab/src/depth.toml");
+use crate::{DEPTH, DRIVE, home};
+
 const PATTERN: &str = "/proc/sys/kernel/core_pattern";
 /// What acts upon a result, and how.
 const COMMANDS: [&[&str]; 4] = [&["apply"], &["apply", "--yes"], &["confirm"], &["resume"]];
 
 /// A home with the result of `confirm`, all of it simulated, and where that lies.
 fn confirmed(test: &str) -> (Home, PathBuf) {
-    let home = Home::new(env!("CARGO_BIN_EXE_assay"), test);
-    let study = home.file("depth.toml", STUDY);
+    let home = home(test);
+    let study = home.file("depth.toml", DEPTH);
     home.json(&["run", &study, DRIVE, "--replicates", "6", "--seed", "5", "--json"]);
     let fresh = home.json(&["confirm", "--seed", "9", "--json"]);
     let id = fresh["study"]["id"].as_str().unwrap();
@@ -135,8 +132,8 @@ fn a_result_behind_a_link_is_refused() {
 
 #[test]
 fn settings_that_are_not_on_the_list_want_to_be_allowed_on_the_command_line() {
-    let home = Home::new(env!("CARGO_BIN_EXE_assay"), "allowed");
-    let study = home.file("depth.toml", STUDY);
+    let home = home("allowed");
+    let study = home.file("depth.toml", DEPTH);
     let setting = format!("tunable:{PATTERN}=core,|/tmp/program");
     let words = ["plan", study.as_str(), DRIVE, "--set", &setting];
     let told = home.refused(2, &words);

@@ -1,7 +1,5 @@
 //! What is acted upon was measured here: by root, on this machine and this drive, and is as it was.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,6 +10,8 @@ use assay::runner::{self, Consented, Event, Finished, Request};
 use assay::shelf::acting;
 use assay::study::file;
 use assay::system::{Fake, Faulty, System, journal};
+
+use crate::DRIVE;
 
 const STUDY: &str = r#"
 format     = "assay-study/1"
@@ -28,11 +28,10 @@ name = "read"
 io   = { pattern = "random", mix = "read", size = "4 KiB", time = "2 ms", engine = "psync" }
 "#;
 const RESULTS: &str = "/store/results";
-const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
 const PURPOSES: [Purpose; 2] = [Purpose::GoOn, Purpose::Apply];
 
 fn machine() -> Fake {
-    let fake = Fake::recorded(include_str!("fixtures/machines/sata-ssd.txt")).unwrap();
+    let fake = Fake::recorded(include_str!("../fixtures/machines/sata-ssd.txt")).unwrap();
     fake.set_user(0).set_variable("ASSAY_HOME", "/store");
     fake.put("/etc/machine-id", "0123456789abcdef0123456789abcdef\n");
     fake.add("dir /store/results").unwrap();

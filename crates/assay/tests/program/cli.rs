@@ -1,25 +1,19 @@
 //! The built program as a user or a script meets it, without root and without touching storage
 //! (targets are simulated). What needs a real device is in `machine.rs`.
 
-#![allow(clippy::disallowed_methods, reason = "these tests start the program")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_lab::home::Home;
 use assay_lab::needs::{Need, have};
 use assay_lab::process::{Assay, run};
 use serde_json::Value;
 
+use crate::home;
+
 const LIMIT: Duration = Duration::from_secs(100);
 const SIMULATED: &str = "simulated:lognormal,mean=100us,p99=400us";
-
-fn home(test: &str) -> Home {
-    Home::new(env!("CARGO_BIN_EXE_assay"), test)
-}
 
 #[test]
 fn help_and_version() {

@@ -1,8 +1,5 @@
 //! Results that others made, read by the command line: shown without harm, or refused in one line.
 
-#![allow(clippy::disallowed_methods, reason = "these tests start the program")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,15 +11,15 @@ use assay_lab::hostile::{self, ALIVE, Expect};
 use assay_lab::needs::count;
 use serde_json::{Value, json};
 
-const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
-const STUDY: &str = include_str!("../../assay-lab/src/depth.toml");
+use crate::{DEPTH, DRIVE, home};
+
 /// Bytes of a page about a hostile result.
 const LARGEST: usize = 2 << 20;
 
 /// A home with one good result, and where that lies.
 fn good(test: &str) -> (Home, PathBuf) {
-    let home = Home::new(env!("CARGO_BIN_EXE_assay"), test);
-    let study = home.file("depth.toml", STUDY);
+    let home = home(test);
+    let study = home.file("depth.toml", DEPTH);
     let found = home.json(&["run", &study, DRIVE, "--json"]);
     let id = found["study"]["id"].as_str().unwrap().to_owned();
     let good = home.assay.home().join("results").join(id);
@@ -65,7 +62,7 @@ fn a_hostile_result_is_shown_without_harm_or_refused_with_its_reason() {
 
 #[test]
 fn numbers_that_were_brought_along_are_texts_of_others_too() {
-    let home = Home::new(env!("CARGO_BIN_EXE_assay"), "hostile-import");
+    let home = home("hostile-import");
     let script = hostile::SCRIPT.replace('"', "\"\"");
     let table = |cable: &str| {
         let rows = (1..=3).map(|replicate| {

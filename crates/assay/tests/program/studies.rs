@@ -1,10 +1,6 @@
 //! Study files as people write them: right ones are read, wrong ones are told all their mistakes.
 //! `UPDATE_EXPECT=1 cargo test --test studies` writes the expected texts anew; read them.
 
-#![allow(clippy::disallowed_methods, reason = "these tests read their cases")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
-
-#[path = "studies/schema.rs"]
 mod schema;
 
 use std::fs;

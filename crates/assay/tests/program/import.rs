@@ -1,9 +1,6 @@
 //! What `assay import` makes of files: each mistake with its place and advice, each good file as
 //! the measurements that it holds. `UPDATE_EXPECT=1` writes the expected texts anew; read them then.
 
-#![allow(clippy::disallowed_methods, reason = "these tests read files of their own")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
-
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! A study that is interrupted, at any trial, and resumed ends like one that was not.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,6 +10,8 @@ use assay::results::vouch::{Purpose, vouch};
 use assay::runner::{self, Consented, Event, Finished, Request};
 use assay::study::file;
 use assay::system::{Fake, System};
+
+use crate::DRIVE;
 
 const STUDY: &str = r#"
 format     = "assay-study/1"
@@ -33,10 +33,8 @@ name = "write"
 io   = { pattern = "random", mix = "write", size = "4 KiB", time = "20 ms" }
 "#;
 
-const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
-
 fn machine() -> Fake {
-    Fake::recorded(include_str!("fixtures/machines/sata-ssd.txt")).unwrap()
+    Fake::recorded(include_str!("../fixtures/machines/sata-ssd.txt")).unwrap()
 }
 
 fn request() -> Request<'static> {

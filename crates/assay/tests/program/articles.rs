@@ -1,14 +1,8 @@
 //! `assay articles`: each verdict is computed anew here by other arithmetic, a changed number changes
 //! it, and a broken table is refused. `UPDATE_EXPECT=1` writes the expected pages anew; read them.
 
-#![allow(clippy::disallowed_methods, reason = "these tests start the program and read fixtures")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
-
-#[path = "articles/changes.rs"]
 mod changes;
-#[path = "articles/hostile.rs"]
 mod hostile;
-#[path = "articles/recomputed.rs"]
 mod recomputed;
 
 use std::collections::BTreeMap;
@@ -20,11 +14,8 @@ use assay::cli;
 use assay::report;
 use assay::results::Findings;
 use assay::study::presets;
-use assay_lab::home::Home;
 
-fn home(test: &str) -> Home {
-    Home::new(env!("CARGO_BIN_EXE_assay"), test)
-}
+use crate::home;
 
 /// Each claim with its verdict and its reasons.
 fn told(library: &Library) -> BTreeMap<String, (String, String)> {

@@ -1,13 +1,10 @@
 //! Advice is real: it is given against what is throttled and never on identical arms; what is
 //! confirmed can be made permanent. The built program on the simulated drive, without root.
 
-#![allow(clippy::disallowed_methods, reason = "these tests start the program")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
-
-use assay_lab::home::Home;
 use serde_json::Value;
 
-const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
+use crate::{DRIVE, home};
+
 const THROTTLED: &str = "simulated:lognormal,mean=250us,p99=1000us,servers=4";
 /// The same as the first one, under another name.
 const TWIN: &str = "simulated:lognormal,mean=100us,p99=400us,servers=04";
@@ -20,10 +17,6 @@ fn study(factors: &str) -> String {
          [[workload]]\nname = \"deep\"\n\
          io = {{ pattern = \"random\", mix = \"read\", size = \"4 KiB\", depth = 4, time = \"100 ms\" }}\n"
     )
-}
-
-fn home(test: &str) -> Home {
-    Home::new(env!("CARGO_BIN_EXE_assay"), test)
 }
 
 fn id(findings: &Value) -> &str {

@@ -1,20 +1,19 @@
 //! Bundles that earlier versions wrote stay readable and say what they said.
 
-#![allow(clippy::disallowed_methods, reason = "these tests start the program")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
-
-use assay_lab::home::Home;
 use serde_json::Value;
+
+use crate::home;
 
 /// A check of two simulated drives, written before plans had factors and designs.
 #[test]
 fn a_check_from_before_factors_says_the_same() {
-    let home = Home::new(env!("CARGO_BIN_EXE_assay"), "old-bundles");
+    let home = home("old-bundles");
     let folder =
         concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/bundles/check-before-factors");
-    let expected: Value =
-        serde_json::from_str(include_str!("fixtures/bundles/check-before-factors.expected.json"))
-            .unwrap();
+    let expected: Value = serde_json::from_str(include_str!(
+        "../fixtures/bundles/check-before-factors.expected.json"
+    ))
+    .unwrap();
     let found = home.json(&["show", folder, "--json"]);
     for (name, entries) in expected.as_object().unwrap() {
         let entries = entries.as_array().unwrap();

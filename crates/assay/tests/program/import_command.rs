@@ -1,18 +1,13 @@
 //! `assay import` as a user or a script meets it: the built program, without root.
 
-#![allow(clippy::disallowed_methods, reason = "these tests start the program")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
-
 use assay_lab::home::Home;
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
 
-const CSV: &str = include_str!("csv/valid/two-file-systems.csv");
+use crate::home;
 
-fn home(test: &str) -> Home {
-    Home::new(env!("CARGO_BIN_EXE_assay"), test)
-}
+const CSV: &str = include_str!("../csv/valid/two-file-systems.csv");
 
 fn results(home: &Home) -> Vec<Value> {
     home.json(&["list", "results", "--json"])["items"].as_array().unwrap().clone()

@@ -1,9 +1,6 @@
 //! `assay serve` among those who are slow on purpose: an honest request is answered all the same.
 //! Nothing of this asks for a token. `cargo xtask test long` takes a thousand of them.
 
-#![allow(clippy::disallowed_methods, reason = "these tests look at the real machine")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
-
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -12,8 +9,8 @@ use assay_lab::home::Home;
 use assay_lab::needs;
 use assay_lab::server::Server;
 
-const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
-const STUDY: &str = include_str!("../../assay-lab/src/depth.toml");
+use crate::{DEPTH, DRIVE, home};
+
 /// In which an honest request is answered, however busy this machine is: far above the second that
 /// `cargo xtask bench-serve` measures, and far below the minute for which the crowd would stop it.
 const PROMISED: Duration = Duration::from_secs(10);
@@ -31,8 +28,8 @@ struct Bench {
 }
 
 fn bench(test: &str) -> Bench {
-    let home = Home::new(env!("CARGO_BIN_EXE_assay"), test);
-    let study = home.file("depth.toml", STUDY);
+    let home = home(test);
+    let study = home.file("depth.toml", DEPTH);
     let found = home.json(&["run", &study, DRIVE, "--json"]);
     let page = format!("/result/{}", found["study"]["id"].as_str().unwrap());
     let server = Server::start(&home, "127.0.0.1:0");

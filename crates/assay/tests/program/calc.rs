@@ -1,20 +1,14 @@
 //! `assay calc` as a user meets it, and its CVT timings beside those of the program `cvt`.
 
-#![allow(clippy::disallowed_methods, reason = "these tests start programs")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
-
 use std::collections::BTreeSet;
 
 use assay::calc::modeline::{Mode, Sign, Timing};
-use assay_lab::home::Home;
 use assay_lab::needs::{Need, have};
 
-/// What `cvt` printed, written by `record.sh` beside it.
-const RECORDED: &str = include_str!("fixtures/cvt/modes.txt");
+use crate::home;
 
-fn home(test: &str) -> Home {
-    Home::new(env!("CARGO_BIN_EXE_assay"), test)
-}
+/// What `cvt` printed, written by `record.sh` beside it.
+const RECORDED: &str = include_str!("../fixtures/cvt/modes.txt");
 
 /// The timing that a recorded kind of blanking is.
 fn timing(kind: &str) -> Timing {

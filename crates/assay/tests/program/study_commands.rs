@@ -1,15 +1,12 @@
 //! `assay run`, `plan`, `resume`, `compare`, `confirm` and `selftest` as a user or a script meets
 //! them: the built program on the simulated drive, without root.
 
-#![allow(clippy::disallowed_methods, reason = "these tests start the program")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
-
 use std::fs;
 
-use assay_lab::home::Home;
 use serde_json::Value;
 
-const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
+use crate::{DRIVE, home};
+
 /// The same drive, a fifth slower.
 const SLOWER: &str = "simulated:lognormal,mean=125us,p99=500us,servers=4";
 
@@ -26,10 +23,6 @@ depth = [1, 2, 4, 8]
 name = "read"
 io   = { pattern = "random", mix = "read", size = "4 KiB", time = "200 ms" }
 "#;
-
-fn home(test: &str) -> Home {
-    Home::new(env!("CARGO_BIN_EXE_assay"), test)
-}
 
 fn id(findings: &Value) -> &str {
     findings["study"]["id"].as_str().unwrap()

@@ -1,9 +1,6 @@
 //! `assay serve` as a browser or an attacker meets it: plain HTTP over a socket, real studies, no
 //! root.
 
-#![allow(clippy::disallowed_methods, reason = "these tests start the program")]
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -20,16 +17,12 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
-const STUDY: &str = include_str!("../../assay-lab/src/depth.toml");
+use crate::{DEPTH, DRIVE, home};
+
 /// Nothing of these tests takes longer.
 const LIMIT: Duration = Duration::from_secs(60);
 /// Bytes of the largest page.
 const LARGEST: usize = 2 << 20;
-
-fn home(test: &str) -> Home {
-    Home::new(env!("CARGO_BIN_EXE_assay"), test)
-}
 
 fn results(home: &Home) -> PathBuf {
     home.assay.home().join("results")
@@ -37,7 +30,7 @@ fn results(home: &Home) -> PathBuf {
 
 /// A simulated study that has run, by its id.
 fn good(home: &Home) -> String {
-    let study = home.file("depth.toml", STUDY);
+    let study = home.file("depth.toml", DEPTH);
     let found = home.json(&["run", &study, DRIVE, "--json"]);
     found["study"]["id"].as_str().unwrap().to_owned()
 }
@@ -59,7 +52,7 @@ fn is_busy(said: &str) -> bool {
 fn going(home: &Home, replicates: u32) -> Going {
     let target = Scratch::new("serve").unwrap();
     let folder = target.path().display().to_string();
-    let long = STUDY.replace("replicates = 3", &format!("replicates = {replicates}"));
+    let long = DEPTH.replace("replicates = 3", &format!("replicates = {replicates}"));
     let study = home.file("long.toml", long + "[area]\nsize = \"16 MiB\"\n");
     let began = Instant::now();
     loop {

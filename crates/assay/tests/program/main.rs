@@ -1,0 +1,35 @@
+//! The program as those meet it who use it, and the library under it on a simulated or a fake machine:
+//! no root, no packages, no network.
+//!
+//! One binary on purpose: it is linked once, and what waits in one test leaves the processors to others.
+
+#![allow(clippy::disallowed_methods, reason = "these tests start the program and read their cases")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+mod advice;
+mod articles;
+mod bundles;
+mod calc;
+mod cli;
+mod crowd;
+mod hostile;
+mod import;
+mod import_command;
+mod resume;
+mod seal;
+mod serve;
+mod strangers;
+mod studies;
+mod study_commands;
+
+use assay_lab::home::Home;
+
+/// A drive that every machine has.
+const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
+/// A study of it: seven trials, and depth 8 is better.
+const DEPTH: &str = include_str!("../../../assay-lab/src/depth.toml");
+
+/// The program, with results of this test's own.
+fn home(test: &str) -> Home {
+    Home::new(env!("CARGO_BIN_EXE_assay"), test)
+}
