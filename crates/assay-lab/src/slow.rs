@@ -1,13 +1,15 @@
-//! A device made worse: throttled by a control group, or shared with a busy neighbour.
+//! A device or a machine made worse: throttled by a control group, shared with busy neighbours,
+//! frozen again and again.
 
 use std::fs;
-use std::io::{Seek, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use crate::{Done, Mounted, Scratch};
+use crate::{Done, Mounted, Scratch, call};
 
 /// The lane; removed when dropped (its processes must have ended).
 #[derive(Debug)]
@@ -77,39 +79,82 @@ fn throttles(root: &Path) -> Done<()> {
     if file.exists() { Ok(()) } else { Err("the kernel has no blkio throttling".to_owned()) }
 }
 
-/// Another process at work on a device: writes to a file and syncs it, again and again, until
-/// dropped. (The process is the one that runs the tests.)
+/// Something that goes on beside a measurement until it is dropped, in threads of the process that
+/// runs the tests.
 #[derive(Debug)]
 pub struct Neighbour {
     stop: Arc<AtomicBool>,
-    work: Option<JoinHandle<()>>,
+    work: Vec<JoinHandle<()>>,
 }
 
 impl Neighbour {
-    /// Starts to write 4 MiB at a time to this file.
-    pub fn writing(file: &Path) -> Done<Self> {
-        let mut file =
-            fs::File::create(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    fn beginning(count: usize, work: impl Fn(&AtomicBool) + Clone + Send + 'static) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&stop);
-        let work = thread::spawn(move || {
-            let bytes = vec![0x5a; 4 << 20];
-            while !seen.load(Ordering::Relaxed) {
-                let again = file.rewind().and_then(|()| file.write_all(&bytes));
-                if again.and_then(|()| file.sync_data()).is_err() {
+        let begin = |_| {
+            let (work, seen) = (work.clone(), Arc::clone(&stop));
+            thread::spawn(move || work(&seen))
+        };
+        let work = (0..count).map(begin).collect();
+        Self { stop, work }
+    }
+
+    /// Writes 4 MiB to this file and syncs it, again and again.
+    pub fn writing(file: &Path) -> Done<Self> {
+        let told = |error| format!("{}: {error}", file.display());
+        let file = Arc::new(fs::File::create(file).map_err(told)?);
+        let bytes = vec![0x5a; 4 << 20];
+        Ok(Self::beginning(1, move |stop| {
+            while !stop.load(Ordering::Relaxed) {
+                if file.write_all_at(&bytes, 0).and_then(|()| file.sync_data()).is_err() {
                     return;
                 }
             }
-        });
-        Ok(Self { stop, work: Some(work) })
+        }))
+    }
+
+    /// Reads this device past the page cache, from its beginning to its end, again and again.
+    pub fn reading(device: &str) -> Self {
+        let input = format!("if={device}");
+        Self::beginning(1, move |stop| {
+            while !stop.load(Ordering::Relaxed) {
+                let words = [&*input, "of=/dev/null", "bs=1M", "iflag=direct", "status=none"];
+                if call("dd", &words).is_err() {
+                    return;
+                }
+            }
+        })
+    }
+
+    /// Keeps so many processors busy.
+    pub fn computing(threads: usize) -> Self {
+        Self::beginning(threads, |stop| {
+            while !stop.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        })
+    }
+
+    /// Freezes the file system of this directory for `frozen`, again and again, `between` apart.
+    pub fn freezing(directory: &Path, frozen: Duration, between: Duration) -> Self {
+        let directory = directory.display().to_string();
+        Self::beginning(1, move |stop| {
+            while !stop.load(Ordering::Relaxed) {
+                thread::sleep(between);
+                if call("fsfreeze", &["--freeze", &directory]).is_err() {
+                    return;
+                }
+                thread::sleep(frozen);
+                crate::insist("fsfreeze", &["--unfreeze", &directory]);
+            }
+        })
     }
 }
 
 impl Drop for Neighbour {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        if let Some(work) = self.work.take() {
-            // It only ends early when the file could not be written, and then did not disturb.
+        for work in self.work.drain(..) {
+            // One only ends early when it was refused, and then did not disturb.
             let _ = work.join();
         }
     }

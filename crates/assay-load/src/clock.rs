@@ -1,4 +1,4 @@
-//! The two real clocks of a measuring thread.
+//! The real clocks of a measuring thread.
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
@@ -10,6 +10,11 @@ fn nanoseconds(time: Timespec) -> u64 {
 #[inline]
 pub(crate) fn monotonic_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::Monotonic))
+}
+
+/// Processor time of all threads of this process so far in nanoseconds, ended ones included.
+pub(crate) fn process_cpu_ns() -> u64 {
+    nanoseconds(clock_gettime(ClockId::ProcessCPUTime))
 }
 
 /// Processor time of the calling thread so far in nanoseconds, user and system.

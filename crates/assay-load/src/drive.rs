@@ -7,6 +7,7 @@ use crate::engine::{Completion, Engine, EngineKind, Move, Request, Setup};
 use crate::gate::Control;
 use crate::latency::{Book, Found};
 use crate::pattern::{Mix, Walk, share};
+use crate::spent::Spent;
 use crate::{Class, Job, LoadError, QueueFacts, Target};
 
 /// One thread of one run.
@@ -26,7 +27,8 @@ pub(crate) struct Part {
     pub(crate) submitted_ns: u64,
     pub(crate) queue: QueueFacts,
     pub(crate) notes: Vec<String>,
-    pub(crate) cpu_ns: u64,
+    /// Over the run; of the process since the first thread began.
+    pub(crate) spent: Spent,
     pub(crate) stopped: bool,
 }
 
@@ -39,13 +41,14 @@ pub(crate) fn work<'a, E: Engine<'a>>(worker: &Worker<'a>) -> Result<Option<Part
     if !worker.control.all_ready() || worker.control.stop_asked() || drive.left == 0 {
         return Ok(None);
     }
-    let cpu = drive.engine.cpu_ns();
+    let mut before = drive.engine.spent();
+    before.process_ns = worker.control.process_start(before.process_ns);
     let (submitted_ns, stopped) = drive.run(worker.control)?;
     Ok(Some(Part {
         submitted_ns,
         queue: drive.engine.queue(),
         notes: drive.engine.notes(),
-        cpu_ns: drive.engine.cpu_ns() - cpu,
+        spent: drive.engine.spent().since(&before),
         stopped,
         found: drive.book.finish(),
     }))

@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::drive::{Part, Worker};
+use crate::spent::Spent;
 use crate::{Job, Law, LoadError, QueueFacts, Target, clock};
 
 /// Which engine moves the bytes.
@@ -107,9 +108,9 @@ pub(crate) trait Engine<'a>: Sized {
         clock::monotonic_ns()
     }
 
-    /// Processor time of this thread in nanoseconds.
-    fn cpu_ns(&self) -> u64 {
-        clock::thread_cpu_ns()
+    /// What this thread and its process took of the processors so far.
+    fn spent(&self) -> Spent {
+        Spent::now()
     }
 
     /// Choices and fall-backs that a reader of the numbers should know, as sentences.

@@ -11,6 +11,7 @@ pub(crate) struct Control<'a> {
     missing: Mutex<u32>,
     changed: Condvar,
     start: OnceLock<u64>,
+    process_start: OnceLock<u64>,
 }
 
 impl<'a> Control<'a> {
@@ -21,6 +22,7 @@ impl<'a> Control<'a> {
             missing: Mutex::new(threads),
             changed: Condvar::new(),
             start: OnceLock::new(),
+            process_start: OnceLock::new(),
         }
     }
 
@@ -38,6 +40,12 @@ impl<'a> Control<'a> {
     /// Start of the run for all threads: the first time that any of them gives here.
     pub(crate) fn start(&self, now: u64) -> u64 {
         *self.start.get_or_init(|| now)
+    }
+
+    /// What the process had taken of the processors when the run began: the first that any thread
+    /// gives here.
+    pub(crate) fn process_start(&self, now_ns: u64) -> u64 {
+        *self.process_start.get_or_init(|| now_ns)
     }
 
     /// Ends the run for all threads, also for those that wait.

@@ -23,6 +23,7 @@ mod outcome;
 mod pattern;
 mod random;
 mod run;
+mod spent;
 
 pub use engine::{EngineEntry, EngineKind};
 pub use engines::ENGINES;
@@ -34,4 +35,5 @@ pub use outcome::{
     latency_bucket, latency_bucket_from_ns, new_histogram,
 };
 pub use pattern::spread_offset;
-pub use run::run;
+pub use run::{run, run_beside};
+pub use spent::Bystanders;

@@ -6,7 +6,14 @@ use crate::drive::Part;
 use crate::{ClassOutcome, EngineFacts, Job, Outcome, QueueFacts, SecondRow, Totals};
 
 /// One outcome out of the parts of the threads; `stopped` if a stop kept all of them from starting.
-pub(crate) fn merge(job: &Job, name: &str, parts: Vec<Part>, stopped: bool) -> Outcome {
+/// What bystanders took meanwhile is none of the run's.
+pub(crate) fn merge(
+    job: &Job,
+    name: &str,
+    parts: Vec<Part>,
+    bystanders_ns: u64,
+    stopped: bool,
+) -> Outcome {
     let mut outcome = Outcome {
         classes: Vec::new(),
         window_ns: window_ns(job, &parts),
@@ -15,13 +22,14 @@ pub(crate) fn merge(job: &Job, name: &str, parts: Vec<Part>, stopped: bool) -> O
         sample_latencies_ns: Vec::new(),
         queue: QueueFacts::default(),
         engine: EngineFacts { name: name.to_owned(), notes: Vec::new() },
-        cpu_ns: 0,
+        cpu_ns: parts.iter().map(|part| part.spent.thread_ns).sum(),
+        process_cpu_ns: process_cpu_ns(&parts, bystanders_ns),
+        waited_ns: parts.iter().map(|part| part.spent.waited_ns).sum(),
         stopped,
     };
     for part in parts {
         outcome.queue.looked_at += part.queue.looked_at;
         outcome.queue.already_complete += part.queue.already_complete;
-        outcome.cpu_ns += part.cpu_ns;
         outcome.stopped |= part.stopped;
         for note in part.notes {
             if !outcome.engine.notes.contains(&note) {
@@ -35,6 +43,14 @@ pub(crate) fn merge(job: &Job, name: &str, parts: Vec<Part>, stopped: bool) -> O
     }
     outcome.classes.sort_by_key(|class| class.class);
     outcome
+}
+
+/// The thread that ends last sees all that the process took; clocks of threads and process may
+/// differ by a moment.
+fn process_cpu_ns(parts: &[Part], bystanders_ns: u64) -> u64 {
+    let process = parts.iter().map(|part| part.spent.process_ns).max().unwrap_or(0);
+    let threads = parts.iter().map(|part| part.spent.thread_ns).sum();
+    process.saturating_sub(bystanders_ns).max(threads)
 }
 
 fn add_class(classes: &mut Vec<ClassOutcome>, new: ClassOutcome) {

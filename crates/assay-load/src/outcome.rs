@@ -128,6 +128,12 @@ pub struct Outcome {
     pub engine: EngineFacts,
     /// Processor time of the measuring threads in nanoseconds, user and system, over the whole run.
     pub cpu_ns: u64,
+    /// Processor time in nanoseconds of all that this process did meanwhile, bystanders left out:
+    /// the measuring threads, and workers that the kernel made for them.
+    pub process_cpu_ns: u64,
+    /// Nanoseconds, summed over the measuring threads, in which they were ready to run and waited
+    /// for a processor; none where the kernel does not count it, and on a simulated drive.
+    pub waited_ns: Option<u64>,
     /// Whether a stop was asked for before the time was over.
     pub stopped: bool,
 }

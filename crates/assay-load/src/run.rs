@@ -9,6 +9,7 @@ use crate::check::check;
 use crate::drive::{Part, Worker};
 use crate::gate::{Control, Guard};
 use crate::merge::merge;
+use crate::spent::{Bystanders, ran_between};
 use crate::{ENGINES, EngineEntry, EngineKind, Job, LoadError, Outcome, Target};
 
 type Joined<'scope> = ScopedJoinHandle<'scope, Result<Option<Part>, LoadError>>;
@@ -38,11 +39,26 @@ pub fn run(
     target: &Target<'_>,
     stop: &AtomicBool,
 ) -> Result<Outcome, LoadError> {
+    run_beside(&Bystanders::now(), job, engine, target, stop)
+}
+
+/// As [`run`], with the threads of this process that do not work for it: where several runs go on at
+/// the same time, those that were there before all of them.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_beside(
+    bystanders: &Bystanders,
+    job: &Job,
+    engine: &EngineKind,
+    target: &Target<'_>,
+    stop: &AtomicBool,
+) -> Result<Outcome, LoadError> {
     let entry = entry(engine)?;
     check(job, engine, entry, target)?;
     let control = Control::new(job.threads, stop);
     let mut parts = Vec::with_capacity(job.threads as usize);
-    thread::scope(|scope| {
+    let bystanders_ns = thread::scope(|scope| {
         let workers = (0..job.threads).map(|thread| Worker {
             job,
             kind: engine,
@@ -51,15 +67,16 @@ pub fn run(
             control: &control,
         });
         let handles: Vec<_> = workers.map(|worker| spawn(scope, entry, worker)).collect();
+        let before = bystanders.ran_ns();
         // Every thread is joined, also after a failure: the first one in order is reported.
         let results: Vec<_> = (0..).zip(handles).map(|(i, handle)| join(i, handle)).collect();
         for result in results {
             parts.extend(result?);
         }
-        Ok(())
+        Ok::<_, LoadError>(ran_between(&before, &bystanders.ran_ns()))
     })?;
     let stopped = parts.is_empty() && stop.load(Ordering::Relaxed);
-    Ok(merge(job, entry.name, parts, stopped))
+    Ok(merge(job, entry.name, parts, bystanders_ns, stopped))
 }
 
 fn entry(engine: &EngineKind) -> Result<&'static EngineEntry, LoadError> {

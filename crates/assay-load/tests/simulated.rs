@@ -109,11 +109,13 @@ fn equal_seeds_give_equal_outcomes_and_others_do_not() {
             && a.totals == b.totals
             && a.queue == b.queue
             && a.cpu_ns == b.cpu_ns
+            && a.process_cpu_ns == b.process_cpu_ns
             && histograms.into_iter().all(|(a, b)| a.latency_ns == b.latency_ns)
     };
     assert!(same(&run(5), &run(5)));
     assert!(!same(&run(5), &run(6)));
-    assert_eq!(run(5).cpu_ns, 0);
+    let found = run(5);
+    assert_eq!((found.cpu_ns, found.process_cpu_ns, found.waited_ns), (0, 0, None));
     assert_eq!(run(5).queue.already_complete, 0);
 }
 

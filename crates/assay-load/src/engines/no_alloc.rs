@@ -22,6 +22,7 @@ use crate::check::tests::job as any_job;
 use crate::drive::{Part, Worker, work};
 use crate::engine::{Completion, Engine, Request, Setup};
 use crate::gate::Control;
+use crate::spent::Spent;
 use crate::{
     Durability, ENGINES, EngineKind, Job, Law, LawShape, LoadError, Pattern, QueueFacts, Target,
     Work,
@@ -112,8 +113,8 @@ impl<'a, E: Engine<'a>> Engine<'a> for Watched<E> {
         self.engine.now_ns()
     }
 
-    fn cpu_ns(&self) -> u64 {
-        self.engine.cpu_ns()
+    fn spent(&self) -> Spent {
+        self.engine.spent()
     }
 
     fn notes(&self) -> Vec<String> {

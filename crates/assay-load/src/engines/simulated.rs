@@ -7,6 +7,7 @@ use std::io;
 use crate::drive::{Part, Worker, work as drive};
 use crate::engine::{Completion, Engine, Request, Setup};
 use crate::law::Sampler;
+use crate::spent::Spent;
 use crate::{EngineEntry, EngineKind, Law, LawShape, LoadError, QueueFacts};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
@@ -99,7 +100,7 @@ impl Engine<'_> for Simulated {
     }
 
     /// Nothing real may leak into a simulated outcome.
-    fn cpu_ns(&self) -> u64 {
-        0
+    fn spent(&self) -> Spent {
+        Spent::default()
     }
 }

@@ -166,10 +166,11 @@ fn one(first: &Findings, other: &Findings) -> Vec<Comparison> {
         let by_ratio = rerun(first, cell)
             .zip(rerun(other, later))
             .filter(|((base, _), (later, _))| settable(base) == settable(later))
-            .map(|((_, before), (_, after))| (before, after));
+            .and_then(|((_, before), (_, after))| Sample::of(&before).zip(Sample::of(&after)));
+        let plain = || Sample::of(&logs(cell)).zip(Sample::of(&logs(later)));
         let (kind, samples) = match by_ratio {
             Some(pair) => (Kind::RerunBaseline, Some(pair)),
-            None => (Kind::OtherDayOrMachine, logs(cell).zip(logs(later))),
+            None => (Kind::OtherDayOrMachine, plain()),
         };
         // Two values have no interval (R4).
         let enough = samples.filter(|(before, after)| before.n.min(after.n) >= FEWEST_FOR_INTERVAL);
@@ -202,17 +203,38 @@ fn correct_by_workload(found: &mut [Comparison]) {
 }
 
 /// The cell of another result for the same work; what the operator alone can set may differ.
-fn same<'a>(findings: &'a Findings, workload: &str, metric: &str, arm: &Arm) -> Option<&'a Cell> {
+pub(super) fn same<'a>(
+    findings: &'a Findings,
+    workload: &str,
+    metric: &str,
+    arm: &Arm,
+) -> Option<&'a Cell> {
     findings.cells.iter().find(|cell| {
         let same_work = !cell.control && cell.workload == workload && cell.metric == metric;
         same_work && settable(&cell.arm) == settable(arm)
     })
 }
 
+/// How the numbers of a row are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// As they are.
+    Plain,
+    /// Relative to the baseline of the same replicate.
+    ToItsBaseline,
+}
+
+/// Logarithms of the undisturbed trials of a row; none where it has no baseline of its own.
+pub(super) fn values(findings: &Findings, cell: &Cell, way: Way) -> Option<Vec<f64>> {
+    match way {
+        Way::Plain => Some(logs(cell)),
+        Way::ToItsBaseline => rerun(findings, cell).map(|(_, differences)| differences),
+    }
+}
+
 /// Logarithms of the trials that count.
-fn logs(cell: &Cell) -> Option<Sample> {
-    let logs: Vec<f64> = cell.trials.iter().filter_map(level).collect();
-    Sample::of(&logs)
+fn logs(cell: &Cell) -> Vec<f64> {
+    cell.trials.iter().filter_map(level).collect()
 }
 
 fn level(trial: &CellTrial) -> Option<f64> {
@@ -222,7 +244,7 @@ fn level(trial: &CellTrial) -> Option<f64> {
 
 /// The baseline of an arm in its own study, and the differences from it; none for a baseline
 /// itself, and for arms that ran one after the other.
-fn rerun<'a>(findings: &'a Findings, cell: &Cell) -> Option<(&'a Arm, Sample)> {
+fn rerun<'a>(findings: &'a Findings, cell: &Cell) -> Option<(&'a Arm, Vec<f64>)> {
     if is_sequential(findings) {
         return None;
     }
@@ -239,7 +261,7 @@ fn rerun<'a>(findings: &'a Findings, cell: &Cell) -> Option<(&'a Arm, Sample)> {
             Some(level(trial)? - level(partner)?)
         })
         .collect();
-    Some((&own.baseline, Sample::of(&differences)?))
+    (!differences.is_empty()).then_some((&own.baseline, differences))
 }
 
 fn is_sequential(findings: &Findings) -> bool {

@@ -71,6 +71,7 @@ impl<'a> Gathering<'a> {
         self.around.add(&row);
         let mut bare = rows::bare(workload, plan, environment);
         (bare.remarks, bare.trust, bare.rates) = (row.remarks, row.trust, row.rates);
+        bare.unquiet = row.unquiet;
         self.rows.push(bare);
     }
 

@@ -11,6 +11,7 @@ mod checks;
 mod classes;
 mod facts;
 mod foresight;
+pub mod gate;
 mod gathering;
 mod lines;
 mod metrics;

@@ -12,7 +12,7 @@ use crate::results::tally::Tally;
 use crate::results::watched::Energy;
 use crate::seen::Seen;
 use crate::system::site::Site;
-use crate::truth::{self, Case, Remark};
+use crate::truth::{self, Case, Remark, Unquiet};
 
 /// A workload under one arm.
 pub(super) struct Row<'a> {
@@ -28,7 +28,9 @@ pub(super) struct Row<'a> {
     pub trials: Vec<Measured<'a>>,
     /// What the rules say.
     pub remarks: Vec<(&'static str, Remark)>,
-    /// The worst of it; none where nothing was measured.
+    /// Trials that count during which others were at work.
+    pub unquiet: Unquiet,
+    /// The worst of what the rules say; none where nothing was measured.
     pub trust: Option<Trust>,
     /// Geometric means of the trials that count, of the metrics that sentences name.
     pub rates: Vec<(&'static str, f64)>,
@@ -79,12 +81,13 @@ pub(super) fn row<'a>(
         .map(|trial| Measured { record: &trial.record, latency_ns: merged(&trial.latency_ns) })
         .collect();
     let site = environment.sites.get(workload.target);
-    let remarks = remarks(workload, plan, site, &measured);
-    let trust = remarks
-        .as_ref()
-        .map(|told| told.iter().map(|(_, remark)| remark.trust).max().unwrap_or(Trust::Trusted));
+    let judged = judged(workload, plan, site, &measured);
+    let trust = judged.as_ref().map(|(told, _)| {
+        told.iter().map(|(_, remark)| remark.trust).max().unwrap_or(Trust::Trusted)
+    });
     let mut row = bare(workload, plan, environment);
-    (row.trials, row.remarks, row.trust) = (measured, remarks.unwrap_or_default(), trust);
+    (row.remarks, row.unquiet) = judged.unwrap_or_default();
+    (row.trials, row.trust) = (measured, trust);
     row.rates = NAMED.iter().filter_map(|name| Some((*name, mean(name, &row)?))).collect();
     row
 }
@@ -106,6 +109,7 @@ pub(super) fn bare<'a>(
         idle: &environment.surroundings.idle,
         trials: Vec::new(),
         remarks: Vec::new(),
+        unquiet: Unquiet::default(),
         trust: None,
         rates: Vec::new(),
     }
@@ -129,18 +133,19 @@ pub(super) fn one<'a>(plan: &'a Plan, environment: &'a Environment, trial: &'a T
         idle: &environment.surroundings.idle,
         trials: vec![Measured { record: &trial.record, latency_ns: merged(&trial.latency_ns) }],
         remarks: Vec::new(),
+        unquiet: Unquiet::default(),
         trust: None,
         rates: Vec::new(),
     }
 }
 
-/// What the rules say of a row; none where no trial of it counts.
-fn remarks(
+/// What the rules say of a row, one by one and of others' work; none where no trial of it counts.
+fn judged(
     workload: &PlannedWorkload,
     plan: &Plan,
     site: Option<&Site>,
     trials: &[Measured<'_>],
-) -> Option<Vec<(&'static str, Remark)>> {
+) -> Option<(Vec<(&'static str, Remark)>, Unquiet)> {
     let counting: Vec<&TrialRecord> =
         trials.iter().filter(|trial| trial.counts()).map(|trial| trial.record).collect();
     if counting.is_empty() {
@@ -148,14 +153,16 @@ fn remarks(
     }
     if workload.is_only_watched() {
         // The rules hold what the tool did against the devices: it did nothing.
-        return Some(Vec::new());
+        return Some((Vec::new(), Unquiet::default()));
     }
     let Some((site, survey)) = site.zip(plan.surveys.get(workload.target)) else {
         // A bundle without its site cannot be judged, and what is not judged is not trusted.
         let text = "the record does not tell what the target stands on".to_owned();
-        return Some(vec![("device-bytes", Remark { trust: Trust::Suspect, text })]);
+        let told = vec![("device-bytes", Remark { trust: Trust::Suspect, text })];
+        return Some((told, Unquiet::default()));
     };
-    Some(truth::remarks(&Case { site, survey, workload, trials: &counting }))
+    let case = Case { site, survey, workload, trials: &counting };
+    Some((truth::remarks(&case), truth::unquiet(&case)))
 }
 
 /// The arm of a target: its name where there are several, nothing where there is one.

@@ -6,6 +6,7 @@
 mod owner;
 #[cfg(test)]
 mod tests;
+mod unquiet;
 
 use super::facts;
 use super::rows::Row;
@@ -48,6 +49,8 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<String> {
     }
     let mut told = invalid(story);
     told.truncate(MOST_INVALID);
+    let unquiet = unquiet::sentence(story.rows, story.judged);
+    told.splice(0..0, unquiet.clone());
     if story.judged {
         told.extend(story.found.summary.iter().cloned());
         if simulated {
@@ -61,11 +64,11 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<String> {
     }
     if !story.judged {
         // Those of verdicts are few already, and say where there is more.
-        told.truncate(MOST - 1);
+        told.truncate(MOST - 1 + usize::from(unquiet.is_some()));
     }
     let whole = trust(story);
     // Where every row is invalid for one reason, that has been said.
-    if told.first().is_none_or(|first| !first.starts_with(whole.trim_end_matches('.'))) {
+    if !told.iter().any(|one| one.starts_with(whole.trim_end_matches('.'))) {
         told.push(whole);
     }
     told
@@ -209,13 +212,10 @@ fn comparison(story: &Story<'_>, found: &Comparison) -> Option<String> {
     };
     let worst = trust_of(&found.arm)?.max(trust_of(&found.baseline)?);
     let about = about(worst)?;
-    let interval = found.ci95.map_or_else(
-        || "; too few pairs for an interval".to_owned(),
-        |[low, high]| format!(" (95 % interval {} to {})", show::times(low), show::times(high)),
-    );
+    let [low, high] = found.ci95?.map(show::times);
     let what = if found.metric == "iops" { "operations per second" } else { "bandwidth" };
     Some(format!(
-        "{}: {} has {about}{} times the {what} of {}{interval}.",
+        "{}: {} has {about}{} times the {what} of {} (95 % interval {low} to {high}).",
         found.workload,
         found.arm.get("target")?,
         show::times(found.ratio?),

@@ -171,22 +171,22 @@ fn reason<'a>(found: &'a Findings, workload: &str, metric: Option<&str>) -> &'a 
 
 #[test]
 fn a_cell_sums_up_the_trials_that_count() {
-    let bench = Bench::new(&["/mnt/card"]).row(0, "random-read-q1", 4096, &[2000, 4000, 8000]);
+    let bench = Bench::new(&["/mnt/card"]).row(0, "random-read-q1", 4096, &[3200, 4000, 5000]);
     let found = bench.findings();
     let iops = cell(&found, "random-read-q1", "iops");
     assert_eq!((iops.n, iops.trials.len()), (3, 3));
     assert!((iops.geometric_mean.unwrap() - 4000.0).abs() < 1e-6);
-    assert_eq!((iops.min, iops.median, iops.max), (Some(2000.0), Some(4000.0), Some(8000.0)));
+    assert_eq!((iops.min, iops.median, iops.max), (Some(3200.0), Some(4000.0), Some(5000.0)));
     assert!(iops.provisional && !iops.control);
     assert_eq!(iops.trust, Some(Trust::Trusted));
-    assert!(iops.ci95.unwrap()[0] < 2000.0);
+    assert!(iops.ci95.unwrap()[0] < 3200.0);
     let bandwidth = cell(&found, "random-read-q1", "bandwidth_bytes_per_s");
-    assert_eq!(bandwidth.max, Some(8000.0 * 4096.0));
-    // 100 ms of processor time for 8000 * 4096 bytes.
+    assert_eq!(bandwidth.max, Some(5000.0 * 4096.0));
+    // 100 ms of processor time for 5000 * 4096 bytes.
     let cpu = cell(&found, "random-read-q1", "cpu_s_per_gib");
-    assert!((cpu.min.unwrap() - 0.1 / (8000.0 * 4096.0 / 1_073_741_824.0)).abs() < 1e-9);
+    assert!((cpu.min.unwrap() - 0.1 / (5000.0 * 4096.0 / 1_073_741_824.0)).abs() < 1e-9);
     let p99 = cell(&found, "random-read-q1", "latency_p99_ns");
-    assert!((p99.max.unwrap() / 500_000.0 - 1.0).abs() < 0.001);
+    assert!((p99.max.unwrap() / 312_500.0 - 1.0).abs() < 0.001);
     assert!(found.cells.iter().all(|cell| cell.metric != "amplification"));
 }
 

@@ -3,13 +3,13 @@
 use clap::Args;
 
 use super::output;
+use crate::analysis::gate::{self, Ended, Gate, Gated};
 use crate::failure::{Failure, Outcome};
-use crate::quantity::Better;
 use crate::quantity::Percent;
 use crate::quantity::units::show;
 use crate::report;
 use crate::results::Findings;
-use crate::results::findings::{Comparison, Verdict};
+use crate::results::findings::Check;
 use crate::shelf;
 use crate::system::System;
 
@@ -23,14 +23,29 @@ use crate::system::System;
 #[command(after_help = "\
 Examples:
   assay compare 20261120-1031 20261121-0915              then and now
-  assay compare 20261120-1031 20261121-0915 --gate 5%    exit code 1 when worse by more")]
+  assay compare 20261120-1031 20261121-0915 --gate 5%    exit code 1 when worse by more, 5 when
+                                                         that could not be seen
+  assay compare NEW1 NEW2 NEW3 --against OLD1 OLD2 OLD3 --gate 5%    sessions are the unit")]
 pub struct Arguments {
-    /// Ids, the beginnings of some, or paths of bundles: the first one is the baseline
-    #[arg(value_name = "ID", num_args = 2.., required = true)]
+    /// Ids, the beginnings of some, or paths of bundles: the first one is the baseline, unless
+    /// --against names it
+    #[arg(value_name = "ID", num_args = 1.., required = true)]
     results: Vec<String>,
-    /// Fail with exit code 1 where a later result is worse, and by more than this
+    /// The results of the baseline side; with three or more on each side a gate takes each result as
+    /// one number
+    #[arg(long, value_name = "BASE", num_args = 1..)]
+    against: Vec<String>,
+    /// Fail with exit code 1 where a row is surely worse by more than this, and with 5 where none is,
+    /// but a row makes no statement
     #[arg(long, value_name = "SHARE")]
     gate: Option<String>,
+    /// A row that would not have found a loss of this makes no statement (default: 30%, and as far
+    /// beyond a gate above 5%)
+    #[arg(long, value_name = "SHARE", requires = "gate")]
+    gate_sees: Option<String>,
+    /// Rows that make no statement do not fail a gate
+    #[arg(long, requires = "gate")]
+    allow_missing: bool,
     /// One JSON document instead of the tables
     #[arg(long)]
     json: bool,
@@ -38,10 +53,14 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let gate = arguments.gate.as_deref().map(share).transpose()?;
-    let read = |word: &String| shelf::findings_at(system, &shelf::find(system, Some(word))?);
-    let read: Vec<Findings> = arguments.results.iter().map(read).collect::<Outcome<_>>()?;
-    let found = shelf::compared(&read)?;
+    let asked = asked(arguments)?;
+    let (earlier, later) = sides(system, arguments)?;
+    let baseline = earlier.first().cloned();
+    let all: Vec<Findings> = baseline.into_iter().chain(later.iter().cloned()).collect();
+    let mut found = shelf::compared(&all)?;
+    let rows = asked.map(|asked| rows(&earlier, &later, !arguments.against.is_empty(), asked));
+    let told = rows.iter().flatten().map(|row| Check { name: "gate".to_owned(), text: row.text() });
+    found.checks.extend(told);
     if arguments.json {
         output::document(&report::json(&found));
     } else {
@@ -49,36 +68,68 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         let (columns, colour) = (output::columns(system), output::colour(system));
         output::painted(&report::text::render(&document, columns, colour));
     }
-    gate.map_or(Ok(()), |gate| passes(&found, gate))
+    asked.zip(rows).map_or(Ok(()), |(asked, rows)| ended(asked, &rows, arguments.allow_missing))
 }
 
-fn share(text: &str) -> Outcome<f64> {
-    let share: Percent =
-        text.parse().map_err(|error| Failure::mistake(format!("--gate: {error}")))?;
-    Ok(share.fraction())
-}
-
-/// Fails where a verdict is worse and the estimate is worse by more than the gate.
-fn passes(found: &Findings, gate: f64) -> Outcome<()> {
-    let worse_by = |one: &Comparison| -> f64 {
-        let ratio = one.ratio.unwrap_or(1.0);
-        match one.better {
-            Better::Higher => 1.0 - ratio,
-            Better::Lower => ratio - 1.0,
-        }
+/// The gate, where one is asked for.
+fn asked(arguments: &Arguments) -> Outcome<Option<Gate>> {
+    let share = |name: &str, text: &str| -> Outcome<f64> {
+        let share: Percent =
+            text.parse().map_err(|error| Failure::mistake(format!("{name}: {error}")))?;
+        Ok(share.fraction())
     };
-    let fails: Vec<String> = found
-        .comparisons
-        .iter()
-        .filter(|one| one.primary && one.verdict == Some(Verdict::Worse) && worse_by(one) > gate)
-        .map(|one| format!("{} by {}", one.workload, show::percent(100.0 * worse_by(one))))
-        .collect();
-    if fails.is_empty() {
-        return Ok(());
+    let Some(text) = &arguments.gate else { return Ok(None) };
+    let gate = Gate::new(share("--gate", text)?);
+    let sees = arguments.gate_sees.as_deref().map(|text| share("--gate-sees", text)).transpose()?;
+    Ok(Some(Gate { sees: sees.unwrap_or(gate.sees), ..gate }))
+}
+
+/// The results of both sides: what `--against` names, else the first one, and all others.
+fn sides(system: &dyn System, arguments: &Arguments) -> Outcome<(Vec<Findings>, Vec<Findings>)> {
+    let read = |word: &String| shelf::findings_at(system, &shelf::find(system, Some(word))?);
+    let read = |words: &[String]| words.iter().map(read).collect::<Outcome<Vec<Findings>>>();
+    if !arguments.against.is_empty() {
+        return Ok((read(&arguments.against)?, read(&arguments.results)?));
     }
-    Err(Failure::gate(format!(
-        "the gate of {} failed: worse in {}",
-        show::percent(100.0 * gate),
-        fails.join(", ")
-    )))
+    match arguments.results.as_slice() {
+        [_] => Err(Failure::mistake(
+            "one result is compared with nothing: name a second one, or --against BASE",
+        )),
+        [first, later @ ..] => Ok((read(std::slice::from_ref(first))?, read(later)?)),
+        [] => Err(Failure::mistake("no result is named")),
+    }
+}
+
+/// The rows of the gate: of all later results as one side, or of each of them.
+fn rows(earlier: &[Findings], later: &[Findings], as_one: bool, asked: Gate) -> Vec<Gated> {
+    if as_one || later.len() == 1 {
+        return gate::gate(earlier, later, asked);
+    }
+    let each = later.iter().flat_map(|one| {
+        let rows = gate::gate(earlier, std::slice::from_ref(one), asked);
+        rows.into_iter()
+            .map(|row| Gated { name: format!("{} of {}", row.name, one.study.id), ..row })
+    });
+    each.collect()
+}
+
+/// The exit: 1 where a row fails, 5 where none does and one makes no statement.
+fn ended(asked: Gate, rows: &[Gated], allow_missing: bool) -> Outcome<()> {
+    let of = |wanted: fn(&Ended) -> bool| -> Vec<String> {
+        rows.iter().filter(|row| wanted(&row.ended)).map(Gated::text).collect()
+    };
+    let share = show::percent(100.0 * asked.allowed);
+    let failed = of(|ended| *ended == Ended::Fail);
+    if !failed.is_empty() {
+        return Err(Failure::gate(format!("the gate of {share} failed: {}", failed.join("; "))));
+    }
+    let silent = of(|ended| matches!(ended, Ended::NoStatement(_)));
+    if rows.is_empty() || (!silent.is_empty() && !allow_missing) {
+        let silent =
+            if silent.is_empty() { "nothing to compare".to_owned() } else { silent.join("; ") };
+        return Err(Failure::partial(format!(
+            "the gate of {share} cannot see: {silent} (--allow-missing takes that for green)"
+        )));
+    }
+    Ok(())
 }

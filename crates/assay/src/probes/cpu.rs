@@ -2,6 +2,7 @@
 //! (`/proc/stat`). That of the measuring threads is counted by the load itself.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 
 use super::Probe;
@@ -13,18 +14,20 @@ use crate::system::System;
 pub static PROBE: Probe = Probe {
     about: About {
         name: "cpu",
-        summary: "processor time of the measuring threads, of kernel threads and of the machine",
-        text: "Reads the clock of each measuring thread, the run time of every kernel thread from \
-               /proc/PID/schedstat (from the ticks of /proc/PID/stat where that tells nothing) and \
-               the ticks of /proc/stat without idle, waiting and stolen ones. Measuring threads \
-               are counted for the run; kernel threads and the machine from before it until \
-               everything written was on the device. Kernel threads work for everybody: their \
-               time belongs to all that the machine did meanwhile, and only a quiet machine makes \
-               it the trial's. A thread that began meanwhile counts from its beginning; what one \
-               that ended did since the first reading is lost. The machine's time comes in ticks \
-               of 10 ms. Costs two small files per process before and after each trial, some \
-               milliseconds, outside the measured time. Needs no rights; in a container that \
-               shows only its own processes kernel threads are absent.",
+        summary: "processor time of the tool's work, of kernel threads and of the machine",
+        text: "Reads the clock of the tool's process and of its threads (workers that the kernel \
+               made for io_uring are among them; threads that do not measure are taken off), the \
+               run time of every kernel thread from /proc/PID/schedstat (from the ticks of \
+               /proc/PID/stat where that tells nothing) and the ticks of /proc/stat without idle, \
+               waiting and stolen ones. The tool's work is counted for the run; kernel threads and \
+               the machine from before it until everything written was on the device. Kernel \
+               threads work for everybody: their time belongs to all that the machine did \
+               meanwhile, and only a quiet machine makes it the trial's. A thread that began \
+               meanwhile counts from its beginning; what one that ended did since the first \
+               reading is lost. The machine's time comes in ticks of 10 ms. Costs two small files \
+               per kernel thread before and after each trial, some milliseconds, outside the \
+               measured time. Needs no rights; in a container that shows only its own processes \
+               kernel threads are absent.",
     },
     metrics: &["cpu_s_per_gib", "kernel_cpu_s_per_gib", "machine_cpu_s_per_gib", "cpu_s"],
 };
@@ -35,6 +38,10 @@ const TICK_NS: u64 = 10_000_000;
 
 /// `PF_KTHREAD` of the kernel's flags of a task.
 const KERNEL_THREAD: u64 = 0x0020_0000;
+
+/// The kernel thread that makes all others, and where the kernel lists those.
+const KTHREADD: u32 = 2;
+const CHILDREN: &str = "/proc/2/task/2/children";
 
 /// A thread: its id, and its start in ticks, because ids are used again.
 type Thread = (u32, u64);
@@ -75,17 +82,25 @@ pub fn between(before: &Reading, after: &Reading) -> Change {
 
 /// Nanoseconds that each kernel thread has run.
 fn kernel_threads(system: &dyn System) -> Seen<BTreeMap<Thread, u64>> {
-    let root = Path::new("/proc");
-    let names = match system.list(root) {
-        Ok(names) => names,
+    let processes = match candidates(system) {
+        Ok(processes) => processes.into_iter(),
         Err(error) => return Seen::absent(format!("/proc cannot be read: {error}")),
     };
-    let processes = names.iter().filter_map(|name| name.parse().ok());
     // One that ended since the list was made is not there any more.
     let threads: BTreeMap<Thread, u64> =
         processes.filter_map(|process| kernel_thread(system, process)).collect();
     let found = (!threads.is_empty()).then_some(threads);
     Seen::from_option(found, "no kernel thread is visible here, as in a container")
+}
+
+/// Processes among which all kernel threads are: the children of kthreadd where the kernel lists them,
+/// else every process of the machine.
+fn candidates(system: &dyn System) -> io::Result<Vec<u32>> {
+    let numbers = |text: &str| text.split_whitespace().filter_map(|id| id.parse().ok()).collect();
+    match system.read_text(Path::new(CHILDREN)) {
+        Ok(text) if !text.trim().is_empty() => Ok(numbers(&format!("{KTHREADD} {text}"))),
+        _ => Ok(numbers(&system.list(Path::new("/proc"))?.join(" "))),
+    }
 }
 
 /// A process as a kernel thread with the nanoseconds that it has run; none if it is none.
@@ -185,6 +200,18 @@ mod tests {
         let change = between(&before, &read(&fake));
         assert_eq!(change.kernel_threads_ns, Seen::Present(300));
         assert_eq!(change.busy_ns, Seen::Present(3 * TICK_NS));
+    }
+
+    #[test]
+    fn where_the_kernel_lists_its_threads_no_other_process_is_read() {
+        let fake = machine();
+        fake.put("/proc/2/task/2/children", "3 4 ");
+        fake.put("/proc/3/stat", thread("ksoftirqd/0", 30)).put("/proc/3/schedstat", "5000 1 1");
+        // Ended since the list was made, and one that is in no list.
+        fake.put("/proc/9/stat", thread("no child", 30)).put("/proc/9/schedstat", "900 1 1");
+        let before = read(&fake);
+        fake.put("/proc/3/schedstat", "5600 1 1").put("/proc/9/schedstat", "9900 1 1");
+        assert_eq!(between(&before, &read(&fake)).kernel_threads_ns, Seen::Present(600));
     }
 
     #[test]

@@ -273,7 +273,8 @@ pub struct Comparison {
     pub arm: Arm,
     /// Complete pairs.
     pub n: usize,
-    /// Arm over baseline; absent where a value of zero allows no ratio.
+    /// Arm over baseline, from 3 pairs on (of published numbers from 1); absent where a value of
+    /// zero allows no ratio.
     pub ratio: Option<f64>,
     /// 95 % interval of the ratio, from 3 pairs on.
     pub ci95: Option<[f64; 2]>,

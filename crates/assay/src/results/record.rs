@@ -50,8 +50,18 @@ pub struct Counted {
     pub elapsed_ns: u64,
     /// Nanoseconds of it during which new operations were submitted.
     pub submitting_ns: u64,
-    /// Processor time of the measuring threads in nanoseconds.
+    /// Processor time in nanoseconds of what worked for the trial: the measuring threads, and
+    /// workers that the kernel made for them (older versions left those out).
     pub cpu_ns: u64,
+    /// The slowest operation in nanoseconds, ramp and drain included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_ns: Option<u64>,
+    /// Whole seconds of the run in which no operation ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub still_s: Option<u32>,
+    /// Nanoseconds, summed over the measuring threads, in which they waited for a processor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited_ns: Option<u64>,
     /// Operations looked at right after their submission returned.
     pub looked_at: u64,
     /// Those of them that were complete already.
@@ -84,7 +94,7 @@ impl Counted {
         own.saturating_add(self.beside.as_ref().map_or(0, |beside| beside.claimed_operations()))
     }
 
-    /// Processor time of the measuring threads and of those of others' work, nanoseconds.
+    /// Processor time of what worked for the trial and of others' work, nanoseconds.
     pub fn all_cpu_ns(&self) -> u64 {
         self.cpu_ns.saturating_add(self.beside.as_ref().map_or(0, |beside| beside.all_cpu_ns()))
     }

@@ -14,6 +14,9 @@ const LEAST_SHARE: f64 = 0.5;
 /// The same where compression lets the device read less than was asked for.
 const LEAST_SHARE_COMPRESSED: f64 = 0.01;
 
+/// Bytes of a page of the page cache, at least.
+const PAGE: u64 = 4096;
+
 /// Share of cached pages that is too much where no counter tells what the device read.
 const MOST_CACHED: f64 = 0.1;
 
@@ -25,7 +28,8 @@ static ABOUT: About = About {
     summary: "the bytes came from memory and not from the device",
     text: "Files on tmpfs are memory. Elsewhere, when the device delivered less than half of the \
            bytes that were read (less than 1 % under compression), the page cache answered. \
-           Where no device tells its counters and the page cache was not bypassed, more than 10 % \
+           Small reads in random order through the page cache count as the whole pages that it \
+           would have to fetch. Where no device tells its counters and the page cache was not bypassed, more than 10 % \
            of cached pages are enough.",
 };
 
@@ -54,17 +58,32 @@ impl TruthRule for Cached {
 fn from_counters(case: &Case<'_>) -> Option<Remark> {
     let limit = if compression(case).is_some() { LEAST_SHARE_COMPRESSED } else { LEAST_SHARE };
     let trials = witnessed(case);
-    let reads = trials.iter().map(|t| (t.device.run.read_bytes, t.counted.claimed_read_bytes()));
+    let reads = trials.iter().map(|t| (t.device.run.read_bytes, fetched(case, t.counted)));
     let short = Share::below(limit, reads)?;
     let delivered =
         if short.moved == 0 { "none".to_owned() } else { show::percent(short.percent()) };
+    let what = if is_scattered(case) { "pages" } else { "bytes" };
     let elsewhere = if partly_unwritten(case) { " or was never written" } else { "" };
     Some(Remark::invalid(format!(
-        "the device delivered {delivered} of the bytes that were read{}: the rest came from \
+        "the device delivered {delivered} of the {what} that were read{}: the rest came from \
          memory{elsewhere}{}",
         in_trials(short.trials, case),
         cached_words(case)
     )))
+}
+
+/// Whether each read needs a page of its own: small ones in random order through the page cache,
+/// which fetches whole pages.
+fn is_scattered(case: &Case<'_>) -> bool {
+    let workload = case.workload;
+    !workload.direct && workload.pattern == "random" && u64::from(workload.size_bytes) < PAGE
+}
+
+/// Bytes that a device must read for what was read where no memory helps.
+fn fetched(case: &Case<'_>, counted: &Counted) -> u64 {
+    let claimed = counted.claimed_read_bytes();
+    let size = u64::from(case.workload.size_bytes.max(1));
+    if is_scattered(case) { claimed / size * PAGE } else { claimed }
 }
 
 /// Holes are answered without the device as well; then it is not only memory that speaks.
@@ -138,6 +157,20 @@ mod tests {
             "the device delivered 3 % of the bytes that were read, in 2 of 3 trials: the rest came \
              from memory (up to 97 % of the area was in the page cache beforehand)"
         );
+    }
+
+    #[test]
+    fn small_reads_in_random_order_count_as_pages() {
+        // Each read of 512 bytes that misses fetches 4 KiB: 22 % of them did.
+        let bench = Bench::read()
+            .workload(|workload| (workload.direct, workload.size_bytes) = (false, 512))
+            .each(|trial| device(trial).run.read_bytes = MOVED * 8 * 22 / 100);
+        assert_eq!(
+            bench.judge(&Cached).unwrap().text,
+            "the device delivered 22 % of the pages that were read: the rest came from memory"
+        );
+        let linear = bench.workload(|workload| workload.pattern = "linear".to_owned());
+        assert_eq!(linear.judge(&Cached), None);
     }
 
     #[test]

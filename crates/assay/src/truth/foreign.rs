@@ -1,6 +1,6 @@
 //! `foreign`: somebody else used the device.
 
-use super::evidence::{MIB, counted_devices, in_trials, is_simulated, seconds};
+use super::evidence::{MIB, compression, counted_devices, in_trials, is_simulated, seconds};
 use super::{Case, Remark, TruthRule};
 use crate::catalogue::About;
 use crate::quantity::units::show;
@@ -8,6 +8,10 @@ use crate::results::record::{Counted, TrialRecord};
 
 /// Share of the trial's own bytes that other traffic may reach.
 const MOST_SHARE: f64 = 0.01;
+
+/// Share of the trial's own reads that others' reads may reach: requests are rounded up, file systems
+/// read their own records.
+const MOST_SHARE_SAME_WAY: f64 = 0.25;
 
 /// Bytes in the gap below which it counts as idle.
 const IDLE_GAP: u64 = 256 << 10;
@@ -20,7 +24,11 @@ static ABOUT: About = About {
     summary: "other programs used the device right before or during the trial",
     text: "Judged where the tool itself moves nothing: in the idle gap before each trial, on every \
            device that is shared, and by the direction that the workload does not use. More than 1 \
-           MiB/s and 1 % of the trial's own traffic marks the trial disturbed.",
+           MiB/s and 1 % of the trial's own traffic marks the trial disturbed. Reads are judged \
+           beside its own reads, too: the kernel accounts to each process what it fetched, \
+           read-ahead included, and what a device read beyond that and beyond the claim is \
+           others', from a quarter of the claim on. Not so with writes (a file system writes more \
+           than it is given) and under compression.",
 };
 
 impl TruthRule for Foreign {
@@ -44,7 +52,9 @@ impl TruthRule for Foreign {
             return None;
         }
         let counted = trial.counted.as_ref()?;
-        in_gap(trial, counted).or_else(|| other_direction(case, trial, counted))
+        in_gap(trial, counted)
+            .or_else(|| other_direction(case, trial, counted))
+            .or_else(|| same_direction(case, trial, counted))
     }
 }
 
@@ -88,12 +98,31 @@ fn other_direction(case: &Case<'_>, trial: &TrialRecord, counted: &Counted) -> O
         .then(|| format!("{} were {verb} during the trial by others", show::bytes(foreign)))
 }
 
+/// Reads beside the workload's own, beyond what this process fetched and what it claims.
+fn same_direction(case: &Case<'_>, trial: &TrialRecord, counted: &Counted) -> Option<String> {
+    if !case.workload.reads() || compression(case).is_some() {
+        return None;
+    }
+    let run = counted_devices(case, trial)?.run;
+    let claimed = counted.claimed_read_bytes();
+    let own = trial.evidence.own.value()?.read_bytes.max(claimed);
+    let foreign = run.read_bytes.saturating_sub(own);
+    let allowed = (MIB as f64 * seconds(run.span_ns)).max(MOST_SHARE_SAME_WAY * claimed as f64);
+    (foreign >= MIB && foreign as f64 > allowed).then(|| {
+        format!(
+            "the device read {} during the trial where {} were claimed",
+            show::bytes(run.read_bytes),
+            show::bytes(claimed)
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Bench, device};
+    use super::super::testing::{Bench, MOVED, device};
     use super::*;
     use crate::results::findings::Trust;
-    use crate::results::record::DeviceEvidence;
+    use crate::results::record::{DeviceEvidence, OwnTraffic};
     use crate::seen::Seen;
     use crate::system::site::TargetKind;
 
@@ -143,6 +172,26 @@ mod tests {
         );
         let write = Bench::write().first(1, |trial| device(trial).run.read_bytes = 95 << 20);
         assert!(write.judge(&Foreign).unwrap().text.contains("95 MiB were read during the trial"));
+    }
+
+    #[test]
+    fn speaks_of_reads_beside_its_own() {
+        let twice = |own: u64| {
+            Bench::read().first(1, move |trial| {
+                device(trial).run.read_bytes = 2 * MOVED;
+                trial.evidence.own = Seen::Present(OwnTraffic { read_bytes: own, write_bytes: 0 });
+            })
+        };
+        assert_eq!(
+            twice(MOVED).disturbances(&Foreign)[0].as_deref(),
+            Some("the device read 128 MiB during the trial where 64 MiB were claimed")
+        );
+        // Its own read-ahead.
+        assert_eq!(twice(2 * MOVED).judge(&Foreign), None);
+        let compressed = twice(MOVED).site(|site| site.compression = Seen::Present("zstd".into()));
+        assert_eq!(compressed.judge(&Foreign), None);
+        let little = Bench::read().each(|trial| device(trial).run.read_bytes = MOVED * 5 / 4);
+        assert_eq!(little.judge(&Foreign), None);
     }
 
     #[test]

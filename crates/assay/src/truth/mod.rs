@@ -12,12 +12,15 @@ mod kernel_log;
 mod link_ceiling;
 mod oom;
 mod power_supply;
+mod stalled;
+mod starved;
 mod steal;
 mod swap;
 #[cfg(test)]
 pub(crate) mod testing;
 mod throttled;
 mod too_small;
+mod unstable;
 mod unwritten;
 
 use crate::catalogue::About;
@@ -82,6 +85,10 @@ pub trait TruthRule: Sync {
     fn disturbance(&self, _case: &Case<'_>, _trial: &TrialRecord) -> Option<String> {
         None
     }
+    /// Whether others were at work during this trial, so that the machine should be quieter.
+    fn blames_others(&self, case: &Case<'_>, trial: &TrialRecord) -> bool {
+        self.disturbance(case, trial).is_some()
+    }
 }
 
 /// All rules, in the order in which they are told.
@@ -94,6 +101,9 @@ pub static RULES: &[&dyn TruthRule] = &[
     &compressed::Compressed,
     &too_small::TooSmall,
     &throttled::Throttled,
+    &starved::Starved,
+    &stalled::Stalled,
+    &unstable::Unstable,
     &steal::Steal,
     &foreign::Foreign,
     &swap::Swap,
@@ -106,6 +116,31 @@ pub static RULES: &[&dyn TruthRule] = &[
 /// What every rule has to say on a case, with the name of the rule.
 pub fn remarks(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
     RULES.iter().filter_map(|rule| Some((rule.about().name, rule.judge(case)?))).collect()
+}
+
+/// Trials during which others were at work, and the rules that say so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unquiet {
+    /// How many.
+    pub trials: usize,
+    /// Of how many that count.
+    pub of: usize,
+    /// Names of the rules, each once, in their order.
+    pub rules: Vec<&'static str>,
+}
+
+/// How far a case was measured beside others' work.
+pub fn unquiet(case: &Case<'_>) -> Unquiet {
+    let blames =
+        |rule: &&&dyn TruthRule| case.trials.iter().any(|trial| rule.blames_others(case, trial));
+    let rules: Vec<&&dyn TruthRule> = RULES.iter().filter(blames).collect();
+    let hit = |trial: &&&TrialRecord| rules.iter().any(|rule| rule.blames_others(case, trial));
+    let trials = case.trials.iter().filter(hit).count();
+    Unquiet {
+        trials,
+        of: case.trials.len(),
+        rules: rules.iter().map(|rule| rule.about().name).collect(),
+    }
 }
 
 /// What disturbed a trial, if anything did.
@@ -141,6 +176,9 @@ mod tests {
                 "compressed",
                 "too-small",
                 "throttled",
+                "starved",
+                "stalled",
+                "unstable",
                 "steal",
                 "foreign",
                 "swap",

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use assay_load::{LoadError, Outcome};
+use assay_load::{Bystanders, LoadError, Outcome};
 
 use super::io::{self, Medium};
 use crate::results::plan::{Area, PlannedWorkload};
@@ -46,7 +46,9 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<(Outcome, Option<Outcome>), LoadError> {
     let job = io::job(own.workload, own.area, own.seed)?;
-    let foreground = || io::run(&own.workload.engine, &job, &own.medium, stop);
+    // Those of the one are none of the other.
+    let bystanders = Bystanders::now();
+    let foreground = || io::run_beside(&bystanders, &own.workload.engine, &job, &own.medium, stop);
     let Some(beside) = beside else { return foreground().map(|outcome| (outcome, None)) };
     let mut other = io::job(beside.workload, &own.area.halves()[1], own.seed.rotate_left(32))?;
     // The simulated drive has a clock of its own, in which both last as long.
@@ -55,7 +57,8 @@ pub fn run(
     let medium = Medium { file: beside.file.as_ref(), ..own.medium };
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
-        let background = scope.spawn(|| io::run(&beside.workload.engine, &other, &medium, &over));
+        let background = scope
+            .spawn(|| io::run_beside(&bystanders, &beside.workload.engine, &other, &medium, &over));
         let outcome = foreground();
         over.store(!simulated, Ordering::Relaxed);
         let other = background.join().unwrap_or_else(|_| {
@@ -70,7 +73,11 @@ pub fn counted(own: &Outcome, beside: Option<&Outcome>) -> Counted {
     let other = beside.map(|outcome| {
         // Neither its single latencies nor its engine's remarks are anybody's question.
         let counted = io::counted(outcome);
-        Box::new(Counted { sample_latencies_ns: Vec::new(), ..counted })
+        Box::new(Counted { sample_latencies_ns: Vec::new(), cpu_ns: outcome.cpu_ns, ..counted })
     });
-    Counted { beside: other, ..io::counted(own) }
+    let counted = io::counted(own);
+    // What the process took for both: the threads beside are told for themselves.
+    let others_ns = beside.map_or(0, |outcome| outcome.cpu_ns);
+    let cpu_ns = counted.cpu_ns.saturating_sub(others_ns).max(own.cpu_ns);
+    Counted { beside: other, cpu_ns, ..counted }
 }

@@ -1,6 +1,6 @@
 //! Reads and writes of blocks: hands a planned workload to the engines of `assay-load`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -8,14 +8,18 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use assay_load::{
-    Class, ClassOutcome, Content, Durability, EngineKind, Job, Law, LoadError, Outcome, Pattern,
-    Work,
+    Bystanders, Class, ClassOutcome, Content, Durability, EngineKind, Job, Law, LoadError, Outcome,
+    Pattern, Work,
 };
 
+use crate::quantity::units::show;
 use crate::results::bundle::Histograms;
 use crate::results::plan::{Area, Plan, PlannedWorkload};
 use crate::results::record::{Count, Counted};
 use crate::results::series::SeriesRow;
+
+/// Share of the processor time from which on the work of the kernel's workers is told.
+const TOLD_SHARE: f64 = 0.05;
 
 /// What the engines work on.
 #[derive(Clone, Copy)]
@@ -125,12 +129,23 @@ pub fn run(
     medium: &Medium<'_>,
     stop: &AtomicBool,
 ) -> Result<Outcome, LoadError> {
+    run_beside(&Bystanders::now(), engine, job, medium, stop)
+}
+
+/// As [`run`]; what bystanders do is not counted.
+pub fn run_beside(
+    bystanders: &Bystanders,
+    engine: &str,
+    job: &Job,
+    medium: &Medium<'_>,
+    stop: &AtomicBool,
+) -> Result<Outcome, LoadError> {
     let kind = kind(engine, medium.law)?;
     let target = assay_load::Target {
         file: medium.file.map(AsFd::as_fd),
         memory_alignment: medium.memory_alignment,
     };
-    assay_load::run(job, &kind, &target, stop)
+    assay_load::run_beside(bystanders, job, &kind, &target, stop)
 }
 
 /// Name of a class in records.
@@ -166,13 +181,36 @@ pub fn counted(outcome: &Outcome) -> Counted {
             .collect::<BTreeMap<_, _>>(),
         elapsed_ns: totals.elapsed_ns,
         submitting_ns: totals.submitting_ns,
-        cpu_ns: outcome.cpu_ns,
+        cpu_ns: outcome.process_cpu_ns,
+        longest_ns: outcome.series.iter().map(|row| row.latency_max_ns).max(),
+        still_s: still_s(outcome),
+        waited_ns: outcome.waited_ns,
         looked_at: outcome.queue.looked_at,
         already_complete: outcome.queue.already_complete,
-        engine_notes: outcome.engine.notes.clone(),
+        engine_notes: outcome.engine.notes.iter().cloned().chain(workers(outcome)).collect(),
         sample_latencies_ns: outcome.sample_latencies_ns.clone(),
         beside: None,
     }
+}
+
+/// Whole seconds between the first and the last completion in which none came.
+fn still_s(outcome: &Outcome) -> Option<u32> {
+    let seconds: BTreeSet<u32> = outcome.series.iter().map(|row| row.second).collect();
+    let [first, last] = [seconds.first()?, seconds.last()?];
+    Some(last - first + 1 - seconds.len() as u32)
+}
+
+/// What workers of the kernel did for an outcome, where that is more than next to nothing. How many
+/// operations were passed on to them is told by nothing.
+fn workers(outcome: &Outcome) -> Option<String> {
+    let workers_ns = outcome.process_cpu_ns.saturating_sub(outcome.cpu_ns);
+    let share = workers_ns as f64 / outcome.process_cpu_ns.max(1) as f64;
+    (share >= TOLD_SHARE).then(|| {
+        format!(
+            "workers of the kernel took {} of the processor time: operations were passed on to them",
+            show::percent(100.0 * share)
+        )
+    })
 }
 
 /// The histograms of an outcome.

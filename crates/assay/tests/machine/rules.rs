@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use assay::results::findings::StudyFacts;
 use assay::study::file;
@@ -142,6 +143,58 @@ fn another_writer_is_foreign() {
     assert_eq!(foreign, READS.len(), "{}", told(&document));
     let disturbed = cells(&document).iter().flat_map(|cell| cell["trials"].as_array().unwrap());
     assert!(disturbed.into_iter().any(|trial| trial["status"] == "disturbed"));
+}
+
+/// Random reads of 4 KiB, one after another, for as long.
+fn reads(volume: &Volume, time: &str) -> Value {
+    let io = "pattern = \"random\", mix = \"read\", size = \"4 KiB\"";
+    study(volume, "64 MiB", &format!("{io}, time = \"{time}\""))
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn busy_processors_are_told_first() {
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
+    let _hogs = Neighbour::computing(8);
+    let document = reads(&volume, "400 ms");
+    assert!(says(&document, "it", "starved", "suspect"), "{}", told(&document));
+    let first = document["summary"][0].as_str().unwrap();
+    assert!(first.contains("other programs had the processors"), "{first}");
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_file_system_that_is_frozen_stalls() {
+    let needs = [Need::Volume(Filesystem::Ext4), Need::Program("fsfreeze")];
+    let Some(_turn) = require(&needs) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
+    let [frozen, between] = [700, 700].map(Duration::from_millis);
+    let _freezer = Neighbour::freezing(volume.directory(), frozen, between);
+    let io = "pattern = \"random\", mix = \"write\", size = \"4 KiB\"";
+    let document = study(&volume, "64 MiB", &format!("{io}, time = \"1500 ms\""));
+    assert!(says(&document, "it", "stalled", "suspect"), "{}", told(&document));
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn another_reader_is_foreign() {
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
+    let _reader = Neighbour::reading(volume.device().unwrap().device());
+    let document = reads(&volume, "400 ms");
+    assert!(says(&document, "it", "foreign", "suspect"), "{}", told(&document));
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn small_reads_that_the_page_cache_answers_are_cached() {
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
+    // Three of four pages are read more than once; each first reading fetches eight times its bytes.
+    let io = "pattern = \"random\", mix = \"read\", size = \"512 B\", direct = false";
+    let document = study(&volume, "16 MiB", &format!("{io}, operations = 16000"));
+    assert!(says(&document, "it", "cached", "invalid"), "{}", told(&document));
 }
 
 #[test]

@@ -168,6 +168,66 @@ fn another_day_is_told_in_weaker_words_and_a_gate_fails() {
     assert!(home.refused(2, &["compare", &fast, id(&check)]).contains("nothing to compare"));
 }
 
+/// A gate that cannot see is not green: exit code 5, and each row that makes no statement is named.
+#[test]
+fn a_gate_that_cannot_see_is_not_green() {
+    let home = home("blind-gate");
+    let study = |replicates: u32, workloads: &[&str]| {
+        let io =
+            "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\", time = \"50 ms\" }";
+        let head = format!(
+            "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = {replicates}\nseed = 5\n\
+             margin = \"5 %\"\nrepeat_disturbed = false\n"
+        );
+        let each = workloads.iter().map(|name| format!("[[workload]]\nname = \"{name}\"\n{io}\n"));
+        home.file(
+            &format!("study-{replicates}-{}.toml", workloads.len()),
+            head + &each.collect::<String>(),
+        )
+    };
+    let run = |file: &str, drive: &str| id(&home.json(&["run", file, drive, "--json"])).to_owned();
+    let whole = study(3, &["a", "b"]);
+    let (old, new) = (run(&whole, DRIVE), run(&whole, DRIVE));
+    home.text(&["compare", &old, &new, "--gate", "5%"]);
+    let shown = home.text(&["compare", &old, &new, "--gate", "5%"]);
+    assert!(shown.contains("a loss of"), "{shown}");
+    let blind = |first: &str, second: &str| {
+        let ended = home.run(&["compare", first, second, "--gate", "5%"]);
+        assert_eq!(ended.code, 5, "{}", ended.stderr);
+        ended.stderr
+    };
+    // A workload is missing on either side.
+    let half = run(&study(3, &["a"]), DRIVE);
+    for (first, second) in [(&old, &half), (&half, &old)] {
+        let told = blind(first, second);
+        assert!(told.contains("b: no statement") && told.contains("does not have it"), "{told}");
+        home.text(&["compare", first, second, "--gate", "5%", "--allow-missing"]);
+    }
+    // Ten times slower, and two trials cannot tell.
+    let few = study(2, &["a", "b"]);
+    let (fast, slow) =
+        (run(&few, DRIVE), run(&few, &DRIVE.replace("100us", "1ms").replace("400us", "4ms")));
+    let told = blind(&fast, &slow);
+    assert!(told.contains("2 undisturbed trials, and it takes 3"), "{told}");
+    // Sides of three results each.
+    let more: Vec<String> = (0..4).map(|_| run(&whole, DRIVE)).collect();
+    let sessions = [
+        "compare",
+        &more[0],
+        &more[1],
+        &new,
+        "--against",
+        &more[2],
+        &more[3],
+        &old,
+        "--gate",
+        "5%",
+    ];
+    home.text(&sessions);
+    home.told(2, &["compare", &old]);
+    home.told(2, &["compare", &old, &new, "--gate-sees", "10%"]);
+}
+
 #[test]
 fn two_checks_are_compared() {
     let home = home("compare-checks");

@@ -108,6 +108,8 @@ fn suspect_numbers_are_told_with_about() {
     assert_eq!(
         found.summary,
         [
+            "Not measured alone: the hypervisor gave the processors to others, in 3 of 3 trials. \
+             Quiet the machine and measure again.",
             "Random 4 KiB writes: about 9,000 per second, about 100 times as many as a 5400 rpm \
              laptop disk manages (90).",
             "The row is suspect.",
@@ -161,4 +163,24 @@ fn never_more_than_five() {
         .findings();
     assert_eq!(found.summary.len(), 5);
     assert!(found.summary[4].starts_with("All 4 rows are trusted"));
+}
+
+#[test]
+fn others_work_during_most_trials_stands_first() {
+    let bench = |hit: u32| {
+        Bench::new(&["."]).row(0, "random-read-q1", 4096, &[2000, 2000, 2000]).each(move |trial| {
+            if trial.replicate <= hit {
+                testing::device(trial).gap.read_bytes = 80 << 20;
+                trial.evidence.busy_ns = Seen::Present(2_000_000_000);
+                testing::counted(trial).waited_ns = Some(500_000_000);
+            }
+        })
+    };
+    assert_eq!(
+        bench(2).findings().summary[0],
+        "Not measured alone: other programs used the drive and other programs had the processors, \
+         in 2 of 3 trials. Quiet the machine and measure again."
+    );
+    let told = bench(1).findings().summary;
+    assert!(!told.iter().any(|sentence| sentence.contains("Not measured alone")), "{told:?}");
 }

@@ -1,7 +1,8 @@
 //! Arms against their baseline: ratio, intervals, verdict (R3 to R6).
 
 use assay_stats::{
-    Judgement, Sample, holm, judge, leave_one_out, replicates_to_resolve, sign_flip,
+    FEWEST_FOR_INTERVAL, Judgement, Sample, holm, judge, leave_one_out, replicates_to_resolve,
+    sign_flip,
 };
 
 use super::arms::{Question, Runs};
@@ -105,6 +106,8 @@ fn comparison(
     let sample = Sample::of(&differences);
     let [ci95, family] = sample.as_ref().map_or([None, None], |sample| ruler.intervals(sample));
     let ratios = question.scale == Scale::Ratio;
+    // A mean of one or two pairs is chance, and looks like a finding.
+    let told = sample.filter(|sample| sample.n >= FEWEST_FOR_INTERVAL);
     let judged = sample.as_ref().and_then(|sample| ruler.verdict_on(sample, question.scale));
     let verdict = verdict(design, question, (baseline, arm), judged.as_ref());
     // Looks share their error; a plain p would claim more.
@@ -120,14 +123,14 @@ fn comparison(
         baseline: baseline.arm.clone(),
         arm: arm.arm.clone(),
         n: differences.len(),
-        ratio: sample.filter(|_| ratios).map(|sample| sample.mean.exp()).filter(|r| r.is_finite()),
+        ratio: told.filter(|_| ratios).map(|sample| sample.mean.exp()).filter(|r| r.is_finite()),
         ci95: ci95.filter(|_| ratios).and_then(exp),
         ci95_family: family.filter(|_| ratios && question.primary).and_then(exp),
         ci_equivalence: sample
             .filter(|_| ratios && question.primary && design.margin.is_some())
             .and_then(|sample| ruler.equivalence.interval(&sample))
             .and_then(exp),
-        difference: sample.filter(|_| !ratios).map(|sample| Difference {
+        difference: told.filter(|_| !ratios).map(|sample| Difference {
             value: sample.mean,
             ci95,
             ci95_family: family.filter(|_| question.primary),
@@ -142,8 +145,8 @@ fn comparison(
         text: String::new(),
         notes: Vec::new(),
     };
-    let told = !matches!(design.stopping, Stopping::Open { .. });
-    if verdict == Some(Verdict::Inconclusive) && ratios && told {
+    let is_open = matches!(design.stopping, Stopping::Open { .. });
+    if verdict == Some(Verdict::Inconclusive) && ratios && !is_open {
         found.replicates_needed =
             sample.as_ref().and_then(|sample| replicates_needed(sample, ruler));
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_stats::Sample;
+use assay_stats::{FEWEST_FOR_INTERVAL, Sample};
 
 use super::arms::{Question, Runs};
 use super::bound::{Bound, exp};
@@ -39,7 +39,8 @@ fn of_factor(design: &Design, question: &Question<'_>, factor: &Factor) -> Vec<E
         .filter_map(|level| {
             let corners = Corners::of(question, &[(name, base)], &[&[], &[(name, level)]]);
             let differences = corners.by_replicate(|means| means[1] - means[0]);
-            let sample = Sample::of(&differences)?;
+            let sample =
+                Sample::of(&differences).filter(|sample| sample.n >= FEWEST_FOR_INTERVAL)?;
             Some(effect(question, (factor, base, level), &sample, &ruler))
         })
         .collect()
@@ -145,6 +146,9 @@ fn contrast(
 /// A factor and one of its levels.
 type Setting<'a> = (&'a String, &'a String);
 
+/// Means of equal logarithms, added up in another order, differ by no more than this.
+const ROUNDING: f64 = 1e-12;
+
 /// The arms of a contrast: for each corner the same combinations of the other factors' levels.
 struct Corners<'a> {
     arms: Vec<&'a Runs<'a>>,
@@ -182,7 +186,7 @@ impl<'a> Corners<'a> {
             .filter_map(|replicate| {
                 let levels = together(&self.arms, replicate)?;
                 let means: Vec<f64> = levels.chunks(self.contexts).map(mean).collect();
-                Some(value(&means))
+                Some(value(&means)).map(|found| if found.abs() < ROUNDING { 0.0 } else { found })
             })
             .collect()
     }

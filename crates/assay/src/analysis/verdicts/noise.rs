@@ -1,6 +1,6 @@
 //! The noise floor: what the bench makes of two identical arms (R7).
 
-use assay_stats::{Sample, bonferroni};
+use assay_stats::{FEWEST_FOR_INTERVAL, Sample, bonferroni};
 
 use super::arms::Question;
 use super::bound::{Bound, exp};
@@ -28,16 +28,17 @@ pub(super) fn floor(design: &Design, questions: &[&Question<'_>]) -> Option<Nois
         let (a, b) = (key(a), key(b));
         a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
     })?;
+    let ends = Bound::of(design, 1).interval(&sample).and_then(exp)?;
     let mut floor = NoiseFloor {
         workload: question.workload.to_owned(),
         metric: question.metric.to_owned(),
         n: sample.n,
         ratio: sample.mean.exp(),
-        ci95: Bound::of(design, 1).interval(&sample).and_then(exp),
+        ci95: Some(ends),
         different: different(&sample),
         text: String::new(),
     };
-    floor.text = words::noise_floor(&floor);
+    floor.text = words::noise_floor(&floor, ends);
     Some(floor)
 }
 
@@ -75,5 +76,6 @@ impl Reach {
 fn of(question: &Question<'_>) -> Option<Sample> {
     let control = question.control.as_ref().filter(|_| question.scale == Scale::Ratio)?;
     let first = question.find(control.arm)?;
-    Sample::of(&pairs(first, control).differences())
+    let sample = Sample::of(&pairs(first, control).differences())?;
+    (sample.n >= FEWEST_FOR_INTERVAL).then_some(sample)
 }

@@ -50,7 +50,10 @@ pub(super) fn counted(count: usize, thing: &str) -> String {
 pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
     let (arm, base) = (short_words(&found.arm, design), short_words(&found.baseline, design));
     let Some(amount) = amount(found) else {
-        return format!("{arm} and {base} have no complete and undisturbed pair: no statement.");
+        return match found.n {
+            0 => format!("{arm} and {base} have no complete and undisturbed pair: no statement."),
+            n => format!("{arm} and {base} have {}: too few for a statement.", counted(n, "pair")),
+        };
     };
     let interval = interval(found, design);
     let plain = match found.difference {
@@ -58,9 +61,6 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
         None => format!("{arm} has {amount} of {base}"),
     };
     match found.verdict {
-        _ if found.n < 3 => {
-            format!("{plain} in {}: too few for a statement.", counted(found.n, "pair"))
-        }
         None => format!("{plain}{interval}."),
         Some(Verdict::Inconclusive) if design.order == Order::Sequential => {
             format!("{plain}{interval}; {SEQUENTIAL}.")
@@ -280,14 +280,10 @@ fn p_words(p: f64) -> String {
 }
 
 /// What two identical arms looked like.
-pub(super) fn noise_floor(floor: &NoiseFloor) -> String {
+pub(super) fn noise_floor(floor: &NoiseFloor, [low, high]: [f64; 2]) -> String {
     let had = |ratio: String| {
         let what = noun(&floor.metric);
         format!("the second had {ratio} times the {what} of the first in {}", floor.workload)
-    };
-    let Some([low, high]) = floor.ci95 else {
-        let (had, pairs) = (had(show::ratio(floor.ratio)), counted(floor.n, "pair"));
-        return format!("Of two identical arms {had}; {pairs}: too few for an interval.");
     };
     let [ratio, from, to] = show::ratios(floor.ratio, [low, high]);
     let had = format!("{} (95 % interval {from} to {to}, {})", had(ratio), replicates(floor.n));

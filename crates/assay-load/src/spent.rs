@@ -1,0 +1,111 @@
+//! What a run took of the processors, and what it waited for them.
+//!
+//! The kernel may pass operations of a ring on to workers (`iou-wrk-*`): threads of this process, of
+//! which this program knows nothing, and which come and go. So their time is what the whole process
+//! took meanwhile, without the threads that have nothing to do with the run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::clock;
+
+/// The threads of this process that do not work for a run: those that were there before it.
+#[derive(Clone, Debug, Default)]
+pub struct Bystanders(Vec<PathBuf>);
+
+impl Bystanders {
+    /// The threads that are there now; none where the kernel does not list them.
+    pub fn now() -> Self {
+        let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+        Self(tasks.map(|task| task.path().join("schedstat")).collect())
+    }
+
+    /// Nanoseconds that each of them has run; none of one that has ended.
+    pub(crate) fn ran_ns(&self) -> Vec<Option<u64>> {
+        self.0.iter().map(|path| schedstat(path).map(|[ran, _]| ran)).collect()
+    }
+}
+
+/// Nanoseconds that bystanders ran between two readings.
+pub(crate) fn ran_between(before: &[Option<u64>], after: &[Option<u64>]) -> u64 {
+    let pairs = before.iter().zip(after).filter_map(|(before, after)| before.zip(*after));
+    pairs.map(|(before, after)| after.saturating_sub(before)).sum()
+}
+
+/// What a thread, and with it the process, took so far; all in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "units stand in names")]
+pub(crate) struct Spent {
+    /// On a processor, this thread.
+    pub(crate) thread_ns: u64,
+    /// On a processor, all threads of the process, ended ones included.
+    pub(crate) process_ns: u64,
+    /// Ready to run, and waiting for a processor, this thread; none where the kernel does not count
+    /// it.
+    pub(crate) waited_ns: Option<u64>,
+}
+
+impl Spent {
+    pub(crate) fn now() -> Self {
+        Self {
+            thread_ns: clock::thread_cpu_ns(),
+            process_ns: clock::process_cpu_ns(),
+            waited_ns: schedstat(Path::new("/proc/thread-self/schedstat"))
+                .map(|[_, waited]| waited),
+        }
+    }
+
+    /// What was taken since an earlier moment.
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        let waited = self.waited_ns.zip(before.waited_ns);
+        Self {
+            thread_ns: self.thread_ns.saturating_sub(before.thread_ns),
+            process_ns: self.process_ns.saturating_sub(before.process_ns),
+            waited_ns: waited.map(|(after, before)| after.saturating_sub(before)),
+        }
+    }
+}
+
+/// Nanoseconds on a processor and nanoseconds waiting for one.
+fn schedstat(path: &Path) -> Option<[u64; 2]> {
+    parse(&fs::read_to_string(path).ok()?)
+}
+
+/// The third number counts the times on a processor: a kernel that does not count says 0 there.
+fn parse(text: &str) -> Option<[u64; 2]> {
+    let mut numbers = text.split_ascii_whitespace().map(str::parse::<u64>);
+    let [ran, waited, times] =
+        [numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?];
+    (times > 0).then_some([ran, waited])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_line_is_read() {
+        assert_eq!(parse("60211644 68252810 2604\n"), Some([60_211_644, 68_252_810]));
+        for unknown in ["0 0 0\n", "1 2\n", "", "a b c\n"] {
+            assert_eq!(parse(unknown), None, "{unknown:?}");
+        }
+    }
+
+    #[test]
+    fn who_ended_or_began_meanwhile_is_left_out() {
+        assert_eq!(ran_between(&[Some(5), Some(7), None], &[Some(9), None, Some(4)]), 4);
+        assert_eq!(ran_between(&[], &[]), 0);
+    }
+
+    #[test]
+    fn a_thread_is_told_from_the_process() {
+        let spent = std::thread::spawn(|| {
+            let start = Spent::now();
+            while Spent::now().since(&start).thread_ns < 20_000_000 {}
+            Spent::now().since(&start)
+        });
+        let spent = spent.join().unwrap();
+        assert!(spent.process_ns >= spent.thread_ns, "{spent:?}");
+        assert!(Bystanders::now().ran_ns().iter().any(Option::is_some));
+    }
+}
