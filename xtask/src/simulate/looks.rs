@@ -5,6 +5,7 @@ use super::experiment::{Bound, Count, Experiment, Said};
 use super::seam::{self, Question};
 use super::world::{self, World};
 use crate::lab::Done;
+use assay::analysis;
 use assay::results::design::Stopping;
 use assay::results::findings::Verdict;
 
@@ -58,8 +59,8 @@ fn look(world: &World, question: &Question, looks: &[u32], chance: &mut Chance) 
         told = until;
         let found = seam::judge(seam::read(&text, question)?);
         let comparison = question.comparison(&found, 1)?;
-        if ended.is_none() {
-            ended = comparison.verdict.filter(|verdict| *verdict != Verdict::Inconclusive);
+        if ended.is_none() && analysis::enough(&found, &question.stopping).is_some() {
+            ended = comparison.verdict;
         }
         differs = seam::differs(comparison);
         if differs {

@@ -61,8 +61,8 @@ struct Bench {
     skipped: Skips,
     /// The simulated studies, once they have begun.
     simulated: Option<Beside>,
-    /// The build for other machines, once it has begun.
-    built: Option<Beside>,
+    /// What is compiled for other machines, once that has begun.
+    compiled: Vec<Beside>,
 }
 
 /// Takes all steps of a tier, also after one failed, and sums up.
@@ -85,7 +85,7 @@ pub fn run(options: &Options) -> Done<bool> {
     let listed = scratch.path().join("skips");
     std::fs::write(&listed, "").map_err(|error| format!("{}: {error}", listed.display()))?;
     let (count, skipped) = (Count::default(), Skips::new());
-    let mut bench = Bench { tier, listed, count, skipped, simulated: None, built: None };
+    let mut bench = Bench { tier, listed, count, skipped, simulated: None, compiled: Vec::new() };
     let whole = Cost::begin();
     let mut lines = Vec::new();
     let mut well = true;
@@ -147,30 +147,43 @@ const SIMULATE: [&str; 8] =
 impl Bench {
     /// What needs nothing of the machine.
     fn tests(&mut self) -> Done<bool> {
-        self.run_tests(&["--workspace"], &[])
+        self.run_tests(&["--workspace"], &[], || Ok(()))
     }
 
     /// What must also hold on a small board and on an old machine.
     fn other_machines(&mut self) -> Done<bool> {
-        // Where it failed, the check says so again.
-        self.built.take().map(Beside::end).transpose()?;
+        // Where one failed, the check says so again.
+        for compiled in self.compiled.drain(..) {
+            compiled.end()?;
+        }
         targets::check(&mut self.skipped)
     }
 
     /// What needs root, a program or a kernel of some kind: each test says so where it cannot run.
     fn machine_tests(&mut self) -> Done<bool> {
         self.simulated = Some(Beside::begin(&SIMULATE)?);
-        self.built = targets::begin()?;
         let harness: &[&str] = match self.tier {
             Tier::Long => &["--ignored"],
             _ => &["--ignored", "--skip", "in_full::"],
         };
-        self.run_tests(&["--workspace", "--lib", "--bins", "--tests"], harness)
+        let mut compiled = Vec::new();
+        let what = ["--workspace", "--lib", "--bins", "--tests"];
+        let well = self.run_tests(&what, harness, || {
+            compiled = targets::begin()?;
+            Ok(())
+        });
+        self.compiled = compiled;
+        well
     }
 
-    fn run_tests(&mut self, what: &[&str], harness: &[&str]) -> Done<bool> {
+    fn run_tests(
+        &mut self,
+        what: &[&str],
+        harness: &[&str],
+        begun: impl FnOnce() -> Done<()>,
+    ) -> Done<bool> {
         let words = [&["test", "--no-fail-fast"], what, &["--"], harness].concat();
-        let count = tests::run(&words, self.tier == Tier::Long, &self.listed)?;
+        let count = tests::run(&words, self.tier == Tier::Long, &self.listed, begun)?;
         self.count.add(&count);
         Ok(count.well)
     }

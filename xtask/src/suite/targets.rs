@@ -18,14 +18,16 @@ const BOARD: &str = "aarch64-unknown-linux-musl";
 const OLD: &str = "i686-unknown-linux-musl";
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// What builds the program for the old machine, in a place of its own: cargo locks one while it builds.
-const BUILD_OLD: [&str; 6] =
-    ["build", "--package", "assay", "--target", OLD, "--target-dir=target/old-machine"];
+/// Begins to compile, beside other work, what [`check`] looks at. Cargo takes one after the other.
+pub fn begin() -> Done<Vec<Beside>> {
+    let there = [OLD, BOARD].into_iter().filter(|target| missing(target).is_none());
+    there.map(|target| Beside::begin(&words(target))).collect()
+}
 
-/// Begins to build, beside other work, what [`check`] tries.
-pub fn begin() -> Done<Option<Beside>> {
-    let tried = missing(OLD).is_none() && untried().is_none();
-    tried.then(|| Beside::begin(&BUILD_OLD)).transpose()
+/// What cargo does for a target: what is built is checked.
+fn words(target: &str) -> [&str; 5] {
+    let what = if target == OLD && untried().is_none() { "build" } else { "check" };
+    [what, "--package", "assay", "--target", target]
 }
 
 /// Checks for both; skips one that is not installed and cannot be added.
@@ -41,7 +43,6 @@ pub fn check(skipped: &mut Skips) -> Done<bool> {
         if let Some(reason) = reason.flatten() {
             skipped.insert(format!("other machines: run {OLD}"), reason.to_owned());
         }
-        // What is built is checked.
         well &= if runs { run_old()? } else { compiles(target)? };
     }
     Ok(well)
@@ -70,8 +71,7 @@ fn is_installed(target: &str) -> bool {
 }
 
 fn compiles(target: &str) -> Done<bool> {
-    let words = ["check", "--package", "assay", "--target", target];
-    let status = cargo(&words).status().map_err(|error| format!("cargo: {error}"))?;
+    let status = cargo(&words(target)).status().map_err(|error| format!("cargo: {error}"))?;
     Ok(status.success())
 }
 
@@ -86,7 +86,7 @@ fn untried() -> Option<&'static str> {
 
 /// Builds it, static and without optimisation, and has it do its main work.
 fn run_old() -> Done<bool> {
-    let binary = built_binary(&BUILD_OLD[3..])?;
+    let binary = built_binary(&["--target", OLD])?;
     let scratch = Scratch::new("old")?;
     let device = LoopDevice::new(scratch.path().join("image"), 64)?;
     let assay = Assay::new(&binary, &scratch.folder("home", 0o755, None)?);

@@ -48,24 +48,33 @@ impl Count {
     }
 }
 
-/// Runs cargo with these words; tests tell in the list why they skip.
-pub fn run(words: &[&str], in_full: bool, list: &Path) -> Done<Count> {
+/// Runs cargo with these words; tests tell in the list why they skip. `begun` is called when cargo has
+/// built everything: from then on it holds no lock.
+pub fn run(
+    words: &[&str],
+    in_full: bool,
+    list: &Path,
+    begun: impl FnOnce() -> Done<()>,
+) -> Done<Count> {
     let mut command = cargo(words);
     command.env(needs::LIST, list).stdout(Stdio::piped());
     if in_full {
         command.env(needs::COUNTS, "in-full");
     }
     let mut child = command.spawn().map_err(|error| format!("cargo test: {error}"))?;
-    let mut count = Count::default();
+    let (mut count, mut begun, mut well_begun) = (Count::default(), Some(begun), Ok(()));
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            if let Some(begun) = begun.take() {
+                well_begun = begun();
+            }
             count.read(&line);
             println!("{}", honest(&line, list));
         }
     }
     let status = child.wait().map_err(|error| format!("cargo test: {error}"))?;
     count.well = status.success();
-    Ok(count)
+    well_begun.map(|()| count)
 }
 
 /// The harness calls a test that returned early ok.

@@ -1,6 +1,8 @@
 //! Two results that do not share their replicates (R13): what differs around them first, then
 //! their numbers, with weaker words and never *equivalent*.
 
+use std::collections::BTreeMap;
+
 use assay_stats::{FEWEST_FOR_INTERVAL, Sample, Welch, bonferroni, welch};
 
 use super::verdicts::{across_words, correct, verdict_of_ends};
@@ -79,10 +81,11 @@ fn named_cells(findings: &Findings) -> Vec<Cell> {
 /// What differs around two results: a difference between their numbers may come from any of it.
 fn differences(first: &Findings, other: &Findings) -> Vec<Check> {
     let (before, after) = (facts(first), facts(other));
+    let after: BTreeMap<String, String> = after.into_iter().rev().collect();
     let mut told: Vec<String> = before
         .iter()
         .filter_map(|(name, was)| {
-            let (_, is) = after.iter().find(|(other, _)| other == name)?;
+            let is = after.get(name)?;
             (is != was).then(|| format!("{name}: {was}; then {is}"))
         })
         .collect();
@@ -155,64 +158,22 @@ fn of_target(target: &TargetFacts) -> [(&'static str, String); 8] {
     ]
 }
 
-/// The comparisons of one result with another, workload by workload.
-fn one(first: &Findings, other: &Findings) -> Vec<Comparison> {
-    let mut found: Vec<(Comparison, Option<Welch>)> = Vec::new();
-    for cell in first.cells.iter().filter(|cell| !cell.control) {
-        let Some(later) = same(other, &cell.workload, &cell.metric, &cell.arm) else { continue };
-        if cell.scale == Scale::Difference {
-            continue;
-        }
-        let by_ratio = rerun(first, cell)
-            .zip(rerun(other, later))
-            .filter(|((base, _), (later, _))| settable(base) == settable(later))
-            .and_then(|((_, before), (_, after))| Sample::of(&before).zip(Sample::of(&after)));
-        let plain = || Sample::of(&logs(cell)).zip(Sample::of(&logs(later)));
-        let (kind, samples) = match by_ratio {
-            Some(pair) => (Kind::RerunBaseline, Some(pair)),
-            None => (Kind::OtherDayOrMachine, plain()),
-        };
-        // Two values have no interval (R4).
-        let enough = samples.filter(|(before, after)| before.n.min(after.n) >= FEWEST_FOR_INTERVAL);
-        let test = enough.and_then(|(before, after)| welch(&before, &after));
-        found.push((comparison((first, cell), (other, later), kind, samples), test));
-    }
-    let families: Vec<usize> = found
-        .iter()
-        .map(|(own, _)| {
-            let mates = found.iter().filter(|(one, _)| one.primary && one.workload == own.workload);
-            mates.count()
-        })
-        .collect();
-    let mut judged: Vec<Comparison> = found
-        .into_iter()
-        .zip(families)
-        .map(|((comparison, test), family)| judged(comparison, test.as_ref(), family))
-        .collect();
-    correct_by_workload(&mut judged);
-    judged
+/// A result whose rows and comparisons are found without going through all of them.
+pub(super) struct Book<'a> {
+    /// The result.
+    pub findings: &'a Findings,
+    cells: BTreeMap<Key, &'a Cell>,
+    baselines: BTreeMap<(&'a str, &'a str, &'a Arm), &'a Arm>,
+    is_sequential: bool,
 }
 
-/// Holm's p in the place of the plain one, within the primary comparisons of each workload.
-fn correct_by_workload(found: &mut [Comparison]) {
-    let mut names: Vec<String> = found.iter().map(|one| one.workload.clone()).collect();
-    names.dedup();
-    for name in names {
-        correct(found.iter_mut().filter(|one| one.primary && one.workload == name));
-    }
-}
+/// A row of any result: workload, metric, and what can be set of its arm. What the operator alone
+/// can set may differ.
+pub(super) type Key = (String, String, Arm);
 
-/// The cell of another result for the same work; what the operator alone can set may differ.
-pub(super) fn same<'a>(
-    findings: &'a Findings,
-    workload: &str,
-    metric: &str,
-    arm: &Arm,
-) -> Option<&'a Cell> {
-    findings.cells.iter().find(|cell| {
-        let same_work = !cell.control && cell.workload == workload && cell.metric == metric;
-        same_work && settable(&cell.arm) == settable(arm)
-    })
+/// The row that a cell belongs to.
+pub(super) fn key(cell: &Cell) -> Key {
+    (cell.workload.clone(), cell.metric.clone(), settable(&cell.arm))
 }
 
 /// How the numbers of a row are taken.
@@ -224,48 +185,113 @@ pub(super) enum Way {
     ToItsBaseline,
 }
 
-/// Logarithms of the undisturbed trials of a row; none where it has no baseline of its own.
-pub(super) fn values(findings: &Findings, cell: &Cell, way: Way) -> Option<Vec<f64>> {
-    match way {
-        Way::Plain => Some(logs(cell)),
-        Way::ToItsBaseline => rerun(findings, cell).map(|(_, differences)| differences),
+impl<'a> Book<'a> {
+    /// The book of a result.
+    pub fn new(findings: &'a Findings) -> Self {
+        let mut cells = BTreeMap::new();
+        for cell in findings.cells.iter().filter(|cell| !cell.control) {
+            cells.entry(key(cell)).or_insert(cell);
+        }
+        let own = findings
+            .comparisons
+            .iter()
+            .map(|found| ((&*found.workload, &*found.metric, &found.arm), &found.baseline));
+        Self {
+            findings,
+            cells,
+            // Of equal ones the first counts.
+            baselines: own.rev().collect(),
+            is_sequential: findings.checks.iter().any(|check| check.name == "sequential"),
+        }
+    }
+
+    /// The cell of a row.
+    pub fn cell(&self, key: &Key) -> Option<&'a Cell> {
+        self.cells.get(key).copied()
+    }
+
+    /// Logarithms of the undisturbed trials of a row; none where it has no baseline of its own.
+    pub fn values(&self, cell: &Cell, way: Way) -> Option<Vec<f64>> {
+        match way {
+            Way::Plain => Some(cell.trials.iter().filter_map(level).collect()),
+            Way::ToItsBaseline => self.rerun(cell).map(|(_, differences)| differences),
+        }
+    }
+
+    /// The baseline of an arm in its own study, and the differences from it; none for a baseline
+    /// itself, and for arms that ran one after the other.
+    fn rerun(&self, cell: &Cell) -> Option<(&'a Arm, Vec<f64>)> {
+        if self.is_sequential {
+            return None;
+        }
+        let arm = *self.baselines.get(&(&*cell.workload, &*cell.metric, &cell.arm))?;
+        let of_baseline = (cell.workload.clone(), cell.metric.clone(), settable(arm));
+        let baseline = self.cell(&of_baseline)?;
+        let differences: Vec<f64> = cell
+            .trials
+            .iter()
+            .filter_map(|trial| {
+                let partner =
+                    baseline.trials.iter().find(|other| other.replicate == trial.replicate)?;
+                Some(level(trial)? - level(partner)?)
+            })
+            .collect();
+        (!differences.is_empty()).then_some((arm, differences))
     }
 }
 
-/// Logarithms of the trials that count.
-fn logs(cell: &Cell) -> Vec<f64> {
-    cell.trials.iter().filter_map(level).collect()
+/// The comparisons of one result with another, workload by workload.
+fn one(first: &Findings, other: &Findings) -> Vec<Comparison> {
+    let (before, after) = (Book::new(first), Book::new(other));
+    let mut found: Vec<(Comparison, Option<Welch>)> = Vec::new();
+    for cell in first.cells.iter().filter(|cell| !cell.control) {
+        let Some(later) = after.cell(&key(cell)) else { continue };
+        if cell.scale == Scale::Difference {
+            continue;
+        }
+        let by_ratio = before
+            .rerun(cell)
+            .zip(after.rerun(later))
+            .filter(|((base, _), (later, _))| settable(base) == settable(later))
+            .and_then(|((_, before), (_, after))| Sample::of(&before).zip(Sample::of(&after)));
+        let plain = |book: &Book<'_>, cell| Sample::of(&book.values(cell, Way::Plain)?);
+        let (kind, samples) = match by_ratio {
+            Some(pair) => (Kind::RerunBaseline, Some(pair)),
+            None => (Kind::OtherDayOrMachine, plain(&before, cell).zip(plain(&after, later))),
+        };
+        // Two values have no interval (R4).
+        let enough = samples.filter(|(before, after)| before.n.min(after.n) >= FEWEST_FOR_INTERVAL);
+        let test = enough.and_then(|(before, after)| welch(&before, &after));
+        found.push((comparison((first, cell), (other, later), kind, samples), test));
+    }
+    let mut families: BTreeMap<String, usize> = BTreeMap::new();
+    for (one, _) in found.iter().filter(|(one, _)| one.primary) {
+        *families.entry(one.workload.clone()).or_default() += 1;
+    }
+    let family = |one: &Comparison| families.get(&one.workload).copied().unwrap_or_default();
+    let judge = |(one, test): (Comparison, Option<Welch>)| {
+        let family = family(&one);
+        judged(one, test.as_ref(), family)
+    };
+    let mut judged: Vec<Comparison> = found.into_iter().map(judge).collect();
+    correct_by_workload(&mut judged);
+    judged
+}
+
+/// Holm's p in the place of the plain one, within the primary comparisons of each workload.
+fn correct_by_workload(found: &mut [Comparison]) {
+    let mut families: BTreeMap<String, Vec<&mut Comparison>> = BTreeMap::new();
+    for one in found.iter_mut().filter(|one| one.primary) {
+        families.entry(one.workload.clone()).or_default().push(one);
+    }
+    for family in families.into_values() {
+        correct(family.into_iter());
+    }
 }
 
 fn level(trial: &CellTrial) -> Option<f64> {
     let counts = trial.status == Status::Ok;
     trial.value.filter(|value| counts && *value > 0.0).map(f64::ln)
-}
-
-/// The baseline of an arm in its own study, and the differences from it; none for a baseline
-/// itself, and for arms that ran one after the other.
-fn rerun<'a>(findings: &'a Findings, cell: &Cell) -> Option<(&'a Arm, Vec<f64>)> {
-    if is_sequential(findings) {
-        return None;
-    }
-    let own = findings.comparisons.iter().find(|found| {
-        found.workload == cell.workload && found.metric == cell.metric && found.arm == cell.arm
-    })?;
-    let baseline = same(findings, &cell.workload, &cell.metric, &own.baseline)?;
-    let differences: Vec<f64> = cell
-        .trials
-        .iter()
-        .filter_map(|trial| {
-            let partner =
-                baseline.trials.iter().find(|other| other.replicate == trial.replicate)?;
-            Some(level(trial)? - level(partner)?)
-        })
-        .collect();
-    (!differences.is_empty()).then_some((&own.baseline, differences))
-}
-
-fn is_sequential(findings: &Findings) -> bool {
-    findings.checks.iter().any(|check| check.name == "sequential")
 }
 
 fn comparison(

@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 
 use assay_stats::{FEWEST_FOR_INTERVAL, Sample, t_quantile, welch};
 
-use super::across::{Way, same, values};
+use super::across::{Book, Key, Way, key};
 use crate::plan::arms::settable;
 use crate::quantity::units::show;
 use crate::quantity::{Better, Scale};
 use crate::results::findings::{Cell, Findings, Trust};
-use crate::results::plan::{Arm, arm_words};
+use crate::results::plan::arm_words;
 
 /// Error of the whole gate, shared by its rows.
 const ALPHA: f64 = 0.05;
@@ -93,22 +93,21 @@ fn percent(share: f64) -> String {
     show::percent(100.0 * share)
 }
 
-/// A row of all results: workload, metric, and what can be set of its arm.
-type Key = (String, String, Arm);
-
 /// Every row that either side has, judged.
 pub fn gate(earlier: &[Findings], later: &[Findings], asked: Gate) -> Vec<Gated> {
     let mut keys: BTreeMap<Key, Better> = BTreeMap::new();
     let cells = earlier.iter().chain(later).flat_map(|one| &one.cells);
     for cell in cells.filter(|cell| cell.primary && !cell.control) {
-        let key = (cell.workload.clone(), cell.metric.clone(), settable(&cell.arm));
-        keys.insert(key, cell.better);
+        keys.insert(key(cell), cell.better);
     }
     let rows = keys.len();
-    keys.iter().map(|(key, better)| row(key, *better, [earlier, later], rows, asked)).collect()
+    let [earlier, later] =
+        [earlier, later].map(|side| side.iter().map(Book::new).collect::<Vec<_>>());
+    let row = |(key, better): (&Key, &Better)| row(key, *better, [&earlier, &later], rows, asked);
+    keys.iter().map(row).collect()
 }
 
-fn row(key: &Key, better: Better, sides: [&[Findings]; 2], rows: usize, asked: Gate) -> Gated {
+fn row(key: &Key, better: Better, sides: [&[Book<'_>]; 2], rows: usize, asked: Gate) -> Gated {
     let (workload, _, arm) = key;
     let name = match arm_words(arm).as_str() {
         "" => workload.clone(),
@@ -121,30 +120,27 @@ fn row(key: &Key, better: Better, sides: [&[Findings]; 2], rows: usize, asked: G
 }
 
 /// The data of both sides, or why they make no statement.
-fn samples(key: &Key, sides: [&[Findings]; 2]) -> Result<[Sample; 2], String> {
-    let cells = |side: &'_ [Findings]| -> Result<(), String> {
-        side.iter().try_for_each(|one| cell(one, key).map(drop))
-    };
-    sides.into_iter().try_for_each(cells)?;
-    // Against a baseline of its own only where every result has one, and the same.
+fn samples(key: &Key, sides: [&[Book<'_>]; 2]) -> Result<[Sample; 2], String> {
     let all = || sides.into_iter().flatten();
-    let has_own = all().all(|one| {
-        cell(one, key).is_ok_and(|cell| values(one, cell, Way::ToItsBaseline).is_some())
-    });
-    let way = if has_own { Way::ToItsBaseline } else { Way::Plain };
+    all().try_for_each(|one| cell(one, key).map(drop))?;
+    // Against a baseline of its own only where every result has one.
+    let has_own = |one: &Book<'_>| {
+        cell(one, key).is_ok_and(|cell| one.values(cell, Way::ToItsBaseline).is_some())
+    };
+    let way = if all().all(has_own) { Way::ToItsBaseline } else { Way::Plain };
     let are_sessions = sides.iter().all(|side| side.len() >= FEWEST_FOR_INTERVAL);
-    let sample = |side: &[Findings]| -> Result<Sample, String> {
+    let sample = |side: &[Book<'_>]| -> Result<Sample, String> {
         let mut data = Vec::new();
         for one in side {
-            let own = values(one, cell(one, key)?, way).unwrap_or_default();
+            let own = one.values(cell(one, key)?, way).unwrap_or_default();
             if are_sessions {
                 let mean = Sample::of(&own).map(|sample| sample.mean);
-                data.push(mean.ok_or_else(|| few(&own, &one.study.id))?);
+                data.push(mean.ok_or_else(|| few(&own, &one.findings.study.id))?);
             } else {
                 data.extend(own);
             }
         }
-        let id = side.first().map_or("", |one| &*one.study.id);
+        let id = side.first().map_or("", |one| &*one.findings.study.id);
         Sample::of(&data)
             .filter(|sample| sample.n >= FEWEST_FOR_INTERVAL)
             .ok_or_else(|| few(&data, id))
@@ -158,13 +154,12 @@ fn few(values: &[f64], id: &str) -> String {
 }
 
 /// The cell of a result, or why it makes no statement.
-fn cell<'a>(one: &'a Findings, (workload, metric, arm): &Key) -> Result<&'a Cell, String> {
-    let id = &one.study.id;
-    let Some(found) = same(one, workload, metric, arm) else {
-        let own = one
-            .absent
-            .iter()
-            .find(|absent| absent.workload == *workload && settable(&absent.arm) == *arm);
+fn cell<'a>(one: &Book<'a>, key: &Key) -> Result<&'a Cell, String> {
+    let id = &one.findings.study.id;
+    let Some(found) = one.cell(key) else {
+        let (workload, _, arm) = key;
+        let mut absent = one.findings.absent.iter();
+        let own = absent.find(|own| own.workload == *workload && settable(&own.arm) == *arm);
         let reason = own.map_or_else(|| "not measured".to_owned(), |own| own.reason.clone());
         return Err(format!("{id} does not have it: {reason}"));
     };

@@ -19,6 +19,7 @@ mod null;
 mod rows;
 mod sentences;
 mod series;
+mod stopping;
 mod surfaces;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ pub use across::compare;
 pub use foresight::{Foresight, foresee};
 pub use gathering::Gathering;
 pub use null::{Null, NullWorkload, null};
+pub use stopping::{Enough, enough};
 
 use std::borrow::Cow;
 

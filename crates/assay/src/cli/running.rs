@@ -9,13 +9,12 @@ use clap::Args;
 use super::watch::screen::{self, Screen};
 use super::watch::{self, Beside};
 use super::{output, progress::Progress};
-use crate::analysis;
+use crate::analysis::{self, Enough};
 use crate::failure::{Failure, Kind, Outcome};
 use crate::quantity::units::show;
 use crate::report;
-use crate::results::design::Stopping;
 use crate::results::environment::Environment;
-use crate::results::findings::{Comparison, StudyFacts, Verdict};
+use crate::results::findings::StudyFacts;
 use crate::results::plan::Plan;
 use crate::results::record::{Status, Trial};
 use crate::runner::{self, Consented, Finished, Request};
@@ -222,8 +221,7 @@ pub fn results_directory(system: &dyn System) -> Outcome<Option<std::path::PathB
     }
 }
 
-/// Whether a study has shown enough at a look: intervals as narrow as was asked, or else a verdict
-/// on every comparison. Never the spread itself (R8).
+/// Whether a study has shown enough at a look, in words.
 fn enough(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option<String> {
     // What was repeated comes after the last replicate and decides nothing.
     let own = trials.iter().filter(|trial| trial.record.repeats.is_none());
@@ -232,33 +230,14 @@ fn enough(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option<St
     let facts =
         StudyFacts { ended: Some("a look".to_owned()), ..shelf::unnamed(plan, environment) };
     let findings = analysis::findings(facts, plan, environment, &trials);
-    let primary: Vec<&Comparison> =
-        findings.comparisons.iter().filter(|found| found.primary).collect();
-    if primary.is_empty() {
-        return None;
-    }
     let replicates = trials.iter().map(|trial| trial.record.replicate).max().unwrap_or(0);
-    let half_width = match &plan.design.stopping {
-        Stopping::Fixed => return None,
-        Stopping::Looks { half_width, .. } | Stopping::Open { half_width } => *half_width,
+    let why = match analysis::enough(&findings, &plan.design.stopping)? {
+        Enough::Decided => "every comparison had its verdict".to_owned(),
+        Enough::Narrow(wanted) => {
+            format!("every interval was within {} of its middle", show::percent(100.0 * wanted))
+        }
     };
-    let Some(wanted) = half_width else {
-        let decided = |found: &&&Comparison| {
-            found.verdict.is_some_and(|verdict| verdict != Verdict::Inconclusive)
-        };
-        return (primary.iter().filter(decided).count() == primary.len()).then(|| {
-            format!("ended after replicate {replicates}: every comparison had its verdict")
-        });
-    };
-    let narrow = |found: &&&Comparison| {
-        found.ci95_family.is_some_and(|[low, high]| (high / low).ln() / 2.0 <= wanted.ln_1p())
-    };
-    (primary.iter().filter(narrow).count() == primary.len()).then(|| {
-        format!(
-            "ended after replicate {replicates}: every interval was within {} of its middle",
-            show::percent(100.0 * wanted)
-        )
-    })
+    Some(format!("ended after replicate {replicates}: {why}"))
 }
 
 /// What those are told who ask again to end, and how asking once more ends it.

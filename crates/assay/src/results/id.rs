@@ -29,10 +29,24 @@ pub fn is_one(name: &str) -> bool {
     digits(day, 8) && digits(time, 6) && bits
 }
 
-/// An id that nothing in a directory has yet: many bundles may be made within one second.
+/// Part of what is left of a second's numbers that one id may take: some two hundred sort by their
+/// turn.
+const SHARE: u64 = 16;
+
+/// An id that nothing in a directory has yet, and that sorts after all others of the same second: the
+/// last one is the newest.
 pub fn unused_id(system: &dyn System, results: &Path, started: &str) -> String {
     let bits = entropy(system);
-    let ids = (0..=0xffff).map(|more| new_id(started, bits.wrapping_add(more)));
+    let second = new_id(started, 0);
+    let second = second.strip_suffix("0000").unwrap_or(&second);
+    let names = system.list(results).unwrap_or_default();
+    let suffixes = names
+        .iter()
+        .filter(|name| is_one(name))
+        .filter_map(|name| u64::from_str_radix(name.strip_prefix(second)?, 16).ok());
+    let from = suffixes.max().map_or(0, |last| last + 1);
+    let step = (0x1_0000_u64.saturating_sub(from) / SHARE).max(1);
+    let ids = (0..=0xffff).map(|more| new_id(started, from + bits % step + more));
     let free = |id: &String| system.status(&results.join(id)).is_err();
     ids.into_iter().find(free).unwrap_or_else(|| new_id(started, bits))
 }
@@ -60,9 +74,24 @@ mod tests {
     fn an_id_that_is_taken_is_not_given_again() {
         let fake = Fake::new();
         let results = Path::new("/results");
-        let first = unused_id(&fake, results, &fake.now());
-        fake.create_directory(&results.join(&first)).unwrap();
-        let second = unused_id(&fake, results, &fake.now());
-        assert_ne!(first, second);
+        let mut ids = Vec::new();
+        for _ in 0..100 {
+            let id = unused_id(&fake, results, "2026-11-20T10:31:07+01:00");
+            fake.create_directory(&results.join(&id)).unwrap();
+            ids.push(id);
+        }
+        assert!(
+            ids.windows(2).all(|pair| pair[0] < pair[1]),
+            "the newest is not the last: {ids:?}"
+        );
+    }
+
+    #[test]
+    fn a_second_that_is_full_still_has_an_id() {
+        let fake = Fake::new();
+        let results = Path::new("/results");
+        fake.create_directory(&results.join("20261120-103107-ffff")).unwrap();
+        let id = unused_id(&fake, results, "2026-11-20T10:31:07+01:00");
+        assert!(is_one(&id) && id != "20261120-103107-ffff", "{id}");
     }
 }

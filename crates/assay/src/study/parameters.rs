@@ -19,6 +19,15 @@ const fn about(name: &'static str, summary: &'static str, text: &'static str) ->
     About { name, summary, text }
 }
 
+/// Parameters that say what is asked for. Nobody chooses them to be faster: writing is no bad setting
+/// of reading.
+const WORK: [&str; 4] = ["pattern", "mix", "content", "sync"];
+
+/// Whether levels of a factor are different work, and not a choice for the same work.
+pub fn is_work(name: &str) -> bool {
+    WORK.contains(&name)
+}
+
 /// All parameters. `copy` changes nothing: its levels are identical arms.
 pub static PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -145,6 +154,12 @@ mod tests {
                 (parameter.set)(&mut io(), &text).unwrap();
             }
         }
+    }
+
+    #[test]
+    fn what_is_work_is_a_parameter() {
+        assert!(WORK.iter().all(|name| find(name).is_some()));
+        assert!(!is_work("depth") && !is_work("filesystem"));
     }
 
     #[test]

@@ -26,11 +26,14 @@ pub struct Cached;
 static ABOUT: About = About {
     name: "cached",
     summary: "the bytes came from memory and not from the device",
-    text: "Files on tmpfs are memory. Elsewhere, when the device delivered less than half of the \
-           bytes that were read (less than 1 % under compression), the page cache answered. \
-           Small reads in random order through the page cache count as the whole pages that it \
-           would have to fetch. Where no device tells its counters and the page cache was not bypassed, more than 10 % \
-           of cached pages are enough.",
+    text: "Files on tmpfs are memory. Elsewhere, when the device delivered less than half \
+           of the bytes that were read (less than 1 % under compression), the page cache \
+           answered. Small reads in random order through the page cache count as the whole \
+           pages that it would have to fetch. Where no device tells its counters and the \
+           page cache was not bypassed, more than 10 % of cached pages are enough. Half is \
+           far from both: a device that is read delivers all, and a cache that answers lets \
+           it deliver next to nothing; what stands between is metadata and read-ahead that \
+           was there.",
 };
 
 impl TruthRule for Cached {

@@ -16,9 +16,11 @@ pub struct Clock;
 static ABOUT: About = About {
     name: "clock",
     summary: "the wall clock was set, or the machine slept, during the trial",
-    text: "The wall clock and the one that measures are read together before and after a trial. A \
-           step of more than 10 ms between them, or a sleep of the machine, marks the trial \
-           disturbed: time went on for drives and other programs in which nothing was measured.",
+    text: "The wall clock and the one that measures are read together before and after a \
+           trial. A step of more than 10 ms between them, or a sleep of the machine, marks \
+           the trial disturbed: time went on for drives and other programs in which nothing \
+           was measured. 10 ms are what a correction of the clock may step by without \
+           anybody setting it.",
 };
 
 impl TruthRule for Clock {

@@ -15,9 +15,9 @@ static ABOUT: About = About {
     name: "compressed",
     summary: "compression is on and made the bytes fewer",
     text: "Where the file system or the device compresses and the content lets itself be \
-           compressed, or the device moved less than 90 % of the bytes, the number is the speed of \
-           this content and not of the drive: suspect. With content that does not compress it is \
-           only a note.",
+           compressed, or the device moved less than 90 % of the bytes, the number is the \
+           speed of this content and not of the drive: suspect. With content that does not \
+           compress it is only a note. A tenth is what metadata may add or spare.",
 };
 
 impl TruthRule for Compressed {

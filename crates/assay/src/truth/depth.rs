@@ -20,10 +20,13 @@ pub struct Depth;
 static ABOUT: About = About {
     name: "depth",
     summary: "the device had far fewer operations in flight than was asked for",
-    text: "The kernel sums the time that requests spend at the device; divided by the time of the \
-           run that is the mean number in flight. Below half of what was asked for, the number is \
-           suspect: it is one of a smaller depth. The same holds when most operations are complete \
-           as soon as their submission returns. What the engine believes is no evidence.",
+    text: "The kernel sums the time that requests spend at the device; divided by the time \
+           of the run that is the mean number in flight. Below half of what was asked for, \
+           the number is suspect: it is one of a smaller depth. The same holds when most \
+           operations are complete as soon as their submission returns. What the engine \
+           believes is no evidence. Half, because a device that keeps up answers some of \
+           its queue at once; and over all trials together, because one that the processors \
+           were late for says nothing of the depth.",
 };
 
 impl TruthRule for Depth {

@@ -20,10 +20,12 @@ static ABOUT: About = About {
     name: "device-bytes",
     summary: "the device moved fewer bytes than are claimed, or nothing tells how many it moved",
     text: "The counters of the topmost block devices are compared with the bytes of the \
-           operations. Under 90 % the number is invalid, unless compression explains it: then the \
-           rule `compressed` speaks. Writes must have arrived when the clock stopped. More bytes \
-           than asked for are write amplification: told, and no fault. Where no counter exists \
-           (network, some FUSE programs) the number is suspect.",
+           operations. Under 90 % the number is invalid, unless compression explains it: \
+           then the rule `compressed` speaks. Writes must have arrived when the clock \
+           stopped. More bytes than asked for are write amplification: told, and no fault. \
+           Where no counter exists (network, some FUSE programs) the number is suspect. A \
+           tenth is what a few blocks in the drive's own queue, or in the last moment of a \
+           trial, may hide; more is missing work.",
 };
 
 impl TruthRule for DeviceBytes {

@@ -22,13 +22,15 @@ pub struct Foreign;
 static ABOUT: About = About {
     name: "foreign",
     summary: "other programs used the device right before or during the trial",
-    text: "Judged where the tool itself moves nothing: in the idle gap before each trial, on every \
-           device that is shared, and by the direction that the workload does not use. More than 1 \
-           MiB/s and 1 % of the trial's own traffic marks the trial disturbed. Reads are judged \
-           beside its own reads, too: the kernel accounts to each process what it fetched, \
-           read-ahead included, and what a device read beyond that and beyond the claim is \
-           others', from a quarter of the claim on. Not so with writes (a file system writes more \
-           than it is given) and under compression.",
+    text: "Judged where the tool itself moves nothing: in the idle gap before each trial, \
+           on every device that is shared, and by the direction that the workload does not \
+           use. More than 1 MiB/s and 1 % of the trial's own traffic marks the trial \
+           disturbed. Reads are judged beside its own reads, too: the kernel accounts to \
+           each process what it fetched, read-ahead included, and what a device read beyond \
+           that and beyond the claim is others', from a quarter of the claim on. Not so \
+           with writes (a file system writes more than it is given) and under compression. \
+           1 % of the traffic changes a rate by about as much, a fifth of the usual margin; \
+           1 MiB/s is what journals and logs of a quiet machine write.",
 };
 
 impl TruthRule for Foreign {

@@ -20,10 +20,11 @@ pub struct LinkCeiling;
 static ABOUT: About = About {
     name: "link-ceiling",
     summary: "the rate is above what the link to the drive can carry",
-    text: "The kernel tells the speed of SATA, USB and PCIe links; what is left of it after line \
-           coding is a ceiling for each direction. A rate more than 1 % above it did not come from \
-           the drive. Several drives carry the sum of their links; one drive without a known link \
-           silences the rule.",
+    text: "The kernel tells the speed of SATA, USB and PCIe links; what is left of it after \
+           line coding is a ceiling for each direction. A rate more than 1 % above it did \
+           not come from the drive. Several drives carry the sum of their links; one drive \
+           without a known link silences the rule. 1 %, because clocks and windows are not \
+           perfect, and no medium reaches its ceiling.",
 };
 
 impl TruthRule for LinkCeiling {

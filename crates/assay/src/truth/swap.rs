@@ -17,9 +17,10 @@ pub struct Swap;
 static ABOUT: About = About {
     name: "swap",
     summary: "memory went to swap, or came back, during the trial",
-    text: "The kernel counts the pages that go to swap and come back. More than 1 \
-           MiB/s and 1 % of the trial's own traffic, of whatever program, mark it disturbed: the machine was short of memory, and swap on the \
-           same drive is traffic of its own.",
+    text: "The kernel counts the pages that go to swap and come back. More than 1 MiB/s and \
+           1 % of the trial's own traffic, of whatever program, mark it disturbed: the \
+           machine was short of memory, and swap on the same drive is traffic of its own. 1 \
+           % as for other traffic of others.",
 };
 
 impl TruthRule for Swap {

@@ -13,10 +13,12 @@ pub struct Throttled;
 static ABOUT: About = About {
     name: "throttled",
     summary: "a processor or drive slowed down for heat, or a control group held the tool back",
-    text: "The kernel counts thermal throttle events of processors (where the driver tells) and the \
-           periods in which a control group's processor limit stopped this process. Either of them \
-           during a trial marks it disturbed, and so does a sensor that reaches the temperature \
-           from which its processor or drive slows down, where it names one.",
+    text: "The kernel counts thermal throttle events of processors (where the driver tells) \
+           and the periods in which a control group's processor limit stopped this process. \
+           Either of them during a trial marks it disturbed, and so does a sensor that \
+           reaches the temperature from which its processor or drive slows down, where it \
+           names one. One is enough: a clock that was lowered once stays low for a while, \
+           and the counter does not tell how far.",
 };
 
 impl TruthRule for Throttled {

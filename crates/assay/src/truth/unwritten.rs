@@ -13,9 +13,11 @@ pub struct Unwritten;
 static ABOUT: About = About {
     name: "unwritten",
     summary: "the area holds blocks that were never written, or only zeros",
-    text: "A file system answers reads of holes and of space that was allocated but never written \
-           with zeros, without asking the drive; many drives do the same for blocks of zeros. \
-           Above 5 % of the area the speed of reads is invalid.",
+    text: "A file system answers reads of holes and of space that was allocated but never \
+           written with zeros, without asking the drive; many drives do the same for blocks \
+           of zeros. Above 5 % of the area the speed of reads is invalid. Reads of the rest \
+           could be off by as much as the usual margin, and blocks that were never written \
+           answer many times as fast.",
 };
 
 impl TruthRule for Unwritten {

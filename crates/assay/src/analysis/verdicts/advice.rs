@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::arms::Question;
-use super::contrasts::{Contrast, contrasts, holds};
+use super::contrasts::{Contrast, contrasts, holds, is_other_work};
 use super::noise::{Reach, reach};
 use super::words_of_advice as words;
 use crate::quantity::Better;
@@ -84,6 +84,7 @@ fn best<'a>(evidence: &Evidence<'a, '_>, question: &Question<'_>) -> Option<&'a 
             && found.workload == question.workload
             && found.verdict == Some(Verdict::Better)
             && !found.within_margin
+            && !is_other_work(&found.arm, &found.baseline)
             && is_beyond(found, reach)
     });
     let Some(rank) = evidence.ranks.iter().find(|rank| rank.workload == question.workload) else {

@@ -48,6 +48,25 @@ fn a_difference_within_the_noise_floor_advises_nothing() {
 }
 
 #[test]
+fn other_work_is_neither_advised_nor_advised_against() {
+    let mix = |study: &mut Study| {
+        let renamed = |arm: &mut crate::results::plan::Arm| {
+            *arm =
+                std::mem::take(arm).into_values().map(|level| ("mix".to_owned(), level)).collect();
+        };
+        study.measured.design.factors[0].name = "mix".to_owned();
+        renamed(&mut study.measured.design.baseline);
+        study.measured.series.iter_mut().for_each(|series| renamed(&mut series.arm));
+    };
+    for (values, kind) in [(scaled(0.5), AdviceKind::Against), (scaled(2.0), AdviceKind::Use)] {
+        assert!(kinds(&advised(&values, None, |_| {})).contains(&kind));
+        let found = advised(&values, None, mix);
+        assert_eq!(kinds(&found), []);
+        assert_eq!(found.comparisons.len(), 1, "it is compared all the same");
+    }
+}
+
+#[test]
 fn against_is_what_is_worse_by_more_than_the_margin() {
     let slow = scaled(0.93);
     assert_eq!(kinds(&advised(&slow, None, |_| {})), [AdviceKind::Against]);

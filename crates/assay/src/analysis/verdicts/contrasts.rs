@@ -8,6 +8,7 @@ use super::ranks::mean;
 use crate::quantity::Better;
 use crate::results::findings::{Comparison, Effect, Verdict};
 use crate::results::plan::Arm;
+use crate::study::parameters::is_work;
 
 /// What one level, or one arm, is against another in a workload.
 pub(super) struct Contrast {
@@ -59,7 +60,13 @@ pub(super) fn contrasts(evidence: &Evidence<'_, '_>) -> Vec<Contrast> {
         });
         all.extend(alone.filter_map(|found| ruler.of_comparison(found)).filter(Contrast::is_bad));
     }
+    all.retain(|one| !is_other_work(&one.what, &one.than));
     all
+}
+
+/// Whether two arms do different work: then neither is a choice for the other's.
+pub(super) fn is_other_work(arm: &Arm, baseline: &Arm) -> bool {
+    arm.iter().any(|(name, level)| is_work(name) && baseline.get(name).is_some_and(|b| b != level))
 }
 
 /// Whether an arm and its baseline differ by one level: then that level is what tells them apart.
