@@ -140,9 +140,12 @@ fn clippy(_: &mut Bench) -> Done<bool> {
     quiet(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"])
 }
 
-/// As often as the bounds were chosen for; without optimisation that would take ten times as long.
-const SIMULATE: [&str; 8] =
-    ["run", "--release", "--package", "xtask", "--", "simulate", "--studies", "4000"];
+/// The simulated studies of a tier: in full as often as the bounds were chosen for. Without
+/// optimisation they would take ten times as long.
+fn simulate(tier: Tier) -> [&'static str; 8] {
+    let studies = if tier == Tier::Long { "4000" } else { "1000" };
+    ["run", "--release", "--package", "xtask", "--", "simulate", "--studies", studies]
+}
 
 impl Bench {
     /// What needs nothing of the machine.
@@ -161,7 +164,7 @@ impl Bench {
 
     /// What needs root, a program or a kernel of some kind: each test says so where it cannot run.
     fn machine_tests(&mut self) -> Done<bool> {
-        self.simulated = Some(Beside::begin(&SIMULATE)?);
+        self.simulated = Some(Beside::begin(&simulate(self.tier))?);
         let harness: &[&str] = match self.tier {
             Tier::Long => &["--ignored"],
             _ => &["--ignored", "--skip", "in_full::"],
@@ -192,7 +195,7 @@ impl Bench {
     fn simulate(&mut self) -> Done<bool> {
         match self.simulated.take() {
             Some(simulated) => simulated.end(),
-            None => quiet(&SIMULATE),
+            None => quiet(&simulate(self.tier)),
         }
     }
 

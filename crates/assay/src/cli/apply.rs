@@ -73,10 +73,10 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 }
 
 /// What is missing before anything else: fresh trials. Told instead of a refusal, because it is what
-/// most people who are refused forgot.
+/// most people who are refused forgot; not of a result that cannot be confirmed either.
 fn unconfirmed(system: &dyn System, arguments: &Arguments) -> Option<Failure> {
-    let directory = shelf::find(system, Some(&arguments.result)).ok()?;
-    let findings = shelf::findings_at(system, &directory).ok()?;
+    let acting = acting::open(system, Some(&arguments.result), Purpose::GoOn).ok()?;
+    let findings = shelf::findings_of(&acting.stored);
     findings.study.confirms.is_none().then_some(())?;
     advise::confirmed(&findings, None).err()
 }

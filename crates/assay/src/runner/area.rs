@@ -303,7 +303,9 @@ pub fn fill(
     }
     if let Some(file) = ground.file() {
         system.sync_data(file).map_err(|error| {
-            Failure::refused(format!("{} cannot be synced: {error}", site.target))
+            let full = error.kind() == std::io::ErrorKind::StorageFull;
+            let advice = if full { format!("; {NO_ROOM_BELOW}") } else { String::new() };
+            Failure::refused(format!("{} cannot be synced: {error}{advice}", site.target))
         })?;
     }
     area.fill_ns = spent();
@@ -328,6 +330,20 @@ fn filled_enough(context: &Context<'_>, site: &Site, area: &Area, limit_ns: u64)
         )));
     }
     Ok(())
+}
+
+/// Refuses an area that is smaller than the one with which a study began: its trials would not be
+/// those of the plan.
+pub fn is_as_large(site: &Site, before: &Area, found: &Area) -> Outcome<()> {
+    if found.length >= before.length {
+        return Ok(());
+    }
+    Err(Failure::refused(format!(
+        "{} has room for {} now, and the study began with an area of {}: make room there, then go on",
+        site.target,
+        Bytes(found.length),
+        Bytes(before.length)
+    )))
 }
 
 /// Whether there was no room for all of the area. One that the time cut short is smaller, too, but
@@ -390,10 +406,12 @@ fn fills_up(system: &dyn System, site: &Site, error: &LoadError, left: u64) -> b
     may_fill_up(site, error) && (quota || !room())
 }
 
+/// What to do where a file system has room, and what it stands on has none.
+const NO_ROOM_BELOW: &str = "what it stands on has no room left (a thin pool, or the file system \
+                             below a loop device): make room there";
+
 fn unwritable(site: &Site, error: &LoadError) -> Failure {
-    let below = "what it stands on has no room left (a thin pool, or the file system below a loop \
-                 device): make room there";
-    let advice = if is_full(error) { below } else { "name another target" };
+    let advice = if is_full(error) { NO_ROOM_BELOW } else { "name another target" };
     Failure::refused(format!("{} cannot be written: {error}; {advice}", site.target))
 }
 
@@ -405,6 +423,19 @@ mod tests {
 
     use super::*;
     use crate::system::Fake;
+
+    #[test]
+    fn an_area_that_became_smaller_is_not_gone_on_with() {
+        let area = |length| Area { start: 0, length, asked: 64 << 20, written: true, fill_ns: 1 };
+        let site = Site::simulated("card");
+        assert!(is_as_large(&site, &area(64 << 20), &area(64 << 20)).is_ok());
+        let refused = is_as_large(&site, &area(64 << 20), &area(48 << 20)).unwrap_err();
+        assert_eq!(
+            refused.message,
+            "card has room for 48 MiB now, and the study began with an area of 64 MiB: make room \
+             there, then go on"
+        );
+    }
 
     /// Fills an area on what never has room, and says why that ended.
     fn filled(kind: TargetKind, space: &str) -> String {

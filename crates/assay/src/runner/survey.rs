@@ -159,7 +159,8 @@ pub fn again<'a>(
             limit_ns: u64::MAX / 4,
             seed,
         };
-        area::fill(context, &ground, site, survey.area.length, &how)?;
+        let found = area::fill(context, &ground, site, survey.area.length, &how)?;
+        area::is_as_large(site, &survey.area, &found)?;
     }
     Ok(Surveyed { ground, survey: survey.clone(), law: place.law })
 }

@@ -21,7 +21,9 @@ pub fn evidence_at(system: &dyn System, directory: &Path) -> Outcome<Evidence> {
     if imported::is_one(system, directory) {
         return findings_at(system, directory).map(Evidence::bare);
     }
-    let stored = bundle::frame(system, directory)?;
+    let mut stored = bundle::frame(system, directory)?;
+    // The records tell the arms of trials; those of the plan would be a third of the memory.
+    stored.plan.trials.iter_mut().for_each(|trial| trial.arm.clear());
     let mut records = Records::default();
     let findings = each_workload(system, directory, &stored, |trials| {
         records.add(system, directory, &stored, trials)
