@@ -207,10 +207,11 @@ fn judged(
     let ended = if worse - bound > allowed {
         Ended::Fail
     } else if seen > asked.sees {
+        let (seen, sees) = (percent(seen), percent(asked.sees));
+        // Rounded they may look the same.
+        let more = if seen == sees { "a little more than " } else { "" };
         Ended::NoStatement(format!(
-            "only a loss of {} would have been found, and --gate-sees asks for {}",
-            percent(seen),
-            percent(asked.sees)
+            "only a loss of {more}{seen} would have been found, and --gate-sees asks for {sees}"
         ))
     } else {
         Ended::Pass

@@ -113,6 +113,17 @@ fn rows(earlier: &[Findings], later: &[Findings], as_one: bool, asked: Gate) -> 
     each.collect()
 }
 
+/// Rows that a message names; the tables above it have all of them.
+const NAMED: usize = 3;
+
+fn few(rows: &[String]) -> String {
+    let named = rows.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
+    match rows.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named}; and {more} more, told above"),
+    }
+}
+
 /// The exit: 1 where a row fails, 5 where none does and one makes no statement.
 fn ended(asked: Gate, rows: &[Gated], allow_missing: bool) -> Outcome<()> {
     let of = |wanted: fn(&Ended) -> bool| -> Vec<String> {
@@ -121,12 +132,11 @@ fn ended(asked: Gate, rows: &[Gated], allow_missing: bool) -> Outcome<()> {
     let share = show::percent(100.0 * asked.allowed);
     let failed = of(|ended| *ended == Ended::Fail);
     if !failed.is_empty() {
-        return Err(Failure::gate(format!("the gate of {share} failed: {}", failed.join("; "))));
+        return Err(Failure::gate(format!("the gate of {share} failed: {}", few(&failed))));
     }
     let silent = of(|ended| matches!(ended, Ended::NoStatement(_)));
     if rows.is_empty() || (!silent.is_empty() && !allow_missing) {
-        let silent =
-            if silent.is_empty() { "nothing to compare".to_owned() } else { silent.join("; ") };
+        let silent = if silent.is_empty() { "nothing to compare".to_owned() } else { few(&silent) };
         return Err(Failure::partial(format!(
             "the gate of {share} cannot see: {silent} (--allow-missing takes that for green)"
         )));
