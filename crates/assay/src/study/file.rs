@@ -24,8 +24,13 @@ const FAMILY: &str = "assay-study/";
 /// Reads a study; `name` is what the messages call the file. All mistakes are told at once, each
 /// with its place and what to write instead.
 pub fn parse(name: &str, text: &str) -> Outcome<Study> {
-    let (root, errors) = DeTable::parse_recoverable(text);
     let mut mistakes = Mistakes::default();
+    if let Some(at) = too_deep(text) {
+        let message = format!("{MOST_OPEN} brackets are open here: close them");
+        mistakes.add("brackets", at..at + 1, message, None);
+        return Err(failure(mistakes, name, text));
+    }
+    let (root, errors) = DeTable::parse_recoverable(text);
     for (index, error) in errors.iter().enumerate() {
         let span = error.span().unwrap_or_default();
         let (message, hint) = syntax(error.message(), text.get(span.clone()).unwrap_or_default());
@@ -55,6 +60,28 @@ pub fn parse(name: &str, text: &str) -> Outcome<Study> {
         Err(error) => mistakes.add("", 0..0, error.to_string(), None),
     }
     Err(failure(mistakes, name, text))
+}
+
+/// Brackets that may be open at once. The library goes on after a mistake by calling itself for each
+/// that was left open: thousands of them would be more than the stack holds.
+const MOST_OPEN: usize = 100;
+
+/// Where more brackets are open than any study needs. Those in texts and comments count, too: that
+/// refuses nothing that anybody writes.
+fn too_deep(text: &str) -> Option<usize> {
+    let mut open = Vec::new();
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'[' | b'{' => open.push(byte),
+            b']' if open.last() == Some(&b'[') => drop(open.pop()),
+            b'}' if open.last() == Some(&b'{') => drop(open.pop()),
+            _ => {}
+        }
+        if open.len() > MOST_OPEN {
+            return Some(at);
+        }
+    }
+    None
 }
 
 /// Reads a study that this program has stored. It was judged when it was made: later rules must not

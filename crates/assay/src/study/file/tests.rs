@@ -187,3 +187,13 @@ proptest! {
         }
     }
 }
+
+/// Found by `cargo xtask fuzz`: the stack of a thread was not enough, and that ends the whole program.
+#[test]
+fn brackets_that_thousands_leave_open_are_a_mistake_and_not_the_end() {
+    let line = "[[workload]]\nname = \"read\"\nio   = { pattern = \"ran10 ns\"]\n";
+    let text = format!("format = \"assay-study/1\"\ntitle = \"t\"\n{}", line.repeat(20_000));
+    let failure = parse("deep", &text).unwrap_err();
+    assert!(failure.message.contains("100 brackets are open here"), "{}", failure.message);
+    assert!(failure.message.starts_with("deep:"), "{}", failure.message);
+}
