@@ -1,5 +1,6 @@
 //! Impatient hands: every study that changes the machine, ended by one to three signals, half of them
-//! within a tenth of a second, others up to two seconds apart, `kill -9` among them. What the program promises of each ending must be so.
+//! within a tenth of a second, others up to two seconds apart, `kill -9` among them. What the program
+//! promises of each ending must be so.
 
 use std::fmt::Write;
 use std::path::Path;

@@ -50,7 +50,7 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<String> {
     let mut told = invalid(story);
     told.truncate(MOST_INVALID);
     let unquiet = unquiet::sentence(story.rows, story.judged);
-    told.splice(0..0, unquiet.clone());
+    told.splice(0..0, unquiet.iter().cloned());
     if story.judged {
         told.extend(story.found.summary.iter().cloned());
         if simulated {

@@ -55,6 +55,18 @@ pub struct Arguments {
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let asked = asked(arguments)?;
     let (earlier, later) = sides(system, arguments)?;
+    let is_earlier = |one: &&Findings| earlier.iter().any(|other| other.study.id == one.study.id);
+    if let Some(twice) = later.iter().find(is_earlier) {
+        return Err(Failure::mistake(format!(
+            "{} is named twice: a result cannot be compared with itself",
+            twice.study.id
+        )));
+    }
+    if earlier.len() > 1 && asked.is_none() {
+        return Err(Failure::mistake(
+            "several results after --against are taken together by a gate alone: add --gate 5%",
+        ));
+    }
     let baseline = earlier.first().cloned();
     let all: Vec<Findings> = baseline.into_iter().chain(later.iter().cloned()).collect();
     let mut found = shelf::compared(&all)?;

@@ -225,6 +225,8 @@ fn a_gate_that_cannot_see_is_not_green() {
     ];
     home.text(&sessions);
     home.told(2, &["compare", &old]);
+    home.told(2, &["compare", &new, "--against", &old, &more[0]]);
+    home.told(2, &["compare", &new, &old, "--against", &more[0], &old, "--gate", "5%"]);
     home.told(2, &["compare", &old, &new, "--gate-sees", "10%"]);
 }
 
