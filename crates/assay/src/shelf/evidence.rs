@@ -22,7 +22,7 @@ pub fn evidence_at(system: &dyn System, directory: &Path) -> Outcome<Evidence> {
         return findings_at(system, directory).map(Evidence::bare);
     }
     let mut stored = bundle::frame(system, directory)?;
-    // The records tell the arms of trials; those of the plan would be a third of the memory.
+    // The records tell the arms of trials; those of the plan would be kept for nothing.
     stored.plan.trials.iter_mut().for_each(|trial| trial.arm.clear());
     let mut records = Records::default();
     let findings = each_workload(system, directory, &stored, |trials| {
