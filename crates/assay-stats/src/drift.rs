@@ -98,6 +98,23 @@ pub fn carry_over(
     extra_sum_of_squares(residuals, &[replicates, arms], &[predecessors])
 }
 
+/// F test of what the arm that ended a replicate does to the first trial of the next one, through
+/// the lead-in between them, beyond replicate, arm and being first.
+///
+/// All slices have one entry for each trial: its value on the log scale, its arm, the arm that
+/// ended the replicate before (for a first trial; any other label for those that are not first),
+/// whether it is first (two labels), and its replicate. Source: R2c; the extra sum of squares as in
+/// [`carry_over`]. None where the order leaves nothing to tell it by, and as there.
+pub fn carry_through(
+    residuals: &[f64],
+    arms: &[usize],
+    endings: &[usize],
+    first: &[usize],
+    replicates: &[usize],
+) -> Option<FTest> {
+    extra_sum_of_squares(residuals, &[replicates, arms, first], &[endings])
+}
+
 /// F test of the factors `tested` beyond a common mean and the factors `given`.
 fn extra_sum_of_squares(values: &[f64], given: &[&[usize]], tested: &[&[usize]]) -> Option<FTest> {
     let n = values.len();

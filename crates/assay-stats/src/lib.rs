@@ -20,7 +20,7 @@ pub mod stopping;
 pub mod verdict;
 pub mod welch;
 
-pub use drift::{FTest, Slope, by_group, carry_over, slope};
+pub use drift::{FTest, Slope, by_group, carry_over, carry_through, slope};
 pub use equivalence::{Equivalence, tost};
 pub use exact::{fisher_exact, sign_flip};
 pub use interval::{GeometricMean, PairedRatio, geometric_mean, paired_ratio};

@@ -63,6 +63,15 @@ pub struct Count {
     pub bound: Bound,
 }
 
+/// A place in a table of settings by disturbances.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    pub row: String,
+    pub column: &'static str,
+    /// Told beside the other one of its place, without a bound.
+    pub beside: bool,
+}
+
 /// What one study said, in the order of the counts.
 pub type Said = Vec<bool>;
 
@@ -81,6 +90,12 @@ pub struct Experiment {
     pub one_in: u32,
     /// Studies at most.
     pub most: u32,
+    /// Studies at least.
+    pub least: u32,
+    /// Whether it is run where fewer studies are asked for than the bounds were chosen for.
+    pub daily: bool,
+    /// Its place in the table of disturbances that return.
+    pub cell: Option<Cell>,
     pub study: Study,
 }
 
@@ -94,13 +109,24 @@ impl Experiment {
         study: impl Fn(&mut Chance) -> Done<Said> + Sync + 'static,
     ) -> Self {
         let study = Box::new(study);
-        Self { scenario, purpose, setting, counts, one_in: 1, most: u32::MAX, study }
+        Self {
+            scenario,
+            purpose,
+            setting,
+            counts,
+            one_in: 1,
+            most: u32::MAX,
+            least: 1,
+            daily: true,
+            cell: None,
+            study,
+        }
     }
 
     /// Runs it on all processors. The result does not depend on how many there are: every study
     /// draws for itself, and sums do not depend on an order.
     pub fn run(&self, seed: u32, studies: u32) -> Done<Vec<Row>> {
-        let studies = (studies / self.one_in).clamp(1, self.most);
+        let studies = (studies / self.one_in).max(self.least).clamp(1, self.most);
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let next = AtomicU32::new(0);
         let sums = Mutex::new(Ok(vec![0; self.counts.len()]));
@@ -140,7 +166,8 @@ impl Experiment {
     }
 
     fn row(&self, count: Count, counted: u32, studies: u32) -> Row {
-        Row { scenario: self.scenario, setting: self.setting.clone(), count, counted, studies }
+        let (setting, cell) = (self.setting.clone(), self.cell.clone());
+        Row { scenario: self.scenario, setting, cell, count, counted, studies }
     }
 }
 
@@ -154,6 +181,7 @@ fn add(left: Done<Vec<u32>>, right: Done<Vec<u32>>) -> Done<Vec<u32>> {
 pub struct Row {
     pub scenario: &'static str,
     pub setting: String,
+    pub cell: Option<Cell>,
     pub count: Count,
     pub counted: u32,
     pub studies: u32,

@@ -12,6 +12,7 @@ mod extras;
 mod invariance;
 mod looks;
 mod null;
+mod returning;
 mod seam;
 mod table;
 mod world;
@@ -36,7 +37,8 @@ pub fn run(options: &Options) -> Done<bool> {
     let (seed, studies) = (number("--seed")?, number("--studies")?);
     let head = facts::lines();
     let start = Instant::now();
-    let chosen = chosen(options.text("--only"))?;
+    let mut chosen = chosen(options.text("--only"))?;
+    chosen.retain(|one| one.daily || studies as usize >= STUDIES);
     println!("{}", table::head());
     let mut rows: Vec<Row> = Vec::new();
     for experiment in &chosen {
@@ -64,6 +66,7 @@ pub fn run(options: &Options) -> Done<bool> {
 
 fn all() -> Vec<Experiment> {
     let mut all = null::experiments();
+    all.extend(returning::experiments());
     all.extend(effects::experiments());
     all.extend(looks::experiments());
     all.push(invariance::experiment());
@@ -114,7 +117,8 @@ mod tests {
 
     #[test]
     fn every_experiment_runs() {
-        for experiment in all() {
+        for mut experiment in all() {
+            experiment.least = 1;
             let rows = experiment.run(1, 1).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(rows.len(), experiment.counts.len(), "{}", experiment.purpose);
         }

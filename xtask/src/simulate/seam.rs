@@ -60,8 +60,8 @@ impl Question {
 
 /// One row of the table.
 pub fn row(text: &mut String, trial: &Trial, labels: &[String]) {
-    let status = match (trial.replicate, trial.disturbed) {
-        (0, _) => "lead-in",
+    let status = match (trial.lead_in, trial.disturbed) {
+        (true, _) => "lead-in",
         (_, true) => "disturbed",
         _ => "ok",
     };
@@ -177,6 +177,7 @@ mod tests {
             (1..).zip(values).map(move |(replicate, value)| Trial {
                 replicate,
                 order: position(replicate, arm),
+                lead_in: false,
                 arm: arm as usize,
                 value,
                 disturbed: false,
@@ -210,11 +211,12 @@ mod tests {
     #[test]
     fn a_row_says_everything() {
         let mut text = String::new();
-        let trial = Trial { replicate: 2, order: 3, arm: 1, value: 0.5, disturbed: true };
-        let lead_in = Trial { replicate: 0, ..trial.clone() };
+        let trial =
+            Trial { replicate: 2, order: 3, lead_in: false, arm: 1, value: 0.5, disturbed: true };
+        let lead_in = Trial { lead_in: true, ..trial.clone() };
         let labels = ["a".to_owned(), "b".to_owned()];
         row(&mut text, &trial, &labels);
         row(&mut text, &lead_in, &labels);
-        assert_eq!(text, "2,3,work,iops,0.5,disturbed,b\n0,3,work,iops,0.5,lead-in,b\n");
+        assert_eq!(text, "2,3,work,iops,0.5,disturbed,b\n2,3,work,iops,0.5,lead-in,b\n");
     }
 }

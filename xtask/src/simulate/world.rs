@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use assay::plan::draws::Draws;
-use assay::plan::order;
-use assay::study::Order;
+use assay::plan::order::{self, Rules, Turn};
+use assay::study::{LeadIn, Order};
 
 use super::chance::Chance;
 
@@ -53,6 +53,8 @@ pub struct World {
     pub carry_over: f64,
     /// Every second trial against its neighbours.
     pub slot: f64,
+    /// What comes back at a fixed distance in time, at a moment that is drawn.
+    pub returning: Option<Returning>,
     /// Share of trials that are disturbed, and known to be.
     pub disturbed: f64,
 }
@@ -63,52 +65,93 @@ impl World {
         Self {
             arms,
             replicates,
-            turns: Turns::Planned(Order::Chained),
+            turns: Turns::Planned(Order::Random),
             noise: Noise::Normal { kept: 0.0 },
             shift: 0.0,
             drift: 0.0,
             carry_over: 0.0,
             slot: 0.0,
+            returning: None,
             disturbed: 0.0,
         }
+    }
+}
+
+/// A disturbance that returns. Its distance is told in trials.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Returning {
+    /// A sine of this period.
+    Sine(f64),
+    /// One of so many trials is slow.
+    Slow(f64),
+    /// Two trials are slow and two are not.
+    TwoAndTwo,
+}
+
+impl Returning {
+    /// Its amplitude, in standard deviations of a trial.
+    pub const AMPLITUDE: f64 = 5.0;
+
+    /// What it makes of a trial in the middle of which so many trials have passed.
+    fn at(self, passed: f64, phase: f64) -> f64 {
+        let turn = |period: f64| (passed / period + phase).fract();
+        let share = match self {
+            Self::Sine(period) => (turn(period) * std::f64::consts::TAU).sin(),
+            Self::Slow(period) => -f64::from(u8::from(turn(period) < 1.0 / period)),
+            Self::TwoAndTwo => -f64::from(u8::from(turn(4.0) < 0.5)),
+        };
+        Self::AMPLITUDE * TRIAL_SD * share
     }
 }
 
 /// One trial of a simulated study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
-    /// From 1; 0 is the lead-in.
+    /// From 1.
     pub replicate: u32,
-    /// Position in time; 0 is the lead-in.
+    /// Position in time, lead-ins included.
     pub order: u32,
+    pub lead_in: bool,
     pub arm: usize,
     pub value: f64,
     pub disturbed: bool,
 }
 
-/// Runs a study, lead-in first, as the product would.
+/// Runs a study, lead-ins included, as the product would.
 pub fn run(world: &World, chance: &mut Chance) -> Vec<Trial> {
-    let sequence = sequence(world, chance.bits());
-    // The lead-in runs the first arm, as in a plan.
-    let lead_in = sequence.first().map(|&(_, arm)| (0, arm));
-    let turns: Vec<(u32, usize)> = lead_in.into_iter().chain(sequence).collect();
+    let turns = turns(world, chance.bits());
     let noise = noise(world, &turns, chance);
-    let last = (turns.len() - 1) as f64;
+    let phase = world.returning.map_or(0.0, |_| chance.uniform());
+    let middles = middles(&turns);
+    let last = middles.last().copied().unwrap_or(1.0);
     let mut before = None;
     let mut trials = Vec::with_capacity(turns.len());
-    for (order, ((replicate, arm), noise)) in turns.into_iter().zip(noise).enumerate() {
-        let disturbed =
-            replicate > 0 && world.disturbed > 0.0 && chance.uniform() < world.disturbed;
-        let mut level = noise + world.drift * order as f64 / last;
+    for (order, ((turn, noise), middle)) in turns.into_iter().zip(noise).zip(middles).enumerate() {
+        let Turn { replicate, item: arm, lead_in } = turn;
+        let disturbed = !lead_in && world.disturbed > 0.0 && chance.uniform() < world.disturbed;
+        let mut level = noise + world.drift * middle / last;
         level += if arm > 0 { world.shift } else { 0.0 };
         level += if before == Some(CARRIER) { world.carry_over } else { 0.0 };
         level += if order % 2 == 1 { world.slot } else { 0.0 };
+        level += world.returning.map_or(0.0, |returning| returning.at(middle, phase));
         let factor = if disturbed { DISTURBANCE } else { 1.0 };
         let value = LEVEL * level.exp() * factor;
-        trials.push(Trial { replicate, order: order as u32, arm, value, disturbed });
+        trials.push(Trial { replicate, order: order as u32, lead_in, arm, value, disturbed });
         before = Some(arm);
     }
     trials
+}
+
+/// The middle of each turn in trials since the middle of the first one; a lead-in is half a trial.
+fn middles(turns: &[Turn]) -> Vec<f64> {
+    let halves = |turn: &Turn| if turn.lead_in { 0.25 } else { 0.5 };
+    let mut end = -turns.first().map_or(0.0, halves);
+    let middle = |turn: &Turn| {
+        let middle = end + halves(turn);
+        end = middle + halves(turn);
+        middle
+    };
+    turns.iter().map(middle).collect()
 }
 
 /// Plans of one kind: drawing one costs more than judging a study, and a thousand differ enough.
@@ -117,30 +160,39 @@ const PLANS: u64 = 1000;
 /// Order, arms, replicates and seed of a plan.
 type Kind = (&'static str, usize, usize, u64);
 
+/// The rules of a study that compares arms.
+fn rules(order: Order) -> Rules {
+    Rules { order, lead_in: LeadIn::Half, compared: true }
+}
+
 /// The product's plan of a kind, drawn once.
-fn planned(order: Order, arms: Vec<usize>, replicates: usize, seed: u64) -> Vec<(u32, usize)> {
+fn planned(order: Order, arms: Vec<usize>, replicates: usize, seed: u64) -> Vec<Turn> {
     thread_local! {
-        static KNOWN: RefCell<HashMap<Kind, Vec<(u32, usize)>>> = RefCell::default();
+        static KNOWN: RefCell<HashMap<Kind, Vec<Turn>>> = RefCell::default();
     }
     let kind = (order.name(), arms.len(), replicates, seed);
-    let draw = || order::sequence(order, &[arms], replicates, &mut Draws::new(seed, "order"));
+    let draw = || order::turns(rules(order), &[arms], replicates, &mut Draws::new(seed, "order"));
     KNOWN.with_borrow_mut(|known| known.entry(kind).or_insert_with(draw).clone())
 }
 
-/// Replicate and arm of each trial that counts.
-fn sequence(world: &World, seed: u64) -> Vec<(u32, usize)> {
+/// The trials of a study in order.
+fn turns(world: &World, seed: u64) -> Vec<Turn> {
     let arms: Vec<usize> = (0..world.arms).collect();
     match world.turns {
         Turns::Planned(order) => planned(order, arms, world.replicates, seed % PLANS),
         Turns::Same => {
             let replicates = 1..=world.replicates as u32;
-            replicates.flat_map(|number| arms.iter().map(move |&arm| (number, arm))).collect()
+            let turn = |replicate: u32| {
+                arms.iter().map(move |&item| Turn { replicate, item, lead_in: false })
+            };
+            let lead_in = Turn { replicate: 1, item: 0, lead_in: true };
+            std::iter::once(lead_in).chain(replicates.flat_map(turn)).collect()
         }
     }
 }
 
 /// Deviation of each trial.
-fn noise(world: &World, turns: &[(u32, usize)], chance: &mut Chance) -> Vec<f64> {
+fn noise(world: &World, turns: &[Turn], chance: &mut Chance) -> Vec<f64> {
     match world.noise {
         Noise::Normal { kept } => {
             let fresh = (1.0 - kept * kept).sqrt();
@@ -158,9 +210,8 @@ fn noise(world: &World, turns: &[(u32, usize)], chance: &mut Chance) -> Vec<f64>
             let own = |arm: usize, chance: &mut Chance| {
                 if arm == 0 { 0.0 } else { chance.student3() }
             };
-            let one = |&(replicate, arm): &(u32, usize)| {
-                TRIAL_SD * (common[replicate as usize] + own(arm, chance))
-            };
+            let one =
+                |turn: &Turn| TRIAL_SD * (common[turn.replicate as usize] + own(turn.item, chance));
             turns.iter().map(one).collect()
         }
     }
@@ -176,11 +227,17 @@ mod tests {
     }
 
     #[test]
-    fn a_study_begins_with_a_lead_in_of_its_first_arm() {
+    fn each_replicate_begins_with_a_lead_in_of_its_first_arm() {
         let trials = ran(&World::null(3, 4));
-        assert_eq!(trials.len(), 13);
-        assert_eq!((trials[0].replicate, trials[0].arm), (0, trials[1].arm));
+        assert_eq!(trials.len(), 16);
+        for replicate in trials.chunks(4) {
+            assert!(replicate[0].lead_in && replicate[1..].iter().all(|trial| !trial.lead_in));
+            assert_eq!(replicate[0].arm, replicate[1].arm);
+        }
         assert!(trials.iter().zip(0..).all(|(trial, order)| trial.order == order));
+        let chained = World { turns: Turns::Planned(Order::Chained), ..World::null(3, 4) };
+        let trials = ran(&chained);
+        assert_eq!(trials.iter().filter(|trial| trial.lead_in).count(), 1);
         assert_eq!(trials[3].arm, trials[4].arm, "replicates are chained");
     }
 
@@ -195,12 +252,26 @@ mod tests {
             left.iter().zip(right).all(|(left, right)| (left - right).abs() < 1e-12)
         };
         let arm = |index: usize| plain[index].arm as f64;
-        let shifted: Vec<f64> = (0..7).map(|index| 0.1 * arm(index)).collect();
+        let shifted: Vec<f64> = (0..9).map(|index| 0.1 * arm(index)).collect();
         assert!(close(&of(World { shift: 0.1, ..World::null(2, 3) }), &shifted));
         let carried: Vec<f64> =
-            (0..7).map(|index| if index > 0 { 0.1 * arm(index - 1) } else { 0.0 }).collect();
+            (0..9).map(|index| if index > 0 { 0.1 * arm(index - 1) } else { 0.0 }).collect();
         assert!(close(&of(World { carry_over: 0.1, ..World::null(2, 3) }), &carried));
-        let drifted: Vec<f64> = (0..7).map(|index| 0.1 * f64::from(index) / 6.0).collect();
+        // Lead-ins last half as long: the middles of a replicate are 0, 0.75 and 1.75.
+        let middles = [0.0, 0.75, 1.75, 2.5, 3.25, 4.25, 5.0, 5.75, 6.75];
+        let drifted = middles.map(|middle| 0.1 * middle / 6.75);
         assert!(close(&of(World { drift: 0.1, ..World::null(2, 3) }), &drifted));
+    }
+
+    #[test]
+    fn what_returns_does_so_at_its_distance() {
+        let at = |returning: Returning, passed: f64| returning.at(passed, 0.0) / TRIAL_SD;
+        assert!((at(Returning::Sine(4.0), 1.0) - 5.0).abs() < 1e-9);
+        assert!((at(Returning::Sine(4.0), 3.0) + 5.0).abs() < 1e-9);
+        let slow = |returning| -> Vec<f64> {
+            (0..6).map(|trial| at(returning, f64::from(trial) + 0.25)).collect()
+        };
+        assert_eq!(slow(Returning::Slow(3.0)), [-5.0, 0.0, 0.0, -5.0, 0.0, 0.0]);
+        assert_eq!(slow(Returning::TwoAndTwo), [-5.0, -5.0, 0.0, 0.0, -5.0, -5.0]);
     }
 }

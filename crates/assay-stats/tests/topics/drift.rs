@@ -1,6 +1,6 @@
 //! `drift`.
 
-use assay_stats::{by_group, carry_over, slope};
+use assay_stats::{by_group, carry_over, carry_through, slope};
 use proptest::prelude::*;
 
 use crate::common::{
@@ -44,6 +44,26 @@ fn analyses_of_variance_give_the_known_answers() {
         close_p(found.p, number(&case["p"]), tolerance);
         assert_eq!((found.df1, found.df2), (count(&case["df1"]), count(&case["df2"])));
     }
+}
+
+#[test]
+fn what_comes_through_lead_ins_gives_the_known_answers() {
+    let file = reference(include_str!("../reference/drift.json"));
+    let tolerance = number(&file["tolerance"]);
+    for case in cases(&file["carry_through"]) {
+        let column = |name: &str| counts(&case[name]);
+        let (arms, endings, first) = (column("arms"), column("endings"), column("first"));
+        let values = numbers(&case["values"]);
+        let found = carry_through(&values, &arms, &endings, &first, &column("replicates")).unwrap();
+        close(found.f, number(&case["f"]), tolerance);
+        close_p(found.p, number(&case["p"]), tolerance);
+        assert_eq!((found.df1, found.df2), (count(&case["df1"]), count(&case["df2"])));
+    }
+    // Every replicate was ended by the same arm: nothing of it is left to test.
+    let (arms, replicates) = ([0, 1, 0, 1, 0, 1, 0, 1], [0, 0, 1, 1, 2, 2, 3, 3]);
+    let (endings, first) = ([1, 2, 1, 2, 1, 2, 1, 2], [1, 0, 1, 0, 1, 0, 1, 0]);
+    let values = [1.0, 2.0, 4.0, 3.0, 6.0, 9.0, 2.0, 7.0];
+    assert_eq!(carry_through(&values, &arms, &endings, &first, &replicates), None);
 }
 
 #[test]

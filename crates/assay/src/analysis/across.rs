@@ -201,7 +201,10 @@ impl<'a> Book<'a> {
             cells,
             // Of equal ones the first counts.
             baselines: own.rev().collect(),
-            is_sequential: findings.checks.iter().any(|check| check.name == "sequential"),
+            is_sequential: findings
+                .checks
+                .iter()
+                .any(|check| check.name == "sequential" || check.name == "unordered"),
         }
     }
 

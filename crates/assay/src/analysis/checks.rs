@@ -21,8 +21,9 @@ pub(super) struct Counts {
 impl Counts {
     /// Counts one more.
     pub fn add(&mut self, trial: &TrialRecord) {
-        self.run += usize::from(trial.replicate > 0);
-        self.repeats += usize::from(trial.repeats.is_some());
+        let counts = trial.status != Status::LeadIn;
+        self.run += usize::from(counts);
+        self.repeats += usize::from(counts && trial.repeats.is_some());
         self.first += usize::from(trial.repeats.is_none());
         self.disturbed += usize::from(trial.status == Status::Disturbed);
         self.failed += usize::from(trial.status == Status::Failed);
@@ -124,13 +125,17 @@ fn order(plan: &Plan) -> String {
         1 => "1 replicate".to_owned(),
         count => format!("{count} replicates"),
     };
+    let lead_ins = plan.trials.iter().filter(|trial| trial.is_lead_in()).count();
     let order = match plan.design.order {
+        Order::Random if lead_ins > 1 => "each in a random order of its own after a lead-in",
+        Order::Random if plan.replicates == 1 => "in random order",
+        Order::Random => "each in a random order of its own",
         Order::Chained => "in chained random order",
         Order::Rcbd => "each in a random order of its own",
         Order::Crd => "all trials in one random order",
         Order::Sequential => "one arm after the other",
         Order::Unknown => "in an order that was not recorded",
     };
-    let comma = if plan.design.order == Order::Chained { "" } else { "," };
+    let comma = if order.starts_with("in ") { "" } else { "," };
     format!("{replicates}{comma} {order}, seed {}", plan.seed)
 }

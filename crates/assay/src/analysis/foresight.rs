@@ -11,6 +11,7 @@ use crate::quantity::units::show;
 use crate::results::design::Stopping;
 use crate::results::findings::{Cell, Findings};
 use crate::results::plan::Plan;
+use crate::results::record::Status;
 
 /// Power that is promised.
 const POWER: f64 = 0.8;
@@ -85,7 +86,7 @@ fn spread(found: &Findings, workload: &str) -> Option<f64> {
     let logs: Vec<f64> = cell
         .trials
         .iter()
-        .filter(|trial| trial.replicate > 0)
+        .filter(|trial| matches!(trial.status, Status::Ok | Status::Disturbed))
         .filter_map(|trial| trial.value.filter(|value| *value > 0.0).map(f64::ln))
         .collect();
     let sd = Sample::of(&logs)?.sd?;

@@ -4,7 +4,7 @@ use assay_stats::{Sample, smallest_detectable_shift};
 use serde::Serialize;
 
 use crate::results::design::ALPHA;
-use crate::results::findings::{Cell, Check, Findings, Verdict};
+use crate::results::findings::{Cell, CellTrial, Check, Findings, Verdict};
 use crate::results::record::Status;
 
 /// Format of the document.
@@ -96,13 +96,18 @@ fn of_workload(findings: &Findings, workload: &str) -> Option<NullWorkload> {
     })
 }
 
+/// Trials that count and were not disturbed.
+fn undisturbed(cell: &Cell) -> impl Iterator<Item = &CellTrial> {
+    cell.trials.iter().filter(|trial| trial.status == Status::Ok)
+}
+
 /// Differences of two arms within their replicates.
 fn differences(first: &Cell, second: &Cell) -> Option<Sample> {
     let level = |cell: &Cell, replicate: u32| {
-        let own = cell.trials.iter().find(|trial| trial.replicate == replicate)?;
-        own.value.filter(|value| own.status == Status::Ok && *value > 0.0).map(f64::ln)
+        let own = undisturbed(cell).find(|trial| trial.replicate == replicate)?;
+        own.value.filter(|value| *value > 0.0).map(f64::ln)
     };
-    let replicates = first.trials.iter().map(|trial| trial.replicate).filter(|number| *number > 0);
+    let replicates = undisturbed(first).map(|trial| trial.replicate);
     let differences: Vec<f64> = replicates
         .filter_map(|replicate| Some(level(second, replicate)? - level(first, replicate)?))
         .collect();

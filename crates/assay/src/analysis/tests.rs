@@ -83,6 +83,7 @@ impl Bench {
             self.plan.trials.push(PlannedTrial {
                 order,
                 replicate,
+                lead_in: false,
                 workload: index,
                 arm: trial.record.arm.clone(),
                 seed: 1,
@@ -250,7 +251,7 @@ fn every_trial_is_a_row_and_only_those_that_count_count() {
     assert_eq!(
         texts,
         [
-            "3 replicates in chained random order, seed 42",
+            "3 replicates, each in a random order of its own, seed 42",
             "3 of 4 planned trials were run",
             "1 of 3 trials was disturbed and still counts",
             "1 of 3 trials failed and does not count"

@@ -9,6 +9,7 @@ use super::output;
 use crate::outside;
 use crate::quantity::Bytes;
 use crate::quantity::units::show;
+use crate::results::plan::Turn;
 use crate::runner::Event;
 
 /// Shows events.
@@ -44,8 +45,8 @@ impl Progress {
             Event::Repeating { trials, expected_ns } => {
                 self.planned(" run again, because others were disturbed", *trials, *expected_ns);
             }
-            Event::TrialStarted { index, workload, target, replicate, remaining_ns } => {
-                self.started(*index, workload, target, *replicate, *remaining_ns);
+            Event::TrialStarted { index, workload, target, turn, remaining_ns } => {
+                self.started(*index, workload, target, *turn, *remaining_ns);
             }
             Event::TrialEnded { index, result } => self.ended(*index, result),
         }
@@ -101,22 +102,10 @@ impl Progress {
         }
     }
 
-    fn started(
-        &self,
-        index: usize,
-        workload: &str,
-        target: &str,
-        replicate: u32,
-        remaining_ns: u64,
-    ) {
+    fn started(&self, index: usize, workload: &str, target: &str, turn: Turn, remaining_ns: u64) {
         if let Some(bar) = &self.bar {
             bar.set_position(index as u64);
-            let what = if replicate == 0 {
-                "lead-in".to_owned()
-            } else {
-                format!("replicate {replicate}")
-            };
-            self.note(&format!("{target}: {workload}, {what}, {} left", time(remaining_ns)));
+            self.note(&format!("{target}: {workload}, {turn}, {} left", time(remaining_ns)));
         }
     }
 

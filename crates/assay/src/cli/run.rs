@@ -11,7 +11,7 @@ use crate::system::System;
 /// Run a study: every setting under the same control, with intervals and verdicts
 ///
 /// A study file says what to compare: a target, workloads, factors with their levels. The trials
-/// run in chained random order, six replicates of each arm by default, each arm is compared with
+/// run in random order, six replicates of each arm by default, each arm is compared with
 /// the baseline within its replicate, and every comparison ends with one of four verdicts: better,
 /// worse, equivalent within the margin, or inconclusive.
 #[derive(Debug, Args)]

@@ -15,7 +15,7 @@ use crate::results::plan::Arm;
 /// What the user says about the numbers beside the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// Levels that arms are compared with; the first arm of the file where there are none.
+    /// Levels that arms are compared with; the arm of the first levels where there are none.
     pub baseline: Arm,
     /// What counts as equivalent, as a fraction.
     pub margin: Option<f64>,

@@ -7,10 +7,11 @@ use crate::study::Order;
 /// Replicates from which the same order in all of them is worth a remark.
 const TELLING: usize = 3;
 
-/// A trial that counts, with its position in time. Workloads and arms are told by number.
+/// A trial with its position in time. Workloads and arms are told by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Placed {
     pub order: u32,
+    pub lead_in: bool,
     pub workload: usize,
     pub arm: usize,
     pub replicate: u32,
@@ -29,6 +30,7 @@ pub(super) fn order(trials: &[Placed]) -> Order {
     let passes: Option<Vec<_>> = runs.values().map(passes).collect();
     match passes {
         Some(passes) if passes.is_empty() => Order::Unknown,
+        Some(_) if is_led(trials) => Order::Random,
         Some(passes) if passes.iter().all(|passes| is_chained(passes)) => Order::Chained,
         Some(_) => Order::Rcbd,
         None => Order::Unknown,
@@ -47,7 +49,8 @@ pub(super) fn unvaried(trials: &[Placed]) -> Vec<usize> {
 
 /// Runs of the workloads that compare something. A trial with several metrics is one trial.
 fn runs(trials: &[Placed]) -> BTreeMap<usize, Run> {
-    let in_time: BTreeMap<u32, &Placed> = trials.iter().map(|trial| (trial.order, trial)).collect();
+    let counted = trials.iter().filter(|trial| !trial.lead_in);
+    let in_time: BTreeMap<u32, &Placed> = counted.map(|trial| (trial.order, trial)).collect();
     let mut runs: BTreeMap<usize, Run> = BTreeMap::new();
     for trial in in_time.values() {
         runs.entry(trial.workload).or_default().push((trial.replicate, trial.arm));
@@ -67,15 +70,25 @@ fn is_sequential(run: &Run) -> bool {
     replicates.len() > 1 && lumps == arms(run).len()
 }
 
-/// Arms of each replicate in time; none unless each replicate holds each arm once and ends before
-/// the next one begins.
+/// Arms of each replicate in time; none unless each replicate ends before the next one begins.
 fn passes(run: &Run) -> Option<Vec<Vec<usize>>> {
-    let all = arms(run);
     let lumps: Vec<_> = run.chunk_by(|one, next| one.0 == next.0).collect();
     let replicates: BTreeSet<u32> = run.iter().map(|(replicate, _)| *replicate).collect();
-    let whole = |lump: &&[(u32, usize)]| lump.len() == all.len() && arms(lump) == all;
-    (lumps.len() == replicates.len() && lumps.iter().all(whole))
+    let once = |lump: &&[(u32, usize)]| lump.len() == arms(lump).len();
+    (lumps.len() == replicates.len() && lumps.iter().all(once))
         .then(|| lumps.iter().map(|lump| lump.iter().map(|(_, arm)| *arm).collect()).collect())
+}
+
+/// Whether each replicate begins with a lead-in.
+fn is_led(trials: &[Placed]) -> bool {
+    let mut first: BTreeMap<u32, &Placed> = BTreeMap::new();
+    for trial in trials {
+        let known = first.entry(trial.replicate).or_insert(trial);
+        if trial.order < known.order {
+            *known = trial;
+        }
+    }
+    !first.is_empty() && first.values().all(|trial| trial.lead_in)
 }
 
 /// Each replicate starts with the arm that ended the one before.
@@ -87,12 +100,16 @@ fn is_chained(passes: &[Vec<usize>]) -> bool {
 mod tests {
     use super::*;
 
-    /// `a1 b1 b2 a2`: arm and replicate in time; capitals are another workload.
+    /// `a1 b1 b2 a2`: arm and replicate in time; capitals are another workload, and `-a1` is a
+    /// lead-in.
     fn placed(text: &str) -> Vec<Placed> {
         let trial = |(order, word): (usize, &str)| {
+            let lead_in = word.starts_with('-');
+            let word = word.trim_start_matches('-');
             let letter = word.as_bytes()[0];
             Placed {
                 order: order as u32,
+                lead_in,
                 workload: usize::from(letter.is_ascii_uppercase()),
                 arm: usize::from(letter.to_ascii_lowercase() - b'a'),
                 replicate: word[1..].parse().unwrap(),
@@ -132,10 +149,24 @@ mod tests {
     }
 
     #[test]
+    fn lead_ins_of_all_replicates_are_seen() {
+        assert_eq!(of("-a1 a1 b1 -b2 b2 a2"), Order::Random);
+        // By chance it looks like a chain as well.
+        assert_eq!(of("-a1 a1 b1 -a2 a2 b2 -b3 b3 a3"), Order::Random);
+        assert_eq!(of("-a1 a1 b1 b2 a2"), Order::Chained);
+        assert_eq!(of("-a1 a1 b1 a2 b2"), Order::Rcbd);
+    }
+
+    #[test]
+    fn what_is_missing_from_a_replicate_takes_nothing_from_the_others() {
+        assert_eq!(of("a1 b1 c1 a2 b2"), Order::Rcbd);
+        assert_eq!(of("a1 c1 b2 a2"), Order::Rcbd);
+    }
+
+    #[test]
     fn what_fits_nothing_is_unknown() {
         assert_eq!(of("a1 b1 a2 b2 a1"), Order::Unknown);
         assert_eq!(of("a1 a2 b1 b2 a3 b3"), Order::Unknown);
-        assert_eq!(of("a1 b1 c1 a2 b2"), Order::Unknown);
         assert_eq!(of("a1 a2 a3"), Order::Unknown);
         assert_eq!(of(""), Order::Unknown);
     }

@@ -57,6 +57,7 @@ pub fn arms(study: &Study, surveys: &[Survey]) -> (Design, Vec<PlannedArm>) {
         margin: study.margin.map(crate::quantity::Percent::fraction),
         primary: study.primary.clone(),
         order: study.order,
+        lead_in: study.lead_in,
         stopping: stopping(study),
         questions: study.question.clone(),
         card: study.card.clone(),

@@ -1,7 +1,8 @@
 //! Time: trials share what the budget leaves, and a slow device gets a queue that drains in time.
 
+use super::order;
 use crate::results::plan::{Plan, PlannedTrial, PlannedWorkload, Survey};
-use crate::study::Study;
+use crate::study::{LeadIn, Study};
 
 /// Share of the budget that filling the area may take.
 pub const FILL_SHARE: u64 = 5;
@@ -40,22 +41,49 @@ pub fn whole_ns(study: &Study, targets: usize) -> u64 {
 /// Nanoseconds that a planned trial is expected to take, with the rest before it and whatever is
 /// made for it.
 pub fn expected_ns(plan: &Plan, planned: &PlannedTrial) -> u64 {
-    let workload = &plan.workloads[planned.workload];
+    let workload = plan.work_of(planned);
     let survey = &plan.surveys[workload.target];
     let remade = plan.is_remade_before(planned.order as usize);
     let made = if remade { survey.made_ns.saturating_add(survey.area.fill_ns) } else { 0 };
-    let parts = [workload.ramp_ns, workload.time_ns, survey.pilot.of(workload), OVERHEAD_NS];
+    let parts = [workload.ramp_ns, workload.time_ns, survey.pilot.of(&workload), OVERHEAD_NS];
     parts.iter().fold(plan.gap_ns.saturating_add(made), |sum, part| sum.saturating_add(*part))
 }
 
+/// How often each workload will run.
+pub struct Turns<'a> {
+    /// How its turns are drawn.
+    pub rules: order::Rules,
+    /// What is visited at one go.
+    pub groups: &'a [Vec<usize>],
+}
+
+impl Turns<'_> {
+    /// Lead-ins of the whole study.
+    fn lead_ins(&self, replicates: u64) -> u64 {
+        self.rules.lead_ins(self.groups.len(), replicates)
+    }
+
+    /// What lead-ins cost, as trials of the mean length: which workload a lead-in runs is drawn.
+    fn lead_ins_as_trials(&self, replicates: u64) -> f64 {
+        let whole = self.lead_ins(replicates) as f64;
+        if self.rules.lead_in == LeadIn::Half { whole / 2.0 } else { whole }
+    }
+}
+
 /// Sets times and depths.
-pub fn timed(study: &Study, surveys: &[Survey], mut workloads: Vec<PlannedWorkload>) -> Timed {
+pub fn timed(
+    study: &Study,
+    surveys: &[Survey],
+    mut workloads: Vec<PlannedWorkload>,
+    turns: &Turns<'_>,
+) -> Timed {
     let whole = whole_ns(study, surveys.len());
     let gap_ns =
         (whole / surveys.len().max(1) as u64 / 400).clamp(50 * MILLISECOND, 150 * MILLISECOND);
     let replicates = u64::from(super::arms::replicates(study));
-    let fixed = workloads_ns(&workloads, replicates);
-    let share = share_ns(surveys, &workloads, replicates, whole.saturating_sub(fixed), gap_ns);
+    let fixed = workloads_ns(&workloads, replicates, turns);
+    let left = whole.saturating_sub(fixed);
+    let share = share_ns(surveys, &workloads, replicates, turns, left, gap_ns);
     for workload in &mut workloads {
         if workload.time_ns == 0 {
             // Counted operations count from the first one on.
@@ -75,11 +103,12 @@ fn share_ns(
     surveys: &[Survey],
     workloads: &[PlannedWorkload],
     replicates: u64,
+    turns: &Turns<'_>,
     whole: u64,
     gap_ns: u64,
 ) -> u64 {
-    let sharing = workloads.iter().filter(|workload| workload.time_ns == 0).count() as u64;
-    let trials = workloads.len() as u64 * replicates + 1;
+    let sharing = workloads.iter().filter(|workload| workload.time_ns == 0).count() as f64;
+    let trials = workloads.len() as u64 * replicates + turns.lead_ins(replicates);
     let spent: u64 = surveys
         .iter()
         .map(|survey| survey.area.fill_ns + survey.pilot.operation_ns.values().sum::<u64>())
@@ -88,8 +117,10 @@ fn share_ns(
     let waits: u64 =
         workloads.iter().map(|workload| operation_ns(workload, surveys) * replicates).sum();
     let rests = trials * (gap_ns + OVERHEAD_NS);
-    (whole.saturating_sub(spent + waits + rests) / (sharing * replicates + 1))
-        .max(SHORTEST_TRIAL_NS)
+    let each = sharing / workloads.len().max(1) as f64;
+    let shares = sharing * replicates as f64 + each * turns.lead_ins_as_trials(replicates);
+    let share = whole.saturating_sub(spent + waits + rests) as f64 / shares.max(1.0);
+    (share as u64).max(SHORTEST_TRIAL_NS)
 }
 
 fn operation_ns(workload: &PlannedWorkload, surveys: &[Survey]) -> u64 {
@@ -134,9 +165,10 @@ fn limit_depth(workload: &mut PlannedWorkload, survey: &Survey) {
 }
 
 /// Sum of the times that are set so far, all replicates.
-fn workloads_ns(workloads: &[PlannedWorkload], replicates: u64) -> u64 {
+fn workloads_ns(workloads: &[PlannedWorkload], replicates: u64, turns: &Turns<'_>) -> u64 {
     let once: u64 = workloads.iter().map(|workload| workload.time_ns + workload.ramp_ns).sum();
-    once * (replicates + 1)
+    let mean = once as f64 / workloads.len().max(1) as f64;
+    once * replicates + (mean * turns.lead_ins_as_trials(replicates)) as u64
 }
 
 /// A check ends in time whatever happens; a study with verdicts keeps its trials, however long they

@@ -21,10 +21,12 @@ use draws::Draws;
 pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
     let (design, arms) = arms::arms(study, &surveys);
     let (workloads, absent) = planned_workloads(study, &arms, &surveys);
-    let timed = budget::timed(study, &surveys, workloads);
-    let groups = groups(study, &arms, &timed.workloads);
+    let groups = groups(study, &arms, &workloads);
+    let rules = rules(study, &arms);
+    let turns = budget::Turns { rules, groups: &groups };
+    let timed = budget::timed(study, &surveys, workloads, &turns);
     let replicates = arms::replicates(study);
-    let trials = trials(study, &timed.workloads, &groups, seed);
+    let trials = trials(study, rules, &timed.workloads, &groups, seed);
     let mut plan = Plan {
         format: FORMAT.to_owned(),
         sha256: String::new(),
@@ -227,29 +229,30 @@ fn groups(study: &Study, arms: &[PlannedArm], workloads: &[PlannedWorkload]) -> 
     groups.into_iter().map(|(_, members)| members).collect()
 }
 
+/// How the trials of a study are put in order.
+fn rules(study: &Study, arms: &[PlannedArm]) -> order::Rules {
+    order::Rules { order: study.order, lead_in: study.lead_in, compared: arms.len() > 1 }
+}
+
 fn trials(
     study: &Study,
+    rules: order::Rules,
     workloads: &[PlannedWorkload],
     groups: &[Vec<usize>],
     seed: u64,
 ) -> Vec<PlannedTrial> {
     let replicates = arms::replicates(study) as usize;
-    let sequence = order::sequence(study.order, groups, replicates, &mut Draws::new(seed, "order"));
     let mut seeds = Draws::new(seed, "trials");
-    // The lead-in runs the first arm, as the chain would have it (R2).
-    let lead_in = sequence.first().map(|&(_, workload)| (0, workload));
-    lead_in
-        .into_iter()
-        .chain(sequence)
-        .enumerate()
-        .map(|(order, (replicate, workload))| PlannedTrial {
-            order: order as u32,
-            replicate,
-            workload,
-            arm: workloads[workload].arm.clone(),
-            seed: seeds.bits(),
-        })
-        .collect()
+    let turns = order::turns(rules, groups, replicates, &mut Draws::new(seed, "order"));
+    let trial = |(order, turn): (u32, order::Turn)| PlannedTrial {
+        order,
+        replicate: turn.replicate,
+        lead_in: turn.lead_in,
+        workload: turn.item,
+        arm: workloads[turn.item].arm.clone(),
+        seed: seeds.bits(),
+    };
+    (0..).zip(turns).map(trial).collect()
 }
 
 #[cfg(test)]

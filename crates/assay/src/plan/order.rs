@@ -1,53 +1,91 @@
-//! Order of arms (statistics.md R2): chained randomised replicates, and the declared alternatives.
+//! Order of arms (statistics.md R2, R2c): random replicates with lead-ins, and the declared
+//! alternatives.
 //!
-//! Each replicate starts with the arm that ended the one before, so that an arm that leaves the
-//! device slower for its successor does not bias the comparison; among many such orders the one
-//! is taken in which every arm follows every other most evenly.
+//! Each replicate is drawn anew, and begins with a lead-in of its first arm: what the arm before
+//! left behind falls on a trial that does not count, and nothing that returns at a fixed distance
+//! can line up with a pattern of the order, because there is none.
 
 use super::draws::Draws;
-use crate::study::Order;
+use crate::study::{LeadIn, Order};
 
-/// Orders that are drawn before the most even one is taken.
+/// Orders that are drawn before the most even chain is taken.
 const CANDIDATES: usize = 200;
 
-/// Replicate (from 1) and item of each trial, for groups of items that share a costly change: the
-/// groups are visited in the order that was asked for, once a replicate, and the items run inside
-/// them in an order drawn anew. In one group the items themselves are what is ordered.
-pub fn sequence(
-    order: Order,
+/// One trial of a study to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Replicate from 1.
+    pub replicate: u32,
+    /// What is run.
+    pub item: usize,
+    /// Left out by design.
+    pub lead_in: bool,
+}
+
+/// What decides an order beside its draws.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// How it is drawn.
+    pub order: Order,
+    /// What runs before a replicate.
+    pub lead_in: LeadIn,
+    /// Whether arms are compared: where nothing is, one lead-in is enough.
+    pub compared: bool,
+}
+
+/// What is run at one go, without a costly change in between.
+type Visit = Vec<usize>;
+
+impl Rules {
+    /// How many lead-ins go to each of so many groups in so many replicates: as `turns` draws them,
+    /// all groups together in the mean.
+    pub fn lead_ins(&self, groups: usize, replicates: u64) -> u64 {
+        match (self.lead_in, self.leads_each()) {
+            (LeadIn::None, _) => 0,
+            (_, true) => groups as u64 * replicates,
+            (_, false) => 1,
+        }
+    }
+
+    fn leads_each(&self) -> bool {
+        self.order == Order::Random && self.compared
+    }
+}
+
+/// The trials of a study in order, for groups of items that share a costly change: the groups are
+/// visited in the order that was asked for, once a replicate, and the items run inside them in an
+/// order drawn anew. In one group the items themselves are what is ordered.
+pub fn turns(
+    rules: Rules,
     groups: &[Vec<usize>],
     replicates: usize,
     draws: &mut Draws,
-) -> Vec<(u32, usize)> {
-    let rows = match (order, groups) {
-        (Order::Crd, _) => return complete(&groups.concat(), replicates, draws),
-        (Order::Sequential, _) => return lumps(groups, replicates),
-        (_, [items]) => in_order(order, items.len(), replicates, draws)
-            .into_iter()
-            .map(|row| row.into_iter().map(|item| items[item]).collect())
-            .collect(),
-        (_, groups) => nested(order, groups, replicates, draws),
+) -> Vec<Turn> {
+    let turns = match (rules.order, groups) {
+        (Order::Crd, _) => complete(&groups.concat(), replicates, draws),
+        (Order::Sequential, _) => lumps(groups, replicates),
+        (order, [items]) => {
+            let rows = in_order(order, items.len(), replicates, draws);
+            let row = |row: Vec<usize>| vec![row.into_iter().map(|item| items[item]).collect()];
+            numbered(rules, rows.into_iter().map(row))
+        }
+        (order, groups) => {
+            let rows = in_order(order, groups.len(), replicates, draws);
+            let mut visits = |row: Vec<usize>| -> Vec<Visit> {
+                row.into_iter().map(|group| shuffled(&groups[group], draws)).collect()
+            };
+            let rows: Vec<Vec<Visit>> = rows.into_iter().map(&mut visits).collect();
+            numbered(rules, rows.into_iter())
+        }
     };
-    numbered(rows)
+    led_in(rules, turns)
 }
 
 fn in_order(order: Order, arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
     match order {
-        Order::Rcbd => (0..replicates).map(|_| permutation(arms, draws)).collect(),
-        _ => chained(arms, replicates, draws),
+        Order::Chained => chained(arms, replicates, draws),
+        _ => (0..replicates).map(|_| permutation(arms, draws)).collect(),
     }
-}
-
-fn nested(
-    order: Order,
-    groups: &[Vec<usize>],
-    replicates: usize,
-    draws: &mut Draws,
-) -> Vec<Vec<usize>> {
-    in_order(order, groups.len(), replicates, draws)
-        .into_iter()
-        .map(|row| row.into_iter().flat_map(|group| shuffled(&groups[group], draws)).collect())
-        .collect()
 }
 
 fn shuffled(items: &[usize], draws: &mut Draws) -> Vec<usize> {
@@ -56,15 +94,36 @@ fn shuffled(items: &[usize], draws: &mut Draws) -> Vec<usize> {
     items
 }
 
-fn numbered(rows: Vec<Vec<usize>>) -> Vec<(u32, usize)> {
-    let number = |(row, replicate): (Vec<usize>, u32)| {
-        row.into_iter().map(move |item| (replicate, item)).collect::<Vec<_>>()
+/// The visits of each replicate, each with its lead-in where each has one.
+fn numbered(rules: Rules, rows: impl Iterator<Item = Vec<Visit>>) -> Vec<Turn> {
+    let visit = |(replicate, visit): (u32, Visit)| led(rules.leads_each(), replicate, visit);
+    let replicate = |(row, number): (Vec<Visit>, u32)| {
+        row.into_iter().flat_map(move |one| visit((number, one))).collect::<Vec<_>>()
     };
-    rows.into_iter().zip(1..).flat_map(number).collect()
+    rows.zip(1..).flat_map(replicate).collect()
+}
+
+/// A visit, after a lead-in of its first item where it has one.
+fn led(lead_in: bool, replicate: u32, visit: Visit) -> Vec<Turn> {
+    let lead = visit.first().filter(|_| lead_in).copied();
+    let lead = lead.map(|item| Turn { replicate, item, lead_in: true });
+    let trials = visit.into_iter().map(|item| Turn { replicate, item, lead_in: false });
+    lead.into_iter().chain(trials).collect()
+}
+
+/// The study with a lead-in before its first trial, or without any where none is wanted.
+fn led_in(rules: Rules, mut turns: Vec<Turn>) -> Vec<Turn> {
+    if rules.lead_in == LeadIn::None {
+        turns.retain(|turn| !turn.lead_in);
+        return turns;
+    }
+    let first = turns.first().filter(|turn| !turn.lead_in).copied();
+    let lead = first.map(|turn| Turn { lead_in: true, ..turn });
+    lead.into_iter().chain(turns).collect()
 }
 
 /// All trials in one random order; the n-th trial of an item belongs to replicate n.
-fn complete(items: &[usize], replicates: usize, draws: &mut Draws) -> Vec<(u32, usize)> {
+fn complete(items: &[usize], replicates: usize, draws: &mut Draws) -> Vec<Turn> {
     let mut all: Vec<usize> = (0..replicates).flat_map(|_| items.iter().copied()).collect();
     draws.shuffle(&mut all);
     let mut seen = std::collections::BTreeMap::new();
@@ -72,15 +131,17 @@ fn complete(items: &[usize], replicates: usize, draws: &mut Draws) -> Vec<(u32, 
         .map(|item| {
             let replicate = seen.entry(item).or_insert(0);
             *replicate += 1;
-            (*replicate, item)
+            Turn { replicate: *replicate, item, lead_in: false }
         })
         .collect()
 }
 
 /// One item after the other, each with all its replicates.
-fn lumps(groups: &[Vec<usize>], replicates: usize) -> Vec<(u32, usize)> {
+fn lumps(groups: &[Vec<usize>], replicates: usize) -> Vec<Turn> {
     let replicates = replicates as u32;
-    let all = |item: usize| (1..=replicates).map(move |replicate| (replicate, item));
+    let all = |item: usize| {
+        (1..=replicates).map(move |replicate| Turn { replicate, item, lead_in: false })
+    };
     groups.iter().flatten().flat_map(|&item| all(item)).collect()
 }
 
@@ -164,40 +225,61 @@ mod tests {
         assert_eq!(rows.concat(), expected);
     }
 
-    fn drawn(order: Order, groups: &[Vec<usize>], replicates: usize) -> Vec<(u32, usize)> {
-        sequence(order, groups, replicates, &mut Draws::new(42, "order"))
+    fn rules(order: Order) -> Rules {
+        Rules { order, lead_in: LeadIn::Half, compared: true }
+    }
+
+    fn drawn(order: Order, groups: &[Vec<usize>], replicates: usize) -> Vec<Turn> {
+        turns(rules(order), groups, replicates, &mut Draws::new(42, "order"))
+    }
+
+    /// The items in order, lead-ins in brackets.
+    fn text(turns: &[Turn]) -> String {
+        let one = |turn: &Turn| match turn.lead_in {
+            true => format!("({})", turn.item),
+            false => turn.item.to_string(),
+        };
+        turns.iter().map(one).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn golden_sequences_for_seed_42() {
         let one = [vec![0, 1, 2]];
-        let items = |order, groups: &[Vec<usize>]| -> Vec<usize> {
-            drawn(order, groups, 2).into_iter().map(|(_, item)| item).collect()
-        };
         let nested = [vec![0, 1, 2], vec![3, 4, 5]];
         let found = [
-            items(Order::Chained, &one),
-            items(Order::Rcbd, &one),
-            items(Order::Crd, &one),
-            items(Order::Sequential, &one),
-            items(Order::Chained, &nested),
+            drawn(Order::Random, &one, 2),
+            drawn(Order::Chained, &one, 2),
+            drawn(Order::Rcbd, &one, 2),
+            drawn(Order::Crd, &one, 2),
+            drawn(Order::Sequential, &one, 2),
+            drawn(Order::Random, &nested, 2),
+            drawn(Order::Chained, &nested, 2),
         ];
-        assert_eq!(found.map(|items| format!("{items:?}")), GOLDEN_SEQUENCES);
+        assert_eq!(found.map(|turns| text(&turns)), GOLDEN_SEQUENCES);
     }
 
-    const GOLDEN_SEQUENCES: [&str; 5] = [
-        "[0, 2, 1, 1, 2, 0]",
-        "[0, 2, 1, 1, 2, 0]",
-        "[1, 0, 2, 0, 2, 1]",
-        "[0, 0, 1, 1, 2, 2]",
-        "[2, 1, 0, 3, 5, 4, 3, 5, 4, 0, 2, 1]",
+    const GOLDEN_SEQUENCES: [&str; 7] = [
+        "(0) 0 2 1 (1) 1 2 0",
+        "(0) 0 2 1 1 2 0",
+        "(0) 0 2 1 1 2 0",
+        "(1) 1 0 2 0 2 1",
+        "(0) 0 0 1 1 2 2",
+        "(1) 1 2 0 (4) 4 5 3 (2) 2 0 1 (4) 4 5 3",
+        "(2) 2 1 0 3 5 4 3 5 4 0 2 1",
     ];
+
+    const ALL: [Order; 5] =
+        [Order::Random, Order::Chained, Order::Rcbd, Order::Crd, Order::Sequential];
 
     #[test]
     fn every_order_holds_every_item_once_a_replicate() {
         let groups = [vec![0, 1], vec![2], vec![3, 4, 5]];
-        for order in [Order::Chained, Order::Rcbd, Order::Crd, Order::Sequential] {
-            let mut trials = drawn(order, &groups, 5);
+        for order in ALL {
+            let mut trials: Vec<(u32, usize)> = drawn(order, &groups, 5)
+                .into_iter()
+                .filter(|turn| !turn.lead_in)
+                .map(|turn| (turn.replicate, turn.item))
+                .collect();
             assert_eq!(trials.len(), 30);
             trials.sort_unstable();
             trials.dedup();
@@ -206,16 +288,55 @@ mod tests {
     }
 
     #[test]
+    fn a_lead_in_is_the_trial_after_it_and_there_are_as_many_as_is_said() {
+        let groups = [vec![0, 1], vec![2], vec![3, 4, 5]];
+        for order in ALL {
+            for lead_in in [LeadIn::Half, LeadIn::Whole, LeadIn::None] {
+                for compared in [true, false] {
+                    let rules = Rules { order, lead_in, compared };
+                    let found = turns(rules, &groups, 5, &mut Draws::new(7, "order"));
+                    for pair in found.windows(2).filter(|pair| pair[0].lead_in) {
+                        assert_eq!(Turn { lead_in: false, ..pair[0] }, pair[1]);
+                    }
+                    let count = found.iter().filter(|turn| turn.lead_in).count() as u64;
+                    assert_eq!(count, rules.lead_ins(groups.len(), 5), "{rules:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_coin_is_tossed_anew_in_each_replicate() {
+        // Chained, the whole order of two arms hangs on one toss; here each replicate has its own.
+        let firsts: Vec<usize> = drawn(Order::Random, &[vec![0, 1]], 64)
+            .iter()
+            .filter(|turn| turn.lead_in)
+            .map(|turn| turn.item)
+            .collect();
+        assert_eq!(firsts.len(), 64);
+        let ones = firsts.iter().sum::<usize>();
+        assert!((20..=44).contains(&ones), "{ones} of 64");
+        let same = firsts.windows(2).filter(|pair| pair[0] == pair[1]).count();
+        assert!((20..=44).contains(&same), "{same} of 63");
+    }
+
+    #[test]
     fn a_costly_change_is_made_once_a_replicate_and_kept_over_the_chain() {
         let groups = [vec![0, 1], vec![2, 3], vec![4, 5]];
         let trials = drawn(Order::Chained, &groups, 6);
-        let visited: Vec<usize> = trials.iter().map(|(_, item)| item / 2).collect();
+        let visited: Vec<usize> = trials[1..].iter().map(|turn| turn.item / 2).collect();
         let mut changes = visited.clone();
         changes.dedup();
         // Three visits a replicate, the first of each but the first being the last one's group.
         assert_eq!(changes.len(), 3 * 6 - 5);
         for (row, next) in visited.chunks(6).zip(visited.chunks(6).skip(1)) {
             assert_eq!(row.last(), next.first());
+        }
+        // In random order each visit has its lead-in.
+        let random = drawn(Order::Random, &groups, 6);
+        for visit in random.chunks(3) {
+            assert!(visit[0].lead_in && visit[1..].iter().all(|turn| !turn.lead_in));
+            assert!(visit.iter().all(|turn| turn.item / 2 == visit[0].item / 2));
         }
     }
 }

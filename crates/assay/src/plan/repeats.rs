@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::draws::Draws;
+use crate::results::design::Order;
 use crate::results::findings::Repeats;
 use crate::results::plan::{Plan, PlannedTrial};
 use crate::results::record::{Status, TrialRecord};
@@ -45,11 +46,11 @@ pub fn repeats(plan: &Plan, ran: &[Ran]) -> Vec<(PlannedTrial, Repeats)> {
     let mut wanted = Vec::new();
     let rounds = disturbed.into_iter().take(plan.design.repeats as usize);
     for ((replicate, hit), round) in rounds.zip(plan.replicates.saturating_add(1)..) {
-        for original in again(plan, replicate, &hit) {
+        for (original, lead_in) in again(plan, replicate, &hit) {
             let mut draws = Draws::new(plan.seed ^ u64::from(order), "repeats");
             let repeated = Repeats { replicate, order: original.order };
-            let trial =
-                PlannedTrial { order, replicate: round, seed: draws.bits(), ..original.clone() };
+            let seed = draws.bits();
+            let trial = PlannedTrial { order, replicate: round, lead_in, seed, ..original.clone() };
             wanted.push((trial, repeated));
             order += 1;
         }
@@ -57,19 +58,38 @@ pub fn repeats(plan: &Plan, ran: &[Ran]) -> Vec<(PlannedTrial, Repeats)> {
     wanted
 }
 
-/// Trials of a replicate that are run again, in a fresh random order.
-fn again<'a>(plan: &'a Plan, replicate: u32, hit: &BTreeSet<usize>) -> Vec<&'a PlannedTrial> {
-    let own = plan.trials.iter().filter(|trial| trial.replicate == replicate);
-    let all: Vec<&PlannedTrial> = own.collect();
-    let mut chosen = if all.len() <= SHORT {
+/// Trials of a replicate that are run again, in a fresh random order, with the lead-ins that they
+/// had: one at each visit of a costly setting.
+fn again<'a>(
+    plan: &'a Plan,
+    replicate: u32,
+    hit: &BTreeSet<usize>,
+) -> Vec<(&'a PlannedTrial, bool)> {
+    let own: Vec<&PlannedTrial> =
+        plan.trials.iter().filter(|trial| trial.replicate == replicate).collect();
+    let trials = own.iter().filter(|trial| !trial.is_lead_in());
+    let all: BTreeSet<usize> = trials.map(|trial| trial.workload).collect();
+    let wanted = if all.len() <= SHORT {
         all
     } else {
-        let wanted: BTreeSet<usize> =
-            hit.iter().flat_map(|&workload| partners(plan, workload, hit)).collect();
-        all.into_iter().filter(|trial| wanted.contains(&trial.workload)).collect()
+        hit.iter().flat_map(|&workload| partners(plan, workload, hit)).collect()
     };
-    Draws::new(plan.seed ^ u64::from(replicate), "repeat order").shuffle(&mut chosen);
-    chosen
+    let mut draws = Draws::new(plan.seed ^ u64::from(replicate), "repeat order");
+    let mut visits: Vec<Vec<(&PlannedTrial, bool)>> = Vec::new();
+    // Where only the study begins with one, repeats have none.
+    let led = plan.design.order == Order::Random;
+    for visit in own.chunk_by(|_, next| !next.is_lead_in()) {
+        let mut chosen: Vec<&PlannedTrial> = visit.to_vec();
+        let had = led && chosen.first().is_some_and(|trial| trial.is_lead_in());
+        chosen.retain(|trial| !trial.is_lead_in() && wanted.contains(&trial.workload));
+        draws.shuffle(&mut chosen);
+        let lead = chosen.first().filter(|_| had).map(|first| (*first, true));
+        visits.push(lead.into_iter().chain(chosen.into_iter().map(|one| (one, false))).collect());
+    }
+    if visits.len() > 1 {
+        draws.shuffle(&mut visits);
+    }
+    visits.concat()
 }
 
 /// A disturbed trial with its baseline, or with every arm that is compared with it where it is a
@@ -184,6 +204,29 @@ mod tests {
         let cells: BTreeSet<usize> =
             wanted(&plan, &records).iter().map(|(trial, _)| trial.workload).collect();
         assert_eq!(cells, BTreeSet::from([2, 6, 10]));
+    }
+
+    #[test]
+    fn a_repeated_replicate_has_a_lead_in_of_its_own_and_costly_settings_are_visited_once() {
+        let text = "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 6\n\
+             margin = \"5 %\"\ncontrol = false\ncostly = [\"engine\"]\n\
+             [factors]\nengine = [\"psync\", \"io_uring\"]\ndepth = [\"1\", \"2\"]\n\
+             [[workload]]\nname = \"w\"\n\
+             io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }\n";
+        let plan = plan::make(&file::parse("test", text).unwrap(), vec![survey("here", 1)], 9);
+        let mut records: Vec<TrialRecord> = plan.trials.iter().map(record).collect();
+        let hit = plan.trials.iter().position(|trial| trial.replicate == 2).unwrap() + 1;
+        disturb(&mut records, &[hit]);
+        let found: Vec<PlannedTrial> =
+            wanted(&plan, &records).into_iter().map(|(trial, _)| trial).collect();
+        let lead_ins: Vec<bool> = found.iter().map(|trial| trial.lead_in).collect();
+        assert_eq!(lead_ins, [true, false, false, true, false, false]);
+        for visit in found.chunks(3) {
+            assert_eq!(visit[0].workload, visit[1].workload);
+            assert!(visit.iter().all(|trial| trial.arm["engine"] == visit[0].arm["engine"]));
+        }
+        let cells: BTreeSet<usize> = found.iter().map(|trial| trial.workload).collect();
+        assert_eq!(cells.len(), 4);
     }
 
     #[test]

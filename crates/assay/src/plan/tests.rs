@@ -2,7 +2,7 @@ use super::*;
 use crate::quantity::Time;
 use crate::results::plan::{Area, DirectUse, EngineUse, Pilot};
 use crate::seen::Seen;
-use crate::study::presets;
+use crate::study::{LeadIn, Order, presets};
 
 pub(super) fn survey(target: &str, operation_ns: u64) -> Survey {
     let study = presets::check().unwrap();
@@ -40,14 +40,15 @@ fn the_same_study_and_seed_give_the_same_plan() {
 }
 
 #[test]
-fn the_lead_in_runs_the_first_workload_and_replicates_chain() {
+fn where_nothing_is_compared_there_is_one_lead_in_of_half_a_trial() {
     let plan = plan_of(&["a"], 100_000, 3);
     assert_eq!(plan.trials.len(), 22);
-    assert!(plan.trials[0].is_lead_in());
-    assert_eq!(plan.trials[0].workload, plan.trials[1].workload);
-    assert_eq!(plan.trials[7].workload, plan.trials[8].workload);
-    assert_eq!(plan.trials[14].workload, plan.trials[15].workload);
+    let lead_in = &plan.trials[0];
+    assert!(lead_in.is_lead_in() && plan.trials[1..].iter().all(|trial| !trial.is_lead_in()));
+    assert_eq!(lead_in.workload, plan.trials[1].workload);
     assert!(plan.trials.iter().all(|trial| trial.arm.is_empty()));
+    let (led, whole) = (plan.work_of(lead_in), &plan.workloads[lead_in.workload]);
+    assert_eq!((led.ramp_ns, led.time_ns), (0, whole.ramp_ns.midpoint(whole.time_ns)));
     let mut seeds: Vec<u64> = plan.trials.iter().map(|trial| trial.seed).collect();
     seeds.sort_unstable();
     seeds.dedup();
@@ -55,16 +56,72 @@ fn the_lead_in_runs_the_first_workload_and_replicates_chain() {
 }
 
 #[test]
-fn several_targets_are_visited_in_chained_order() {
+fn several_targets_are_visited_once_a_replicate_each_with_a_lead_in() {
     let plan = plan_of(&["a", "b"], 100_000, 5);
-    assert_eq!(plan.trials.len(), 43);
-    let visits: Vec<&str> =
-        plan.trials[1..].iter().map(|trial| trial.arm["target"].as_str()).collect();
-    for replicate in visits.chunks(14) {
-        assert!(replicate[..7].iter().all(|target| *target == replicate[0]));
-        assert!(replicate[7..].iter().all(|target| *target == replicate[7]));
+    assert_eq!(plan.trials.len(), 48);
+    for (index, visit) in plan.trials.chunks(8).enumerate() {
+        let lead_in = PlannedTrial { lead_in: true, ..visit[1].clone() };
+        assert_eq!(
+            PlannedTrial { order: visit[1].order, seed: visit[1].seed, ..visit[0].clone() },
+            lead_in
+        );
+        assert!(visit[1..].iter().all(|trial| !trial.lead_in));
+        assert!(visit.iter().all(|trial| trial.arm == visit[0].arm));
+        assert!(visit.iter().all(|trial| trial.replicate == 1 + index as u32 / 2));
     }
-    assert_eq!(visits[13], visits[14]);
+}
+
+#[test]
+fn a_lead_in_lasts_half_a_trial_but_at_least_its_ramp() {
+    let lasting = |ramp: &str, time: &str| {
+        let study = one_workload(|io| {
+            (io.ramp, io.time) = (Some(ramp.parse().unwrap()), Some(time.parse().unwrap()));
+        });
+        let plan = make(&study, vec![survey("a", 100_000)], 1);
+        let led = plan.work_of(&plan.trials[0]);
+        assert_eq!(led.ramp_ns, 0);
+        led.time_ns
+    };
+    assert_eq!(lasting("1 s", "3 s"), 2_000_000_000);
+    assert_eq!(lasting("3 s", "1 s"), 3_000_000_000);
+    let counted = one_workload(|io| io.operations = Some(101));
+    let plan = make(&counted, vec![survey("a", 100_000)], 1);
+    assert_eq!(plan.work_of(&plan.trials[0]).operations, Some(51));
+}
+
+#[test]
+fn lead_ins_may_be_whole_or_none() {
+    let mut study = presets::find("depth").unwrap().unwrap().settled();
+    let lead_ins = |study: &Study| {
+        let plan = make(study, vec![survey("a", 100_000)], 1);
+        let lead_ins = plan.trials.iter().filter(|trial| trial.lead_in);
+        let lasting = |trial: &PlannedTrial| plan.work_of(trial).time_ns;
+        let whole = |trial: &PlannedTrial| plan.workloads[trial.workload].time_ns;
+        let all: Vec<bool> = lead_ins.map(|trial| lasting(trial) == whole(trial)).collect();
+        assert!(all.len() == 0 || all.len() == study.replicates as usize);
+        (!all.is_empty()).then(|| all.iter().all(|whole| *whole))
+    };
+    assert_eq!(lead_ins(&study), Some(false));
+    study.lead_in = LeadIn::Whole;
+    assert_eq!(lead_ins(&study), Some(true));
+    study.lead_in = LeadIn::None;
+    assert_eq!(lead_ins(&study), None);
+}
+
+#[test]
+fn plans_of_older_versions_are_read_as_they_were() {
+    let plan = plan_of(&["a"], 100_000, 3);
+    let mut value = serde_json::to_value(&plan).unwrap();
+    let lead_in = value["trials"][0].as_object_mut().unwrap();
+    lead_in.remove("lead_in");
+    lead_in.insert("replicate".to_owned(), 0.into());
+    value.as_object_mut().unwrap().remove("design");
+    let older: Plan = serde_json::from_value(value).unwrap();
+    assert_eq!(older.design.order, Order::Chained);
+    assert!(older.trials[0].is_lead_in() && !older.trials[1].is_lead_in());
+    // Its only lead-in was a whole trial.
+    let whole = &older.workloads[older.trials[0].workload];
+    assert_eq!(&*older.work_of(&older.trials[0]), whole);
 }
 
 #[test]
@@ -108,6 +165,22 @@ fn a_level_of_the_study_is_never_lowered() {
 }
 
 #[test]
+fn lead_ins_of_a_study_are_in_its_budget() {
+    for lead_in in [LeadIn::Half, LeadIn::Whole, LeadIn::None] {
+        let mut study = presets::find("depth").unwrap().unwrap().settled();
+        study.lead_in = lead_in;
+        study.budget = Some("5 min".parse().unwrap());
+        for workload in &mut study.workload {
+            (workload.io.time, workload.io.ramp) = (None, None);
+        }
+        let plan = make(&study, vec![survey("a", 50_000)], 1);
+        let spent: u64 = plan.trials.iter().map(|trial| budget::expected_ns(&plan, trial)).sum();
+        let whole = study.budget.unwrap().0;
+        assert!(spent < whole && spent > whole * 4 / 5, "{lead_in:?}: {spent}");
+    }
+}
+
+#[test]
 fn trials_fit_the_budget() {
     for (budget, operation_ns) in
         [("15 s", 50_000), ("60 s", 50_000), ("15 s", 20_000_000), ("5 min", 1_000_000)]
@@ -119,9 +192,8 @@ fn trials_fit_the_budget() {
             .trials
             .iter()
             .map(|trial| {
-                plan.gap_ns
-                    + plan.workloads[trial.workload].ramp_ns
-                    + plan.workloads[trial.workload].time_ns
+                let work = plan.work_of(trial);
+                plan.gap_ns + work.ramp_ns + work.time_ns
             })
             .sum();
         let whole = study.budget.unwrap().0;

@@ -235,6 +235,11 @@ fn depth_note(findings: &Findings, workload: &str, arm: &Arm) -> Option<String> 
 }
 
 /// What a check of this name says.
+/// Why a study has no verdicts, where its order took them away.
+pub(super) fn no_verdict(findings: &Findings) -> Option<String> {
+    ["sequential", "unordered"].iter().find_map(|name| check_text(findings, name))
+}
+
 pub(super) fn check_text(findings: &Findings, name: &str) -> Option<String> {
     findings.checks.iter().find(|check| check.name == name).map(|check| check.text.clone())
 }

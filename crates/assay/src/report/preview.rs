@@ -6,6 +6,7 @@ use super::layout::{text_of, wrap};
 use crate::analysis::Foresight;
 use crate::failure::Outcome;
 use crate::quantity::units::show;
+use crate::results::findings::is_false;
 use crate::results::plan::{Plan, PlannedTrial, Survey, arm_words};
 use crate::study::{Order, Study};
 use crate::system::identity::{Loss, Stake};
@@ -58,8 +59,11 @@ pub struct Preview {
 pub struct PreviewTrial {
     /// Position.
     pub order: u32,
-    /// Replicate; 0 for the lead-in.
+    /// Replicate from 1.
     pub replicate: u32,
+    /// Run first, and left out of the analysis.
+    #[serde(skip_serializing_if = "is_false")]
+    pub lead_in: bool,
     /// Workload.
     pub workload: String,
     /// Arm.
@@ -125,7 +129,7 @@ pub fn make(
     foresight: Vec<Foresight>,
 ) -> Preview {
     let time = |trial: &PlannedTrial| {
-        let workload = &plan.workloads[trial.workload];
+        let workload = plan.work_of(trial);
         (workload.ramp_ns + workload.time_ns, workload.writes())
     };
     let all_ns: u64 = plan.trials.iter().map(|trial| time(trial).0 + plan.gap_ns).sum();
@@ -175,6 +179,7 @@ pub fn make(
             .map(|trial| PreviewTrial {
                 order: trial.order,
                 replicate: trial.replicate,
+                lead_in: trial.is_lead_in(),
                 workload: plan.workloads[trial.workload].name.clone(),
                 arm: trial.arm.clone(),
                 control: plan.workloads[trial.workload].control,
@@ -245,11 +250,13 @@ fn trials(preview: &Preview, order: Order) -> String {
     let plural = |count: usize, thing: &str| {
         if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
     };
+    let lead_ins = preview.trials.iter().filter(|trial| trial.lead_in).count();
     format!(
-        "{}: {}, {}, a lead-in; {} order, seed {}",
+        "{}: {}, {}, {}; {} order, seed {}",
         preview.trial_count,
         plural(preview.arms, "arm"),
         plural(preview.replicates as usize, "replicate"),
+        plural(lead_ins, "lead-in"),
         order.name(),
         preview.seed
     )
@@ -283,7 +290,7 @@ fn bytes(preview: &Preview) -> String {
 
 /// The trials, a line a replicate where replicates follow each other.
 fn listed(preview: &Preview, order: Order, width: usize) -> Vec<String> {
-    let by_replicate = matches!(order, Order::Chained | Order::Rcbd);
+    let by_replicate = order.is_by_replicate();
     let mut lines = Vec::new();
     let mut rest = preview.trials.as_slice();
     let mut listed = 0;
@@ -311,6 +318,7 @@ fn listed(preview: &Preview, order: Order, width: usize) -> Vec<String> {
 }
 
 fn name(trial: &PreviewTrial) -> String {
+    let lead_in = if trial.lead_in { "lead-in " } else { "" };
     let again = if trial.control { " (same again)" } else { "" };
-    format!("{}{}{again}", trial.workload, levels(&trial.arm))
+    format!("{lead_in}{}{}{again}", trial.workload, levels(&trial.arm))
 }

@@ -107,8 +107,13 @@ fn colour_changes_nothing_but_colour() {
         for width in [40, 80] {
             let coloured = rendered(&findings, width, true);
             // Without a verdict and without trust there is nothing to colour.
-            let grey =
-                ["study-sequential", "study-inconclusive", "study-one-pair", "study-compare"];
+            let grey = [
+                "study-sequential",
+                "study-unordered",
+                "study-inconclusive",
+                "study-one-pair",
+                "study-compare",
+            ];
             let grey = grey.iter().any(|kind| name.starts_with(kind));
             assert_eq!(coloured.contains("\u{1b}["), !grey, "{name}");
             let plain = ["\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[0m"]

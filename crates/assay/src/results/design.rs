@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::plan::Arm;
-pub use crate::study::{Ask, AskKind, Card, Fresh, Order};
+pub use crate::study::{Ask, AskKind, Card, Fresh, LeadIn, Order};
 
 /// Chance of a false better or worse that a study accepts, over one family of comparisons (R5).
 pub const ALPHA: f64 = 0.05;
@@ -23,6 +23,9 @@ pub struct Design {
     pub primary: Option<String>,
     /// How the order of the trials came about.
     pub order: Order,
+    /// What runs before the first trial of a replicate.
+    #[serde(default, skip_serializing_if = "LeadIn::is_default")]
+    pub lead_in: LeadIn,
     /// When the study ends.
     #[serde(default)]
     pub stopping: Stopping,
@@ -38,6 +41,13 @@ pub struct Design {
     /// What the card is sold as.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<Card>,
+}
+
+impl Design {
+    /// What plans of versions before factors meant, which say nothing of it.
+    pub fn before_factors() -> Self {
+        Self { order: Order::Chained, ..Self::default() }
+    }
 }
 
 /// One setting that varies.

@@ -139,7 +139,7 @@ pub struct Repeats {
 
 // The signature is serde's.
 #[allow(clippy::trivially_copy_pass_by_ref)]
-pub(super) fn is_false(value: &bool) -> bool {
+pub(crate) fn is_false(value: &bool) -> bool {
     !value
 }
 

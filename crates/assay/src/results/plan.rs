@@ -1,11 +1,13 @@
 //! The plan as it is stored (`plan.json`): every trial in order, and the survey that it rests on.
 //! How a plan is made stands in `crate::plan`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::design::{Design, Fresh};
+use super::design::{Design, Fresh, LeadIn};
 use super::findings::is_false;
 use crate::seen::Seen;
 use crate::study::probes::BLOCK_LATENCY;
@@ -241,6 +243,17 @@ impl PlannedWorkload {
         if self.beside.is_some() { area.halves()[0] } else { *area }
     }
 
+    /// The same work for half as long, but at least for its ramp; nothing of it is left out.
+    fn halved(&self) -> Self {
+        let half_ns = self.ramp_ns.saturating_add(self.time_ns) / 2;
+        Self {
+            ramp_ns: 0,
+            time_ns: half_ns.max(self.ramp_ns),
+            operations: self.operations.map(|operations| operations.div_ceil(2)),
+            ..self.clone()
+        }
+    }
+
     /// Operations in flight over all threads.
     pub fn in_flight(&self) -> u32 {
         self.depth.saturating_mul(self.threads)
@@ -264,10 +277,13 @@ pub struct AbsentWorkload {
 /// One trial to come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedTrial {
-    /// Position in the plan; the lead-in has 0.
+    /// Position in the plan.
     pub order: u32,
-    /// Replicate from 1; the lead-in has 0.
+    /// Replicate from 1; 0 for the only lead-in of older plans.
     pub replicate: u32,
+    /// Left out by design: it only makes the next trial follow its own arm.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub lead_in: bool,
     /// Index into [`Plan::workloads`].
     pub workload: usize,
     /// Its arm.
@@ -279,7 +295,31 @@ pub struct PlannedTrial {
 impl PlannedTrial {
     /// Stored, but left out of the analysis by design.
     pub fn is_lead_in(&self) -> bool {
-        self.replicate == 0
+        self.lead_in || self.replicate == 0
+    }
+
+    /// Which turn of its study it is.
+    pub fn turn(&self) -> Turn {
+        Turn { replicate: self.replicate, lead_in: self.is_lead_in() }
+    }
+}
+
+/// Which turn of its study a trial is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Replicate from 1; 0 for the only lead-in of older plans.
+    pub replicate: u32,
+    /// Left out by design.
+    pub lead_in: bool,
+}
+
+impl fmt::Display for Turn {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.lead_in, self.replicate) {
+            (true, 0) => write!(out, "lead-in"),
+            (true, number) => write!(out, "lead-in of replicate {number}"),
+            (false, number) => write!(out, "replicate {number}"),
+        }
     }
 }
 
@@ -287,6 +327,16 @@ impl Plan {
     /// Whether requests are looked at by class.
     pub fn sees_classes(&self) -> bool {
         self.probes.iter().any(|name| name == BLOCK_LATENCY)
+    }
+
+    /// The work of a trial: that of its workload, shortened where it is a lead-in.
+    pub fn work_of(&self, trial: &PlannedTrial) -> Cow<'_, PlannedWorkload> {
+        let workload = &self.workloads[trial.workload];
+        match self.design.lead_in {
+            // The lead-ins of older plans, which are of replicate 0, were whole trials.
+            LeadIn::Half if trial.lead_in => Cow::Owned(workload.halved()),
+            _ => Cow::Borrowed(workload),
+        }
     }
 
     /// Whether what a trial stands on is made anew before it: its file system, where a factor makes
@@ -316,10 +366,10 @@ pub struct Plan {
     pub sha256: String,
     /// Seed of everything drawn.
     pub seed: u64,
-    /// How the order was drawn: `chained`.
+    /// How the order was drawn: `random`.
     pub order: String,
     /// What is compared, and by which rules; plans of versions before factors have none.
-    #[serde(default)]
+    #[serde(default = "Design::before_factors")]
     pub design: Design,
     /// Replicates.
     pub replicates: u32,

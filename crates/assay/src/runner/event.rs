@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::results::plan::Turn;
 use crate::system::System;
 
 /// What every step of a run is handed: the machine, the user's wish to stop, and somebody to tell.
@@ -67,8 +68,8 @@ pub enum Event {
         workload: String,
         /// Target.
         target: String,
-        /// Replicate; 0 for the lead-in.
-        replicate: u32,
+        /// Which turn it is.
+        turn: Turn,
         /// Nanoseconds that it and all later ones are expected to take.
         remaining_ns: u64,
     },

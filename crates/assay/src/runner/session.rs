@@ -14,8 +14,8 @@ use crate::results::design::Stopping;
 use crate::results::environment::Environment;
 use crate::results::log::{ENDED, Entry};
 use crate::results::plan::{Plan, PlannedTrial};
-use crate::results::record::{Status, Trial};
-use crate::study::{Order, Study};
+use crate::results::record::Trial;
+use crate::study::Study;
 use crate::system::System;
 use crate::system::site::TargetKind;
 
@@ -68,9 +68,7 @@ impl Session<'_> {
             done,
             expected_ns: remaining_ns,
         });
-        if done > 0 {
-            self.lead_in_again(&self.plan.trials[done - 1], context);
-        }
+        self.lead_in_again(trials, context);
         for (index, planned) in self.plan.trials.iter().enumerate().skip(done) {
             if let Some(reason) = self.ends_before(index, trials) {
                 // Decided now: what is repeated afterwards must not decide it again.
@@ -154,8 +152,7 @@ impl Session<'_> {
     fn ends_before(&self, index: usize, trials: &[Trial]) -> Option<String> {
         let finished = self.plan.trials[..index].last()?.replicate;
         let next = self.plan.trials[index].replicate;
-        let bounded = matches!(self.plan.design.order, Order::Chained | Order::Rcbd);
-        if finished == 0 || finished == next || !bounded {
+        if finished == 0 || finished == next || !self.plan.design.order.is_by_replicate() {
             return None;
         }
         self.budget_is_spent(index, finished).or_else(|| {
@@ -185,13 +182,25 @@ impl Session<'_> {
         })
     }
 
-    /// After an interruption the trial before it is run once more and not kept, so that the next
-    /// one finds the device as the chain would have left it (R2).
-    fn lead_in_again(&mut self, planned: &PlannedTrial, context: &mut Context<'_>) {
-        let target = self.plan.workloads[planned.workload].target;
-        if self.environment.sites[target].kind == TargetKind::Simulated {
+    /// After an interruption the trial before it is run once more as a lead-in and not kept, so that
+    /// the next one finds the device as it would have (R2c). Where the next one is a lead-in, that
+    /// serves.
+    fn lead_in_again(&mut self, trials: &[Trial], context: &mut Context<'_>) {
+        let ran: Vec<Ran> = trials.iter().map(|trial| Ran::from(&trial.record)).collect();
+        let repeats = repeats::repeats(self.plan, &ran);
+        // A study that ended early has repeats after less than its whole plan.
+        let first = ran.iter().filter(|record| record.repeats.is_none()).count();
+        let planned = if first < ran.len() { first } else { self.plan.trials.len() };
+        let planned = self.plan.trials.iter().take(planned);
+        let all = planned.chain(repeats.iter().map(|(planned, _)| planned));
+        let mut next = all.skip(ran.len().saturating_sub(1));
+        let (Some(before), Some(next)) = (next.next(), next.next()) else { return };
+        let target = self.plan.workloads[before.workload].target;
+        let simulated = self.environment.sites[target].kind == TargetKind::Simulated;
+        if trials.is_empty() || next.is_lead_in() || simulated {
             return;
         }
+        let planned = &PlannedTrial { lead_in: true, ..before.clone() };
         let done = self.run_one(planned, context);
         let operations = result_of(&done.trial).map_or_else(|why| why, |count| count.to_string());
         self.log(
@@ -234,9 +243,9 @@ impl Session<'_> {
         let setting = Setting { system: self.system, plan: self.plan, site, surveyed, prepare };
         let mut done = trial::run(&setting, planned, &mut self.tracer, context.stop);
         if let Some(how) = self.stage.strayed(self.plan, planned) {
-            done.trial.record.status = Status::Failed;
-            done.trial.record.reason = Some(how);
-            done.trial.record.counted = None;
+            let record = &mut done.trial.record;
+            (record.status, record.reason) = trial::failed(planned, &how);
+            record.counted = None;
         }
         done
     }
@@ -264,7 +273,7 @@ impl Session<'_> {
             index,
             workload: workload.name.clone(),
             target: self.plan.surveys[workload.target].target.clone(),
-            replicate: planned.replicate,
+            turn: planned.turn(),
             remaining_ns,
         }
     }

@@ -42,6 +42,9 @@ impl Done {
     }
 }
 
+/// Why a lead-in does not count.
+const LEFT_OUT: &str = "lead-in: left out by design";
+
 /// Everything around a trial that does not change from one to the next.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
@@ -64,7 +67,7 @@ pub fn run(
     tracer: &mut Tracer,
     stop: &AtomicBool,
 ) -> Done {
-    let workload = &setting.plan.workloads[planned.workload];
+    let workload = &*setting.plan.work_of(planned);
     let started = setting.system.now();
     if let Err(error) = setting.surveyed.ground.set_direct(workload.direct) {
         let way = if workload.direct { "past" } else { "through" };
@@ -121,8 +124,7 @@ pub fn run(
         histograms: BTreeMap::new(),
         series: None,
     };
-    (record.status, record.reason) =
-        status(setting, workload, &record, planned.is_lead_in(), failure);
+    (record.status, record.reason) = status(setting, workload, &record, planned, failure);
     let tally = |(class, latencies): (&String, _)| (class.clone(), Tally::from(latencies));
     let latency_ns = histograms.iter().map(tally).collect();
     Done { trial: Trial { record, latency_ns }, histograms, series, stopped }
@@ -143,14 +145,15 @@ fn others<'a>(
 
 /// A trial that is not run, with the reason.
 pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Trial {
+    let (status, told) = failed(planned, reason);
     let record = TrialRecord {
         order: planned.order,
         replicate: planned.replicate,
         workload: planned.workload,
         arm: planned.arm.clone(),
         repeats: None,
-        status: Status::Failed,
-        reason: Some(reason.to_owned()),
+        status,
+        reason: told,
         started: system.now(),
         counted: None,
         evidence: Evidence::absent(reason),
@@ -160,18 +163,26 @@ pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Tri
     Trial { record, latency_ns: BTreeMap::new() }
 }
 
+/// What a trial that failed is: a lead-in counts in no case.
+pub fn failed(planned: &PlannedTrial, why: &str) -> (Status, Option<String>) {
+    if planned.is_lead_in() {
+        return (Status::LeadIn, Some(format!("{LEFT_OUT}; it failed: {why}")));
+    }
+    (Status::Failed, Some(why.to_owned()))
+}
+
 fn status(
     setting: &Setting<'_>,
     workload: &PlannedWorkload,
     record: &TrialRecord,
-    lead_in: bool,
+    planned: &PlannedTrial,
     failure: Option<String>,
 ) -> (Status, Option<String>) {
     if let Some(reason) = failure {
-        return (Status::Failed, Some(reason));
+        return failed(planned, &reason);
     }
-    if lead_in {
-        return (Status::LeadIn, Some("lead-in: left out by design".to_owned()));
+    if planned.is_lead_in() {
+        return (Status::LeadIn, Some(LEFT_OUT.to_owned()));
     }
     let case = truth::Case {
         site: setting.site,

@@ -332,9 +332,9 @@ impl Watched {
         let repeats = record.repeats.map(|of| format!(", repeats {}", of.replicate));
         Ran {
             order: record.order,
-            replicate: match record.replicate {
-                0 => "lead-in".to_owned(),
-                number => format!("{number}{}", repeats.unwrap_or_default()),
+            replicate: match record.status {
+                Status::LeadIn => "lead-in".to_owned(),
+                _ => format!("{}{}", record.replicate, repeats.unwrap_or_default()),
             },
             workload: workload.name.clone(),
             arm: levels(&workload.arm, workload.control),
@@ -370,11 +370,7 @@ impl Watched {
         let arm = levels(&workload.arm, workload.control);
         let arm = if arm.is_empty() { arm } else { format!(" with {arm}") };
         let target = &self.plan.surveys[workload.target].target;
-        let replicate = match planned.replicate {
-            0 => "lead-in".to_owned(),
-            number => format!("replicate {number}"),
-        };
-        format!("{}{arm} on {target}, {replicate}", workload.name)
+        format!("{}{arm} on {target}, {}", workload.name, planned.turn())
     }
 
     fn warnings(&self) -> Vec<String> {

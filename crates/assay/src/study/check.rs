@@ -113,7 +113,7 @@ impl Checker<'_> {
                 "a study in {} order cannot end early: its replicates overlap",
                 study.order.name()
             );
-            let hint = "write order = \"chained\" or \"rcbd\", or leave stop out".to_owned();
+            let hint = "write order = \"random\" or \"chained\", or leave stop out".to_owned();
             self.value("order", message, Some(hint));
         }
     }

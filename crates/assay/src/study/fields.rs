@@ -200,9 +200,15 @@ pub static STUDY: Fields = Fields {
         ),
         field(
             "order",
-            Kind::Word(|| vec!["chained", "rcbd", "crd", "sequential"]),
-            "how the order of trials is drawn; chained by default",
-            "order = \"chained\"",
+            Kind::Word(|| vec!["random", "chained", "rcbd", "crd", "sequential"]),
+            "how the order of trials is drawn; random by default",
+            "order = \"random\"",
+        ),
+        field(
+            "lead_in",
+            Kind::Word(|| vec!["half", "whole", "none"]),
+            "how much of a trial runs before each replicate and is left out; half by default",
+            "lead_in = \"whole\"",
         ),
         field(
             "budget",

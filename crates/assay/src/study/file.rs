@@ -26,7 +26,11 @@ const FAMILY: &str = "assay-study/";
 pub fn parse(name: &str, text: &str) -> Outcome<Study> {
     let mut mistakes = Mistakes::default();
     if let Some(at) = too_deep(text) {
-        let message = format!("{MOST_OPEN} brackets are open here: close them");
+        let message = if text.as_bytes().get(at) == Some(&b'.') {
+            format!("this key has more than {MOST_OPEN} parts: no key of a study has")
+        } else {
+            format!("{MOST_OPEN} brackets are open here: close them")
+        };
         mistakes.add("brackets", at..at + 1, message, None);
         return Err(failure(mistakes, name, text));
     }
@@ -66,10 +70,12 @@ pub fn parse(name: &str, text: &str) -> Outcome<Study> {
 /// that was left open: thousands of them would be more than the stack holds.
 const MOST_OPEN: usize = 100;
 
-/// Where more brackets are open than any study needs. Those in texts and comments count, too: that
-/// refuses nothing that anybody writes.
+/// Where more brackets are open, or a key has more parts, than any study needs: each is a call of the
+/// TOML library inside the one before. Those in texts and comments count, too: that refuses nothing
+/// that anybody writes.
 fn too_deep(text: &str) -> Option<usize> {
     let mut open = Vec::new();
+    let mut parts = 0;
     for (at, byte) in text.bytes().enumerate() {
         match byte {
             b'[' | b'{' => open.push(byte),
@@ -77,7 +83,12 @@ fn too_deep(text: &str) -> Option<usize> {
             b'}' if open.last() == Some(&b'{') => drop(open.pop()),
             _ => {}
         }
-        if open.len() > MOST_OPEN {
+        parts = match byte {
+            b'.' => parts + 1,
+            b'[' | b']' | b'{' | b'}' | b'=' | b',' | b'\n' => 0,
+            _ => parts,
+        };
+        if open.len().max(parts) > MOST_OPEN {
             return Some(at);
         }
     }

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use ask::{Amount, Ask, AskKind, Card, Price};
-pub use order::Order;
+pub use order::{LeadIn, Order};
 pub use prepare::{AreaRequest, Cache, Fresh, Prepare, Prime, Start};
 pub use schema::schema;
 
@@ -68,6 +68,9 @@ pub struct Study {
     /// How the order of trials is drawn.
     #[serde(default)]
     pub order: Order,
+    /// What runs before the first trial of a replicate.
+    #[serde(default, skip_serializing_if = "LeadIn::is_default")]
+    pub lead_in: LeadIn,
     /// Time for one target, filling and pilot included; trials without a time share it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Time>,

@@ -6,10 +6,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// Each replicate starts with the arm that ended the one before; else random.
+    /// Each replicate in a random order of its own, after a lead-in of its first arm.
     #[default]
+    Random,
+    /// Each replicate starts with the arm that ended the one before; else random.
     Chained,
-    /// Each replicate in a random order of its own.
+    /// Each replicate in a random order of its own, without lead-ins.
     Rcbd,
     /// All trials in one random order.
     Crd,
@@ -23,11 +25,43 @@ impl Order {
     /// The word that study files use.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Random => "random",
             Self::Chained => "chained",
             Self::Rcbd => "rcbd",
             Self::Crd => "crd",
             Self::Sequential => "sequential",
             Self::Unknown => "unknown",
         }
+    }
+
+    /// Whether one replicate ends before the next begins.
+    pub fn is_by_replicate(self) -> bool {
+        matches!(self, Self::Random | Self::Chained | Self::Rcbd)
+    }
+
+    /// Whether a drift can be told from a difference between arms: not where one arm ran after the
+    /// other, and not where nobody says that it did not.
+    pub fn tells_arms_from_time(self) -> bool {
+        !matches!(self, Self::Sequential | Self::Unknown)
+    }
+}
+
+/// What runs before the first trial of a replicate, so that it follows its own arm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LeadIn {
+    /// Half a trial.
+    #[default]
+    Half,
+    /// A whole one, where what an arm leaves behind needs longer to fade.
+    Whole,
+    /// Nothing: what an arm leaves behind falls on the one after it.
+    None,
+}
+
+impl LeadIn {
+    /// Whether this is what is meant where nothing is said.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }

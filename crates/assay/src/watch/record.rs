@@ -203,6 +203,7 @@ fn plan(target: &str, span_ns: u64) -> Plan {
         trials: vec![PlannedTrial {
             order: 1,
             replicate: 1,
+            lead_in: false,
             workload: 0,
             arm: Arm::new(),
             seed: 0,

@@ -62,14 +62,10 @@ impl Strip {
                 self.left_s = Some(seconds(*expected_ns));
                 "running again what was disturbed".clone_into(&mut self.now);
             }
-            Event::TrialStarted { index, workload, target, replicate, remaining_ns } => {
+            Event::TrialStarted { index, workload, target, turn, remaining_ns } => {
                 self.done = *index;
                 self.left_s = Some(seconds(*remaining_ns));
-                let replicate = match replicate {
-                    0 => "lead-in".to_owned(),
-                    number => format!("replicate {number}"),
-                };
-                self.now = format!("{workload} on {target}, {replicate}");
+                self.now = format!("{workload} on {target}, {turn}");
             }
             Event::TrialEnded { index, result } => {
                 self.done = (*index + 1).max(self.done);
@@ -88,6 +84,7 @@ fn seconds(ns: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::plan::Turn;
 
     #[test]
     fn the_events_of_a_study_end_in_its_strip() {
@@ -99,7 +96,7 @@ mod tests {
             index: 4,
             workload,
             target,
-            replicate: 2,
+            turn: Turn { replicate: 2, lead_in: false },
             remaining_ns: 5_000_000_000,
         });
         assert_eq!((strip.done, strip.now.as_str()), (4, "read on /mnt, replicate 2"));

@@ -187,7 +187,8 @@ fn the_order_of_trials_is_told_from_their_positions() {
     assert_eq!(of("a1 a2 b1 b2"), Order::Sequential);
     assert_eq!(of("a1 b1 b2 a2"), Order::Chained);
     assert_eq!(of("a1 b1 a2 b2"), Order::Rcbd);
-    assert_eq!(of("a1 b1 a2"), Order::Unknown);
+    assert_eq!(of("a1 b1 a2"), Order::Rcbd);
+    assert_eq!(of("a1 a2 b1 b2 a3 b3"), Order::Unknown);
 }
 
 /// Rows of a complete study with an order of its own.

@@ -88,7 +88,8 @@ fn wherever_it_was_interrupted_the_findings_are_the_same() {
     let whole = runner::run(&machine(), request(), &AtomicBool::new(false), &mut |_| {}).unwrap();
     let expected = serde_json::to_string(&findings(&whole)).unwrap();
     let trials = whole.plan.trials.len();
-    assert_eq!(trials, 1 + 3 * 8);
+    // Three replicates, each with its lead-in.
+    assert_eq!(trials, 3 * (1 + 8));
     for last in 0..trials - 1 {
         let fake = machine();
         let begun = interrupted_after(&fake, last);

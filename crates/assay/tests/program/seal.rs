@@ -27,6 +27,8 @@ scheduler = ["mq-deadline", "none"]
 name = "read"
 io   = { pattern = "random", mix = "read", size = "4 KiB", time = "2 ms", engine = "psync" }
 "#;
+/// Two replicates of two arms, each with its lead-in.
+const TRIALS: usize = 6;
 const RESULTS: &str = "/store/results";
 const PURPOSES: [Purpose; 2] = [Purpose::GoOn, Purpose::Apply];
 
@@ -100,7 +102,7 @@ fn what_root_measured_here_is_acted_upon_as_it_was_measured() {
             let acting = acting::open(&fake, Some(&word), purpose).unwrap();
             let read = bundle::read(&fake, &directory(&id)).unwrap();
             assert_eq!(acting.stored.plan, read.plan);
-            assert_eq!(acting.stored.trials.len(), 5);
+            assert_eq!(acting.stored.trials.len(), TRIALS);
             assert_eq!(acting.stored.ended, read.ended);
             acting::on_the_same_drives(&fake, &acting.stored, &[]).unwrap();
         }
@@ -258,7 +260,7 @@ fn resumed(fake: &Fake, id: &str) -> Outcome<Finished> {
 
 #[test]
 fn an_interrupted_study_goes_on_under_its_seal() {
-    for last in 0..4 {
+    for last in 0..TRIALS - 1 {
         let fake = machine();
         let stop = AtomicBool::new(false);
         let begun = runner::run(&fake, request(STUDY, "/home/me"), &stop, &mut |event| {
@@ -267,9 +269,9 @@ fn an_interrupted_study_goes_on_under_its_seal() {
             }
         })
         .unwrap();
-        assert_eq!(resumed(&fake, &begun.id).unwrap().trials.len(), 5);
+        assert_eq!(resumed(&fake, &begun.id).unwrap().trials.len(), TRIALS);
         let (stored, _) = vouch(&fake, &directory(&begun.id), Purpose::Apply).unwrap();
-        assert_eq!((stored.trials.len(), stored.ended.as_deref()), (5, Some("")));
+        assert_eq!((stored.trials.len(), stored.ended.as_deref()), (TRIALS, Some("")));
     }
 }
 
@@ -281,15 +283,15 @@ fn a_trial_that_was_not_sealed_any_more_is_run_again() {
     let text = fake.read_text(&path).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     let trials = lines.iter().filter(|line| line.contains("\"trial\"")).count();
-    assert_eq!((lines.len(), trials), (8, 5), "{text}");
+    assert_eq!((lines.len(), trials), (3 + TRIALS, TRIALS), "{text}");
     // Cut off in the middle of the last trial's line.
-    let kept: usize = lines[..6].iter().map(|line| line.len() + 1).sum();
+    let kept: usize = lines[..TRIALS + 1].iter().map(|line| line.len() + 1).sum();
     fake.put(&path, &text[..kept + 20]);
     let (stored, _) = vouch(&fake, &directory(&id), Purpose::GoOn).unwrap();
-    assert_eq!(stored.trials.len(), 4);
-    assert_eq!(resumed(&fake, &id).unwrap().trials.len(), 5);
+    assert_eq!(stored.trials.len(), TRIALS - 1);
+    assert_eq!(resumed(&fake, &id).unwrap().trials.len(), TRIALS);
     let (stored, _) = vouch(&fake, &directory(&id), Purpose::Apply).unwrap();
-    assert_eq!(stored.trials.len(), 5);
+    assert_eq!(stored.trials.len(), TRIALS);
 }
 
 /// Wherever a run is killed, its seal holds as far as it came, or there is none yet.
@@ -308,7 +310,7 @@ fn whenever_a_run_is_killed_what_it_kept_is_sealed() {
             match resumed(&fake, id) {
                 Ok(finished) => {
                     held += 1;
-                    assert_eq!(finished.trials.len(), 5, "killed at {change}");
+                    assert_eq!(finished.trials.len(), TRIALS, "killed at {change}");
                     vouch(&fake, &directory(id), Purpose::Apply).unwrap();
                 }
                 Err(failure) => {
@@ -354,7 +356,7 @@ fn where_no_key_can_be_had_the_result_is_kept_without_a_seal_and_says_so() {
     });
     let finished = finished.unwrap();
     assert!(told.iter().any(|text| text.starts_with("the result is not sealed")), "{told:?}");
-    assert_eq!(bundle::read(&fake, &directory(&finished.id)).unwrap().trials.len(), 5);
+    assert_eq!(bundle::read(&fake, &directory(&finished.id)).unwrap().trials.len(), TRIALS);
     refusal(&fake, &finished.id, Purpose::GoOn);
 }
 

@@ -84,7 +84,7 @@ fn results_are_listed_shown_and_compared() {
     assert!(server.address.starts_with("http://127.0.0.1:"), "{}", server.address);
     let list = server.get("/");
     assert_eq!(list.status, 200);
-    for part in [&one, &two, "the other card", "Which depth?", "study", "complete", "7 of 7", DRIVE]
+    for part in [&one, &two, "the other card", "Which depth?", "study", "complete", "9 of 9", DRIVE]
     {
         assert!(list.body.contains(part), "{part}: {}", list.body);
     }
@@ -102,7 +102,7 @@ fn results_are_listed_shown_and_compared() {
         assert_eq!(server.get(&format!("/compare{query}")).status, status, "{query}");
     }
     let live = server.get(&format!("/live/{one}"));
-    assert!(live.body.contains("ended with its last trial") && live.body.contains(">7 of 7<"));
+    assert!(live.body.contains("ended with its last trial") && live.body.contains(">9 of 9<"));
     for (asset, kind) in [("page.css", "css"), ("live.js", "javascript"), ("list.js", "javascript")]
     {
         let found = server.get(&format!("/assets/{asset}"));
@@ -390,7 +390,7 @@ fn a_running_study_is_watched_across_a_restart_of_the_server() {
     assert!(server.get("/").body.contains(&format!("<a href=\"{live}\">running</a>")));
     let page = server.get(&live);
     assert!(page.body.contains("data-phase=\"running\"") && page.body.contains("Which depth?"));
-    assert!(page.body.contains("of 17<") && page.body.contains("http-equiv=\"refresh\""));
+    assert!(page.body.contains("of 24<") && page.body.contains("http-equiv=\"refresh\""));
     let mut rows: Vec<Value> = Vec::new();
     let mut last = String::new();
     {
@@ -398,7 +398,7 @@ fn a_running_study_is_watched_across_a_restart_of_the_server() {
         while rows.len() < 6 {
             let (id, state) = events.next(LIMIT).expect("the study ended too early");
             assert_eq!(state["phase"], "running");
-            assert_eq!(number(&state, "planned"), 17);
+            assert_eq!(number(&state, "planned"), 24);
             assert!(state["now"].as_str().unwrap().contains("read with depth="), "{state}");
             assert!(number(&state, "left_s") < 60);
             rows.truncate(number(&state, "from") as usize);

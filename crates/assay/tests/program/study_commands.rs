@@ -67,7 +67,7 @@ fn a_plan_changes_nothing_and_says_what_it_will_see() {
     let file = home.file("depth.toml", STUDY);
     let text = home.text(&["plan", &file, DRIVE]);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in ["31: 5 arms, 6 replicates, a lead-in", "detects", "80 % power", "(same again)"] {
+    for part in ["36: 5 arms, 6 replicates, 6 lead-ins", "detects", "80 % power", "(same again)"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(text.contains("no earlier result"), "{text}");
@@ -75,7 +75,7 @@ fn a_plan_changes_nothing_and_says_what_it_will_see() {
     home.text(&["run", &file, DRIVE]);
     let preview = home.json(&["plan", &file, DRIVE, "--replicates", "12", "--json"]);
     assert_eq!(preview["format"], "assay-preview/1");
-    assert_eq!(preview["trials"].as_array().unwrap().len(), 61);
+    assert_eq!(preview["trials"].as_array().unwrap().len(), 72);
     let text = preview["foresight"][0]["text"].as_str().unwrap();
     assert!(text.contains("like last time's"), "{text}");
 }

@@ -11,7 +11,7 @@ use super::trends::{contexts, number, slopes};
 use super::words;
 use crate::quantity::{Better, Scale};
 use crate::results::answers::{Answer, Claim};
-use crate::results::design::{Ask, AskKind, Design, Factor, Order};
+use crate::results::design::{Ask, AskKind, Design, Factor};
 use crate::results::findings::Comparison;
 use crate::results::plan::{Arm, arm_words};
 
@@ -120,8 +120,8 @@ fn no_data(text: String) -> Case {
 fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case {
     let name = name(design, place);
     let Some(factor) = &ask.factor else { return reaches(design, ask, place, (&name, cases)) };
-    if design.order == Order::Sequential {
-        return Case { claim: Claim::NotShown, text: format!("{name}: {}", words::SEQUENTIAL) };
+    if let Some(why) = words::no_verdict(design.order) {
+        return Case { claim: Claim::NotShown, text: format!("{name}: {why}") };
     }
     let Some(factor) = design.factors.iter().find(|one| one.name == *factor) else {
         return no_data(words::not_varied(&name, factor));

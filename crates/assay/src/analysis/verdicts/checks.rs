@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use assay_stats::{FTest, Slope, bonferroni, carry_over, slope};
+use assay_stats::{FTest, Slope, bonferroni, carry_over, carry_through, slope};
 
 use super::arms::{Question, Runs};
 use super::words;
 use crate::quantity::Scale;
-use crate::results::design::{ALPHA, Design, Order};
-use crate::results::findings::{Check, NoiseFloor};
+use crate::results::design::{ALPHA, Design, LeadIn, Order};
+use crate::results::findings::{CellTrial, Check, NoiseFloor};
 use crate::results::plan::Arm;
+use crate::results::record::Status;
 
 /// Error at which a carry-over is told (R10).
 const CARRY_OVER: f64 = 0.01;
@@ -38,6 +39,9 @@ pub(super) fn checks(
     if design.order == Order::Sequential {
         found.push(check("sequential", words::SEQUENTIAL_STUDY.to_owned()));
     }
+    if design.order == Order::Unknown {
+        found.push(check("unordered", words::UNORDERED_STUDY.to_owned()));
+    }
     let ordered = questions.iter().any(|question| {
         question.arms.iter().flat_map(|runs| runs.first.values()).any(|run| run.order.is_some())
     });
@@ -50,7 +54,7 @@ pub(super) fn checks(
         .iter()
         .filter_map(|question| Some((*question, clearest_line(design, question)?)))
         .collect();
-    let by_order = predecessors(questions);
+    let by_order = neighbours(questions);
     let tests: Vec<_> = questions
         .iter()
         .filter_map(|question| Some((*question, carried(question, &by_order)?)))
@@ -58,6 +62,15 @@ pub(super) fn checks(
     let drifts = lines.iter().filter(|(_, (line, _))| line.p < bonferroni(ALPHA, baselines));
     let mut told: Vec<Check> =
         drifts.map(|(question, line)| drift(design, question, line)).collect();
+    if design.order == Order::Random && design.lead_in == LeadIn::None {
+        told.push(check("carry-over", words::UNGUARDED.to_owned()));
+    }
+    let through = questions.iter().filter_map(|question| {
+        let test = carried_through(question, &by_order)?;
+        (test.p < bonferroni(CARRY_OVER, questions.len()))
+            .then(|| words::through_the_lead_in(question.workload, design.lead_in, test.p))
+    });
+    told.extend(through.map(|text| check("carry-over", text)));
     let clear = tests.iter().filter(|(_, test)| test.p < bonferroni(CARRY_OVER, questions.len()));
     told.extend(
         clear.map(|(question, test)| {
@@ -91,6 +104,7 @@ fn unseen(design: &Design, questions: &[&Question<'_>], looked: [bool; 2]) -> St
         _ if design.order == Order::Sequential => words::NO_DRIFT_SEQUENTIAL,
         [true, true] => words::NO_DRIFT,
         [true, false] if two && design.order == Order::Chained => words::TWO_CHAINED,
+        [true, false] if two && design.order == Order::Random => words::TWO_RANDOM,
         [true, false] => words::NO_DRIFT_ALONE,
         [false, true] => words::NO_CARRY_OVER_ALONE,
         [false, false] => words::TOO_FEW,
@@ -129,35 +143,82 @@ fn drift(design: &Design, question: &Question<'_>, (line, span): &(Slope, f64)) 
     check("drift", words::drift(question.workload, question.metric, change, line.p, design.order))
 }
 
-/// The arm that ran before each position in time, over all workloads.
-fn predecessors<'a>(questions: &[&Question<'a>]) -> BTreeMap<u32, &'a Arm> {
+/// A position in time: the arm that ran there, and whether that was a lead-in.
+type Neighbours<'a> = BTreeMap<u32, (&'a Arm, bool)>;
+
+/// What ran at each position in time, over all workloads.
+fn neighbours<'a>(questions: &[&Question<'a>]) -> Neighbours<'a> {
     let mut arms = BTreeMap::new();
     for question in questions {
         for runs in question.arms.iter().chain(&question.control) {
-            let orders = runs.trials.iter().filter_map(|trial| trial.order);
-            arms.extend(orders.map(|order| (order, runs.arm)));
+            let lead_in = |trial: &CellTrial| trial.status == Status::LeadIn;
+            let placed = runs.trials.iter().filter_map(|one| Some((one.order?, lead_in(one))));
+            arms.extend(placed.map(|(order, lead_in)| (order, (runs.arm, lead_in))));
         }
     }
     arms
 }
 
+/// Trials with the arm that each one follows.
+#[derive(Default)]
+struct Followers {
+    levels: Vec<f64>,
+    arms: Vec<usize>,
+    before: Vec<usize>,
+    replicates: Vec<usize>,
+}
+
+impl Followers {
+    /// The trials for which `before` names an arm, by its place.
+    fn of(question: &Question<'_>, before: impl Fn(u32) -> Option<usize>) -> Self {
+        let mut found = Self::default();
+        for (arm, runs) in question.arms.iter().enumerate() {
+            for (replicate, run) in &runs.first {
+                let order = run.order.filter(|_| !run.disturbed);
+                let Some(before) = order.and_then(&before) else { continue };
+                found.levels.push(run.level);
+                found.arms.push(arm);
+                found.before.push(before);
+                found.replicates.push(*replicate as usize);
+            }
+        }
+        found
+    }
+}
+
+/// Place of each arm of a question.
+fn places<'a>(question: &Question<'a>) -> BTreeMap<&'a Arm, usize> {
+    question.arms.iter().enumerate().map(|(place, runs)| (runs.arm, place)).collect()
+}
+
 /// Whether the arm that ran before makes a difference to the one that runs after it; none where
 /// the order does not tell.
-fn carried(question: &Question<'_>, by_order: &BTreeMap<u32, &Arm>) -> Option<FTest> {
-    let names: Vec<&Arm> = question.arms.iter().map(|runs| runs.arm).collect();
-    let index = |arm: &Arm| names.iter().position(|name| *name == arm);
-    let (mut levels, mut arms, mut before, mut replicates) = (vec![], vec![], vec![], vec![]);
-    for (arm, runs) in question.arms.iter().enumerate() {
-        for (replicate, run) in &runs.first {
-            let order = run.order.filter(|_| !run.disturbed).and_then(|order| order.checked_sub(1));
-            let Some(previous) = order.and_then(|order| index(by_order.get(&order)?)) else {
-                continue;
-            };
-            levels.push(run.level);
-            arms.push(arm);
-            before.push(previous);
-            replicates.push(*replicate as usize);
-        }
-    }
-    carry_over(&levels, &arms, &before, &replicates)
+fn carried(question: &Question<'_>, around: &Neighbours<'_>) -> Option<FTest> {
+    let places = places(question);
+    let before = |order: u32| {
+        let (arm, _) = around.get(&order.checked_sub(1)?)?;
+        places.get(arm).copied()
+    };
+    let found = Followers::of(question, before);
+    carry_over(&found.levels, &found.arms, &found.before, &found.replicates)
+}
+
+/// Whether the arm that ended a replicate makes a difference to the first trial of the next one, in
+/// spite of the lead-in between them (R2c).
+fn carried_through(question: &Question<'_>, around: &Neighbours<'_>) -> Option<FTest> {
+    let places = places(question);
+    // Behind all arms: a trial that follows no lead-in.
+    let none = places.len();
+    let before = |order: u32| {
+        let lead_in = |order: u32| around.get(&order).is_some_and(|(_, lead_in)| *lead_in);
+        let Some(one_before) = order.checked_sub(1).filter(|one| lead_in(*one)) else {
+            return Some(none);
+        };
+        let (arm, _) = around.get(&one_before.checked_sub(1)?)?;
+        places.get(arm).copied()
+    };
+    let found = Followers::of(question, before);
+    let first: Vec<usize> =
+        found.before.iter().map(|before| usize::from(*before != none)).collect();
+    carry_through(&found.levels, &found.arms, &found.before, &first, &found.replicates)
 }

@@ -11,7 +11,7 @@ use super::notes;
 use super::pairs::{Pairs, pairs};
 use super::words;
 use crate::quantity::{Better, Scale};
-use crate::results::design::{Design, Order, Stopping};
+use crate::results::design::{Design, Stopping};
 use crate::results::findings::{Comparison, Difference, Kind, Trust, Verdict};
 use crate::results::plan::arm_words;
 
@@ -180,7 +180,7 @@ fn verdict(
     if !question.primary || invalid {
         return None;
     }
-    if design.order == Order::Sequential {
+    if !design.order.tells_arms_from_time() {
         return Some(Verdict::Inconclusive);
     }
     Some(judged.map_or(Verdict::Inconclusive, |judged| word(judged.verdict)))

@@ -12,13 +12,13 @@ use super::pairs::together;
 use super::ranks::mean;
 use super::words;
 use crate::quantity::Scale;
-use crate::results::design::{Design, Factor, Order};
+use crate::results::design::{Design, Factor};
 use crate::results::findings::{Effect, Interaction};
 use crate::results::plan::Arm;
 
 /// The main effects of all factors on one workload.
 pub(super) fn effects(design: &Design, question: &Question<'_>) -> Vec<Effect> {
-    if question.scale != Scale::Ratio || design.order == Order::Sequential {
+    if question.scale != Scale::Ratio || !design.order.tells_arms_from_time() {
         return Vec::new();
     }
     design.factors.iter().flat_map(|factor| of_factor(design, question, factor)).collect()
@@ -74,7 +74,7 @@ fn effect(
 
 /// Factors that depend on each other, one entry a pair of factors whose levels disagree clearly.
 pub(super) fn interactions(design: &Design, question: &Question<'_>) -> Vec<Interaction> {
-    if question.scale != Scale::Ratio || design.order == Order::Sequential {
+    if question.scale != Scale::Ratio || !design.order.tells_arms_from_time() {
         return Vec::new();
     }
     let factors = &design.factors;

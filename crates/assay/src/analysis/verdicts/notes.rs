@@ -6,12 +6,15 @@ use super::arms::{Question, Runs};
 use super::pairs::Pairs;
 use super::words::{self, short_words};
 use crate::quantity::{Better, Scale};
-use crate::results::design::{ALPHA, Design, Order};
+use crate::results::design::{ALPHA, Design};
 use crate::results::findings::{CellTrial, Comparison, Trust};
 use crate::results::record::Status;
 
 /// Pairs below which no test without an assumed distribution reaches 5 % (R4).
 const SETTLED: usize = 6;
+
+/// Pairs up to which no order keeps a disturbance that returns at a fixed distance out (R2c).
+const FEW: usize = 4;
 
 /// All remarks, the gravest first.
 pub(super) fn notes(
@@ -54,13 +57,16 @@ pub(super) fn notes(
 /// How much so few pairs can say.
 fn strength(design: &Design, found: &Comparison) -> Option<String> {
     match found.n {
-        _ if design.order == Order::Sequential => Some(words::SEQUENTIAL.to_owned()),
+        _ if !design.order.tells_arms_from_time() => {
+            words::no_verdict(design.order).map(str::to_owned)
+        }
         0 => Some("no complete and undisturbed pair: no statement".to_owned()),
         1 => Some("1 pair: no statement".to_owned()),
         2 => Some("2 pairs: no interval".to_owned()),
         n if n < SETTLED => Some(format!(
             "provisional: with {n} pairs the interval rests on near-normal log ratios; no \
-             distribution-free test reaches 5 % below {SETTLED}"
+             distribution-free test reaches 5 % below {SETTLED}{}",
+            if n <= FEW { "; a regular disturbance may look like a difference" } else { "" }
         )),
         _ => None,
     }

@@ -8,7 +8,7 @@ use super::bound::Bound;
 use super::pairs::pairs;
 use super::words;
 use crate::quantity::{Better, Scale};
-use crate::results::design::{Design, Order};
+use crate::results::design::Design;
 use crate::results::findings::{Place, Rank};
 
 /// Arms from which there is an order to speak of.
@@ -16,7 +16,7 @@ const FEWEST_ARMS: usize = 3;
 
 /// The places of all arms of a workload.
 pub(super) fn rank(design: &Design, question: &Question<'_>) -> Option<Rank> {
-    if question.scale != Scale::Ratio || design.order == Order::Sequential {
+    if question.scale != Scale::Ratio || !design.order.tells_arms_from_time() {
         return None;
     }
     let runs: Vec<&Runs<'_>> = question.arms.iter().filter(|runs| !runs.first.is_empty()).collect();

@@ -13,8 +13,8 @@ use super::answers_tests::{between, claim, curve, first, least, two};
 use super::tests::{Study, arm, trial};
 use crate::analysis::tests::Bench;
 use crate::quantity::{Better, Scale};
-use crate::results::design::{AskKind, Factor, Order, Stopping};
-use crate::results::findings::{Findings, Repeats, StudyFacts, Trust, Verdict};
+use crate::results::design::{AskKind, Factor, LeadIn, Order, Stopping};
+use crate::results::findings::{CellTrial, Findings, Repeats, StudyFacts, Trust, Verdict};
 use crate::results::measurements::Series;
 use crate::results::record::Status;
 
@@ -199,10 +199,39 @@ fn three(last: impl Fn(usize, usize) -> f64, order: Order) -> Study {
     study
 }
 
+/// Three arms in random order, of which the second one leaves the device slower for longer than the
+/// lead-ins between replicates last.
+fn led(lead_in: LeadIn) -> Study {
+    let mut study = three(|_, _| 1.0, Order::Random);
+    study.measured.design.lead_in = lead_in;
+    let turns = [[0, 1, 2], [2, 0, 1], [1, 2, 0], [0, 2, 1], [1, 0, 2], [2, 1, 0]];
+    let mut before = 0;
+    for replicate in 0..12 {
+        let own = turns[replicate % 6];
+        let order = |place: usize| Some((replicate * 4 + place + 1) as u32);
+        let lead = CellTrial {
+            status: Status::LeadIn,
+            order: order(0),
+            ..trial(replicate as u32 + 1, 0, 1.0)
+        };
+        study.measured.series[own[0]].trials.push(lead);
+        for (place, one) in own.iter().enumerate() {
+            let trial = &mut study.measured.series[*one].trials[replicate];
+            trial.order = order(place + 1);
+            let slower = if place == 0 && before == 1 { 0.8 } else { 1.0 };
+            trial.value = trial.value.map(|value| value * slower);
+        }
+        before = own[2];
+    }
+    study
+}
+
 fn bench(book: &mut Book) {
     book.add("nothing seen", &three(|_, _| 1.0, Order::Chained).findings());
     book.add("carry-over", &three(|before, _| [1.0, 0.8, 1.0][before], Order::Chained).findings());
-    for order in [Order::Chained, Order::Rcbd, Order::Crd, Order::Unknown, Order::Sequential] {
+    let orders =
+        [Order::Random, Order::Chained, Order::Rcbd, Order::Crd, Order::Unknown, Order::Sequential];
+    for order in orders {
         let falling = three(|_, order| 1.0 - 0.01 * order as f64, order);
         book.add(&format!("drift, {}", order.name()), &falling.findings());
     }
@@ -210,6 +239,10 @@ fn bench(book: &mut Book) {
     let mut counts = three(|_, order| 1.0 - 0.01 * order as f64, Order::Chained);
     every_series(&mut counts, |series| series.scale = Scale::Difference);
     book.add("drift of a count", &counts.findings());
+    for lead_in in [LeadIn::Half, LeadIn::Whole, LeadIn::None] {
+        book.add(&format!("through lead-ins, {lead_in:?}"), &led(lead_in).findings());
+    }
+    book.two("two arms, random", &SAME, |study| study.measured.design.order = Order::Random);
     book.two("two arms, blocks", &SAME, |study| study.measured.design.order = Order::Rcbd);
     let mut few = three(|_, _| 1.0, Order::Chained);
     few.measured.series[0].trials.truncate(2);
@@ -404,7 +437,7 @@ fn of_records(book: &mut Book) {
         let mut one = bench(&rates[..replicates]);
         one.plan.replicates = replicates as u32;
         book.add(&format!("{replicates} replicates"), &one.findings());
-        for order in [Order::Rcbd, Order::Crd, Order::Sequential, Order::Unknown] {
+        for order in [Order::Chained, Order::Rcbd, Order::Crd, Order::Sequential, Order::Unknown] {
             one.plan.design.order = order;
             book.add(&format!("{replicates} replicates, {}", order.name()), &one.findings());
         }
@@ -518,8 +551,16 @@ fn no_sentence_is_left_out() {
         "95 % interval over all looks",
         "95 % interval at any stop",
         "no interval)",
-        super::words::SEQUENTIAL,
+        super::words::no_verdict(Order::Sequential).unwrap(),
+        super::words::no_verdict(Order::Unknown).unwrap(),
         super::words::SEQUENTIAL_STUDY,
+        super::words::UNORDERED_STUDY,
+        super::words::TWO_RANDOM,
+        super::words::UNGUARDED,
+        "outlasts the lead-ins of half a trial",
+        "outlasts even whole lead-ins",
+        "nothing ran in between",
+        "a regular disturbance may look like",
         super::words::NO_ORDER,
         super::words::NO_DRIFT,
         super::words::NO_DRIFT_ALONE,

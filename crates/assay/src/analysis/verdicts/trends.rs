@@ -10,7 +10,7 @@ use super::pairs::together;
 use super::ranks::{could_be_best, mean};
 use super::words;
 use crate::quantity::{Bytes, Scale};
-use crate::results::design::{Design, Factor, Order};
+use crate::results::design::{Design, Factor};
 use crate::results::findings::Trend;
 use crate::results::plan::Arm;
 
@@ -19,7 +19,7 @@ const FEWEST_LEVELS: usize = 3;
 
 /// The trends of one workload over every numeric factor, at each combination of the others.
 pub(super) fn trends(design: &Design, question: &Question<'_>) -> Vec<Trend> {
-    if question.scale != Scale::Ratio || design.order == Order::Sequential {
+    if question.scale != Scale::Ratio || !design.order.tells_arms_from_time() {
         return Vec::new();
     }
     design

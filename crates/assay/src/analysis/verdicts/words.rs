@@ -7,15 +7,26 @@ pub(super) use answers::*;
 use crate::quantity::metric::noun;
 use crate::quantity::units::show::{self, share as percent};
 use crate::quantity::{Better, Bytes};
-use crate::results::design::{Design, Factor, Order, Stopping};
+use crate::results::design::{Design, Factor, LeadIn, Order, Stopping};
 use crate::results::findings::{
     Comparison, Effect, Interaction, Kind, NoiseFloor, Place, Rank, Trend, Verdict,
 };
 use crate::results::plan::{Arm, arm_words};
 
-/// Why arms that ran one after the other get no verdict.
-pub(super) const SEQUENTIAL: &str =
-    "no verdict: the arms ran one after the other, so drift and difference cannot be told apart";
+/// Why a study gets no verdict: a drift and a difference of its arms cannot be told apart.
+pub(super) fn no_verdict(order: Order) -> Option<&'static str> {
+    match order {
+        Order::Sequential => Some(
+            "no verdict: the arms ran one after the other, so drift and difference cannot be told \
+             apart",
+        ),
+        Order::Unknown => Some(
+            "no verdict: the order of the trials is not known, so drift and difference cannot be \
+             told apart",
+        ),
+        Order::Random | Order::Chained | Order::Rcbd | Order::Crd => None,
+    }
+}
 
 /// An arm for a sentence: with one factor the level alone, else every factor.
 pub(super) fn short_words(arm: &Arm, design: &Design) -> String {
@@ -62,8 +73,9 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
     };
     match found.verdict {
         None => format!("{plain}{interval}."),
-        Some(Verdict::Inconclusive) if design.order == Order::Sequential => {
-            format!("{plain}{interval}; {SEQUENTIAL}.")
+        Some(Verdict::Inconclusive) if !design.order.tells_arms_from_time() => {
+            let why = no_verdict(design.order).unwrap_or_default();
+            format!("{plain}{interval}; {why}.")
         }
         Some(verdict @ (Verdict::Better | Verdict::Worse)) => {
             let word = if verdict == Verdict::Better { "better" } else { "worse" };
@@ -191,6 +203,10 @@ pub(super) fn verdict_word(verdict: Verdict) -> &'static str {
 pub(super) const SEQUENTIAL_STUDY: &str = "the arms ran one after the other: whatever changed in \
      the meantime looks like a difference between them, so nothing is called better or worse";
 
+/// What takes the verdicts away where nobody knows how the trials ran.
+pub(super) const UNORDERED_STUDY: &str = "the order of the trials is not known: the arms may have \
+     run one after the other, so nothing is called better or worse";
+
 /// Where every arm had its own time.
 pub(super) const NO_DRIFT_SEQUENTIAL: &str =
     "drift and carry-over cannot be looked for where every arm had a time of its own";
@@ -229,6 +245,10 @@ pub(super) const NO_DRIFT: &str = "neither drift nor carry-over between trials w
 pub(super) const TWO_CHAINED: &str = "no drift was seen; carry-over cannot be told apart with two \
      arms in chained order, which keeps it out of the comparison";
 
+/// Where both trials of a replicate follow the same arm.
+pub(super) const TWO_RANDOM: &str = "no drift was seen; with two arms, what one leaves behind for \
+     the other within a replicate cannot be told apart from their difference";
+
 /// Where there are too few trials, or an order that leaves nothing to tell carry-over by.
 pub(super) const NO_DRIFT_ALONE: &str =
     "no drift was seen; carry-over between trials could not be looked for";
@@ -260,7 +280,7 @@ pub(super) fn drift(
         Order::Sequential => "the differences between arms may be nothing else",
         Order::Crd => "the random order makes it noise, which widens the intervals",
         Order::Unknown => "how far the comparisons keep it out is not known, as their order is not",
-        Order::Chained | Order::Rcbd => "comparing within replicates keeps it out",
+        Order::Random | Order::Chained | Order::Rcbd => "comparing within replicates keeps it out",
     };
     format!("{workload}: the {what} of the baseline {how} over the study ({}); {end}", p_words(p))
 }
@@ -273,6 +293,30 @@ pub(super) fn carry_over(workload: &str, p: f64) -> String {
         p_words(p)
     )
 }
+
+/// A lead-in that is too short.
+pub(super) fn through_the_lead_in(workload: &str, lead_in: LeadIn, p: f64) -> String {
+    let p = p_words(p);
+    let head = format!(
+        "{workload}: the first trial of a replicate depends on the arm that ended the replicate \
+         before ({p})"
+    );
+    match lead_in {
+        LeadIn::Half => format!(
+            "{head}: what an arm leaves behind outlasts the lead-ins of half a trial; write \
+             lead_in = \"whole\""
+        ),
+        LeadIn::Whole => format!(
+            "{head}: what an arm leaves behind outlasts even whole lead-ins; longer trials, or \
+             fresh conditions before each, may help"
+        ),
+        LeadIn::None => format!("{head}, and nothing ran in between: leave lead_in out"),
+    }
+}
+
+/// A study that runs nothing before its replicates.
+pub(super) const UNGUARDED: &str = "carry-over is not guarded against: no lead-in ran before the \
+     replicates (lead_in = \"none\")";
 
 /// A probability in few digits.
 fn p_words(p: f64) -> String {

@@ -1,11 +1,13 @@
 //! From rows to measurements, with a note on everything that was taken for granted.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cells::is_plain;
 use super::table::{Factor, Row, Table};
 use crate::importers::order::{self, Placed};
 use crate::importers::{Imported, Options};
+use crate::quantity::Bytes;
 use crate::results::design::{self, Design, Stopping};
 use crate::results::findings::CellTrial;
 use crate::results::measurements::{Measurements, Series};
@@ -24,15 +26,14 @@ pub(super) fn build(table: Table, options: &Options) -> Imported {
     Imported { measurements: Measurements { design, series, unfinished: false }, notes, trials }
 }
 
-/// Trials that count, with their position in time.
+/// Trials with their position in time.
 fn placed(table: &Table) -> Vec<Placed> {
-    let counted = table.rows.iter().filter(|row| row.status != Status::LeadIn);
-    counted
-        .filter_map(|row| {
-            let (workload, arm, replicate) = (row.workload, row.arm, row.replicate);
-            Some(Placed { order: row.order?, workload, arm, replicate })
-        })
-        .collect()
+    let placed = |row: &Row| {
+        let (workload, arm, replicate) = (row.workload, row.arm, row.replicate);
+        let lead_in = row.status == Status::LeadIn;
+        Some(Placed { order: row.order?, lead_in, workload, arm, replicate })
+    };
+    table.rows.iter().filter_map(placed).collect()
 }
 
 fn design(table: &Table, options: &Options, placed: &[Placed]) -> Design {
@@ -50,8 +51,11 @@ fn design(table: &Table, options: &Options, placed: &[Placed]) -> Design {
     }
 }
 
+/// The arm with the first levels: the same one whatever the order of the rows.
 fn first_arm(table: &Table) -> Arm {
-    table.arms.all.first().map(|levels| arm(&table.factors, levels)).unwrap_or_default()
+    let places = places(table);
+    let first = places.iter().position(|place| *place == 0).and_then(|arm| table.arms.all.get(arm));
+    first.map(|levels| arm(&table.factors, levels)).unwrap_or_default()
 }
 
 fn arm(factors: &[Factor], levels: &[usize]) -> Arm {
@@ -64,14 +68,19 @@ fn factor(factor: &Factor) -> design::Factor {
     design::Factor { name: factor.name.clone(), levels: levels.collect() }
 }
 
-/// Levels as they are to be told: numbers by size, others as they appeared.
+/// Levels as they are to be told: numbers and sizes by size, others by name.
 fn in_order(factor: &Factor) -> Vec<usize> {
     let mut levels: Vec<usize> = (0..factor.levels.all.len()).collect();
-    let number = |level: &String| level.parse::<f64>().ok().filter(|_| is_plain(level));
-    let numbers: Option<Vec<f64>> = factor.levels.all.iter().map(number).collect();
-    if let Some(numbers) = numbers {
-        levels.sort_by(|&one, &other| numbers[one].total_cmp(&numbers[other]));
-    }
+    let size = |level: &String| {
+        let number = level.parse::<f64>().ok().filter(|_| is_plain(level));
+        number.or_else(|| level.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64))
+    };
+    let sizes: Option<Vec<f64>> = factor.levels.all.iter().map(size).collect();
+    let names = &factor.levels.all;
+    levels.sort_by(|&one, &other| {
+        let by_size = sizes.as_ref().map(|sizes| sizes[one].total_cmp(&sizes[other]));
+        by_size.unwrap_or(Ordering::Equal).then_with(|| names[one].cmp(&names[other]))
+    });
     levels
 }
 
@@ -158,6 +167,7 @@ fn primaries(table: &Table, wanted: Option<&str>) -> Vec<usize> {
 fn notes(table: &Table, options: &Options, primaries: &[usize], placed: &[Placed]) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(compared_note(table, options));
+    notes.extend(reference_note(table, options));
     notes.extend(primary_notes(table, options, primaries));
     for metric in table.metrics.all.iter().filter(|metric| metric.is_assumed()) {
         let (name, lower) = (&metric.name, metric.as_lower());
@@ -193,7 +203,23 @@ fn compared_note(table: &Table, options: &Options) -> Option<String> {
     }
     let named = arm_words(&first_arm(table));
     options.baseline.is_empty().then(|| {
-        format!("the baseline is {named}, the first arm of the file; --baseline names another")
+        format!("the baseline is {named}, the first by its levels; --baseline names another")
+    })
+}
+
+/// What effects of factors are told against that the user's baseline leaves open.
+fn reference_note(table: &Table, options: &Options) -> Option<String> {
+    let open = |factor: &&Factor| {
+        !options.baseline.contains_key(&factor.name) && factor.levels.all.len() > 1
+    };
+    let first = |factor: &Factor| {
+        let level = in_order(factor).first().map(|&level| &factor.levels.all[level]);
+        format!("{}={}", factor.name, level.map(String::as_str).unwrap_or_default())
+    };
+    let told: Vec<String> = table.factors.iter().filter(open).map(first).collect();
+    (!told.is_empty() && !options.baseline.is_empty()).then(|| {
+        let told: Vec<&str> = told.iter().map(String::as_str).collect();
+        format!("effects are told against {}, where --baseline says nothing", list(&told))
     })
 }
 

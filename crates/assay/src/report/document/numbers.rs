@@ -83,11 +83,11 @@ pub(in crate::report) fn signed(metric: &str, value: f64) -> String {
 
 /// The verdict of a comparison as its sentence has it: what is no statement is not called
 /// inconclusive, and across days numbers only suggest.
-pub(in crate::report) fn judged(found: &Comparison, sequential: bool) -> Cell {
+pub(in crate::report) fn judged(found: &Comparison, without_verdicts: bool) -> Cell {
     let paired = found.kind == Kind::Paired;
     match found.verdict {
         Some(_) if paired && found.n < FEWEST_FOR_INTERVAL => Cell::plain("no statement"),
-        Some(_) if sequential => Cell::plain("no verdict"),
+        Some(_) if without_verdicts => Cell::plain("no verdict"),
         Some(Verdict::Better | Verdict::Worse) if !paired => {
             let cell = verdict(found.verdict);
             Cell { text: format!("suggests {}", cell.text), ..cell }

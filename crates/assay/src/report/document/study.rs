@@ -4,7 +4,7 @@ use super::facts::{self, Facts, unrecorded};
 use super::remarks::{self, Name};
 use super::study_tables::Workload;
 use super::{
-    Block, Detail, Document, Remark, Section, answers, check_text, energy, probes, study_more,
+    Block, Detail, Document, Remark, Section, answers, energy, no_verdict, probes, study_more,
     study_tables, surfaces,
 };
 use crate::quantity::units::show::share;
@@ -12,7 +12,8 @@ use crate::results::design::Factor;
 use crate::results::findings::{Comparison, Findings, Kind};
 
 /// Checks that stand elsewhere on the page.
-const TOLD_ELSEWHERE: [&str; 5] = ["order", "stopping", "sequential", "noise-floor", "environment"];
+const TOLD_ELSEWHERE: [&str; 6] =
+    ["order", "stopping", "sequential", "unordered", "noise-floor", "environment"];
 
 /// Whether findings compare arms; a check of several targets only sets their numbers side by side.
 pub(super) fn is_one(findings: &Findings) -> bool {
@@ -57,8 +58,8 @@ pub(super) struct Page<'a> {
     /// What varied.
     pub factors: Vec<Factor>,
     pub workloads: Vec<Workload<'a>>,
-    /// Whether the arms ran one after the other, which leaves no verdict.
-    pub sequential: bool,
+    /// Whether its order leaves no verdict.
+    pub without_verdicts: bool,
 }
 
 impl Page<'_> {
@@ -91,7 +92,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         detail,
         factors: factors(findings),
         workloads: study_tables::workloads(findings),
-        sequential: check_text(findings, "sequential").is_some(),
+        without_verdicts: no_verdict(findings).is_some(),
     };
     let mut sections = vec![
         Section::of(Block::Facts(told_facts(&page))),
@@ -200,7 +201,7 @@ impl Page<'_> {
 
 /// The answer, after what takes it away.
 fn answer(findings: &Findings) -> Vec<String> {
-    let warning = check_text(findings, "sequential").map(|text| sentence(&text));
+    let warning = no_verdict(findings).map(|text| sentence(&text));
     warning.into_iter().chain(findings.summary.iter().cloned()).collect()
 }
 

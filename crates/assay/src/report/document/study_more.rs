@@ -59,7 +59,7 @@ fn effects(page: &Page<'_>) -> Option<Section> {
         cells.extend([&effect.factor, &effect.level, &effect.baseline].map(Cell::plain));
         let ends = effect.ci95_family.or(effect.ci95);
         cells.extend(numbers::ratio_and_interval(Some(effect.ratio), ends).map(Cell::from));
-        cells.push(numbers::verdict(effect.verdict.filter(|_| !page.sequential)));
+        cells.push(numbers::verdict(effect.verdict.filter(|_| !page.without_verdicts)));
         let name = format!("{}={} against {}", effect.factor, effect.level, effect.baseline);
         let name = match workload_cell(page, &effect.workload) {
             Some(workload) => format!("{}: {name}", workload.text),

@@ -254,7 +254,7 @@ fn compared(page: &Page<'_>, role: Role<'_>, scale: Scale) -> [Cell; 3] {
         Role::Compared(found) => [
             Cell::plain(numbers::ratio(found)),
             Cell::plain(numbers::interval(found)),
-            numbers::judged(found, page.sequential),
+            numbers::judged(found, page.without_verdicts),
         ],
     }
 }
@@ -309,7 +309,7 @@ fn ratios(page: &Page<'_>) -> Option<String> {
     let at = if several { " at the same levels of the other factors" } else { "" };
     let together = if most > 1 { "; the intervals of a workload hold all at once" } else { "" };
     let clear = |found: &Comparison| found.verdict.is_some() && found.ci95_family.is_some();
-    let read = match (page.primary().any(clear) && !page.sequential, most) {
+    let read = match (page.primary().any(clear) && !page.without_verdicts, most) {
         (false, _) => "",
         (true, 1) => "; better and worse are read from the interval",
         (true, _) => ", and better and worse are read from them",

@@ -5,7 +5,7 @@ use super::words::{Names, cell, level_words, margin, marked, metric_title, point
 use super::{Drawing, at_most, clipped, left_out};
 use crate::catalogue::About;
 use crate::quantity::Better;
-use crate::report::document::{check_text, numbers};
+use crate::report::document::{no_verdict, numbers};
 use crate::report::evidence::Evidence;
 use crate::report::figure::{
     Axis, Colour, Figure, Guide, Layout, Look, Marks, Point, Scale, Series, Slot, Unit, id_of,
@@ -164,7 +164,7 @@ fn comparison(
     found: &Comparison,
 ) -> Option<Line> {
     let [against, name] = shared.names(names, found);
-    let sequential = check_text(findings, "sequential").is_some();
+    let without = no_verdict(findings).is_some();
     let trust =
         |arm| cell(findings, &found.workload, arm, &found.metric).and_then(|cell| cell.trust);
     Some(Line {
@@ -177,8 +177,8 @@ fn comparison(
         interval: found.ci95_family.or(found.ci95),
         family: found.ci95_family.is_some(),
         published: found.kind == Kind::Published,
-        verdict: found.verdict.filter(|_| !sequential),
-        word: numbers::judged(found, sequential).text,
+        verdict: found.verdict.filter(|_| !without),
+        word: numbers::judged(found, without).text,
         trust: trust(&found.arm).max(trust(&found.baseline)),
         margin: found.margin,
     })

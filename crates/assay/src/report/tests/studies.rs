@@ -408,12 +408,12 @@ fn inconclusive() -> Findings {
     bench.findings(|_| {})
 }
 
-fn import(noise: f64) -> Findings {
+fn import(order: Order, noise: f64) -> Findings {
     let mut bench = Bench::new(
         "Build times, from trials.csv",
         vec![factor("filesystem", &["ext4", "xfs", "tmpfs"])],
     );
-    (bench.kind, bench.order, bench.replicates, bench.noise) = ("import", Order::Unknown, 5, noise);
+    (bench.kind, bench.order, bench.replicates, bench.noise) = ("import", order, 5, noise);
     bench.workloads = vec![Work {
         name: "build",
         text: "",
@@ -502,14 +502,15 @@ fn compared() -> Findings {
 /// The pages are made from these files; the files are what the analysis says today.
 #[test]
 fn studies_are_as_the_analysis_makes_them() {
-    let studies: [(&str, Findings); 11] = [
+    let studies: [(&str, Findings); 12] = [
         ("two-arms", two_arms(42)),
         ("compare", compared()),
         ("eight-arms", eight_arms()),
         ("grid", grid()),
         ("inconclusive", inconclusive()),
-        ("import", import(0.01)),
-        ("inconclusive-import", import(0.08)),
+        ("import", import(Order::Rcbd, 0.01)),
+        ("inconclusive-import", import(Order::Rcbd, 0.08)),
+        ("unordered-import", import(Order::Unknown, 0.01)),
         ("sequential", sequential()),
         ("one-pair", one_pair()),
         ("many-arms", many_arms()),

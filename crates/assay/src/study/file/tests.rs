@@ -2,7 +2,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::quantity::{Bytes, Percent, Time};
-use crate::study::{Cache, Content, Fresh, Order, Prime, StopRule, Target, check::any_io, presets};
+use crate::study::{
+    Cache, Content, Fresh, LeadIn, Order, Prime, StopRule, Target, check::any_io, presets,
+};
 
 /// Every field set to something that is not its default.
 fn full() -> Study {
@@ -17,6 +19,7 @@ fn full() -> Study {
     study.primary = Some("latency_p99_ns".to_owned());
     study.control = Some(false);
     study.order = Order::Rcbd;
+    study.lead_in = LeadIn::Whole;
     study.budget = Some(Time(90_000_000_000));
     study.seed = Some(7);
     study.costly = vec!["size".to_owned()];
@@ -196,4 +199,16 @@ fn brackets_that_thousands_leave_open_are_a_mistake_and_not_the_end() {
     let failure = parse("deep", &text).unwrap_err();
     assert!(failure.message.contains("100 brackets are open here"), "{}", failure.message);
     assert!(failure.message.starts_with("deep:"), "{}", failure.message);
+}
+
+/// The same with the parts of a key.
+#[test]
+fn keys_of_thousands_of_parts_are_a_mistake_and_not_the_end() {
+    for text in ["a.b.c.".repeat(20_000), format!("[{}x]\n", "a . b . ".repeat(20_000))] {
+        let text = format!("format = \"assay-study/1\"\ntitle = \"t\"\n{text} = 1\n");
+        let failure = parse("deep", &text).unwrap_err();
+        assert!(failure.message.contains("more than 100 parts"), "{}", failure.message);
+        let failure = stored("deep", &text).unwrap_err();
+        assert!(failure.message.starts_with("deep: "), "{}", failure.message);
+    }
 }

@@ -1,0 +1,80 @@
+//! S2: what comes back at a fixed distance, as write-back, journal commits and a neighbour's timer
+//! do, under the default order and, beside it, under chained order (R2c).
+
+use super::experiment::{Bound, Cell, Experiment};
+use super::null::null;
+use super::world::{Returning, Turns, World};
+use assay::study::Order;
+
+const ARMS: [usize; 4] = [2, 3, 4, 8];
+const REPLICATES: [usize; 5] = [3, 4, 5, 6, 10];
+/// What the bounds were chosen for: fewer studies scatter too far for them.
+const STUDIES: u32 = 4000;
+/// Arms of the settings that are run every day: the ones that suffer most.
+const DAILY: [usize; 2] = [2, 3];
+
+const ALL: [(&str, &str, Returning); 11] = [
+    ("sine2", "sine of 2", Returning::Sine(2.0)),
+    ("sine3", "sine of 3", Returning::Sine(3.0)),
+    ("sine4", "sine of 4", Returning::Sine(4.0)),
+    ("sine5", "sine of 5", Returning::Sine(5.0)),
+    ("sine6", "sine of 6", Returning::Sine(6.0)),
+    ("sine8", "sine of 8", Returning::Sine(8.0)),
+    ("sine10", "sine of 10", Returning::Sine(10.0)),
+    ("slow2", "every 2nd slow", Returning::Slow(2.0)),
+    ("slow3", "every 3rd slow", Returning::Slow(3.0)),
+    ("slow4", "every 4th slow", Returning::Slow(4.0)),
+    ("pairs", "2 on, 2 off", Returning::TwoAndTwo),
+];
+
+/// All of them.
+pub fn experiments() -> Vec<Experiment> {
+    let mut all = Vec::new();
+    for arms in ARMS {
+        for replicates in REPLICATES {
+            for one in &ALL {
+                all.push(experiment(one, arms, replicates, Order::Random));
+                all.push(experiment(one, arms, replicates, Order::Chained));
+            }
+        }
+    }
+    all
+}
+
+/// How often the default order may be wrong. With three or four replicates no order is safe.
+fn bound(order: Order, replicates: usize) -> Bound {
+    match (order, replicates) {
+        (Order::Random, 6..) => Bound::at_most(9.0),
+        (Order::Random, 5) => Bound::at_most(10.0),
+        _ => Bound::Free,
+    }
+}
+
+fn experiment(
+    &(key, words, returning): &(&'static str, &'static str, Returning),
+    arms: usize,
+    replicates: usize,
+    order: Order,
+) -> Experiment {
+    let turns = Turns::Planned(order);
+    let world = World { turns, returning: Some(returning), ..World::null(arms, replicates) };
+    let initial = &order.name()[..1];
+    let daily = order == Order::Random && replicates == 6 && DAILY.contains(&arms);
+    Experiment {
+        most: STUDIES,
+        least: STUDIES,
+        daily,
+        cell: Some(Cell {
+            row: format!("{arms} arms, n = {replicates}"),
+            column: words,
+            beside: order == Order::Chained,
+        }),
+        ..null(
+            "S2",
+            format!("S2-{initial}-{key}-k{arms}-n{replicates}"),
+            format!("null, {arms} arms, n = {replicates}, {words}, {}", order.name()),
+            bound(order, replicates),
+            world,
+        )
+    }
+}
