@@ -133,7 +133,7 @@ fn no_spread(io: &Io, survey: &Survey) -> Option<String> {
     let Some(places) = io.operations else {
         return Some("not measured: the pattern spread needs a number of operations".to_owned());
     };
-    if io.depth * io.threads > 1 {
+    if io.in_flight() > 1 {
         return Some(
             "not measured: the pattern spread takes one operation after the other".to_owned(),
         );
@@ -173,7 +173,7 @@ fn planned_workload(
         size_bytes: io.size.0 as u32,
         depth,
         threads,
-        asked_depth: io.depth * io.threads,
+        asked_depth: io.in_flight(),
         data_sync: io.sync == WriteSync::EachWrite,
         content: match io.content {
             Content::Random => "random".to_owned(),
@@ -201,7 +201,7 @@ fn engine_of(io: &Io, survey: &Survey) -> (String, u32, u32, Option<String>) {
         Engine::IoUring => "io_uring",
     };
     if chosen == "psync" && io.engine == Engine::Auto && io.depth > 1 {
-        return (chosen.to_owned(), io.threads * io.depth, 1, survey.engine.note.clone());
+        return (chosen.to_owned(), io.in_flight(), 1, survey.engine.note.clone());
     }
     (chosen.to_owned(), io.threads, io.depth, None)
 }

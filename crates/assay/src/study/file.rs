@@ -9,6 +9,8 @@ pub(super) mod reader;
 pub(super) mod scalar;
 
 use toml::de::{DeTable, Error};
+use toml_parser::Source;
+use toml_parser::lexer::TokenKind;
 
 use super::{FORMAT, Study, check, words};
 use crate::failure::{Failure, Outcome};
@@ -25,11 +27,12 @@ const FAMILY: &str = "assay-study/";
 /// with its place and what to write instead.
 pub fn parse(name: &str, text: &str) -> Outcome<Study> {
     let mut mistakes = Mistakes::default();
-    if let Some(at) = too_deep(text) {
-        let message = if text.as_bytes().get(at) == Some(&b'.') {
-            format!("this key has more than {MOST_OPEN} parts: no key of a study has")
-        } else {
-            format!("{MOST_OPEN} brackets are open here: close them")
+    if let Some((at, kind)) = too_deep(text) {
+        let message = match kind {
+            TokenKind::Dot => {
+                format!("this key has more than {MOST_OPEN} parts: no key of a study has")
+            }
+            _ => format!("{MOST_OPEN} brackets are open here: close them"),
         };
         mistakes.add("brackets", at..at + 1, message, None);
         return Err(failure(mistakes, name, text));
@@ -71,25 +74,27 @@ pub fn parse(name: &str, text: &str) -> Outcome<Study> {
 const MOST_OPEN: usize = 100;
 
 /// Where more brackets are open, or a key has more parts, than any study needs: each is a call of the
-/// TOML library inside the one before. Those in texts and comments count, too: that refuses nothing
-/// that anybody writes.
-fn too_deep(text: &str) -> Option<usize> {
+/// TOML library inside the one before. Told by the library's own tokens: what looks like a bracket in
+/// a text or a comment is none.
+fn too_deep(text: &str) -> Option<(usize, TokenKind)> {
     let mut open = Vec::new();
     let mut parts = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            b'[' | b'{' => open.push(byte),
-            b']' if open.last() == Some(&b'[') => drop(open.pop()),
-            b'}' if open.last() == Some(&b'{') => drop(open.pop()),
+    for token in Source::new(text).lex() {
+        let kind = token.kind();
+        match kind {
+            TokenKind::LeftSquareBracket => open.push(TokenKind::RightSquareBracket),
+            TokenKind::LeftCurlyBracket => open.push(TokenKind::RightCurlyBracket),
+            _ if open.last() == Some(&kind) => drop(open.pop()),
             _ => {}
         }
-        parts = match byte {
-            b'.' => parts + 1,
-            b'[' | b']' | b'{' | b'}' | b'=' | b',' | b'\n' => 0,
-            _ => parts,
+        parts = match kind {
+            TokenKind::Dot => parts + 1,
+            TokenKind::Whitespace | TokenKind::Atom => parts,
+            TokenKind::LiteralString | TokenKind::BasicString => parts,
+            _ => 0,
         };
         if open.len().max(parts) > MOST_OPEN {
-            return Some(at);
+            return Some((token.span().start(), kind));
         }
     }
     None

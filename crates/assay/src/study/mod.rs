@@ -331,6 +331,11 @@ pub struct Io {
 }
 
 impl Io {
+    /// Operations in flight over all threads.
+    pub fn in_flight(&self) -> u32 {
+        self.depth.saturating_mul(self.threads)
+    }
+
     /// What it does, in a line: pattern, mix, size, operations in flight.
     pub fn words(&self) -> String {
         let (pattern, mix) = (self.pattern.name(), self.mix.words());
@@ -342,7 +347,7 @@ impl Io {
         format!(
             "{pattern} {mix} of {}, {} in flight{sync}{}",
             self.size,
-            self.depth * self.threads,
+            self.in_flight(),
             count.unwrap_or_default()
         )
     }

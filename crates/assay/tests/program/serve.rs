@@ -35,7 +35,7 @@ fn good(home: &Home) -> String {
     found["study"]["id"].as_str().unwrap().to_owned()
 }
 
-/// A study of 17 trials that takes some seconds, in memory.
+/// A study of 24 trials that takes some seconds, in memory.
 struct Going {
     running: Running,
     id: String,
@@ -419,13 +419,13 @@ fn a_running_study_is_watched_across_a_restart_of_the_server() {
     }
     assert_eq!(state["phase"], "ended", "{state}");
     assert_eq!(study.end(LIMIT).unwrap().code, 0);
-    assert_eq!(rows.len(), 17);
+    assert_eq!(rows.len(), 24);
     assert_eq!(rows[0][0], "lead-in");
     // Rows agree with what the findings say of the same trials.
     let found = home.json(&["show", &id, "--json"]);
     let cells = found["cells"].as_array().unwrap();
     let trials = cells.iter().filter(|cell| cell["metric"] == "iops");
-    assert_eq!(trials.map(|cell| cell["trials"].as_array().unwrap().len()).sum::<usize>(), 17);
+    assert_eq!(trials.map(|cell| cell["trials"].as_array().unwrap().len()).sum::<usize>(), 24);
     assert!(rows.iter().all(|row| row[3].as_str().unwrap().ends_with(" IOPS")), "{rows:?}");
     let page = server.get(&live).body;
     assert!(page.contains("data-phase=\"ended\"") && page.contains(&format!("/result/{id}")));

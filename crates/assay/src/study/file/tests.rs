@@ -199,6 +199,11 @@ fn brackets_that_thousands_leave_open_are_a_mistake_and_not_the_end() {
     let failure = parse("deep", &text).unwrap_err();
     assert!(failure.message.contains("100 brackets are open here"), "{}", failure.message);
     assert!(failure.message.starts_with("deep:"), "{}", failure.message);
+    // Closed in a text that is left open itself: that closes nothing.
+    let line = "[[workload]]\nname = \"ramp\"\nio   = { pattern = \"r0000 }\n\n";
+    let text = format!("format = \"assay-study/1\"\ntitle = \"t\"\n{}", line.repeat(5_000));
+    let failure = parse("deep", &text).unwrap_err();
+    assert!(failure.message.contains("100 brackets are open here"), "{}", failure.message);
 }
 
 /// The same with the parts of a key.
