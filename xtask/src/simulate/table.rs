@@ -33,7 +33,8 @@ fn returning(rows: &[Row]) -> String {
         rows.iter().filter_map(|row| Some((row.cell.as_ref()?, row))).collect();
     let mut columns: Vec<&str> = placed.iter().map(|(cell, _)| cell.column).collect();
     let mut settings: Vec<&str> = placed.iter().map(|(cell, _)| cell.row.as_str()).collect();
-    (settings.dedup(), dedup_all(&mut columns));
+    settings.dedup();
+    dedup_all(&mut columns);
     if placed.is_empty() {
         return String::new();
     }

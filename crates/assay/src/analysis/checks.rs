@@ -129,9 +129,8 @@ fn order(plan: &Plan) -> String {
     let order = match plan.design.order {
         Order::Random if lead_ins > 1 => "each in a random order of its own after a lead-in",
         Order::Random if plan.replicates == 1 => "in random order",
-        Order::Random => "each in a random order of its own",
         Order::Chained => "in chained random order",
-        Order::Rcbd => "each in a random order of its own",
+        Order::Random | Order::Rcbd => "each in a random order of its own",
         Order::Crd => "all trials in one random order",
         Order::Sequential => "one arm after the other",
         Order::Unknown => "in an order that was not recorded",

@@ -39,7 +39,7 @@ type Visit = Vec<usize>;
 impl Rules {
     /// How many lead-ins go to each of so many groups in so many replicates: as `turns` draws them,
     /// all groups together in the mean.
-    pub fn lead_ins(&self, groups: usize, replicates: u64) -> u64 {
+    pub fn lead_ins(self, groups: usize, replicates: u64) -> u64 {
         match (self.lead_in, self.leads_each()) {
             (LeadIn::None, _) => 0,
             (_, true) => groups as u64 * replicates,
@@ -47,7 +47,7 @@ impl Rules {
         }
     }
 
-    fn leads_each(&self) -> bool {
+    fn leads_each(self) -> bool {
         self.order == Order::Random && self.compared
     }
 }
@@ -235,9 +235,8 @@ mod tests {
 
     /// The items in order, lead-ins in brackets.
     fn text(turns: &[Turn]) -> String {
-        let one = |turn: &Turn| match turn.lead_in {
-            true => format!("({})", turn.item),
-            false => turn.item.to_string(),
+        let one = |turn: &Turn| {
+            if turn.lead_in { format!("({})", turn.item) } else { turn.item.to_string() }
         };
         turns.iter().map(one).collect::<Vec<_>>().join(" ")
     }

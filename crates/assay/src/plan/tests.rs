@@ -98,7 +98,7 @@ fn lead_ins_may_be_whole_or_none() {
         let lasting = |trial: &PlannedTrial| plan.work_of(trial).time_ns;
         let whole = |trial: &PlannedTrial| plan.workloads[trial.workload].time_ns;
         let all: Vec<bool> = lead_ins.map(|trial| lasting(trial) == whole(trial)).collect();
-        assert!(all.len() == 0 || all.len() == study.replicates as usize);
+        assert!(all.is_empty() || all.len() == study.replicates as usize);
         (!all.is_empty()).then(|| all.iter().all(|whole| *whole))
     };
     assert_eq!(lead_ins(&study), Some(false));

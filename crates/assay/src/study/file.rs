@@ -89,8 +89,10 @@ fn too_deep(text: &str) -> Option<(usize, TokenKind)> {
         }
         parts = match kind {
             TokenKind::Dot => parts + 1,
-            TokenKind::Whitespace | TokenKind::Atom => parts,
-            TokenKind::LiteralString | TokenKind::BasicString => parts,
+            TokenKind::Whitespace
+            | TokenKind::Atom
+            | TokenKind::LiteralString
+            | TokenKind::BasicString => parts,
             _ => 0,
         };
         if open.len().max(parts) > MOST_OPEN {

@@ -285,7 +285,7 @@ fn a_trial_that_was_not_sealed_any_more_is_run_again() {
     let trials = lines.iter().filter(|line| line.contains("\"trial\"")).count();
     assert_eq!((lines.len(), trials), (3 + TRIALS, TRIALS), "{text}");
     // Cut off in the middle of the last trial's line.
-    let kept: usize = lines[..TRIALS + 1].iter().map(|line| line.len() + 1).sum();
+    let kept: usize = lines[..=TRIALS].iter().map(|line| line.len() + 1).sum();
     fake.put(&path, &text[..kept + 20]);
     let (stored, _) = vouch(&fake, &directory(&id), Purpose::GoOn).unwrap();
     assert_eq!(stored.trials.len(), TRIALS - 1);
