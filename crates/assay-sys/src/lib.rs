@@ -8,6 +8,7 @@ mod block;
 mod block_latency;
 mod child;
 mod file_map;
+mod heap;
 mod loops;
 mod nvme;
 mod page_cache;
@@ -23,6 +24,7 @@ pub use block_latency::{
 };
 pub use child::end_with_parent;
 pub use file_map::{MappedExtent, file_extents};
+pub use heap::share_one_heap;
 pub use loops::{LoopOptions, attach_loop, detach_loop, free_loop};
 pub use nvme::nvme_health_log;
 pub use page_cache::{CacheCount, cache_count, resident_pages};

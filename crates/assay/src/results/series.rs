@@ -47,10 +47,14 @@ pub fn read(
     directory: &Path,
     record: &TrialRecord,
 ) -> Outcome<Vec<SeriesRow>> {
-    match &record.series {
-        Some(name) => bundle::parsed(system, &bundle::inside(directory, name)?),
-        None => Ok(Vec::new()),
+    let Some(name) = &record.series else { return Ok(Vec::new()) };
+    let mut rows: Vec<SeriesRow> = bundle::parsed(system, &bundle::inside(directory, name)?)?;
+    // A page holds those of every trial at once.
+    rows.shrink_to_fit();
+    for row in &mut rows {
+        row.latency_buckets.shrink_to_fit();
     }
+    Ok(rows)
 }
 
 #[cfg(test)]

@@ -64,6 +64,7 @@ pub struct Started {
 /// # Errors
 /// The user's mistake where the address is none; refused where it cannot be had.
 pub fn serve(system: &dyn System, wishes: &Wishes, tell: &dyn Fn(&Started)) -> Outcome<()> {
+    assay_sys::share_one_heap();
     let results = identity::results_directory(system)?;
     let listener = bound(address(&wishes.listen)?)?;
     let address = listener.local_addr().map_err(|error| failed(&error))?;

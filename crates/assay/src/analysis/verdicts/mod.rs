@@ -66,14 +66,15 @@ pub(super) struct Verdicts {
 /// confirms another.
 pub(super) fn verdicts(measured: &Measurements, stage: Stage) -> Verdicts {
     let design = &measured.design;
-    let questions: Vec<Question<'_>> = arms::questions(&measured.series);
+    let mut questions: Vec<Question<'_>> = arms::questions(&measured.series);
     let judged = design.margin.is_some();
     // Without a margin there are ratios alone, and of the metric that matters most.
     let asked = questions.iter().filter(|question| judged || question.primary);
     let mut comparisons: Vec<Comparison> =
         asked.flat_map(|question| comparisons::comparisons(design, question)).collect();
-    let primary: Vec<&Question<'_>> =
-        questions.iter().filter(|question| question.primary).collect();
+    // The others are asked nothing more, and there may be a quarter of a million runs in them.
+    questions.retain(|question| question.primary);
+    let primary: Vec<&Question<'_>> = questions.iter().collect();
     let noise_floor = noise::floor(design, &primary);
     let mut checks = checks::checks(design, &primary, noise_floor.as_ref());
     // Numbers that are not what they say they are have no place among the others.
