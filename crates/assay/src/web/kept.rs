@@ -18,7 +18,7 @@ use futures_util::stream;
 use super::stamp::Stamp;
 
 /// Bytes of all pages that are kept.
-const MOST_BYTES: usize = 16 << 20;
+const MOST_BYTES: usize = 6 << 20;
 /// Bytes that are unpacked at once for who cannot do it.
 const PART_BYTES: usize = 32 << 10;
 

@@ -42,14 +42,14 @@ fn a_disk_that_fills_up_during_a_study_keeps_what_it_took_and_resume_brings_the_
     let results = volume.directory().join("results");
     let bundle = fs::read_dir(&results).unwrap().next().unwrap().unwrap().path();
     let kept = fs::read_to_string(bundle.join("trials.jsonl")).unwrap().lines().count();
-    assert!((1..401).contains(&kept), "{kept}");
-    let told = format!("the first {kept} of 401 trials are kept");
+    assert!((1..600).contains(&kept), "{kept}");
+    let told = format!("the first {kept} of 600 trials are kept");
     assert!(ended.stderr.contains(&told), "{kept}: {}", ended.stderr);
     volume.remount("size=64m").unwrap();
     let resumed = assay.run(&["resume", "--json", "--quiet"], LIMIT).unwrap();
     assert_eq!(resumed.code, 0, "{}", resumed.stderr);
     let kept = fs::read_to_string(bundle.join("trials.jsonl")).unwrap().lines().count();
-    assert_eq!(kept, 401);
+    assert_eq!(kept, 600);
 }
 
 /// A device that says it has 256 MiB, over a file system that has less.

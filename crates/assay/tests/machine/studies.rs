@@ -107,7 +107,7 @@ fn a_killed_study_goes_on_by_its_own_plan() {
     let used = volume.used_bytes().unwrap();
     let (assay, file) = (assay(&volume), study(&volume, STUDY));
     let mut running = assay.start(&["run", &file, &word(volume.directory())]).unwrap();
-    running.until(Duration::from_secs(60), || finished(&assay) > 10).unwrap();
+    running.until(Duration::from_secs(60), || finished(&assay) > 13).unwrap();
     running.signal("KILL").unwrap();
     assert_eq!(running.end(LIMIT).unwrap().code, 137);
     let before = finished(&assay);

@@ -208,7 +208,7 @@ fn the_page_beside_a_study_ends_with_it() {
     terminal.types(&format!("{program} run {} {target} --watch", word(&file)));
     let page = terminal.until("study  Which depth?");
     assert!(page.contains("Ctrl-C end the study"), "{page}");
-    let page = terminal.until("of 13,");
+    let page = terminal.until("of 18,");
     assert!(page.contains("read on") && page.contains("queue"), "{page}");
     let end = terminal.until("kept as");
     assert_eq!(terminal.state(), (false, true), "{end}");
