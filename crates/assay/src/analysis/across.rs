@@ -315,6 +315,9 @@ fn comparison(
         baseline: named(&cell.arm, &first.study.id),
         arm,
         n: samples.map_or(0, |(before, after)| before.n.min(after.n)),
+        means: samples
+            .filter(|_| kind != Kind::RerunBaseline)
+            .map(|(before, after)| [after.mean.exp(), before.mean.exp()]),
         ratio: samples
             .map(|(before, after)| (after.mean - before.mean).exp())
             .filter(|ratio| ratio.is_finite()),

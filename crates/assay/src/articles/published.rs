@@ -276,6 +276,7 @@ fn comparison(baseline: &Place, place: &Place, ratio: f64, text: String) -> Comp
         baseline: baseline.arm.clone(),
         arm: place.arm.clone(),
         n: 1,
+        means: None,
         ratio: Some(ratio),
         ci95: None,
         ci95_family: None,

@@ -18,7 +18,7 @@ mod study_tables;
 mod surfaces;
 mod surroundings;
 
-use crate::results::findings::{Cell as Measured, Findings, Trust};
+use crate::results::findings::{Cell as Measured, Comparison, Findings, Trust};
 use crate::results::plan::Arm;
 
 use super::table::Column;
@@ -204,6 +204,23 @@ fn find<'a>(
     })
 }
 
+/// What is shown as the result of an arm: the mean over the pairs that its comparison rests on, so
+/// that it never contradicts the ratio beside it; where there is none, its own.
+pub(super) fn result(cell: &Measured, compared: Option<&Comparison>) -> Option<f64> {
+    compared.and_then(|found| found.means).map(|[arm, _]| arm).or_else(|| centre(cell))
+}
+
+/// The comparison of an arm on a metric that verdicts are about.
+pub(super) fn comparison_of<'a>(findings: &'a Findings, cell: &Measured) -> Option<&'a Comparison> {
+    let own = |found: &&Comparison| {
+        found.primary
+            && found.workload == cell.workload
+            && found.metric == cell.metric
+            && found.arm == cell.arm
+    };
+    findings.comparisons.iter().find(own).filter(|_| !cell.control)
+}
+
 /// The geometric mean; where a trial has a zero and there is none, the median.
 pub(super) fn centre(cell: &Measured) -> Option<f64> {
     cell.geometric_mean.or(cell.median)
@@ -234,12 +251,12 @@ fn depth_note(findings: &Findings, workload: &str, arm: &Arm) -> Option<String> 
     })
 }
 
-/// What a check of this name says.
 /// Why a study has no verdicts, where its order took them away.
 pub(super) fn no_verdict(findings: &Findings) -> Option<String> {
     ["sequential", "unordered"].iter().find_map(|name| check_text(findings, name))
 }
 
+/// What a check of this name says.
 pub(super) fn check_text(findings: &Findings, name: &str) -> Option<String> {
     findings.checks.iter().find(|check| check.name == name).map(|check| check.text.clone())
 }

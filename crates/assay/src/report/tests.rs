@@ -3,6 +3,7 @@
 //! the measurements in `studies.rs`; `cargo test -p assay -- --ignored studies` writes them anew.
 #![allow(clippy::disallowed_methods, reason = "these tests read and rewrite fixtures")]
 
+mod agreement;
 mod studies;
 
 use std::collections::HashSet;

@@ -273,6 +273,11 @@ pub struct Comparison {
     pub arm: Arm,
     /// Complete pairs.
     pub n: usize,
+    /// Means of arm and baseline over those pairs, in the unit of the metric, from 3 pairs on:
+    /// geometric where there is a ratio, which is theirs. Absent where two results were compared by
+    /// their own baselines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub means: Option<[f64; 2]>,
     /// Arm over baseline, from 3 pairs on (of published numbers from 1); absent where a value of
     /// zero allows no ratio.
     pub ratio: Option<f64>,

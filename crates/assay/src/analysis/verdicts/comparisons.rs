@@ -123,6 +123,7 @@ fn comparison(
         baseline: baseline.arm.clone(),
         arm: arm.arm.clone(),
         n: differences.len(),
+        means: told.map(|_| pairs.means().map(|mean| if ratios { mean.exp() } else { mean })),
         ratio: told.filter(|_| ratios).map(|sample| sample.mean.exp()).filter(|r| r.is_finite()),
         ci95: ci95.filter(|_| ratios).and_then(exp),
         ci95_family: family.filter(|_| ratios && question.primary).and_then(exp),
@@ -206,7 +207,7 @@ fn depends(pairs: &Pairs, judged: Judgement, ruler: &Ruler, scale: Scale) -> Vec
             pairs.undisturbed.iter().zip(&without).filter(|(_, sample)| {
                 again(sample).is_some_and(|verdict| verdict != judged.verdict)
             });
-        let replicates: Vec<u32> = flips.map(|((replicate, _), _)| *replicate).collect();
+        let replicates: Vec<u32> = flips.map(|(pair, _)| pair.replicate).collect();
         told.extend(words::fragile(&replicates));
     }
     if pairs.all.len() > pairs.undisturbed.len() {

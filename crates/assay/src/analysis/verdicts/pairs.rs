@@ -4,16 +4,38 @@ use super::arms::{Run, Runs};
 
 /// Pairs of one comparison, as differences arm - baseline on the scale of comparison.
 pub(super) struct Pairs {
-    /// Undisturbed pairs with their replicate: what the verdict rests on.
-    pub undisturbed: Vec<(u32, f64)>,
+    /// Undisturbed pairs: what the verdict rests on.
+    pub undisturbed: Vec<Pair>,
     /// All complete pairs.
     pub all: Vec<f64>,
+}
+
+/// An arm and its baseline in one replicate, on the scale of comparison.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pair {
+    pub replicate: u32,
+    arm: f64,
+    baseline: f64,
+}
+
+impl Pair {
+    fn of(replicate: u32, baseline: &Run, arm: &Run) -> Self {
+        Self { replicate, arm: arm.level, baseline: baseline.level }
+    }
 }
 
 impl Pairs {
     /// The differences that the verdict rests on.
     pub fn differences(&self) -> Vec<f64> {
-        self.undisturbed.iter().map(|(_, difference)| *difference).collect()
+        self.undisturbed.iter().map(|pair| pair.arm - pair.baseline).collect()
+    }
+
+    /// Means of arm and baseline over the same pairs.
+    pub fn means(&self) -> [f64; 2] {
+        let mean = |level: fn(&Pair) -> f64| {
+            self.undisturbed.iter().map(level).sum::<f64>() / self.undisturbed.len() as f64
+        };
+        [mean(|pair| pair.arm), mean(|pair| pair.baseline)]
     }
 }
 
@@ -25,13 +47,13 @@ pub(super) fn pairs(baseline: &Runs<'_>, arm: &Runs<'_>) -> Pairs {
         let Some(other) = arm.first.get(&replicate) else { continue };
         found.all.push(other.level - base.level);
         if undisturbed(base, other) {
-            found.undisturbed.push((replicate, other.level - base.level));
+            found.undisturbed.push(Pair::of(replicate, base, other));
             continue;
         }
         let again = repeated(baseline, arm, replicate);
         found.all.extend(again.iter().map(|(base, other)| other.level - base.level));
         let stands = again.into_iter().find(|(base, other)| undisturbed(base, other));
-        found.undisturbed.extend(stands.map(|(base, other)| (replicate, other.level - base.level)));
+        found.undisturbed.extend(stands.map(|(base, other)| Pair::of(replicate, &base, &other)));
     }
     found
 }

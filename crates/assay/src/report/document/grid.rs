@@ -3,7 +3,7 @@
 use super::numbers::under_heading;
 use super::study::Page;
 use super::study_tables::{Line, Role, Workload, table};
-use super::{Block, Cell, NONE, Row, Table, centre};
+use super::{Block, Cell, NONE, Row, Table};
 use crate::report::table::Column;
 use crate::results::findings::{Comparison, Verdict};
 use crate::results::plan::Arm;
@@ -85,7 +85,7 @@ fn matrix(page: &Page<'_>, workload: &Workload<'_>) -> Table {
                 (across.name.clone(), other.clone()),
             ]);
             let line = workload.arms.iter().find(|line| line.cell.arm == arm && !line.cell.control);
-            let value = line.and_then(|line| centre(line.cell));
+            let value = line.and_then(Line::result);
             value.map_or_else(|| NONE.to_owned(), |value| under_heading(workload.metric, value))
         };
         let cells = std::iter::once(level.clone()).chain(across.levels.iter().map(result));

@@ -2,7 +2,9 @@
 
 use super::numbers::{self, below, heading, under_heading};
 use super::study::Page;
-use super::{Block, Cell, NONE, Row, Section, Table, centre, depth_note, find, grid, spread};
+use super::{
+    Block, Cell, NONE, Row, Section, Table, centre, depth_note, find, grid, result, spread,
+};
 use crate::quantity::{Better, Scale};
 use crate::report::table::Column;
 use crate::results::findings::{Cell as Measured, Comparison, Findings, Kind, Trust, Verdict};
@@ -214,7 +216,8 @@ impl Shown<'_> {
             cells.fill(Cell::plain(""));
             cells[0] = Cell::plain("(same again)");
         }
-        let result = centre(line.cell).map(|value| under_heading(self.workload.metric, value));
+        let metric = self.workload.metric;
+        let result = line.result().map(|value| under_heading(metric, value));
         cells.push(Cell::plain(result.unwrap_or_else(|| NONE.to_owned())));
         let [ratio, interval, verdict] = compared(self.page, line.role, line.cell.scale);
         cells.extend([ratio, interval]);
@@ -223,7 +226,7 @@ impl Shown<'_> {
             let found = find(findings, self.workload.name, arm, control, metric).and_then(centre);
             Cell::plain(found.map_or_else(|| NONE.to_owned(), |ns| under_heading(metric, ns)))
         }));
-        cells.extend([Cell::plain(spread(line.cell)), Cell::plain(trials(line.cell))]);
+        cells.extend([Cell::plain(spread(line.cell)), Cell::plain(line.trials())]);
         if self.page.full() {
             let p = match line.role {
                 Role::Compared(found) => numbers::p(found.p_holm),
@@ -236,7 +239,40 @@ impl Shown<'_> {
         Row {
             name: if control { "(same again)".to_owned() } else { arm_name(arm) },
             cells,
-            notes: depth.filter(|_| !control).into_iter().collect(),
+            notes: depth.filter(|_| !control).into_iter().chain(self.against(line)).collect(),
+        }
+    }
+}
+
+impl Shown<'_> {
+    /// What the baseline of a ratio was in its pairs, where that is not what its own row shows.
+    fn against(&self, line: &Line<'_>) -> Option<String> {
+        let Role::Compared(found) = line.role else { return None };
+        let [_, baseline] = found.means?;
+        let told = under_heading(self.workload.metric, baseline);
+        let own = |one: &&Line<'_>| one.cell.arm == found.baseline && !one.cell.control;
+        let shown = self.workload.arms.iter().find(own).and_then(Line::result);
+        let shown = shown.map(|value| under_heading(self.workload.metric, value));
+        (shown.as_ref() != Some(&told)).then(|| {
+            format!("the ratio rests on {} pairs, in which the baseline had {told}", found.n)
+        })
+    }
+}
+
+impl Line<'_> {
+    /// What is shown as its result.
+    pub fn result(&self) -> Option<f64> {
+        match self.role {
+            Role::Compared(found) => result(self.cell, Some(found)),
+            _ => centre(self.cell),
+        }
+    }
+
+    /// How many trials that is: those of the pairs where it is compared.
+    fn trials(&self) -> String {
+        match self.role {
+            Role::Compared(found) if found.means.is_some() => of_started(self.cell, found.n),
+            _ => of_started(self.cell, self.cell.n),
         }
     }
 }
@@ -260,17 +296,17 @@ fn compared(page: &Page<'_>, role: Role<'_>, scale: Scale) -> [Cell; 3] {
 }
 
 /// `6`, or `5/6` where not every replicate has a trial that counts.
-fn trials(cell: &Measured) -> String {
+fn of_started(cell: &Measured, n: usize) -> String {
     let first = cell.trials.iter().filter(|trial| trial.repeats.is_none());
     let started = first.filter(|trial| trial.status != Status::LeadIn).count();
-    if started == cell.n { cell.n.to_string() } else { format!("{}/{started}", cell.n) }
+    if started == n { n.to_string() } else { format!("{n}/{started}") }
 }
 
 /// How the tables are to be read.
 pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
     let findings = page.findings;
-    let cells = || page.workloads.iter().flat_map(|one| &one.arms).map(|line| line.cell);
-    let lost = cells().any(|cell| trials(cell).contains('/'));
+    let mut lines = page.workloads.iter().flat_map(|one| &one.arms);
+    let lost = lines.any(|line| line.trials().contains('/'));
     let n = if lost { " (5/6: of 5 of 6 replicates)" } else { "" };
     let mut told =
         vec![format!("Results: geometric means of n trials{n}; spread: half of their range.")];

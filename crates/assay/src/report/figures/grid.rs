@@ -1,10 +1,10 @@
 //! Two factors as a table: each cell has its result, its colour says how that is to the baseline.
 
-use super::words::{Names, cell, level_words, metric_title, primary, short, subjects};
+use super::words::{Names, level_words, metric_title, primary, short, subjects};
 use super::{Drawing, at_most, bars};
 use crate::catalogue::About;
 use crate::quantity::Better;
-use crate::report::document::{centre, numbers, trust_word};
+use crate::report::document::{comparison_of, numbers, result, trust_word};
 use crate::report::evidence::Evidence;
 use crate::report::figure::{Axis, Colour, Figure, Layout, Marks, Series, Tile, id_of};
 use crate::results::findings::{Cell, Comparison, Findings, Trust};
@@ -77,9 +77,11 @@ impl Grid<'_> {
             let place = |(factor, levels): &(&String, Vec<String>)| {
                 levels.iter().position(|level| one.arm.get(*factor) == Some(level))
             };
-            let (Some(row), Some(column), Some(value)) =
-                (place(&self.down), place(&self.across), centre(one))
-            else {
+            let (Some(row), Some(column), Some(value)) = (
+                place(&self.down),
+                place(&self.across),
+                result(one, comparison_of(self.findings, one)),
+            ) else {
                 continue;
             };
             tiles.push(self.tile(one, [column as f64, row as f64], value, better));
@@ -113,15 +115,13 @@ impl Grid<'_> {
     }
 
     /// How much better than its baseline: over 1 is better, whichever way that is.
-    fn times_better(&self, arm: &Arm, value: f64, better: Better) -> Option<f64> {
+    fn times_better(&self, arm: &Arm, better: Better) -> Option<f64> {
         let own = |found: &&Comparison| found.primary && found.workload == self.workload;
         let compared: Vec<&Comparison> = self.findings.comparisons.iter().filter(own).collect();
-        let base = &compared.first()?.baseline;
-        let mean = || cell(self.findings, self.workload, base, self.metric).and_then(centre);
         let ratio = match compared.iter().find(|found| found.arm == *arm) {
             Some(found) => found.ratio?,
-            None if compared.iter().any(|found| found.baseline == *arm) => 1.0,
-            None => value / mean()?,
+            // What nothing was compared with has no colour.
+            None => compared.iter().any(|found| found.baseline == *arm).then_some(1.0)?,
         };
         Some(if better == Better::Higher { ratio } else { 1.0 / ratio })
             .filter(|times| times.is_finite())
@@ -134,7 +134,7 @@ impl Grid<'_> {
         value: f64,
         better: Better,
     ) -> (Colour, Tile) {
-        let times = self.times_better(&one.arm, value, better);
+        let times = self.times_better(&one.arm, better);
         let (mark, trust) = match one.trust {
             Some(trust @ Trust::Suspect) => (" ?", format!("; {}", trust_word(trust))),
             Some(trust @ Trust::Invalid) => (" !", format!("; {}", trust_word(trust))),

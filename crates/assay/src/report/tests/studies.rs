@@ -521,3 +521,42 @@ fn studies_are_as_the_analysis_makes_them() {
         super::expect(&path, &(super::json(&findings) + "\n"));
     }
 }
+
+/// A study whose trials met with these fates; a disturbed one ran again where that is said.
+pub(super) fn generated(
+    seed: u64,
+    noise: f64,
+    (arms, replicates): (usize, usize),
+    fates: &[Option<Status>],
+    again: &[bool],
+) -> Findings {
+    let levels = ["1", "2", "4", "8", "16"];
+    let mut bench = Bench::new("Generated", vec![factor("depth", &levels[..arms])]);
+    (bench.seed, bench.noise, bench.replicates) = (seed, noise, replicates as u32);
+    bench.findings(|series| {
+        let mut fates = fates.iter().zip(again).cycle();
+        for one in series.iter_mut() {
+            let mut repeats = Vec::new();
+            one.trials.retain_mut(|trial| {
+                let Some((Some(status), again)) = fates.next() else { return false };
+                trial.status = *status;
+                if *status == Status::Failed {
+                    trial.value = None;
+                }
+                if *status == Status::Disturbed && *again {
+                    let order = trial.order.unwrap_or_default();
+                    repeats.push(CellTrial {
+                        replicate: 100 + trial.replicate,
+                        order: Some(1000 + order),
+                        status: Status::Ok,
+                        value: trial.value.map(|value| value * 1.1),
+                        repeats: Some(Repeats { replicate: trial.replicate, order }),
+                        ..trial.clone()
+                    });
+                }
+                true
+            });
+            one.trials.append(&mut repeats);
+        }
+    })
+}
