@@ -212,6 +212,13 @@ impl LoopDevice {
         Self::over(image)
     }
 
+    /// Makes a device over an existing file that goes through the page cache.
+    pub fn buffered(image: PathBuf) -> Done<Self> {
+        let name = image.display().to_string();
+        let device = call("losetup", &["--find", "--show", "--direct-io=off", &name])?;
+        Ok(Self { device: device.trim().to_owned(), image })
+    }
+
     /// Makes a device over an existing file.
     pub fn over(image: PathBuf) -> Done<Self> {
         let name = image.display().to_string();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 
 use super::mounts::{self, MountEntry};
-use super::site::{Backing, Layer, Mount, Site, TargetKind};
+use super::site::{Backing, LOOP_IN_MEMORY, Layer, Mount, Site, TargetKind};
 use super::{DeviceNumber, FileKind, System, compression, devices, sysfs};
 use crate::failure::{Failure, Outcome};
 use crate::seen::Seen;
@@ -258,7 +258,7 @@ impl<'a> Descent<'a> {
         match self.follow(&file, 0) {
             Ground::Blocks(names) => names,
             Ground::Unknown(reason) => self.note(&reason),
-            Ground::Memory => self.note("the loop device's file lies in memory"),
+            Ground::Memory => self.note(LOOP_IN_MEMORY),
             Ground::Remote => self.note("the loop device's file lies on another machine"),
         }
     }

@@ -117,6 +117,9 @@ pub struct Mount {
     pub options: Vec<String>,
 }
 
+/// What is known of a loop device that stands on no drive.
+pub const LOOP_IN_MEMORY: &str = "the loop device's file lies in memory";
+
 /// Everything below a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Site {

@@ -1,12 +1,13 @@
 //! `cached`: the bytes came from memory.
 
-use super::evidence::{Share, compression, in_trials, is_simulated, witnessed};
+use super::evidence::{Share, compression, in_trials, is_simulated, mover, witnessed};
 use super::{Case, Remark, TruthRule};
 use crate::catalogue::About;
 use crate::quantity::units::show;
+use crate::results::findings::Trust;
 use crate::results::record::{Counted, TrialRecord};
 use crate::system::CachedPages;
-use crate::system::site::Backing;
+use crate::system::site::{Backing, LOOP_IN_MEMORY};
 
 /// Share of the claimed reads below which memory must have answered the rest.
 const LEAST_SHARE: f64 = 0.5;
@@ -30,7 +31,9 @@ static ABOUT: About = About {
            of the bytes that were read (less than 1 % under compression), the page cache \
            answered. Small reads in random order through the page cache count as the whole \
            pages that it would have to fetch. Where no device tells its counters and the \
-           page cache was not bypassed, more than 10 % of cached pages are enough. Half is \
+           page cache was not bypassed, more than 10 % of cached pages are enough. A loop \
+           device is followed to the drives below its file; one whose file lies in memory is \
+           told to be memory. Half is \
            far from both: a device that is read delivers all, and a cache that answers lets \
            it deliver next to nothing; what stands between is metadata and read-ahead that \
            was there.",
@@ -51,11 +54,20 @@ impl TruthRule for Cached {
                 case.site.filesystem()
             )));
         }
-        if !case.workload.reads() {
-            return None;
-        }
-        from_counters(case).or_else(|| from_pages(case))
+        let seen = || from_counters(case).or_else(|| from_pages(case));
+        let seen = if case.workload.reads() { seen() } else { None };
+        seen.or_else(|| below_a_loop(case))
     }
+}
+
+/// A loop device is a block device with counters of its own, wherever its file lies: arms may well be
+/// compared on it, but nothing is learnt of a drive.
+fn below_a_loop(case: &Case<'_>) -> Option<Remark> {
+    let reason = case.site.backing_reason.as_ref()?;
+    reason.contains(LOOP_IN_MEMORY).then(|| Remark {
+        trust: Trust::Trusted,
+        text: format!("memory, not a drive: {LOOP_IN_MEMORY}"),
+    })
 }
 
 fn from_counters(case: &Case<'_>) -> Option<Remark> {
@@ -68,8 +80,9 @@ fn from_counters(case: &Case<'_>) -> Option<Remark> {
     let what = if is_scattered(case) { "pages" } else { "bytes" };
     let elsewhere = if partly_unwritten(case) { " or was never written" } else { "" };
     Some(Remark::invalid(format!(
-        "the device delivered {delivered} of the {what} that were read{}: the rest came from \
+        "{} delivered {delivered} of the {what} that were read{}: the rest came from \
          memory{elsewhere}{}",
+        mover(&trials),
         in_trials(short.trials, case),
         cached_words(case)
     )))
@@ -137,11 +150,12 @@ fn share(pages: &CachedPages) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::device_bytes::DeviceBytes;
     use super::super::testing::{Bench, MOVED, device};
     use super::*;
-    use crate::results::findings::Trust;
+    use crate::results::record::DeviceEvidence;
     use crate::seen::Seen;
-    use crate::system::site::TargetKind;
+    use crate::system::site::{Layer, TargetKind};
 
     fn pages(cached: u64) -> Seen<CachedPages> {
         Seen::Present(CachedPages { cached, of: 100 })
@@ -189,6 +203,67 @@ mod tests {
             "the device delivered none of the bytes that were read: the rest came from memory or \
              was never written"
         );
+    }
+
+    /// A bench on a loop device whose file lies on another drive, which moved so many bytes.
+    fn on_a_loop(bench: Bench, run: u64, settle: u64) -> Bench {
+        let bench = bench.site(|site| {
+            site.layers[0].kind = "loop".to_owned();
+            site.layers[0].below = vec!["vda".to_owned()];
+            site.layers.push(Layer {
+                name: "vda".to_owned(),
+                kind: "disk".to_owned(),
+                below: Vec::new(),
+                ..site.layers[0].clone()
+            });
+        });
+        bench.each(|trial| {
+            let mut below = DeviceEvidence::default();
+            (below.run.read_bytes, below.run.write_bytes) = (run, run);
+            below.settle.write_bytes = settle;
+            trial.evidence.below = Seen::Present([("vda".to_owned(), below)].into());
+        })
+    }
+
+    #[test]
+    fn a_loop_device_is_followed_to_the_drive_below() {
+        let remark = on_a_loop(Bench::read(), MOVED / 32, 0).judge(&Cached).unwrap();
+        assert_eq!(remark.trust, Trust::Invalid);
+        assert_eq!(
+            remark.text,
+            "the drive below the loop device delivered 3 % of the bytes that were read: the rest \
+             came from memory"
+        );
+        assert_eq!(on_a_loop(Bench::read(), MOVED, 0).judge(&Cached), None);
+        // What others read there as well takes nothing from it.
+        assert_eq!(on_a_loop(Bench::read(), 9 * MOVED, 0).judge(&Cached), None);
+        let writes = |run, settle| on_a_loop(Bench::write(), run, settle).judge(&DeviceBytes);
+        assert_eq!(writes(MOVED, 0), None);
+        let late = writes(MOVED / 4, 2 * MOVED).unwrap();
+        assert_eq!(late.trust, Trust::Invalid);
+        assert!(late.text.contains("still in memory when the clock stopped"), "{}", late.text);
+        let lost = writes(0, MOVED / 4).unwrap();
+        assert!(
+            lost.text.starts_with("the drive below the loop device took only"),
+            "{}",
+            lost.text
+        );
+        // Counters of the drive are missing: nothing is made of it.
+        let untold = on_a_loop(Bench::read(), 0, 0)
+            .each(|trial| trial.evidence.below = Seen::absent("not there"));
+        assert_eq!(untold.judge(&Cached), None);
+    }
+
+    #[test]
+    fn a_loop_device_over_memory_says_so() {
+        let bench = Bench::read().site(|site| {
+            site.layers[0].kind = "loop".to_owned();
+            site.backing_reason = Some(LOOP_IN_MEMORY.to_owned());
+        });
+        let remark = bench.judge(&Cached).unwrap();
+        assert_eq!(remark.trust, Trust::Trusted);
+        assert_eq!(remark.text, "memory, not a drive: the loop device's file lies in memory");
+        assert_eq!(bench.judge(&DeviceBytes), None);
     }
 
     #[test]

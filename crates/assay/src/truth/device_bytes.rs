@@ -1,6 +1,6 @@
 //! `device-bytes`: the device moved less than is claimed.
 
-use super::evidence::{Share, Witnessed, compression, in_trials, is_simulated, witnessed};
+use super::evidence::{Share, Witnessed, compression, in_trials, is_simulated, mover, witnessed};
 use super::{Case, Remark, TruthRule, cached};
 use crate::catalogue::About;
 use crate::quantity::units::show;
@@ -19,8 +19,8 @@ pub struct DeviceBytes;
 static ABOUT: About = About {
     name: "device-bytes",
     summary: "the device moved fewer bytes than are claimed, or nothing tells how many it moved",
-    text: "The counters of the topmost block devices are compared with the bytes of the \
-           operations. Under 90 % the number is invalid, unless compression explains it: \
+    text: "The counters of the topmost block devices, and of the drives below the file of a \
+           loop device, are compared with the bytes of the operations. Under 90 % the number is invalid, unless compression explains it: \
            then the rule `compressed` speaks. Writes must have arrived when the clock \
            stopped. More bytes than asked for are write amplification: told, and no fault. \
            Where no counter exists (network, some FUSE programs) the number is suspect. A \
@@ -53,15 +53,20 @@ impl TruthRule for DeviceBytes {
     }
 }
 
+fn is_cached(case: &Case<'_>) -> bool {
+    cached::Cached.judge(case).is_some_and(|remark| remark.trust == Trust::Invalid)
+}
+
 fn short_reads(case: &Case<'_>, trials: &[Witnessed<'_>]) -> Option<Remark> {
     // Where memory answered, `cached` says it better.
-    if compression(case).is_some() || cached::Cached.judge(case).is_some() {
+    if compression(case).is_some() || is_cached(case) {
         return None;
     }
     let reads = trials.iter().map(|t| (t.device.run.read_bytes, t.counted.claimed_read_bytes()));
     let short = Share::below(LEAST_SHARE, reads)?;
     Some(Remark::invalid(format!(
-        "the device delivered only {} of the bytes that were read{}",
+        "{} delivered only {} of the bytes that were read{}",
+        mover(trials),
         show::percent(short.percent()),
         in_trials(short.trials, case)
     )))
@@ -86,7 +91,8 @@ fn short_writes(case: &Case<'_>, trials: &[Witnessed<'_>]) -> Option<Remark> {
     }
     let lost = Share::below(LEAST_SHARE, trials.iter().map(|t| (in_all(t), claimed(t))))?;
     Some(Remark::invalid(format!(
-        "the device took only {} of the bytes that were written, even after a sync{}",
+        "{} took only {} of the bytes that were written, even after a sync{}",
+        mover(trials),
         show::percent(lost.percent()),
         in_trials(lost.trials, case)
     )))

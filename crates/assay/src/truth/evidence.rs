@@ -1,7 +1,10 @@
 //! What several rules ask of the evidence.
 
+use std::collections::BTreeMap;
+
 use super::Case;
 use crate::results::record::{Counted, DeviceEvidence, Traffic, TrialRecord};
+use crate::seen::Seen;
 use crate::system::site::TargetKind;
 
 /// Claims below this many bytes in a trial are not held against a device: 64 operations of 4 KiB,
@@ -47,8 +50,11 @@ fn both(left: &Traffic, right: &Traffic) -> Traffic {
 pub(super) struct Witnessed<'a> {
     /// What the tool counted.
     pub counted: &'a Counted,
-    /// What the devices counted.
+    /// What the devices counted; below a loop device what the drives there counted, where that is
+    /// less: the page cache of the loop's file answers for the drive.
     pub device: DeviceEvidence,
+    /// Whether it was less.
+    pub below_loop: bool,
 }
 
 /// Trials whose bytes can be checked.
@@ -57,9 +63,64 @@ pub(super) fn witnessed<'a>(case: &Case<'a>) -> Vec<Witnessed<'a>> {
         .iter()
         .filter_map(|trial| {
             let counted = trial.counted.as_ref()?;
-            Some(Witnessed { counted, device: counted_devices(case, trial)? })
+            let top = counted_devices(case, trial)?;
+            let device = lowest(case, trial).map_or(top, |lowest| less(&top, &lowest));
+            let moved = |one: &DeviceEvidence| one.run.read_bytes + one.run.write_bytes;
+            Some(Witnessed { counted, device, below_loop: moved(&device) < moved(&top) })
         })
         .collect()
+}
+
+/// Who moved fewer bytes than are claimed.
+pub(super) fn mover(trials: &[Witnessed<'_>]) -> &'static str {
+    let below = trials.iter().any(|trial| trial.below_loop);
+    if below { "the drive below the loop device" } else { "the device" }
+}
+
+/// Traffic of the drives at the bottom of loop devices, summed. None where no loop device is counted,
+/// and where the kernel does not tell it of every one of them.
+fn lowest(case: &Case<'_>, trial: &TrialRecord) -> Option<DeviceEvidence> {
+    let layer = |name: &String| case.site.layers.iter().find(|layer| layer.name == *name);
+    let is_loop = |name: &String| layer(name).is_some_and(|layer| layer.kind == "loop");
+    if !case.site.counted.iter().any(is_loop) {
+        return None;
+    }
+    let mut waiting = case.site.counted.clone();
+    let mut bottom: Vec<String> = Vec::new();
+    while let Some(name) = waiting.pop() {
+        match layer(&name).filter(|layer| !layer.below.is_empty()) {
+            Some(layer) => waiting.extend(layer.below.iter().cloned()),
+            // A loop device whose file lies in memory, or elsewhere, has nothing below it.
+            None if is_loop(&name) => return None,
+            None if !bottom.contains(&name) => bottom.push(name),
+            None => {}
+        }
+    }
+    let told = |name: &String| {
+        let of = |all: &'_ Seen<BTreeMap<String, DeviceEvidence>>| all.value()?.get(name).copied();
+        of(&trial.evidence.devices).or_else(|| of(&trial.evidence.below))
+    };
+    bottom.iter().try_fold(DeviceEvidence::default(), |sum, name| {
+        let one = told(name)?;
+        Some(DeviceEvidence {
+            gap: both(&sum.gap, &one.gap),
+            run: both(&sum.run, &one.run),
+            settle: both(&sum.settle, &one.settle),
+        })
+    })
+}
+
+/// What both say at least: others' traffic on the drive below makes nothing of the missing bytes.
+fn less(top: &DeviceEvidence, lowest: &DeviceEvidence) -> DeviceEvidence {
+    let read_bytes = top.run.read_bytes.min(lowest.run.read_bytes);
+    let in_time = top.run.write_bytes.min(lowest.run.write_bytes);
+    let in_all = |one: &DeviceEvidence| one.run.write_bytes + one.settle.write_bytes;
+    let write_bytes = in_all(top).min(in_all(lowest)) - in_time;
+    DeviceEvidence {
+        gap: top.gap,
+        run: Traffic { read_bytes, write_bytes: in_time, ..top.run },
+        settle: Traffic { write_bytes, ..top.settle },
+    }
 }
 
 /// Bytes moved against bytes claimed, summed over the trials to which something applies.

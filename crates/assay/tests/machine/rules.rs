@@ -1,6 +1,7 @@
 //! Each truth rule speaks where it should, for real.
 
 use std::fs::{self, File};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -8,13 +9,14 @@ use assay::results::findings::StudyFacts;
 use assay::study::file;
 use assay::system::Real;
 use assay::{analysis, runner};
-use assay_lab::call;
+use assay_lab::process::Assay;
 use assay_lab::slow::Neighbour;
 use assay_lab::volume::{Filesystem, Volume};
+use assay_lab::{LoopDevice, Scratch, call};
 use serde_json::Value;
 
 use crate::findings::{READS, WRITES, absence, cells, of, rate, says, told};
-use crate::turn::{LIMIT, Need, assay, assay_of_nobody, require, word};
+use crate::turn::{LIMIT, Need, assay, assay_of_nobody, require, skip, word};
 
 /// Runs a study through the same pipeline as `check`, for what `check` has no option for.
 fn study(volume: &Volume, area: &str, workload: &str) -> Value {
@@ -195,6 +197,30 @@ fn small_reads_that_the_page_cache_answers_are_cached() {
     let io = "pattern = \"random\", mix = \"read\", size = \"512 B\", direct = false";
     let document = study(&volume, "16 MiB", &format!("{io}, operations = 16000"));
     assert!(says(&document, "it", "cached", "invalid"), "{}", told(&document));
+}
+
+/// The counters of the loop device are right, and the page cache of its file answers.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_loop_device_without_direct_io_is_followed_to_the_drive_below() {
+    let Some(_turn) = require(&[Need::Root, Need::Program("losetup")]) else { return };
+    let scratch = Scratch::on_drive("buffered").unwrap();
+    let place = call("stat", &["--file-system", "--format=%T", &word(scratch.path())]).unwrap();
+    if place.trim() == "tmpfs" {
+        return skip("the temporary directory lies in memory: there is no drive below it");
+    }
+    let image = scratch.path().join("image");
+    fs::write(&image, vec![7; 64 << 20]).unwrap();
+    let device = LoopDevice::buffered(image).unwrap();
+    let home = scratch.path().join("home");
+    fs::create_dir(&home).unwrap();
+    let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home);
+    let ended = assay.run(&["check", device.device(), "--budget", "5s", "--json"], LIMIT).unwrap();
+    let document = of(&ended);
+    for name in READS {
+        assert!(says(&document, name, "cached", "invalid"), "{}", told(&document));
+    }
+    assert!(told(&document).contains("the drive below the loop device"), "{}", told(&document));
 }
 
 #[test]
