@@ -42,7 +42,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let mut legend = check_tables::legend(findings, tables.iter().map(|(_, _, table)| table));
     let by_class = findings.cells.iter().any(|cell| cell.metric.starts_with("block_"));
     legend.extend(by_class.then(|| classes::LEGEND.to_owned()));
-    let mut remarks = rules(findings, Name::Workload);
+    let mut remarks = rules(findings, Name::Workload, detail);
     remarks.extend(warnings(findings, |check| check != "order"));
     if detail == Detail::Page {
         remarks.extend(missing(findings));

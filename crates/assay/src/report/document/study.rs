@@ -222,7 +222,7 @@ fn all_remarks(page: &Page<'_>) -> Vec<Remark> {
     };
     let floor = findings.noise_floor.iter().filter(|floor| !findings.summary.contains(&floor.text));
     let mut told: Vec<Remark> = floor.map(|floor| plain("noise floor", &floor.text)).collect();
-    told.extend(remarks::rules(findings, Name::Arm));
+    told.extend(remarks::rules(findings, Name::Arm, page.detail));
     told.extend(study_more::notes(page));
     told.extend(remarks::warnings(findings, |_| false));
     let checks = findings.checks.iter().filter(|check| !TOLD_ELSEWHERE.contains(&&*check.name));
