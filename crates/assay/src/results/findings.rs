@@ -321,6 +321,17 @@ pub struct Comparison {
     pub notes: Vec<String>,
 }
 
+/// Ends of an interval of a ratio further apart than this factor tell nothing of its size.
+const WIDEST: f64 = 10.0;
+
+impl Comparison {
+    /// Whether the interval is so wide, and holds 1, that a ratio beside it would only mislead.
+    pub fn cannot_tell(&self) -> bool {
+        let ends = self.ci95_family.or(self.ci95);
+        ends.is_some_and(|[low, high]| low < 1.0 && high > 1.0 && high > WIDEST * low)
+    }
+}
+
 /// A difference in the unit of the metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Difference {

@@ -174,6 +174,7 @@ fn remarks(book: &mut Book) {
     book.two("fragile by one", &[520.0, 540.0, 510.0, 531.0, 560.0, 504.0], |study| {
         study.measured.design.margin = Some(0.2);
     });
+    book.two("beyond a factor of ten", &[60.0, 5000.0, 500.0, 80.0, 3000.0, 900.0], |_| {});
     book.two("fragile by several", &[508.0, 520.0, 500.0, 520.0, 500.0, 512.0], |study| {
         study.measured.design.margin = Some(0.01);
     });
@@ -569,6 +570,7 @@ fn no_sentence_is_left_out() {
         "two one-sided tests",
         "fresh trials of the two alone",
         "smaller than the margin",
+        "cannot be told",
         "would resolve a difference",
         "95 % interval over all looks",
         "95 % interval at any stop",

@@ -68,6 +68,9 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
     };
     let interval = interval(found, design);
     let plain = match found.difference {
+        None if found.cannot_tell() => {
+            format!("how {arm} compares with {base} cannot be told")
+        }
         Some(_) => format!("{arm} against {base}: {amount}"),
         None => format!("{arm} has {amount} of {base}"),
     };

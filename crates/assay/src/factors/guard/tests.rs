@@ -5,7 +5,7 @@ use std::path::Path;
 use super::*;
 use crate::factors::filesystem::find;
 use crate::factors::tests::{DISK, HOME, consent, machine};
-use crate::system::Fake;
+use crate::system::{Fake, Faulty};
 
 const MIB: u64 = 1 << 20;
 
@@ -258,4 +258,66 @@ fn what_is_set_already_is_neither_written_nor_undone() {
     };
     guard.set(&setting).unwrap();
     assert_eq!((fake.acted().len(), guard.undos().len()), (acts, undos));
+}
+
+#[test]
+fn a_text_file_is_written_kept_or_gone_again() {
+    let fake = machine();
+    let path = Path::new("/etc/sysctl.d/90-assay.conf");
+    fake.add("dir /etc/sysctl.d").unwrap();
+    let mut guard = Guard::begin(&fake, Path::new(HOME), "20261122-1200-ab12").unwrap();
+    guard.write(path, "vm.swappiness = 10\n").unwrap();
+    assert_eq!(fake.read_text(path).unwrap(), "vm.swappiness = 10\n");
+    guard.finish().unwrap();
+    assert!(fake.read_text(path).is_err());
+    let mut guard = Guard::begin(&fake, Path::new(HOME), "20261122-1201-ab12").unwrap();
+    guard.write(path, "vm.swappiness = 10\n").unwrap();
+    guard.keep();
+    assert_eq!(fake.read_text(path).unwrap(), "vm.swappiness = 10\n");
+}
+
+/// What comes of something when each of its calls fails once in this way, one after the other.
+fn each_failing<T>(kind: io::ErrorKind, user: u32, run: impl Fn(&Faulty<'_>) -> T) -> Vec<T> {
+    let mut found = Vec::new();
+    for at in 1.. {
+        let fake = machine();
+        fake.set_user(user);
+        let faulty = Faulty::new(&fake, at, kind);
+        let outcome = run(&faulty);
+        if !faulty.has_failed() {
+            break;
+        }
+        found.push(outcome);
+    }
+    found
+}
+
+#[test]
+fn a_loop_device_that_another_process_takes_first_is_asked_for_again() {
+    let made = |kind| {
+        let run = |system: &Faulty<'_>| {
+            let guard = Guard::begin(system, Path::new(HOME), "20261122-1200-ab12");
+            guard.is_ok_and(|mut guard| guard.make_loop(DISK).is_ok())
+        };
+        each_failing(kind, 0, run).into_iter().filter(|made| *made).count()
+    };
+    assert!(made(io::ErrorKind::ResourceBusy) > made(io::ErrorKind::InvalidInput));
+}
+
+#[test]
+fn what_the_kernel_denies_an_ordinary_user_says_to_become_root() {
+    let told = |kind, user| {
+        let run = |system: &Faulty<'_>| {
+            let begun = Guard::begin(system, Path::new(HOME), "20261122-1200-ab12");
+            let Ok(mut guard) = begun else { return false };
+            let path = Path::new("/proc/sys/vm/swappiness").to_owned();
+            let value = "10".to_owned();
+            let set = guard.set(&Setting { path, value, device: None, also: Vec::new() });
+            set.is_err_and(|failure| failure.message.ends_with("; become root"))
+        };
+        each_failing(kind, user, run).contains(&true)
+    };
+    assert!(told(io::ErrorKind::PermissionDenied, 1000));
+    assert!(!told(io::ErrorKind::PermissionDenied, 0));
+    assert!(!told(io::ErrorKind::InvalidInput, 1000));
 }

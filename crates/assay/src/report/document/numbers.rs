@@ -42,6 +42,7 @@ pub(in crate::report) fn value(metric: &str, value: f64) -> String {
 pub(super) fn ratio(found: &Comparison) -> String {
     match &found.difference {
         Some(difference) => signed(&found.metric, difference.value),
+        None if found.cannot_tell() => "cannot tell".to_owned(),
         None => ratio_and_interval(found.ratio, found.ci95_family.or(found.ci95))[0].clone(),
     }
 }

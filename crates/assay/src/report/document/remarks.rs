@@ -82,19 +82,16 @@ fn pieces(text: &str) -> Vec<Piece> {
         let digits = rest.find(|one| !is_number(one)).unwrap_or(rest.len());
         let digits = rest[..digits].trim_end_matches([',', '.']);
         let value = digits.replace(',', "").parse::<f64>().ok();
-        match value.filter(|_| first.is_ascii_digit() && !in_word) {
-            Some(value) => {
-                found.push(Piece::Number(digits.to_owned(), value));
-                rest = &rest[digits.len()..];
-            }
-            None => {
-                match found.last_mut() {
-                    Some(Piece::Words(words)) => words.push(first),
-                    _ => found.push(Piece::Words(first.to_string())),
-                }
-                rest = &rest[first.len_utf8()..];
-            }
+        if let Some(value) = value.filter(|_| first.is_ascii_digit() && !in_word) {
+            found.push(Piece::Number(digits.to_owned(), value));
+            rest = &rest[digits.len()..];
+            continue;
         }
+        match found.last_mut() {
+            Some(Piece::Words(words)) => words.push(first),
+            _ => found.push(Piece::Words(first.to_string())),
+        }
+        rest = &rest[first.len_utf8()..];
     }
     found
 }
