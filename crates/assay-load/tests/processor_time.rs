@@ -1,18 +1,21 @@
 //! The processor time of a run is what the process took for it: workers of the kernel, too. Alone in
-//! its binary, because the clock of a process knows no tests.
+//! their binary, because the clock of a process knows no tests.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use assay_lab::needs::{Need, have};
 use assay_load::{Content, Durability, EngineKind, Job, Outcome, Pattern, Target, Work};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 const AREA: u64 = 64 << 20;
-const ROUNDS: u64 = 3;
+const ROUNDS: u64 = 6;
 
 fn job(threads: u32, depth: u32) -> Job {
     Job {
@@ -48,29 +51,91 @@ fn run(job: &Job, kind: &EngineKind, file: &File) -> Outcome {
     assay_load::run(job, kind, &target, &AtomicBool::new(false)).unwrap()
 }
 
-#[test]
-fn all_that_the_process_took_is_counted() {
-    let file = File::from(memfd_create("assay-load", MemfdFlags::CLOEXEC).unwrap());
-    file.set_len(AREA).unwrap();
+/// Says for each engine what the runs told of what the process took, in turns: what others do to the
+/// machine meanwhile falls on both.
+fn told_of_used(file: &File) {
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let kinds = [(EngineKind::Psync, job(4, 1)), (EngineKind::IoUring, job(1, 8))];
-    for (kind, job) in kinds {
+    let available = |(kind, _): &(EngineKind, Job)| {
         let entry = assay_load::ENGINES.iter().find(|entry| entry.name == kind.name()).unwrap();
-        if let Err(reason) = (entry.available)() {
-            assay_lab::needs::skip(&reason);
-            continue;
+        let reason = (entry.available)().err();
+        if let Some(reason) = &reason {
+            assay_lab::needs::skip(reason);
         }
-        // Pages of the file that nobody has touched yet are made once.
-        run(&job, &kind, &file);
-        let (mut told, mut used) = (0, 0);
-        for _ in 0..ROUNDS {
+        reason.is_none()
+    };
+    let kinds: Vec<(EngineKind, Job)> = kinds.into_iter().filter(available).collect();
+    // Pages that nobody has touched yet are made once.
+    for (kind, job) in &kinds {
+        run(job, kind, file);
+    }
+    let mut sums = vec![(0, 0); kinds.len()];
+    for _ in 0..ROUNDS {
+        for ((kind, job), (told, used)) in kinds.iter().zip(&mut sums) {
             let before = used_ns();
-            let outcome = run(&job, &kind, &file);
-            used += used_ns() - before;
-            told += outcome.process_cpu_ns;
+            let outcome = run(job, kind, file);
+            *used += used_ns() - before;
+            *told += outcome.process_cpu_ns;
             assert!(outcome.process_cpu_ns >= outcome.cpu_ns);
         }
+    }
+    for ((kind, _), (told, used)) in kinds.iter().zip(sums) {
         // Buffers are made before the run and given back after it.
         let share = told as f64 / used as f64;
         assert!((0.9..=1.0).contains(&share), "{}: {told} of {used} ns", kind.name());
     }
+}
+
+/// The clock of a process knows no tests: they take turns.
+static ALONE: Mutex<()> = Mutex::new(());
+
+#[test]
+fn all_that_the_process_took_is_counted_in_memory() {
+    let file = File::from(memfd_create("assay-load", MemfdFlags::CLOEXEC).unwrap());
+    file.set_len(AREA).unwrap();
+    told_of_used(&file);
+}
+
+/// A zram device of our own, gone again when dropped.
+struct Zram(String);
+
+impl Zram {
+    fn new() -> Self {
+        let number = fs::read_to_string("/sys/class/zram-control/hot_add").unwrap();
+        let zram = Self(number.trim().to_owned());
+        fs::write(zram.file("disksize"), AREA.to_string()).unwrap();
+        zram
+    }
+
+    fn file(&self, name: &str) -> String {
+        format!("/sys/block/zram{}/{name}", self.0)
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        // The kernel lets go of the rings of io_uring, and with them of the device, a moment later.
+        let gone = |_| {
+            let _ = fs::write(self.file("reset"), "1");
+            let removed = fs::write("/sys/class/zram-control/hot_remove", &self.0).is_ok();
+            if !removed {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            removed
+        };
+        assert!((0..500).any(gone), "zram{} cannot be removed", self.0);
+    }
+}
+
+/// There the kernel hands requests of io_uring to workers of its own.
+#[test]
+#[ignore = "needs root and zram: cargo xtask test"]
+fn all_that_the_process_took_is_counted_on_zram() {
+    if !have(&[Need::Root, Need::Path("/sys/class/zram-control/hot_add")]) {
+        return;
+    }
+    let zram = Zram::new();
+    let mut options = File::options();
+    options.read(true).write(true).custom_flags(libc::O_DIRECT | libc::O_EXCL);
+    told_of_used(&options.open(format!("/dev/zram{}", zram.0)).unwrap());
 }

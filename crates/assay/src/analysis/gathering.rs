@@ -8,7 +8,7 @@ use super::{
     around, card, checks, classes, design, facts, judge, lines, sentences, series, surfaces,
     watched,
 };
-use crate::results::design::Design;
+use crate::results::design::{Design, Stopping};
 use crate::results::environment::Environment;
 use crate::results::findings::{
     AbsentCell, Comparison, Findings, Member, StudyFacts, Surface, WorkloadFacts,
@@ -107,6 +107,7 @@ impl<'a> Gathering<'a> {
             absent: plan.absent.len(),
             found: &found,
             judged: plan.design.margin.is_some(),
+            more_help: plan.design.margin.is_some() && plan.design.stopping == Stopping::Fixed,
             environment,
         });
         found

@@ -37,6 +37,8 @@ pub(super) struct Story<'a> {
     pub found: &'a Findings,
     /// Whether verdicts were asked for.
     pub judged: bool,
+    /// Whether it may be run with more replicates: not where its looks are declared.
+    pub more_help: bool,
     /// What was measured on.
     pub environment: &'a Environment,
 }
@@ -49,7 +51,7 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<String> {
     }
     let mut told = invalid(story);
     told.truncate(MOST_INVALID);
-    let unquiet = unquiet::sentence(story.rows, story.judged);
+    let unquiet = unquiet::sentence(story.rows, story.more_help);
     told.splice(0..0, unquiet.iter().cloned());
     if story.judged {
         told.extend(story.found.summary.iter().cloned());

@@ -11,8 +11,9 @@ const BLAMED: [(&str, &str); 5] = [
     ("throttled", "the processors or the drive were slowed down"),
 ];
 
-/// One sentence where more than half of the trials were not alone, and what to do about it.
-pub(super) fn sentence(rows: &[Row<'_>], judged: bool) -> Option<String> {
+/// One sentence where more than half of the trials were not alone, and what to do about it: more
+/// replicates help where the study may take them.
+pub(super) fn sentence(rows: &[Row<'_>], more_help: bool) -> Option<String> {
     let all: usize = rows.iter().map(|row| row.unquiet.of).sum();
     let hit: usize = rows.iter().map(|row| row.unquiet.trials).sum();
     if 2 * hit <= all {
@@ -30,6 +31,6 @@ pub(super) fn sentence(rows: &[Row<'_>], judged: bool) -> Option<String> {
     let more = format!(", or take more replicates (--replicates {})", 2 * replicates);
     Some(format!(
         "Not measured alone: {told}, in {hit} of {all} trials. Quiet the machine and measure again{}.",
-        if judged { &more } else { "" }
+        if more_help { &more } else { "" }
     ))
 }

@@ -12,8 +12,10 @@ use super::words;
 use crate::quantity::{Better, Scale};
 use crate::results::answers::{Answer, Claim};
 use crate::results::design::{Ask, AskKind, Design, Factor};
-use crate::results::findings::Comparison;
+use crate::results::findings::{Comparison, Trust};
+use crate::results::measurements::Series;
 use crate::results::plan::{Arm, arm_words};
+use crate::results::record::Status;
 
 /// A slope of logarithms this near to 1 is proportional, and this near to 0 flat.
 const NEAR: f64 = 0.2;
@@ -31,30 +33,63 @@ pub(super) struct Case {
 struct Place<'q, 'a> {
     question: &'q Question<'a>,
     others: Arm,
+    /// Everything that was measured, also what may not be used.
+    series: &'q [Series],
+}
+
+impl Place<'_, '_> {
+    /// Why there is no number there, at a level of a factor where one is asked for.
+    fn why(&self, level: Option<(&String, &str)>) -> &'static str {
+        let mut levels = self.others.clone();
+        levels.extend(level.map(|(factor, level)| (factor.clone(), level.to_owned())));
+        why(self.series, self.question.workload, &levels)
+    }
+}
+
+/// Why no number stands for a workload at some levels: the gravest of what is known of its trials.
+fn why(series: &[Series], workload: &str, levels: &Arm) -> &'static str {
+    let own = |one: &&Series| {
+        let at = levels.iter().all(|(name, level)| one.arm.get(name) == Some(level));
+        one.workload == workload && one.primary && at
+    };
+    let own: Vec<&Series> = series.iter().filter(own).collect();
+    let trials = || {
+        let all = own.iter().flat_map(|one| &one.trials);
+        all.filter(|trial| trial.status != Status::LeadIn)
+    };
+    let all = |status: Status| trials().all(|trial| trial.status == status);
+    match () {
+        () if trials().next().is_none() => words::UNMEASURED,
+        () if own.iter().any(|one| one.trust == Some(Trust::Invalid)) => words::INVALID,
+        () if all(Status::Failed) => words::FAILED,
+        () => words::DISTURBED,
+    }
 }
 
 /// The answers to all claims of a study.
 pub(super) fn answers(
     design: &Design,
     questions: &[Question<'_>],
+    series: &[Series],
     comparisons: &[Comparison],
 ) -> Vec<Answer> {
-    design.questions.iter().map(|ask| answer(design, ask, questions, comparisons)).collect()
+    let asked = design.questions.iter();
+    asked.map(|ask| answer(design, ask, (questions, series), comparisons)).collect()
 }
 
 fn answer(
     design: &Design,
     ask: &Ask,
-    questions: &[Question<'_>],
+    (questions, series): (&[Question<'_>], &[Series]),
     comparisons: &[Comparison],
 ) -> Answer {
     let places: Vec<Place<'_, '_>> =
-        ask.workloads.iter().flat_map(|name| places(ask, name, questions)).collect();
+        ask.workloads.iter().flat_map(|name| places(ask, name, questions, series)).collect();
     let mut cases: Vec<Case> =
         places.iter().map(|place| case(design, ask, place, places.len())).collect();
     let measured = |name: &&String| places.iter().any(|place| place.question.workload == **name);
     let missing = ask.workloads.iter().filter(|name| !measured(name));
-    cases.extend(missing.map(|name| no_data(words::not_measured(name))));
+    cases.extend(missing.map(|name| no_data(words::missing(name, why(series, name, &Arm::new())))));
     let verdict = overall(&cases);
     let evidence = comparisons.iter().filter(|found| rests_on(ask, &places, found));
     Answer {
@@ -86,7 +121,12 @@ fn rests_on(ask: &Ask, places: &[Place<'_, '_>], found: &Comparison) -> bool {
 }
 
 /// Every combination of the other factors' levels that a claim is about.
-fn places<'q, 'a>(ask: &Ask, workload: &str, all: &'q [Question<'a>]) -> Vec<Place<'q, 'a>> {
+fn places<'q, 'a>(
+    ask: &Ask,
+    workload: &str,
+    all: &'q [Question<'a>],
+    series: &'q [Series],
+) -> Vec<Place<'q, 'a>> {
     let wanted = |question: &&Question<'_>| match &ask.metric {
         Some(metric) => question.metric == *metric,
         None => question.primary,
@@ -98,7 +138,7 @@ fn places<'q, 'a>(ask: &Ask, workload: &str, all: &'q [Question<'a>]) -> Vec<Pla
         Some(factor) => contexts(question, factor).into_iter().filter(here).collect(),
         None => question.arms.iter().map(|runs| runs.arm.clone()).filter(here).collect(),
     };
-    others.into_iter().map(|others| Place { question, others }).collect()
+    others.into_iter().map(|others| Place { question, others, series }).collect()
 }
 
 /// A claim holds where it holds in every case, and does not where one case speaks against it.
@@ -132,8 +172,10 @@ fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case
         AskKind::Peak => peak(design, ask, place, &curve, how),
         AskKind::Linear => slope(design, place, &curve, (1.0, &factor.name), how),
         AskKind::Flat => slope(design, place, &curve, (0.0, &factor.name), how),
-        AskKind::First => foremost(design, ask, &curve, place.question.better, how),
-        AskKind::Last => foremost(design, ask, &curve, opposite(place.question.better), how),
+        AskKind::First => foremost(design, ask, (place, &curve), place.question.better, how),
+        AskKind::Last => {
+            foremost(design, ask, (place, &curve), opposite(place.question.better), how)
+        }
         AskKind::Beats => beats(design, ask, place, &curve, how),
         AskKind::Equal => equal(design, ask, place, &curve, how),
         AskKind::Reaches => reaches(design, ask, place, how),
@@ -187,7 +229,7 @@ fn peak(
         return no_data(words::no_levels(name, &ask.between));
     }
     let Some(best) = could_be_best(design, place.question.better, &runs_of(curve), cases) else {
-        return no_data(words::not_measured(name));
+        return no_data(words::missing(name, place.why(None)));
     };
     let could: Vec<(f64, &str)> = (levels.iter().copied())
         .zip(curve)
@@ -222,7 +264,7 @@ fn slope(
     });
     let Some(measured) = measured else { return no_data(words::no_numbers(name)) };
     let Some(sample) = Sample::of(&slopes(&measured)) else {
-        return no_data(words::not_measured(name));
+        return no_data(words::missing(name, place.why(None)));
     };
     let ends = Bound::of(design, cases).interval(&sample);
     let claim = match ends {
@@ -238,19 +280,19 @@ fn slope(
 fn foremost(
     design: &Design,
     ask: &Ask,
-    curve: &Curve<'_, '_>,
+    (place, curve): (&Place<'_, '_>, &Curve<'_, '_>),
     better: Better,
     (name, cases): (&str, usize),
 ) -> Case {
     let level = ask.level.as_deref().unwrap_or_default();
     let Some(own) = curve.iter().position(|(one, _)| *one == level) else {
-        return no_data(words::no_level(name, level));
+        return no_data(no_level(place, ask, level, name));
     };
     if curve.len() < 2 {
         return no_data(words::no_levels(name, &[]));
     }
     let Some(best) = could_be_best(design, better, &runs_of(curve), cases) else {
-        return no_data(words::not_measured(name));
+        return no_data(words::missing(name, place.why(None)));
     };
     let could: Vec<&str> = curve
         .iter()
@@ -273,16 +315,23 @@ fn opposite(better: Better) -> Better {
     }
 }
 
+/// A level of which there is no number.
+fn no_level(place: &Place<'_, '_>, ask: &Ask, level: &str, name: &str) -> String {
+    let at = ask.factor.as_ref().map(|factor| (factor, level));
+    words::missing(&format!("{name}: {level}"), place.why(at))
+}
+
 /// The two levels of a claim.
 fn two<'q, 'a>(
     ask: &Ask,
+    place: &Place<'_, '_>,
     curve: &Curve<'q, 'a>,
     name: &str,
 ) -> Result<[(&'q str, &'q Runs<'a>); 2], Case> {
     let of = |level: &Option<String>| {
         let level = level.as_deref().unwrap_or_default();
         let found = curve.iter().find(|(one, _)| *one == level).copied();
-        found.ok_or_else(|| no_data(words::no_level(name, level)))
+        found.ok_or_else(|| no_data(no_level(place, ask, level, name)))
     };
     Ok([of(&ask.level)?, of(&ask.over)?])
 }
@@ -338,10 +387,14 @@ fn of_two(
     (name, cases): (&str, usize),
     claim: impl Fn([f64; 2]) -> Claim,
 ) -> Case {
-    let [level, over] = match two(ask, curve, name) {
+    let [level, over] = match two(ask, place, curve, name) {
         Ok(two) => two,
         Err(case) => return case,
     };
+    let undisturbed = |runs: &Runs<'_>| runs.first.keys().any(|one| runs.standing(*one).is_some());
+    if let Some((level, _)) = [level, over].iter().find(|(_, runs)| !undisturbed(runs)) {
+        return no_data(no_level(place, ask, level, name));
+    }
     let (sample, ends) = ratio_of(level.1, over.1, &Bound::of(design, cases));
     let text = words::two_are(name, place.question.metric, [level.0, over.0], sample, ends);
     Case { claim: ends.map_or(Claim::NotShown, claim), text }
@@ -368,7 +421,7 @@ fn reaches(
     let runs = question.find(&place.others).filter(|runs| !runs.first.is_empty());
     let sample = runs.and_then(|runs| Sample::of(&own_levels(runs)));
     let (Some(sample), Scale::Ratio) = (sample, question.scale) else {
-        return no_data(words::not_measured(name));
+        return no_data(words::missing(name, place.why(None)));
     };
     let ends = Bound::of(design, cases).interval(&sample).map(|ends| ends.map(f64::exp));
     let least = ask.least.as_ref().map_or(0.0, |amount| amount.value);

@@ -4,6 +4,9 @@ use super::tests::{Study, arm};
 use crate::quantity::Better;
 use crate::results::answers::{Answer, Claim};
 use crate::results::design::{Ask, AskKind, Order};
+use crate::results::findings::Trust;
+use crate::results::measurements::Series;
+use crate::results::record::Status;
 
 /// A little noise that is the same every time.
 fn noise(seed: u64, count: usize) -> Vec<f64> {
@@ -208,4 +211,42 @@ fn identical_arms_support_no_claim_of_a_difference() {
     // in 2.5 %.
     assert!(supported[0] <= 2 && supported[1] <= 2 && supported[3] <= 2, "{supported:?}");
     assert!(supported[2] <= 20, "{supported:?}");
+}
+
+/// Changes the series of one level.
+fn at_level(mut study: Study, level: &str, change: impl Fn(&mut Series)) -> Study {
+    let own = |one: &&mut Series| one.arm == arm(&[("setting", level)]);
+    study.measured.series.iter_mut().filter(own).for_each(change);
+    study
+}
+
+#[test]
+fn what_has_no_number_says_why_in_four_different_words() {
+    let ask = || two(AskKind::Beats, "4", "1");
+    let told = |study: Study| answered(study, ask()).because.join(" ");
+    let each = |status: Status| {
+        move |one: &mut Series| {
+            for trial in &mut one.trials {
+                (trial.status, trial.value) =
+                    (status, trial.value.filter(|_| status != Status::Failed));
+            }
+        }
+    };
+    let gone = |one: &mut Series| one.trials.clear();
+    let invalid = |one: &mut Series| one.trust = Some(Trust::Invalid);
+    let found = [
+        told(at_level(curve(&HILL, 1), "4", gone)),
+        told(at_level(curve(&HILL, 1), "4", invalid)),
+        told(at_level(curve(&HILL, 1), "4", each(Status::Failed))),
+        told(at_level(curve(&HILL, 1), "4", each(Status::Disturbed))),
+    ];
+    let words = [
+        "was not measured",
+        "has numbers that are invalid",
+        "failed in every trial",
+        "has too few trials that were not disturbed",
+    ];
+    for (told, word) in found.iter().zip(words) {
+        assert!(told.contains(word), "{word}: {told}");
+    }
 }

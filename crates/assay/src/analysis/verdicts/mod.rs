@@ -81,7 +81,11 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage) -> Verdicts {
     let sound = measured.series.iter().filter(|one| one.trust != Some(Trust::Invalid));
     let sound: Vec<Question<'_>> = arms::questions(sound);
     let told = judged && !measured.unfinished;
-    let answers = if told { answers::answers(design, &sound, &comparisons) } else { Vec::new() };
+    let answers = if told {
+        answers::answers(design, &sound, &measured.series, &comparisons)
+    } else {
+        Vec::new()
+    };
     let sound: Vec<&Question<'_>> = sound.iter().filter(|question| question.primary).collect();
     if measured.unfinished {
         comparisons::withhold(design, &mut comparisons);

@@ -47,8 +47,16 @@ pub(in crate::analysis::verdicts) fn because(verdict: Claim, cases: &[Case]) -> 
     texts
 }
 
-pub(in crate::analysis::verdicts) fn not_measured(name: &str) -> String {
-    format!("{name} was not measured")
+/// Why there is no number where one is asked for: four different things.
+pub(in crate::analysis::verdicts) const UNMEASURED: &str = "was not measured";
+pub(in crate::analysis::verdicts) const INVALID: &str = "has numbers that are invalid";
+pub(in crate::analysis::verdicts) const FAILED: &str = "failed in every trial";
+pub(in crate::analysis::verdicts) const DISTURBED: &str =
+    "has too few trials that were not disturbed";
+
+/// What has no number, and why.
+pub(in crate::analysis::verdicts) fn missing(name: &str, why: &str) -> String {
+    format!("{name} {why}")
 }
 
 pub(in crate::analysis::verdicts) fn not_varied(name: &str, factor: &str) -> String {
@@ -64,10 +72,6 @@ pub(in crate::analysis::verdicts) fn no_levels(name: &str, between: &[String]) -
         [low, high] => format!("{name}: levels inside and outside of {low} to {high} are needed"),
         _ => format!("{name}: one level has nothing to be compared with"),
     }
-}
-
-pub(in crate::analysis::verdicts) fn no_level(name: &str, level: &str) -> String {
-    format!("{name}: {level} was not measured")
 }
 
 /// Where a metric is best, and where it could be.

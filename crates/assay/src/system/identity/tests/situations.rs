@@ -229,6 +229,31 @@ fn what_must_not_be_overwritten_is_refused_with_its_reason() {
     }
 }
 
+/// The same uses of other devices: a rule that sees itself in everything would refuse these.
+#[test]
+fn what_others_are_used_for_is_no_reason_against_this_one() {
+    let loop5 = disk("loop5", "7:5", 512);
+    let backed = |by: &str| format!("{loop5}file {}/loop/backing_file {by}\n", home("loop5"));
+    let zram = |device: &str| format!("file {}/backing_dev {device}\n", home("zram1"));
+    for (device, setup) in [
+        (LOOP, backed("/images/five")),
+        (LOOP, swap("/images/five")),
+        (LOOP, mounts("30 25 0:50 / /ro ro - erofs /images/five ro")),
+        (C, backed("/dev/sdb1")),
+        (C, zram("/dev/sdb")),
+        (C, zram("none")),
+        (C, swap("/dev/sdb2")),
+        (C, mounts("30 25 8:18 / /srv rw - vfat /dev/sdb2 rw")),
+        (C, fstab("/dev/sdb2 /srv vfat defaults 0 2")),
+        (C, "file /etc/crypttab\n| swap /dev/sdb /dev/urandom swap\n".to_owned()),
+    ] {
+        let fake = machine();
+        fake.add(&setup).unwrap();
+        let given = give(&fake, device);
+        assert!(given.is_ok(), "{device:?} {setup}: {given:?}");
+    }
+}
+
 #[test]
 fn what_was_not_named_in_full_is_a_mistake_that_tells_the_text() {
     for situation in &mistaken() {

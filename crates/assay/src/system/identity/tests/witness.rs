@@ -60,6 +60,11 @@ fn several_things_at_once_are_seen_here_as_several_or_refused() {
     says(&fake, 0, DISK, (8, "", ""));
     let said = refusal(&fake, C);
     assert!(said.contains("several things at once"), "{said}");
+    // One thing is not several either.
+    let fake = with_blkid();
+    says(&fake, 1 << 20, 400 << 20, (8, "", ""));
+    let said = refusal(&fake, B);
+    assert!(said.contains("several things at once"), "{said}");
 }
 
 #[test]
