@@ -431,5 +431,5 @@ fn reaches(
         Some([low, high]) if high < least || low > most => Claim::Contradicted,
         _ => Claim::NotShown,
     };
-    Case { claim, text: words::level_is(name, question.metric, sample.mean.exp(), ends) }
+    Case { claim, text: words::level_is(name, question.metric, sample.mean.exp(), (ends, cases)) }
 }

@@ -151,8 +151,13 @@ pub(in crate::analysis::verdicts) fn level_is(
     name: &str,
     metric: &str,
     mean: f64,
-    ends: Option<[f64; 2]>,
+    (ends, cases): (Option<[f64; 2]>, usize),
 ) -> String {
+    // Elsewhere on the page the same mean has an interval of its own, which is narrower.
+    let interval = match cases {
+        0 | 1 => "95 % interval".to_owned(),
+        count => format!("95 % interval for all {count} cases at once"),
+    };
     let show = |value: f64| match metric {
         rate if rate.ends_with("_bytes_per_s") => show::rate(value),
         time if time.ends_with("_ns") => show::duration(value),
@@ -160,7 +165,7 @@ pub(in crate::analysis::verdicts) fn level_is(
     };
     match ends {
         Some([low, high]) => format!(
-            "{name}: {} {} (95 % interval {} to {})",
+            "{name}: {} {} ({interval} {} to {})",
             noun(metric),
             show(mean),
             show(low),
