@@ -1,7 +1,7 @@
 //! What a clean check must not say: judged from its findings, for the machine tests and for
 //! `cargo xtask clean-checks`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -14,6 +14,8 @@ pub struct Spoken {
     pub invalid: BTreeMap<String, Vec<String>>,
     /// Rules that stand beside suspect cells, with the cells.
     pub suspect: BTreeMap<String, Vec<String>>,
+    /// What they say, each text once, with its workload.
+    pub told: BTreeSet<String>,
 }
 
 impl Spoken {
@@ -33,6 +35,8 @@ impl Spoken {
             // A note beside the reason takes nothing away.
             for because in because.filter(|because| because["trust"] != "trusted") {
                 into.entry(word(&because["rule"])).or_default().push(name.clone());
+                let (workload, text) = (word(&cell["workload"]), word(&because["text"]));
+                spoken.told.insert(format!("{workload}: {text}"));
             }
             if cell["because"].as_array().is_none_or(Vec::is_empty) {
                 into.entry("no reason given".to_owned()).or_default().push(name);
@@ -55,7 +59,13 @@ impl Spoken {
             if words.is_empty() { "-".to_owned() } else { words.join(", ") }
         };
         let (invalid, suspect) = (told(&self.invalid), told(&self.suspect));
-        format!("{} cells; invalid: {invalid}; suspect: {suspect}", self.cells)
+        let mut parts = vec![
+            format!("{} cells", self.cells),
+            format!("invalid: {invalid}"),
+            format!("suspect: {suspect}"),
+        ];
+        parts.extend(self.told.iter().cloned());
+        parts.join("; ")
     }
 }
 
