@@ -217,3 +217,11 @@ fn keys_of_thousands_of_parts_are_a_mistake_and_not_the_end() {
         assert!(failure.message.starts_with("deep: "), "{}", failure.message);
     }
 }
+
+/// Found by `cargo xtask fuzz` in a stored study, whose numbers no rule has seen.
+#[test]
+fn operations_in_flight_never_overflow() {
+    let io = Io { depth: u32::MAX, threads: 3, ..any_io() };
+    assert_eq!(io.in_flight(), u32::MAX);
+    assert!(io.words().contains("4294967295 in flight"), "{}", io.words());
+}
