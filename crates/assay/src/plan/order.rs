@@ -37,8 +37,7 @@ pub struct Rules {
 type Visit = Vec<usize>;
 
 impl Rules {
-    /// How many lead-ins go to each of so many groups in so many replicates: as `turns` draws them,
-    /// all groups together in the mean.
+    /// How many lead-ins a study has whose replicates visit so many groups: as `turns` draws them.
     pub fn lead_ins(self, groups: usize, replicates: u64) -> u64 {
         match (self.lead_in, self.leads_each()) {
             (LeadIn::None, _) => 0,

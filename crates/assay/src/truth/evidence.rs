@@ -21,8 +21,16 @@ pub(super) fn counted_devices(case: &Case<'_>, trial: &TrialRecord) -> Option<De
     if case.site.counted.is_empty() {
         return None;
     }
-    case.site.counted.iter().try_fold(DeviceEvidence::default(), |sum, name| {
-        let one = devices.get(name)?;
+    summed(&case.site.counted, |name| devices.get(name).copied())
+}
+
+/// Traffic of several devices, summed; none where one of them is not told.
+fn summed(
+    names: &[String],
+    told: impl Fn(&String) -> Option<DeviceEvidence>,
+) -> Option<DeviceEvidence> {
+    names.iter().try_fold(DeviceEvidence::default(), |sum, name| {
+        let one = told(name)?;
         Some(DeviceEvidence {
             gap: both(&sum.gap, &one.gap),
             run: both(&sum.run, &one.run),
@@ -100,14 +108,7 @@ fn lowest(case: &Case<'_>, trial: &TrialRecord) -> Option<DeviceEvidence> {
         let of = |all: &'_ Seen<BTreeMap<String, DeviceEvidence>>| all.value()?.get(name).copied();
         of(&trial.evidence.devices).or_else(|| of(&trial.evidence.below))
     };
-    bottom.iter().try_fold(DeviceEvidence::default(), |sum, name| {
-        let one = told(name)?;
-        Some(DeviceEvidence {
-            gap: both(&sum.gap, &one.gap),
-            run: both(&sum.run, &one.run),
-            settle: both(&sum.settle, &one.settle),
-        })
-    })
+    summed(&bottom, told)
 }
 
 /// What both say at least: others' traffic on the drive below makes nothing of the missing bytes.
