@@ -31,6 +31,9 @@ name = "sync-write"
 io   = { pattern = "random", mix = "write", size = "4 KiB", depth = 1, sync = "each-write", time = "300 ms", ramp = "100 ms" }
 "#;
 
+/// Flushes of a journal in a trial at most.
+const JOURNAL: u64 = 8;
+
 const BTF: &str = "/sys/kernel/btf/vmlinux";
 
 /// Runs the study on a volume and tells what was recorded of each trial.
@@ -54,16 +57,21 @@ fn saw_classes(records: &[Value], device: &str, means: &str) {
         let block = &record["evidence"]["block"]["present"];
         assert_eq!(block["means"], means, "{}", record["evidence"]["block"]);
         let classes = &block["devices"][device]["present"];
-        let requests = |class: &str| classes[class]["requests"].as_u64().unwrap_or(0);
-        let counted: u64 = record["counted"]["classes"]
-            .as_object()
-            .unwrap()
-            .values()
-            .map(|class| class["operations"].as_u64().unwrap())
-            .sum();
+        let seen = |class: &str, of: &str| classes[class][of].as_u64().unwrap_or(0);
+        let counted = |of: &str| -> u64 {
+            let classes = record["counted"]["classes"].as_object().unwrap();
+            classes.values().map(|class| class[of].as_u64().unwrap()).sum()
+        };
         let reads = record["workload"] == 0;
-        assert!(requests(if reads { "read" } else { "write" }) >= counted, "{record}");
-        assert_eq!(requests("flush") > 0, !reads, "{classes}");
+        // Neighbours may be merged, so that there are fewer requests than operations.
+        assert!(
+            seen(if reads { "read" } else { "write" }, "bytes") >= counted("bytes"),
+            "{record}"
+        );
+        // The journal writes what lies in it every five seconds, whoever works then.
+        let flushes = seen("flush", "requests");
+        let expected = if reads { 0..=JOURNAL } else { counted("operations") / 2..=u64::MAX };
+        assert!(expected.contains(&flushes), "{flushes} flushes, {classes}");
         let sum = |class: &str, of: &str| classes[class][of]["sum_ns"].as_u64().unwrap_or(0);
         for class in ["read", "write", "flush"] {
             assert!(sum(class, "queued") >= sum(class, "issued"), "{classes}");
