@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use assay_stats::{FEWEST_FOR_INTERVAL, Sample, Welch, bonferroni, welch};
+use assay_stats::{FEWEST_FOR_INTERVAL, Sample, Welch, bonferroni, judge, welch};
 
-use super::verdicts::{across_words, correct, verdict_of_ends};
+use super::verdicts::{across_words, correct, verdict_of_ends, verdict_word};
 use crate::plan::arms::settable;
 use crate::quantity::units::show;
 use crate::quantity::{Better, Scale};
@@ -13,7 +13,7 @@ use crate::results::around::Around;
 use crate::results::design::ALPHA;
 use crate::results::findings::{
     Cell, CellTrial, Check, Comparison, EnvironmentFacts, FORMAT, Findings, Kind, StudyFacts,
-    TargetFacts,
+    TargetFacts, Verdict,
 };
 use crate::results::plan::{Arm, arm_words, pilot_key};
 use crate::results::record::Status;
@@ -21,13 +21,30 @@ use crate::results::record::Status;
 /// Name of the made-up factor that tells the results apart.
 pub const RESULT: &str = "result";
 
+/// What the data of a comparison are.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Unit {
+    /// The trials of one result a side: nothing is ever *equivalent*.
+    Trials,
+    /// Results, three or more a side, with what counts as equivalent.
+    Sessions {
+        /// As a share.
+        margin: Option<f64>,
+    },
+}
+
 /// Later results against the first one.
 pub fn compare(first: &Findings, later: &[Findings]) -> Findings {
+    compare_as(first, later, Unit::Trials)
+}
+
+/// The same, of trials or of sessions.
+pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Findings {
     let mut cells = named_cells(first);
     let (mut comparisons, mut checks) = (Vec::new(), Vec::new());
     for other in later {
         checks.extend(differences(first, other));
-        comparisons.extend(one(first, other));
+        comparisons.extend(one(first, other, unit));
         cells.extend(named_cells(other));
     }
     let ids: Vec<&str> = later.iter().map(|other| other.study.id.as_str()).collect();
@@ -244,7 +261,7 @@ impl<'a> Book<'a> {
 }
 
 /// The comparisons of one result with another, workload by workload.
-fn one(first: &Findings, other: &Findings) -> Vec<Comparison> {
+fn one(first: &Findings, other: &Findings, unit: Unit) -> Vec<Comparison> {
     let (before, after) = (Book::new(first), Book::new(other));
     let mut found: Vec<(Comparison, Option<Welch>)> = Vec::new();
     for cell in first.cells.iter().filter(|cell| !cell.control) {
@@ -274,7 +291,7 @@ fn one(first: &Findings, other: &Findings) -> Vec<Comparison> {
     let family = |one: &Comparison| families.get(&one.workload).copied().unwrap_or_default();
     let judge = |(one, test): (Comparison, Option<Welch>)| {
         let family = family(&one);
-        judged(one, test.as_ref(), family)
+        judged(one, test.as_ref(), family, unit)
     };
     let mut judged: Vec<Comparison> = found.into_iter().map(judge).collect();
     correct_by_workload(&mut judged);
@@ -350,18 +367,37 @@ fn trust_notes(cells: [&Cell; 2]) -> Vec<String> {
         .collect()
 }
 
-/// The intervals and the verdict, which is never *equivalent* across days.
-fn judged(mut found: Comparison, test: Option<&Welch>, family: usize) -> Comparison {
-    let ends = |alpha: f64| test?.interval(alpha).map(|ends| ends.map(f64::exp));
+/// The intervals and the verdict, which is never *equivalent* where each side is one day.
+fn judged(mut found: Comparison, test: Option<&Welch>, family: usize, unit: Unit) -> Comparison {
+    let logs = |alpha: f64| test?.interval(alpha);
+    let ends = |alpha: f64| Some(logs(alpha)?.map(f64::exp));
     found.ci95 = ends(ALPHA);
     found.p_holm = test.map(|test| test.p);
     if found.primary {
-        found.ci95_family = ends(bonferroni(ALPHA, family));
+        let alpha = bonferroni(ALPHA, family);
+        found.ci95_family = ends(alpha);
         let invalid = found.notes.iter().any(|note| note.ends_with("invalid"));
-        let higher = found.better == Better::Higher;
-        let ends = found.ci95_family.filter(|ends| !invalid && ends[1].is_finite());
-        found.verdict = ends.map(|ends| verdict_of_ends(ends, higher));
+        let told = found.ci95_family.is_some_and(|ends| ends[1].is_finite()) && !invalid;
+        let intervals = logs(alpha).zip(logs(2.0 * alpha)).filter(|_| told);
+        found.verdict = intervals.map(|intervals| verdict(&mut found, intervals, unit));
     }
     found.text = across_words(&found);
     found
+}
+
+/// The verdict by the family's interval and by that of the two one-sided tests, of logarithms.
+fn verdict(
+    found: &mut Comparison,
+    (family, one_sided): ([f64; 2], [f64; 2]),
+    unit: Unit,
+) -> Verdict {
+    let higher = found.better == Better::Higher;
+    let Unit::Sessions { margin: Some(margin) } = unit else {
+        return verdict_of_ends(family.map(f64::exp), higher);
+    };
+    let judged = judge(family, one_sided, margin, higher);
+    found.margin = Some(margin);
+    found.ci_equivalence = Some(one_sided.map(f64::exp));
+    found.within_margin = judged.within_margin;
+    verdict_word(judged.verdict)
 }

@@ -19,6 +19,7 @@ mod null;
 mod rows;
 mod sentences;
 mod series;
+mod sessions;
 mod stopping;
 mod surfaces;
 #[cfg(test)]
@@ -30,6 +31,7 @@ pub use across::compare;
 pub use foresight::{Foresight, foresee};
 pub use gathering::Gathering;
 pub use null::{Null, NullWorkload, null};
+pub use sessions::compare_sides;
 pub use stopping::{Enough, enough};
 
 use std::borrow::Cow;

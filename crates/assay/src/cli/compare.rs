@@ -1,5 +1,6 @@
 //! `assay compare`: results of different days or machines.
 
+use assay_stats::FEWEST_FOR_INTERVAL;
 use clap::Args;
 
 use super::output;
@@ -18,21 +19,20 @@ use crate::system::System;
 /// What differs around the results is told first. Where both ran the same baseline, arms are
 /// compared by their ratio to it; else the plain numbers are, and a change of the machine, the
 /// kernel or the weather looks like a difference: the words are weaker, and nothing is called
-/// equivalent.
+/// equivalent. Three results or more on each side tell days from differences: then it may be.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay compare 20261120-1031 20261121-0915              then and now
   assay compare 20261120-1031 20261121-0915 --gate 5%    exit code 1 when worse by more, 5 when
                                                          that could not be seen
-  assay compare NEW1 NEW2 NEW3 --against OLD1 OLD2 OLD3 --gate 5%    sessions are the unit")]
+  assay compare NEW1 NEW2 NEW3 --against OLD1 OLD2 OLD3 --margin 5%  each result is one number")]
 pub struct Arguments {
     /// Ids, the beginnings of some, or paths of bundles: the first one is the baseline, unless
     /// --against names it
     #[arg(value_name = "ID", num_args = 1.., required = true)]
     results: Vec<String>,
-    /// The results of the baseline side; with three or more on each side a gate takes each result as
-    /// one number
+    /// The results of the baseline side; with three or more on each side each result is one number
     #[arg(long, value_name = "BASE", num_args = 1..)]
     against: Vec<String>,
     /// Fail with exit code 1 where a row is surely worse by more than this, and with 5 where none is,
@@ -46,6 +46,10 @@ pub struct Arguments {
     /// Rows that make no statement do not fail a gate
     #[arg(long, requires = "gate")]
     allow_missing: bool,
+    /// What counts as equivalent where each side has three results or more (default: the margin of
+    /// the gate, or of the studies)
+    #[arg(long, value_name = "SHARE", requires = "against")]
+    margin: Option<String>,
     /// One JSON document instead of the tables
     #[arg(long)]
     json: bool,
@@ -62,14 +66,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
             twice.study.id
         )));
     }
-    if earlier.len() > 1 && asked.is_none() {
-        return Err(Failure::mistake(
-            "several results after --against are taken together by a gate alone: add --gate 5%",
-        ));
-    }
-    let baseline = earlier.first().cloned();
-    let all: Vec<Findings> = baseline.into_iter().chain(later.iter().cloned()).collect();
-    let mut found = shelf::compared(&all)?;
+    let mut found = found(&earlier, &later, arguments, asked)?;
     let rows = asked.map(|asked| rows(&earlier, &later, !arguments.against.is_empty(), asked));
     let told = rows.iter().flatten().map(|row| Check { name: "gate".to_owned(), text: row.text() });
     found.checks.extend(told);
@@ -83,13 +80,43 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     asked.zip(rows).map_or(Ok(()), |(asked, rows)| ended(asked, &rows, arguments.allow_missing))
 }
 
+/// What the sides say of each other: as sessions where both have enough of them.
+fn found(
+    earlier: &[Findings],
+    later: &[Findings],
+    arguments: &Arguments,
+    asked: Option<Gate>,
+) -> Outcome<Findings> {
+    let are_sessions = [earlier, later].iter().all(|side| side.len() >= FEWEST_FOR_INTERVAL);
+    if are_sessions && !arguments.against.is_empty() {
+        let given = arguments.margin.as_deref().map(|text| share("--margin", text)).transpose()?;
+        return shelf::compared_sides(earlier, later, given.or(asked.map(|gate| gate.allowed)));
+    }
+    if earlier.len() > 1 && asked.is_none() {
+        return Err(Failure::mistake(
+            "several results after --against are taken together where each side has three or more, \
+             or by a gate: add results, or --gate 5%",
+        ));
+    }
+    if arguments.margin.is_some() {
+        return Err(Failure::mistake(
+            "--margin needs three results or more on each side: one day hides in its own numbers, \
+             so that nothing can be called equivalent",
+        ));
+    }
+    let baseline = earlier.first().cloned();
+    let all: Vec<Findings> = baseline.into_iter().chain(later.iter().cloned()).collect();
+    shelf::compared(&all)
+}
+
+fn share(name: &str, text: &str) -> Outcome<f64> {
+    let share: Percent =
+        text.parse().map_err(|error| Failure::mistake(format!("{name}: {error}")))?;
+    Ok(share.fraction())
+}
+
 /// The gate, where one is asked for.
 fn asked(arguments: &Arguments) -> Outcome<Option<Gate>> {
-    let share = |name: &str, text: &str| -> Outcome<f64> {
-        let share: Percent =
-            text.parse().map_err(|error| Failure::mistake(format!("{name}: {error}")))?;
-        Ok(share.fraction())
-    };
     let Some(text) = &arguments.gate else { return Ok(None) };
     let gate = Gate::new(share("--gate", text)?);
     let sees = arguments.gate_sees.as_deref().map(|text| share("--gate-sees", text)).transpose()?;

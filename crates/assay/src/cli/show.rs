@@ -16,6 +16,7 @@ Examples:
   assay show                  the newest result
   assay show 20261120-1031    the one whose id begins so
   assay show --full           with every comparison, metric, device and probe
+  assay show --forum          findings first, as wide as a phone, to be pasted
   assay show --json           as findings for scripts")]
 pub struct Arguments {
     /// Id, the beginning of one, or the path of a bundle
@@ -24,6 +25,9 @@ pub struct Arguments {
     /// Every comparison, every metric, every device below and the cost of the probes, too
     #[arg(long)]
     full: bool,
+    /// Findings first and as wide as a phone, to be pasted into a forum or a mail
+    #[arg(long, conflicts_with_all = ["full", "json"])]
+    forum: bool,
     /// One JSON document instead of the table
     #[arg(long)]
     json: bool,
@@ -35,6 +39,11 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let findings = shelf::findings_at(system, &directory)?;
     if arguments.json {
         output::document(&report::json(&findings));
+        return Ok(());
+    }
+    if arguments.forum {
+        let document = report::document::forum(&findings);
+        output::text(&report::text::render(&document, report::document::FORUM_COLUMNS, false));
         return Ok(());
     }
     let detail = if arguments.full { Detail::Full } else { Detail::Usual };

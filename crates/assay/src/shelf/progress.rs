@@ -386,7 +386,7 @@ impl Watched {
 
 fn levels(arm: &crate::results::plan::Arm, control: bool) -> String {
     let words = arm_words(arm);
-    if control { format!("{words} (same again)").trim().to_owned() } else { words }
+    if control { format!("{words} (control)").trim().to_owned() } else { words }
 }
 
 /// Seconds from one moment to another, both RFC 3339.

@@ -11,7 +11,7 @@ use crate::results::record::{Status, TrialRecord};
 const FEW: usize = 4;
 
 /// Largest over smallest trial from which on a few say little.
-const MOST_RATIO: f64 = 1.8;
+const MOST_RATIO: f64 = 3.0;
 
 /// Half-width of the 95 % interval of the geometric mean from which on more of them say little.
 const MOST_HALF_WIDTH: f64 = 0.4;
@@ -23,11 +23,12 @@ static ABOUT: About = About {
     name: "unstable",
     summary: "the undisturbed trials differ so much that their mean says little",
     text: "Looks at operations per second (the bandwidth goes with them; tails of latency may \
-           jump). Up to four undisturbed trials: the largest is at least 1.8 times the smallest. \
+           jump). Up to four undisturbed trials: the largest is at least 3 times the smallest. \
            From five on: the 95 % interval of their geometric mean is wider than 40 % to a side. \
-           With a standard deviation of 10 % between trials, which a virtual machine may have, \
-           three trials reach 1.8 once in ten thousand rows. The number is suspect: run more replicates, or quiet the \
-           machine (amendment R4c of the statistics).",
+           In 50 quick checks of a quiet virtual drive (350 rows) six rows of sequential reads \
+           had a trial that was 1.8 to 2.7 times as fast as another: that is how such a drive is, \
+           and the spread beside the number tells it. The number is suspect: run more replicates, \
+           or quiet the machine (amendment R4c of the statistics).",
 };
 
 impl TruthRule for Unstable {
@@ -93,12 +94,12 @@ mod tests {
 
     #[test]
     fn a_few_trials_are_judged_by_their_range() {
-        let remark = bench(&[800, 1440, 900]).judge(&Unstable).unwrap();
+        let remark = bench(&[800, 2400, 900]).judge(&Unstable).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
-        assert_eq!(remark.text, "the fastest of 3 trials is 1.8 times the slowest");
-        assert_eq!(bench(&[800, 1439, 900]).judge(&Unstable), None);
+        assert_eq!(remark.text, "the fastest of 3 trials is 3 times the slowest");
+        assert_eq!(bench(&[800, 2399, 900]).judge(&Unstable), None);
         assert_eq!(bench(&[800]).judge(&Unstable), None);
-        assert_eq!(bench(&[800, 1600]).judge(&Unstable).unwrap().trust, Trust::Suspect);
+        assert_eq!(bench(&[800, 2400]).judge(&Unstable).unwrap().trust, Trust::Suspect);
     }
 
     #[test]
@@ -116,7 +117,7 @@ mod tests {
 
     #[test]
     fn disturbed_trials_are_no_spread() {
-        let mut bench = bench(&[800, 1600, 810]);
+        let mut bench = bench(&[800, 2400, 810]);
         bench.trials[1].status = Status::Disturbed;
         assert_eq!(bench.judge(&Unstable), None);
     }

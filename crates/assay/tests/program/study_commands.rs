@@ -67,7 +67,7 @@ fn a_plan_changes_nothing_and_says_what_it_will_see() {
     let file = home.file("depth.toml", STUDY);
     let text = home.text(&["plan", &file, DRIVE]);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in ["36: 5 arms, 6 replicates, 6 lead-ins", "detects", "80 % power", "(same again)"] {
+    for part in ["36: 5 arms, 6 replicates, 6 lead-ins", "detects", "80 % power", "(control)"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(text.contains("no earlier result"), "{text}");
@@ -224,7 +224,24 @@ fn a_gate_that_cannot_see_is_not_green() {
         "5%",
     ];
     home.text(&sessions);
+    let day = |seed: u32| {
+        let seed = seed.to_string();
+        id(&home.json(&["run", &whole, DRIVE, "--seed", &seed, "--json"])).to_owned()
+    };
+    let days: Vec<String> = (1..=6).map(day).collect();
+    let days: Vec<&str> = days.iter().map(String::as_str).collect();
+    let asked = ["--margin", "20%", "--json"];
+    let found = home.json(&[&["compare"], &days[..3], &["--against"], &days[3..], &asked].concat());
+    for row in found["comparisons"].as_array().unwrap().iter().filter(|one| one["primary"] == true)
+    {
+        assert!(
+            ["equivalent", "inconclusive"].contains(&row["verdict"].as_str().unwrap()),
+            "{row}"
+        );
+        assert_eq!(row["n"], 3);
+    }
     home.told(2, &["compare", &old]);
+    home.told(2, &["compare", &new, "--against", &old, "--margin", "5%"]);
     home.told(2, &["compare", &new, "--against", &old, &more[0]]);
     home.told(2, &["compare", &new, &old, "--against", &more[0], &old, "--gate", "5%"]);
     home.told(2, &["compare", &old, &new, "--gate-sees", "10%"]);

@@ -86,7 +86,7 @@ impl Ruler {
 }
 
 /// A verdict in the words of the findings.
-pub(super) fn word(verdict: assay_stats::Verdict) -> Verdict {
+pub(in crate::analysis) fn word(verdict: assay_stats::Verdict) -> Verdict {
     match verdict {
         assay_stats::Verdict::Better => Verdict::Better,
         assay_stats::Verdict::Worse => Verdict::Worse,

@@ -19,7 +19,7 @@ mod words;
 mod words_of_advice;
 
 pub(super) use advice::Stage;
-pub(super) use comparisons::correct;
+pub(super) use comparisons::{correct, word as verdict_word};
 pub(super) use outliers::mark;
 pub(super) use words::across as across_words;
 

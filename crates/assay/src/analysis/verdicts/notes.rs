@@ -60,8 +60,8 @@ fn strength(design: &Design, found: &Comparison) -> Option<String> {
         _ if !design.order.tells_arms_from_time() => {
             words::no_verdict(design.order).map(str::to_owned)
         }
-        0 => Some("no complete and undisturbed pair: no statement".to_owned()),
-        1 => Some("1 pair: no statement".to_owned()),
+        0 => Some("no complete and undisturbed pair".to_owned()),
+        1 => Some("1 pair: no ratio and no interval".to_owned()),
         2 => Some("2 pairs: no interval".to_owned()),
         n if n < SETTLED => Some(format!(
             "provisional: with {n} pairs the interval rests on near-normal log ratios; no \

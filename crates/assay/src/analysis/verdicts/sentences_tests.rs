@@ -429,6 +429,15 @@ fn across(book: &mut Book) {
         book.add(name, &crate::analysis::compare(&earlier, &[later]));
     }
     book.add("one trial", &crate::analysis::compare(&earlier, &[result("friday", &NEW, 1)]));
+    let week = |first: &str, by: f64| {
+        let days = [(first, 1.0), ("b", 1.01), ("c", 0.99)];
+        days.map(|(id, day)| result(id, &scaled(&NEW, by * day), 6))
+    };
+    for (name, by) in [("equal weeks", 1.0), ("a worse week", 0.8), ("a wild week", 0.96)] {
+        let sides = [week("monday", 1.0), week("friday", by)];
+        let found = crate::analysis::compare_sides(&sides[0], &sides[1], None);
+        book.add(name, &found.unwrap());
+    }
 }
 
 fn of_records(book: &mut Book) {
@@ -562,7 +571,7 @@ fn no_sentence_is_left_out() {
         "is worse than",
         "is equivalent to",
         "the numbers do not tell",
-        "too few for a statement",
+        "inconclusive, it takes 3",
         "have no complete and undisturbed pair",
         "no verdict before the study's end",
         "is invalid and left out of effects",

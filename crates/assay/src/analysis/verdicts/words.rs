@@ -4,6 +4,8 @@ mod answers;
 
 pub(super) use answers::*;
 
+use assay_stats::FEWEST_FOR_INTERVAL;
+
 use crate::quantity::metric::noun;
 use crate::quantity::units::show::{self, share as percent};
 use crate::quantity::{Better, Bytes};
@@ -62,8 +64,8 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
     let (arm, base) = (short_words(&found.arm, design), short_words(&found.baseline, design));
     let Some(amount) = amount(found) else {
         return match found.n {
-            0 => format!("{arm} and {base} have no complete and undisturbed pair: no statement."),
-            n => format!("{arm} and {base} have {}: too few for a statement.", counted(n, "pair")),
+            0 => format!("{arm} and {base} have no complete and undisturbed pair: inconclusive."),
+            n => format!("{arm} and {base} have {}: inconclusive, it takes 3.", counted(n, "pair")),
         };
     };
     let interval = interval(found, design);
@@ -471,13 +473,22 @@ pub(in crate::analysis) fn across(found: &Comparison) -> String {
     };
     let (later, earlier) = (result(&found.arm), result(&found.baseline));
     let Some((ratio, [low, high])) = found.ratio.zip(found.ci95_family.or(found.ci95)) else {
-        return format!("{what}: {later} and {earlier} have too few trials for a statement.");
+        let why = if found.n < FEWEST_FOR_INTERVAL {
+            "have too few trials for a statement"
+        } else {
+            "do not scatter, so that there is no interval"
+        };
+        return format!("{what}: {later} and {earlier} {why}.");
     };
     let [ratio, low, high] = show::ratios(ratio, [low, high]);
     let says = match found.verdict {
         Some(Verdict::Better) => format!("this suggests that {later} is better"),
         Some(Verdict::Worse) => format!("this suggests that {later} is worse"),
-        Some(_) => "this does not tell them apart".to_owned(),
+        Some(Verdict::Equivalent) => {
+            let margin = show::percent(100.0 * found.margin.unwrap_or_default());
+            format!("this suggests that they are equivalent within {margin}")
+        }
+        Some(Verdict::Inconclusive) => "this does not tell them apart".to_owned(),
         None => "there is no verdict".to_owned(),
     };
     // Where both have a baseline of their own, ratios are compared and not the results.

@@ -1,6 +1,5 @@
 //! The page of a check: one table a target, how to read it, what it means.
 
-use super::facts::Facts;
 use super::remarks::{Name, add, rules, warnings};
 use super::{
     Block, Detail, Document, Remark, Section, answers, check_tables, check_text, classes, energy,
@@ -14,32 +13,32 @@ use crate::results::plan::arm_words;
 pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let several = findings.environment.targets.len() > 1;
     let mut told = facts::study(findings);
+    // What was measured stands before the first number.
+    let targets = findings.environment.targets.iter().filter(|_| several);
+    told.extend(targets.map(|target| ("target".to_owned(), facts::target_line(target))));
     let mut tables = Vec::new();
     for target in &findings.environment.targets {
-        let own = facts::target(target);
         let mut arm = facts::held(findings);
+        let caption = several.then(|| target.name.clone());
         if several {
             arm.insert("target".to_owned(), target.name.clone());
-        }
-        let (caption, own) = if several {
-            (Some(target.name.clone()), own)
         } else {
-            told.extend(own);
-            (None, Facts::new())
-        };
+            told.extend(facts::target(target));
+        }
         let table = check_tables::workloads(findings, &arm);
         let classes = classes::table(findings, &arm);
         // Where others' work was watched there are classes alone.
         if classes.is_none() || !table.rows.is_empty() {
-            tables.push((caption.clone(), own.clone(), table));
+            tables.push((caption.clone(), table));
         }
-        tables.extend(classes.map(|table| (caption, own, table)));
+        tables.extend(classes.map(|table| (caption, table)));
     }
     told.extend(facts::machine(&findings.environment));
-    told.extend(check_text(findings, "order").map(|order| ("order".to_owned(), order)));
+    let order = check_text(findings, "order").filter(|_| detail != Detail::Usual);
+    told.extend(order.map(|order| ("order".to_owned(), order)));
     let comparison = check_tables::comparison(findings);
-    tables.extend(comparison.map(|table| (Some("comparison".to_owned()), Facts::new(), table)));
-    let mut legend = check_tables::legend(findings, tables.iter().map(|(_, _, table)| table));
+    tables.extend(comparison.map(|table| (Some("comparison".to_owned()), table)));
+    let mut legend = check_tables::legend(findings, tables.iter().map(|(_, table)| table));
     let by_class = findings.cells.iter().any(|cell| cell.metric.starts_with("block_"));
     legend.extend(by_class.then(|| classes::LEGEND.to_owned()));
     let mut remarks = rules(findings, Name::Workload, detail);
@@ -48,17 +47,15 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         remarks.extend(missing(findings));
     }
 
-    let mut sections = vec![Section::of(Block::Facts(told))];
-    sections.extend(tables.into_iter().map(|(caption, facts, table)| Section {
-        caption,
-        blocks: vec![Block::Facts(facts), Block::Table(table)],
-    }));
+    let mut sections =
+        [Block::Facts(told), Block::List(findings.summary.clone())].map(Section::of).to_vec();
+    let table = |(caption, table)| Section { caption, blocks: vec![Block::Table(table)] };
+    sections.extend(tables.into_iter().map(table));
     sections.extend(surfaces::sections(findings));
-    let sentences = Block::List(findings.summary.clone());
     sections.push(Section::of(Block::Text(legend)));
+    sections.push(Section::of(Block::Remarks(remarks)));
     sections.extend(energy::section(findings));
     sections.extend(probes::sections(findings, detail));
-    sections.extend([Block::Remarks(remarks), sentences].map(Section::of));
     sections.extend(answers::questions(findings));
     sections.extend(answers::card(findings));
     Document { title: facts::title(findings), sections }

@@ -41,10 +41,10 @@ pub(super) fn target(target: &TargetFacts) -> Facts {
     if target.stack.len() > 1 {
         facts.push(("stack".to_owned(), target.stack.join(" on ")));
     }
-    facts.push(("filesystem".to_owned(), target.filesystem.clone()));
-    if target.area_bytes > 0 {
-        facts.push(("area".to_owned(), area(target)));
-    }
+    let area = (target.area_bytes > 0).then(|| format!("area {}", area(target)));
+    let told = [Some(target.filesystem.clone()).filter(|told| !told.is_empty()), area];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    facts.push(("filesystem".to_owned(), told.join("; ")));
     facts
 }
 
@@ -55,7 +55,7 @@ pub(super) fn target_line(target: &TargetFacts) -> String {
     format!("{}; area {}", told.join(", "), area(target))
 }
 
-fn drive(target: &TargetFacts) -> String {
+pub(super) fn drive(target: &TargetFacts) -> String {
     let size = target.size_bytes.map(show::bytes);
     let turning = (target.rotational == Some(true)).then(|| "rotating".to_owned());
     let scheduler = target.scheduler.as_ref().map(|name| format!("scheduler {name}"));
@@ -71,12 +71,12 @@ fn area(target: &TargetFacts) -> String {
 
 /// Kernel and machine.
 pub(super) fn machine(environment: &EnvironmentFacts) -> Facts {
-    let mut machine = vec![environment.cpu.clone()];
-    match environment.cpus {
-        None => {}
-        Some(1) => machine.push("1 processor".to_owned()),
-        Some(count) => machine.push(format!("{count} processors")),
-    }
+    let cpu = environment.cpu.clone();
+    let mut machine = vec![match environment.cpus {
+        Some(count) if !unrecorded(&cpu) && count > 1 => format!("{count} x {cpu}"),
+        Some(count) if unrecorded(&cpu) => format!("{count} processors"),
+        _ => cpu,
+    }];
     if let Some(bytes) = environment.memory_bytes {
         machine.push(format!("{} memory", show::bytes(bytes)));
     }

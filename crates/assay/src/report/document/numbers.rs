@@ -82,12 +82,10 @@ pub(in crate::report) fn signed(metric: &str, value: f64) -> String {
     format!("{sign}{}", under_heading(metric, value.abs()))
 }
 
-/// The verdict of a comparison as its sentence has it: what is no statement is not called
-/// inconclusive, and across days numbers only suggest.
+/// The verdict of a comparison as its sentence has it: across days numbers only suggest.
 pub(in crate::report) fn judged(found: &Comparison, without_verdicts: bool) -> Cell {
     let paired = found.kind == Kind::Paired;
     match found.verdict {
-        Some(_) if paired && found.n < FEWEST_FOR_INTERVAL => Cell::plain("no statement"),
         Some(_) if without_verdicts => Cell::plain("no verdict"),
         Some(Verdict::Better | Verdict::Worse) if !paired => {
             let cell = verdict(found.verdict);
@@ -100,9 +98,6 @@ pub(in crate::report) fn judged(found: &Comparison, without_verdicts: bool) -> C
         }
     }
 }
-
-/// Pairs below which there is no interval.
-const FEWEST_FOR_INTERVAL: usize = 3;
 
 /// The word of a verdict in its tone.
 pub(in crate::report) fn verdict(verdict: Option<Verdict>) -> Cell {

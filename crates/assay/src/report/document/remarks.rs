@@ -27,7 +27,7 @@ impl Name {
 pub(super) fn rules(findings: &Findings, name: Name, detail: Detail) -> Vec<Remark> {
     let mut found: Vec<Remark> = Vec::new();
     for cell in &findings.cells {
-        let again = if cell.control { " (same again)" } else { "" };
+        let again = if cell.control { " (control)" } else { "" };
         let row = format!("{}{again}", name.of(&cell.workload, &cell.arm));
         for because in &cell.because {
             add(&mut found, &because.rule, &because.text, &row);

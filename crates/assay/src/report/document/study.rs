@@ -62,6 +62,19 @@ pub(super) struct Page<'a> {
     pub without_verdicts: bool,
 }
 
+impl<'a> Page<'a> {
+    /// The page of a study.
+    pub fn of(findings: &'a Findings, detail: Detail) -> Self {
+        Self {
+            findings,
+            detail,
+            factors: factors(findings),
+            workloads: study_tables::workloads(findings),
+            without_verdicts: no_verdict(findings).is_some(),
+        }
+    }
+}
+
 impl Page<'_> {
     /// How to see what this page leaves out.
     pub fn more(&self) -> String {
@@ -87,13 +100,7 @@ impl Page<'_> {
 
 /// The document of a study.
 pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
-    let page = Page {
-        findings,
-        detail,
-        factors: factors(findings),
-        workloads: study_tables::workloads(findings),
-        without_verdicts: no_verdict(findings).is_some(),
-    };
+    let page = Page::of(findings, detail);
     let mut sections = vec![
         Section::of(Block::Facts(told_facts(&page))),
         Section::of(Block::List(answer(findings))),
@@ -152,8 +159,9 @@ fn told_facts(page: &Page<'_>) -> Facts {
         }
     }
     told.extend(facts::machine(&findings.environment));
-    told.extend(checks("order").map(|text| fact("order", text)));
-    told.extend(checks("stopping").map(|text| fact("stopping", text)));
+    // How it came about is for whoever looks closer.
+    let closer = ["order", "stopping"].into_iter().filter(|_| page.full());
+    told.extend(closer.flat_map(|name| checks(name).map(move |text| fact(name, text))));
     told.extend(margin(page).map(|text| fact("margin", &text)));
     told.retain(|(_, value)| !unrecorded(value));
     told

@@ -214,7 +214,7 @@ impl Shown<'_> {
         let mut cells: Vec<Cell> = factor_cells(self.page, arm).collect();
         if control {
             cells.fill(Cell::plain(""));
-            cells[0] = Cell::plain("(same again)");
+            cells[0] = Cell::plain("control");
         }
         let metric = self.workload.metric;
         let result = line.result().map(|value| under_heading(metric, value));
@@ -237,7 +237,7 @@ impl Shown<'_> {
         cells.extend(self.trust.then(|| Cell::trust(line.cell.trust)));
         let depth = depth_note(findings, self.workload.name, arm);
         Row {
-            name: if control { "(same again)".to_owned() } else { arm_name(arm) },
+            name: if control { "control".to_owned() } else { arm_name(arm) },
             cells,
             notes: depth.filter(|_| !control).into_iter().chain(self.against(line)).collect(),
         }

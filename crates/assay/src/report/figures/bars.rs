@@ -80,7 +80,7 @@ fn together(
                 } else {
                     format!("{}, {name}", short(workload.name))
                 };
-                bar(at, &says, cell(findings, workload.name, arm, metric)?)
+                bar(findings, at, &says, cell(findings, workload.name, arm, metric)?)
             });
             Series::new(index, name.clone(), Marks::Bars(bars.collect()))
         });
@@ -100,7 +100,7 @@ fn apart(findings: &Findings, names: &Names, workload: Subject<'_>) -> Option<Fi
         grouped(findings, names, &cells, [first, second])
     } else {
         let bars = cells.iter().enumerate();
-        let bars = bars.filter_map(|(at, cell)| bar(at, &names.arm(&cell.arm), cell));
+        let bars = bars.filter_map(|(at, cell)| bar(findings, at, &names.arm(&cell.arm), cell));
         let along = Axis::names("", cells.iter().map(|cell| names.arm(&cell.arm)));
         (along, vec![Series::new(0, "", Marks::Bars(bars.collect()))])
     };
@@ -124,7 +124,7 @@ fn grouped(
         let own = cells.iter().filter(|cell| cell.arm.get(other) == Some(level));
         let bars = own.filter_map(|cell| {
             let at = along.1.iter().position(|level| cell.arm.get(along.0) == Some(level))?;
-            bar(at, &names.arm(&cell.arm), cell)
+            bar(findings, at, &names.arm(&cell.arm), cell)
         });
         Series::new(index, short(&level_words(other, level)), Marks::Bars(bars.collect()))
     });
@@ -146,8 +146,8 @@ pub(super) fn levels(findings: &Findings, cells: &[&Cell], factor: &str) -> Vec<
     levels
 }
 
-fn bar(at: usize, name: &str, cell: &Cell) -> Option<Point> {
-    let told = of_cell(at as f64, name, cell)?;
+fn bar(findings: &Findings, at: usize, name: &str, cell: &Cell) -> Option<Point> {
+    let told = of_cell(findings, at as f64, name, cell)?;
     let label = Some(numbers::under_heading(&cell.metric, told.value));
     Some(Point { label, ..told })
 }

@@ -168,7 +168,8 @@ impl Sweep<'_> {
             .filter_map(|one| {
                 let cell = cell(self.findings, self.workload, &one.arm, metric)?;
                 let level = number(one.arm.get(self.factor)?)?;
-                let point = of_cell(self.place(level)?, &self.names.arm(&one.arm), cell)?;
+                let name = self.names.arm(&one.arm);
+                let point = of_cell(self.findings, self.place(level)?, &name, cell)?;
                 Some(self.peaked(metric, arm, level, point))
             })
             .collect();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::quantity::Better;
 use crate::quantity::units::show;
-use crate::report::document::{centre, numbers, trust_word};
+use crate::report::document::{centre, comparison_of, numbers, result, trust_word};
 use crate::report::figure::{Look, Point, Unit};
 use crate::report::layout::clean;
 use crate::results::findings::{Cell, Findings, Trust};
@@ -113,15 +113,23 @@ pub(super) fn trusted(point: Point, trust: Option<Trust>) -> Point {
     }
 }
 
-/// The mean of a cell with its interval and trust; none where nothing was measured.
-pub(super) fn of_cell(at: f64, name: &str, cell: &Cell) -> Option<Point> {
+/// The mean of a cell with its interval and trust, as the tables show it: of the pairs where it is
+/// compared; none where nothing was measured.
+pub(super) fn of_cell(findings: &Findings, at: f64, name: &str, cell: &Cell) -> Option<Point> {
     let unit = Unit::Metric(cell.metric.clone());
-    let value = centre(cell).filter(|value| value.is_finite())?;
-    let told = point(at, &unit, name, value, cell.ci95);
-    let told = trusted(told, cell.trust);
-    Some(match cell.ci95 {
-        Some(_) => told,
-        None => Point { remark: Some(with(told.remark, &no_interval(cell))), ..told },
+    let compared = comparison_of(findings, cell);
+    let value = result(cell, compared).filter(|value| value.is_finite())?;
+    let pairs = compared.filter(|found| found.means.is_some() && found.n < cell.n);
+    // The interval is that of all trials, which is another mean.
+    let interval = cell.ci95.filter(|_| pairs.is_none());
+    let told = trusted(point(at, &unit, name, value, interval), cell.trust);
+    let why = match pairs {
+        Some(pairs) => Some(format!("of the {} trials that are compared", pairs.n)),
+        None => cell.ci95.is_none().then(|| no_interval(cell)),
+    };
+    Some(match why {
+        Some(why) => Point { remark: Some(with(told.remark, &why)), ..told },
+        None => told,
     })
 }
 

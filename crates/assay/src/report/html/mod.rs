@@ -26,9 +26,6 @@ pub use policy::content_security_policy;
 /// The script of a page; everything is on the page without it.
 pub const SCRIPT: &str = include_str!("page.js");
 
-/// Columns of the block for forums: those of a terminal that says nothing of its width.
-const FORUM_COLUMNS: usize = 80;
-
 /// The style of all pages: colours by theme, then the rules.
 pub fn style() -> String {
     let [light, dark] = [svg::Theme::Light, svg::Theme::Dark].map(svg::variables);
@@ -87,9 +84,9 @@ pub fn pages(results: &[Evidence]) -> String {
     shell(title, &contents, &body)
 }
 
-/// The block that is pasted into forums: what the terminal shows.
+/// The block that is pasted into forums.
 fn forum_block(findings: &Findings) -> String {
-    text::render(&document::make(findings), FORUM_COLUMNS, false)
+    text::render(&document::forum(findings), document::FORUM_COLUMNS, false)
 }
 
 /// What is known, told at length.

@@ -210,7 +210,7 @@ fn commands(commands: &Commands) -> Markup {
 
 fn forum(evidence: &Evidence) -> Markup {
     html! {
-        p { "For forums and mails: what a terminal of 80 columns shows." }
+        p { "For forums, mails and phones." }
         pre.forum data-name={ (evidence.findings.study.id) ".txt" } data-copy="" {
             (forum_block(&evidence.findings))
         }
