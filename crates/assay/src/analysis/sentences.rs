@@ -14,7 +14,7 @@ use super::verdicts::{Stage, Verdicts};
 use crate::quantity::units::show;
 use crate::results::environment::Environment;
 use crate::results::findings::{Comparison, Findings, Trust, Verdict};
-use crate::results::plan::{Arm, arm_words, without_target};
+use crate::results::plan::{Arm, arm_in_words, without_target};
 use crate::system::site::{Backing, TargetKind};
 
 /// Sentences at most.
@@ -174,7 +174,7 @@ fn invalid_sentence(rule: &str, rows: &[&Row<'_>], all: usize) -> String {
 
 /// `random-write-q1`, with its target where there are several.
 fn row_name(row: &Row<'_>) -> String {
-    let name = match arm_words(&without_target(&row.arm)).as_str() {
+    let name = match arm_in_words(without_target(&row.arm).iter()).as_str() {
         "" => row.workload.name.clone(),
         levels => format!("{} ({levels})", row.workload.name),
     };

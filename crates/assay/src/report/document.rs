@@ -9,6 +9,7 @@ mod energy;
 mod facts;
 mod forum;
 mod grid;
+mod large;
 pub(super) mod numbers;
 mod opening;
 mod probes;
@@ -25,6 +26,7 @@ use crate::results::plan::Arm;
 use super::table::Column;
 
 pub use forum::{COLUMNS as FORUM_COLUMNS, forum};
+pub use large::{Large, large, measured_on, subject};
 pub use opening::{Standing, answer, standing};
 pub use study::COMPARISONS;
 

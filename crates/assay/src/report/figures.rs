@@ -17,7 +17,7 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use super::document::answer;
+use super::document::{answer, large};
 use super::evidence::Evidence;
 use super::figure::{Axis, Figure, Series};
 use crate::catalogue::About;
@@ -82,10 +82,13 @@ fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
     FIGURES.iter().map(&mut drawn).collect()
 }
 
-/// The curve where levels are numbers, the arms against their baseline, the rate over a surface, or
-/// the bars of a check; of several of a kind one of the workload that the answer names.
+/// Of a check, whose numbers stand large already, their latencies, and where there are several
+/// targets the bars of both; else the curve where levels are
+/// numbers, the arms against their baseline, the rate over a surface, or bars; of several of a kind one of the workload that the answer names.
 fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figure> {
+    let targets = large(&evidence.findings).len();
     // Of some kinds the one with the most to show leads, of others the first.
+    let latencies = (&percentiles::PERCENTILES, false);
     let order = [
         (&sweep::SWEEP, false),
         (&effects::EFFECTS, true),
@@ -97,6 +100,12 @@ fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figu
         let place = FIGURES.iter().position(|one| one.about.name == kind.about.name);
         place.and_then(|place| kinds.get(place)).filter(|own| !own.is_empty())
     };
+    let of_check = match targets {
+        0 => None,
+        1 => Some(latencies),
+        _ => Some((&bars::BARS, true)),
+    };
+    let order = of_check.into_iter().chain(order);
     let found = order.into_iter().find_map(|(kind, fullest)| Some((own(kind)?, fullest)));
     let Some((own, fullest)) = found else { return kinds.iter().flatten().next() };
     let named: Vec<&Figure> = own.iter().filter(|figure| is_named(figure, &answer)).collect();

@@ -75,13 +75,7 @@ fn fixtures_look_as_expected() {
             let path = directory().join(format!("{name}.{width}.txt"));
             expect(&path, &rendered(&findings, width, false));
         }
-        if is_study(&name) || !findings.probes.is_empty() {
-            expect(&directory().join(format!("{name}.full.txt")), &in_full(&findings, 80));
-        } else {
-            let full = in_full(&findings, 80);
-            let usual = rendered(&findings, 80, false);
-            assert!(usual.lines().all(|line| full.contains(line)), "{name}: {full}");
-        }
+        expect(&directory().join(format!("{name}.full.txt")), &in_full(&findings, 80));
     }
     assert!(fixtures().len() >= 3);
 }
@@ -216,7 +210,7 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
         found.surfaces = vec![surface.clone()];
         let text = rendered(&found, 80, false);
         for line in [
-            "surface depth=1: rate over the area\n",
+            "surface depth 1: rate over the area\n",
             "of the area      rate     lowest   highest  n  trust\n",
             "0-10 %       10 MiB/s    5 MiB/s  20 MiB/s  3  suspect\n",
             "90-100 %            -          -         -  0  -\n",
@@ -315,9 +309,9 @@ fn the_surroundings_stand_on_the_full_page_with_what_there_is() {
     let page = in_full(&found, 80);
     let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
     for line in [
-        "sync-write scheduler=none cpus busy 31 %, busiest 60 %, waits: io 42 %, energy 14.2 J, \
+        "sync-write scheduler none cpus busy 31 %, busiest 60 %, waits: io 42 %, energy 14.2 J, \
          power 14.2 W, hottest nvme0 Composite: 38.9 to 61 \u{b0}C",
-        "sync-write scheduler=bfq cpus busy 31 %, busiest 60 %, waits: io 42 %, energy -, power -,",
+        "sync-write bfq cpus busy 31 %, busiest 60 %, waits: io 42 %, energy -, power -,",
         "memory, not the drive; the machine at rest took 9.5 W.",
         "nvme0n1 12 GiB 3 % to 4 % - media_errors +2",
     ] {

@@ -234,6 +234,9 @@ pub enum Verdict {
     Inconclusive,
 }
 
+/// How the first sentence begins where others were at work during most of the trials.
+pub const NOT_ALONE: &str = "Not measured alone";
+
 /// What two arms are compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

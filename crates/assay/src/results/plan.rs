@@ -133,6 +133,33 @@ pub fn arm_words(arm: &Arm) -> String {
     levels.join(",")
 }
 
+/// A level that speaks for itself, or with its factor: `ext4`, `threads 32`.
+pub fn level_words(factor: &str, level: &str) -> String {
+    const SILENT: [&str; 8] = ["on", "off", "true", "false", "yes", "no", "none", "default"];
+    let speaks = level.starts_with(|first: char| first.is_alphabetic()) && !SILENT.contains(&level);
+    if speaks && level.len() > 1 || factor == "target" {
+        level.to_owned()
+    } else {
+        format!("{factor} {level}")
+    }
+}
+
+/// An arm in a sentence: `ext4`, `depth 64`, `xfs with bfq and threads 4`. What is as it comes is not
+/// told beside something that is not.
+pub fn arm_in_words<'a>(levels: impl Iterator<Item = (&'a String, &'a String)> + Clone) -> String {
+    let told = levels.clone().filter(|(_, level)| *level != "defaults");
+    let mut words: Vec<String> = told.map(|(factor, level)| level_words(factor, level)).collect();
+    if words.is_empty() {
+        words = levels.map(|(factor, level)| format!("{factor} {level}")).collect();
+    }
+    match words.as_slice() {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first, second] => format!("{first} with {second}"),
+        [first, others @ .., last] => format!("{first} with {} and {last}", others.join(", ")),
+    }
+}
+
 /// An arm without the factor that chooses among targets.
 pub fn without_target(arm: &Arm) -> Arm {
     let mut arm = arm.clone();

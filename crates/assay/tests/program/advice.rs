@@ -54,7 +54,7 @@ fn a_throttled_level_is_advised_against_wherever_it_stands() {
     for targets in [[DRIVE, TWIN, THROTTLED], [THROTTLED, DRIVE, TWIN]] {
         let found = home.json(&[&["run", file.as_str()][..], &targets, &["--json"]].concat());
         let told = against(&found);
-        let start = format!("target={THROTTLED} is advised against: in read ");
+        let start = format!("{THROTTLED} is advised against: in read ");
         assert!(told.len() == 1 && told[0].starts_with(&start), "{targets:?}: {}", found["advice"]);
         assert!(told[0].contains("; in deep "), "{told:?}");
         let ids = found["comparisons"].as_array().unwrap();

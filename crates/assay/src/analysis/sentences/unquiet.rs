@@ -1,6 +1,7 @@
 //! Others at work: where they were during most of the trials, that is the first thing to know.
 
 use super::super::rows::Row;
+use crate::results::findings::NOT_ALONE;
 
 /// What each rule that blames others says of them.
 const BLAMED: [(&str, &str); 5] = [
@@ -30,7 +31,7 @@ pub(super) fn sentence(rows: &[Row<'_>], more_help: bool) -> Option<String> {
     let replicates = rows.iter().map(|row| row.unquiet.of).max().unwrap_or(0);
     let more = format!(", or take more replicates (--replicates {})", 2 * replicates);
     Some(format!(
-        "Not measured alone: {told}, in {hit} of {all} trials. Quiet the machine and measure again{}.",
+        "{NOT_ALONE}: {told}, in {hit} of {all} trials. Quiet the machine and measure again{}.",
         if more_help { &more } else { "" }
     ))
 }

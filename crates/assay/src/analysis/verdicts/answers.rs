@@ -14,7 +14,7 @@ use crate::results::answers::{Answer, Claim};
 use crate::results::design::{Ask, AskKind, Design, Factor};
 use crate::results::findings::{Comparison, Trust};
 use crate::results::measurements::Series;
-use crate::results::plan::{Arm, arm_words};
+use crate::results::plan::{Arm, arm_in_words};
 use crate::results::record::Status;
 
 /// A slope of logarithms this near to 1 is proportional, and this near to 0 flat.
@@ -189,7 +189,7 @@ fn name(design: &Design, place: &Place<'_, '_>) -> String {
         design.factors.iter().any(|factor| factor.name == *name && factor.levels.len() > 1)
     };
     others.retain(|name, _| varies(name));
-    match arm_words(&others).replace(',', ", ") {
+    match arm_in_words(others.iter()) {
         others if others.is_empty() => place.question.workload.to_owned(),
         others => format!("{} ({others})", place.question.workload),
     }

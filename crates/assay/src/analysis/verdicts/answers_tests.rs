@@ -155,7 +155,7 @@ fn one_case_against_it_is_enough_and_one_case_for_it_is_not() {
     };
     let one = answered(curve(&[("a", 100.0), ("b", 50.0)], 6), ask());
     assert_eq!(one.verdict, Claim::Contradicted);
-    assert!(one.because[0].contains("(setting=b)"), "{:?}", one.because);
+    assert!(one.because[0].contains("(setting b)"), "{:?}", one.because);
     let one = answered(curve(&[("a", 100.0), ("b", 90.0)], 6), ask());
     assert_eq!(one.verdict, Claim::NotShown);
     let mut elsewhere = ask();

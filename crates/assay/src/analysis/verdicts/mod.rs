@@ -29,6 +29,7 @@ use crate::results::findings::{
     Advice, Check, Comparison, Effect, Interaction, NoiseFloor, Rank, Trend, Trust, Verdict,
 };
 use crate::results::measurements::Measurements;
+use crate::results::plan::level_words;
 
 use arms::Question;
 
@@ -121,7 +122,7 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage) -> Verdicts {
     }
 }
 
-/// Levels of which there is no number, as `factor=level`.
+/// Levels of which there is no number, in words.
 fn unmeasured(measured: &Measurements) -> Vec<String> {
     let there = |name: &str, level: &String| {
         let own = measured.series.iter().filter(|one| one.arm.get(name) == Some(level));
@@ -129,7 +130,7 @@ fn unmeasured(measured: &Measurements) -> Vec<String> {
     };
     let levels = measured.design.factors.iter().flat_map(|factor| {
         let absent = factor.levels.iter().filter(|level| !there(&factor.name, level));
-        absent.map(|level| format!("{}={level}", factor.name))
+        absent.map(|level| level_words(&factor.name, level))
     });
     levels.collect()
 }

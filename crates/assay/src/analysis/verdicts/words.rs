@@ -13,7 +13,7 @@ use crate::results::design::{Design, Factor, LeadIn, Order, Stopping};
 use crate::results::findings::{
     Comparison, Effect, Interaction, Kind, NoiseFloor, Place, Rank, Trend, Verdict,
 };
-use crate::results::plan::{Arm, arm_words};
+use crate::results::plan::{Arm, arm_in_words, level_words};
 
 /// Why a study gets no verdict: a drift and a difference of its arms cannot be told apart.
 pub(super) fn no_verdict(order: Order) -> Option<&'static str> {
@@ -30,23 +30,12 @@ pub(super) fn no_verdict(order: Order) -> Option<&'static str> {
     }
 }
 
-/// An arm for a sentence: with one factor the level alone, else every factor.
+/// An arm for a sentence, by what varies.
 pub(super) fn short_words(arm: &Arm, design: &Design) -> String {
-    match (arm.len(), arm.iter().next()) {
-        (1, Some((factor, level))) if speaks_for_itself(design, factor) => level.clone(),
-        _ => arm_words(arm),
-    }
-}
-
-/// Levels that need no name of their factor: names, not numbers and not yes or no.
-fn speaks_for_itself(design: &Design, factor: &str) -> bool {
-    let factor = design.factors.iter().find(|one| one.name == factor);
-    factor.is_some_and(|factor| {
-        factor.levels.iter().all(|level| {
-            let word = level.chars().next().is_some_and(|first| !first.is_ascii_digit());
-            word && level != "true" && level != "false" && level.len() > 1
-        })
-    })
+    let varies = |factor: &String| {
+        design.factors.iter().all(|one| one.name != *factor || one.levels.len() > 1)
+    };
+    arm_in_words(arm.iter().filter(|(factor, _)| varies(factor)))
 }
 
 /// `1 replicate`, `6 replicates`.
@@ -354,13 +343,11 @@ pub(super) fn noise_floor(floor: &NoiseFloor, [low, high]: [f64; 2]) -> String {
 pub(super) fn effect(effect: &Effect) -> String {
     let [ratio, basis] = with_interval(effect.ratio, effect.ci95_family.or(effect.ci95), effect.n);
     format!(
-        "{}: averaged over the other factors, {}={} has {ratio} times the {} of {}={} ({basis}).",
+        "{}: averaged over the other factors, {} has {ratio} times the {} of {} ({basis}).",
         effect.workload,
-        effect.factor,
-        effect.level,
+        level_words(&effect.factor, &effect.level),
         noun(&effect.metric),
-        effect.factor,
-        effect.baseline
+        level_words(&effect.factor, &effect.baseline)
     )
 }
 
@@ -386,14 +373,15 @@ pub(super) fn interaction(
     let [ratio, basis] = with_interval(found.ratio, Some(found.ci95_family), found.n);
     format!(
         "{}: the effect of {first} depends on {second}: {level1} has {} times the {} of {} at \
-         {second}={}, and {} times at {second}={level2}; the second of these is {ratio} times the \
+         {}, and {} times at {}; the second of these is {ratio} times the \
          first ({basis}).",
         found.workload,
         show::ratio(low.mean.exp()),
         noun(&found.metric),
         corner[0],
-        corner[1],
+        level_words(second, corner[1]),
         show::ratio(high.mean.exp()),
+        level_words(second, level2),
     )
 }
 
@@ -409,7 +397,7 @@ pub(super) fn trend(trend: &Trend, better: Better, factor: &Factor) -> String {
     let place = if trend.arm.is_empty() {
         String::new()
     } else {
-        format!(" ({})", arm_words(&trend.arm).replace(',', ", "))
+        format!(" ({})", arm_in_words(trend.arm.iter()))
     };
     let best = match better {
         Better::Higher => "highest",
@@ -431,7 +419,7 @@ pub(super) fn trend(trend: &Trend, better: Better, factor: &Factor) -> String {
         }
         None => format!("{}: too few for a slope", replicates(trend.n)),
     };
-    format!("{}{place}: {best} {what} at {factor}={peak}{range}; {slope}.", trend.workload)
+    format!("{}{place}: {best} {what} at {factor} {peak}{range}; {slope}.", trend.workload)
 }
 
 /// Who ranks first, and who cannot be told from it.
@@ -469,7 +457,7 @@ pub(in crate::analysis) fn across(found: &Comparison) -> String {
     let what = if levels.is_empty() {
         found.workload.clone()
     } else {
-        format!("{} ({})", found.workload, arm_words(&levels).replace(',', ", "))
+        format!("{} ({})", found.workload, arm_in_words(levels.iter()))
     };
     let (later, earlier) = (result(&found.arm), result(&found.baseline));
     let Some((ratio, [low, high])) = found.ratio.zip(found.ci95_family.or(found.ci95)) else {

@@ -6,7 +6,7 @@ use super::words::{amount, ends};
 use crate::quantity::metric::noun;
 use crate::quantity::units::show;
 use crate::results::findings::Comparison;
-use crate::results::plan::arm_words;
+use crate::results::plan::arm_in_words;
 
 /// What to make of the best arm.
 pub(super) fn candidate(
@@ -14,7 +14,7 @@ pub(super) fn candidate(
     (stage, suspect): (Stage, bool),
     unmeasured: &[String],
 ) -> String {
-    let (arm, base) = (arm_words(&best.arm), arm_words(&best.baseline));
+    let (arm, base) = (arm_in_words(best.arm.iter()), arm_in_words(best.baseline.iter()));
     let amount = amount(best).unwrap_or_default();
     let interval = ends(best)
         .map(|[low, high]| format!(", 95 % interval {low} to {high}"))
@@ -47,8 +47,8 @@ pub(super) fn candidate(
 pub(super) fn against(bad: &[Bad<'_>]) -> String {
     let told: Vec<String> = bad.iter().map(one_bad).collect();
     let level = match bad.first() {
-        Some(Bad::Level(one)) => arm_words(&one.what),
-        Some(Bad::Baseline(all)) => arm_words(&all[0].than),
+        Some(Bad::Level(one)) => arm_in_words(one.what.iter()),
+        Some(Bad::Baseline(all)) => arm_in_words(all[0].than.iter()),
         None => String::new(),
     };
     format!("{level} is advised against: {}.", told.join("; "))
@@ -60,7 +60,7 @@ fn one_bad(bad: &Bad<'_>) -> String {
             "in {} it has {} of {}{}",
             one.workload,
             has(one),
-            arm_words(&one.than),
+            arm_in_words(one.than.iter()),
             basis(one)
         ),
         Bad::Baseline(all) => {
@@ -68,7 +68,7 @@ fn one_bad(bad: &Bad<'_>) -> String {
                 .iter()
                 .min_by(|one, other| one.ratio.ln().abs().total_cmp(&other.ratio.ln().abs()));
             let Some(one) = nearest else { return String::new() };
-            let what = arm_words(&one.what);
+            let what = arm_in_words(one.what.iter());
             let head = match all.len() {
                 1 => format!("in {} {what} is better", one.workload),
                 count => format!(
@@ -88,9 +88,9 @@ pub(super) fn trade_off(all: &[&Contrast]) -> String {
         .iter()
         .map(|one| format!("in {} it has {}{}", one.workload, has(one), basis(one)))
         .collect();
-    let (what, than) = all
-        .first()
-        .map_or_else(Default::default, |one| (arm_words(&one.what), arm_words(&one.than)));
+    let (what, than) = all.first().map_or_else(Default::default, |one| {
+        (arm_in_words(one.what.iter()), arm_in_words(one.than.iter()))
+    });
     format!(
         "{what} is a trade-off against {than}: {}; which is better depends on the work that matters.",
         told.join(", ")

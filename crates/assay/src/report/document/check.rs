@@ -7,7 +7,7 @@ use super::{
 };
 use crate::quantity::metric::noun;
 use crate::results::findings::Findings;
-use crate::results::plan::arm_words;
+use crate::results::plan::arm_in_words;
 
 /// The document of a check.
 pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
@@ -66,7 +66,8 @@ fn missing(findings: &Findings) -> Vec<Remark> {
     let mut told = Vec::new();
     for entry in &findings.absent {
         if let Some(metric) = &entry.metric {
-            let row = [noun(metric), "of", &entry.workload, &arm_words(&entry.arm)].join(" ");
+            let row =
+                [noun(metric), "of", &entry.workload, &arm_in_words(entry.arm.iter())].join(" ");
             add(&mut told, "no number", &entry.reason, row.trim_end());
         }
     }

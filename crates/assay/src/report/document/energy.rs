@@ -4,7 +4,7 @@ use super::{Block, NONE, Row, Section, Table, centre, find, spread};
 use crate::quantity::units::show;
 use crate::report::table::{Column, columns};
 use crate::results::findings::{Cell, Findings};
-use crate::results::plan::arm_words;
+use crate::results::plan::arm_in_words;
 
 /// Energy of one trial.
 const ENERGY: &str = "energy_j";
@@ -47,11 +47,13 @@ fn table(findings: &Findings, cells: &[&Cell]) -> Table {
             found.map_or_else(|| NONE.to_owned(), digits)
         };
         let mut words = vec![cell.workload.clone()];
-        words.extend(arms.then(|| arm_words(&cell.arm)));
+        words.extend(arms.then(|| arm_in_words(cell.arm.iter())));
         words.extend([ENERGY, "energy_above_idle_j", "energy_j_per_gib", "power_w"].map(of));
         words.extend([spread(cell), cell.n.to_string()]);
         Row {
-            name: format!("{} {}", cell.workload, arm_words(&cell.arm)).trim_end().to_owned(),
+            name: format!("{} {}", cell.workload, arm_in_words(cell.arm.iter()))
+                .trim_end()
+                .to_owned(),
             cells: words.into_iter().map(super::Cell::from).collect(),
             notes: Vec::new(),
         }

@@ -41,7 +41,7 @@ pub(super) fn target(target: &TargetFacts) -> Facts {
     if target.stack.len() > 1 {
         facts.push(("stack".to_owned(), target.stack.join(" on ")));
     }
-    let area = (target.area_bytes > 0).then(|| format!("area {}", area(target)));
+    let area = (target.area_bytes > 0).then(|| area_words(target));
     let told = [Some(target.filesystem.clone()).filter(|told| !told.is_empty()), area];
     let told: Vec<String> = told.into_iter().flatten().collect();
     facts.push(("filesystem".to_owned(), told.join("; ")));
@@ -62,6 +62,11 @@ pub(super) fn drive(target: &TargetFacts) -> String {
     let words: Vec<String> =
         [Some(target.drive.clone()), size, turning, scheduler].into_iter().flatten().collect();
     words.join(", ")
+}
+
+/// The area in a sentence of its own.
+pub(super) fn area_words(target: &TargetFacts) -> String {
+    format!("area {}", area(target))
 }
 
 fn area(target: &TargetFacts) -> String {

@@ -37,7 +37,8 @@ fn tables(findings: &Findings) -> Vec<Section> {
             // What lies behind the first break is detail.
             let end = whole.columns.iter().position(|column| column.breaks);
             let end = end.unwrap_or(whole.columns.len());
-            cut(whole, |index, _| index < end)
+            // Sentences have the intervals that matter.
+            cut(whole, |index, column| index < end && column.name != "95 % interval")
         };
         let own = page.workloads.iter();
         return own.map(|one| Section::titled(one.name, vec![Block::Table(table(one))])).collect();

@@ -5,7 +5,7 @@ use super::{Block, Cell, Detail, NONE, Row, Section, Table, surroundings};
 use crate::quantity::units::show;
 use crate::report::table::{Column, columns};
 use crate::results::findings::{Findings, Member};
-use crate::results::plan::{Arm, arm_words};
+use crate::results::plan::{Arm, arm_in_words};
 
 /// Rows up to which the devices stand on the usual page.
 const MOST_ROWS: usize = 24;
@@ -78,7 +78,7 @@ fn table(told: &[&Member]) -> Table {
         let arm: Arm =
             factors.iter().filter_map(|name| Some(((*name).clone(), of(one, name)?))).collect();
         Row {
-            name: format!("{} {} {}", one.workload, arm_words(&arm), one.device),
+            name: format!("{} {} {}", one.workload, arm_in_words(arm.iter()), one.device),
             cells: words.into_iter().map(Cell::from).collect(),
             notes: one.reason.iter().map(|reason| format!("absent: {reason}")).collect(),
         }

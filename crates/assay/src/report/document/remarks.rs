@@ -2,7 +2,7 @@
 
 use super::{Detail, Remark};
 use crate::results::findings::{Findings, TargetFacts};
-use crate::results::plan::{Arm, arm_words};
+use crate::results::plan::{Arm, arm_in_words};
 
 /// How rows are called.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ impl Name {
         match (self, arm.get("target")) {
             (Self::Workload, Some(target)) => format!("{workload} on {target}"),
             (Self::Workload, None) => workload.to_owned(),
-            (Self::Arm, _) => format!("{workload} {}", arm_words(arm)),
+            (Self::Arm, _) => format!("{workload} {}", arm_in_words(arm.iter())),
         }
     }
 }
@@ -43,6 +43,9 @@ pub(super) fn rules(findings: &Findings, name: Name, detail: Detail) -> Vec<Rema
     if detail != Detail::Full {
         found = with_ranges(found);
     }
+    if detail == Detail::Usual {
+        found = one_a_rule(found);
+    }
     for workload in &findings.workloads {
         // A note on the depth stands below its row.
         if workload.depth == workload.asked_depth
@@ -58,8 +61,37 @@ pub(super) fn rules(findings: &Findings, name: Name, detail: Detail) -> Vec<Rema
         } else if name == Name::Arm {
             gather(findings, &mut remark.rows);
         }
+        if detail == Detail::Usual && remark.rows.len() > MOST_ROWS {
+            let rows = findings.cells.iter().filter(|cell| cell.primary).count();
+            remark.rows = vec![format!("{} of {rows} rows", remark.rows.len())];
+        }
     }
     found
+}
+
+/// Rows that a remark names.
+const MOST_ROWS: usize = 4;
+
+/// What a rule says most often, with all rows that it speaks of.
+fn one_a_rule(remarks: Vec<Remark>) -> Vec<Remark> {
+    let mut told: Vec<(usize, Remark)> = Vec::new();
+    for remark in remarks {
+        let rows = remark.rows.len();
+        let Some((most, known)) = told.iter_mut().find(|(_, known)| known.rule == remark.rule)
+        else {
+            told.push((rows, remark));
+            continue;
+        };
+        for row in remark.rows {
+            if !known.rows.contains(&row) {
+                known.rows.push(row);
+            }
+        }
+        if rows > *most {
+            (*most, known.text) = (rows, remark.text);
+        }
+    }
+    told.into_iter().map(|(_, remark)| remark).collect()
 }
 
 /// A piece of a text: words, or a number with what it is worth.
@@ -106,7 +138,7 @@ fn skeleton(pieces: &[Piece]) -> String {
 }
 
 /// Texts of one rule that differ in numbers alone as one, with the range of each number.
-fn with_ranges(remarks: Vec<Remark>) -> Vec<Remark> {
+pub(super) fn with_ranges(remarks: Vec<Remark>) -> Vec<Remark> {
     let mut groups: Vec<(String, Vec<Vec<Piece>>, Remark)> = Vec::new();
     for remark in remarks {
         let own = pieces(&remark.text);

@@ -2,7 +2,7 @@
 //! metrics, remarks of comparisons, and what is not there.
 
 use super::numbers::{self, value};
-use super::remarks::add;
+use super::remarks::{add, with_ranges};
 use super::study::Page;
 use super::study_tables::{arm_name, factor_cells, factor_columns};
 use super::{Block, Cell, Detail, Remark, Row, Section, Table};
@@ -10,13 +10,16 @@ use crate::quantity::metric::noun;
 use crate::quantity::units::show;
 use crate::report::table::Column;
 use crate::results::findings::{AbsentCell, Comparison, Place, Rank, Verdict};
-use crate::results::plan::{Arm, arm_words};
+use crate::results::plan::{Arm, arm_in_words};
 
 /// Places up to which all are told.
 const MOST_PLACES: usize = 12;
 
 /// Places that are told where there are more.
 const TOLD_PLACES: usize = 8;
+
+/// Places that are told of each of several workloads: their tables have all arms already.
+const TOLD_OF_MANY: usize = 3;
 
 /// Comparisons that are named one by one.
 const MOST_NAMED: usize = 6;
@@ -51,12 +54,14 @@ fn workload_cell(page: &Page<'_>, workload: &str) -> Option<Cell> {
 fn effects(page: &Page<'_>) -> Option<Section> {
     let found = &page.findings.effects;
     let mut columns: Vec<Column> = workload_column(page).into_iter().collect();
-    columns.extend(["factor", "level", "against"].map(|title| Column::left(title).key()));
+    columns.push(Column::left("level").key());
+    columns.push(Column::left("against").key());
     columns.extend([Column::right("ratio"), Column::right("95 % interval")]);
     columns.push(Column::left("verdict").judged());
     let rows = found.iter().map(|effect| {
         let mut cells: Vec<Cell> = workload_cell(page, &effect.workload).into_iter().collect();
-        cells.extend([&effect.factor, &effect.level, &effect.baseline].map(Cell::plain));
+        cells.push(Cell::plain(level_name(&effect.factor, &effect.level)));
+        cells.push(Cell::plain(&effect.baseline));
         let ends = effect.ci95_family.or(effect.ci95);
         cells.extend(numbers::ratio_and_interval(Some(effect.ratio), ends).map(Cell::from));
         cells.push(numbers::verdict(effect.verdict.filter(|_| !page.without_verdicts)));
@@ -75,6 +80,11 @@ fn effects(page: &Page<'_>) -> Option<Section> {
     })
 }
 
+/// `xfs`, or `threads=4`.
+fn level_name(factor: &str, level: &str) -> String {
+    arm_name(&Arm::from([(factor.to_owned(), level.to_owned())]))
+}
+
 fn places(page: &Page<'_>) -> Option<Section> {
     let ranks = &page.findings.ranks;
     let mut columns: Vec<Column> = workload_column(page).into_iter().collect();
@@ -82,11 +92,13 @@ fn places(page: &Page<'_>) -> Option<Section> {
     columns.extend(factor_columns(page));
     columns.push(Column::right("result"));
     let told = |rank: &Rank| {
-        if page.full() || rank.places.len() <= MOST_PLACES {
-            rank.places.len()
-        } else {
-            TOLD_PLACES
-        }
+        let most = match page.workloads.len() {
+            _ if page.full() => usize::MAX,
+            1 if rank.places.len() <= MOST_PLACES => MOST_PLACES,
+            1 => TOLD_PLACES,
+            _ => TOLD_OF_MANY,
+        };
+        rank.places.len().min(most)
     };
     let row = |rank: &Rank, place: &Place| {
         let at = match place.from_to {
@@ -169,11 +181,16 @@ pub(super) fn notes(page: &Page<'_>) -> Vec<Remark> {
         _ => format!("{} {}", found.workload, arm_name(&found.arm)),
     };
     let said = |note: &String| page.findings.summary.iter().any(|told| told.contains(note));
+    // The column of trust says it of each number.
+    let plain = |note: &String| !page.full() && note.starts_with("the number of ");
     let mut told: Vec<Remark> = Vec::new();
     for found in page.primary() {
-        for note in found.notes.iter().filter(|note| !said(note)) {
-            add(&mut told, "note", note, &name(found));
+        for note in found.notes.iter().filter(|note| !said(note) && !plain(note)) {
+            add(&mut told, "note", &unnamed(page, found, note), &name(found));
         }
+    }
+    if !page.full() {
+        told = with_ranges(told);
     }
     let open: Vec<(u32, String)> = page
         .primary()
@@ -190,6 +207,18 @@ pub(super) fn notes(page: &Page<'_>) -> Vec<Remark> {
         }
     }
     told
+}
+
+/// A note of one of many comparisons, without the names of its arms, which its row has.
+fn unnamed(page: &Page<'_>, found: &Comparison, note: &str) -> String {
+    if page.full() || page.primary().count() <= MOST_NAMED {
+        return note.to_owned();
+    }
+    // The longer name first: it may begin with the other one.
+    let mut names =
+        [(arm_name(&found.arm), "the arm"), (arm_name(&found.baseline), "the baseline")];
+    names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+    names.iter().fold(note.to_owned(), |told, (name, word)| told.replace(name.as_str(), word))
 }
 
 /// How many replicates the inconclusive comparisons would need; in full each by itself.
@@ -218,7 +247,7 @@ fn needed(page: &Page<'_>, open: Vec<(u32, String)>) -> Vec<Remark> {
 pub(super) fn absent(page: &Page<'_>) -> Option<Section> {
     let mut told: Vec<Remark> = Vec::new();
     for entry in &page.findings.absent {
-        let row = format!("{} {}", entry.workload, arm_words(&entry.arm));
+        let row = format!("{} {}", entry.workload, arm_in_words(entry.arm.iter()));
         match &entry.metric {
             None => add(&mut told, "not measured", reason_of(entry), row.trim_end()),
             Some(metric) if page.full() => {
@@ -247,7 +276,7 @@ fn shared(arms: &[&Arm], rows: usize) -> String {
         others.iter().all(|other| other.get(*name).is_some_and(|own| own == *level))
     });
     let common: Arm = common.map(|(name, level)| (name.clone(), level.clone())).collect();
-    match arm_words(&common) {
+    match arm_in_words(common.iter()) {
         words if words.is_empty() => format!("{rows} rows"),
         words => format!("{rows} rows with {words}"),
     }

@@ -8,7 +8,7 @@ use super::{
 use crate::quantity::{Better, Scale};
 use crate::report::table::Column;
 use crate::results::findings::{Cell as Measured, Comparison, Findings, Kind, Trust, Verdict};
-use crate::results::plan::{Arm, arm_words};
+use crate::results::plan::{Arm, arm_in_words};
 use crate::results::record::Status;
 
 /// The metric of the tail that stands beside the primary one.
@@ -172,14 +172,9 @@ pub(super) fn factor_cells<'a>(
     page.factors.iter().map(move |factor| Cell::plain(level(&factor.name)))
 }
 
-/// `ext4`, or `depth=4,filesystem=ext4`.
+/// `ext4`, or `ext4 with depth 4`.
 pub(super) fn arm_name(arm: &Arm) -> String {
-    match arm.values().next() {
-        Some(level) if arm.len() == 1 && level.starts_with(|c: char| c.is_alphabetic()) => {
-            level.clone()
-        }
-        _ => arm_words(arm),
-    }
+    arm_in_words(arm.iter())
 }
 
 /// What a table shows beside the arms and their results.

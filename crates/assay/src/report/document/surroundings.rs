@@ -5,7 +5,7 @@ use crate::quantity::units::show;
 use crate::report::table::{Column, columns};
 use crate::results::around::{Around, AroundWorkload, DriveHealth};
 use crate::results::findings::Findings;
-use crate::results::plan::{Arm, arm_words};
+use crate::results::plan::{Arm, arm_in_words};
 
 /// Both sections, as far as there is something to tell.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
@@ -57,7 +57,9 @@ fn machine(around: &Around) -> Option<Section> {
     let rows: Vec<Row> = rows
         .iter()
         .map(|row| Row {
-            name: format!("{} {}", row.workload, arm_words(&row.arm)).trim_end().to_owned(),
+            name: format!("{} {}", row.workload, arm_in_words(row.arm.iter()))
+                .trim_end()
+                .to_owned(),
             cells: cells(row).into_iter().map(Cell::from).collect(),
             notes: Vec::new(),
         })
@@ -67,7 +69,7 @@ fn machine(around: &Around) -> Option<Section> {
 }
 
 fn arm_name(arm: &Arm) -> String {
-    let words = arm_words(arm);
+    let words = arm_in_words(arm.iter());
     if words.is_empty() { NONE.to_owned() } else { words }
 }
 

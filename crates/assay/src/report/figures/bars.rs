@@ -1,15 +1,13 @@
 //! Results as bars with their intervals.
 
-use super::words::{
-    Names, Subject, cell, level_words, metric_title, of_cell, primary, short, subjects,
-};
+use super::words::{Names, Subject, cell, metric_title, of_cell, primary, short, subjects};
 use super::{Drawing, at_most, clipped, sweep};
 use crate::catalogue::About;
 use crate::report::document::numbers;
 use crate::report::evidence::Evidence;
 use crate::report::figure::{Axis, Figure, Layout, Marks, Point, Scale, Series, Unit, id_of};
 use crate::results::findings::{Cell, Findings};
-use crate::results::plan::Arm;
+use crate::results::plan::{Arm, level_words};
 
 /// The registry's entry.
 pub static BARS: Drawing = Drawing {

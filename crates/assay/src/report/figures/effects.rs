@@ -1,7 +1,7 @@
 //! Arms against their baseline, or levels of a factor against the baseline's: ratios with the
 //! intervals that verdicts are read from.
 
-use super::words::{Names, cell, level_words, margin, marked, metric_title, point, short, trusted};
+use super::words::{Names, cell, margin, marked, metric_title, point, short, trusted};
 use super::{Drawing, at_most, clipped, left_out};
 use crate::catalogue::About;
 use crate::quantity::Better;
@@ -11,7 +11,7 @@ use crate::report::figure::{
     Axis, Colour, Figure, Guide, Layout, Look, Marks, Point, Scale, Series, Slot, Unit, id_of,
 };
 use crate::results::findings::{Comparison, Effect, Findings, Kind, Trust, Verdict};
-use crate::results::plan::Arm;
+use crate::results::plan::{Arm, level_words};
 
 /// The registry's entry.
 pub static EFFECTS: Drawing = Drawing {

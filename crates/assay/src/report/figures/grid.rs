@@ -1,6 +1,6 @@
 //! Two factors as a table: each cell has its result, its colour says how that is to the baseline.
 
-use super::words::{Names, level_words, metric_title, primary, short, subjects};
+use super::words::{Names, metric_title, primary, short, subjects};
 use super::{Drawing, at_most, bars};
 use crate::catalogue::About;
 use crate::quantity::Better;
@@ -8,7 +8,7 @@ use crate::report::document::{comparison_of, numbers, result, trust_word};
 use crate::report::evidence::Evidence;
 use crate::report::figure::{Axis, Colour, Figure, Layout, Marks, Series, Tile, id_of};
 use crate::results::findings::{Cell, Comparison, Findings, Trust};
-use crate::results::plan::Arm;
+use crate::results::plan::{Arm, level_words};
 
 /// The registry's entry.
 pub static GRID: Drawing = Drawing {

@@ -27,6 +27,8 @@ pub static HEAT: Drawing = Drawing {
     draw,
 };
 
+/// Columns from which on there is something to see.
+const FEWEST_COLUMNS: usize = 8;
 /// Columns of a figure; the next number where these make too many tiles.
 const MOST_COLUMNS: [usize; 3] = [60, 30, 15];
 /// Beyond all buckets: what claims to be above is put in it.
@@ -47,7 +49,8 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let mut found: Vec<(u32, [String; 2], Vec<&RanTrial>)> = Vec::new();
     for ((workload, arm), own) in runs(evidence) {
         let named = [short(workload), names.arm(arm)];
-        let range = Columns::of(&own, MOST_COLUMNS[0]).range();
+        let columns = Columns::of(&own, MOST_COLUMNS[0]);
+        let range = columns.range().filter(|_| columns.counts.len() >= FEWEST_COLUMNS);
         found.extend(range.map(|[least, most]| (most - least, named, own)));
     }
     // The most different latencies first: there is most to see.

@@ -34,7 +34,7 @@ const MOST_FIGURES: usize = 4;
 /// Seconds of a trial that are read: a day.
 const LONGEST_TRIAL: usize = 86_400;
 /// Whole seconds that a trial must have for a figure.
-const FEWEST_SECONDS: usize = 2;
+const FEWEST_SECONDS: usize = 3;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::of(&evidence.findings);
@@ -104,7 +104,7 @@ impl<'a> Run<'a> {
         let mut run = Self { trials, left_out, workload, arm, metric, time_ns, wide: 1 };
         let total: usize = run.trials.iter().map(|trial| run.seconds(trial)).sum();
         run.wide = total.div_ceil(MOST_POINTS).max(1);
-        // One second a trial says no more than its result.
+        // One or two seconds a trial say no more than its result.
         run.trials.iter().any(|trial| run.seconds(trial) >= FEWEST_SECONDS).then_some(run)
     }
 

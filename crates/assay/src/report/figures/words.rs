@@ -8,7 +8,7 @@ use crate::report::document::{centre, comparison_of, numbers, result, trust_word
 use crate::report::figure::{Look, Point, Unit};
 use crate::report::layout::clean;
 use crate::results::findings::{Cell, Findings, Trust};
-use crate::results::plan::Arm;
+use crate::results::plan::{Arm, level_words};
 
 /// Letters of a name; what is longer loses its middle.
 const LONGEST: usize = 60;
@@ -52,13 +52,6 @@ impl Names {
         let told = told.filter_map(|name| Some(level_words(name, arm.get(name)?)));
         short(&told.collect::<Vec<_>>().join(", "))
     }
-}
-
-/// A level that speaks for itself, or with its factor: `ext4`, `threads 32`.
-pub(super) fn level_words(factor: &str, level: &str) -> String {
-    const SILENT: [&str; 8] = ["on", "off", "true", "false", "yes", "no", "none", "default"];
-    let speaks = level.starts_with(|first: char| first.is_alphabetic()) && !SILENT.contains(&level);
-    if speaks || factor == "target" { level.to_owned() } else { format!("{factor} {level}") }
 }
 
 /// A name from elsewhere, cleaned and not too long.

@@ -1,15 +1,16 @@
-//! The first screen: what was asked, the answer with its interval, how far it can be trusted, and
-//! the figure that shows it.
+//! The first screen: what was measured, the answer, how far it can be trusted, and the figure that
+//! shows it. Of a check the answer is its numbers, large.
 
 use maud::{Markup, html};
 
 use super::parts::figure;
-use crate::report::document::{self, Standing, trust_word};
+use crate::report::document::{self, Large, Standing, trust_word};
 use crate::report::figure::Figure;
-use crate::results::findings::{Findings, Trust};
+use crate::results::findings::{Findings, NOT_ALONE, Trust};
 
 /// The first screen of a result.
 pub(super) fn screen(findings: &Findings, lead: Option<&Figure>) -> Markup {
+    let large = document::large(findings);
     html! {
         header.first {
             p.kind {
@@ -17,11 +18,40 @@ pub(super) fn screen(findings: &Findings, lead: Option<&Figure>) -> Markup {
                 @if is_simulated(findings) { " of a simulated drive: what the tool makes of the law that was put in" }
                 " \u{b7} " (day(findings))
             }
-            h1 { (findings.study.title) }
+            h1 { (document::subject(findings)) }
+            p.measured { (document::measured_on(findings)) }
             @for note in &findings.study.notes { p.note { (note) } }
-            p.answer { (document::answer(findings)) }
-            (trust(&document::standing(findings)))
+            @if large.is_empty() {
+                @for sentence in findings.summary.iter().filter(|said| said.starts_with(NOT_ALONE)) {
+                    p.warn { (sentence) }
+                }
+                p.answer { (document::answer(findings)) }
+                (trust(&document::standing(findings)))
+            } @else {
+                div.targets { @for one in &large { (numbers(one)) } }
+                ul.said { @for sentence in &findings.summary { li { (sentence) } } }
+            }
             @if let Some(lead) = lead { (figure(lead)) }
+        }
+    }
+}
+
+/// The numbers of one target.
+fn numbers(large: &Large) -> Markup {
+    html! {
+        section.target {
+            @if let Some(name) = &large.target { h2 { (name) } }
+            ul.tiles {
+                @for number in &large.numbers {
+                    li class=(tone(number.trust)) {
+                        span.of { (number.workload) }
+                        b.value { (number.value) }
+                        @if let Some(other) = &number.other { span.other { (other) } }
+                        span.range { (number.interval) }
+                        span.mark { (mark(number.trust)) " " (trust_word(number.trust)) }
+                    }
+                }
+            }
         }
     }
 }
@@ -55,5 +85,13 @@ fn tone(trust: Trust) -> &'static str {
         Trust::Trusted => "good",
         Trust::Suspect => "doubtful",
         Trust::Invalid => "bad",
+    }
+}
+
+fn mark(trust: Trust) -> &'static str {
+    match trust {
+        Trust::Trusted => "\u{2713}",
+        Trust::Suspect => "?",
+        Trust::Invalid => "\u{2717}",
     }
 }

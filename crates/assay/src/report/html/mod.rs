@@ -76,12 +76,32 @@ pub fn page(evidence: &Evidence) -> String {
 /// The page of several results, the first of which is told first: a comparison, then what it
 /// compares.
 pub fn pages(results: &[Evidence]) -> String {
-    let title = results.first().map_or("assay", |first| first.findings.study.title.as_str());
+    let title = results.first().map_or_else(|| "assay".to_owned(), |first| title(&first.findings));
     let parts: Vec<parts::Part> =
         results.iter().enumerate().map(|(index, evidence)| parts::part(index, evidence)).collect();
-    let contents: Vec<(&str, &str)> = parts.iter().flat_map(parts::Part::contents).collect();
+    // Of what is compared, each as a whole: its own sections are alike.
+    let (first, others) = parts.split_at(parts.len().min(1));
+    let sections = first.iter().flat_map(parts::Part::contents);
+    let contents: Vec<(&str, &str)> =
+        sections.chain(others.iter().map(parts::Part::whole)).collect();
     let body = html! { @for part in &parts { (part.body) } };
-    shell(title, &contents, &body)
+    shell(&title, &contents, &body)
+}
+
+/// What a page is called in a list of tabs: subject, kind, day and machine.
+fn title(findings: &Findings) -> String {
+    let subject = document::subject(findings);
+    let day = findings.study.started.get(..10).unwrap_or_default();
+    let told = format!(
+        "{subject} \u{b7} {} {day} \u{b7} {}",
+        findings.study.kind, findings.environment.cpu
+    );
+    text_of_title(&told)
+}
+
+/// Without what was not recorded.
+fn text_of_title(told: &str) -> String {
+    told.trim_end_matches("not recorded").trim_end_matches([' ', '\u{b7}']).to_owned()
 }
 
 /// The block that is pasted into forums.

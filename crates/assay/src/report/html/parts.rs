@@ -3,7 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::{blocks, data, first, forum_block, told};
-use crate::report::document::{Block, Document, Section};
+use crate::report::document::{self, Block, Document, Section};
 use crate::report::evidence::{Commands, Evidence};
 use crate::report::figure::Figure;
 use crate::report::{figures, svg};
@@ -12,6 +12,8 @@ use crate::results::plan::{Arm, pilot_key};
 
 /// A result on a page.
 pub(super) struct Part {
+    /// The anchor of the whole, and what it is called.
+    whole: (String, String),
     /// Anchors with what stands there.
     anchors: Vec<(String, String)>,
     /// Everything about it.
@@ -23,6 +25,11 @@ impl Part {
     pub fn contents(&self) -> impl Iterator<Item = (&str, &str)> {
         self.anchors.iter().map(|(id, name)| (id.as_str(), name.as_str()))
     }
+
+    /// The anchor of the whole, and what it is called.
+    pub fn whole(&self) -> (&str, &str) {
+        (&self.whole.0, &self.whole.1)
+    }
 }
 
 /// The result with a number of the page: ids of a page are unique.
@@ -33,23 +40,40 @@ pub(super) fn part(index: usize, evidence: &Evidence) -> Part {
     };
     let (lead, others) = figures::ordered(evidence);
     let (lead, others) = (lead.map(number), others.into_iter().map(number).collect::<Vec<_>>());
-    let document = told(&evidence.findings);
+    let findings = &evidence.findings;
+    let document = told(findings);
+    let is_check = !document::large(findings).is_empty();
     let mut page = Sections { index, anchors: Vec::new(), markup: Vec::new() };
-    page.add("found", "What was found", &found(&evidence.findings, &document));
-    page.add_if(!others.is_empty(), "figures", "Figures", || {
-        html! { @for one in &others { (figure(one)) } }
-    });
-    page.add("numbers", "Numbers", &numbers(&evidence.findings, &document));
-    page.add("done", "What was done", &done(evidence, &document));
-    page.add("data", "Raw data", &data::section(evidence));
-    page.add("text", "As text", &forum(evidence));
+    // What few read is closed; of a check that is all but its numbers.
+    let closed = |id: &str| id == "done" || id == "data" || id == "text";
+    let fold = |id: &'static str| {
+        if closed(id) || (is_check && id == "figures") { Fold::Closed } else { Fold::Open }
+    };
+    page.add(
+        "found",
+        if is_check { "Warnings" } else { "What was found" },
+        fold("found"),
+        &found(findings, &document, is_check),
+    );
+    if !others.is_empty() {
+        let drawn = html! { @for one in &others { (figure(one)) } };
+        page.add("figures", "Figures", fold("figures"), &drawn);
+    }
+    page.add("numbers", "Numbers", fold("numbers"), &numbers(findings, &document));
+    page.add("done", "What was done", fold("done"), &done(evidence, &document));
+    page.add("data", "Raw data", fold("data"), &data::section(evidence));
+    page.add("text", "As text", fold("text"), &forum(evidence));
+    let id = format!("r{index}");
+    let subject = document::subject(findings);
     let body = html! {
-        article aria-label=(evidence.findings.study.title) {
-            (first::screen(&evidence.findings, lead.as_ref()))
+        article id=(id) aria-label=(subject) {
+            (first::screen(findings, lead.as_ref()))
             @for section in &page.markup { (section) }
         }
     };
-    Part { anchors: page.anchors, body }
+    let day = findings.study.started.replace('T', " ").chars().take(16).collect::<String>();
+    let whole = (id, format!("{subject}, {day}"));
+    Part { whole, anchors: page.anchors, body }
 }
 
 /// Sections as they are added.
@@ -59,20 +83,29 @@ struct Sections {
     markup: Vec<Markup>,
 }
 
-impl Sections {
-    fn add(&mut self, id: &str, name: &str, body: &Markup) {
-        let id = format!("r{}-{id}", self.index);
-        self.markup.push(html! { section id=(id) aria-labelledby={ (id) "-h" } {
-            h2 id={ (id) "-h" } { (name) }
-            (body)
-        } });
-        self.anchors.push((id, name.to_owned()));
-    }
+/// Whether a section is open from the start.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fold {
+    Open,
+    Closed,
+}
 
-    fn add_if(&mut self, wanted: bool, id: &str, name: &str, body: impl FnOnce() -> Markup) {
-        if wanted {
-            self.add(id, name, &body());
-        }
+impl Sections {
+    /// The anchor lies inside of what is folded up, so that a link to it opens it.
+    fn add(&mut self, id: &str, name: &str, fold: Fold, body: &Markup) {
+        let id = format!("r{}-{id}", self.index);
+        let heading = html! { h2 id={ (id) "-h" } { (name) } };
+        self.markup.push(match fold {
+            Fold::Open => html! {
+                section id=(id) aria-labelledby={ (id) "-h" } { (heading) (body) }
+            },
+            Fold::Closed => html! {
+                section aria-labelledby={ (id) "-h" } {
+                    details.section { summary { (heading) } div id=(id) { (body) } }
+                }
+            },
+        });
+        self.anchors.push((id, name.to_owned()));
     }
 }
 
@@ -122,16 +155,18 @@ fn those(document: &Document, wanted: fn(&Block) -> bool) -> Vec<&Block> {
     blocks.filter(|block| wanted(block)).collect()
 }
 
-fn found(findings: &Findings, document: &Document) -> Markup {
-    let warnings = those(document, is_warning);
+/// What the first screen did not say yet: of a check its sentences stand there.
+fn found(findings: &Findings, document: &Document, is_check: bool) -> Markup {
+    let brief = document::make(findings);
+    let warnings = those(&brief, is_warning);
     let lines = findings.advice.iter().filter(|advice| !advice.lines.is_empty());
     html! {
-        ul { @for sentence in &findings.summary { li { (sentence) } } }
+        @if !is_check { ul { @for sentence in &findings.summary { li { (sentence) } } } }
         @for section in document.sections.iter().filter(|section| is_found(section)) {
             (blocks::section(section))
         }
         @for advice in lines { pre { (advice.lines.join("\n")) } }
-        h3 { "Warnings" }
+        @if !is_check { h3 { "Warnings" } }
         @if warnings.is_empty() { p { "None." } }
         @for block in warnings { (blocks::block(block, "warnings")) }
     }
@@ -178,8 +213,11 @@ fn shown(evidence: &Evidence) -> Vec<&Commands> {
 
 fn done(evidence: &Evidence, document: &Document) -> Markup {
     let shown = shown(evidence);
+    let remarks = those(document, is_warning);
     html! {
         @for block in those(document, is_bench) { (blocks::block(block, "bench")) }
+        @if !remarks.is_empty() { h3 { "All remarks" } }
+        @for block in remarks { (blocks::block(block, "remarks")) }
         @if !evidence.commands.is_empty() {
             h3 { "The same by hand" }
             p { "Command lines that do the same work, for whoever wants to check it with other tools." }
