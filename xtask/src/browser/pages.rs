@@ -220,15 +220,16 @@ fn copies(browser: &Browser, bench: &Bench) -> Done<()> {
     let permissions = json!({ "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"] });
     browser.own("Browser.grantPermissions", &permissions)?;
     browser.script(
-        "const buttons = [...document.querySelectorAll('button.act')];
+        "document.querySelectorAll('details').forEach((one) => { one.open = true; });
+             const buttons = [...document.querySelectorAll('button.act')];
              buttons.find((one) => one.textContent === 'Copy').id = 'the-copy'; return 0;",
     )?;
     browser.click("#the-copy")?;
     let said = "return document.getElementById('the-copy').textContent === 'Copied'";
     browser.until(said, Duration::from_secs(5))?;
     let copied = browser.text("return await navigator.clipboard.readText()")?;
-    let mut command = bench.assay.command(&["show", &bench.grid]);
-    let terminal = crate::lab::process::run(command.env("COLUMNS", "80"), LIMIT)?.stdout;
+    let mut command = bench.assay.command(&["show", "--forum", &bench.grid]);
+    let terminal = crate::lab::process::run(&mut command, LIMIT)?.stdout;
     need(copied.trim_end() == terminal.trim_end(), || {
         let at = copied.lines().zip(terminal.lines()).find(|(left, right)| left != right);
         format!("the texts differ: {at:?}")
@@ -245,7 +246,7 @@ fn saves(browser: &Browser, bench: &Bench) -> Done<()> {
         .text("return document.querySelector('pre[data-name=\"every-trial.csv\"]').textContent")?;
     browser.script(
         "const pre = document.querySelector('pre[data-name=\"every-trial.csv\"]');
-             pre.closest('details').open = true;
+             document.querySelectorAll('details').forEach((one) => { one.open = true; });
              pre.previousElementSibling.id = 'the-save'; return 0;",
     )?;
     browser.click("#the-save")?;
@@ -330,11 +331,21 @@ fn tabs(browser: &Browser, bench: &Bench) -> Done<()> {
     Ok(())
 }
 
+/// Sheets and pixels of a check's page, with its sections as they open.
+const MOST_SHEETS: f64 = 6.0;
+const MOST_PIXELS: f64 = 4_000.0;
+
 fn prints(browser: &Browser, bench: &Bench) -> Done<()> {
     browser.open_file(bench.page("check")?)?;
     let printed = browser.own("Page.printToPDF", &json!({ "printBackground": true }))?;
     let data = printed["data"].as_str().unwrap_or_default();
     need(data.len() > 10_000, || "the print is empty".to_owned())?;
+    let sheets = browser.number(&format!(
+        "return atob({data:?}).split(/\\/Type \\/Page[^s]/).length - 1"
+    ))?;
+    need((1.0..=MOST_SHEETS).contains(&sheets), || format!("{sheets} sheets are printed"))?;
+    let height = browser.number("return document.documentElement.scrollHeight")?;
+    need(height <= MOST_PIXELS, || format!("the page of a check is {height} pixels high"))?;
     browser.media("dark", "print")?;
     let nav = browser.text("return getComputedStyle(document.querySelector('nav')).display")?;
     let paper = browser.text("return getComputedStyle(document.body).backgroundColor")?;

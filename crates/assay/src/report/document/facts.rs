@@ -8,7 +8,7 @@ use crate::results::plan::Arm;
 pub(super) type Facts = Vec<(String, String)>;
 
 /// Title of the preset `check`: a result that still has it needs no title line.
-const USUAL_TITLE: &str = "What can this storage really do?";
+pub(super) const USUAL_TITLE: &str = "What can this storage really do?";
 
 /// `assay 0.1.0 check  2026-07-30 12:00`.
 pub(super) fn title(findings: &Findings) -> String {

@@ -23,8 +23,9 @@ pub fn forum(findings: &Findings) -> Document {
 
 /// The drive and its file system, or what was asked.
 fn heading(findings: &Findings) -> String {
-    match (super::study::is_one(findings), findings.environment.targets.as_slice()) {
-        (false, [one]) => format!("{}; {}", facts::drive(one), one.filesystem),
+    let usual = findings.study.title == facts::USUAL_TITLE;
+    match (usual, findings.environment.targets.as_slice()) {
+        (true, [one]) => format!("{}; {}", facts::drive(one), one.filesystem),
         _ => findings.study.title.clone(),
     }
 }

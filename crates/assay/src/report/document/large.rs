@@ -78,7 +78,7 @@ fn number(findings: &Findings, cell: &Cell) -> Option<LargeNumber> {
 /// What a result is about: of a check the drive and its file system, else the question.
 pub fn subject(findings: &Findings) -> String {
     let targets = &findings.environment.targets;
-    if study::is_one(findings) || targets.is_empty() {
+    if findings.study.title != facts::USUAL_TITLE || targets.is_empty() {
         return findings.study.title.clone();
     }
     let one = |target: &TargetFacts| {
@@ -98,7 +98,9 @@ pub fn subject(findings: &Findings) -> String {
 /// Where and how it was measured, in one line.
 pub fn measured_on(findings: &Findings) -> String {
     let targets = &findings.environment.targets;
-    let drive = study::is_one(findings).then(|| match targets.as_slice() {
+    // Where the subject is the drive, it has been told.
+    let asked = findings.study.title != facts::USUAL_TITLE;
+    let drive = asked.then(|| match targets.as_slice() {
         [] => String::new(),
         [one] => format!("{}, {}", facts::drive(one), one.filesystem),
         several => {
