@@ -340,9 +340,8 @@ fn prints(browser: &Browser, bench: &Bench) -> Done<()> {
     let printed = browser.own("Page.printToPDF", &json!({ "printBackground": true }))?;
     let data = printed["data"].as_str().unwrap_or_default();
     need(data.len() > 10_000, || "the print is empty".to_owned())?;
-    let sheets = browser.number(&format!(
-        "return atob({data:?}).split(/\\/Type \\/Page[^s]/).length - 1"
-    ))?;
+    let sheets = browser
+        .number(&format!("return atob({data:?}).split(/\\/Type \\/Page[^s]/).length - 1"))?;
     need((1.0..=MOST_SHEETS).contains(&sheets), || format!("{sheets} sheets are printed"))?;
     let height = browser.number("return document.documentElement.scrollHeight")?;
     need(height <= MOST_PIXELS, || format!("the page of a check is {height} pixels high"))?;

@@ -46,7 +46,11 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         return Ok(());
     }
     if let Some(path) = &arguments.output {
-        return output::page(system, path, &report::html::articles(&chosen));
+        return output::page(
+            system,
+            path,
+            &report::html::articles(&chosen, report::html::Place::Alone),
+        );
     }
     let documents = match &arguments.name {
         Some(_) => chosen.into_iter().map(report::articles::full).collect(),

@@ -7,14 +7,16 @@ use clap::{Args, ValueEnum};
 use super::output;
 use crate::failure::{Failure, Outcome};
 use crate::report::evidence::Evidence;
-use crate::report::{html, markdown};
+use crate::report::html::{self, Place};
+use crate::report::markdown;
 use crate::shelf;
 use crate::system::System;
 
 /// A result as one page: the answer, the figures that show it, and all the evidence
 ///
 /// The page is one file that loads nothing and is complete without its script. Several results are
-/// compared first and told one after the other.
+/// compared first and told one after the other. Above 2,000 trials their values lie in a file beside
+/// the page, which links to it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -50,7 +52,19 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     match arguments.format {
         Format::Html => {
             let path = path(arguments, &results, "html");
-            output::page(system, &path, &html::pages(&results))?;
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let place = if standard { Place::Alone } else { Place::Beside(&stem) };
+            let page = html::pages(&results, place);
+            if !standard {
+                output::may_be_written(system, &path)?;
+                let large = results.iter().filter(|one| html::is_large(&one.findings));
+                for one in large {
+                    let name = html::every_trial_name(&stem, &one.findings.study.id);
+                    let table = shelf::every_trial(system, one)?;
+                    output::file(system, &path.with_file_name(name), &table)?;
+                }
+            }
+            output::page(system, &path, &page)?;
         }
         Format::Markdown if standard => {
             return Err(Failure::mistake(

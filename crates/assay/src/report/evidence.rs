@@ -1,5 +1,6 @@
 //! What a page is made of: the findings, and the records behind them that figures are drawn from.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::analysis;
@@ -24,6 +25,8 @@ pub struct Evidence {
     pub commands: Vec<Commands>,
     /// Files of the bundle as text, by name: what it was done with.
     pub files: Vec<(String, String)>,
+    /// The table that was brought along, which has every trial already.
+    pub table: Option<PathBuf>,
 }
 
 /// One trial as it ran.
@@ -94,6 +97,7 @@ impl Evidence {
             latencies: Vec::new(),
             commands: Vec::new(),
             files: Vec::new(),
+            table: None,
         }
     }
 }

@@ -18,7 +18,7 @@ pub const FORMAT: &str = "assay-import/1";
 /// What was asked for.
 const ABOUT: &str = "import.json";
 /// What was brought along, whatever its name was.
-const SOURCE: &str = "trials.csv";
+pub const SOURCE: &str = "trials.csv";
 
 /// What was imported, and how (`import.json`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{commands, facts_of, findings_at};
 use crate::analysis::Gathering;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::report::evidence::{self, Commands, Evidence, Latencies, RanTrial};
 use crate::results::bundle::{self, Stored};
 use crate::results::record::Trial;
@@ -19,7 +19,9 @@ const FILES: [&str; 2] = ["study.toml", "environment.json"];
 /// The findings of the result in a directory with the records behind them.
 pub fn evidence_at(system: &dyn System, directory: &Path) -> Outcome<Evidence> {
     if imported::is_one(system, directory) {
-        return findings_at(system, directory).map(Evidence::bare);
+        let findings = findings_at(system, directory)?;
+        let table = Some(directory.join(imported::SOURCE));
+        return Ok(Evidence { table, ..Evidence::bare(findings) });
     }
     let mut stored = bundle::frame(system, directory)?;
     // The records tell the arms of trials; those of the plan would be kept for nothing.
@@ -39,7 +41,21 @@ pub fn evidence_at(system: &dyn System, directory: &Path) -> Outcome<Evidence> {
         latencies: records.latencies,
         commands: typed(system, &stored),
         files: files.collect(),
+        table: None,
     })
+}
+
+/// The values of every trial as a table: as it was brought along, else made anew.
+///
+/// # Errors
+/// Where the table cannot be read.
+pub fn every_trial(system: &dyn System, evidence: &Evidence) -> Outcome<String> {
+    let Some(table) = &evidence.table else {
+        return Ok(crate::report::html::every_trial(&evidence.findings));
+    };
+    system
+        .read_text(table)
+        .map_err(|error| Failure::refused(format!("{} cannot be read: {error}", table.display())))
 }
 
 /// The findings of a stored study, whose trials are read one workload at a time; `look` sees those

@@ -19,7 +19,7 @@ use crate::results::plan::Plan;
 use crate::runner::Finished;
 use crate::system::{System, identity};
 
-pub use evidence::evidence_at;
+pub use evidence::{every_trial, evidence_at};
 
 /// The directory of a result: a path, an id, the beginning of one, or the newest.
 pub fn find(system: &dyn System, wanted: Option<&str>) -> Outcome<PathBuf> {

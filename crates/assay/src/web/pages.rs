@@ -35,7 +35,10 @@ fn frame(title: &str, head: &Markup, body: &Markup) -> String {
             }
             body {
                 a.skip href="#main" { "To the contents" }
-                header.site { nav aria-label="Site" { a href="/" { "All results" } } }
+                header.site { nav aria-label="Site" { ul {
+                    li { a href="/" { "All results" } }
+                    li { a href="/articles" { "The articles' own numbers" } }
+                } } }
                 main id="main" tabindex="-1" { (body) }
                 footer { p { "assay " (env!("CARGO_PKG_VERSION")) ", read only." } }
             }

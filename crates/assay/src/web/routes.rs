@@ -23,7 +23,7 @@ use super::stamp::{Stamp, stamp};
 use super::{find, pages, query};
 use crate::failure::{Failure, Kind, Outcome};
 use crate::report::evidence::Evidence;
-use crate::report::html;
+use crate::report::html::{self, Place};
 use crate::results::Findings;
 use crate::shelf;
 use crate::system::System;
@@ -53,6 +53,8 @@ pub(super) fn router(site: Site) -> Router {
     Router::new()
         .route("/", get(list))
         .route("/result/{id}", get(result))
+        .route("/result/{id}/every-trial.csv", get(every_trial))
+        .route("/articles", get(articles))
         .route("/compare", get(compare))
         .route("/live/{id}", get(live))
         .route("/live/{id}/events", get(events))
@@ -209,7 +211,46 @@ async fn result(
 
 fn shown(system: &dyn System, directories: &[PathBuf]) -> Outcome<String> {
     let all = directories.iter().map(|directory| shelf::evidence_at(system, directory));
-    Ok(html::pages(&all.collect::<Outcome<Vec<Evidence>>>()?))
+    Ok(html::pages(&all.collect::<Outcome<Vec<Evidence>>>()?, Place::Served))
+}
+
+/// The source articles, judged by their own numbers.
+async fn articles(State(site): State<Site>, headers: HeaderMap) -> Response {
+    let asked = Asked::of(&site, "articles".to_owned(), Vec::new());
+    report(page_of(&site, asked, judged).await, &headers)
+}
+
+fn judged(_: &dyn System, _: &[PathBuf]) -> Outcome<String> {
+    let all = crate::articles::judge(&crate::articles::Library::shipped())?;
+    let all: Vec<_> = all.iter().collect();
+    Ok(html::articles(&all, Place::Served))
+}
+
+/// The values of every trial, where a page does not hold them itself.
+async fn every_trial(
+    State(site): State<Site>,
+    path: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+) -> Response {
+    let id = id(path);
+    let asked = Asked::of(&site, format!("trials {id}"), vec![id]);
+    match page_of(&site, asked, values).await {
+        Ok(page) => {
+            let mut response = page.answer(&headers);
+            let kind = HeaderValue::from_static("text/csv; charset=utf-8");
+            response.headers_mut().insert(header::CONTENT_TYPE, kind);
+            response
+        }
+        Err(failure) => failed(&failure),
+    }
+}
+
+fn values(system: &dyn System, directories: &[PathBuf]) -> Outcome<String> {
+    let values = directories.iter().map(|directory| {
+        let evidence = shelf::evidence_at(system, directory)?;
+        shelf::every_trial(system, &evidence)
+    });
+    values.collect::<Outcome<Vec<String>>>().map(|all| all.concat())
 }
 
 async fn compare(
@@ -236,7 +277,7 @@ async fn compare(
 fn compared(system: &dyn System, directories: &[PathBuf]) -> Outcome<String> {
     let read = directories.iter().map(|directory| shelf::findings_at(system, directory));
     let read = read.collect::<Outcome<Vec<Findings>>>()?;
-    Ok(html::page(&Evidence::bare(shelf::compared(&read)?)))
+    Ok(html::page(&Evidence::bare(shelf::compared(&read)?), Place::Served))
 }
 
 async fn live(State(site): State<Site>, path: Result<Path<String>, PathRejection>) -> Response {

@@ -37,7 +37,7 @@ fn a_hostile_result_is_shown_without_harm_or_refused_with_its_reason() {
                 assert!(shown.len() < LARGEST, "{}: {} bytes", case.what, shown.len());
                 assert!(!shown.contains('\u{1b}'), "{}", case.what);
                 let page = match shelf::evidence_at(&Real::new(), &results.join(&case.id)) {
-                    Ok(evidence) => html::page(&evidence),
+                    Ok(evidence) => html::page(&evidence, html::Place::Alone),
                     // Pages need files that tables do not.
                     Err(failure) => failure.message,
                 };
@@ -79,7 +79,8 @@ fn numbers_that_were_brought_along_are_texts_of_others_too() {
     home.text(&["import", &file, "--baseline", "cable=b"]);
     let results = fs::read_dir(home.assay.home().join("results")).unwrap();
     let directory = results.map(|entry| entry.unwrap().path()).next().unwrap();
-    let page = html::page(&shelf::evidence_at(&Real::new(), &directory).unwrap());
+    let page =
+        html::page(&shelf::evidence_at(&Real::new(), &directory).unwrap(), html::Place::Alone);
     assert!(ALIVE.iter().all(|alive| !page.contains(alive)));
 }
 
@@ -88,7 +89,7 @@ fn rendered(directory: &Path) {
     let Ok(evidence) = shelf::evidence_at(&Real::new(), directory) else { return };
     let full = document::with(&evidence.findings, document::Detail::Full);
     assert!(!text::render(&full, 80, false).is_empty());
-    assert!(!html::page(&evidence).is_empty());
+    assert!(!html::page(&evidence, html::Place::Alone).is_empty());
     let watched = shelf::progress::Watched::new(&Real::new(), directory).unwrap();
     assert!(watched.progress(&Real::new()).planned < usize::MAX);
 }

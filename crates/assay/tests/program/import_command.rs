@@ -162,3 +162,26 @@ fn results_of_two_platforms_are_compared() {
     assert_eq!(one["baseline"]["platform"], "bare-metal");
     assert_eq!(one["verdict"], "worse", "{one}");
 }
+
+/// A page of very many trials holds their summary; their values lie beside it.
+#[test]
+fn a_page_of_many_trials_leads_to_their_values() {
+    let home = home("import-many");
+    let mut csv = "replicate,order,workload,metric,value,factor:f\n".to_owned();
+    for trial in 0..3_000 {
+        let (replicate, order, level) = (trial / 2 + 1, trial + 1, ["a", "b"][trial % 2]);
+        writeln!(csv, "{replicate},{order},w,iops,{},{level}", 1000 + trial % 7).unwrap();
+    }
+    let file = home.file("many.csv", &csv);
+    let found = home.json(&["import", &file, "--json"]);
+    let id = found["study"]["id"].as_str().unwrap();
+    let path = home.file("page.html", "");
+    home.text(&["report", id, "-o", &path]);
+    let page = fs::read_to_string(&path).unwrap();
+    let name = format!("page.{id}.every-trial.csv");
+    assert!(page.contains(&format!("href=\"{name}\"")), "no link to {name}");
+    assert!(page.len() < 2_000_000 && !page.contains("\n2999,"), "{} bytes", page.len());
+    let beside = std::path::Path::new(&path).with_file_name(name);
+    assert_eq!(fs::read_to_string(beside).unwrap(), csv);
+    assert!(home.text(&["report", id, "-o", "-"]).contains("assay show --json"));
+}

@@ -35,9 +35,50 @@ pub(super) struct Runs<'a> {
     /// All its trials.
     pub trials: &'a [CellTrial],
     /// First runs by replicate.
-    pub first: BTreeMap<u32, Run>,
+    pub first: Replicates,
     /// Repeats by the replicate that they repeat.
     pub repeats: BTreeMap<u32, Vec<(u32, Run)>>,
+}
+
+/// Runs in the order of their replicates, each once. Where hardly any is missing, one is found
+/// without a search.
+pub(super) struct Replicates(Vec<(u32, Run)>);
+
+impl Replicates {
+    /// Of equal replicates the last counts.
+    fn of(mut runs: Vec<(u32, Run)>) -> Self {
+        runs.reverse();
+        runs.sort_by_key(|(replicate, _)| *replicate);
+        runs.dedup_by_key(|(replicate, _)| *replicate);
+        Self(runs)
+    }
+
+    pub fn get(&self, replicate: u32) -> Option<&Run> {
+        let near = replicate.checked_sub(self.0.first()?.0)? as usize;
+        let found = self.0.get(near).filter(|(own, _)| *own == replicate);
+        let search = || self.0.binary_search_by_key(&replicate, |(own, _)| *own);
+        found.or_else(|| self.0.get(search().ok()?)).map(|(_, run)| run)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&u32, &Run)> {
+        self.0.iter().map(|(replicate, run)| (replicate, run))
+    }
+
+    pub fn keys(&self) -> impl Iterator<Item = &u32> {
+        self.iter().map(|(replicate, _)| replicate)
+    }
+
+    pub fn values(&self) -> impl Iterator<Item = &Run> {
+        self.iter().map(|(_, run)| run)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
 }
 
 /// One trial that counts.
@@ -126,20 +167,21 @@ impl<'a> Question<'a> {
 
 impl<'a> Runs<'a> {
     fn of(series: &'a Series) -> Self {
-        let (mut first, mut repeats) = (BTreeMap::new(), BTreeMap::<u32, Vec<_>>::new());
+        let (mut first, mut repeats) = (Vec::new(), BTreeMap::<u32, Vec<_>>::new());
         for trial in &series.trials {
             let Some(run) = run(trial, series.scale) else { continue };
             match trial.repeats {
-                None => drop(first.insert(trial.replicate, run)),
+                None => first.push((trial.replicate, run)),
                 Some(of) => repeats.entry(of.replicate).or_default().push((trial.replicate, run)),
             }
         }
+        let first = Replicates::of(first);
         Self { arm: &series.arm, trust: series.trust, trials: &series.trials, first, repeats }
     }
 
     /// The run that stands for a replicate: the first one, or a repeat where that was disturbed.
     pub fn standing(&self, replicate: u32) -> Option<Run> {
-        let first = self.first.get(&replicate)?;
+        let first = self.first.get(replicate)?;
         if !first.disturbed {
             return Some(*first);
         }

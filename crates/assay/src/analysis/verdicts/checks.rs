@@ -1,6 +1,6 @@
 //! What a study as a whole should be read with: drift, carry-over, order, noise (R2, R7, R10).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use assay_stats::{FTest, Slope, bonferroni, carry_over, carry_through, slope};
 
@@ -143,20 +143,27 @@ fn drift(design: &Design, question: &Question<'_>, (line, span): &(Slope, f64)) 
     check("drift", words::drift(question.workload, question.metric, change, line.p, design.order))
 }
 
-/// A position in time: the arm that ran there, and whether that was a lead-in.
-type Neighbours<'a> = BTreeMap<u32, (&'a Arm, bool)>;
+/// What ran at each position in time.
+struct Neighbours<'a> {
+    /// Numbers of the arms.
+    arms: BTreeMap<&'a Arm, usize>,
+    /// The number of the arm that ran there, and whether that was a lead-in.
+    at: HashMap<u32, (usize, bool)>,
+}
 
 /// What ran at each position in time, over all workloads.
 fn neighbours<'a>(questions: &[&Question<'a>]) -> Neighbours<'a> {
-    let mut arms = BTreeMap::new();
+    let (mut arms, mut at) = (BTreeMap::new(), HashMap::new());
     for question in questions {
         for runs in question.arms.iter().chain(&question.control) {
             let lead_in = |trial: &CellTrial| trial.status == Status::LeadIn;
             let placed = runs.trials.iter().filter_map(|one| Some((one.order?, lead_in(one))));
-            arms.extend(placed.map(|(order, lead_in)| (order, (runs.arm, lead_in))));
+            let next = arms.len();
+            let number = *arms.entry(runs.arm).or_insert(next);
+            at.extend(placed.map(|(order, lead_in)| (order, (number, lead_in))));
         }
     }
-    arms
+    Neighbours { arms, at }
 }
 
 /// Trials with the arm that each one follows.
@@ -173,7 +180,7 @@ impl Followers {
     fn of(question: &Question<'_>, before: impl Fn(u32) -> Option<usize>) -> Self {
         let mut found = Self::default();
         for (arm, runs) in question.arms.iter().enumerate() {
-            for (replicate, run) in &runs.first {
+            for (replicate, run) in runs.first.iter() {
                 let order = run.order.filter(|_| !run.disturbed);
                 let Some(before) = order.and_then(&before) else { continue };
                 found.levels.push(run.level);
@@ -186,18 +193,30 @@ impl Followers {
     }
 }
 
-/// Place of each arm of a question.
-fn places<'a>(question: &Question<'a>) -> BTreeMap<&'a Arm, usize> {
-    question.arms.iter().enumerate().map(|(place, runs)| (runs.arm, place)).collect()
+impl<'a> Neighbours<'a> {
+    fn get(&self, order: u32) -> Option<(usize, bool)> {
+        self.at.get(&order).copied()
+    }
+
+    /// Place in a question of each arm, by its number.
+    fn places(&self, question: &Question<'a>) -> Vec<Option<usize>> {
+        let mut places = vec![None; self.arms.len()];
+        for (place, runs) in question.arms.iter().enumerate() {
+            if let Some(number) = self.arms.get(runs.arm) {
+                places[*number] = Some(place);
+            }
+        }
+        places
+    }
 }
 
 /// Whether the arm that ran before makes a difference to the one that runs after it; none where
 /// the order does not tell.
-fn carried(question: &Question<'_>, around: &Neighbours<'_>) -> Option<FTest> {
-    let places = places(question);
+fn carried<'a>(question: &Question<'a>, around: &Neighbours<'a>) -> Option<FTest> {
+    let places = around.places(question);
     let before = |order: u32| {
-        let (arm, _) = around.get(&order.checked_sub(1)?)?;
-        places.get(arm).copied()
+        let (arm, _) = around.get(order.checked_sub(1)?)?;
+        places[arm]
     };
     let found = Followers::of(question, before);
     carry_over(&found.levels, &found.arms, &found.before, &found.replicates)
@@ -205,17 +224,17 @@ fn carried(question: &Question<'_>, around: &Neighbours<'_>) -> Option<FTest> {
 
 /// Whether the arm that ended a replicate makes a difference to the first trial of the next one, in
 /// spite of the lead-in between them (R2c).
-fn carried_through(question: &Question<'_>, around: &Neighbours<'_>) -> Option<FTest> {
-    let places = places(question);
+fn carried_through<'a>(question: &Question<'a>, around: &Neighbours<'a>) -> Option<FTest> {
+    let places = around.places(question);
     // Behind all arms: a trial that follows no lead-in.
-    let none = places.len();
+    let none = question.arms.len();
     let before = |order: u32| {
-        let lead_in = |order: u32| around.get(&order).is_some_and(|(_, lead_in)| *lead_in);
+        let lead_in = |order: u32| around.get(order).is_some_and(|(_, lead_in)| lead_in);
         let Some(one_before) = order.checked_sub(1).filter(|one| lead_in(*one)) else {
             return Some(none);
         };
-        let (arm, _) = around.get(&one_before.checked_sub(1)?)?;
-        places.get(arm).copied()
+        let (arm, _) = around.get(one_before.checked_sub(1)?)?;
+        places[arm]
     };
     let found = Followers::of(question, before);
     let first: Vec<usize> =

@@ -1,8 +1,6 @@
 //! Main effects of factors and what they have to do with each other (amendment to R5): means of
 //! logarithms over the other factors' levels within a replicate, paired over replicates.
 
-use std::collections::BTreeSet;
-
 use assay_stats::{FEWEST_FOR_INTERVAL, Sample};
 
 use super::arms::{Question, Runs};
@@ -176,15 +174,15 @@ impl<'a> Corners<'a> {
 
     /// One value a replicate from the mean of each corner, for the replicates that have all arms.
     fn by_replicate(&self, value: impl Fn(&[f64]) -> f64) -> Vec<f64> {
-        if self.contexts == 0 {
+        // What all arms have, the first one has.
+        let Some(first) = self.arms.first().filter(|_| self.contexts > 0) else {
             return Vec::new();
-        }
-        let replicates: BTreeSet<u32> =
-            self.arms.iter().flat_map(|runs| runs.first.keys().copied()).collect();
-        replicates
-            .into_iter()
+        };
+        first
+            .first
+            .keys()
             .filter_map(|replicate| {
-                let levels = together(&self.arms, replicate)?;
+                let levels = together(&self.arms, *replicate)?;
                 let means: Vec<f64> = levels.chunks(self.contexts).map(mean).collect();
                 Some(value(&means)).map(|found| if found.abs() < ROUNDING { 0.0 } else { found })
             })

@@ -43,8 +43,8 @@ impl Pairs {
 /// its repeat stands in for it where there is one.
 pub(super) fn pairs(baseline: &Runs<'_>, arm: &Runs<'_>) -> Pairs {
     let mut found = Pairs { undisturbed: Vec::new(), all: Vec::new() };
-    for (&replicate, base) in &baseline.first {
-        let Some(other) = arm.first.get(&replicate) else { continue };
+    for (&replicate, base) in baseline.first.iter() {
+        let Some(other) = arm.first.get(replicate) else { continue };
         found.all.push(other.level - base.level);
         if undisturbed(base, other) {
             found.undisturbed.push(Pair::of(replicate, base, other));
@@ -62,7 +62,7 @@ pub(super) fn pairs(baseline: &Runs<'_>, arm: &Runs<'_>) -> Pairs {
 /// them, else those of one repeat of the replicate. Arms of different times are never mixed.
 pub(super) fn together(arms: &[&Runs<'_>], replicate: u32) -> Option<Vec<f64>> {
     let first: Option<Vec<Run>> =
-        arms.iter().map(|runs| runs.first.get(&replicate).copied()).collect();
+        arms.iter().map(|runs| runs.first.get(replicate).copied()).collect();
     let quiet = |runs: &Vec<Run>| runs.iter().all(|run| !run.disturbed);
     let levels = |runs: Vec<Run>| runs.into_iter().map(|run| run.level).collect();
     let first = first?;

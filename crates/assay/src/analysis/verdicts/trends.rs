@@ -1,8 +1,7 @@
 //! A metric over a numeric factor: where it peaks, and how steeply it changes.
 
-use std::collections::BTreeSet;
-
 use assay_stats::Sample;
+use std::collections::BTreeSet;
 
 use super::arms::{Question, Runs};
 use super::bound::Bound;
@@ -105,12 +104,11 @@ pub(super) fn slopes(measured: &[(f64, &Runs<'_>)]) -> Vec<f64> {
     let centre = mean(&x);
     let arms: Vec<&Runs<'_>> = measured.iter().map(|(_, runs)| *runs).collect();
     let squares: f64 = x.iter().map(|x| (x - centre).powi(2)).sum();
-    let replicates: BTreeSet<u32> =
-        measured.iter().flat_map(|(_, runs)| runs.first.keys().copied()).collect();
+    // What all arms have, the first one has.
+    let replicates = arms.first().into_iter().flat_map(|runs| runs.first.keys());
     replicates
-        .into_iter()
         .filter_map(|replicate| {
-            let y = together(&arms, replicate)?;
+            let y = together(&arms, *replicate)?;
             let products: f64 = x.iter().zip(&y).map(|(x, y)| (x - centre) * y).sum();
             Some(products / squares)
         })

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::parts::figure;
-use super::{blocks, shell};
+use super::{Place, back, blocks, shell};
 use crate::articles::{Article, Histogram};
 use crate::report::articles;
 use crate::report::document::{Block, Section};
@@ -12,13 +12,15 @@ use crate::report::figure::Figure;
 use crate::report::figures::{self, classes};
 
 /// A page about articles.
-pub fn page(judged: &[&Article]) -> String {
-    let anchors: Vec<(String, String)> = judged
+pub fn page(judged: &[&Article], place: Place<'_>) -> String {
+    let names: Vec<(String, String)> = judged
         .iter()
-        .map(|article| (anchor(article), format!("Article {}", article.article)))
+        .map(|article| (format!("#{}", anchor(article)), format!("Article {}", article.article)))
         .collect();
-    let contents: Vec<(&str, &str)> = std::iter::once(("verdicts", "Verdicts"))
-        .chain(anchors.iter().map(|(id, name)| (id.as_str(), name.as_str())))
+    let contents: Vec<(String, &str)> = back(place)
+        .into_iter()
+        .chain([("#verdicts".to_owned(), "Verdicts")])
+        .chain(names.iter().map(|(address, name)| (address.clone(), name.as_str())))
         .collect();
     let overview = articles::overview(judged);
     let body = html! {

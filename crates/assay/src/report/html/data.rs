@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use maud::{Markup, html};
 
+use super::{Place, every_trial_name, is_large};
 use crate::quantity::units::show;
 use crate::report::document::COMPARISONS;
 use crate::report::evidence::{Evidence, Latencies};
@@ -15,14 +16,18 @@ use crate::results::record::Status;
 use crate::results::series;
 
 /// The section of the raw data.
-pub(super) fn section(evidence: &Evidence) -> Markup {
+pub(super) fn section(evidence: &Evidence, place: Place<'_>) -> Markup {
+    let findings = &evidence.findings;
+    let elsewhere = is_large(findings);
+    let trials = if elsewhere { String::new() } else { every_trial(findings) };
     let tables = [
-        ("every-trial.csv", "Every trial with all its metrics", trials(&evidence.findings)),
+        (EVERY_TRIAL, "Every trial with all its metrics", trials),
         (COMPARISONS, "Every comparison of every metric", comparisons(&evidence.findings)),
         ("latencies.csv", "Latencies by cell and class", latencies(&evidence.latencies)),
     ];
     html! {
         p { "Trials that were disturbed or left out are here, too. The bundle keeps the rest." }
+        @if elsewhere { (far(findings, place)) }
         @for (name, what, text) in tables.iter().filter(|(.., text)| lines(text) > 0) {
             details {
                 summary { (name) ": " (what) ", " (show::count(lines(text) as u64)) " lines" }
@@ -30,6 +35,23 @@ pub(super) fn section(evidence: &Evidence) -> Markup {
             }
         }
     }
+}
+
+const EVERY_TRIAL: &str = "every-trial.csv";
+
+/// Where the values of very many trials lie.
+fn far(findings: &Findings, place: Place<'_>) -> Markup {
+    let id = &findings.study.id;
+    let file = match place {
+        Place::Alone => None,
+        Place::Beside(stem) => Some(every_trial_name(stem, id)),
+        Place::Served => Some(format!("/result/{id}/{EVERY_TRIAL}")),
+    };
+    html! { p {
+        "Every trial with all its metrics: "
+        @if let Some(file) = file { a href=(file) { (EVERY_TRIAL) } }
+        @else { code { "assay show --json " (id) } }
+    } }
 }
 
 /// Lines below the heading.
@@ -48,7 +70,7 @@ struct Key<'a> {
 }
 
 /// Trials in order of time, a column for each metric.
-fn trials(findings: &Findings) -> String {
+pub fn every_trial(findings: &Findings) -> String {
     let metrics: BTreeSet<&str> = findings.cells.iter().map(|cell| cell.metric.as_str()).collect();
     let mut rows: BTreeMap<Key<'_>, (&CellTrial, Vec<Option<f64>>)> = BTreeMap::new();
     for cell in &findings.cells {

@@ -21,6 +21,7 @@ use super::{svg, text};
 use crate::results::Findings;
 
 pub use articles::page as articles;
+pub use data::every_trial;
 pub use policy::content_security_policy;
 
 /// The script of a page; everything is on the page without it.
@@ -37,7 +38,7 @@ pub fn style() -> String {
 }
 
 /// A whole page: head, landmarks, script.
-pub fn shell(title: &str, contents: &[(&str, &str)], body: &Markup) -> String {
+pub fn shell(title: &str, contents: &[(String, &str)], body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -54,7 +55,7 @@ pub fn shell(title: &str, contents: &[(&str, &str)], body: &Markup) -> String {
                 a.skip href="#main" { "To the contents" }
                 @if !contents.is_empty() {
                     nav aria-label="Contents" {
-                        ul { @for (id, name) in contents { li { a href={ "#" (id) } { (name) } } } }
+                        ul { @for (id, name) in contents { li { a href=(id) { (name) } } } }
                     }
                 }
                 main id="main" tabindex="-1" { (body) }
@@ -68,24 +69,56 @@ pub fn shell(title: &str, contents: &[(&str, &str)], body: &Markup) -> String {
     page.into_string()
 }
 
+/// What a page can lead to.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'a> {
+    /// To nothing: it goes through a pipe.
+    Alone,
+    /// To files beside it, whose names begin so.
+    Beside(&'a str),
+    /// To the list of all results, and to addresses below its own.
+    Served,
+}
+
+/// Trials up to which their values stand on the page itself.
+pub const MOST_TRIALS: usize = 2_000;
+
+/// The name of the file with the values of every trial.
+pub fn every_trial_name(stem: &str, id: &str) -> String {
+    format!("{stem}.{id}.every-trial.csv")
+}
+
+/// Whether the values of the trials lie elsewhere.
+pub fn is_large(findings: &Findings) -> bool {
+    // Every trial has as many values as there are metrics, or fewer.
+    let most = findings.cells.iter().filter(|cell| cell.primary);
+    most.map(|cell| cell.trials.len()).sum::<usize>() > MOST_TRIALS
+}
+
 /// The page of one result.
-pub fn page(evidence: &Evidence) -> String {
-    pages(std::slice::from_ref(evidence))
+pub fn page(evidence: &Evidence, place: Place<'_>) -> String {
+    pages(std::slice::from_ref(evidence), place)
 }
 
 /// The page of several results, the first of which is told first: a comparison, then what it
 /// compares.
-pub fn pages(results: &[Evidence]) -> String {
+pub fn pages(results: &[Evidence], place: Place<'_>) -> String {
     let title = results.first().map_or_else(|| "assay".to_owned(), |first| title(&first.findings));
     let parts: Vec<parts::Part> =
-        results.iter().enumerate().map(|(index, evidence)| parts::part(index, evidence)).collect();
+        results.iter().enumerate().map(|(index, one)| parts::part(index, one, place)).collect();
     // Of what is compared, each as a whole: its own sections are alike.
     let (first, others) = parts.split_at(parts.len().min(1));
     let sections = first.iter().flat_map(parts::Part::contents);
-    let contents: Vec<(&str, &str)> =
-        sections.chain(others.iter().map(parts::Part::whole)).collect();
+    let sections = sections.chain(others.iter().map(parts::Part::whole));
+    let sections = sections.map(|(id, name)| (format!("#{id}"), name));
+    let contents: Vec<(String, &str)> = back(place).into_iter().chain(sections).collect();
     let body = html! { @for part in &parts { (part.body) } };
     shell(&title, &contents, &body)
+}
+
+/// The way back to the list, where there is one.
+fn back(place: Place<'_>) -> Option<(String, &'static str)> {
+    matches!(place, Place::Served).then(|| ("/".to_owned(), "All results"))
 }
 
 /// What a page is called in a list of tabs: subject, kind, day and machine.

@@ -2,7 +2,7 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::{blocks, data, first, forum_block, told};
+use super::{Place, blocks, data, first, forum_block, told};
 use crate::report::document::{self, Block, Document, Section};
 use crate::report::evidence::{Commands, Evidence};
 use crate::report::figure::Figure;
@@ -33,7 +33,7 @@ impl Part {
 }
 
 /// The result with a number of the page: ids of a page are unique.
-pub(super) fn part(index: usize, evidence: &Evidence) -> Part {
+pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part {
     let number = |mut figure: Figure| {
         figure.id = format!("r{index}-{}", figure.id);
         figure
@@ -61,7 +61,7 @@ pub(super) fn part(index: usize, evidence: &Evidence) -> Part {
     }
     page.add("numbers", "Numbers", fold("numbers"), &numbers(findings, &document));
     page.add("done", "What was done", fold("done"), &done(evidence, &document));
-    page.add("data", "Raw data", fold("data"), &data::section(evidence));
+    page.add("data", "Raw data", fold("data"), &data::section(evidence, place));
     page.add("text", "As text", fold("text"), &forum(evidence));
     let id = format!("r{index}");
     let subject = document::subject(findings);

@@ -34,7 +34,7 @@ fn hostile() -> Evidence {
 
 #[test]
 fn nothing_of_a_result_becomes_markup() {
-    let page = page(&hostile());
+    let page = page(&hostile(), Place::Alone);
     assert_eq!(page.matches("<script>").count(), 1, "the page's own");
     assert!(!page.contains("<img"));
     assert!(!page.contains("style=\""), "the policy forbids it");
@@ -43,7 +43,7 @@ fn nothing_of_a_result_becomes_markup() {
 
 #[test]
 fn a_page_names_nothing_outside_itself() {
-    let page = page(&Evidence::bare(fixture("study-grid")));
+    let page = page(&Evidence::bare(fixture("study-grid")), Place::Alone);
     for outside in ["http://", "https://", "url(", "@import", "<link", "<img", "<iframe"] {
         // The name of the language of figures is an address that nobody asks for.
         let page = page.replace("http://www.w3.org/2000/svg", "");
@@ -53,7 +53,7 @@ fn a_page_names_nothing_outside_itself() {
 
 #[test]
 fn the_policy_lets_the_own_script_and_style_in() {
-    let page = page(&Evidence::bare(fixture("study-grid")));
+    let page = page(&Evidence::bare(fixture("study-grid")), Place::Alone);
     let policy = content_security_policy();
     assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
     let between = |from: &str, to: &str| {
@@ -67,7 +67,7 @@ fn the_policy_lets_the_own_script_and_style_in() {
 
 #[test]
 fn the_first_screen_answers_with_an_interval() {
-    let page = page(&Evidence::bare(fixture("study-grid")));
+    let page = page(&Evidence::bare(fixture("study-grid")), Place::Alone);
     let first = page.split("</header>").next().unwrap();
     let answer = first.split("class=\"answer\">").nth(1).unwrap().split("</p>").next().unwrap();
     assert!(answer.contains("95 % interval"), "{answer}");
@@ -76,8 +76,10 @@ fn the_first_screen_answers_with_an_interval() {
 
 #[test]
 fn ids_of_a_page_of_several_results_are_unique() {
-    let page =
-        pages(&[Evidence::bare(fixture("study-grid")), Evidence::bare(fixture("study-grid"))]);
+    let page = pages(
+        &[Evidence::bare(fixture("study-grid")), Evidence::bare(fixture("study-grid"))],
+        Place::Alone,
+    );
     let mut ids: Vec<&str> =
         page.split(" id=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
     let all = ids.len();
