@@ -7,6 +7,7 @@ mod bpf;
 mod browser;
 mod build;
 mod clean_checks;
+mod dist;
 mod facts;
 mod fio;
 mod fuzz;
@@ -72,6 +73,15 @@ const COMMANDS: &[Command] = &[
         numbers: &[],
         words: &[],
         run: browser::run,
+    },
+    Command {
+        name: "dist",
+        usage: "",
+        summary: "static archives and Debian packages for x86_64, i686 and aarch64, with their sums, into target/dist",
+        flags: &[],
+        numbers: &[],
+        words: &[],
+        run: dist::run,
     },
     Command {
         name: "bench-pages",

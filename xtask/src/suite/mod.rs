@@ -3,7 +3,7 @@
 mod beside;
 mod cost;
 mod skips;
-mod targets;
+pub mod targets;
 mod tests;
 
 use std::io::Write;

@@ -49,7 +49,7 @@ pub fn check(skipped: &mut Skips) -> Done<bool> {
 }
 
 /// Why there is no standard library for a target, after an attempt to get it.
-fn missing(target: &str) -> Option<String> {
+pub fn missing(target: &str) -> Option<String> {
     if is_installed(target) {
         return None;
     }

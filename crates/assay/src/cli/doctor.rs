@@ -28,6 +28,34 @@ pub fn run(system: &dyn System, arguments: &Arguments) {
     let rows: Vec<Vec<String>> = abilities.iter().map(row).collect();
     let columns = table::columns(&["ability", "here", "what and how"]);
     output::text(&table::table(&columns, &rows, output::columns(system)));
+    let next = next(&abilities).map(|words| words.map(str::to_owned).to_vec());
+    let columns = table::columns(&["next command here", "what it tells"]);
+    output::text(&format!("\n{}", table::table(&columns, &next, output::columns(system))));
+}
+
+/// Three commands that this machine is ready for.
+fn next(abilities: &[Ability]) -> [[&'static str; 2]; 3] {
+    let has = |name: &str| {
+        let own = abilities.iter().find(|ability| ability.name == name);
+        own.is_some_and(|ability| matches!(ability.state, Seen::Present(_)))
+    };
+    [
+        if has("journal") {
+            ["assay check --quick", "how fast is this directory?"]
+        } else {
+            ["assay restore --dry-run", "what a killed run left behind"]
+        },
+        if has("block devices") && has("file systems") {
+            ["assay run schedulers --lab --quick", "on loop devices of its own: nothing is touched"]
+        } else {
+            ["assay run depth --quick", "how many operations in flight?"]
+        },
+        if has("block latency") {
+            ["assay watch", "what the disks do at this moment"]
+        } else {
+            ["assay list presets", "which questions it can answer"]
+        },
+    ]
 }
 
 fn row(ability: &Ability) -> Vec<String> {

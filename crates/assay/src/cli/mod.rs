@@ -6,12 +6,14 @@ mod articles;
 mod calc;
 mod check;
 mod compare;
+mod completions;
 mod confirm;
 mod doctor;
 mod explain;
 mod import;
 mod label;
 mod list;
+mod meant;
 mod output;
 mod pages;
 mod plan;
@@ -34,20 +36,37 @@ mod wishes;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::failure::{Failure, Outcome};
 use crate::system::System;
 
+pub use completions::script as completion;
 pub use pages::reference_pages;
 
 /// Carefully controlled performance studies of storage and the machine around it.
 #[derive(Debug, Parser)]
-#[command(name = "assay", version, about, propagate_version = true, after_help = EXAMPLES)]
+#[command(name = "assay", version = VERSION, about, propagate_version = true, after_help = EXAMPLES)]
 pub struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
+
+/// Version, commit where whoever built it told (`ASSAY_COMMIT`), and target.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("ASSAY_BUILT"), ")");
+
+/// What a newcomer reads who types the name alone.
+const GUIDE: &str = "\
+Honest speed of storage, and how far each number can be trusted. Begin with:
+
+  assay check --quick     this directory, in about 15 s; needs no root
+  assay check /mnt/card   a card, a stick or another drive, in about a minute
+  assay run depth         a study: settings compared, with verdicts
+
+assay show brings the newest result back, assay doctor tells what this machine
+can measure, and assay --help has all commands.
+";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -92,14 +111,16 @@ enum Command {
     Calc(calc::Arguments),
     Doctor(doctor::Arguments),
     Articles(articles::Arguments),
+    Completions(completions::Arguments),
 }
 
 /// Parses the command line. What is not a command to run (help, version, a mistake) is told, and
 /// the exit code handed back.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, ExitCode> {
-    Arguments::try_parse_from(arguments).map_err(|error| {
+    let words: Vec<OsString> = arguments.into_iter().collect();
+    Arguments::try_parse_from(&words).map_err(|error| {
         if error.use_stderr() {
-            return output::fail(&Failure::mistake(one_line(&error)));
+            return output::fail(&Failure::mistake(one_line(&error, &words)));
         }
         output::text(&error.render().to_string());
         ExitCode::SUCCESS
@@ -107,20 +128,40 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments,
 }
 
 /// A parser's message as one line.
-fn one_line(error: &clap::Error) -> String {
+fn one_line(error: &clap::Error, words: &[OsString]) -> String {
     let text = error.render().to_string();
+    let wrong = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg]
+        .into_iter()
+        .filter_map(|kind| error.get(kind));
+    let mut meant = wrong.filter_map(|word| match word {
+        // `--size=1GiB` is told with its value.
+        ContextValue::String(word) => meant::instead(word.split('=').next().unwrap_or(word)),
+        _ => None,
+    });
+    let meant = meant.next();
     let wanted = text
         .lines()
         .map(str::trim)
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
+        // Where we know better.
+        .filter(|line| meant.is_none() || !line.starts_with("tip:"))
         .filter(|line| !line.is_empty());
     let message = wanted.collect::<Vec<_>>().join(" ");
-    format!("{}; see assay --help", message.trim_start_matches("error: "))
+    let help = meant::help(words, &definition());
+    let message = message.trim_start_matches("error: ");
+    match meant {
+        Some(meant) => format!("{message}: {meant} See {help}"),
+        None => format!("{message}; see {help}"),
+    }
 }
 
 /// Runs a command and returns its exit code.
 pub fn run(system: &dyn System, arguments: Arguments) -> ExitCode {
-    match dispatch(system, arguments.command).and_then(|()| output::kept()) {
+    let Some(command) = arguments.command else {
+        output::text(GUIDE);
+        return ExitCode::SUCCESS;
+    };
+    match dispatch(system, command).and_then(|()| output::kept()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => output::fail(&failure),
     }
@@ -156,6 +197,7 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
             doctor::run(system, &arguments);
             Ok(())
         }
+        Command::Completions(arguments) => completions::run(&arguments),
     }
 }
 
@@ -176,7 +218,8 @@ mod tests {
     #[test]
     fn a_mistake_is_one_line_with_advice() {
         let error = Arguments::try_parse_from(["assay", "check", "--quik"]).unwrap_err();
-        let line = one_line(&error);
+        let words = ["assay", "check", "--quik"].map(OsString::from);
+        let line = one_line(&error, &words);
         assert!(!line.contains('\n') && line.contains("--quick"), "{line}");
     }
 
@@ -187,7 +230,7 @@ mod tests {
         };
         let lines = text.lines().map(str::trim).filter(calls);
         let bare = lines.map(|line| line.split("  ").next().unwrap_or(line));
-        let bare = bare.map(|line| line.split(['#', '|', '"']).next().unwrap_or(line));
+        let bare = bare.map(|line| line.split(['#', '|', '"', '>']).next().unwrap_or(line));
         bare.map(|line| line.split_whitespace().collect()).collect()
     }
 

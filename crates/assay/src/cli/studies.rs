@@ -22,6 +22,11 @@ pub fn load(system: &dyn System, word: &str) -> Outcome<Study> {
         }
         _ => Failure::refused(format!("{word}: {error}")),
     })?;
+    if text.trim_start().starts_with(['{', '[']) && text.contains('"') && !text.contains('=') {
+        return Err(Failure::mistake(format!(
+            "`{word}` looks like results, not like a study: assay import {word}"
+        )));
+    }
     file::parse(word, &text)
 }
 

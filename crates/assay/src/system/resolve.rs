@@ -48,7 +48,12 @@ pub(super) const REMOTE: [&str; 20] = [
 /// The user's mistake when there is no such target or nothing can be measured on it; refused when
 /// this user may not look.
 pub fn resolve(system: &dyn System, target: &str) -> Outcome<Site> {
-    let look = |error: io::Error| cannot_look(target, &error);
+    let look = |error: io::Error| match device_called(system, target) {
+        Some(path) if error.kind() == io::ErrorKind::NotFound => {
+            Failure::mistake(format!("{target:?} does not exist here: did you mean {path}?"))
+        }
+        _ => cannot_look(target, &error),
+    };
     let path = system.canonical(Path::new(target)).map_err(look)?;
     let status = system.status(&path).map_err(look)?;
     let kind = target_kind(target, status.kind)?;
@@ -70,6 +75,13 @@ fn target_kind(target: &str, kind: FileKind) -> Outcome<TargetKind> {
     };
     let advice = "name a directory, a file or a block device";
     Err(Failure::mistake(format!("{target:?} is {what}: {advice}")))
+}
+
+/// The block device that a bare word such as `sda` names.
+fn device_called(system: &dyn System, word: &str) -> Option<String> {
+    let path = (!word.contains('/')).then(|| format!("/dev/{word}"))?;
+    let status = system.status(Path::new(&path)).ok()?;
+    (status.kind == FileKind::BlockDevice).then_some(path)
 }
 
 fn cannot_look(target: &str, error: &io::Error) -> Failure {

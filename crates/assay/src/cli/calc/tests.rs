@@ -20,7 +20,7 @@ fn words(line: &str) -> Vec<String> {
 fn parsed(words: &[String]) -> Calculation {
     let parsed = Arguments::try_parse_from(words);
     match parsed.unwrap_or_else(|error| panic!("{words:?}: {error}")).command {
-        Command::Calc(arguments) => arguments.calculation,
+        Some(Command::Calc(arguments)) => arguments.calculation,
         _ => panic!("{words:?}"),
     }
 }
@@ -145,7 +145,7 @@ proptest! {
     ) {
         let line = ["assay".to_owned(), "calc".to_owned(), name].into_iter().chain(words);
         if let Ok(arguments) = Arguments::try_parse_from(line)
-            && let Command::Calc(arguments) = arguments.command
+            && let Some(Command::Calc(arguments)) = arguments.command
             && let Err(failure) = told(&Fake::new(), &arguments.calculation)
         {
             prop_assert_eq!(failure.kind.exit_code(), 2);

@@ -178,6 +178,8 @@ fn mistakes_say_what_to_do() {
         assert!(failure.message.contains(says), "{failure}");
         assert!(failure.message.ends_with("name a directory, a file or a block device"));
     }
+    assert!(failure("sda").message.ends_with("did you mean /dev/sda?"), "{}", failure("sda"));
+    assert!(failure("sdzz").message.contains("does not exist: name"));
     assert_eq!(failure("/root/x").kind, Kind::Refused);
     assert!(failure("/root").message.contains("with sudo"));
 }

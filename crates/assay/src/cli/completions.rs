@@ -1,0 +1,37 @@
+//! `assay completions`: what a shell needs to complete a command line.
+
+use clap::Args;
+use clap_complete::Shell;
+
+use super::output;
+use crate::failure::{Failure, Outcome};
+
+/// Completions for a shell, on standard output
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay completions bash > ~/.local/share/bash-completion/completions/assay
+  assay completions zsh > ~/.zfunc/_assay        with ~/.zfunc in $fpath
+  assay completions fish > ~/.config/fish/completions/assay.fish")]
+pub struct Arguments {
+    /// bash, zsh or fish
+    #[arg(value_name = "SHELL", value_parser = ["bash", "zsh", "fish"])]
+    shell: String,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Outcome<()> {
+    output::document(&script(&arguments.shell)?);
+    Ok(())
+}
+
+/// The script for a shell.
+///
+/// # Errors
+/// The mistake where there is no such shell.
+pub fn script(shell: &str) -> Outcome<String> {
+    let shell: Shell = shell.parse().map_err(|error: String| Failure::mistake(error))?;
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut super::definition(), "assay", &mut text);
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}

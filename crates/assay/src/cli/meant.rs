@@ -1,0 +1,102 @@
+//! What was meant by a command line that nobody can run: words that other tools use, and the help
+//! of the command that was asked for.
+
+use std::ffi::OsString;
+
+/// What people type for our commands.
+const COMMANDS: &[(&str, &str)] = &[
+    ("bench", "check"),
+    ("benchmark", "check"),
+    ("cleanup", "restore"),
+    ("diff", "compare"),
+    ("export", "show --json"),
+    ("history", "list results"),
+    ("html", "report"),
+    ("info", "doctor"),
+    ("iostat", "watch"),
+    ("ls", "list"),
+    ("measure", "check"),
+    ("monitor", "watch"),
+    ("presets", "list presets"),
+    ("results", "list results"),
+    ("revert", "undo"),
+    ("rm", "remove"),
+    ("speed", "check"),
+    ("start", "run"),
+    ("studies", "list presets"),
+    ("test", "check"),
+    ("web", "serve"),
+];
+
+/// What people type for our options.
+const OPTIONS: &[(&str, &str)] = &[
+    ("--bs", "--set size=LEVEL"),
+    ("--duration", "--budget"),
+    ("--fast", "--quick"),
+    ("--force", "--destroy ID"),
+    ("--iodepth", "--set depth=LEVEL"),
+    ("--repeat", "--replicates"),
+    ("--runs", "--replicates"),
+    ("--runtime", "--budget"),
+    ("--size", "--area"),
+    ("--threads", "--set threads=LEVEL"),
+    ("--time", "--budget"),
+    ("--yes", "--destroy ID"),
+];
+
+/// A sentence on what was meant instead of a word that is none of ours.
+pub(super) fn instead(wrong: &str) -> Option<String> {
+    let known = if wrong.starts_with('-') { OPTIONS } else { COMMANDS };
+    let (_, ours) = known.iter().find(|(theirs, _)| *theirs == wrong)?;
+    let ours = if wrong.starts_with('-') { (*ours).to_owned() } else { format!("assay {ours}") };
+    Some(format!("did you mean `{ours}`?"))
+}
+
+/// The help that tells more: that of the command, where one of ours was named.
+pub(super) fn help(words: &[OsString], definition: &clap::Command) -> String {
+    let named = words.iter().skip(1).filter_map(|word| word.to_str());
+    let mut command = definition;
+    let mut path = "assay".to_owned();
+    for word in named.filter(|word| !word.starts_with('-')) {
+        let Some(next) = command.find_subcommand(word) else { break };
+        path = format!("{path} {word}");
+        command = next;
+    }
+    format!("{path} --help")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::definition;
+    use super::*;
+
+    #[test]
+    fn what_is_meant_exists() {
+        let definition = definition();
+        for (theirs, ours) in COMMANDS {
+            let word = ours.split(' ').next().unwrap();
+            assert!(definition.find_subcommand(word).is_some(), "{theirs}: {ours}");
+            assert!(definition.find_subcommand(theirs).is_none(), "{theirs} is one of ours");
+        }
+        let options: Vec<String> = definition
+            .get_subcommands()
+            .flat_map(|command| command.get_arguments().filter_map(|one| one.get_long()))
+            .map(|long| format!("--{long}"))
+            .collect();
+        for (theirs, ours) in OPTIONS {
+            let word = ours.split(' ').next().unwrap();
+            assert!(options.iter().any(|known| known == word), "{theirs}: {ours}");
+        }
+    }
+
+    #[test]
+    fn the_help_is_that_of_the_command() {
+        let of = |words: &[&str]| {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            help(&words, &definition())
+        };
+        assert_eq!(of(&["assay", "check", "--size"]), "assay check --help");
+        assert_eq!(of(&["assay", "--quiet", "calc", "raid", "x"]), "assay calc raid --help");
+        assert_eq!(of(&["assay", "bench"]), "assay --help");
+    }
+}

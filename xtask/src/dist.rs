@@ -1,0 +1,286 @@
+//! `cargo xtask dist`: what people without a Rust tool chain install. For each machine a static
+//! program, in an archive and in a Debian package, with manual pages and completions, and the sums of
+//! all. The same commit gives the same bytes: times are those of the commit, owners are nobody's, and
+//! no path of the machine that built it is in the program.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use assay::cli::completion;
+use flate2::{Compression, GzBuilder};
+use sha2::{Digest, Sha256};
+
+use crate::build::{cargo, root};
+use crate::lab::{Done, has};
+use crate::options::Options;
+use crate::suite::targets::missing;
+
+/// A machine that is built for: the target, what archives and Debian call it, and what runs its
+/// programs on a machine of another kind.
+struct Machine {
+    target: &'static str,
+    name: &'static str,
+    debian: &'static str,
+    emulator: &'static str,
+}
+
+const MACHINES: [Machine; 3] = [
+    Machine {
+        target: "x86_64-unknown-linux-musl",
+        name: "x86_64",
+        debian: "amd64",
+        emulator: "qemu-x86_64-static",
+    },
+    Machine {
+        target: "i686-unknown-linux-musl",
+        name: "i686",
+        debian: "i386",
+        emulator: "qemu-i386-static",
+    },
+    Machine {
+        target: "aarch64-unknown-linux-musl",
+        name: "aarch64",
+        debian: "arm64",
+        emulator: "qemu-aarch64-static",
+    },
+];
+
+/// One file of a package: its path, its bits, its bytes.
+type Part = (String, u32, Vec<u8>);
+
+/// What all packages of a commit have in common.
+struct Release {
+    version: String,
+    commit: String,
+    seconds: u64,
+    folder: PathBuf,
+}
+
+/// Builds everything into `target/dist`.
+pub fn run(_: &Options) -> Done<bool> {
+    let release = Release::of_head()?;
+    fs::create_dir_all(&release.folder).map_err(|error| error.to_string())?;
+    let mut sums = Vec::new();
+    for machine in &MACHINES {
+        if let Some(reason) = missing(machine.target) {
+            return Err(reason);
+        }
+        let program = release.build(machine)?;
+        if !tried(machine, &program, &release)? {
+            return Ok(false);
+        }
+        let bytes = fs::read(&program).map_err(|error| error.to_string())?;
+        for (name, text) in [release.archive(machine, &bytes)?, release.debian(machine, &bytes)?] {
+            let path = release.folder.join(&name);
+            fs::write(&path, &text).map_err(|error| format!("{name}: {error}"))?;
+            println!("{name}: {} bytes", text.len());
+            sums.push(format!("{}  {name}\n", hex(&Sha256::digest(&text))));
+        }
+    }
+    let sums = sums.concat();
+    fs::write(release.folder.join("SHA256SUMS"), &sums).map_err(|error| error.to_string())?;
+    print!("{sums}");
+    Ok(true)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What git tells.
+fn git(words: &[&str]) -> Done<String> {
+    let output = Command::new("git").args(words).current_dir(root()).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("git: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("git {}: {}", words.join(" "), output.status));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+impl Release {
+    fn of_head() -> Done<Self> {
+        let changed = if git(&["status", "--porcelain"])?.is_empty() { "" } else { "-changed" };
+        let seconds = git(&["log", "-1", "--format=%ct"])?;
+        Ok(Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: format!("{}{changed}", git(&["rev-parse", "--short=12", "HEAD"])?),
+            seconds: seconds.parse().map_err(|_| format!("git told no time: {seconds}"))?,
+            folder: root().join("target/dist"),
+        })
+    }
+
+    /// The static program for a machine.
+    fn build(&self, machine: &Machine) -> Done<PathBuf> {
+        let target = machine.target;
+        let folder = root().join("target/dist/build");
+        let home = std::env::var("CARGO_HOME")
+            .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")))
+            .unwrap_or_default();
+        let flags = [
+            "-Clinker=rust-lld".to_owned(),
+            "-Clinker-flavor=ld.lld".to_owned(),
+            "-Clink-self-contained=yes".to_owned(),
+            "-Ctarget-feature=+crt-static".to_owned(),
+            format!("--remap-path-prefix={}=assay", root().display()),
+            format!("--remap-path-prefix={home}=cargo"),
+        ];
+        let mut command =
+            cargo(&["build", "--release", "--locked", "--package", "assay", "--target", target]);
+        let status = command
+            .arg("--target-dir")
+            .arg(&folder)
+            .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
+            .env("ASSAY_COMMIT", &self.commit)
+            .status()
+            .map_err(|error| format!("cargo: {error}"))?;
+        if !status.success() {
+            return Err(format!("{target} was not built: {status}"));
+        }
+        Ok(folder.join(target).join("release/assay"))
+    }
+
+    /// `assay-0.1.0-x86_64-linux.tar.gz`.
+    fn archive(&self, machine: &Machine, program: &[u8]) -> Done<Named> {
+        let folder = format!("assay-{}-{}-linux", self.version, machine.name);
+        let mut parts = vec![(format!("{folder}/assay"), 0o755, program.to_vec())];
+        for name in ["README.md", "LICENSE-APACHE", "LICENSE-MIT"] {
+            parts.push((format!("{folder}/{name}"), 0o644, read(&root().join(name))?));
+        }
+        for (name, page) in manual()? {
+            parts.push((format!("{folder}/man/man1/{name}"), 0o644, page));
+        }
+        for (shell, name) in [("bash", "assay.bash"), ("zsh", "_assay"), ("fish", "assay.fish")] {
+            parts.push((format!("{folder}/completions/{name}"), 0o644, script(shell)?));
+        }
+        Ok((format!("{folder}.tar.gz"), self.tar(parts)?))
+    }
+
+    /// `assay_0.1.0_amd64.deb`: an archive of three members.
+    fn debian(&self, machine: &Machine, program: &[u8]) -> Done<Named> {
+        let mut parts = vec![("./usr/bin/assay".to_owned(), 0o755, program.to_vec())];
+        for (name, page) in manual()? {
+            let path = format!("./usr/share/man/man1/{name}.gz");
+            parts.push((path, 0o644, packed(&page)?));
+        }
+        for (shell, path) in [
+            ("bash", "bash-completion/completions/assay"),
+            ("zsh", "zsh/vendor-completions/_assay"),
+            ("fish", "fish/vendor_completions.d/assay.fish"),
+        ] {
+            parts.push((format!("./usr/share/{path}"), 0o644, script(shell)?));
+        }
+        let licence = [read(&root().join("LICENSE-APACHE"))?, read(&root().join("LICENSE-MIT"))?];
+        parts.push(("./usr/share/doc/assay/copyright".to_owned(), 0o644, licence.concat()));
+        let kib = parts.iter().map(|(.., bytes)| bytes.len()).sum::<usize>().div_ceil(1024);
+        let control = format!(
+            "Package: assay\nVersion: {}\nArchitecture: {}\nMaintainer: The Assay authors\n\
+             Installed-Size: {kib}\nSection: utils\nPriority: optional\n\
+             Recommends: smartmontools\n\
+             Description: carefully controlled performance studies of storage\n \
+             Honest speed of drives, cards and file systems, settings compared with\n \
+             verdicts, and a statement of trust beside each number.\n",
+            self.version, machine.debian
+        );
+        let control = self.tar(vec![("./control".to_owned(), 0o644, control.into_bytes())])?;
+        let members = [
+            ("debian-binary", b"2.0\n".to_vec()),
+            ("control.tar.gz", control),
+            ("data.tar.gz", self.tar(parts)?),
+        ];
+        let mut text = b"!<arch>\n".to_vec();
+        for (name, bytes) in members {
+            let (seconds, length) = (self.seconds, bytes.len());
+            let head =
+                format!("{name:<16}{seconds:<12}{:<6}{:<6}{:<8}{length:<10}`\n", 0, 0, "100644");
+            text.extend(head.as_bytes());
+            text.extend(&bytes);
+            // Members begin at even places.
+            text.extend((length % 2 == 1).then_some(b'\n'));
+        }
+        Ok((format!("assay_{}_{}.deb", self.version, machine.debian), text))
+    }
+
+    /// A packed archive of files, with the folders above them, in the order of their names.
+    fn tar(&self, mut parts: Vec<Part>) -> Done<Vec<u8>> {
+        parts.sort();
+        let mut folders: Vec<String> = Vec::new();
+        for (path, ..) in &parts {
+            for (at, _) in path.match_indices('/').filter(|(at, _)| path[..*at] != *".") {
+                let folder = path[..=at].to_owned();
+                if !folders.contains(&folder) {
+                    folders.push(folder);
+                }
+            }
+        }
+        let mut archive = tar::Builder::new(Vec::new());
+        let folders = folders.into_iter().map(|path| (path, 0o755, Vec::new()));
+        for (path, mode, bytes) in folders.chain(parts) {
+            let mut header = tar::Header::new_gnu();
+            let kind = if path.ends_with('/') {
+                tar::EntryType::Directory
+            } else {
+                tar::EntryType::Regular
+            };
+            header.set_entry_type(kind);
+            header.set_mode(mode);
+            header.set_size(bytes.len() as u64);
+            header.set_mtime(self.seconds);
+            header.set_uid(0);
+            header.set_gid(0);
+            let added = archive.append_data(&mut header, &path, bytes.as_slice());
+            added.map_err(|error| format!("{path}: {error}"))?;
+        }
+        packed(&archive.into_inner().map_err(|error| error.to_string())?)
+    }
+}
+
+/// A file by its name.
+type Named = (String, Vec<u8>);
+
+fn read(path: &Path) -> Done<Vec<u8>> {
+    fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// The manual pages.
+fn manual() -> Done<Vec<Named>> {
+    let folder = root().join("docs/man");
+    let entries = fs::read_dir(&folder).map_err(|error| format!("docs/man: {error}"))?;
+    let mut pages = Vec::new();
+    for entry in entries.flatten() {
+        pages.push((entry.file_name().to_string_lossy().into_owned(), read(&entry.path())?));
+    }
+    pages.sort();
+    Ok(pages)
+}
+
+fn script(shell: &str) -> Done<Vec<u8>> {
+    completion(shell).map(String::into_bytes).map_err(|failure| failure.message)
+}
+
+/// Packed without a time of its own.
+fn packed(bytes: &[u8]) -> Done<Vec<u8>> {
+    let mut gzip = GzBuilder::new().write(Vec::new(), Compression::best());
+    gzip.write_all(bytes).and_then(|()| gzip.finish()).map_err(|error| error.to_string())
+}
+
+/// Whether the program tells its version: on this machine, or by an emulator; skipped, with the
+/// reason, where neither can.
+fn tried(machine: &Machine, program: &Path, release: &Release) -> Done<bool> {
+    let own = machine.name == std::env::consts::ARCH
+        || (machine.name == "i686" && std::env::consts::ARCH == "x86_64");
+    if !own && !has(machine.emulator) {
+        println!("{}: not tried: {} is not installed", machine.target, machine.emulator);
+        return Ok(true);
+    }
+    let mut command = if own { Command::new(program) } else { Command::new(machine.emulator) };
+    if !own {
+        command.arg(program);
+    }
+    let output = command.arg("--version").output().map_err(|error| error.to_string())?;
+    let told = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let wanted = format!("assay {} ({}, {})", release.version, release.commit, machine.target);
+    println!("{told}");
+    Ok(output.status.success() && told == wanted)
+}
