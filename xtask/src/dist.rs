@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use assay::cli::completion;
+use assay::digest::{hexadecimal, sha256};
 use flate2::{Compression, GzBuilder};
-use sha2::{Digest, Sha256};
 
 use crate::build::{cargo, root};
 use crate::lab::{Done, has};
@@ -76,17 +76,13 @@ pub fn run(_: &Options) -> Done<bool> {
             let path = release.folder.join(&name);
             fs::write(&path, &text).map_err(|error| format!("{name}: {error}"))?;
             println!("{name}: {} bytes", text.len());
-            sums.push(format!("{}  {name}\n", hex(&Sha256::digest(&text))));
+            sums.push(format!("{}  {name}\n", hexadecimal(&sha256(&text))));
         }
     }
     let sums = sums.concat();
     fs::write(release.folder.join("SHA256SUMS"), &sums).map_err(|error| error.to_string())?;
     print!("{sums}");
     Ok(true)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What git tells.

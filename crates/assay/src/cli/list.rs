@@ -12,7 +12,7 @@ use crate::probes::{PROBES, surroundings};
 use crate::quantity::{metric, units};
 use crate::report::figures::FIGURES;
 use crate::report::table::{self, Column};
-use crate::results::bundle;
+use crate::results::bundle::{self, Listed};
 use crate::seen::Seen;
 use crate::study::{self, Study, fields, parameters::PARAMETERS, presets};
 use crate::system::site::Drive;
@@ -24,6 +24,7 @@ use crate::truth;
 #[command(after_help = "\
 Examples:
   assay list            the results so far, newest first
+  assay list --drive vda --preset depth    some of them
   assay list drives     drives with the ids that --destroy takes
   assay list factors    settings that a study file may vary
   assay list probes     what is read around each trial
@@ -33,6 +34,12 @@ pub struct Arguments {
     /// What to list
     #[arg(value_enum, default_value_t = Kind::Results)]
     kind: Kind,
+    /// Only results of this drive, file system or target; a part of the name is enough
+    #[arg(long, value_name = "NAME")]
+    drive: Option<String>,
+    /// Only results of this preset
+    #[arg(long, value_name = "NAME")]
+    preset: Option<String>,
     /// One JSON document instead of the table
     #[arg(long)]
     json: bool,
@@ -76,7 +83,7 @@ struct Listing {
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let listing = match arguments.kind {
-        Kind::Results => results(system)?,
+        Kind::Results => results(system, arguments)?,
         Kind::Drives => drives(system),
         Kind::Presets => presets_listed()?,
         Kind::Importers => importers(),
@@ -103,26 +110,60 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     Ok(())
 }
 
-fn results(system: &dyn System) -> Outcome<Listing> {
+/// Whether a result is wanted.
+fn wanted(arguments: &Arguments) -> Outcome<impl Fn(&Listed) -> bool> {
+    let title = match &arguments.preset {
+        None => None,
+        Some(name) => Some(super::studies::preset(name)?.title),
+    };
+    let drive = arguments.drive.clone();
+    Ok(move |entry: &Listed| {
+        let own = || entry.drives.iter().chain(&entry.targets);
+        title.as_ref().is_none_or(|title| entry.title == *title)
+            && drive.as_ref().is_none_or(|word| own().any(|name| name.contains(word.as_str())))
+    })
+}
+
+/// What a result was about, and what it says.
+fn says(entry: &Listed) -> String {
+    let is_check = entry.kind == "check";
+    let mut told = vec![if is_check { entry.kind.clone() } else { entry.title.clone() }];
+    told.extend((!entry.drives.is_empty()).then(|| entry.drives.join(" and ")));
+    let missing = entry.trials < entry.planned;
+    told.extend(missing.then(|| format!("{} of {} trials", entry.trials, entry.planned)));
+    let mut text = told.join("; ");
+    if let Some(headline) = &entry.headline {
+        let trust = (!headline.trust.is_empty()).then(|| format!(" ({})", headline.trust));
+        text = format!("{text}: {}{}", headline.text, trust.unwrap_or_default());
+    }
+    text
+}
+
+fn results(system: &dyn System, arguments: &Arguments) -> Outcome<Listing> {
     let directory = identity::results_directory(system)?;
-    let (listed, warnings) = bundle::list(system, &directory);
+    let wanted = wanted(arguments)?;
+    let (mut listed, warnings) = bundle::list(system, &directory);
+    listed.retain(wanted);
     for warning in warnings {
         output::message(&warning);
     }
     Ok(Listing {
         name: "results",
-        columns: table::columns(&["id", "started", ">size", ">trials", "title"]),
+        columns: table::columns(&["id", "started", ">size", "what it says"]),
         rows: listed
             .iter()
             .map(|entry| {
-                let trials = format!("{}/{}", entry.trials, entry.planned);
                 let size = format!("{} KiB", entry.bytes.div_ceil(1024));
                 let started = entry.started.replace('T', " ").chars().take(16).collect();
-                vec![entry.id.clone(), started, size, trials, entry.title.clone()]
+                vec![entry.id.clone(), started, size, says(entry)]
             })
             .collect(),
         items: listed.iter().map(|entry| json!(entry)).collect(),
-        empty: format!("no result in {} yet: assay check makes one", directory.display()),
+        empty: if arguments.drive.is_some() || arguments.preset.is_some() {
+            "no result is of that drive and preset: assay list shows all".to_owned()
+        } else {
+            format!("no result in {} yet: assay check makes one", directory.display())
+        },
     })
 }
 

@@ -15,6 +15,7 @@ use crate::quantity::units::show;
 use crate::report;
 use crate::results::environment::Environment;
 use crate::results::findings::StudyFacts;
+use crate::results::headline;
 use crate::results::plan::Plan;
 use crate::results::record::{Status, Trial};
 use crate::runner::{self, Consented, Finished, Request};
@@ -142,8 +143,12 @@ fn ending(finished: &mut Finished) -> Option<Failure> {
 }
 
 fn show(system: &dyn System, finished: Finished, how: Printing) {
-    let kept = finished.directory.is_some();
+    let directory = finished.directory.clone();
     let findings = shelf::findings_of_run(finished);
+    if let Some(directory) = &directory {
+        // Where it cannot be kept, a list has a line less.
+        let _ = headline::keep(system, directory, &report::document::headline(&findings));
+    }
     if how.json {
         output::document(&report::json(&findings));
         return;
@@ -154,7 +159,7 @@ fn show(system: &dyn System, finished: Finished, how: Printing) {
         output::columns(system),
         output::colour(system),
     ));
-    if kept && !how.quiet {
+    if directory.is_some() && !how.quiet {
         output::message(&format!("kept as {}; show it again with: assay show", findings.study.id));
     }
 }

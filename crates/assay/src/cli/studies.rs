@@ -30,6 +30,11 @@ pub fn load(system: &dyn System, word: &str) -> Outcome<Study> {
     file::parse(word, &text)
 }
 
+/// A shipped study by its name.
+pub fn preset(word: &str) -> Outcome<Study> {
+    presets::find(word).unwrap_or_else(|| Err(unknown(word)))
+}
+
 fn unknown(word: &str) -> Failure {
     let names: Vec<&str> = presets::all().map(|(name, _)| name).collect();
     let advice = words::did_you_mean(word, &names)

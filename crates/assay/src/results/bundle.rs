@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cut;
 use super::environment::Environment;
+use super::headline::{self, Headline};
 use super::histogram;
 use super::imported::{self, StoredImport};
 use super::log::{self, ENDED, Entry};
@@ -628,6 +629,10 @@ pub struct Listed {
     pub trials: usize,
     /// Trials of the plan.
     pub planned: usize,
+    /// Drive and file system of each target.
+    pub drives: Vec<String>,
+    /// What it says, where that was kept.
+    pub headline: Option<Headline>,
 }
 
 /// All bundles below a results directory, newest first; what cannot be read is left out with a
@@ -667,6 +672,7 @@ pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
     let path = directory.join("environment.json");
     let environment: Environment = versioned(system, &path, super::environment::FORMAT)?;
     let study = study(directory, &text(system, &directory.join("study.toml"))?)?;
+    let drives = environment.drives();
     Ok(Listed {
         kind: study.kind().to_owned(),
         targets: study.targets(),
@@ -675,6 +681,8 @@ pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
         bytes: bytes_below(system, directory),
         trials: trials::count(system, directory).unwrap_or_default(),
         planned: plan.trials.len(),
+        drives,
+        headline: headline::of(system, directory),
         id,
     })
 }

@@ -29,3 +29,21 @@ pub struct Environment {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observer: Option<String>,
 }
+
+impl Environment {
+    /// Drives and file system of each target in a few words, each once: `Example SSD, ext4`.
+    pub fn drives(&self) -> Vec<String> {
+        let mut told: Vec<String> = Vec::new();
+        for site in &self.sites {
+            let drives = site.drives.iter().map(|drive| drive.model.value().unwrap_or(&drive.name));
+            let mut words: Vec<String> = drives.cloned().collect();
+            words.push(site.filesystem());
+            // Where no drive is known, what the command line named says most.
+            let words = if site.drives.is_empty() { site.target.clone() } else { words.join(", ") };
+            if !told.contains(&words) {
+                told.push(words);
+            }
+        }
+        told
+    }
+}

@@ -8,6 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::bundle::{self, Label, Listed};
+use super::headline;
 use super::plan::Arm;
 use crate::digest::{hexadecimal, sha256};
 use crate::failure::{Failure, Outcome};
@@ -112,6 +113,8 @@ pub(super) fn listed(system: &dyn System, directory: &Path, id: String) -> Outco
         bytes: bundle::bytes_below(system, directory),
         trials: about.trials,
         planned: about.trials,
+        drives: Vec::new(),
+        headline: headline::of(system, directory),
     })
 }
 

@@ -10,6 +10,7 @@ pub mod cut;
 pub mod design;
 pub mod environment;
 pub mod findings;
+pub mod headline;
 pub mod histogram;
 pub mod id;
 pub mod imported;

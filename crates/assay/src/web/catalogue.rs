@@ -133,7 +133,9 @@ impl Catalogue {
 fn fits(id: &str, found: &Result<Listed, String>, words: &[String], kind: &str) -> bool {
     let (text, own) = match found {
         Ok(listed) => {
-            (format!("{id} {} {}", listed.title, listed.targets.join(" ")), listed.kind.as_str())
+            let drives = listed.drives.join(" ");
+            let words = format!("{id} {} {} {drives}", listed.title, listed.targets.join(" "));
+            (words, listed.kind.as_str())
         }
         Err(reason) => (format!("{id} {reason}"), "damaged"),
     };

@@ -104,7 +104,7 @@ fn table(entries: &[Entry]) -> Markup {
             caption.unseen { "Results, newest first" }
             thead { tr {
                 th scope="col" { span.unseen { "Compare" } }
-                @for name in ["Title", "Date", "Kind", "Target"] { th scope="col" { (name) } }
+                @for name in ["Question", "Target", "What it says", "Trust", "Date"] { th scope="col" { (name) } }
                 th.n scope="col" { "Trials" }
                 th.n scope="col" { "Size" }
                 th scope="col" { "State" }
@@ -121,7 +121,7 @@ fn row(entry: &Entry) -> Markup {
         Err(reason) => html! { tr {
             td {}
             th.long scope="row" { (id) }
-            td.bad.long colspan="6" { "cannot be read: " (reason) }
+            td.bad.long colspan="7" { "cannot be read: " (reason) }
         } },
     }
 }
@@ -132,13 +132,20 @@ fn readable(id: &str, listed: &Listed, state: State) -> Markup {
     html! { tr {
         td { input type="checkbox" name="id" value=(id) aria-label={ "Compare " (id) }; }
         th.long scope="row" { a href={ "/result/" (encoded(id)) } { (title) } br; small { (id) } }
+        td.long { (target(listed)) }
+        td.long { @if let Some(headline) = &listed.headline { (headline.text) } }
+        td { @if let Some(headline) = &listed.headline { (headline.trust) } }
         td { (date) }
-        td { (listed.kind) }
-        td.long { (listed.targets.join(", ")) }
         td.n { (listed.trials) " of " (listed.planned) }
         td.n { (show::bytes(listed.bytes)) }
         td { (self::state(id, state)) }
     } }
+}
+
+/// Drives where they are known, else what the command line named.
+fn target(listed: &Listed) -> String {
+    let told = if listed.drives.is_empty() { &listed.targets } else { &listed.drives };
+    told.join(" and ")
 }
 
 fn state(id: &str, state: State) -> Markup {

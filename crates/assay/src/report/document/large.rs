@@ -1,9 +1,10 @@
 //! What a first screen shows large: the subject, what it was measured on, and of a check its numbers.
 
 use super::numbers::value;
-use super::{centre, facts, find, study};
+use super::{centre, facts, find, standing, study, trust_word};
 use crate::quantity::units::show;
-use crate::results::findings::{Cell, Findings, TargetFacts, Trust};
+use crate::results::findings::{Cell, Findings, NOT_ALONE, TargetFacts, Trust};
+use crate::results::headline::Headline;
 
 /// Numbers of a target that are shown large.
 const MOST_NUMBERS: usize = 7;
@@ -73,6 +74,31 @@ fn number(findings: &Findings, cell: &Cell) -> Option<LargeNumber> {
         interval: interval.unwrap_or_else(|| format!("{} trials: no interval", cell.n)),
         trust: cell.trust?,
     })
+}
+
+/// A result in a few words: the first number that reads and the first that writes of a check, else
+/// the first sentence of the verdicts.
+pub fn headline(findings: &Findings) -> Headline {
+    let large = large(findings);
+    let numbers = large.iter().flat_map(|one| one.numbers.iter().map(move |own| (one, own)));
+    let first = |word: &str| {
+        let (of, own) = numbers.clone().find(|(_, own)| own.workload.contains(word))?;
+        let target = of.target.as_ref().map_or_else(String::new, |name| format!(" on {name}"));
+        Some(format!("{} {}{target}", own.value, own.workload))
+    };
+    let told: Vec<String> =
+        ["sequential read", "random read", "sync write"].into_iter().filter_map(first).collect();
+    let said = || {
+        let plain = |said: &&String| !said.starts_with(NOT_ALONE);
+        let first = findings.summary.iter().find(plain).map_or("", |said| said.as_str());
+        first.split("; ").next().unwrap_or_default().to_owned()
+    };
+    let text = if told.is_empty() { said() } else { told.join(", ") };
+    let standing = standing(findings);
+    let rows = standing.rows.iter();
+    let trust: Vec<String> =
+        rows.map(|(trust, count)| format!("{count} {}", trust_word(*trust))).collect();
+    Headline { text: text.trim_end_matches('.').to_owned(), trust: trust.join(", ") }
 }
 
 /// What a result is about: of a check the drive and its file system, else the question.
