@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use assay_stats::{FEWEST_FOR_INTERVAL, Sample, Welch, bonferroni, judge, welch};
 
-use super::verdicts::{across_words, correct, verdict_of_ends, verdict_word};
+use super::verdicts::{across_words, correct, verdict_of_ends, verdict_word, words};
 use crate::plan::arms::settable;
 use crate::quantity::units::show;
 use crate::quantity::{Better, Scale};
@@ -49,12 +49,12 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Fi
     }
     let ids: Vec<&str> = later.iter().map(|other| other.study.id.as_str()).collect();
     let last = later.last().unwrap_or(first);
-    let told = comparisons.iter().filter(|found| found.primary);
+    let told: Vec<&Comparison> = comparisons.iter().filter(|found| found.primary).collect();
     Findings {
         format: FORMAT.to_owned(),
         study: StudyFacts {
             id: format!("{}..{}", first.study.id, ids.join("+")),
-            title: format!("{} against {}", ids.join(", "), first.study.id),
+            title: title(first, last, &ids),
             kind: "compare".to_owned(),
             notes: Vec::new(),
             confirms: None,
@@ -66,7 +66,10 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Fi
         factors: Vec::new(),
         cells,
         absent: Vec::new(),
-        summary: told.map(|found| found.text.clone()).collect(),
+        summary: match words::agreement(&told) {
+            Some(sentence) => vec![sentence],
+            None => told.iter().map(|found| found.text.clone()).collect(),
+        },
         comparisons,
         effects: Vec::new(),
         interactions: Vec::new(),
@@ -81,6 +84,24 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Fi
         surfaces: Vec::new(),
         answers: Vec::new(),
         card: None,
+    }
+}
+
+/// What is compared: the drive where both are of one, and the results.
+fn title(first: &Findings, last: &Findings, ids: &[&str]) -> String {
+    let subject = |findings: &Findings| {
+        let own = findings.environment.targets.iter();
+        let mut told: Vec<String> =
+            own.map(|target| format!("{}, {}", target.drive, target.filesystem)).collect();
+        told.dedup();
+        told.join(" and ")
+    };
+    let [before, after] = [subject(first), subject(last)];
+    let (id, ids) = (&first.study.id, ids.join(", "));
+    match (before == after, before.is_empty() || after.is_empty()) {
+        (_, true) => format!("{ids} against {id}"),
+        (true, _) => format!("{after}: {ids} against {id}"),
+        (false, _) => format!("{after} ({ids}) against {before} ({id})"),
     }
 }
 

@@ -15,7 +15,7 @@ mod outliers;
 mod pairs;
 mod ranks;
 mod trends;
-mod words;
+pub(super) mod words;
 mod words_of_advice;
 
 pub(super) use advice::Stage;

@@ -490,3 +490,38 @@ pub(in crate::analysis) fn across(found: &Comparison) -> String {
         noun(&found.metric)
     )
 }
+
+/// Comparisons from which on one sentence says more than each by itself.
+const MANY: usize = 3;
+
+/// Rows of two results that all say the same, in one sentence; none where they differ.
+pub(in crate::analysis) fn agreement(found: &[&Comparison]) -> Option<String> {
+    let (first, others) = found.split_first()?;
+    let same = |one: &&&Comparison| {
+        one.verdict == first.verdict
+            && one.better == first.better
+            && one.arm.get("result") == first.arm.get("result")
+    };
+    if found.len() < MANY || !others.iter().all(|one| same(&one)) {
+        return None;
+    }
+    let ratios: Option<Vec<f64>> = found.iter().map(|one| one.ratio).collect();
+    let ratios = ratios?;
+    let low = ratios.iter().copied().reduce(f64::min)?;
+    let high = ratios.iter().copied().reduce(f64::max)?;
+    let result = |arm: &Arm| arm.get("result").cloned().unwrap_or_default();
+    let (later, earlier) = (result(&first.arm), result(&first.baseline));
+    let says = match first.verdict? {
+        Verdict::Better => format!("this suggests that {later} is better"),
+        Verdict::Worse => format!("this suggests that {later} is worse"),
+        Verdict::Equivalent => "this suggests that they are equivalent".to_owned(),
+        Verdict::Inconclusive => "this does not tell them apart".to_owned(),
+    };
+    Some(format!(
+        "In all {} rows alike: {later} has {} to {} times what {earlier} has. Across days or machines, \
+         {says}.",
+        found.len(),
+        show::ratio(low),
+        show::ratio(high)
+    ))
+}

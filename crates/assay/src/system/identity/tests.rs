@@ -50,6 +50,10 @@ fn the_state_lies_in_an_absolute_place_without_links() {
     assert_eq!(home("/short/assay"), "/big/assay");
     assert_eq!(home("/short/new/one"), "/big/new/one", "not there yet");
     assert_eq!(home("some/where"), "/some/where", "below the current directory");
+    fake.set_user(1000);
+    fake.set_variable("HOME", "/home/me");
+    assert_eq!(home(""), "/home/me/.local/share/assay", "root's own is for root");
+    fake.set_user(0);
     fake.add("closed /root").unwrap();
     fake.set_variable("ASSAY_HOME", "/root/assay");
     assert_eq!(state_directory(&fake).unwrap_err().kind, Kind::Mistake);

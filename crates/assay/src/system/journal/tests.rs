@@ -425,3 +425,37 @@ fn the_next_disk_without_a_serial_number_is_not_the_one_that_was_there() {
     assert_eq!((report.nothing.len(), wipes), (1, 0), "{report:?}");
     assert_eq!(carried(&fake), ["ext4"]);
 }
+
+#[test]
+fn a_file_that_is_gone_is_removed_and_any_other_trouble_is_told() {
+    let fake = machine();
+    let nowhere = Path::new("/nowhere");
+    assert!(restore::remove_file(&fake, Warrant(()), nowhere).is_ok());
+    let faulty = Faulty::new(&fake, 1, ErrorKind::PermissionDenied);
+    assert!(restore::remove_file(&faulty, Warrant(()), nowhere).is_err());
+}
+
+/// Calls whose failure of a kind leaves something undone.
+fn hurting(kind: ErrorKind) -> Vec<usize> {
+    let mut hurting = Vec::new();
+    for call in 1.. {
+        let (fake, undo) = with_an_ext4("ext4");
+        begin(&fake).record(&fake, undo).unwrap();
+        let left = left(&fake).remove(0);
+        let faulty = Faulty::new(&fake, call, kind);
+        let report = restore(&faulty, &left);
+        if !faulty.has_failed() {
+            break;
+        }
+        if report.is_ok_and(|report| !report.failed.is_empty()) {
+            hurting.push(call);
+        }
+    }
+    hurting
+}
+
+#[test]
+fn what_is_busy_is_tried_again() {
+    let [busy, other] = [ErrorKind::ResourceBusy, ErrorKind::Other].map(hurting);
+    assert!(busy.len() < other.len(), "{busy:?} {other:?}");
+}

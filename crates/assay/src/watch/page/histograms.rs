@@ -150,30 +150,16 @@ fn doublings(all: &[Column]) -> Vec<u64> {
     (low.ilog2()..=high.ilog2()).map(|power| 1 << power).collect()
 }
 
-/// Where each row begins and before where it ends, nanoseconds: one row for each doubling. Where
-/// there is not room for all, neighbours with the smallest shares become one row, so that the shape
-/// stays. Before anything ended, the rows of a usual drive.
+/// Where each row begins and before where it ends, nanoseconds. Every row is as many doublings wide
+/// as the others, so that the shape is true: as few as there is room for. Before anything ended, the
+/// rows of a usual drive.
 fn rows(all: &[Column], most: usize) -> Vec<(u64, u64)> {
     let doublings = doublings(all);
     let usual: Vec<u64> = (15..15 + USUAL_ROWS.min(most)).map(|power| 1 << power).collect();
     let doublings = if doublings.is_empty() { usual } else { doublings };
-    let mut rows: Vec<(u64, u64)> =
-        doublings.into_iter().map(|from| (from, from.saturating_mul(2))).collect();
-    while rows.len() > most.max(1) {
-        let both = |at: &usize| share(all, rows[*at].0..rows[at + 1].1);
-        let least = (0..rows.len() - 1).min_by(|one, other| both(one).total_cmp(&both(other)));
-        let at = least.unwrap_or_default();
-        rows[at].1 = rows.remove(at + 1).1;
-    }
-    rows
-}
-
-/// The largest share of a class that ended within a range of times.
-fn share(all: &[Column], range: Range<u64>) -> f64 {
-    let of = |column: &Column| {
-        count(&column.latencies, &range) as f64 / (column.latencies.len() as f64).max(1.0)
-    };
-    all.iter().map(of).fold(0.0, f64::max)
+    let wide = doublings.len().div_ceil(most.max(1)).max(1);
+    let end = |from: u64| (0..wide).fold(from, |end, _| end.saturating_mul(2));
+    doublings.iter().step_by(wide).map(|from| (*from, end(*from))).collect()
 }
 
 /// How many ended within a range of times.

@@ -152,7 +152,7 @@ fn programs(page: &Page<'_>, wide: usize, lines: usize) -> Vec<Line<'static>> {
         .map(|(at, user)| cut(&program(page, at == 0, user), wide).into())
         .collect();
     if told.is_empty() {
-        told.push(format!("{:<HEAD$}none moved anything", " programs").into());
+        told.push(format!("{:<HEAD$}none moved anything here", " programs").into());
     }
     if users.hidden > 0 {
         let hidden = format!("{:<HEAD$}{} of other users hidden; root sees them", "", users.hidden);

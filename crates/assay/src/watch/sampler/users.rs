@@ -76,6 +76,8 @@ pub(super) struct Watcher {
     /// Watched disk by the number of everything that lies on it; none where open files are
     /// left alone.
     disks: BTreeMap<DeviceNumber, String>,
+    /// Whether every drive of the machine is watched.
+    all: bool,
 }
 
 impl Watcher {
@@ -91,7 +93,9 @@ impl Watcher {
             }
             found.insert(disk.number, disk.name.clone());
         }
-        Self { before: None, disks: found }
+        let watched = |name: &String| disks.iter().any(|disk| disk.name == *name);
+        let all = devices::drives(system).iter().all(|drive| watched(&drive.name));
+        Self { before: None, disks: found, all }
     }
 
     /// Who moved something since the look before.
@@ -112,6 +116,8 @@ impl Watcher {
         moved.truncate(TOLD);
         let told = |(process, moved)| self.told(system, process, moved);
         let mut busiest: Vec<User> = moved.into_iter().map(told).collect();
+        // Who works elsewhere is not to blame for the disks that are shown.
+        busiest.retain(|user| self.all || self.disks.is_empty() || !user.on.is_empty());
         // Who has files open on a watched disk is who is looked for.
         busiest.sort_by_key(|user| user.on.is_empty());
         Users { busiest, hidden }
