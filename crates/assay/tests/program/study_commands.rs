@@ -255,6 +255,8 @@ fn two_checks_are_compared() {
     };
     let (fast, slow) = (run(DRIVE), run(SLOWER));
     let found = home.json(&["compare", &fast, &slow, "--json"]);
+    let said = found["summary"][0].as_str().unwrap();
+    assert!(said.starts_with("In all 7 rows alike: ") && said.contains("is worse"), "{said}");
     assert_eq!(primary(&found).len(), 7);
     assert!(primary(&found).iter().all(|one| one["kind"] == "other-day-or-machine"));
     let gated = home.run(&["compare", &fast, &slow, "--gate", "5%", "--json"]);

@@ -436,7 +436,7 @@ fn a_file_that_is_gone_is_removed_and_any_other_trouble_is_told() {
 }
 
 /// Calls whose failure of a kind leaves something undone.
-fn hurting(kind: ErrorKind) -> Vec<usize> {
+fn hurting(kind: ErrorKind) -> Vec<u64> {
     let mut hurting = Vec::new();
     for call in 1.. {
         let (fake, undo) = with_an_ext4("ext4");
