@@ -59,7 +59,7 @@ pub fn draw(options: &Options) -> Done<bool> {
         let title = result(&assay, words)?;
         run(&mut assay.command(&["report", &title, "-o", &page.display().to_string()]), LIMIT)?;
         drawn.extend(figures(&home, &title, kinds)?);
-        if words[1] == "schedulers" {
+        if words[0] == "check" {
             pictures_of_page(&page, &folder)?;
         }
     }
