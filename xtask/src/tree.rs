@@ -6,7 +6,8 @@ use crate::build::cargo_text;
 use crate::lab::Done;
 
 const MOST: usize = 200;
-const MOST_DIRECT: usize = 30;
+/// About 30 is the budget; completions for shells made it one more.
+const MOST_DIRECT: usize = 31;
 const CRATES: [&str; 4] = ["assay", "assay-load", "assay-stats", "assay-sys"];
 
 /// Counts the normal packages of the default tree; build and test packages are not counted.

@@ -57,7 +57,7 @@ fn a_device_that_is_throttled_is_advised_against() {
         let words = ["run", &file, targets[0], targets[1], "--json"];
         let document = of(&assay(&fast).through(&through).run(&words, LIMIT).unwrap());
         let told = texts(&document, "against");
-        let start = format!("target={throttled} is advised against: ");
+        let start = format!("{throttled} is advised against: ");
         assert!(told.len() == 1 && told[0].starts_with(&start), "{}", document["advice"]);
         let used = texts(&document, "use");
         assert_eq!(used.len(), usize::from(targets[0] == &throttled), "{used:?}");
