@@ -202,7 +202,23 @@ impl Site {
         match (&self.mount, self.kind) {
             (Seen::Present(mount), _) => mount.filesystem.clone(),
             (Seen::Absent(_), TargetKind::Simulated) => "none (simulated)".to_owned(),
-            (Seen::Absent(_), _) => "none (block device)".to_owned(),
+            (Seen::Absent(_), TargetKind::Device) => "none (block device)".to_owned(),
+            // A change of root may hide what is mounted.
+            (Seen::Absent(_), _) => "not known".to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_device_has_a_file_system_even_where_nobody_tells_which() {
+        let site = |kind| Site { kind, ..Site::simulated("/somewhere") };
+        assert_eq!(site(TargetKind::Device).filesystem(), "none (block device)");
+        assert_eq!(site(TargetKind::Simulated).filesystem(), "none (simulated)");
+        assert_eq!(site(TargetKind::Directory).filesystem(), "not known");
+        assert_eq!(site(TargetKind::File).filesystem(), "not known");
     }
 }
