@@ -18,11 +18,9 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     told.extend(targets.map(|target| ("target".to_owned(), facts::target_line(target))));
     let mut tables = Vec::new();
     for target in &findings.environment.targets {
-        let mut arm = facts::held(findings);
+        let arm = facts::arm_of(findings, target);
         let caption = several.then(|| target.name.clone());
-        if several {
-            arm.insert("target".to_owned(), target.name.clone());
-        } else {
+        if !several {
             told.extend(facts::target(target));
         }
         let table = check_tables::workloads(findings, &arm);

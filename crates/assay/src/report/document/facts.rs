@@ -35,6 +35,15 @@ pub(super) fn held(findings: &Findings) -> Arm {
     held.filter_map(|factor| Some((factor.name.clone(), factor.levels.first()?.clone()))).collect()
 }
 
+/// The arm of a target in a check: what was held, and the target where there are several.
+pub(super) fn arm_of(findings: &Findings, target: &TargetFacts) -> Arm {
+    let mut arm = held(findings);
+    if findings.environment.targets.len() > 1 {
+        arm.insert("target".to_owned(), target.name.clone());
+    }
+    arm
+}
+
 /// A target, one fact a line.
 pub(super) fn target(target: &TargetFacts) -> Facts {
     let mut facts = vec![("drive".to_owned(), drive(target))];

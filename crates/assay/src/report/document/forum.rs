@@ -18,16 +18,7 @@ pub fn forum(findings: &Findings) -> Document {
     sections.extend(tables(findings));
     sections.push(Section::of(Block::Remarks(against(findings))));
     sections.push(Section::of(Block::Text(made(findings))));
-    Document { title: heading(findings), sections }
-}
-
-/// The drive and its file system, or what was asked.
-fn heading(findings: &Findings) -> String {
-    let usual = findings.study.title == facts::USUAL_TITLE;
-    match (usual, findings.environment.targets.as_slice()) {
-        (true, [one]) => format!("{}; {}", facts::drive(one), one.filesystem),
-        _ => findings.study.title.clone(),
-    }
+    Document { title: super::subject(findings), sections }
 }
 
 fn tables(findings: &Findings) -> Vec<Section> {
@@ -46,10 +37,7 @@ fn tables(findings: &Findings) -> Vec<Section> {
     }
     let several = findings.environment.targets.len() > 1;
     let one = |target: &crate::results::findings::TargetFacts| {
-        let mut arm = facts::held(findings);
-        if several {
-            arm.insert("target".to_owned(), target.name.clone());
-        }
+        let arm = facts::arm_of(findings, target);
         let table = check_tables::workloads(findings, &arm);
         let table = cut(table, |_, column| SHOWN.contains(&column.name.as_str()));
         Section { caption: several.then(|| target.name.clone()), blocks: vec![Block::Table(table)] }

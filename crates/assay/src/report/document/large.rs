@@ -41,10 +41,7 @@ pub fn large(findings: &Findings) -> Vec<Large> {
     let targets = &findings.environment.targets;
     let several = targets.len() > 1;
     let one = |target: &TargetFacts| {
-        let mut arm = facts::held(findings);
-        if several {
-            arm.insert("target".to_owned(), target.name.clone());
-        }
+        let arm = facts::arm_of(findings, target);
         let own = findings.cells.iter().filter(|cell| cell.primary && cell.arm == arm);
         let numbers = own.filter_map(|cell| number(findings, cell)).take(MOST_NUMBERS).collect();
         Large { target: several.then(|| target.name.clone()), numbers }
