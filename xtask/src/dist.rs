@@ -10,10 +10,11 @@ use std::process::{Command, Stdio};
 
 use assay::cli::completion;
 use assay::digest::{hexadecimal, sha256};
+use flate2::read::GzDecoder;
 use flate2::{Compression, GzBuilder};
 
 use crate::build::{cargo, root};
-use crate::lab::{Done, has};
+use crate::lab::{Done, Scratch, has};
 use crate::options::Options;
 use crate::suite::targets::missing;
 
@@ -46,6 +47,14 @@ const MACHINES: [Machine; 3] = [
         emulator: "qemu-aarch64-static",
     },
 ];
+
+impl Machine {
+    /// Whether its programs run here without an emulator.
+    fn is_own(&self) -> bool {
+        let here = std::env::consts::ARCH;
+        self.name == here || (self.name == "i686" && here == "x86_64")
+    }
+}
 
 /// One file of a package: its path, its bits, its bytes.
 type Part = (String, u32, Vec<u8>);
@@ -83,6 +92,56 @@ pub fn run(_: &Options) -> Done<bool> {
     fs::write(release.folder.join("SHA256SUMS"), &sums).map_err(|error| error.to_string())?;
     print!("{sums}");
     Ok(true)
+}
+
+/// Packs a program of a target that was built without a release, and tries what is in the packages:
+/// the same bytes twice, and what was unpacked runs, with its manual page and completions.
+pub fn try_packages(target: &str, program: &Path) -> Done<bool> {
+    let known = MACHINES.iter().find(|machine| machine.target == target);
+    let machine = known.ok_or_else(|| format!("{target} is not packed"))?;
+    let release = Release { commit: String::new(), ..Release::of_head()? };
+    let bytes = read(program)?;
+    let (name, archive) = release.archive(machine, &bytes)?;
+    let (_, package) = release.debian(machine, &bytes)?;
+    if release.archive(machine, &bytes)?.1 != archive
+        || release.debian(machine, &bytes)?.1 != package
+    {
+        return Err(format!("{name}: packed twice, and not the same"));
+    }
+    let scratch = Scratch::new("dist")?;
+    let unpack = tar::Archive::new(GzDecoder::new(archive.as_slice())).unpack(scratch.path());
+    unpack.map_err(|error| format!("{name}: {error}"))?;
+    let folder = scratch.path().join(name.trim_end_matches(".tar.gz"));
+    for wanted in ["README.md", "LICENSE-MIT", "man/man1/assay.1", "completions/_assay"] {
+        if !folder.join(wanted).is_file() {
+            return Err(format!("{name} has no {wanted}"));
+        }
+    }
+    let script = folder.join("completions/assay.bash");
+    let mut bash = Command::new("bash");
+    bash.arg("-c").arg(r#". "$0" && complete -p assay"#).arg(&script);
+    let loads = bash.output().map_err(|error| format!("bash: {error}"))?;
+    if !loads.status.success() {
+        return Err(format!("{name}: bash does not load its completions"));
+    }
+    if has("dpkg-deb") {
+        let path = scratch.path().join("assay.deb");
+        fs::write(&path, &package).map_err(|error| error.to_string())?;
+        let listed = Command::new("dpkg-deb").arg("--contents").arg(&path).output();
+        let listed = listed.map_err(|error| format!("dpkg-deb: {error}"))?;
+        let text = String::from_utf8_lossy(&listed.stdout);
+        if !listed.status.success() || !text.contains("./usr/bin/assay") {
+            return Err(format!("dpkg-deb does not read the package of {target}"));
+        }
+    }
+    tried(machine, &folder.join("assay"), &release)
+}
+
+/// Why a program of a target cannot be run here, by itself or by an emulator.
+pub fn untried(target: &str) -> Option<String> {
+    let machine = MACHINES.iter().find(|machine| machine.target == target)?;
+    let runs = machine.is_own() || has(machine.emulator);
+    (!runs).then(|| format!("{} is not installed", machine.emulator))
 }
 
 /// What git tells.
@@ -264,8 +323,7 @@ fn packed(bytes: &[u8]) -> Done<Vec<u8>> {
 /// Whether the program tells its version: on this machine, or by an emulator; skipped, with the
 /// reason, where neither can.
 fn tried(machine: &Machine, program: &Path, release: &Release) -> Done<bool> {
-    let own = machine.name == std::env::consts::ARCH
-        || (machine.name == "i686" && std::env::consts::ARCH == "x86_64");
+    let own = machine.is_own();
     if !own && !has(machine.emulator) {
         println!("{}: not tried: {} is not installed", machine.target, machine.emulator);
         return Ok(true);
@@ -276,7 +334,9 @@ fn tried(machine: &Machine, program: &Path, release: &Release) -> Done<bool> {
     }
     let output = command.arg("--version").output().map_err(|error| error.to_string())?;
     let told = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    let wanted = format!("assay {} ({}, {})", release.version, release.commit, machine.target);
+    let built = [release.commit.as_str(), machine.target];
+    let built = built.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+    let wanted = format!("assay {} ({built})", release.version);
     println!("{told}");
     Ok(output.status.success() && told == wanted)
 }

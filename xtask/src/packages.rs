@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::lab::{Done, has, is_root};
 
 /// Package, and a program by which it is recognised.
-const NEEDED: [(&str, &str); 15] = [
+const NEEDED: [(&str, &str); 16] = [
     ("btrfs-progs", "mkfs.btrfs"),
     ("chromium", "chromium"),
     ("chromium-driver", "chromedriver"),
@@ -17,6 +17,7 @@ const NEEDED: [(&str, &str); 15] = [
     ("gocryptfs", "gocryptfs"),
     ("llvm", "llvm-strip"),
     ("python3", "python3"),
+    ("qemu-user-static", "qemu-aarch64-static"),
     ("tmux", "tmux"),
     ("util-linux", "losetup"),
     ("xcvt", "cvt"),

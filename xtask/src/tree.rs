@@ -1,8 +1,9 @@
 //! How many packages the default build carries.
 
 use std::collections::BTreeSet;
+use std::fs;
 
-use crate::build::cargo_text;
+use crate::build::{cargo_text, root};
 use crate::lab::Done;
 
 const MOST: usize = 200;
@@ -18,6 +19,27 @@ pub fn check() -> Done<bool> {
         "xtask: packages of the default tree: {direct} direct (at most {MOST_DIRECT}), {all} in all (at most {MOST})"
     );
     Ok(all <= MOST && direct <= MOST_DIRECT)
+}
+
+/// The page that tells the counts, and the marks between which it does.
+pub const PAGE: &str = "docs/dependencies.md";
+const MARKS: [&str; 2] = ["<!-- counted -->\n", "<!-- /counted -->"];
+
+/// The page with the counts of today.
+pub fn page() -> Done<String> {
+    let text = fs::read_to_string(root().join(PAGE)).map_err(|error| format!("{PAGE}: {error}"))?;
+    let (before, rest) = text.split_once(MARKS[0]).ok_or(format!("{PAGE} has no place for it"))?;
+    let (_, after) = rest.split_once(MARKS[1]).ok_or(format!("{PAGE} has no end of it"))?;
+    let count = |more: &[&str]| -> Done<[usize; 2]> {
+        let direct = packages(&[more, &["--depth", "1"]].concat())?.len();
+        Ok([direct, packages(more)?.len()])
+    };
+    let ([direct, all], [own, without]) = (count(&[])?, count(&["--no-default-features"])?);
+    let told = format!(
+        "The default tree has {direct} direct third-party packages, {all} packages in all; without \
+         `bpf` and `serve`\nit has {own} and {without}.\n"
+    );
+    Ok([before, MARKS[0], &told, MARKS[1], after].concat())
 }
 
 fn packages(more: &[&str]) -> Done<BTreeSet<String>> {

@@ -1,5 +1,4 @@
-//! Machines other than this one: the shipped crates are checked for them, and the program for 32 bits
-//! is run where it can run.
+//! Machines other than this one: the program is built and packed for them, and run where it can run.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,10 +7,11 @@ use std::time::Duration;
 use super::beside::Beside;
 use super::skips::Skips;
 use crate::build::{built_binary, cargo};
+use crate::dist;
 use crate::lab::process::Assay;
 use crate::lab::{Done, LoopDevice, Scratch, has, is_root};
 
-/// A small board: checked, not built.
+/// A small board: its program runs in an emulator.
 const BOARD: &str = "aarch64-unknown-linux-musl";
 /// An old machine: 32 bits, where usize is short and some kernel interfaces have no bindings. Its
 /// programs run here, too.
@@ -26,7 +26,7 @@ pub fn begin() -> Done<Vec<Beside>> {
 
 /// What cargo does for a target: what is built is checked.
 fn words(target: &str) -> [&str; 5] {
-    let what = if target == OLD && untried().is_none() { "build" } else { "check" };
+    let what = if dist::untried(target).is_none() { "build" } else { "check" };
     [what, "--package", "assay", "--target", target]
 }
 
@@ -38,12 +38,22 @@ pub fn check(skipped: &mut Skips) -> Done<bool> {
             skipped.insert(format!("other machines: {target}"), reason);
             continue;
         }
-        let reason = (target == OLD).then(untried);
-        let runs = reason == Some(None);
-        if let Some(reason) = reason.flatten() {
-            skipped.insert(format!("other machines: run {OLD}"), reason.to_owned());
+        if let Some(reason) = dist::untried(target) {
+            skipped.insert(format!("other machines: run {target}"), reason);
+            well &= compiles(target)?;
+            continue;
         }
-        well &= if runs { run_old()? } else { compiles(target)? };
+        let binary = built_binary(&["--target", target])?;
+        well &= dist::try_packages(target, &binary)?;
+        if target != OLD {
+            continue;
+        }
+        match untried() {
+            Some(reason) => {
+                skipped.insert(format!("other machines: work of {OLD}"), reason.to_owned());
+            }
+            None => well &= run_old(&binary)?,
+        }
     }
     Ok(well)
 }
@@ -84,12 +94,11 @@ fn untried() -> Option<&'static str> {
     }
 }
 
-/// Builds it, static and without optimisation, and has it do its main work.
-fn run_old() -> Done<bool> {
-    let binary = built_binary(&["--target", OLD])?;
+/// Has the program of the old machine, built without optimisation, do its main work.
+fn run_old(binary: &Path) -> Done<bool> {
     let scratch = Scratch::new("old")?;
     let device = LoopDevice::new(scratch.path().join("image"), 64)?;
-    let assay = Assay::new(&binary, &scratch.folder("home", 0o755, None)?);
+    let assay = Assay::new(binary, &scratch.folder("home", 0o755, None)?);
     let id = format!("{}:64MiB", device.name());
     let mut well = true;
     for words in [

@@ -1,5 +1,6 @@
 //! What the study as a whole should be read with.
 
+use super::time::Time;
 use crate::results::design::{Fresh, Order, Stopping};
 use crate::results::findings::Check;
 use crate::results::plan::{Plan, PlannedWorkload};
@@ -16,6 +17,8 @@ pub(super) struct Counts {
     first: usize,
     disturbed: usize,
     failed: usize,
+    /// Where the time went.
+    time: Time,
 }
 
 impl Counts {
@@ -27,6 +30,7 @@ impl Counts {
         self.first += usize::from(trial.repeats.is_none());
         self.disturbed += usize::from(trial.status == Status::Disturbed);
         self.failed += usize::from(trial.status == Status::Failed);
+        self.time.add(trial);
     }
 
     /// Whether trials of the plan have not run.
@@ -41,6 +45,7 @@ pub(super) fn checks(plan: &Plan, counts: Counts, ended: Option<&str>) -> Vec<Ch
     let watched = plan.workloads.iter().all(PlannedWorkload::is_only_watched);
     let mut found = Vec::new();
     found.extend((!watched).then(|| check("order", order(plan))));
+    found.extend(counts.time.text().map(|text| check("time", text)));
     let planned = plan.trials.iter().filter(|trial| !trial.is_lead_in()).count();
     match ended {
         Some(why) if !why.is_empty() => found.push(check("stopping", why.to_owned())),

@@ -14,7 +14,7 @@ use crate::results::block::{BlockLatency, ClassSpan, Latencies};
 use crate::results::environment::Environment;
 use crate::results::findings::{AbsentCell, Comparison, Findings, Trust, Verdict};
 use crate::results::measurements::Series;
-use crate::results::plan::{Plan, arm_words};
+use crate::results::plan::{Plan, arm_in_words, arm_words};
 use crate::results::record::TrialRecord;
 use crate::system::site::Site;
 
@@ -260,7 +260,7 @@ fn sentence(found: &Findings, of: &str, classes: &[&Comparison]) -> Option<Strin
     let arm: BTreeMap<_, _> = first.arm.iter().filter(differs).collect();
     let levels = |arm: &crate::results::plan::Arm| {
         let own = arm.iter().filter(|(name, _)| first.arm.get(*name) != first.baseline.get(*name));
-        own.map(|(name, level)| format!("{name}={level}")).collect::<Vec<_>>().join(", ")
+        arm_in_words(own)
     };
     if arm.is_empty() || first.verdict.is_none() {
         return None;
@@ -377,7 +377,7 @@ mod tests {
         let rate = findings.cells.iter().find(|cell| cell.metric == "block_write_iops").unwrap();
         assert_eq!(rate.max, Some(250.0));
         assert!(findings.summary.contains(
-            &"mixed-read, target=/b against target=/a: reads lost (2 times the mean latency, 95 % interval 2 to 2); \
+            &"mixed-read, /b against /a: reads lost (2 times the mean latency, 95 % interval 2 to 2); \
               writes are equivalent (1 times the mean latency, 95 % interval 1 to 1)."
                 .to_owned()
         ), "{:#?}", findings.summary);

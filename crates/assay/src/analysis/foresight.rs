@@ -16,6 +16,9 @@ use crate::results::record::Status;
 /// Power that is promised.
 const POWER: f64 = 0.8;
 
+/// Where a spread is from that no earlier result tells.
+const PILOT: &str = "pilot";
+
 /// Spreads that are shown where nothing is known of the real one.
 const EXAMPLES: [f64; 3] = [0.01, 0.02, 0.05];
 
@@ -31,7 +34,7 @@ pub struct Foresight {
     /// Spread of the differences within a replicate, as a share, and the smallest difference that
     /// is found with 80 % power at it.
     pub spread_and_difference: Vec<(f64, f64)>,
-    /// Id of the result that the spread was taken from.
+    /// Id of the result that the spread was taken from, or `pilot`.
     pub spread_from: Option<String>,
     /// All of it in one sentence.
     pub text: String,
@@ -59,6 +62,7 @@ fn of_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> Optio
     let alpha = error_of_family(&plan.design, comparisons);
     let shift = smallest_detectable_shift(plan.replicates as usize, alpha, POWER)?;
     let known = earlier.and_then(|found| Some((spread(found, workload)?, found.study.id.clone())));
+    let known = known.or_else(|| Some((pilot(plan, workload)?, PILOT.to_owned())));
     let spreads = known.as_ref().map_or(EXAMPLES.to_vec(), |(spread, _)| vec![*spread]);
     let seen: Vec<(f64, f64)> =
         spreads.iter().map(|spread| (*spread, (shift * spread.ln_1p()).exp_m1())).collect();
@@ -72,6 +76,34 @@ fn of_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> Optio
     };
     told.text = words(&told);
     Some(told)
+}
+
+/// The spread of differences within a replicate that the pilot expects of the plan's trials, as a
+/// share: the widest of all targets.
+fn pilot(plan: &Plan, workload: &str) -> Option<f64> {
+    let time_ns = plan.workloads.iter().find(|one| one.name == workload)?.time_ns;
+    let scatters = plan.surveys.iter().filter_map(|survey| survey.pilot.scatter.get(workload));
+    let sd = scatters.map(|scatter| scatter.sd_log(time_ns)).max_by(f64::total_cmp)?;
+    Some((sd * std::f64::consts::SQRT_2).exp_m1())
+}
+
+/// What a plan will be able to see, by its pilot, in one sentence for all workloads that the pilot
+/// tells something of.
+pub fn foreseen(plan: &Plan) -> Option<String> {
+    let told = foresee(plan, None);
+    let known = told.iter().filter(|one| one.spread_from.is_some());
+    let mut found: Vec<f64> =
+        known.filter_map(|one| one.spread_and_difference.first().map(|pair| pair.1)).collect();
+    found.sort_by(f64::total_cmp);
+    let range = match (found.first()?, found.last()?) {
+        (least, most) if show::share(*least) == show::share(*most) => show::share(*most),
+        (least, most) => format!("{} to {}", show::share(*least), show::share(*most)),
+    };
+    Some(format!(
+        "{} replicates: a difference of {range} is found in 4 of 5 cases, if trials scatter as in \
+         the pilot",
+        plan.replicates
+    ))
 }
 
 /// The spread of differences within a replicate that an earlier result shows, as a share.
@@ -123,6 +155,7 @@ fn words(told: &Foresight) -> String {
         told.workload, told.replicates
     );
     match &told.spread_from {
+        Some(pilot) if pilot == PILOT => format!("{head} like the pilot's {spreads}"),
         Some(id) => format!("{head} like last time's {spreads} (result {id})"),
         None => format!("{head} {spreads}; there is no earlier result to take the spread from"),
     }

@@ -24,11 +24,12 @@ mod stopping;
 mod surfaces;
 #[cfg(test)]
 mod tests;
+mod time;
 mod verdicts;
 mod watched;
 
 pub use across::compare;
-pub use foresight::{Foresight, foresee};
+pub use foresight::{Foresight, foresee, foreseen};
 pub use gathering::Gathering;
 pub use null::{Null, NullWorkload, null};
 pub use sessions::compare_sides;

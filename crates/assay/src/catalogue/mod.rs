@@ -1,6 +1,8 @@
 //! What every entry of a registry says of itself. Help, reference pages and `assay list` are made
 //! from these; none is written by hand.
 
+pub mod words;
+
 /// An entry's own words.
 #[derive(Clone, Copy, Debug)]
 pub struct About {

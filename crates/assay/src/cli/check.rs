@@ -68,6 +68,8 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         results: running::results_directory(system)?,
         judge: None,
         observer: None,
+        quick: None,
+        foresee: None,
     };
     let finished = running::run(system, request, arguments.how.quiet)?;
     running::print(system, finished, arguments.how)

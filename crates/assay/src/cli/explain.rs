@@ -147,7 +147,7 @@ fn survey(system: &dyn System, study: &Study, target: &str, ground: &Arm) -> Sur
         area: Area { start: 0, length, asked: length, written: !read_only, fill_ns: 0 },
         direct: Seen::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 }),
         engine: EngineUse { name: engine.to_owned(), note: None },
-        pilot: Pilot { operation_ns: std::collections::BTreeMap::new() },
+        pilot: Pilot::default(),
         coverage: Seen::absent("not looked at"),
         notes: Vec::new(),
         under: ground.clone(),

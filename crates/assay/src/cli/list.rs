@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::output;
 use crate::catalogue::About;
+use crate::catalogue::words::WORDS;
 use crate::factors::FACTORS;
 use crate::failure::Outcome;
 use crate::importers::IMPORTERS;
@@ -19,7 +20,8 @@ use crate::system::site::Drive;
 use crate::system::{System, devices, identity};
 use crate::truth;
 
-/// What there is: results, drives, workloads, factors, metrics, probes, rules, figures, the schema
+/// What there is: results, drives, workloads, factors, metrics, probes, rules, figures, words, the
+/// schema
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -29,6 +31,7 @@ Examples:
   assay list factors    settings that a study file may vary
   assay list probes     what is read around each trial
   assay list rules      the rules that judge each number
+  assay list words      what the words of reports mean
   assay list schema     JSON Schema of study files, for editors")]
 pub struct Arguments {
     /// What to list
@@ -67,6 +70,8 @@ enum Kind {
     Importers,
     /// What reports draw, in the order of reading
     Figures,
+    /// The words of reports, with their meaning
+    Words,
     /// JSON Schema of study files
     Schema,
 }
@@ -93,6 +98,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         Kind::Metrics => metrics(),
         Kind::Probes => probes(system),
         Kind::Rules => rules(),
+        Kind::Words => entries("words", ["word", "means"], WORDS.iter().map(|word| word.about)),
         Kind::Schema => {
             output::json(&study::schema());
             return Ok(());

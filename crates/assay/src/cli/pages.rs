@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use super::{definition, list};
 use crate::catalogue::About;
+use crate::catalogue::words::{WORDS, Word};
 use crate::factors::FACTORS;
 use crate::failure::Outcome;
 use crate::probes::PROBES;
@@ -27,6 +28,7 @@ pub fn reference_pages() -> Outcome<Vec<(String, String)>> {
         ("probes.md".to_owned(), probes()),
         ("factors.md".to_owned(), factors()),
         ("figures.md".to_owned(), figures()),
+        ("words.md".to_owned(), words()),
         ("study-file.md".to_owned(), study_file()),
         ("study.schema.json".to_owned(), format!("{:#}\n", schema())),
     ])
@@ -51,6 +53,14 @@ fn help(page: &mut String, title: &str, command: &mut clap::Command) {
     let help = command.render_long_help().to_string();
     let help: Vec<&str> = help.lines().map(str::trim_end).collect();
     let _ = write!(page, "\n{title}\n\n```text\n{}\n```\n", help.join("\n").trim_end());
+}
+
+fn words() -> String {
+    let mut page = format!("{MADE}# Words\n\nWhat the words of reports mean.\n");
+    for Word { about, .. } in WORDS {
+        let _ = write!(page, "\n## {}\n\n{}. {}\n", about.name, about.summary, about.text);
+    }
+    page
 }
 
 fn rules() -> String {

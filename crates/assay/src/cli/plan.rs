@@ -44,12 +44,14 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let Wishes { destroy, allowed, .. } = &arguments.wishes;
     let allowed = allowed.paths()?;
     let consented = Consented { destroy, allowed: &allowed };
-    let seen = runner::preview(system, study, &targets, consented)?;
-    let runner::Preview { study, plan, sites, changes } = &seen;
+    let seen = runner::preview(system, study, &targets, consented, arguments.wishes.quick())?;
+    let runner::Preview { study, plan, sites, changes, lacks } = &seen;
     let earlier = earlier(system, study, plan);
     let foresight = analysis::foresee(plan, earlier.as_ref());
     let stakes = stakes(system, sites);
-    let preview = preview::make(study, plan, (sites, changes), stakes, foresight);
+    let by_pilot = arguments.wishes.quick().is_some_and(|quick| quick.replicates.is_none());
+    let preview = preview::make(study, plan, (sites, changes, lacks), stakes, foresight);
+    let preview = preview::Preview { by_pilot, ..preview };
     if arguments.json {
         output::json(&preview);
     } else {

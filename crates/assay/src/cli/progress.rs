@@ -42,6 +42,7 @@ impl Progress {
             Event::Planned { trials, done, expected_ns } => {
                 self.planned(&format!(" left of {trials}"), *trials - *done, *expected_ns);
             }
+            Event::Foreseen { text } => self.warn(text),
             Event::Repeating { trials, expected_ns } => {
                 self.planned(" run again, because others were disturbed", *trials, *expected_ns);
             }

@@ -37,6 +37,7 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     let (study, targets) = arguments.wishes.study(system)?;
+    let quick = arguments.wishes.quick();
     let request = Request {
         study,
         targets,
@@ -45,6 +46,8 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         results: running::results_directory(system)?,
         judge: None,
         observer: None,
+        quick,
+        foresee: None,
     };
     let finished = if arguments.watch {
         running::run_on_page(system, request)?

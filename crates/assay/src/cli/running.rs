@@ -43,7 +43,7 @@ pub struct Printing {
 pub fn run(system: &dyn System, request: Request<'_>, quiet: bool) -> Outcome<Finished> {
     let stop = stop_on_signals(&PUTS_BACK)?;
     let mut progress = Progress::new(quiet);
-    let request = Request { judge: Some(&enough), ..request };
+    let request = Request { judge: Some(&enough), foresee: Some(&foreseen), ..request };
     let finished = runner::run(system, request, &stop, &mut |event| progress.show(&event));
     progress.finish();
     finished
@@ -72,7 +72,8 @@ pub fn run_on_page(system: &dyn System, request: Request<'_>) -> Outcome<Finishe
         let _end = Raised(&done);
         scope.spawn(|| watch::beside(system, &beside, screen));
         let observer = Some(WITH_PAGE.to_owned());
-        let request = Request { judge: Some(&enough), observer, ..request };
+        let request =
+            Request { judge: Some(&enough), foresee: Some(&foreseen), observer, ..request };
         runner::run(system, request, &stop, &mut |event| {
             strip.lock().unwrap_or_else(PoisonError::into_inner).take(&event);
             if left.load(Ordering::SeqCst) {
@@ -84,6 +85,11 @@ pub fn run_on_page(system: &dyn System, request: Request<'_>) -> Outcome<Finishe
     let strip = strip.into_inner().unwrap_or_else(PoisonError::into_inner);
     strip.warnings.iter().for_each(|text| output::message(text));
     finished
+}
+
+/// What a plan will be able to see, by its pilot.
+fn foreseen(plan: &Plan) -> Vec<String> {
+    analysis::foreseen(plan).into_iter().collect()
 }
 
 /// Raises a flag when it is dropped, also by a panic: who waits for it must not wait for ever.
@@ -321,6 +327,8 @@ mod tests {
             results: Some("/results".into()),
             judge: None,
             observer: None,
+            quick: None,
+            foresee: None,
         };
         runner::run(&Fake::new(), request, &AtomicBool::new(false), &mut |_| {}).unwrap()
     }

@@ -22,12 +22,18 @@ pub fn load(system: &dyn System, word: &str) -> Outcome<Study> {
         }
         _ => Failure::refused(format!("{word}: {error}")),
     })?;
-    if text.trim_start().starts_with(['{', '[']) && text.contains('"') && !text.contains('=') {
+    if is_json(&text) {
         return Err(Failure::mistake(format!(
             "`{word}` looks like results, not like a study: assay import {word}"
         )));
     }
     file::parse(word, &text)
+}
+
+/// Whether a text is JSON, or lines of it; no study file is.
+fn is_json(text: &str) -> bool {
+    let values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
+    text.trim_start().starts_with(['{', '[']) && values.into_iter().all(|value| value.is_ok())
 }
 
 /// A shipped study by its name.

@@ -8,6 +8,7 @@ use clap::Args;
 use super::{output, studies};
 use crate::factors::{self, Role};
 use crate::failure::{Failure, Outcome};
+use crate::plan::allocation::Quick;
 use crate::plan::arms::TARGET;
 use crate::probes::energy::meter;
 use crate::quantity::{Percent, Time};
@@ -108,13 +109,14 @@ impl Wishes {
         Ok((study, targets))
     }
 
-    /// A quick look, where one is wished for; replicates that were named stay.
+    /// A quick look, where one is wished for.
     fn at_speed(&self, study: Study) -> Study {
-        match (self.quick, self.replicates) {
-            (false, _) => study,
-            (true, Some(_)) => study.quick(),
-            (true, None) => study.fewer().quick(),
-        }
+        if self.quick { study.quick() } else { study }
+    }
+
+    /// How a quick look is divided, where one is wished for; replicates that were named stay.
+    pub fn quick(&self) -> Option<Quick> {
+        self.quick.then_some(Quick { replicates: self.replicates })
     }
 
     /// What the card is sold as, where that was told.
@@ -294,9 +296,11 @@ mod tests {
     }
 
     #[test]
-    fn quick_lowers_replicates_unless_they_were_named() {
+    fn quick_shortens_trials_and_keeps_replicates() {
+        let long = study(&["filesystems", "--lab"]).unwrap();
         let quick = study(&["filesystems", "--lab", "--quick"]).unwrap();
-        assert_eq!((quick.replicates, quick.repeat_disturbed), (3, false));
+        assert_eq!((quick.replicates, quick.repeat_disturbed), (long.replicates, false));
+        assert!(quick.workload.iter().all(|work| work.io.time < long.workload[0].io.time));
         let named = study(&["filesystems", "--lab", "--quick", "--replicates", "12"]).unwrap();
         assert_eq!(named.replicates, 12);
     }

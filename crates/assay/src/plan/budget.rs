@@ -1,8 +1,10 @@
 //! Time: trials share what the budget leaves, and a slow device gets a queue that drains in time.
 
+use std::collections::BTreeSet;
+
 use super::order;
 use crate::results::plan::{Plan, PlannedTrial, PlannedWorkload, Survey};
-use crate::study::{LeadIn, Study};
+use crate::study::{Fresh, LeadIn, Study};
 
 /// Share of the budget that filling the area may take.
 pub const FILL_SHARE: u64 = 5;
@@ -10,12 +12,16 @@ pub const FILL_SHARE: u64 = 5;
 pub const DEFAULT_BUDGET_NS: u64 = 60_000_000_000;
 
 const MILLISECOND: u64 = 1_000_000;
+/// Rest before a trial: one in this many of its time, within bounds.
+const GAP_SHARE: u64 = 16;
+const SHORTEST_GAP_NS: u64 = 20 * MILLISECOND;
+const LONGEST_GAP_NS: u64 = 150 * MILLISECOND;
 /// A trial is not cut below this, however small the budget.
 const SHORTEST_TRIAL_NS: u64 = 60 * MILLISECOND;
 /// Starting, stopping, syncing and storing one trial.
 const OVERHEAD_NS: u64 = 40 * MILLISECOND;
 /// Part of a trial that is run but not counted: one in this many.
-const RAMP_SHARE: u64 = 8;
+const RAMP_SHARE: u64 = 16;
 /// Some hundred years.
 const NEVER_NS: u64 = i64::MAX as u64;
 /// Percent of the budget after which no further trial is started.
@@ -43,10 +49,29 @@ pub fn whole_ns(study: &Study, targets: usize) -> u64 {
 pub fn expected_ns(plan: &Plan, planned: &PlannedTrial) -> u64 {
     let workload = plan.work_of(planned);
     let survey = &plan.surveys[workload.target];
-    let remade = plan.is_remade_before(planned.order as usize);
-    let made = if remade { survey.made_ns.saturating_add(survey.area.fill_ns) } else { 0 };
-    let parts = [workload.ramp_ns, workload.time_ns, survey.pilot.of(&workload), OVERHEAD_NS];
+    let made = made_ns(plan, planned);
+    let parts = [run_ns(&workload, survey), survey.pilot.of(&workload), OVERHEAD_NS];
     parts.iter().fold(plan.gap_ns.saturating_add(made), |sum, part| sum.saturating_add(*part))
+}
+
+/// Nanoseconds for what is made before a planned trial, as long as it took in the survey.
+pub fn made_ns(plan: &Plan, planned: &PlannedTrial) -> u64 {
+    let survey = &plan.surveys[plan.workloads[planned.workload].target];
+    let remade = plan.is_remade_before(planned.order as usize);
+    if remade { cost_of_making(survey) } else { 0 }
+}
+
+/// Making and filling what a survey was taken on.
+fn cost_of_making(survey: &Survey) -> u64 {
+    survey.made_ns.saturating_add(survey.area.fill_ns)
+}
+
+/// Nanoseconds that a workload runs, ramp included: until its operations are done at the pilot's
+/// pace, one after the other, where they are counted.
+fn run_ns(workload: &PlannedWorkload, survey: &Survey) -> u64 {
+    let most = workload.ramp_ns.saturating_add(workload.time_ns);
+    let counted = workload.operations.zip(Some(survey.pilot.of(workload)).filter(|cost| *cost > 0));
+    counted.map_or(most, |(count, cost)| count.saturating_mul(cost).min(most))
 }
 
 /// How often each workload will run.
@@ -77,12 +102,15 @@ pub fn timed(
     mut workloads: Vec<PlannedWorkload>,
     turns: &Turns<'_>,
 ) -> Timed {
-    let whole = whole_ns(study, surveys.len());
-    let gap_ns =
-        (whole / surveys.len().max(1) as u64 / 400).clamp(50 * MILLISECOND, 150 * MILLISECOND);
+    // File systems that a factor makes are places on one target.
+    let targets: BTreeSet<&str> = surveys.iter().map(|survey| survey.target.as_str()).collect();
+    let whole = whole_ns(study, targets.len());
     let replicates = u64::from(super::arms::replicates(study));
-    let fixed = workloads_ns(&workloads, replicates, turns);
+    let fixed = workloads_ns(surveys, &workloads, replicates, turns)
+        + made_in_replicates_ns(study, surveys, &workloads, replicates, turns);
     let left = whole.saturating_sub(fixed);
+    let least = share_ns(surveys, &workloads, replicates, turns, left, LONGEST_GAP_NS);
+    let gap_ns = gap_ns(surveys, &workloads, least);
     let share = share_ns(surveys, &workloads, replicates, turns, left, gap_ns);
     for workload in &mut workloads {
         if workload.time_ns == 0 {
@@ -96,6 +124,30 @@ pub fn timed(
     // A study without verdicts ends where its time ends; the others end with a replicate (R8).
     let budget_ns = study.budget.filter(|_| study.margin.is_some()).map(|_| whole);
     Timed { workloads, gap_ns, budget_ns, deadline_ns: deadline_ns(study, fixed, whole) }
+}
+
+/// Rest before each trial: long enough to see others' traffic, short beside the shortest trial.
+fn gap_ns(surveys: &[Survey], workloads: &[PlannedWorkload], share_ns: u64) -> u64 {
+    let own = |workload: &PlannedWorkload| match workload.time_ns {
+        0 => share_ns,
+        _ => run_ns(workload, &surveys[workload.target]),
+    };
+    let shortest = workloads.iter().map(own).min().unwrap_or(share_ns);
+    (shortest / GAP_SHARE).clamp(SHORTEST_GAP_NS, LONGEST_GAP_NS)
+}
+
+/// Time for what is made anew in each replicate.
+fn made_in_replicates_ns(
+    study: &Study,
+    surveys: &[Survey],
+    workloads: &[PlannedWorkload],
+    replicates: u64,
+    turns: &Turns<'_>,
+) -> u64 {
+    let visited = turns.groups.iter().filter_map(|group| group.first());
+    let standing = visited.map(|index| &surveys[workloads[*index].target]);
+    let made = standing.filter(|survey| !survey.under.is_empty()).map(cost_of_making).sum::<u64>();
+    if study.fresh == Fresh::Replicate { made.saturating_mul(replicates) } else { made }
 }
 
 /// Time of one trial: what filling, pilot, rests and slow operations leave of the budget.
@@ -165,8 +217,14 @@ fn limit_depth(workload: &mut PlannedWorkload, survey: &Survey) {
 }
 
 /// Sum of the times that are set so far, all replicates.
-fn workloads_ns(workloads: &[PlannedWorkload], replicates: u64, turns: &Turns<'_>) -> u64 {
-    let once: u64 = workloads.iter().map(|workload| workload.time_ns + workload.ramp_ns).sum();
+fn workloads_ns(
+    surveys: &[Survey],
+    workloads: &[PlannedWorkload],
+    replicates: u64,
+    turns: &Turns<'_>,
+) -> u64 {
+    let once: u64 =
+        workloads.iter().map(|workload| run_ns(workload, &surveys[workload.target])).sum();
     let mean = once as f64 / workloads.len().max(1) as f64;
     once * replicates + (mean * turns.lead_ins_as_trials(replicates)) as u64
 }

@@ -1,9 +1,11 @@
 //! Study and surveys -> plan: every trial in order, fixed before the first starts. Pure.
 
+pub mod allocation;
 pub mod arms;
 pub mod budget;
 pub mod draws;
 pub mod order;
+pub mod pace;
 pub mod repeats;
 
 use crate::digest::{hexadecimal, sha256};
@@ -81,6 +83,14 @@ fn planned_workloads(
         }
     }
     (planned, absent)
+}
+
+/// The workloads of a study as they will be run at a target under the baseline.
+pub fn under_baseline(study: &Study, survey: &Survey) -> Vec<PlannedWorkload> {
+    let surveys = std::slice::from_ref(survey);
+    let (design, arms) = arms::arms(study, surveys);
+    let own = arms.into_iter().find(|arm| arms::matches(&arm.levels, &design.baseline));
+    planned_workloads(study, own.as_slice(), surveys).0
 }
 
 /// Why an arm cannot be had at a target.

@@ -159,6 +159,7 @@ mod tests {
             evidence: Evidence::absent("a test"),
             histograms: BTreeMap::new(),
             series: None,
+            spent: None,
         }
     }
 

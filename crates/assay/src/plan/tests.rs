@@ -17,6 +17,7 @@ pub(super) fn survey(target: &str, operation_ns: u64) -> Survey {
                 .iter()
                 .map(|work| (work.name.clone(), operation_ns))
                 .collect(),
+            ..Pilot::default()
         },
         coverage: Seen::absent("not looked at"),
         notes: Vec::new(),

@@ -57,7 +57,8 @@ fn sentences(null: &Null) -> Vec<String> {
          cases, one comparison alone."
             .to_owned(),
     ];
-    let telling = null.checks.iter().filter(|check| check.name != "order");
+    let telling =
+        null.checks.iter().filter(|check| !["order", "time"].contains(&check.name.as_str()));
     told.extend(telling.map(|check| check.text.clone()));
     told
 }

@@ -33,8 +33,14 @@ pub struct Preview {
     pub arms: usize,
     /// Trials, lead-in included.
     pub trial_count: usize,
-    /// Seconds that the trials take.
+    /// Whether the pilot chooses how many replicates, and how long their trials are.
+    #[serde(skip_serializing_if = "is_false")]
+    pub by_pilot: bool,
+    /// Seconds that the trials take; at most, where operations are counted.
     pub trials_s: f64,
+    /// Whether trials end when their operations are done, and so sooner.
+    #[serde(skip_serializing_if = "is_false")]
+    pub at_most: bool,
     /// Bytes that are written before trials, to fill areas.
     pub area_bytes: u64,
     /// How often a file system is made during the trials.
@@ -46,6 +52,9 @@ pub struct Preview {
     /// What is lost with each device that is overwritten, or would be with --destroy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stakes: Vec<PreviewStake>,
+    /// What the study asks for that is not here, and what becomes of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lacks: Vec<String>,
     /// What will not be measured, and why.
     pub absent: Vec<String>,
     /// What the study will be able to see.
@@ -124,7 +133,7 @@ impl PreviewStake {
 pub fn make(
     study: &Study,
     plan: &Plan,
-    (sites, changes): (&[Site], &[String]),
+    (sites, changes, lacks): (&[Site], &[String], &[String]),
     stakes: Vec<PreviewStake>,
     foresight: Vec<Foresight>,
 ) -> Preview {
@@ -155,6 +164,8 @@ pub fn make(
         arms: arms.len(),
         trial_count: plan.trials.len(),
         trials_s: all_ns as f64 / 1e9,
+        by_pilot: false,
+        at_most: plan.workloads.iter().any(|workload| workload.operations.is_some()),
         area_bytes: made.map(|(_, survey)| survey.area.length).sum::<u64>() + remade,
         made: standings.len(),
         writing_s: writing_ns as f64 / 1e9,
@@ -167,6 +178,7 @@ pub fn make(
                 PreviewStake { overwritten, ..stake }
             })
             .collect(),
+        lacks: lacks.to_vec(),
         absent: plan
             .absent
             .iter()
@@ -238,6 +250,9 @@ pub fn render(preview: &Preview, order: Order, width: usize) -> String {
     for sight in &preview.foresight {
         fact("sees", &sight.text);
     }
+    for lack in &preview.lacks {
+        fact("lacks", lack);
+    }
     for absent in &preview.absent {
         fact("absent", absent);
     }
@@ -251,8 +266,13 @@ fn trials(preview: &Preview, order: Order) -> String {
         if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
     };
     let lead_ins = preview.trials.iter().filter(|trial| trial.lead_in).count();
+    let chosen = if preview.by_pilot {
+        "; the pilot may choose more replicates of shorter trials"
+    } else {
+        ""
+    };
     format!(
-        "{}: {}, {}, {}; {} order, seed {}",
+        "{}: {}, {}, {}; {} order, seed {}{chosen}",
         preview.trial_count,
         plural(preview.arms, "arm"),
         plural(preview.replicates as usize, "replicate"),
@@ -264,15 +284,20 @@ fn trials(preview: &Preview, order: Order) -> String {
 
 fn time(preview: &Preview) -> String {
     let trials = show::duration(preview.trials_s * 1e9);
+    let trials = if preview.at_most {
+        format!("at most {trials} (it counts operations and ends when they are done)")
+    } else {
+        format!("about {trials}")
+    };
     if preview.area_bytes == 0 {
-        return format!("about {trials}");
+        return trials;
     }
     let made = match preview.made {
         0 => String::new(),
         1 => "to make 1 file system and ".to_owned(),
         count => format!("to make {count} file systems and "),
     };
-    format!("about {trials}, and the time {made}to write {}", show::bytes(preview.area_bytes))
+    format!("{trials}, and the time {made}to write {}", show::bytes(preview.area_bytes))
 }
 
 fn bytes(preview: &Preview) -> String {

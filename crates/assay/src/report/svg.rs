@@ -208,7 +208,12 @@ fn aside_text(pen: &mut Pen, frame: &Frame<'_>, side: &Ruler<'_>, tick: &Tick) {
     let (left, y) = (frame.plot[0], tick.px + 4.0);
     match &side.axis.scale {
         _ if side.is_heading(tick) => {
-            pen.text([8.0, y], "start", "font-weight=\"600\"", &tick.text, WIDTH / 2.0);
+            // A long one goes on into the plot, in front of its lines.
+            let paper = pen.theme.colour("paper");
+            let halo = format!(
+                "class=\"halo\" stroke=\"{paper}\" stroke-width=\"6\" paint-order=\"stroke\" font-weight=\"600\""
+            );
+            pen.text([8.0, y], "start", &halo, &tick.text, WIDTH / 2.0);
         }
         Scale::Category(_) => pen.text([left - 6.0, y], "end", "", &tick.text, left - 12.0),
         _ => pen.text([left - 6.0, y], "end", &pen.muted(), &tick.text, left - 12.0),

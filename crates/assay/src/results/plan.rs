@@ -111,11 +111,31 @@ pub struct EngineUse {
     pub note: Option<String>,
 }
 
-/// Time of one operation at depth 1, nanoseconds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What was tried before the plan was made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pilot {
-    /// By [`pilot_key`].
+    /// Time of one operation at depth 1, nanoseconds, by [`pilot_key`].
     pub operation_ns: BTreeMap<String, u64>,
+    /// How results scatter, by workload, under the baseline; only where arms are compared.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scatter: BTreeMap<String, Scatter>,
+}
+
+/// How the logarithms of a workload's rates scatter: the variance of the mean of a trial of `t`
+/// seconds is `between + within_s / t`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Scatter {
+    /// Variance that no longer trial takes away.
+    pub between: f64,
+    /// Variance within a trial, times its length in seconds.
+    pub within_s: f64,
+}
+
+impl Scatter {
+    /// Standard deviation of the log rate of a trial of `time_ns`.
+    pub fn sd_log(&self, time_ns: u64) -> f64 {
+        (self.between + self.within_s / (time_ns.max(1) as f64 / 1e9)).sqrt()
+    }
 }
 
 impl Pilot {

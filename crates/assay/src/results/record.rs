@@ -147,6 +147,18 @@ pub struct DeviceEvidence {
     pub settle: Traffic,
 }
 
+/// Where the time of a study went that one trial stands for, in nanoseconds. Together the trials
+/// have all of it, but what comes after the last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    /// From the end of the trial before, or the start of the session, to its own start: storing
+    /// that one, filling areas, making file systems, setting levels.
+    pub before_ns: u64,
+    /// The trial itself: bringing its target into its state, the rest, the run, waiting until
+    /// everything is on the device, readings.
+    pub trial_ns: u64,
+}
+
 /// Bytes that this process moved through block devices, as the kernel accounts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnTraffic {
@@ -288,6 +300,9 @@ pub struct TrialRecord {
     pub histograms: BTreeMap<String, String>,
     /// File below the bundle with the rows per second.
     pub series: Option<String>,
+    /// Where the time went; older versions did not tell, and simulated time passes in no time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
 }
 
 /// A finished trial with its latencies in memory: what the analysis reads.

@@ -7,9 +7,11 @@ use crate::factors::filesystem::Recipe;
 use crate::factors::{self, Factor, Role, View};
 use crate::failure::{Failure, Outcome};
 use crate::plan::arms;
+use crate::probes::energy;
 use crate::quantity::Bytes;
 use crate::results::plan::{Arm, Refusal};
 use crate::seen::Seen;
+use crate::study::probes::ENERGY;
 use crate::study::{Study, Target};
 use crate::system::site::TargetKind;
 use crate::system::{System, devices, identity};
@@ -65,6 +67,29 @@ pub fn wanting(system: &dyn System, study: &Study, places: &[Place]) -> Vec<Stri
     };
     let there = |place: &&Place| !place.site.path.as_os_str().is_empty();
     places.iter().filter(open).filter(there).map(told).collect()
+}
+
+/// What a study asks for that is not here, and what becomes of it.
+pub fn lacks(system: &dyn System, study: &Study) -> Vec<String> {
+    let mut told = Vec::new();
+    let asked = study.meter.is_none() && study.probes.iter().any(|name| name == ENERGY);
+    if let Some(Seen::Absent(reason)) = asked.then(|| energy::read(system).source()) {
+        told.push(format!(
+            "energy: {reason}; the times are compared without it (--meter FILE takes the log of a \
+             power meter)"
+        ));
+    }
+    if system.user().id == 0 {
+        return told;
+    }
+    let root = "only root may do that: run it with sudo";
+    if matches!(study.target, Some(Target::Loop(_))) {
+        told.push(format!("a loop device: {root}"));
+    }
+    let roots =
+        |name: &&String| factors::find(name).is_some_and(|factor| factor.role() != Role::Observed);
+    told.extend(study.factors.keys().filter(roots).map(|name| format!("{name}: {root}")));
+    told
 }
 
 fn sentence(

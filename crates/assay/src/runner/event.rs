@@ -53,6 +53,11 @@ pub enum Event {
         /// Nanoseconds that they are expected to take.
         expected_ns: u64,
     },
+    /// What the plan will be able to see.
+    Foreseen {
+        /// In a sentence.
+        text: String,
+    },
     /// Trials are run again because others were disturbed.
     Repeating {
         /// How many.

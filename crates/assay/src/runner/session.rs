@@ -6,15 +6,16 @@ use super::stage::Stage;
 use super::start::Unkept;
 use super::trial::{self, Setting};
 use crate::failure::Outcome;
+use crate::plan::pace::Pace;
+use crate::plan::repeats;
 use crate::plan::repeats::Ran;
-use crate::plan::{self, repeats};
 use crate::probes::block_latency::Tracer;
 use crate::results::bundle::Bundle;
 use crate::results::design::Stopping;
 use crate::results::environment::Environment;
 use crate::results::log::{ENDED, Entry};
 use crate::results::plan::{Plan, PlannedTrial};
-use crate::results::record::Trial;
+use crate::results::record::{Spent, Trial};
 use crate::study::Study;
 use crate::system::System;
 use crate::system::site::TargetKind;
@@ -44,6 +45,12 @@ pub struct Session<'a> {
     pub unkept: Option<Unkept>,
     /// Says at the end of a replicate whether that is enough.
     pub judge: Option<&'a Judge<'a>>,
+    /// How long trials take, as they have so far.
+    pub pace: Pace,
+    /// Up to when the time is told by trials.
+    pub told_ns: u64,
+    /// What the readings before the last trial took.
+    pub readings_ns: u64,
 }
 
 /// How a session ended.
@@ -62,12 +69,8 @@ impl Session<'_> {
     pub fn run(&mut self, trials: &mut Vec<Trial>, context: &mut Context<'_>) -> End {
         let done = trials.iter().filter(|trial| trial.record.repeats.is_none()).count();
         let left = &self.plan.trials[done.min(self.plan.trials.len())..];
-        let mut remaining_ns = left.iter().map(|trial| self.expected_ns(trial)).sum();
-        (context.tell)(Event::Planned {
-            trials: self.plan.trials.len(),
-            done,
-            expected_ns: remaining_ns,
-        });
+        let expected_ns = self.left_ns(left);
+        (context.tell)(Event::Planned { trials: self.plan.trials.len(), done, expected_ns });
         self.lead_in_again(trials, context);
         for (index, planned) in self.plan.trials.iter().enumerate().skip(done) {
             if let Some(reason) = self.ends_before(index, trials) {
@@ -75,8 +78,7 @@ impl Session<'_> {
                 self.log(ENDED, &reason);
                 return self.repeat_disturbed(trials, context).unwrap_or(End::Early(reason));
             }
-            (context.tell)(self.starting(index, planned, remaining_ns));
-            remaining_ns -= self.expected_ns(planned);
+            (context.tell)(self.starting(index, planned));
             if !self.step(planned, None, trials, context) {
                 return End::Interrupted;
             }
@@ -92,11 +94,16 @@ impl Session<'_> {
         self.stage.strike().map(|_| ())
     }
 
-    /// Counts the time of earlier sessions, as it was expected to be.
+    /// Counts the time of earlier sessions: as it was told, or else as it was expected to be.
     pub fn count_spent(&mut self, trials: &[Trial]) {
-        let planned = self.plan.trials.iter().take(trials.len());
-        let spent: u64 = planned.map(|trial| self.expected_ns(trial)).sum();
-        self.began_ns = self.began_ns.saturating_sub(spent);
+        let records = || trials.iter().map(|trial| &trial.record);
+        let told = records().filter_map(|record| record.spent);
+        let told: u64 = told.map(|spent| spent.before_ns + spent.trial_ns).sum();
+        let silent = records().filter(|record| record.spent.is_none());
+        let planned = silent.filter_map(|record| self.plan.trials.get(record.order as usize));
+        let expected: u64 = planned.map(|trial| self.expected_ns(trial)).sum();
+        self.began_ns = self.began_ns.saturating_sub(told + expected);
+        self.pace = Pace::of(self.plan, records());
     }
 
     /// Runs and keeps one trial; false when the user asked to stop.
@@ -115,6 +122,7 @@ impl Session<'_> {
             return false;
         }
         done.trial.record.repeats = repeats;
+        self.pace.learn(self.plan, &done.trial.record);
         let index = planned.order as usize;
         (context.tell)(Event::TrialEnded { index, result: result_of(&done.trial) });
         self.keep(&mut done, trials.len(), context);
@@ -132,8 +140,7 @@ impl Session<'_> {
         let wanted = repeats::repeats(self.plan, &ran);
         let done = ran.iter().filter(|record| record.repeats.is_some()).count();
         if done < wanted.len() {
-            let expected_ns =
-                wanted[done..].iter().map(|(planned, _)| self.expected_ns(planned)).sum();
+            let expected_ns = self.left_ns(wanted[done..].iter().map(|(planned, _)| planned));
             (context.tell)(Event::Repeating { trials: wanted.len() - done, expected_ns });
         }
         for (planned, repeated) in &wanted[done.min(wanted.len())..] {
@@ -172,7 +179,7 @@ impl Session<'_> {
         let next = finished + 1;
         let replicate =
             self.plan.trials[index..].iter().take_while(|trial| trial.replicate == next);
-        let expected: u64 = replicate.map(|trial| self.expected_ns(trial)).sum();
+        let expected = self.left_ns(replicate);
         (self.elapsed_ns() + expected / 2 > budget_ns).then(|| {
             format!(
                 "the time budget of {} ended it after replicate {finished} of {}",
@@ -240,8 +247,17 @@ impl Session<'_> {
             return self.lost(planned, "its target is not open", context);
         };
         let prepare = &self.study.prepare;
-        let setting = Setting { system: self.system, plan: self.plan, site, surveyed, prepare };
+        let (system, plan, readings_ns) = (self.system, self.plan, self.readings_ns);
+        let setting = Setting { system, plan, site, surveyed, prepare, readings_ns };
+        let began_ns = self.system.monotonic_ns();
         let mut done = trial::run(&setting, planned, &mut self.tracer, context.stop);
+        let ended_ns = self.system.monotonic_ns();
+        // What is simulated passes in no time.
+        done.trial.record.spent = (site.kind != TargetKind::Simulated).then(|| Spent {
+            before_ns: began_ns.saturating_sub(self.told_ns),
+            trial_ns: ended_ns.saturating_sub(began_ns),
+        });
+        (self.told_ns, self.readings_ns) = (ended_ns, done.readings_ns);
         if let Some(how) = self.stage.strayed(self.plan, planned) {
             let record = &mut done.trial.record;
             (record.status, record.reason) = trial::failed(planned, &how);
@@ -267,19 +283,25 @@ impl Session<'_> {
         }
     }
 
-    fn starting(&self, index: usize, planned: &PlannedTrial, remaining_ns: u64) -> Event {
+    fn starting(&self, index: usize, planned: &PlannedTrial) -> Event {
         let workload = &self.plan.workloads[planned.workload];
         Event::TrialStarted {
             index,
             workload: workload.name.clone(),
             target: self.plan.surveys[workload.target].target.clone(),
             turn: planned.turn(),
-            remaining_ns,
+            remaining_ns: self.left_ns(&self.plan.trials[index..]),
         }
     }
 
     fn expected_ns(&self, planned: &PlannedTrial) -> u64 {
-        plan::budget::expected_ns(self.plan, planned)
+        self.pace.expected_ns(self.plan, planned)
+    }
+
+    /// Nanoseconds that trials to come are expected to take.
+    fn left_ns<'t>(&self, left: impl IntoIterator<Item = &'t PlannedTrial>) -> u64 {
+        let each = left.into_iter().map(|planned| self.expected_ns(planned));
+        each.fold(0, u64::saturating_add)
     }
 }
 

@@ -13,6 +13,8 @@ use super::stage::{self, Stage};
 use super::survey;
 use crate::failure::{Failure, Outcome};
 use crate::plan;
+use crate::plan::allocation::{self, Quick};
+use crate::plan::pace::Pace;
 use crate::probes::block_latency::Tracer;
 use crate::results::bundle::{Bundle, Stored};
 use crate::results::environment::{self, Environment};
@@ -36,6 +38,9 @@ pub struct Consented<'a> {
     pub allowed: &'a [PathBuf],
 }
 
+/// Says, in a sentence a workload, what a plan will be able to see.
+pub type Foresee<'a> = dyn Fn(&Plan) -> Vec<String> + 'a;
+
 /// What to run, where, and where to keep it.
 pub struct Request<'a> {
     /// The study; its targets are set from `targets`.
@@ -52,6 +57,10 @@ pub struct Request<'a> {
     pub judge: Option<&'a Judge<'a>>,
     /// What of this process looks on meanwhile, one sentence, if something does.
     pub observer: Option<String>,
+    /// Where it is a quick look, how that is divided into trials.
+    pub quick: Option<Quick>,
+    /// Says what a plan will be able to see.
+    pub foresee: Option<&'a Foresee<'a>>,
 }
 
 /// A study that was run, or as much of it as was.
@@ -117,14 +126,24 @@ pub fn run(
     let mut stage = Stage::set(system, &request.study, targets, consented, (&id, seed))?;
     set_targets(&mut request.study, stage.places(), seed);
     let mut context = Context { system, stop, tell };
+    for text in changes::lacks(system, &request.study) {
+        (context.tell)(Event::Warning(format!("not here: {text}")));
+    }
     if let Err(failure) = stage.survey(&mut context, &request.study) {
         return Err(struck(stage, failure));
+    }
+    if let Some(quick) = request.quick {
+        request.study = allocation::settle(request.study, quick, &stage.surveys());
     }
     let plan = plan::make(&request.study, stage.surveys(), seed);
     if let Err(failure) = enough(&plan) {
         return Err(struck(stage, failure));
     }
     let sites = stage.sites();
+    let foreseen = request.foresee.map_or_else(Vec::new, |foresee| foresee(&plan));
+    for text in foreseen {
+        (context.tell)(Event::Foreseen { text });
+    }
     let planned_ns = system.monotonic_ns();
     let surroundings = around::before(&mut context, &plan, &sites);
     // The rest is no part of the study's time.
@@ -164,6 +183,9 @@ pub fn run(
         bundle,
         unkept,
         judge: request.judge,
+        pace: Pace::default(),
+        told_ns: began_ns,
+        readings_ns: 0,
     };
     let mut trials = Vec::with_capacity(plan.trials.len());
     let end = session.run(&mut trials, &mut context);
@@ -263,6 +285,7 @@ pub fn resume(
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Finished> {
     let Stored { id, study, plan, environment, mut trials, .. } = stored;
+    let began_ns = system.monotonic_ns();
     if plan::hash(&plan) != plan.sha256 {
         return Err(Failure::mistake(format!(
             "{id}: the plan is not the one that was made before the first trial (its hash differs); a study cannot go on by another plan"
@@ -290,7 +313,7 @@ pub fn resume(
     let _ = bundle.log(&Entry::new(system, "resumed", &text));
     let mut session = Session {
         system,
-        began_ns: system.monotonic_ns(),
+        began_ns,
         study: &study,
         plan: &plan,
         environment: &environment,
@@ -299,6 +322,9 @@ pub fn resume(
         bundle: Some(bundle),
         unkept: None,
         judge,
+        pace: Pace::default(),
+        told_ns: began_ns,
+        readings_ns: 0,
     };
     session.count_spent(&trials);
     let end = session.run(&mut trials, &mut context);
@@ -334,6 +360,8 @@ pub struct Preview {
     pub sites: Vec<Site>,
     /// What factors and preparation would change, and how it is undone.
     pub changes: Vec<String>,
+    /// What is asked for that is not here.
+    pub lacks: Vec<String>,
 }
 
 /// What a study would do, from what can be seen without touching anything: estimates stand where a
@@ -343,6 +371,7 @@ pub fn preview(
     mut study: Study,
     targets: &[String],
     Consented { destroy, allowed }: Consented<'_>,
+    quick: Option<Quick>,
 ) -> Outcome<Preview> {
     changes::permitted(&study, allowed)?;
     let places = match study.target {
@@ -364,10 +393,14 @@ pub fn preview(
             sites.push(place.site.clone());
         }
     }
+    if let Some(quick) = quick {
+        study = allocation::settle(study, quick, &surveys);
+    }
     let plan = plan::make(&study, surveys, seed);
     let mut changes = changes::changes(system, &study, &places);
     changes.splice(0..0, changes::wanting(system, &study, &places));
-    Ok(Preview { study, plan, sites, changes })
+    let lacks = changes::lacks(system, &study);
+    Ok(Preview { study, plan, sites, changes, lacks })
 }
 
 fn told(end: End) -> (bool, Option<String>) {

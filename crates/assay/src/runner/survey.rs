@@ -9,7 +9,7 @@ use super::pilot;
 use super::places::Place;
 use crate::failure::{Failure, Outcome};
 use crate::plan::draws::Draws;
-use crate::plan::{arms, budget};
+use crate::plan::{self, arms, budget};
 use crate::results::plan::{Area, Arm, Coverage, EngineUse, Pilot, Survey};
 use crate::seen::Seen;
 use crate::study::{Study, Target, Workload};
@@ -74,10 +74,9 @@ pub fn make<'a>(
     }
     (context.tell)(Event::Pilot { target: site.target.clone() });
     let medium = Medium { law, ..ground.medium(area) };
-    let pilot = pilot::run_all(study, &medium, seed, context.stop).map_err(|error| {
-        Failure::refused(format!("{} cannot be measured: {error}", site.target))
-    })?;
-    let survey = Survey {
+    let pilot = pilot::run_all(study, &medium, seed, context.stop)
+        .map_err(|error| unmeasured(site, &error))?;
+    let mut survey = Survey {
         target: site.target.clone(),
         area,
         direct: ground.direct.clone(),
@@ -89,7 +88,18 @@ pub fn make<'a>(
         made_ns: 0,
         refused: Vec::new(),
     };
+    if study.margin.is_some() && law.is_none() {
+        let workloads = plan::under_baseline(study, &survey);
+        let medium = ground.medium(area);
+        let rest = |time| system.sleep(time);
+        let found = pilot::scatter(&workloads, &survey.pilot, &medium, &rest, seed, context.stop);
+        survey.pilot.scatter = found.map_err(|error| unmeasured(site, &error))?;
+    }
     Ok(Surveyed { ground, survey, law })
+}
+
+fn unmeasured(site: &Site, error: &assay_load::LoadError) -> Failure {
+    Failure::refused(format!("{} cannot be measured: {error}", site.target))
 }
 
 /// Opens a target and surveys it.
@@ -231,7 +241,7 @@ pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Su
         area: Area { start, length: asked, asked, written, fill_ns: 0 },
         direct: ground.direct.clone(),
         engine: if place.law.is_some() { simulated_engine() } else { engine() },
-        pilot: Pilot { operation_ns: std::collections::BTreeMap::new() },
+        pilot: Pilot::default(),
         coverage: Seen::absent("not looked at"),
         notes: Vec::new(),
         under: Arm::new(),

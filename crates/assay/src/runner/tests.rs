@@ -57,6 +57,8 @@ fn request(target: &str) -> Request<'static> {
         results: Some(PathBuf::from("/results")),
         judge: None,
         observer: None,
+        quick: None,
+        foresee: None,
     }
 }
 
@@ -365,6 +367,8 @@ fn simulated(more: &str) -> Request<'static> {
         results: Some(PathBuf::from("/results")),
         judge: None,
         observer: None,
+        quick: None,
+        foresee: None,
     }
 }
 
@@ -423,7 +427,8 @@ fn a_study_that_ended_says_so_in_its_log() {
 fn a_preview_touches_nothing_and_plans_the_same_trials() {
     let fake = machine();
     let before = fake.list(Path::new("/home/me")).unwrap();
-    let seen = preview(&fake, study(), &["/home/me".to_owned()], Consented::default()).unwrap();
+    let seen =
+        preview(&fake, study(), &["/home/me".to_owned()], Consented::default(), None).unwrap();
     let (plan, sites) = (seen.plan, seen.sites);
     assert_eq!(fake.list(Path::new("/home/me")).unwrap(), before);
     assert_eq!(sites.len(), 1);
@@ -621,14 +626,17 @@ fn every_preset_dry_runs() {
     use crate::study::presets;
     for (name, study) in presets::all() {
         let study = study.unwrap().settled();
-        for study in [study.clone().in_lab(), study.fewer().quick().settled().in_lab()] {
+        let quick = Some(crate::plan::allocation::Quick { replicates: None });
+        let short = study.clone().quick().settled().in_lab();
+        for (study, quick) in [(study.in_lab(), None), (short, quick)] {
             let fake = machine();
             fake.with_file_systems();
             let cells =
                 study.factors.values().map(Vec::len).product::<usize>() * study.workload.len();
-            let replicates = study.replicates as usize;
             let Preview { study, plan, .. } =
-                preview(&fake, study, &[".".to_owned()], Consented::default()).unwrap();
+                preview(&fake, study, &[".".to_owned()], Consented::default(), quick).unwrap();
+            let replicates = study.replicates as usize;
+            assert!(replicates >= 3, "{name}: {replicates}");
             assert!(plan.absent.is_empty(), "{name}: {:?}", plan.absent);
             let own = plan.workloads.iter().filter(|work| !work.control).count();
             assert_eq!(own, cells, "{name}");

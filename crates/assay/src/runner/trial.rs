@@ -33,12 +33,14 @@ pub struct Done {
     pub series: Vec<SeriesRow>,
     /// Whether the user asked to stop while it ran: it is not kept then.
     pub stopped: bool,
+    /// Nanoseconds that the readings right before the run took.
+    pub readings_ns: u64,
 }
 
 impl Done {
     /// A trial that was not run.
     pub fn without_numbers(trial: Trial, stopped: bool) -> Self {
-        Self { trial, histograms: Histograms::new(), series: Vec::new(), stopped }
+        Self { trial, histograms: Histograms::new(), series: Vec::new(), stopped, readings_ns: 0 }
     }
 }
 
@@ -58,6 +60,8 @@ pub struct Setting<'a> {
     pub surveyed: &'a Surveyed<'a>,
     /// The state that it is to be in.
     pub prepare: &'a Prepare,
+    /// What the readings before the run took the last time: they are part of the rest.
+    pub readings_ns: u64,
 }
 
 /// Runs one trial.
@@ -87,6 +91,7 @@ pub fn run(
         }
     };
     let watch = Watch::start(setting, tracer);
+    let readings_ns = watch.readings_ns;
     let own = beside::Run {
         workload,
         medium: setting.surveyed.medium(),
@@ -123,11 +128,12 @@ pub fn run(
         evidence,
         histograms: BTreeMap::new(),
         series: None,
+        spent: None,
     };
     (record.status, record.reason) = status(setting, workload, &record, planned, failure);
     let tally = |(class, latencies): (&String, _)| (class.clone(), Tally::from(latencies));
     let latency_ns = histograms.iter().map(tally).collect();
-    Done { trial: Trial { record, latency_ns }, histograms, series, stopped }
+    Done { trial: Trial { record, latency_ns }, histograms, series, stopped, readings_ns }
 }
 
 /// What goes on beside a workload, with a handle of its own.
@@ -159,6 +165,7 @@ pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Tri
         evidence: Evidence::absent(reason),
         histograms: BTreeMap::new(),
         series: None,
+        spent: None,
     };
     Trial { record, latency_ns: BTreeMap::new() }
 }
@@ -206,6 +213,7 @@ struct Watch {
     block: Option<block_latency::Reading>,
     around: Option<surroundings::Reading>,
     costs: Costs,
+    readings_ns: u64,
 }
 
 impl Watch {
@@ -220,8 +228,10 @@ impl Watch {
         let cached = costs.time(system, &page_cache::PROBE, || cached_pages(setting));
         let gap_start = Disks::before(setting, &mut costs);
         if setting.site.kind != TargetKind::Simulated {
-            system.sleep(Duration::from_nanos(setting.plan.gap_ns));
+            let rest_ns = setting.plan.gap_ns.saturating_sub(setting.readings_ns);
+            system.sleep(Duration::from_nanos(rest_ns.max(setting.plan.gap_ns / 2)));
         }
+        let rested_ns = system.monotonic_ns();
         let processors = (setting.site.kind != TargetKind::Simulated).then(|| {
             (
                 costs.time(system, &cpu::PROBE, || cpu::read(system)),
@@ -232,7 +242,8 @@ impl Watch {
         let own = costs.time(system, &own_traffic::PROBE, || own_traffic::read(system));
         let block = costs.time(system, &block_latency::PROBE, || tracer.before(system));
         let run_start = Disks::before(setting, &mut costs);
-        Self { gap_start, run_start, own, cached, processors, block, around, costs }
+        let readings_ns = system.monotonic_ns().saturating_sub(rested_ns);
+        Self { gap_start, run_start, own, cached, processors, block, around, costs, readings_ns }
     }
 
     /// Reads everything again: right after the run, and once more when all is on the device; says

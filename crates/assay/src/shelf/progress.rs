@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use crate::analysis;
 use crate::failure::Outcome;
-use crate::plan::{budget, repeats};
+use crate::plan::pace::Pace;
+use crate::plan::repeats;
 use crate::report::document;
 use crate::results::bundle;
 use crate::results::cut;
@@ -124,6 +125,8 @@ pub struct Watched {
     plan: Plan,
     environment: Environment,
     ran: Vec<repeats::Ran>,
+    /// How long they took.
+    pace: Pace,
     rows: Arc<Vec<Ran>>,
     /// Rows before those that are kept.
     earlier: usize,
@@ -147,6 +150,7 @@ impl Watched {
             plan: known.plan,
             environment: known.environment,
             ran: Vec::new(),
+            pace: Pace::default(),
             rows: Arc::default(),
             earlier: 0,
             disturbed: Odd::default(),
@@ -240,7 +244,7 @@ impl Watched {
         let repeated = repeats::repeats(&self.plan, &self.ran);
         let repeated = repeated.iter().skip(again).map(|(planned, _)| planned);
         let left: Vec<&PlannedTrial> = planned.chain(repeated).collect();
-        let expected = left.iter().map(|planned| budget::expected_ns(&self.plan, planned));
+        let expected = left.iter().map(|planned| self.pace.expected_ns(&self.plan, planned));
         Ahead {
             trials: left.len(),
             expected_ns: expected.fold(0, u64::saturating_add),
@@ -260,6 +264,7 @@ impl Watched {
             (self.read_bytes, self.earlier) = (0, 0);
             (self.disturbed, self.failed) = (Odd::default(), Odd::default());
             self.ran.clear();
+            self.pace = Pace::default();
             self.rows = Arc::default();
         }
         let new = found.size_bytes - self.read_bytes;
@@ -314,6 +319,7 @@ impl Watched {
 
     fn add(&mut self, system: &dyn System, record: TrialRecord) {
         self.ran.push(repeats::Ran::from(&record));
+        self.pace.learn(&self.plan, &record);
         match record.status {
             Status::Disturbed => self.disturbed.add(record.reason.as_ref()),
             Status::Failed => self.failed.add(record.reason.as_ref()),

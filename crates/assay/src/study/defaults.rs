@@ -1,30 +1,27 @@
 //! What a study leaves open, filled in before it is planned, so that the stored study says it all.
 
 use super::probes::ENERGY;
-use super::{DEFAULT_MARGIN, Pattern, StopRule, Study, Target};
+use super::{DEFAULT_MARGIN, Pattern, Study, Target};
 use crate::quantity::{Bytes, Time};
 
 /// Time of a trial where neither the workload nor a budget sets one.
 const TRIAL: Time = Time(5_000_000_000);
 /// Time before it that is not counted.
 const RAMP: Time = Time(1_000_000_000);
-/// Time of a trial of a quick look.
+/// Time of a trial of a quick look, until the pilot says what becomes of it.
 const QUICK: Time = Time(500_000_000);
-/// The same where there are many cells.
-const SHORTEST_QUICK: Time = Time(300_000_000);
-/// The same where operations are counted.
+/// The most that becomes of it.
+const LONGEST_QUICK: Time = Time(1_000_000_000);
+/// The most where operations are counted.
 const QUICK_BOUND: Time = Time(5_000_000_000);
 /// Time before a timed trial that is not counted.
-const QUICK_RAMP: Time = Time(100_000_000);
+const QUICK_RAMP: Time = Time(30_000_000);
 /// Area of a quick look at most.
 const QUICK_AREA: Bytes = Bytes(256 << 20);
 /// The same where there are many cells: it is filled for each file system of each replicate.
 const SMALL_AREA: Bytes = Bytes(64 << 20);
 /// Cells from which there are many.
 const MANY_CELLS: usize = 40;
-/// Trials of a quick look, about; three replicates there always are, so that there are intervals.
-const QUICK_TRIALS: usize = 240;
-const FEWEST_QUICK: u32 = 3;
 /// Size of a laboratory's loop device where neither the study nor its area says more.
 const LAB: Bytes = Bytes(1 << 30);
 
@@ -50,7 +47,8 @@ impl Study {
         self
     }
 
-    /// The times of a quick look: every level stays, trials become short and areas small.
+    /// A quick look: every level stays, trials become short and areas small. How many replicates of
+    /// which length fit its time is told by the pilot (`plan::allocation`).
     #[must_use]
     pub fn quick(mut self) -> Self {
         let many = self.cells() > MANY_CELLS;
@@ -61,7 +59,7 @@ impl Study {
             io.time = match (io.operations, io.time) {
                 // What counts its operations ends by itself: the time only bounds it.
                 (Some(_), own) => Some(own.map_or(QUICK_BOUND, |own| own.min(QUICK_BOUND))),
-                (None, _) => Some(if many { SHORTEST_QUICK } else { QUICK }),
+                (None, _) => Some(QUICK),
             };
             // Counted operations count from the first one on.
             io.ramp = Some(Time(QUICK_RAMP.0)).filter(|_| io.operations.is_none());
@@ -75,19 +73,7 @@ impl Study {
         if let Some(prime) = &mut self.prepare.prime {
             prime.passes = 1;
         }
-        self
-    }
-
-    /// The replicates of a quick look: no more than its time allows, and none again.
-    #[must_use]
-    pub fn fewer(mut self) -> Self {
-        let most = (QUICK_TRIALS / self.cells().max(1)) as u32;
-        if self.stop.rule == StopRule::Fixed {
-            self.replicates = self.replicates.min(most.max(FEWEST_QUICK));
-        }
-        if self.cells() > MANY_CELLS {
-            self.repeat_disturbed = false;
-        }
+        self.repeat_disturbed &= !many;
         self
     }
 
@@ -95,13 +81,13 @@ impl Study {
     /// shorter one where trials are short.
     pub fn idle_ns(&self) -> Option<u64> {
         let asked = self.meter.is_some() || self.probes.iter().any(|name| name == ENERGY);
-        let short = |time: Option<Time>| time.is_some_and(|time| time <= QUICK);
+        let short = |time: Option<Time>| time.is_some_and(|time| time <= LONGEST_QUICK);
         let quick = self.workload.iter().all(|one| short(one.io.time));
         asked.then_some(if quick { QUICK_IDLE.0 } else { IDLE.0 })
     }
 
     /// Workloads under every arm.
-    fn cells(&self) -> usize {
+    pub fn cells(&self) -> usize {
         let grid = self.factors.values().map(Vec::len).product::<usize>();
         let arms = if self.arms.is_empty() { grid } else { self.arms.len() };
         arms * self.workload.len()
@@ -140,20 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn a_quick_look_keeps_every_level_and_ends_soon() {
+    fn a_quick_look_keeps_every_level() {
         for (name, study) in presets::all() {
             let study = study.unwrap();
-            let (cells, levels) = (study.cells() as u64, study.factors.clone());
-            let quick = study.fewer().quick();
-            assert_eq!(quick.factors, levels, "{name}");
-            assert!(quick.replicates >= FEWEST_QUICK, "{name}");
-            let timed: u64 =
-                quick.workload.iter().filter(|work| work.io.operations.is_none()).count() as u64;
-            let seconds = cells * u64::from(quick.replicates) * timed / quick.workload.len() as u64;
-            assert!(seconds <= 600, "{name}: {seconds} timed trials");
+            let (factors, cells) = (study.factors.clone(), study.cells());
+            let quick = study.quick();
+            assert_eq!(quick.factors, factors, "{name}");
+            assert!(!quick.repeat_disturbed || cells <= MANY_CELLS, "{name}");
         }
-        assert_eq!(preset("filesystems").fewer().replicates, 3);
-        assert_eq!(preset("depth").fewer().replicates, 6);
     }
 
     #[test]

@@ -189,7 +189,7 @@ pub fn survey() -> Survey {
         area: Area { start: 0, length: 1 << 30, asked: 1 << 30, written: true, fill_ns: 1 },
         direct: Seen::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 }),
         engine: EngineUse { name: "io_uring".to_owned(), note: None },
-        pilot: Pilot { operation_ns: BTreeMap::new() },
+        pilot: Pilot::default(),
         coverage: Seen::Present(Coverage {
             hole_bytes: 0,
             unwritten_bytes: 0,
@@ -287,5 +287,6 @@ pub fn trial(workload: &PlannedWorkload, replicate: u32) -> TrialRecord {
         },
         histograms: BTreeMap::new(),
         series: None,
+        spent: None,
     }
 }

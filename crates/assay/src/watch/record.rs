@@ -219,7 +219,7 @@ fn survey(target: &str) -> Survey {
         area: Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
         direct: Seen::absent(NOTHING_RUN),
         engine: EngineUse { name: NO_ENGINE.to_owned(), note: None },
-        pilot: Pilot { operation_ns: BTreeMap::new() },
+        pilot: Pilot::default(),
         coverage: Seen::absent(NOTHING_RUN),
         notes: Vec::new(),
         under: Arm::new(),
@@ -278,6 +278,7 @@ fn record(started: &str, state: &State, names: &[String]) -> TrialRecord {
         },
         histograms: BTreeMap::new(),
         series: None,
+        spent: None,
     }
 }
 

@@ -1,9 +1,11 @@
 //! What was seen since somebody began to look, or began anew.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
-use super::sampler::{Disk, DiskSpan, Reading, Sampler, Span, User};
+use super::sampler::{Disk, DiskSpan, Load, Reading, Sampler, Span, User};
 
+/// Looks that are remembered: two minutes of one a second.
+pub const HISTORY: usize = 120;
 /// Programs that are remembered.
 const MOST_USERS: usize = 200;
 
@@ -18,9 +20,36 @@ pub struct State {
     pub last: Span,
     /// The deepest queue of each disk, averages of the spans between readings.
     pub deepest: Vec<f64>,
+    /// The last looks, the oldest first.
+    past: VecDeque<Moment>,
     users: BTreeMap<(u32, String), User>,
     first: Reading,
     latest: Reading,
+}
+
+/// What one look saw, for the history.
+#[derive(Clone, Debug, PartialEq)]
+struct Moment {
+    seconds: f64,
+    /// Bytes a second of each disk, both ways.
+    disks: Vec<f64>,
+    /// Share of each processor's time at work.
+    processors: Vec<f64>,
+}
+
+impl Moment {
+    fn of(span: &Span) -> Self {
+        let rate = |disk: &DiskSpan| {
+            let bytes = disk.counters.value().map(|own| own.read_bytes + own.written_bytes);
+            span.per_s(bytes.unwrap_or_default())
+        };
+        let processors = span.processors.value().into_iter().flatten();
+        Self {
+            seconds: span.seconds(),
+            disks: span.disks.iter().map(rate).collect(),
+            processors: processors.map(Load::busy).collect(),
+        }
+    }
 }
 
 impl State {
@@ -33,6 +62,7 @@ impl State {
             whole: none.clone(),
             last: none,
             deepest: vec![0.0; sampler.disks().len()],
+            past: VecDeque::with_capacity(HISTORY),
             users: BTreeMap::new(),
             latest: first.clone(),
             first,
@@ -45,6 +75,10 @@ impl State {
         self.last = sampler.between(&self.latest, &now);
         self.whole = sampler.between(&self.first, &now);
         self.latest = now;
+        if self.past.len() == HISTORY {
+            self.past.pop_front();
+        }
+        self.past.push_back(Moment::of(&self.last));
         for (most, disk) in self.deepest.iter_mut().zip(&self.last.disks) {
             let queue = disk.counters.value().map_or(0.0, |counters| self.last.queue(counters));
             *most = most.max(queue);
@@ -60,6 +94,21 @@ impl State {
         self.whole = sampler.between(&self.first, &self.latest);
         self.deepest.fill(0.0);
         self.users.clear();
+    }
+
+    /// Bytes a second of a disk in the last looks, the oldest first.
+    pub fn past_of_disk(&self, at: usize) -> Vec<f64> {
+        self.past.iter().filter_map(|moment| moment.disks.get(at).copied()).collect()
+    }
+
+    /// Shares of a processor's time at work in the last looks, the oldest first.
+    pub fn past_of_processor(&self, at: usize) -> Vec<f64> {
+        self.past.iter().filter_map(|moment| moment.processors.get(at).copied()).collect()
+    }
+
+    /// Seconds that the history reaches back.
+    pub fn past_seconds(&self) -> f64 {
+        self.past.iter().map(|moment| moment.seconds).sum()
     }
 
     /// When the whole began, RFC 3339.

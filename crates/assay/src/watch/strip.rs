@@ -51,6 +51,7 @@ impl Strip {
                 let share = 100 * done_bytes / of_bytes.max(&1);
                 self.now = format!("{target}: writing the area, {share} %");
             }
+            Event::Foreseen { text } => text.clone_into(&mut self.now),
             Event::Making { what } => self.now = format!("making {what}"),
             Event::Pilot { target } => self.now = format!("{target}: pilot"),
             Event::Planned { trials, done, expected_ns } => {

@@ -95,6 +95,8 @@ fn bundles() -> Vec<Vec<u8>> {
             results: Some("/results".into()),
             judge: None,
             observer: None,
+            quick: None,
+            foresee: None,
         };
         let ran = runner::run(&fake, request, &AtomicBool::new(false), &mut |_| {});
         if let Ok(directory) = ran.map(|finished| finished.directory.unwrap_or_default()) {

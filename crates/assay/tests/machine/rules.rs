@@ -32,6 +32,8 @@ fn study(volume: &Volume, area: &str, workload: &str) -> Value {
         results: None,
         judge: None,
         observer: None,
+        quick: None,
+        foresee: None,
     };
     let finished = runner::run(&Real, request, &AtomicBool::new(false), &mut |_| {}).unwrap();
     let facts = StudyFacts {

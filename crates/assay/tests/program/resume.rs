@@ -46,6 +46,8 @@ fn request() -> Request<'static> {
         results: Some(PathBuf::from("/results")),
         judge: None,
         observer: None,
+        quick: None,
+        foresee: None,
     }
 }
 

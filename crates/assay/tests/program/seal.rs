@@ -49,6 +49,8 @@ fn request(text: &str, target: &str) -> Request<'static> {
         results: Some(PathBuf::from(RESULTS)),
         judge: None,
         observer: None,
+        quick: None,
+        foresee: None,
     }
 }
 

@@ -355,3 +355,24 @@ fn a_page_needs_a_terminal() {
     let said = home.told(2, &["run", &file, DRIVE, "--watch"]);
     assert!(said.contains("needs a terminal") && said.contains("assay watch"), "{said}");
 }
+
+#[test]
+fn a_result_is_shared_found_by_its_drive_and_not_taken_for_a_study() {
+    let home = home("share");
+    let file = home.file("depth.toml", STUDY);
+    let found = home.json(&["run", &file, DRIVE, "--json"]);
+    let text = home.text(&["show", "--forum", id(&found)]);
+    assert!(text.lines().all(|line| line.chars().count() <= 46), "{text}");
+    let answer = text.lines().position(|line| line.contains("better")).unwrap();
+    assert!(answer < 15 && text.contains("IOPS"), "{text}");
+    let listed = |words: &[&str]| {
+        let all = home.json(&[&["list", "--json"], words].concat());
+        all["items"].as_array().unwrap().len()
+    };
+    assert_eq!([listed(&["--drive", "simulated"]), listed(&["--drive", "nvme7"])], [1, 0]);
+    assert_eq!([listed(&[]), listed(&["--preset", "depth"])], [1, 0]);
+    let path = home.file("findings.json", found.to_string());
+    let said = home.run(&["run", &path]);
+    assert_eq!(said.code, 2, "{}", said.stderr);
+    assert!(said.stderr.contains(&format!("assay import {path}")), "{}", said.stderr);
+}

@@ -9,6 +9,9 @@ use crate::quantity::metric::noun;
 use crate::results::findings::Findings;
 use crate::results::plan::arm_in_words;
 
+/// How it came about, for whoever looks closer.
+const CLOSER: [&str; 2] = ["order", "time"];
+
 /// The document of a check.
 pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let several = findings.environment.targets.len() > 1;
@@ -32,15 +35,16 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         tables.extend(classes.map(|table| (caption, table)));
     }
     told.extend(facts::machine(&findings.environment));
-    let order = check_text(findings, "order").filter(|_| detail != Detail::Usual);
-    told.extend(order.map(|order| ("order".to_owned(), order)));
+    for name in CLOSER.into_iter().filter(|_| detail != Detail::Usual) {
+        told.extend(check_text(findings, name).map(|text| (name.to_owned(), text)));
+    }
     let comparison = check_tables::comparison(findings);
     tables.extend(comparison.map(|table| (Some("comparison".to_owned()), table)));
     let mut legend = check_tables::legend(findings, tables.iter().map(|(_, table)| table));
     let by_class = findings.cells.iter().any(|cell| cell.metric.starts_with("block_"));
     legend.extend(by_class.then(|| classes::LEGEND.to_owned()));
     let mut remarks = rules(findings, Name::Workload, detail);
-    remarks.extend(warnings(findings, |check| check != "order"));
+    remarks.extend(warnings(findings, |check| !CLOSER.contains(&check)));
     if detail == Detail::Page {
         remarks.extend(missing(findings));
     }

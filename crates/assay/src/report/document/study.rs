@@ -12,8 +12,8 @@ use crate::results::design::Factor;
 use crate::results::findings::{Comparison, Findings, Kind};
 
 /// Checks that stand elsewhere on the page.
-const TOLD_ELSEWHERE: [&str; 6] =
-    ["order", "stopping", "sequential", "unordered", "noise-floor", "environment"];
+const TOLD_ELSEWHERE: [&str; 7] =
+    ["order", "stopping", "time", "sequential", "unordered", "noise-floor", "environment"];
 
 /// Whether findings compare arms; a check of several targets only sets their numbers side by side.
 pub(super) fn is_one(findings: &Findings) -> bool {
@@ -160,7 +160,7 @@ fn told_facts(page: &Page<'_>) -> Facts {
     }
     told.extend(facts::machine(&findings.environment));
     // How it came about is for whoever looks closer.
-    let closer = ["order", "stopping"].into_iter().filter(|_| page.full());
+    let closer = ["order", "stopping", "time"].into_iter().filter(|_| page.full());
     told.extend(closer.flat_map(|name| checks(name).map(move |text| fact(name, text))));
     told.extend(margin(page).map(|text| fact("margin", &text)));
     told.retain(|(_, value)| !unrecorded(value));

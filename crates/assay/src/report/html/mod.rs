@@ -12,6 +12,7 @@ mod parts;
 mod policy;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -111,9 +112,11 @@ pub fn pages(results: &[Evidence], place: Place<'_>) -> String {
     let sections = first.iter().flat_map(parts::Part::contents);
     let sections = sections.chain(others.iter().map(parts::Part::whole));
     let sections = sections.map(|(id, name)| (format!("#{id}"), name));
-    let contents: Vec<(String, &str)> = back(place).into_iter().chain(sections).collect();
-    let body = html! { @for part in &parts { (part.body) } };
-    shell(&title, &contents, &body)
+    let (body, meanings) = words::linked(&html! { @for part in &parts { (part.body) } });
+    let end = meanings.iter().map(|_| ("#words".to_owned(), "Words"));
+    let contents: Vec<(String, &str)> =
+        back(place).into_iter().chain(sections).chain(end).collect();
+    shell(&title, &contents, &html! { (body) @if let Some(words) = &meanings { (words) } })
 }
 
 /// The way back to the list, where there is one.

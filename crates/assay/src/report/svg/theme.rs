@@ -43,7 +43,7 @@ pub fn variables(theme: Theme) -> &'static str {
 pub const RULES: &str = "\
 .figure{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}
 .figure text{fill:var(--ink);stroke:none}
-.figure text.muted{fill:var(--muted)}
+.figure text.muted{fill:var(--muted)} .figure text.halo{stroke:var(--paper)}
 .figure .grid{stroke:var(--grid)} .figure .axis{stroke:var(--axis)} .figure .guide{stroke:var(--ink)}
 .figure .paper{fill:var(--paper)} .figure .shade{fill:var(--shade)}
 .figure .ramp{fill:var(--ramp)} .figure .disturbed{fill:var(--disturbed)}

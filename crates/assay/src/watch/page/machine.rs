@@ -3,7 +3,8 @@
 use ratatui::style::Color;
 use ratatui::text::{Line, Span as Piece};
 
-use super::{Page, Shares, bar, cut, dim};
+use super::history::{level, signs};
+use super::{Page, Shares, cut, dim};
 use crate::quantity::units::show;
 use crate::seen::Seen;
 use crate::watch::sampler::{Load, User};
@@ -73,32 +74,17 @@ fn all_processors(page: &Page<'_>, wide: usize) -> Line<'static> {
     vec![Piece::raw(head), signs, Piece::raw(cut(&sums, wide.saturating_sub(HEAD + 2)))].into()
 }
 
-/// How high a share is, in one sign.
-fn level(share: f64, blocks: bool) -> char {
-    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    if blocks {
-        return BLOCKS[((share * 7.0).round() as usize).min(7)];
-    }
-    char::from_digit(((share * 10.0) as u32).min(9), 10).unwrap_or('9')
-}
-
-/// A bar each, two a line; what is waiting and stolen has its own sign.
+/// The last minutes of each, two a line, and its share at work now.
 fn each_processor(page: &Page<'_>, wide: usize, lines: usize) -> Vec<Line<'static>> {
     let Some(all) = page.state.last.processors.value() else { return Vec::new() };
     let columns = wide.saturating_sub(2) / 2;
     let length = columns.saturating_sub(HEAD + 8);
     let of = |(number, load): (usize, &Load)| {
-        let busy = bar(load.busy(), length, page.looks.blocks);
-        let left = length.saturating_sub(busy.chars().count());
-        let signs = |share: f64| (share * length as f64).round() as usize;
-        let waiting = signs(load.waiting).min(left);
-        let stolen = signs(load.stolen).min(left - waiting);
-        let rest = format!("{}{}", "?".repeat(waiting), "x".repeat(stolen));
+        let past = signs(&page.state.past_of_processor(number), length, page.looks.blocks);
         let name = format!("  cpu {number}");
         [
             Piece::raw(format!("{name:<HEAD$}")),
-            Piece::styled(busy, page.tint(Color::Green)),
-            Piece::styled(format!("{rest:<left$}"), page.tint(Color::Red)),
+            Piece::styled(past, page.tint(Color::Green)),
             Piece::raw(format!(" {:>6} ", percent(load.busy()))),
         ]
     };

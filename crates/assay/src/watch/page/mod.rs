@@ -2,6 +2,7 @@
 
 mod devices;
 mod histograms;
+mod history;
 mod machine;
 
 use ratatui::Frame;
@@ -96,6 +97,7 @@ impl Page<'_> {
         if shares.apart {
             lines.push(Line::default());
         }
+        lines.extend(history::of_disks(self, (&shown, chosen), wide, shares.history));
         lines.extend(machine::section(self, wide, &shares));
         lines.truncate(high - 2);
         lines.resize(high - 2, Line::default());
@@ -157,10 +159,14 @@ impl Page<'_> {
     }
 }
 
+/// Lines from which on the last minutes have theirs before the histograms have all they want.
+const ROOM_FOR_HISTORY: usize = 20;
+
 /// Lines of each part.
 struct Shares {
     devices: usize,
     latency: usize,
+    history: usize,
     processors: usize,
     users: usize,
     heat: bool,
@@ -181,13 +187,18 @@ impl Shares {
         };
         let mut devices = take(1 + shown.len().min(3));
         let mut users = take(1);
+        // Of the last minutes a line each, where the histograms keep a shape beside them.
+        let early = usize::from(room >= ROOM_FOR_HISTORY);
+        let mut history = take(early);
+        let mut processors = take(early.min(machine::processors(page)));
         let latency = take(histograms::wanted(page, chosen));
         users += take(machine::users(page).saturating_sub(users).min(7));
         devices += take(shown.len().saturating_sub(3));
         let heat = machine::has_heat(page) || take(1) == 1;
-        let processors = take(machine::processors(page));
+        processors += take(machine::processors(page).saturating_sub(processors));
+        history += take(shown.len().saturating_sub(history));
         let apart = take(2) == 2;
-        Self { devices, latency, processors, users, heat, apart }
+        Self { devices, latency, history, processors, users, heat, apart }
     }
 }
 
@@ -252,7 +263,8 @@ fn help() -> Vec<Line<'static>> {
                   beginning; bars are shares of a class
  in the device    from the hand-over to the driver until the end
  pressure         share of the time in which somebody waited for it
- processors       user and system; ? waiting for a device, x stolen by the host
+ processors       user and system; a sign is a moment, the last two minutes
+ history          bytes a second, both ways; a sign is a moment
  programs         bytes through block devices; their caches are written later";
     TEXT.lines().map(|line| Line::from(line.to_owned())).collect()
 }

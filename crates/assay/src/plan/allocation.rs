@@ -1,0 +1,114 @@
+//! A quick look: its time divided into replicates and trials so that, by what the pilot saw, the
+//! intervals come out narrowest.
+//!
+//! A trial of `t` seconds has variance `between + within / t` and costs `t` and what goes with it, so
+//! more replicates of shorter trials help until scatter within trials, and that cost, outweigh them
+//! (optimal allocation in two stages; W. G. Cochran, Sampling Techniques, 10.6). The degrees of
+//! freedom count too: the width of an interval is that of Student's t.
+
+use assay_stats::t_quantile;
+
+use crate::plan;
+use crate::quantity::Time;
+use crate::results::plan::{Plan, Survey};
+use crate::study::{StopRule, Study};
+
+const MILLISECOND: u64 = 1_000_000;
+/// Time of a quick look for each workload under each arm, within bounds.
+const TIME_OF_A_CELL: Time = Time(6_000 * MILLISECOND);
+const SHORTEST: Time = Time(15_000 * MILLISECOND);
+const LONGEST: Time = Time(150_000 * MILLISECOND);
+/// A trial is not cut below this to win a replicate.
+const SHORTEST_TRIAL_NS: u64 = 150 * MILLISECOND;
+/// The longest trial of a quick look.
+const LONGEST_TRIAL_NS: u64 = 1_000 * MILLISECOND;
+/// Replicates of a quick look: as many as a test without a distribution needs (R4), and never too
+/// few for an interval.
+const WANTED: u32 = 6;
+const FEWEST: u32 = 3;
+const MOST: u32 = 12;
+
+/// How a quick look may be divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quick {
+    /// Replicates that it must have; chosen where they are not given.
+    pub replicates: Option<u32>,
+}
+
+/// The study with the replicates and times of a quick look.
+pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
+    if study.budget.is_some() || study.stop.rule != StopRule::Fixed {
+        return study;
+    }
+    let time = time_of(&study);
+    let of = |replicates: u32| divided(&study, replicates, time, surveys);
+    if let Some(replicates) = quick.replicates {
+        return of(replicates).0;
+    }
+    let long_enough = |way: &&(Study, Plan)| trial_ns(&way.1) >= SHORTEST_TRIAL_NS;
+    let ways: Vec<(Study, Plan)> = (WANTED..=MOST).map(of).collect();
+    let fits = ways.iter().filter(long_enough);
+    let width = |way: &(Study, Plan)| relative_width(&way.1).unwrap_or(f64::INFINITY);
+    // Where nothing is known of the scatter, the first: as many replicates as are wanted.
+    let best = fits.min_by(|one, other| width(one).total_cmp(&width(other)));
+    if let Some((study, _)) = best {
+        return study.clone();
+    }
+    let fewer: Vec<(Study, Plan)> = (FEWEST..WANTED).rev().map(of).collect();
+    let fits = fewer.iter().find(long_enough).or(fewer.last());
+    fits.map_or(study, |(study, _)| study.clone())
+}
+
+/// Time of a quick look.
+fn time_of(study: &Study) -> Time {
+    let cells = study.cells() as u64;
+    Time((cells * TIME_OF_A_CELL.0).clamp(SHORTEST.0, LONGEST.0))
+}
+
+/// A study with so many replicates and the trial time that its budget leaves, and its plan.
+fn divided(study: &Study, replicates: u32, time: Time, surveys: &[Survey]) -> (Study, Plan) {
+    let mut study = Study { replicates, budget: Some(time), ..study.clone() };
+    for workload in study.workload.iter_mut().filter(|one| one.io.operations.is_none()) {
+        (workload.io.time, workload.io.ramp) = (None, None);
+    }
+    // Which order it is does not matter for its length.
+    let plan = plan::make(&study, surveys.to_vec(), 0);
+    for workload in study.workload.iter_mut().filter(|one| one.io.operations.is_none()) {
+        let own = plan.workloads.iter().find(|planned| planned.name == workload.name);
+        let (time_ns, ramp_ns) =
+            own.map_or((SHORTEST_TRIAL_NS, 0), |own| (own.time_ns, own.ramp_ns));
+        workload.io.time = Some(Time(whole(time_ns).clamp(SHORTEST_TRIAL_NS, LONGEST_TRIAL_NS)));
+        workload.io.ramp = Some(Time(whole(ramp_ns).max(10 * MILLISECOND)));
+    }
+    study.budget = None;
+    (study, plan)
+}
+
+/// Whole milliseconds.
+fn whole(ns: u64) -> u64 {
+    ns / MILLISECOND * MILLISECOND
+}
+
+/// Time of a trial that is divided from the whole; of a plan without one, long enough.
+fn trial_ns(plan: &Plan) -> u64 {
+    let shared = plan.workloads.iter().filter(|one| one.operations.is_none());
+    shared.map(|one| one.time_ns).min().unwrap_or(u64::MAX)
+}
+
+/// Geometric mean over the workloads of what half an interval is expected to be, on the logarithm:
+/// of the difference of two arms, all comparisons of a workload at once.
+fn relative_width(plan: &Plan) -> Option<f64> {
+    let replicates = f64::from(plan.replicates);
+    let mut logs = Vec::new();
+    for survey in &plan.surveys {
+        for (name, scatter) in &survey.pilot.scatter {
+            let own = || plan.workloads.iter().filter(|one| one.name == *name);
+            let time_ns = own().next()?.time_ns;
+            let family = own().count().saturating_sub(1).max(1);
+            let critical = t_quantile(1.0 - 0.025 / family as f64, replicates - 1.0)?;
+            let sd = std::f64::consts::SQRT_2 * scatter.sd_log(time_ns);
+            logs.push((critical * sd / replicates.sqrt()).ln());
+        }
+    }
+    (!logs.is_empty()).then(|| logs.iter().sum::<f64>() / logs.len() as f64)
+}

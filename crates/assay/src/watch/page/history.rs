@@ -1,0 +1,71 @@
+//! What the last minutes were like: a sign for each moment, the latest at the right.
+
+use ratatui::style::Color;
+use ratatui::text::{Line, Span as Piece};
+
+use super::{Page, cut};
+use crate::watch::words::{clock, rate};
+
+/// Columns of a line's heading, as the machine's lines have them.
+const HEAD: usize = 11;
+/// Columns of what stands behind the signs.
+const TAIL: usize = 23;
+
+/// How high a share is, in one sign.
+pub(super) fn level(share: f64, blocks: bool) -> char {
+    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    if blocks {
+        return BLOCKS[((share * 7.0).round() as usize).min(7)];
+    }
+    char::from_digit(((share * 10.0) as u32).min(9), 10).unwrap_or('9')
+}
+
+/// Shares as signs, the latest at the right; where there are more than columns, a sign is the mean
+/// of several.
+pub(super) fn signs(shares: &[f64], columns: usize, blocks: bool) -> String {
+    let columns = columns.max(1);
+    let each = shares.len().div_ceil(columns).max(1);
+    // The latest sign is of as many looks as the others.
+    let parts = shares.rchunks(each).map(|part| part.iter().sum::<f64>() / part.len() as f64);
+    let mut signs: Vec<char> = parts.map(|share| level(share, blocks)).collect();
+    signs.reverse();
+    let signs: String = signs.into_iter().collect();
+    format!("{signs:>columns$}")
+}
+
+/// Bytes a second of the shown disks, a line each against its own highest.
+pub(super) fn of_disks(
+    page: &Page<'_>,
+    (shown, chosen): (&[usize], usize),
+    wide: usize,
+    lines: usize,
+) -> Vec<Line<'static>> {
+    let columns = wide.saturating_sub(HEAD + TAIL + 1);
+    let reach = clock(page.state.past_seconds().round() as u64);
+    let line = |at: &usize| {
+        let past = page.state.past_of_disk(*at);
+        let most = past.iter().copied().fold(0.0, f64::max);
+        let shares: Vec<f64> = past.iter().map(|one| one / most.max(1.0)).collect();
+        let name = format!(" {}", cut(&page.state.disks[*at].name, HEAD - 2));
+        Line::from(vec![
+            Piece::raw(format!("{name:<HEAD$}")),
+            Piece::styled(signs(&shares, columns, page.looks.blocks), page.tint(Color::Cyan)),
+            Piece::raw(format!(" {:<TAIL$}", format!("{} top, {reach}", rate(most)))),
+        ])
+    };
+    // Where there is room for one, it is that of the chosen one.
+    let told = shown.iter().filter(|at| lines > 1 || **at == chosen);
+    told.take(lines).map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_is_at_the_right_and_many_become_means() {
+        assert_eq!(signs(&[0.0, 1.0], 4, true), "  ▁█");
+        assert_eq!(signs(&[0.0, 1.0, 1.0, 0.0, 0.0], 3, false), "090");
+        assert_eq!(signs(&[], 2, true), "  ");
+    }
+}
