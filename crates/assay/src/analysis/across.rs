@@ -91,8 +91,12 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Fi
 fn title(first: &Findings, last: &Findings, ids: &[&str]) -> String {
     let subject = |findings: &Findings| {
         let own = findings.environment.targets.iter();
-        let mut told: Vec<String> =
-            own.map(|target| format!("{}, {}", target.drive, target.filesystem)).collect();
+        let mut told: Vec<String> = own
+            .map(|target| match plain(&target.filesystem) {
+                "" | "none" => target.drive.clone(),
+                told => format!("{}, {told}", target.drive),
+            })
+            .collect();
         told.dedup();
         told.join(" and ")
     };
@@ -103,6 +107,11 @@ fn title(first: &Findings, last: &Findings, ids: &[&str]) -> String {
         (true, _) => format!("{after}: {ids} against {id}"),
         (false, _) => format!("{after} ({ids}) against {before} ({id})"),
     }
+}
+
+/// A file system without its options.
+fn plain(filesystem: &str) -> &str {
+    filesystem.split(" (").next().unwrap_or_default()
 }
 
 fn named(arm: &Arm, id: &str) -> Arm {
@@ -116,17 +125,23 @@ fn named_cells(findings: &Findings) -> Vec<Cell> {
     findings.cells.iter().filter(|cell| cell.primary && !cell.control).map(own).collect()
 }
 
+/// What the times of trials are called.
+const TRIALS: &str = "trials";
+
 /// What differs around two results: a difference between their numbers may come from any of it.
 fn differences(first: &Findings, other: &Findings) -> Vec<Check> {
     let (before, after) = (facts(first), facts(other));
     let after: BTreeMap<String, String> = after.into_iter().rev().collect();
-    let mut told: Vec<String> = before
-        .iter()
-        .filter_map(|(name, was)| {
-            let is = after.get(name)?;
-            (is != was).then(|| format!("{name}: {was}; then {is}"))
-        })
-        .collect();
+    let mut told: Vec<String> = Vec::new();
+    for (name, was) in &before {
+        let Some(is) = after.get(name).filter(|is| *is != was) else { continue };
+        // What all workloads have in common is told once.
+        let name = if name.starts_with(TRIALS) { TRIALS } else { name };
+        let text = format!("{name}: {was}; then {is}");
+        if !told.contains(&text) {
+            told.push(text);
+        }
+    }
     let unknown = [first, other].iter().any(|one| one.environment.kernel == "not recorded");
     if unknown {
         told.push("what surrounded the trials was not recorded for all of the results".to_owned());
@@ -163,16 +178,18 @@ fn facts(findings: &Findings) -> Vec<(String, String)> {
         facts.extend(of_target(target).map(|(what, value)| (format!("{name} {what}"), value)));
     }
     for workload in &findings.workloads {
-        let seconds = |ns: u64| show::duration(ns as f64);
-        let text = format!(
-            "{}, {} after a ramp of {}",
-            workload.text,
-            seconds(workload.time_ns),
-            seconds(workload.ramp_ns)
-        );
-        facts.push((format!("workload {}", pilot_key(&workload.name, &workload.arm)), text));
+        let key = pilot_key(&workload.name, &workload.arm);
+        let [time, ramp] = [workload.time_ns, workload.ramp_ns].map(about);
+        facts.push((format!("workload {key}"), workload.text.clone()));
+        facts.push((format!("{TRIALS} of {key}"), format!("{time} after a ramp of {ramp}")));
     }
     facts
+}
+
+/// A time to two digits: a pilot that chose 321 ms and then 319 ms chose the same.
+fn about(ns: u64) -> String {
+    let step = 10_u64.pow(ns.max(1).ilog10().saturating_sub(1));
+    show::duration((ns.saturating_add(step / 2) / step * step) as f64)
 }
 
 /// How trials were ordered, without the seed, which always differs.

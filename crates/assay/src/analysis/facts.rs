@@ -114,12 +114,21 @@ fn drive_words(site: &Site) -> String {
         (_, Backing::Remote, []) => format!("another machine{}", reason()),
         (_, _, []) => format!("not known{}", reason()),
         (_, _, [drive]) => one_drive(drive),
+        // A loop device is no drive of its own: its file lies on one.
+        (_, _, [first, below @ ..]) if is_loop(first) && !below.iter().any(is_loop) => {
+            let below: Vec<String> = below.iter().map(one_drive).collect();
+            format!("{} on {}", first.name, below.join("; "))
+        }
         (_, _, drives) => {
             let mut words: Vec<String> = drives.iter().map(one_drive).collect();
             words.dedup();
             format!("{} drives: {}", drives.len(), words.join("; "))
         }
     }
+}
+
+fn is_loop(drive: &Drive) -> bool {
+    drive.bus.value().is_some_and(|bus| bus == "loop")
 }
 
 /// `Example SSD, SATA 6.0 Gbit/s`.

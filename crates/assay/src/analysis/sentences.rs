@@ -214,10 +214,12 @@ fn comparison(story: &Story<'_>, found: &Comparison) -> Option<String> {
     };
     let worst = trust_of(&found.arm)?.max(trust_of(&found.baseline)?);
     let about = about(worst)?;
-    let [low, high] = found.ci95?.map(show::times);
+    let ends = found.ci95?;
+    let [low, high] = ends.map(show::times);
+    let open = if ends[0] <= 1.0 && ends[1] >= 1.0 { ": no difference shown" } else { "" };
     let what = if found.metric == "iops" { "operations per second" } else { "bandwidth" };
     Some(format!(
-        "{}: {} has {about}{} times the {what} of {} (95 % interval {low} to {high}).",
+        "{}: {} has {about}{} times the {what} of {} (95 % interval {low} to {high}{open}).",
         found.workload,
         found.arm.get("target")?,
         show::times(found.ratio?),

@@ -12,6 +12,7 @@ use crate::quantity::{Bytes, Percent};
 use crate::report;
 use crate::results::bundle::Label;
 use crate::results::findings::Findings;
+use crate::results::headline;
 use crate::results::id;
 use crate::results::imported::{self, FORMAT, Import, StoredImport};
 use crate::results::plan::Arm;
@@ -96,6 +97,11 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     for (mut stored, imported) in read {
         let kept = keep(system, &mut stored);
         let findings = shelf::findings_of_import(&stored, imported);
+        if let (Ok(()), Ok(results)) = (&kept, identity::results_directory(system)) {
+            // Where it cannot be kept, a list has a line less.
+            let told = report::document::headline(&findings);
+            let _ = headline::keep(system, &results.join(&stored.id), &told);
+        }
         show(system, arguments, &findings);
         match kept {
             Ok(()) if arguments.quiet => {}

@@ -9,6 +9,7 @@ use crate::catalogue::words::WORDS;
 use crate::factors::FACTORS;
 use crate::failure::Outcome;
 use crate::importers::IMPORTERS;
+use crate::plan::arms;
 use crate::probes::{PROBES, surroundings};
 use crate::quantity::{metric, units};
 use crate::report::figures::FIGURES;
@@ -204,12 +205,16 @@ fn presets_listed() -> Outcome<Listing> {
         let named = study.factors.iter().map(|(name, levels)| format!("{name} ({})", levels.len()));
         named.collect::<Vec<_>>().join(", ")
     };
+    let asks = |study: &Study| {
+        let lost = if arms::gives_up_data(study) { " (the device's data are lost)" } else { "" };
+        format!("{}{lost}", study.title)
+    };
     Ok(Listing {
         name: "presets",
         columns: table::columns(&["preset", "factors", "what it asks"]),
         rows: studies
             .iter()
-            .map(|(name, study)| vec![(*name).to_owned(), factors(study), study.title.clone()])
+            .map(|(name, study)| vec![(*name).to_owned(), factors(study), asks(study)])
             .collect(),
         items: studies.iter().map(|(_, study)| json!(study)).collect(),
         empty: String::new(),

@@ -35,6 +35,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("--fast", "--quick"),
     ("--force", "--destroy ID"),
     ("--iodepth", "--set depth=LEVEL"),
+    ("--port", "--listen ADDRESS:PORT"),
     ("--repeat", "--replicates"),
     ("--runs", "--replicates"),
     ("--runtime", "--budget"),

@@ -18,6 +18,8 @@ const MILLISECOND: u64 = 1_000_000;
 const TIME_OF_A_CELL: Time = Time(6_000 * MILLISECOND);
 const SHORTEST: Time = Time(15_000 * MILLISECOND);
 const LONGEST: Time = Time(150_000 * MILLISECOND);
+/// What it may take for as many replicates as are wanted.
+const ALLOWED: Time = Time(300_000 * MILLISECOND);
 /// A trial is not cut below this to win a replicate.
 const SHORTEST_TRIAL_NS: u64 = 150 * MILLISECOND;
 /// The longest trial of a quick look.
@@ -54,6 +56,12 @@ pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
     if let Some((study, _)) = best {
         return study.clone();
     }
+    // Fewer than are wanted decide next to nothing: they may take longer first.
+    let longer = divided(&study, WANTED, ALLOWED, surveys);
+    if long_enough(&&longer) {
+        return longer.0;
+    }
+    let of = |replicates: u32| divided(&study, replicates, ALLOWED, surveys);
     let fewer: Vec<(Study, Plan)> = (FEWEST..WANTED).rev().map(of).collect();
     let fits = fewer.iter().find(long_enough).or(fewer.last());
     fits.map_or(study, |(study, _)| study.clone())
@@ -111,4 +119,70 @@ fn relative_width(plan: &Plan) -> Option<f64> {
         }
     }
     (!logs.is_empty()).then(|| logs.iter().sum::<f64>() / logs.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::budget;
+    use crate::results::plan::Scatter;
+    use crate::study::presets;
+    use crate::truth::testing;
+
+    /// A preset in a hurry, at a target whose pilot saw this.
+    fn settled(preset: &str, scatter: Option<Scatter>, replicates: Option<u32>) -> (Study, Plan) {
+        let study = presets::find(preset).unwrap().unwrap().quick().settled();
+        let mut survey = testing::survey();
+        // File systems that are made anew are what makes a replicate dear.
+        if study.factors.contains_key("filesystem") {
+            survey.under = [("filesystem".to_owned(), "ext4".to_owned())].into();
+            survey.made_ns = 1_500_000_000;
+        }
+        let names = study.workload.iter().map(|work| work.name.clone());
+        survey.pilot.scatter = names.filter_map(|name| Some((name, scatter?))).collect();
+        let surveys = [survey];
+        let study = settle(study, Quick { replicates }, &surveys);
+        let plan = plan::make(&study, surveys.to_vec(), 1);
+        (study, plan)
+    }
+
+    fn seconds(plan: &Plan) -> f64 {
+        let each = plan.trials.iter().map(|trial| budget::expected_ns(plan, trial));
+        each.sum::<u64>() as f64 / 1e9
+    }
+
+    #[test]
+    fn the_narrowest_intervals_are_chosen() {
+        for (between, within_s) in [(0.01, 1e-6), (1e-6, 0.01), (1e-4, 1e-3)] {
+            let scatter = Scatter { between, within_s };
+            let (chosen, plan) = settled("depth", Some(scatter), None);
+            let own = relative_width(&plan).unwrap();
+            for replicates in WANTED..=MOST {
+                let (_, other) = settled("depth", Some(scatter), Some(replicates));
+                assert!(own <= relative_width(&other).unwrap() + 1e-9, "{replicates}");
+            }
+            assert!(chosen.workload[0].io.time.unwrap().0 >= SHORTEST_TRIAL_NS);
+        }
+        assert_eq!(settled("depth", None, None).0.replicates, WANTED);
+    }
+
+    #[test]
+    fn a_quick_look_takes_the_time_that_it_has() {
+        let scatter = Scatter { between: 1e-3, within_s: 1e-4 };
+        for (preset, most_s) in [("depth", 42.0), ("schedulers", 150.0), ("filesystems", 300.0)] {
+            let (study, plan) = settled(preset, Some(scatter), None);
+            let took = seconds(&plan);
+            assert!(took < most_s * 1.05 && took > most_s * 0.5, "{preset}: {took:.0} s");
+            assert!(study.replicates >= WANTED, "{preset}: {}", study.replicates);
+            assert_eq!(study.budget, None);
+        }
+    }
+
+    #[test]
+    fn replicates_that_were_named_stay_and_budgets_are_their_owners() {
+        assert_eq!(settled("depth", None, Some(4)).0.replicates, 4);
+        let check = presets::check().unwrap();
+        let same = settle(check.clone(), Quick { replicates: None }, &[testing::survey()]);
+        assert_eq!(same, check);
+    }
 }

@@ -26,7 +26,7 @@ use crate::results::plan::Arm;
 use super::table::Column;
 
 pub use forum::{COLUMNS as FORUM_COLUMNS, forum};
-pub use large::{Large, headline, large, measured_on, subject};
+pub use large::{Large, headline, large, measured_on, method, subject};
 pub use opening::{Standing, answer, standing};
 pub use study::COMPARISONS;
 

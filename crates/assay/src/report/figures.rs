@@ -109,9 +109,17 @@ fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figu
     let found = order.into_iter().find_map(|(kind, fullest)| Some((own(kind)?, fullest)));
     let Some((own, fullest)) = found else { return kinds.iter().flatten().next() };
     let named: Vec<&Figure> = own.iter().filter(|figure| is_named(figure, &answer)).collect();
-    let candidates = if named.is_empty() { own.iter().collect() } else { named };
+    let like = own.iter().filter(|figure| is_of_metric(figure, &answer)).collect();
+    let candidates = [named, like, own.iter().collect::<Vec<_>>()];
+    let candidates = candidates.into_iter().find(|some| !some.is_empty()).unwrap_or_default();
     let first = candidates.first().copied();
     if fullest { candidates.into_iter().rev().max_by_key(|one| one.marks()) } else { first }
+}
+
+/// Whether a figure of several workloads is of the metric that a text tells.
+fn is_of_metric(figure: &Figure, text: &str) -> bool {
+    let words = if text.contains("operations per second") { "IOPS" } else { "bandwidth" };
+    figure.title.ends_with(words)
 }
 
 /// Whether a text names the workload of a figure, which its title begins with.

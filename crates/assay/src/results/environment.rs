@@ -33,17 +33,28 @@ pub struct Environment {
 impl Environment {
     /// Drives and file system of each target in a few words, each once: `Example SSD, ext4`.
     pub fn drives(&self) -> Vec<String> {
-        let mut told: Vec<String> = Vec::new();
+        // By what they are on: file systems that a factor makes share it.
+        let mut places: Vec<(String, Vec<String>)> = Vec::new();
         for site in &self.sites {
             let drives = site.drives.iter().map(|drive| drive.model.value().unwrap_or(&drive.name));
-            let mut words: Vec<String> = drives.cloned().collect();
-            words.push(site.filesystem());
+            let drives: Vec<String> = drives.cloned().collect();
             // Where no drive is known, what the command line named says most.
-            let words = if site.drives.is_empty() { site.target.clone() } else { words.join(", ") };
-            if !told.contains(&words) {
-                told.push(words);
-            }
+            let place = if drives.is_empty() { site.target.clone() } else { drives.join(", ") };
+            let made = (site.mount.value().is_some() && !site.drives.is_empty())
+                .then(|| site.filesystem());
+            let at = places.iter().position(|(known, _)| *known == place).unwrap_or_else(|| {
+                places.push((place, Vec::new()));
+                places.len() - 1
+            });
+            let known = &mut places[at].1;
+            known.extend(made.filter(|made| !known.contains(made)));
         }
+        let words = |(place, made): (String, Vec<String>)| match made.as_slice() {
+            [] => place,
+            [one] => format!("{place}, {one}"),
+            many => format!("{place}: {}", many.join(", ")),
+        };
+        let told: Vec<String> = places.into_iter().map(words).collect();
         told
     }
 }

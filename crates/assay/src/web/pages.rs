@@ -104,10 +104,7 @@ fn table(entries: &[Entry]) -> Markup {
             caption.unseen { "Results, newest first" }
             thead { tr {
                 th scope="col" { span.unseen { "Compare" } }
-                @for name in ["Question", "Target", "What it says", "Trust", "Date"] { th scope="col" { (name) } }
-                th.n scope="col" { "Trials" }
-                th.n scope="col" { "Size" }
-                th scope="col" { "State" }
+                @for name in ["Result", "Target", "Trust", "Date"] { th scope="col" { (name) } }
             } }
             tbody { @for entry in entries { (row(entry)) } }
         }
@@ -121,7 +118,7 @@ fn row(entry: &Entry) -> Markup {
         Err(reason) => html! { tr {
             td {}
             th.long scope="row" { (id) }
-            td.bad.long colspan="7" { "cannot be read: " (reason) }
+            td.bad.long colspan="3" { "cannot be read: " (reason) }
         } },
     }
 }
@@ -131,15 +128,21 @@ fn readable(id: &str, listed: &Listed, state: State) -> Markup {
     let title = if listed.title.is_empty() { id } else { &listed.title };
     html! { tr {
         td { input type="checkbox" name="id" value=(id) aria-label={ "Compare " (id) }; }
-        th.long scope="row" { a href={ "/result/" (encoded(id)) } { (title) } br; small { (id) } }
-        td.long { (target(listed)) }
-        td.long { @if let Some(headline) = &listed.headline { (headline.text) } }
+        th.says scope="row" {
+            a href={ "/result/" (encoded(id)) } { (title) }
+            @if let Some(headline) = &listed.headline { p { (headline.text) } }
+            small { (id) ", " (trials(listed)) ", " (show::bytes(listed.bytes)) ", " (self::state(id, state)) }
+        }
+        td.w { (target(listed)) }
         td { @if let Some(headline) = &listed.headline { (headline.trust) } }
         td { (date) }
-        td.n { (listed.trials) " of " (listed.planned) }
-        td.n { (show::bytes(listed.bytes)) }
-        td { (self::state(id, state)) }
     } }
+}
+
+/// Trials, and how many of how many where some are missing.
+fn trials(listed: &Listed) -> String {
+    let (done, planned) = (listed.trials, listed.planned);
+    if done >= planned { format!("{done} trials") } else { format!("{done} of {planned} trials") }
 }
 
 /// Drives where they are known, else what the command line named.

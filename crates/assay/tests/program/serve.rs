@@ -84,7 +84,8 @@ fn results_are_listed_shown_and_compared() {
     assert!(server.address.starts_with("http://127.0.0.1:"), "{}", server.address);
     let list = server.get("/");
     assert_eq!(list.status, 200);
-    for part in [&one, &two, "the other card", "Which depth?", "study", "complete", "9 of 9", DRIVE]
+    for part in
+        [&one, &two, "the other card", "Which depth?", "study", "complete", "9 trials", DRIVE]
     {
         assert!(list.body.contains(part), "{part}: {}", list.body);
     }

@@ -14,6 +14,9 @@ const MUCH_SLOWER: f64 = 0.5;
 /// Ratio within which a rate is "about what a laptop disk manages".
 const LIKE: f64 = 1.25;
 
+/// Ratio from which on a laptop disk is no yardstick any more.
+const FAR_BEYOND: f64 = 20.0;
+
 /// Ratio of reads to writes from which on it is worth a sentence.
 const UNEQUAL: f64 = 3.0;
 
@@ -55,7 +58,7 @@ fn random(rows: &[Row<'_>], noun: &str) -> Option<String> {
 
 fn random_sentence(what: &str, told: &Told, noun: &str) -> String {
     let Told { value, about } = told;
-    let rate = show::per_second(two_digits(*value));
+    let rate = show::per_second(*value);
     let disk = show::per_second(LAPTOP_DISK);
     let begin = format!("Random 4 KiB {what}: {about}{rate} per second");
     let ratio = value / LAPTOP_DISK;
@@ -71,10 +74,12 @@ fn random_sentence(what: &str, told: &Told, noun: &str) -> String {
         )
     } else if ratio <= LIKE {
         format!("{begin}, about what a 5400 rpm laptop disk manages ({disk}).")
+    } else if ratio > FAR_BEYOND {
+        format!("{begin}, one after another (a 5400 rpm laptop disk: {disk}).")
     } else {
         format!(
             "{begin}, {about}{} times as many as a 5400 rpm laptop disk manages ({disk}).",
-            show::times(two_digits(ratio))
+            show::times(ratio)
         )
     }
 }
@@ -91,8 +96,8 @@ fn commits(rows: &[Row<'_>]) -> Option<String> {
     Some(format!(
         "A database or mail server that syncs every commit waits {about}{} for each on \
          average: {about}{} commits per second, one after another.",
-        show::duration(two_digits(1e9 / value)),
-        show::per_second(two_digits(value))
+        show::duration(1e9 / value),
+        show::per_second(value)
     ))
 }
 

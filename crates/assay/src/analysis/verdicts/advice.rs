@@ -61,7 +61,8 @@ pub(super) fn advice(evidence: &Evidence<'_, '_>, stage: Stage) -> Vec<Advice> {
             continue;
         }
         let suspect = question.is_suspect(&best.arm) || question.is_suspect(&best.baseline);
-        let text = words::candidate(best, (stage, suspect), evidence.unmeasured);
+        let end = end_of_range(evidence.design, &best.arm);
+        let text = words::candidate(best, (stage, suspect), end, evidence.unmeasured);
         advice.push(told(text, vec![best.id.clone()], AdviceKind::Use));
     }
     for bad in against(&contrasts, &torn) {
@@ -73,6 +74,20 @@ pub(super) fn advice(evidence: &Evidence<'_, '_>, stage: Stage) -> Vec<Advice> {
         advice.push(told(words::trade_off(trade), ids, AdviceKind::TradeOff));
     }
     advice
+}
+
+/// Whether an arm has the last level of a factor of numbers: what lies beyond may be better still.
+fn end_of_range(design: &Design, arm: &Arm) -> Option<&'static str> {
+    const FEWEST: usize = 3;
+    design.factors.iter().filter(|factor| factor.levels.len() >= FEWEST).find_map(|factor| {
+        let levels: Option<Vec<f64>> =
+            factor.levels.iter().map(|level| level.parse().ok()).collect();
+        let levels = levels?;
+        let own: f64 = arm.get(&factor.name)?.parse().ok()?;
+        let largest = levels.iter().all(|level| *level <= own);
+        let smallest = levels.iter().all(|level| *level >= own);
+        largest.then_some("largest").or(smallest.then_some("smallest"))
+    })
 }
 
 /// The arm that is better than its baseline and that no other arm, other baselines included,

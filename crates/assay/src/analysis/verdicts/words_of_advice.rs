@@ -12,8 +12,10 @@ use crate::results::plan::arm_in_words;
 pub(super) fn candidate(
     best: &Comparison,
     (stage, suspect): (Stage, bool),
+    end: Option<&str>,
     unmeasured: &[String],
 ) -> String {
+    let end = end.map(|end| format!(", the {end} tried,")).unwrap_or_default();
     let (arm, base) = (arm_in_words(best.arm.iter()), arm_in_words(best.baseline.iter()));
     let amount = amount(best).unwrap_or_default();
     let interval = ends(best)
@@ -32,7 +34,7 @@ pub(super) fn candidate(
                 _ => "assay confirm runs fresh trials",
             };
             format!(
-                "{workload}: {arm} is the candidate ({amount} of {base}{interval}{suspect}). What \
+                "{workload}: {arm}{end} is the candidate ({amount} of {base}{interval}{suspect}). What \
                  comes out best tends to look better than it is: {how}."
             )
         }

@@ -1,9 +1,9 @@
 //! What a first screen shows large: the subject, what it was measured on, and of a check its numbers.
 
 use super::numbers::value;
-use super::{centre, facts, find, standing, study, trust_word};
+use super::{answer, centre, facts, find, standing, study, trust_word};
 use crate::quantity::units::show;
-use crate::results::findings::{Cell, Findings, NOT_ALONE, TargetFacts, Trust};
+use crate::results::findings::{Cell, Findings, TargetFacts, Trust};
 use crate::results::headline::Headline;
 
 /// Numbers of a target that are shown large.
@@ -18,6 +18,9 @@ pub struct Large {
     pub numbers: Vec<LargeNumber>,
 }
 
+/// Upper end of an interval over the lower one from which on it is called wide.
+const WIDE: f64 = 2.0;
+
 /// One number with what a reader needs beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LargeNumber {
@@ -29,6 +32,8 @@ pub struct LargeNumber {
     pub other: Option<String>,
     /// Its 95 % interval, or why there is none.
     pub interval: String,
+    /// Whether the interval is so wide that the number says little.
+    pub wide: bool,
     /// Trust.
     pub trust: Trust,
 }
@@ -44,7 +49,7 @@ pub fn large(findings: &Findings) -> Vec<Large> {
         let arm = facts::arm_of(findings, target);
         let own = findings.cells.iter().filter(|cell| cell.primary && cell.arm == arm);
         let numbers = own.filter_map(|cell| number(findings, cell)).take(MOST_NUMBERS).collect();
-        Large { target: several.then(|| target.name.clone()), numbers }
+        Large { target: several.then(|| named(target)), numbers }
     };
     let all = targets.iter().map(one);
     all.filter(|large: &Large| !large.numbers.is_empty()).collect()
@@ -57,20 +62,40 @@ fn number(findings: &Findings, cell: &Cell) -> Option<LargeNumber> {
         _ => return None,
     };
     let other = find(findings, &cell.workload, &cell.arm, false, other);
-    let interval = cell.ci95.map(|[low, high]| {
-        let [low, high] = [low, high].map(|end| value(&cell.metric, end));
-        // Both have the unit, which is told once.
-        let unit = high.rsplit_once(' ').map_or("", |(_, unit)| unit);
-        let low = low.strip_suffix(unit).unwrap_or(&low).trim_end();
-        format!("{low} to {high}")
-    });
+    let interval = cell.ci95.map(|ends| range(&cell.metric, ends));
+    let wide = cell.ci95.is_some_and(|[low, high]| high > WIDE * low);
     Some(LargeNumber {
         workload: cell.workload.replace('-', " "),
         value: value(&cell.metric, centre(cell)?),
         other: other.and_then(|cell| Some(value(&cell.metric, centre(cell)?))),
         interval: interval.unwrap_or_else(|| format!("{} trials: no interval", cell.n)),
+        wide,
         trust: cell.trust?,
     })
+}
+
+/// Both ends in the unit of the upper one, which is told once.
+fn range(metric: &str, [low, high]: [f64; 2]) -> String {
+    let (told, shown) = (value(metric, low), value(metric, high));
+    let Some((number, unit)) = shown.rsplit_once(' ') else { return format!("{told} to {shown}") };
+    let low = told.strip_suffix(unit).map_or_else(
+        || {
+            let number = number.parse().map_or(f64::NAN, |number: f64| number * low / high);
+            format!("{number:.2}")
+        },
+        |low| low.trim_end().to_owned(),
+    );
+    format!("{low} to {shown}")
+}
+
+/// How the large numbers came about.
+pub fn method(findings: &Findings) -> Option<String> {
+    let trials = findings.cells.iter().filter(|cell| cell.primary).map(|cell| cell.n).max()?;
+    let work = findings.workloads.first()?;
+    let time = show::duration(work.time_ns as f64);
+    let queue = findings.workloads.iter().any(|one| one.name.ends_with("-q32"));
+    let names = if queue { "; q1, q32: operations of 4 KiB in flight at once" } else { "" };
+    Some(format!("Means of {trials} trials of {time}, below them their 95 % intervals{names}."))
 }
 
 /// A result in a few words: the first number that reads and the first that writes of a check, else
@@ -85,12 +110,7 @@ pub fn headline(findings: &Findings) -> Headline {
     };
     let told: Vec<String> =
         ["sequential read", "random read", "sync write"].into_iter().filter_map(first).collect();
-    let said = || {
-        let plain = |said: &&String| !said.starts_with(NOT_ALONE);
-        let first = findings.summary.iter().find(plain).map_or("", |said| said.as_str());
-        first.split("; ").next().unwrap_or_default().to_owned()
-    };
-    let text = if told.is_empty() { said() } else { told.join(", ") };
+    let text = if told.is_empty() { answer(findings) } else { told.join(", ") };
     let standing = standing(findings);
     let rows = standing.rows.iter();
     let trust: Vec<String> =
@@ -111,25 +131,43 @@ pub fn subject(findings: &Findings) -> String {
         if target.filesystem.is_empty() {
             return drive;
         }
-        format!("{drive}: {}", target.filesystem)
+        format!("{drive}: {}", filesystem(target))
     };
-    let mut told: Vec<String> = targets.iter().map(one).collect();
+    let mut told: Vec<String> = match targets.as_slice() {
+        [alone] => vec![one(alone)],
+        several => several.iter().map(named).collect(),
+    };
     told.dedup();
     told.join(" and ")
+}
+
+/// A target with its file system: `/mnt/a (ext4)`.
+fn named(target: &TargetFacts) -> String {
+    match filesystem(target) {
+        "" => target.name.clone(),
+        told => format!("{} ({told})", target.name),
+    }
+}
+
+/// The file system alone: without its options, and without what a loop device's file lies on.
+fn filesystem(target: &TargetFacts) -> &str {
+    let told = target.filesystem.split(" (").next().unwrap_or_default();
+    let own = if target.drive.starts_with("loop") { told.split(" on ").next() } else { None };
+    own.unwrap_or(told)
 }
 
 /// Where and how it was measured, in one line.
 pub fn measured_on(findings: &Findings) -> String {
     let targets = &findings.environment.targets;
     // Where the subject is the drive, it has been told.
-    let asked = findings.study.title != facts::USUAL_TITLE;
+    let asked = findings.study.title != facts::USUAL_TITLE || targets.len() > 1;
     let drive = asked.then(|| match targets.as_slice() {
         [] => String::new(),
         [one] => format!("{}, {}", facts::drive(one), one.filesystem),
         several => {
-            let mut names: Vec<&str> = several.iter().map(|one| one.name.as_str()).collect();
+            let mut names: Vec<String> = several.iter().map(facts::drive).collect();
             names.dedup();
-            names.join(", ")
+            names.join("; ")
         }
     });
     let machine = facts::machine(&findings.environment);

@@ -3,6 +3,7 @@
 use super::numbers::value;
 use super::study;
 use crate::results::findings::{AdviceKind, Cell, Comparison, Findings, Trust, Verdict};
+use crate::results::plan::arm_in_words;
 
 /// What a sentence with an interval contains.
 const INTERVAL: &str = "95 %";
@@ -23,11 +24,17 @@ pub fn answer(findings: &Findings) -> String {
     };
     let judged = || {
         let all = || findings.comparisons.iter().filter(|found| found.primary);
-        let told = |found: &Comparison| format!("{}: {}", found.workload, sentence(&found.text));
+        let told = |found: &Comparison| match sentence(&found.text) {
+            text if text.starts_with(&found.workload) => text,
+            text => format!("{}: {text}", found.workload),
+        };
         let found = all().find(|found| clear(found.verdict)).or_else(|| all().next());
         found.map(told).filter(|text| text.contains(INTERVAL))
     };
     advised(|kind| kind == AdviceKind::Use)
+        .or_else(|| findings.summary.iter().find(|text| text.starts_with(ALIKE)).cloned())
+        .or_else(|| none_better(findings))
+        .or_else(|| beside(findings))
         .or_else(told)
         .or_else(|| advised(|kind| kind != AdviceKind::Use))
         .or_else(|| (!study::is_one(findings)).then(|| measured(findings)).flatten())
@@ -35,6 +42,48 @@ pub fn answer(findings: &Findings) -> String {
         .or_else(judged)
         .or_else(|| findings.summary.first().cloned())
         .unwrap_or_else(|| "There are no numbers.".to_owned())
+}
+
+/// How a sentence on rows that agree begins.
+const ALIKE: &str = "In all ";
+
+/// That nothing is shown to be better, where more than two arms were judged and none is.
+fn none_better(findings: &Findings) -> Option<String> {
+    let judged = || findings.comparisons.iter().filter(|found| found.primary);
+    let of = |verdict| judged().filter(|found| found.verdict == Some(verdict)).count();
+    let all = judged().filter(|found| found.verdict.is_some()).count();
+    let first = judged().next()?;
+    if findings.study.kind != "study" || all <= 2 || of(Verdict::Better) > 0 {
+        return None;
+    }
+    let differs = |(name, level): &(&String, &String)| first.arm.get(*name) != Some(*level);
+    let baseline = arm_in_words(first.baseline.iter().filter(differs));
+    let counts = [
+        (of(Verdict::Worse), "worse"),
+        (of(Verdict::Equivalent), "equivalent"),
+        (of(Verdict::Inconclusive), "inconclusive"),
+    ];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
+    Some(format!(
+        "Nothing is shown to be better than {baseline}: of {all} comparisons {}.",
+        counts.join(", ")
+    ))
+}
+
+/// How many rows of a check of several targets differ.
+fn beside(findings: &Findings) -> Option<String> {
+    let all = || findings.comparisons.iter().filter(|found| found.primary);
+    let apart = |found: &&Comparison| found.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0);
+    let count = all().filter(|found| found.ci95.is_some()).count();
+    if findings.study.kind != "check" || count == 0 {
+        return None;
+    }
+    let told: Vec<&str> = all().filter(apart).map(|found| found.workload.as_str()).collect();
+    Some(match told.as_slice() {
+        [] => format!("No difference is shown: the intervals of all {count} ratios hold 1."),
+        some => format!("{} of {count} rows differ: {}.", some.len(), some.join(", ")),
+    })
 }
 
 /// A text up to the end of the sentence that has the interval.
@@ -93,8 +142,13 @@ pub fn standing(findings: &Findings) -> Standing<'_> {
     Standing {
         rows: rows.into_iter().filter(|(_, count)| *count > 0).collect(),
         rules,
-        absent: findings.absent.len(),
+        absent: findings.absent.iter().filter(|absent| is_a_row(absent.metric.as_deref())).count(),
     }
+}
+
+/// Whether a number that is not there is a row's own, and not one of its percentiles.
+fn is_a_row(metric: Option<&str>) -> bool {
+    metric.is_none_or(|metric| matches!(metric, "iops" | "bandwidth_bytes_per_s"))
 }
 
 #[cfg(test)]

@@ -28,7 +28,10 @@ pub(super) fn screen(findings: &Findings, lead: Option<&Figure>) -> Markup {
                 p.answer { (document::answer(findings)) }
                 (trust(&document::standing(findings)))
             } @else {
+                @if large.len() > 1 { p.answer { (document::answer(findings)) } }
+                (trust(&document::standing(findings)))
                 div.targets { @for one in &large { (numbers(one)) } }
+                @if let Some(method) = document::method(findings) { p.note { (method) } }
                 ul.said { @for sentence in &findings.summary { li { (sentence) } } }
             }
             @if let Some(lead) = lead { (figure(lead)) }
@@ -47,7 +50,7 @@ fn numbers(large: &Large) -> Markup {
                         span.of { (number.workload) }
                         b.value { (number.value) }
                         @if let Some(other) = &number.other { span.other { (other) } }
-                        span.range { (number.interval) }
+                        span.range { (number.interval) @if number.wide { " " b.doubtful { "wide" } } }
                         span.mark { (mark(number.trust)) " " (trust_word(number.trust)) }
                     }
                 }
@@ -74,8 +77,11 @@ fn trust(standing: &Standing<'_>) -> Markup {
                 span class={ "chip " (tone(*trust)) } { (count) " " (trust_word(*trust)) } " "
             }
             @if standing.rows.is_empty() { "not judged: the numbers were brought along. " }
-            @if !standing.rules.is_empty() { "Against it: " (standing.rules.join(", ")) ". " }
-            @if standing.absent > 0 { (standing.absent) " numbers are not there, with their reasons below." }
+            @if !standing.rules.is_empty() {
+                "Rules that speak against some: "
+                @for rule in &standing.rules { code { (rule) } " " }
+            }
+            @if standing.absent > 0 { (standing.absent) " rows could not be measured: why stands below." }
         }
     }
 }

@@ -71,7 +71,7 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part 
             @for section in &page.markup { (section) }
         }
     };
-    let day = findings.study.started.replace('T', " ").chars().take(16).collect::<String>();
+    let day = findings.study.started.replace('T', " ").chars().take(19).collect::<String>();
     let whole = (id, format!("{subject}, {day}"));
     Part { whole, anchors: page.anchors, body }
 }

@@ -184,7 +184,7 @@ fn line(pen: &mut Pen, frame: &Frame<'_>, own: &Series, all: &[Point], bands: bo
         let down = banded.iter().rev().map(|(at, ends)| frame.place(*at, ends[1]));
         if bands && banded.len() > 1 {
             let band = through(up.chain(down)) + "z";
-            pen.path("class=\"bare\" stroke=\"none\" fill-opacity=\"0.16\"", &band, "");
+            pen.path("class=\"bare\" stroke=\"none\" fill-opacity=\"0.22\"", &band, "");
         }
         let places = strand.iter().map(|point| frame.place(point.at, point.value));
         pen.path(&lined(own.shape), &through(places), "");

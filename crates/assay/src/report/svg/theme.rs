@@ -14,13 +14,13 @@ pub enum Theme {
 /// `n`, `b`, `w`: the same, better, worse.
 const LIGHT: &str = "\
 --paper:#ffffff;--ink:#1b1f24;--muted:#57606a;--grid:#dde1e6;--axis:#8c959f;\
---shade:#eef1f4;--ramp:#d8dee4;--disturbed:#ffd8b5;\
+--shade:#e1e8ee;--ramp:#d8dee4;--disturbed:#ffd8b5;\
 --c0:#0072b2;--c1:#d55e00;--c2:#009e73;--c3:#b0578a;--c4:#a97400;--c5:#2e8fc4;--c6:#7d7200;--c7:#4d5359;\
 --h0:#e3eef8;--h1:#c3dbf0;--h2:#97c2e4;--h3:#63a3d2;--h4:#3582bd;--h5:#1a619e;--h6:#0c427a;--h7:#072650;\
 --n0:#eceff2;--b0:#cfe6f5;--b1:#a3d0ec;--b2:#74b6e0;--w0:#fbe0cb;--w1:#f6bf95;--w2:#ef9d61;";
 const DARK: &str = "\
 --paper:#14181c;--ink:#e8eaed;--muted:#a7b0ba;--grid:#323a43;--axis:#6e7781;\
---shade:#1f262d;--ramp:#333c46;--disturbed:#6b3f1b;\
+--shade:#2c3742;--ramp:#333c46;--disturbed:#6b3f1b;\
 --c0:#56a9e0;--c1:#f0803c;--c2:#2bbf93;--c3:#d98fb8;--c4:#e69f00;--c5:#8fd0f5;--c6:#f0e442;--c7:#c9d1d9;\
 --h0:#1f2f40;--h1:#213f5e;--h2:#24517d;--h3:#2a689f;--h4:#3f84bf;--h5:#66a2d5;--h6:#9fc8ea;--h7:#e2f0fb;\
 --n0:#2a3138;--b0:#123a57;--b1:#0f4c78;--b2:#0b5f99;--w0:#4a2c14;--w1:#6d3a10;--w2:#8c4706;";
