@@ -125,14 +125,15 @@ fn relative_width(plan: &Plan) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::plan::budget;
+    use crate::plan::tests::survey;
     use crate::results::plan::Scatter;
     use crate::study::presets;
-    use crate::truth::testing;
 
     /// A preset in a hurry, at a target whose pilot saw this.
     fn settled(preset: &str, scatter: Option<Scatter>, replicates: Option<u32>) -> (Study, Plan) {
         let study = presets::find(preset).unwrap().unwrap().quick().settled();
-        let mut survey = testing::survey();
+        let mut survey = survey("a", 50_000);
+        survey.area.fill_ns = 0;
         // File systems that are made anew are what makes a replicate dear.
         if study.factors.contains_key("filesystem") {
             survey.under = [("filesystem".to_owned(), "ext4".to_owned())].into();
@@ -182,7 +183,7 @@ mod tests {
     fn replicates_that_were_named_stay_and_budgets_are_their_owners() {
         assert_eq!(settled("depth", None, Some(4)).0.replicates, 4);
         let check = presets::check().unwrap();
-        let same = settle(check.clone(), Quick { replicates: None }, &[testing::survey()]);
+        let same = settle(check.clone(), Quick { replicates: None }, &[survey("a", 50_000)]);
         assert_eq!(same, check);
     }
 }

@@ -67,7 +67,7 @@ fn writes_that_are_throttled_are_found_worse_and_said_to_lose() {
     assert!(class(&document, READS)["verdict"].is_string());
     let told = sentences(&document);
     let lost = told.iter().find(|text| text.contains("writes lost")).expect("it is said");
-    assert!(lost.contains(&format!("target={throttled} against target={quick}")), "{lost}");
+    assert!(lost.contains(&format!("{throttled} against {quick}")), "{lost}");
 }
 
 mod in_full {
