@@ -16,7 +16,8 @@ use flate2::{Compression, GzBuilder};
 use crate::build::{cargo, root};
 use crate::lab::{Done, Scratch, has};
 use crate::options::Options;
-use crate::suite::targets::missing;
+use crate::suite::skips::Skips;
+use crate::suite::targets::{self, missing};
 
 /// A machine that is built for: the target, what archives and Debian call it, and what runs its
 /// programs on a machine of another kind.
@@ -68,7 +69,10 @@ struct Release {
 }
 
 /// Builds everything into `target/dist`.
-pub fn run(_: &Options) -> Done<bool> {
+pub fn run(options: &Options) -> Done<bool> {
+    if options.has("--try") {
+        return targets::check(&mut Skips::new());
+    }
     let release = Release::of_head()?;
     fs::create_dir_all(&release.folder).map_err(|error| error.to_string())?;
     let mut sums = Vec::new();
@@ -130,8 +134,9 @@ pub fn try_packages(target: &str, program: &Path) -> Done<bool> {
         let listed = Command::new("dpkg-deb").arg("--contents").arg(&path).output();
         let listed = listed.map_err(|error| format!("dpkg-deb: {error}"))?;
         let text = String::from_utf8_lossy(&listed.stdout);
-        if !listed.status.success() || !text.contains("./usr/bin/assay") {
-            return Err(format!("dpkg-deb does not read the package of {target}"));
+        if !listed.status.success() || !text.contains(" usr/bin/assay") {
+            let said = String::from_utf8_lossy(&listed.stderr);
+            return Err(format!("dpkg-deb does not read the package of {target}: {said}"));
         }
     }
     tried(machine, &folder.join("assay"), &release)

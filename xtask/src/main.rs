@@ -76,9 +76,9 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "dist",
-        usage: "",
-        summary: "static archives and Debian packages for x86_64, i686 and aarch64, with their sums, into target/dist",
-        flags: &[],
+        usage: "[--try]",
+        summary: "static archives and Debian packages for x86_64, i686 and aarch64, with their sums, into target/dist; --try: packages of unoptimised programs alone, as the tests do",
+        flags: &["--try"],
         numbers: &[],
         words: &[],
         run: dist::run,

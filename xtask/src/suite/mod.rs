@@ -2,7 +2,7 @@
 
 mod beside;
 mod cost;
-mod skips;
+pub mod skips;
 pub mod targets;
 mod tests;
 

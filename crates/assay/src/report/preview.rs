@@ -247,8 +247,8 @@ pub fn render(preview: &Preview, order: Order, width: usize) -> String {
     for stake in &preview.stakes {
         fact("loses", &stake.line());
     }
-    for sight in &preview.foresight {
-        fact("sees", &sight.text);
+    for (names, text) in sights(&preview.foresight) {
+        fact("sees", &format!("{}{text}", names.join(", ")));
     }
     for lack in &preview.lacks {
         fact("lacks", lack);
@@ -259,6 +259,19 @@ pub fn render(preview: &Preview, order: Order, width: usize) -> String {
     lines.push(String::new());
     lines.extend(listed(preview, order, width));
     text_of(&lines)
+}
+
+/// What is seen of workloads, those together of which the same is told.
+fn sights(foresight: &[Foresight]) -> Vec<(Vec<&str>, &str)> {
+    let mut told: Vec<(Vec<&str>, &str)> = Vec::new();
+    for sight in foresight {
+        let text = sight.text.strip_prefix(&sight.workload).unwrap_or(&sight.text);
+        match told.iter_mut().find(|(_, known)| *known == text) {
+            Some((names, _)) => names.push(&sight.workload),
+            None => told.push((vec![&sight.workload], text)),
+        }
+    }
+    told
 }
 
 fn trials(preview: &Preview, order: Order) -> String {

@@ -515,7 +515,14 @@ pub(in crate::analysis) fn agreement(found: &[&Comparison]) -> Option<String> {
         Verdict::Better => format!("this suggests that {later} is better"),
         Verdict::Worse => format!("this suggests that {later} is worse"),
         Verdict::Equivalent => "this suggests that they are equivalent".to_owned(),
-        Verdict::Inconclusive => "this does not tell them apart".to_owned(),
+        Verdict::Inconclusive => {
+            return Some(format!(
+                "In all {} rows no difference is shown: {later} has {} to {} times what {earlier} has.",
+                found.len(),
+                show::ratio(low),
+                show::ratio(high)
+            ));
+        }
     };
     Some(format!(
         "In all {} rows alike: {later} has {} to {} times what {earlier} has. Across days or machines, \

@@ -113,7 +113,7 @@ pub fn pages(results: &[Evidence], place: Place<'_>) -> String {
     let sections = sections.chain(others.iter().map(parts::Part::whole));
     let sections = sections.map(|(id, name)| (format!("#{id}"), name));
     let (body, meanings) = words::linked(&html! { @for part in &parts { (part.body) } });
-    let end = meanings.iter().map(|_| ("#words".to_owned(), "Words"));
+    let end = meanings.iter().map(|_| ("#words".to_owned(), "Glossary"));
     let contents: Vec<(String, &str)> =
         back(place).into_iter().chain(sections).chain(end).collect();
     shell(&title, &contents, &html! { (body) @if let Some(words) = &meanings { (words) } })

@@ -90,7 +90,7 @@ fn meanings(used: &[&Word]) -> Markup {
     html! {
         section aria-labelledby="words-h" {
             details.section {
-                summary { h2 id="words-h" { "Words" } }
+                summary { h2 id="words-h" { "Glossary" } }
                 dl id="words" {
                     @for word in used {
                         dt id={ "word-" (word.anchor()) } { (word.about.name) }
