@@ -103,7 +103,13 @@ pub fn run(options: &Options) -> Done<bool> {
 pub fn try_packages(target: &str, program: &Path) -> Done<bool> {
     let known = MACHINES.iter().find(|machine| machine.target == target);
     let machine = known.ok_or_else(|| format!("{target} is not packed"))?;
-    let release = Release { commit: String::new(), ..Release::of_head()? };
+    // Of no commit: what is tested may be no checkout.
+    let release = Release {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: String::new(),
+        seconds: 0,
+        folder: PathBuf::new(),
+    };
     let bytes = read(program)?;
     let (name, archive) = release.archive(machine, &bytes)?;
     let (_, package) = release.debian(machine, &bytes)?;
