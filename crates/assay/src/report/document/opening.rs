@@ -56,7 +56,12 @@ fn none_better(findings: &Findings) -> Option<String> {
     if findings.study.kind != "study" || all <= 2 || of(Verdict::Better) > 0 {
         return None;
     }
-    let differs = |(name, level): &(&String, &String)| first.arm.get(*name) != Some(*level);
+    // Of the baseline what any of them changed: the rest all have in common.
+    let differs = |(name, level): &(&String, &String)| {
+        judged().any(|found| {
+            found.baseline.get(*name) == Some(*level) && found.arm.get(*name) != Some(*level)
+        })
+    };
     let baseline = arm_in_words(first.baseline.iter().filter(differs));
     let counts = [
         (of(Verdict::Worse), "worse"),
