@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
-use assay_load::{Content, Durability, EngineKind, Job, Pattern, Target, Work};
+use assay_load::{Content, EngineKind, Job, Mix, Pattern, Target, WriteSync};
 
 use crate::lab::volume::{Filesystem, Volume};
 use crate::lab::{Done, call, has, is_root};
@@ -162,11 +162,11 @@ fn ours_run(case: &Case, path: &Path, time: Duration, seed: u64) -> Done<f64> {
     let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
     let job = Job {
         pattern: Pattern::Random,
-        work: if case.read { Work::READS } else { Work::WRITES },
+        mix: if case.read { Mix::READS } else { Mix::WRITES },
         size_bytes: 4096,
         depth: case.depth,
         threads: 1,
-        durability: Durability::Written,
+        sync: WriteSync::None,
         content: Content::Random,
         area: 0..FILE_BYTES,
         ramp: RAMP,
@@ -232,7 +232,7 @@ fn page(head: &[String], rounds: usize, time: Duration, rates: &[Rates]) -> Done
     Ok((page, holds))
 }
 
-/// Seen with strace on fio 3.33; look again when the version changes.
+/// Presence with strace on fio 3.33; look again when the version changes.
 const WHY_FASTER: &str = "\nWhere ours is faster with io_uring: fio 3.33 hands operations over and waits for completions in two\n\
      system calls (`io_uring_enter` with 1 to submit and 0 to wait for, then with 0 and 1), ours in one; both\n\
      set up the ring alike (single issuer, deferred completions) and register buffers and file.\n";

@@ -7,12 +7,15 @@ mod bpf;
 mod browser;
 mod build;
 mod clean_checks;
+mod commands;
 mod dist;
+mod execute;
 mod facts;
 mod fio;
 mod fuzz;
 mod import;
 mod kills;
+mod live;
 mod options;
 mod packages;
 mod pages;
@@ -129,6 +132,24 @@ const COMMANDS: &[Command] = &[
         run: probe::run,
     },
     Command {
+        name: "bench-execute",
+        usage: "[--rounds N] [--write]",
+        summary: "what measuring a short program costs, against a bare loop of start and wait, interleaved",
+        flags: &["--write"],
+        numbers: &[("--rounds", 40)],
+        words: &[],
+        run: execute::run,
+    },
+    Command {
+        name: "bench-commands",
+        usage: "[--rounds N] [--studies N] [--program FILE] [--write]",
+        summary: "times of commands beside hyperfine's, interleaved, and studies whose answer is known",
+        flags: &["--write"],
+        numbers: &[("--rounds", 10), ("--studies", 20)],
+        words: &["--program"],
+        run: commands::run,
+    },
+    Command {
         name: "bpf",
         usage: "",
         summary: "builds the program that counts block requests in the kernel (clang, llvm-strip)",
@@ -145,6 +166,15 @@ const COMMANDS: &[Command] = &[
         numbers: &[("--count", 200)],
         words: &[],
         run: kills::run,
+    },
+    Command {
+        name: "live",
+        usage: "[--only NAME] [--kills N] [--studies N] [--program FILE] [--write]",
+        summary: "settings under others' work: verdicts, harm, loads, kills, identical levels (root)",
+        flags: &["--write"],
+        numbers: &[("--kills", 50), ("--studies", 20)],
+        words: &["--only", "--program"],
+        run: live::run,
     },
     Command {
         name: "signals",

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use assay::report::figure::Figure;
-use assay::report::figures::FIGURES;
-use assay::report::svg::{self, Theme};
-use assay::results::bundle;
-use assay::shelf;
-use assay::system::Real;
+use assay::real::Real;
+use assay::store;
+use assay_core::results::bundle;
+use assay_report::figure::Figure;
+use assay_report::figures::FIGURES;
+use assay_report::svg::{self, Theme};
 
 use crate::lab::process::{Assay, run};
 use crate::lab::{Done, Scratch, call, has, is_root};
@@ -103,7 +103,7 @@ fn figures<'k>(home: &Path, id: &str, kinds: &[&'k str]) -> Done<Vec<(&'k str, F
     let system = Real::new();
     let directory = home.join("results").join(id);
     let evidence =
-        shelf::evidence_at(&system, &directory).map_err(|failure| failure.message.clone())?;
+        store::evidence_at(&system, &directory).map_err(|failure| failure.message.clone())?;
     let of = |kind: &&'k str| {
         let drawer = FIGURES.iter().find(|one| one.about.name == *kind)?;
         (drawer.draw)(&evidence).into_iter().next().map(|figure| (*kind, figure))

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
-use assay_load::{Content, Durability, EngineKind, Job, Pattern, Target, Work};
+use assay_load::{Content, EngineKind, Job, Mix, Pattern, Target, WriteSync};
 use assay_sys::{BlockTrace, TraceMeans};
 
 use crate::fio::{Draws, middle};
@@ -159,11 +159,11 @@ fn reads(device: &str, depth: u32, time: Duration, seed: u64) -> Done<(f64, u64)
     let file = file.map_err(|error| format!("{device}: {error}"))?;
     let job = Job {
         pattern: Pattern::Random,
-        work: Work::READS,
+        mix: Mix::READS,
         size_bytes: 4096,
         depth,
         threads: 1,
-        durability: Durability::Written,
+        sync: WriteSync::None,
         content: Content::Random,
         area: 0..MEBIBYTES << 20,
         ramp: RAMP,

@@ -14,6 +14,7 @@ pub mod fuzz;
 pub mod home;
 pub mod hostile;
 pub mod kills;
+pub mod live;
 pub mod needs;
 pub mod process;
 pub mod server;

@@ -39,6 +39,11 @@ impl SlowLane {
         Ok(lane)
     }
 
+    /// The file of a limit: `read_bps_device`, ...
+    pub fn limit(&self, what: &str) -> PathBuf {
+        self.group.join(format!("blkio.throttle.{what}"))
+    }
+
     /// The words that start a program in the lane.
     pub fn through(&self) -> Vec<String> {
         let enter = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", self.group.display());

@@ -1,7 +1,7 @@
 //! Which jobs can be run at all.
 
 use crate::pattern::blocks;
-use crate::{EngineEntry, EngineKind, Job, LoadError, Pattern, Target, Work};
+use crate::{EngineEntry, EngineKind, Job, LoadError, Mix, Pattern, Target};
 
 /// The kernel moves no more than 2 GiB less a page at once; half of that is plenty.
 const LARGEST_SIZE: u32 = 1 << 30;
@@ -17,7 +17,7 @@ pub(crate) fn check(
     target: &Target<'_>,
 ) -> Result<(), LoadError> {
     let wrong = |text: String| Err(LoadError::Invalid(text));
-    if let Work::Mix { read_percent: percent @ 101.. } = job.work {
+    if let Mix::Shares { read_percent: percent @ 101.. } = job.mix {
         return wrong(format!("{percent} % of reads is more than all"));
     }
     range("size in bytes", job.size_bytes, LARGEST_SIZE)?;
@@ -89,17 +89,17 @@ pub(crate) mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{Content, Durability};
+    use crate::{Content, WriteSync};
 
     /// A valid job to vary.
     pub(crate) fn job() -> Job {
         Job {
             pattern: Pattern::Random,
-            work: Work::READS,
+            mix: Mix::READS,
             size_bytes: 4096,
             depth: 1,
             threads: 1,
-            durability: Durability::Written,
+            sync: WriteSync::None,
             content: Content::Random,
             area: 0..1 << 20,
             ramp: Duration::ZERO,
@@ -124,14 +124,14 @@ pub(crate) mod tests {
     fn a_plain_job_is_valid() {
         assert_eq!(refusal(&job(), "null"), None);
         assert_eq!(refusal(&spread(256), "null"), None);
-        assert_eq!(refusal(&Job { work: Work::Rewrite, ..job() }, "null"), None);
+        assert_eq!(refusal(&Job { mix: Mix::Rewrite, ..job() }, "null"), None);
     }
 
     #[test]
     #[rustfmt::skip]
     fn impossible_jobs_are_refused_with_the_reason() {
         let cases = [
-            (Job { work: Work::Mix { read_percent: 101 }, ..job() }, "more than all"),
+            (Job { mix: Mix::Shares { read_percent: 101 }, ..job() }, "more than all"),
             (Job { size_bytes: 0, ..job() }, "size in bytes is 1 to"),
             (Job { depth: 0, ..job() }, "depth is 1 to"),
             (Job { threads: 0, ..job() }, "threads is 1 to"),

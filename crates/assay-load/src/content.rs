@@ -4,7 +4,7 @@ use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::random::{Purpose, generator};
-use crate::{Content, Job, Work};
+use crate::{Content, Job, Mix};
 
 /// One change in so many bytes of a rewritten block: no piece of it that a device might know
 /// already stays as it was.
@@ -26,11 +26,11 @@ pub(crate) enum Filler {
 impl Filler {
     pub(crate) fn new(job: &Job, thread: u32) -> Self {
         let rng = generator(job.seed, thread, Purpose::Content);
-        match (job.work, job.content) {
-            (Work::Rewrite, _) => Self::Change(rng),
-            (Work::READS, _) | (Work::WRITES, Content::Zero) => Self::Nothing,
-            (Work::Mix { .. }, Content::Random) => Self::Random(rng),
-            (Work::Mix { .. }, Content::Zero) => Self::Zero,
+        match (job.mix, job.content) {
+            (Mix::Rewrite, _) => Self::Change(rng),
+            (Mix::READS, _) | (Mix::WRITES, Content::Zero) => Self::Nothing,
+            (Mix::Shares { .. }, Content::Random) => Self::Random(rng),
+            (Mix::Shares { .. }, Content::Zero) => Self::Zero,
         }
     }
 
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn random_fills_all_bytes_and_never_repeats() {
-        let job = Job { work: Work::WRITES, content: Content::Random, ..job() };
+        let job = Job { mix: Mix::WRITES, content: Content::Random, ..job() };
         let mut filler = Filler::new(&job, 0);
         let (mut first, mut second) = ([0_u8; 509], [0_u8; 509]);
         filler.fill(&mut first);
@@ -90,7 +90,7 @@ mod tests {
     fn zeros_are_put_back_only_where_reads_share_the_buffer() {
         let zero = |read_percent| {
             let mut bytes = [7_u8; 16];
-            let job = Job { work: Work::Mix { read_percent }, content: Content::Zero, ..job() };
+            let job = Job { mix: Mix::Shares { read_percent }, content: Content::Zero, ..job() };
             Filler::new(&job, 0).fill(&mut bytes);
             bytes
         };
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_rewrite_changes_every_sector_each_time_and_little_of_it() {
-        let job = Job { work: Work::Rewrite, ..job() };
+        let job = Job { mix: Mix::Rewrite, ..job() };
         let mut filler = Filler::new(&job, 0);
         let mut bytes = [7_u8; 3 * SECTOR + 5];
         for _ in 0..100 {

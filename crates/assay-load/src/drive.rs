@@ -6,7 +6,7 @@ use crate::content::Filler;
 use crate::engine::{Completion, Engine, EngineKind, Move, Request, Setup};
 use crate::gate::Control;
 use crate::latency::{Book, Found};
-use crate::pattern::{Mix, Walk, share};
+use crate::pattern::{Classes, Walk, share};
 use crate::spent::Spent;
 use crate::{Class, Job, LoadError, QueueFacts, Target};
 
@@ -80,7 +80,7 @@ impl Flight {
 struct Drive<E> {
     engine: E,
     walk: Walk,
-    mix: Mix,
+    classes: Classes,
     filler: Filler,
     book: Book,
     size: u32,
@@ -103,7 +103,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         Self {
             engine,
             walk: Walk::new(job, thread),
-            mix: Mix::new(job, thread),
+            classes: Classes::new(job, thread),
             filler: Filler::new(job, thread),
             book: Book::new(job),
             size: job.size_bytes,
@@ -161,7 +161,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         while self.left > 0 {
             let Some(slot) = self.free.pop() else { break };
             self.left -= 1;
-            self.flights[slot as usize] = Flight::new(self.mix.next(), self.walk.next());
+            self.flights[slot as usize] = Flight::new(self.classes.next(), self.walk.next());
             self.prepare(slot);
         }
         let stamp = self.engine.now_ns();

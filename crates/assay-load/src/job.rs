@@ -4,8 +4,13 @@ use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
+use crate::mix::Mix;
+
 /// Where the next offset comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Pattern {
     /// One block after the other, from the start again at the end. With several threads each one
     /// walks its own equal slice of the area.
@@ -17,38 +22,34 @@ pub enum Pattern {
     Spread,
 }
 
-/// What an operation does to its block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
-    /// Reads or writes it.
-    Mix {
-        /// Share of the operations that read, in percent (100 reads only, 0 writes only).
-        read_percent: u8,
-    },
-    /// Reads it, changes some bytes of each sector, and writes it back: one operation.
-    Rewrite,
-}
-
-impl Work {
-    /// Nothing but reads.
-    pub const READS: Self = Self::Mix { read_percent: 100 };
-    /// Nothing but writes.
-    pub const WRITES: Self = Self::Mix { read_percent: 0 };
+impl Pattern {
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sequential => "sequential",
+            Self::Random => "random",
+            Self::Spread => "spread",
+        }
+    }
 }
 
 /// What makes a write count as done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Durability {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriteSync {
     /// The write's own completion.
-    Written,
+    #[default]
+    None,
     /// The completion of an `fdatasync` that follows each write; latency covers both.
-    DataSynced,
+    EachWrite,
 }
 
 /// Which bytes are written; a rewrite writes what it read, with its change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Content {
     /// Fresh pseudo-random bytes for every write: neither compressible nor duplicated.
+    #[default]
     Random,
     /// Zero bytes: as compressible as content can be.
     Zero,
@@ -60,7 +61,7 @@ pub struct Job {
     /// Order of the offsets.
     pub pattern: Pattern,
     /// What an operation does.
-    pub work: Work,
+    pub mix: Mix,
     /// Bytes of one operation; a rewrite moves as many in each direction.
     pub size_bytes: u32,
     /// Operations in flight per thread.
@@ -68,7 +69,7 @@ pub struct Job {
     /// Threads, each with an engine of its own.
     pub threads: u32,
     /// When a write is done.
-    pub durability: Durability,
+    pub sync: WriteSync,
     /// What is written.
     pub content: Content,
     /// The bytes of the target that may be touched; start and length are multiples of the size

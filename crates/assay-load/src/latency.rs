@@ -11,7 +11,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use crate::outcome::{LATENCY_BUCKETS, latency_bucket};
-use crate::{Class, ClassOutcome, Job, Pattern, SecondRow, Totals, Work, new_histogram};
+use crate::{Class, ClassOutcome, Job, Mix, Pattern, SecondRow, Totals, new_histogram};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -127,10 +127,10 @@ fn kept_samples(job: &Job) -> u64 {
 
 /// Whether a job has operations of a class.
 fn uses(job: &Job, class: Class) -> bool {
-    match (job.work, class) {
-        (Work::Mix { read_percent }, Class::Read) => read_percent > 0,
-        (Work::Mix { read_percent }, Class::Write) => read_percent < 100,
-        (Work::Rewrite, Class::Rewrite) => true,
+    match (job.mix, class) {
+        (Mix::Shares { read_percent }, Class::Read) => read_percent > 0,
+        (Mix::Shares { read_percent }, Class::Write) => read_percent < 100,
+        (Mix::Rewrite, Class::Rewrite) => true,
         _ => false,
     }
 }
@@ -379,7 +379,7 @@ mod tests {
 
     #[test]
     fn rows_hold_all_completions_by_second_and_class() {
-        let job = Job { work: Work::Mix { read_percent: 50 }, ..timed(SECOND_NS, SECOND_NS) };
+        let job = Job { mix: Mix::Shares { read_percent: 50 }, ..timed(SECOND_NS, SECOND_NS) };
         let mut book = Book::new(&job);
         book.begin(50, 50);
         for (stamp, class, latency) in [
@@ -414,7 +414,7 @@ mod tests {
 
     #[test]
     fn a_rewrite_counts_once_and_moves_its_block_twice() {
-        let mut book = Book::new(&Job { work: Work::Rewrite, ..timed(0, 100) });
+        let mut book = Book::new(&Job { mix: Mix::Rewrite, ..timed(0, 100) });
         book.begin(0, 0);
         for stamp in [60, 120] {
             book.stamp(stamp);

@@ -19,6 +19,7 @@ mod job;
 mod latency;
 mod law;
 mod merge;
+mod mix;
 mod outcome;
 mod pattern;
 mod random;
@@ -28,8 +29,9 @@ mod spent;
 pub use engine::{EngineEntry, EngineKind};
 pub use engines::ENGINES;
 pub use error::LoadError;
-pub use job::{Content, Durability, Job, Pattern, Target, Work};
+pub use job::{Content, Job, Pattern, Target, WriteSync};
 pub use law::{Law, LawShape};
+pub use mix::Mix;
 pub use outcome::{
     Class, ClassOutcome, EngineFacts, LATENCY_BUCKETS, Outcome, QueueFacts, SecondRow, Totals,
     latency_bucket, latency_bucket_from_ns, new_histogram,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::random::{Purpose, below, generator};
-use crate::{Class, Job, Pattern, Work};
+use crate::{Class, Job, Mix, Pattern};
 
 /// What falls to one thread when `total` things are shared out: `(first, count)`. Shares differ by
 /// one at most and cover everything, so that a fill with several threads leaves no gap.
@@ -94,18 +94,18 @@ impl Walk {
 
 /// The classes of one thread's operations, without end.
 #[derive(Debug)]
-pub(crate) enum Mix {
+pub(crate) enum Classes {
     Only(Class),
     Drawn { read_percent: u64, rng: Xoshiro256PlusPlus },
 }
 
-impl Mix {
+impl Classes {
     pub(crate) fn new(job: &Job, thread: u32) -> Self {
-        match job.work {
-            Work::Rewrite => Self::Only(Class::Rewrite),
-            Work::WRITES => Self::Only(Class::Write),
-            Work::Mix { read_percent: 100.. } => Self::Only(Class::Read),
-            Work::Mix { read_percent } => Self::Drawn {
+        match job.mix {
+            Mix::Rewrite => Self::Only(Class::Rewrite),
+            Mix::WRITES => Self::Only(Class::Write),
+            Mix::Shares { read_percent: 100.. } => Self::Only(Class::Read),
+            Mix::Shares { read_percent } => Self::Drawn {
                 read_percent: u64::from(read_percent),
                 rng: generator(job.seed, thread, Purpose::Mix),
             },
@@ -216,11 +216,11 @@ mod tests {
 
     #[test]
     fn pure_mixes_draw_nothing_and_mixed_ones_keep_the_share() {
-        let of = |work| Mix::new(&Job { work, ..job() }, 0);
-        assert!(matches!(of(Work::WRITES), Mix::Only(Class::Write)));
-        assert!(matches!(of(Work::READS), Mix::Only(Class::Read)));
-        assert!(matches!(of(Work::Rewrite), Mix::Only(Class::Rewrite)));
-        let mut mix = of(Work::Mix { read_percent: 30 });
+        let of = |mix| Classes::new(&Job { mix, ..job() }, 0);
+        assert!(matches!(of(Mix::WRITES), Classes::Only(Class::Write)));
+        assert!(matches!(of(Mix::READS), Classes::Only(Class::Read)));
+        assert!(matches!(of(Mix::Rewrite), Classes::Only(Class::Rewrite)));
+        let mut mix = of(Mix::Shares { read_percent: 30 });
         let reads = (0..100_000).filter(|_| mix.next() == Class::Read).count();
         assert!((29_200..30_800).contains(&reads), "{reads}");
     }

@@ -8,8 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_load::{
-    Class, Content, Durability, EngineKind, Job, LoadError, Pattern, Target, Work, run,
-    spread_offset,
+    Class, Content, EngineKind, Job, LoadError, Mix, Pattern, Target, WriteSync, run, spread_offset,
 };
 use common::{Scratch, engines_with_a_file, job, operations, outcome};
 
@@ -20,21 +19,21 @@ const MARGIN: u64 = 2 * SIZE;
 #[test]
 fn a_fill_writes_every_block_once_and_nothing_else() {
     for (engine, direct) in engines_with_a_file() {
-        for (depth, threads, durability) in [
-            (1, 1, Durability::Written),
-            (32, 1, Durability::Written),
-            (1, 4, Durability::DataSynced),
-            (32, 4, Durability::Written),
-            (8, 1, Durability::DataSynced),
+        for (depth, threads, sync) in [
+            (1, 1, WriteSync::None),
+            (32, 1, WriteSync::None),
+            (1, 4, WriteSync::EachWrite),
+            (32, 4, WriteSync::None),
+            (8, 1, WriteSync::EachWrite),
         ] {
             let blocks = 67;
             let scratch = Scratch::filled(2 * MARGIN + blocks * SIZE, 0xaa, direct);
             let fill = Job {
                 pattern: Pattern::Sequential,
-                work: Work::WRITES,
+                mix: Mix::WRITES,
                 depth,
                 threads,
-                durability,
+                sync,
                 area: MARGIN..MARGIN + blocks * SIZE,
                 operations: Some(blocks),
                 ..job()
@@ -64,7 +63,7 @@ fn zero_content_is_zero_also_when_reads_share_the_buffers() {
         for read_percent in [0, 50] {
             let scratch = Scratch::filled(16 * SIZE, 0xaa, direct);
             let mixed = Job {
-                work: Work::Mix { read_percent },
+                mix: Mix::Shares { read_percent },
                 depth: 4,
                 content: Content::Zero,
                 area: 0..16 * SIZE,
@@ -85,7 +84,7 @@ fn random_operations_stay_inside_the_area() {
     for (engine, direct) in engines_with_a_file() {
         let scratch = Scratch::filled(2 * MARGIN + 8 * SIZE, 0xaa, direct);
         let writes = Job {
-            work: Work::WRITES,
+            mix: Mix::WRITES,
             depth: 8,
             threads: 2,
             area: MARGIN..MARGIN + 8 * SIZE,
@@ -100,20 +99,20 @@ fn random_operations_stay_inside_the_area() {
 #[test]
 fn a_rewrite_changes_every_block_and_nothing_else() {
     for (engine, direct) in engines_with_a_file() {
-        for (depth, threads, durability) in [
-            (1, 1, Durability::Written),
-            (8, 1, Durability::Written),
-            (1, 4, Durability::DataSynced),
-            (8, 4, Durability::DataSynced),
+        for (depth, threads, sync) in [
+            (1, 1, WriteSync::None),
+            (8, 1, WriteSync::None),
+            (1, 4, WriteSync::EachWrite),
+            (8, 4, WriteSync::EachWrite),
         ] {
             let blocks = 67;
             let scratch = Scratch::filled(2 * MARGIN + blocks * SIZE, 0xaa, direct);
             let rewrites = Job {
                 pattern: Pattern::Sequential,
-                work: Work::Rewrite,
+                mix: Mix::Rewrite,
                 depth,
                 threads,
-                durability,
+                sync,
                 area: MARGIN..MARGIN + blocks * SIZE,
                 operations: Some(blocks),
                 ..job()
@@ -149,7 +148,7 @@ fn a_rewrite_that_is_stopped_by_time_or_by_hand_is_whole() {
     for (engine, direct) in engines_with_a_file() {
         let scratch = Scratch::filled(64 * SIZE, 1, direct);
         let timed = Job {
-            work: Work::Rewrite,
+            mix: Mix::Rewrite,
             depth: 8,
             threads: 2,
             area: 0..64 * SIZE,
@@ -170,7 +169,7 @@ fn a_rewrite_tells_which_half_of_it_failed() {
     for (engine, direct) in engines_with_a_file() {
         let rewrites = Job {
             pattern: Pattern::Sequential,
-            work: Work::Rewrite,
+            mix: Mix::Rewrite,
             depth: 4,
             area: 0..8 * SIZE,
             ..job()
@@ -200,7 +199,7 @@ fn a_spread_pattern_goes_once_to_each_of_its_places() {
         let area = MARGIN..MARGIN + blocks * SIZE;
         let spread = Job {
             pattern: Pattern::Spread,
-            work: Work::WRITES,
+            mix: Mix::WRITES,
             area: area.clone(),
             operations: Some(samples),
             ..job()
@@ -232,7 +231,7 @@ fn offsets_beyond_32_bits_arrive() {
         scratch.grow(far + 4 * SIZE);
         let writes = Job {
             pattern: Pattern::Sequential,
-            work: Work::WRITES,
+            mix: Mix::WRITES,
             area: far..far + 4 * SIZE,
             operations: Some(4),
             ..job()
@@ -251,7 +250,7 @@ fn counts_are_exact() {
         for (depth, threads) in [(1, 1), (32, 1), (1, 4), (32, 4)] {
             for count in [1, 7, 1000] {
                 let mixed = Job {
-                    work: Work::Mix { read_percent: 50 },
+                    mix: Mix::Shares { read_percent: 50 },
                     depth,
                     threads,
                     area: 0..64 * SIZE,
@@ -283,7 +282,7 @@ fn mixes_keep_their_share() {
     for (engine, direct) in engines_with_a_file() {
         let scratch = Scratch::filled(64 * SIZE, 1, direct);
         let mixed = Job {
-            work: Work::Mix { read_percent: 30 },
+            mix: Mix::Shares { read_percent: 30 },
             depth: 4,
             area: 0..64 * SIZE,
             operations: Some(5000),
@@ -312,18 +311,12 @@ fn a_read_beyond_the_end_is_an_error() {
 #[test]
 fn a_refused_write_is_an_error_of_the_write() {
     for (engine, _) in engines_with_a_file() {
-        for durability in [Durability::Written, Durability::DataSynced] {
+        for sync in [WriteSync::None, WriteSync::EachWrite] {
             let scratch = Scratch::filled(16 * SIZE, 1, false);
             let file = scratch.read_only();
             let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
-            let writes = Job {
-                work: Work::WRITES,
-                depth: 8,
-                threads: 2,
-                durability,
-                area: 0..16 * SIZE,
-                ..job()
-            };
+            let writes =
+                Job { mix: Mix::WRITES, depth: 8, threads: 2, sync, area: 0..16 * SIZE, ..job() };
             let error = run(&writes, &engine, &target, &AtomicBool::new(false)).unwrap_err();
             let text = error.to_string();
             assert!(text.starts_with("write at offset "), "{text}");

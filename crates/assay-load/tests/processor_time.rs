@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use assay_lab::needs::{Need, have};
-use assay_load::{Content, Durability, EngineKind, Job, Outcome, Pattern, Target, Work};
+use assay_load::{Content, EngineKind, Job, Mix, Outcome, Pattern, Target, WriteSync};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 const AREA: u64 = 64 << 20;
@@ -20,11 +20,11 @@ const ROUNDS: u64 = 6;
 fn job(threads: u32, depth: u32) -> Job {
     Job {
         pattern: Pattern::Random,
-        work: Work::Mix { read_percent: 50 },
+        mix: Mix::Shares { read_percent: 50 },
         size_bytes: 16 << 10,
         depth,
         threads,
-        durability: Durability::Written,
+        sync: WriteSync::None,
         content: Content::Random,
         area: 0..AREA,
         ramp: Duration::ZERO,

@@ -5,7 +5,7 @@ mod common;
 
 use std::time::Duration;
 
-use assay_load::{Class, EngineKind, Job, Law, LawShape, Outcome, Pattern, Work};
+use assay_load::{Class, EngineKind, Job, Law, LawShape, Mix, Outcome, Pattern};
 use common::{job, simulated};
 
 const MEAN_NS: f64 = 80_000.0;
@@ -95,7 +95,7 @@ fn rates_of_few_operations_have_no_bias() {
 #[test]
 fn equal_seeds_give_equal_outcomes_and_others_do_not() {
     let timed = Job {
-        work: Work::Mix { read_percent: 40 },
+        mix: Mix::Shares { read_percent: 40 },
         depth: 4,
         threads: 3,
         time: Duration::from_secs(2),
@@ -151,7 +151,7 @@ fn rows_cover_the_whole_run_in_virtual_seconds() {
 #[test]
 fn a_rewrite_costs_two_services_and_counts_once() {
     for (servers, depth) in [(1_u32, 1_u32), (4, 4), (1, 8)] {
-        let rewrites = Job { work: Work::Rewrite, depth, operations: Some(200_000), ..job() };
+        let rewrites = Job { mix: Mix::Rewrite, depth, operations: Some(200_000), ..job() };
         let found = simulated(&rewrites, &lognormal(servers));
         assert_eq!(found.classes[0].class, Class::Rewrite);
         let busy = f64::from(servers.min(depth));
@@ -166,7 +166,7 @@ fn the_window_of_rewrites_is_bounded_by_whole_ones() {
     // Each ends 600 ms after the one before; its read, 300 ms earlier, neither opens nor closes.
     for (ramp, operations) in [(0, 2), (100, 1), (700, 1)] {
         let timed = Job {
-            work: Work::Rewrite,
+            mix: Mix::Rewrite,
             ramp: Duration::from_millis(ramp),
             time: Duration::from_millis(700),
             ..job()

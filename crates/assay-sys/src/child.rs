@@ -1,9 +1,9 @@
-//! Programs that do not outlive this process.
+//! Programs that do not outlive this process, and one that does.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+use rustix::process::{Signal, getppid, set_parent_process_death_signal, setsid};
 
 /// Makes a program end with the thread that starts it, even when that is killed: a `mkfs` must not
 /// go on writing while a recovery takes the device away.
@@ -18,6 +18,14 @@ pub fn end_with_parent(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(set) }
 }
 
+/// Makes a program lead a session of its own: what ends the group or the terminal of the one that
+/// starts it does not end the program.
+pub fn in_own_session(command: &mut Command) -> &mut Command {
+    let lead = || Ok(setsid().map(|_| ())?);
+    // SAFETY: between fork and exec only one system call is made; nothing allocates or locks.
+    unsafe { command.pre_exec(lead) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -26,6 +34,15 @@ mod tests {
     fn a_program_runs_and_its_end_is_seen() {
         let status = end_with_parent(&mut Command::new("true")).status().unwrap();
         assert!(status.success());
+    }
+
+    #[test]
+    fn a_program_leads_a_session_of_its_own() {
+        let mut child = in_own_session(Command::new("sleep").arg("60")).spawn().unwrap();
+        let id = rustix::process::Pid::from_child(&child);
+        assert_eq!(rustix::process::getsid(Some(id)).unwrap(), id);
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]

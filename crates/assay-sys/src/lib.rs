@@ -9,7 +9,9 @@ mod block_latency;
 mod child;
 mod file_map;
 mod heap;
+mod launch;
 mod loops;
+mod memory_file;
 mod nvme;
 mod page_cache;
 mod partition;
@@ -22,10 +24,12 @@ pub use block_latency::{
     BlockClass, BlockTotals, BlockTrace, ClassTotals, DeviceTotals, LATENCY_BUCKETS, LatencyTotals,
     MOST_TRACED, TraceMeans, latency_bucket, latency_bucket_from_ns,
 };
-pub use child::end_with_parent;
+pub use child::{end_with_parent, in_own_session};
 pub use file_map::{MappedExtent, file_extents};
 pub use heap::share_one_heap;
+pub use launch::{GroupEntry, Launch, Launched, NotStarted, Owner, Step, Usage, groups_of, reap};
 pub use loops::{LoopOptions, attach_loop, detach_loop, free_loop};
+pub use memory_file::memory_file;
 pub use nvme::nvme_health_log;
 pub use page_cache::{CacheCount, cache_count, resident_pages};
 pub use partition::{add_partition, remove_partition};

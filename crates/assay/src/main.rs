@@ -3,12 +3,14 @@
 use std::process::ExitCode;
 
 use assay::cli;
-use assay::system::Real;
+use assay::real::Real;
 
 fn main() -> ExitCode {
     let arguments = match cli::parse(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(told) => return told,
     };
-    cli::run(&Real::new(), arguments)
+    let code = cli::run(&Real::new(), arguments);
+    assay::real::leave();
+    code
 }

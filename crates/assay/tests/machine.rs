@@ -14,6 +14,8 @@ mod advice;
 mod block_latency;
 #[path = "machine/clean.rs"]
 mod clean;
+#[path = "machine/commands.rs"]
+mod commands;
 #[path = "machine/consent.rs"]
 mod consent;
 #[path = "machine/devices.rs"]
@@ -30,6 +32,8 @@ mod findings;
 mod full;
 #[path = "machine/impatience.rs"]
 mod impatience;
+#[path = "machine/live.rs"]
+mod live;
 #[path = "machine/locks.rs"]
 mod locks;
 #[path = "machine/presets.rs"]

@@ -4,38 +4,64 @@
 #![allow(clippy::disallowed_methods, reason = "this test reads the source tree")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "tidy/prose.rs"]
+mod prose;
 #[path = "tidy/source.rs"]
 mod source;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use source::{blanked, functions, used_modules};
+use source::{blanked, functions, used_below, used_modules};
 
+/// The crates whose rooms these are. What shows is one room.
+const HOUSE: [(&str, Option<&str>); 3] = [
+    ("crates/assay/src/", None),
+    ("crates/assay-core/src/", None),
+    ("crates/assay-report/src/", Some("report")),
+];
 /// The layers from the top; a line may use only what is below it (ARCHITECTURE.md).
 const LAYERS: [&[&str]; 17] = [
     &["main", "lib"],
     &["cli"],
     &["web", "watch"],
-    &["shelf"],
-    &["report", "exporters"],
+    &["store"],
+    &["report"],
     &["articles"],
     &["analysis"],
-    &["runner", "importers"],
+    &["real", "runner", "importers"],
     &["plan", "truth"],
-    &["workloads", "probes"],
+    &["findings"],
     &["results"],
     &["study"],
-    &["factors"],
+    &["work", "probes", "factors"],
     &["catalogue"],
     &["calc"],
     &["quantity"],
     &["system"],
 ];
 /// Used by all, using nothing.
-const LEAVES: [&str; 4] = ["digest", "failure", "outside", "seen"];
+const LEAVES: [&str; 5] = ["digest", "draws", "failure", "outside", "presence"];
+/// They know the machine only as a trait.
+const PURE: [&str; 2] = ["assay-core", "assay-report"];
+/// What they would touch it with.
+const TOUCHING: [&str; 6] = ["clap", "nix", "rustix", "signal-hook", "tokio", "ureq"];
+/// What they may use of the raw calls: the counters of the kernel, and files in memory.
+const COUNTERS: [&str; 11] = [
+    "BlockClass",
+    "BlockTotals",
+    "ClassTotals",
+    "DeviceTotals",
+    "LATENCY_BUCKETS",
+    "LatencyTotals",
+    "MOST_TRACED",
+    "TraceMeans",
+    "latency_bucket",
+    "latency_bucket_from_ns",
+    "memory_file",
+];
 /// Forbidden although below.
-const NEVER: [(&str, &str); 1] = [("analysis", "runner")];
+const NEVER: [(&str, &str); 2] = [("analysis", "runner"), ("plan", "findings")];
 const LONGEST_FILE: usize = 800;
 const LONGEST_FUNCTION: usize = 120;
 
@@ -49,7 +75,11 @@ fn files(below: &Path) -> Vec<PathBuf> {
     for entry in fs::read_dir(below).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.is_dir() && ![".git", "target"].contains(&name.as_str()) {
+        // In a worktree `.git` is a file.
+        if [".git", "target"].contains(&name.as_str()) {
+            continue;
+        }
+        if path.is_dir() {
             found.extend(files(&path));
         } else if path.is_file() {
             found.push(path);
@@ -67,6 +97,14 @@ fn rust_files() -> Vec<(String, String)> {
         .filter(is_rust)
         .map(|path| (relative(&path), fs::read_to_string(&path).unwrap()))
         .collect()
+}
+
+/// A file of the house as `room/file`.
+fn in_house(name: &str) -> Option<String> {
+    HOUSE.iter().find_map(|(crate_, room)| {
+        let inner = name.strip_prefix(crate_)?;
+        Some(room.map_or_else(|| inner.to_owned(), |room| format!("{room}/{inner}")))
+    })
 }
 
 fn layer(module: &str) -> Option<usize> {
@@ -89,7 +127,7 @@ fn misuses(module: &str, text: &str) -> Vec<String> {
 fn every_module_uses_only_what_is_below_it() {
     let mut wrong = Vec::new();
     for (name, text) in rust_files() {
-        let Some(inner) = name.strip_prefix("crates/assay/src/") else { continue };
+        let Some(inner) = in_house(&name) else { continue };
         let module = inner.split('/').next().unwrap().trim_end_matches(".rs");
         if layer(module).is_none() && !LEAVES.contains(&module) {
             wrong.push(format!("{name}: module `{module}` has no layer; give it one in LAYERS"));
@@ -108,10 +146,37 @@ fn a_forbidden_use_is_found() {
         found("system", "use crate::{\n failure::Failure,\n plan::{Arm, order},\n};"),
         "plan"
     );
-    assert_eq!(found("probes", "use super::super::workloads::io;"), "workloads");
+    assert_eq!(found("factors", "use super::super::work::io;"), "work");
     assert_eq!(found("failure", "use crate::system::System;"), "system");
+    assert_eq!(found("runner", "use assay_core::{analysis::judge, plan};"), "analysis");
+    assert_eq!(found("store", "use assay_report::html;"), "");
+    assert_eq!(found("runner", "use assay_report::html;"), "report");
     assert_eq!(found("truth", "use crate::results::Plan; // crate::runner in a comment"), "");
     assert_eq!(found("runner", "let text = \"crate::cli\"; use crate::plan::order;"), "");
+}
+
+#[test]
+fn what_decides_and_what_shows_touches_nothing() {
+    let mut wrong = Vec::new();
+    for crate_ in PURE {
+        let manifest = format!("crates/{crate_}/Cargo.toml");
+        let text = fs::read_to_string(root().join(&manifest)).unwrap();
+        let needed = text.split("[dev-dependencies]").next().unwrap();
+        let names: Vec<&str> =
+            needed.lines().filter_map(|line| line.split(['.', ' ', '=']).next()).collect();
+        let touching = TOUCHING.iter().filter(|name| names.contains(name));
+        wrong.extend(touching.map(|name| format!("{manifest} needs {name}")));
+    }
+    for (name, text) in rust_files() {
+        let pure = PURE.iter().any(|crate_| name.starts_with(&format!("crates/{crate_}/src/")));
+        if pure && text.contains("disallowed_methods") && !name.contains("tests") {
+            wrong.push(format!("{name} allows what this crate may not call"));
+        }
+        let raw = if pure { used_below(&blanked(&text), "assay_sys::") } else { Vec::new() };
+        let more = raw.into_iter().filter(|used| !used.is_empty() && !COUNTERS.contains(&&**used));
+        wrong.extend(more.map(|used| format!("{name} uses assay_sys::{used}")));
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
 #[test]

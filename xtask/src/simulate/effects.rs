@@ -5,7 +5,7 @@ use super::experiment::{Bound, Count, Experiment};
 use super::null::false_verdict;
 use super::seam::{self, Question};
 use super::world::{self, PAIR_SD, World};
-use assay::results::findings::{Comparison, Verdict};
+use assay_core::findings::{Comparison, Verdict};
 
 /// Margins of S5.
 const MARGINS: [f64; 3] = [0.02, 0.05, 0.1];

@@ -6,9 +6,9 @@ use super::experiment::{Bound, Count, Experiment, Said};
 use super::seam::{self, Question};
 use super::world::{self, Trial, World};
 use crate::lab::Done;
-use assay::results::Findings;
-use assay::results::findings::{Cell, Comparison, Verdict};
-use assay::results::plan::Arm;
+use assay_core::findings::Findings;
+use assay_core::findings::{Cell, Comparison, Verdict};
+use assay_core::results::plan::Arm;
 
 /// Random studies; each is judged five times.
 const STUDIES: u32 = 200;

@@ -5,9 +5,9 @@ use super::experiment::{Bound, Count, Experiment, Said};
 use super::seam::{self, Question};
 use super::world::{self, World};
 use crate::lab::Done;
-use assay::analysis;
-use assay::results::design::Stopping;
-use assay::results::findings::Verdict;
+use assay_core::analysis;
+use assay_core::findings::Verdict;
+use assay_core::results::design::Stopping;
 
 const LOOKS: [u32; 6] = [5, 7, 10, 14, 20, 28];
 /// Replicates between which an open study may end.

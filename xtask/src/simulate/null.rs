@@ -3,7 +3,7 @@
 use super::experiment::{Bound, Count, Experiment};
 use super::seam::{self, Question};
 use super::world::{self, Noise, World};
-use assay::results::findings::Verdict;
+use assay_core::findings::Verdict;
 
 const ARMS: [usize; 3] = [2, 3, 8];
 pub const REPLICATES: [usize; 4] = [3, 5, 6, 10];

@@ -3,13 +3,13 @@
 
 use std::fmt::Write;
 
-use assay::analysis;
-use assay::importers::{Options, trials_csv};
-use assay::results::design::Stopping;
-use assay::results::findings::{Comparison, EnvironmentFacts, Findings, StudyFacts, Verdict};
-use assay::results::plan::Arm;
-use assay::results::{Findings as Found, Measurements};
-use assay::study::Order;
+use assay_core::analysis;
+use assay_core::findings::{Comparison, EnvironmentFacts, Findings, StudyFacts, Verdict};
+use assay_core::findings::{Findings as Found, Measurements};
+use assay_core::importers::{Options, trials_csv};
+use assay_core::results::design::Stopping;
+use assay_core::results::plan::Arm;
+use assay_core::study::Order;
 
 use super::world::{Trial, Turns};
 use crate::lab::Done;
@@ -161,6 +161,7 @@ fn environment() -> EnvironmentFacts {
         memory_bytes: None,
         virtualisation: String::new(),
         targets: Vec::new(),
+        unknown: Vec::new(),
     }
 }
 

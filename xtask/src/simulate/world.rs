@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use assay::plan::draws::Draws;
-use assay::plan::order::{self, Rules, Turn};
-use assay::study::{LeadIn, Order};
+use assay_core::draws::Draws;
+use assay_core::plan::order::{self, Rules, Turn};
+use assay_core::study::{LeadIn, Order};
 
 use super::chance::Chance;
 

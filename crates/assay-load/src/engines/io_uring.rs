@@ -12,7 +12,7 @@ use super::{buffer, file};
 use crate::buffer::Buffer;
 use crate::drive::{Part, Worker, work as drive};
 use crate::engine::{Completion, Engine, Move, Request, Setup};
-use crate::{Durability, EngineEntry, EngineKind, Job, LoadError, QueueFacts};
+use crate::{EngineEntry, EngineKind, Job, LoadError, QueueFacts, WriteSync};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "io_uring",
@@ -268,9 +268,9 @@ fn settle(slots: &mut [Slot], entry: &cqueue::Entry, size: u32) -> Option<Comple
 }
 
 fn entries(job: &Job) -> u32 {
-    let per_operation = match job.durability {
-        Durability::DataSynced => 2,
-        Durability::Written => 1,
+    let per_operation = match job.sync {
+        WriteSync::EachWrite => 2,
+        WriteSync::None => 1,
     };
     job.depth * per_operation
 }
@@ -291,7 +291,7 @@ impl<'a> Engine<'a> for IoUring<'a> {
             fixed_file: false,
             fixed_buffers: false,
             size: job.size_bytes,
-            sync: job.durability == Durability::DataSynced,
+            sync: job.sync == WriteSync::EachWrite,
             outstanding: 0,
             batches: 0,
             portions: 0,

@@ -24,8 +24,7 @@ use crate::engine::{Completion, Engine, Request, Setup};
 use crate::gate::Control;
 use crate::spent::Spent;
 use crate::{
-    Durability, ENGINES, EngineKind, Job, Law, LawShape, LoadError, Pattern, QueueFacts, Target,
-    Work,
+    ENGINES, EngineKind, Job, Law, LawShape, LoadError, Mix, Pattern, QueueFacts, Target, WriteSync,
 };
 
 /// More than any vector holds that begins with nothing and has grown only once.
@@ -160,7 +159,7 @@ fn calls(run: Run, kind: &EngineKind, job: &Job, file: &File) -> (u64, Part) {
 
 fn job() -> Job {
     Job {
-        work: Work::Mix { read_percent: 50 },
+        mix: Mix::Shares { read_percent: 50 },
         area: 0..AREA_BYTES,
         // Operations end it, however slow this machine is.
         time: Duration::from_secs(3600),
@@ -171,11 +170,11 @@ fn job() -> Job {
 
 /// One job for each way through the loop.
 fn jobs() -> Vec<Job> {
-    let rewrites = || Job { work: Work::Rewrite, ..job() };
+    let rewrites = || Job { mix: Mix::Rewrite, ..job() };
     vec![
         job(),
         Job { depth: DEEP, ..job() },
-        Job { depth: DEEP, durability: Durability::DataSynced, ..job() },
+        Job { depth: DEEP, sync: WriteSync::EachWrite, ..job() },
         rewrites(),
         Job { depth: DEEP, ..rewrites() },
         // More places than are kept one by one.
@@ -214,7 +213,7 @@ fn what_is_complete_at_once_allocates_nothing() {
     let with_a_file = ENGINES.iter().filter(|entry| entry.needs_file);
     for entry in with_a_file.filter(|entry| works(&entry.standard)) {
         // There is nothing to sync.
-        for job in jobs().iter().filter(|job| job.durability == Durability::Written) {
+        for job in jobs().iter().filter(|job| job.sync == WriteSync::None) {
             let part = allocates_nothing(entry.name, &entry.standard, job, &zeros());
             assert!(part.queue.already_complete > 0, "{}: nothing was at once", entry.name);
         }

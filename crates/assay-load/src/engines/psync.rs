@@ -9,7 +9,7 @@ use super::{buffer, file};
 use crate::buffer::Buffer;
 use crate::drive::{Part, Worker, work as drive};
 use crate::engine::{Completion, Engine, Move, Request, Setup};
-use crate::{Durability, EngineEntry, EngineKind, LoadError, QueueFacts};
+use crate::{EngineEntry, EngineKind, LoadError, QueueFacts, WriteSync};
 
 pub(super) const ENTRY: EngineEntry = EngineEntry {
     name: "psync",
@@ -56,7 +56,7 @@ impl<'a> Engine<'a> for Psync<'a> {
         Ok(Self {
             file: file(setup)?,
             buffer: buffer(setup)?,
-            sync: setup.job.durability == Durability::DataSynced,
+            sync: setup.job.sync == WriteSync::EachWrite,
             depth: setup.job.depth,
             ready: Vec::with_capacity(setup.job.depth as usize),
             submitted: 0,

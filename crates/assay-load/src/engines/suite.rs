@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::check::tests::job;
 use crate::engine::{Completion, Engine, Move, Request, Setup};
-use crate::{Durability, ENGINES, EngineKind, Job, Target};
+use crate::{ENGINES, EngineKind, Job, Target, WriteSync};
 
 const SIZE: u32 = 4096;
 const DEPTH: u32 = 8;
@@ -125,13 +125,13 @@ macro_rules! suite {
             if !works(&$kind) {
                 return;
             }
-            for durability in [Durability::Written, Durability::DataSynced] {
+            for sync in [WriteSync::None, WriteSync::EachWrite] {
                 let scratch = Scratch::new(u64::from(DEPTH * SIZE));
                 let target = Target {
                     file: Some(scratch.1.as_fd()),
                     memory_alignment: 4096,
                 };
-                let job = Job { size_bytes: SIZE, depth: DEPTH, durability, ..job() };
+                let job = Job { size_bytes: SIZE, depth: DEPTH, sync, ..job() };
                 let setup = Setup { job: &job, kind: &$kind, target: &target, thread: 0 };
                 super::$check(<$engine>::open(&setup).unwrap(), &scratch.1);
             }

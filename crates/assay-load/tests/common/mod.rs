@@ -9,18 +9,18 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use assay_load::{
-    Class, Content, Durability, ENGINES, EngineKind, Job, Outcome, Pattern, Target, Work, run,
+    Class, Content, ENGINES, EngineKind, Job, Mix, Outcome, Pattern, Target, WriteSync, run,
 };
 
 /// A valid job to vary.
 pub fn job() -> Job {
     Job {
         pattern: Pattern::Random,
-        work: Work::READS,
+        mix: Mix::READS,
         size_bytes: 4096,
         depth: 1,
         threads: 1,
-        durability: Durability::Written,
+        sync: WriteSync::None,
         content: Content::Random,
         area: 0..1 << 20,
         ramp: Duration::ZERO,

@@ -6,16 +6,14 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::output;
-use crate::failure::{Failure, Outcome};
-use crate::results::Findings;
-use crate::results::bundle::{self, Kept, Stored};
-use crate::results::findings::{
-    Advice, AdviceKind, AdviceStatus, Comparison, Effect, Trust, Verdict,
-};
-use crate::results::plan::arm_words;
 use crate::runner::apply::{self, Proposal};
-use crate::shelf;
-use crate::system::System;
+use crate::store;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::findings::Findings;
+use assay_core::findings::{Advice, AdviceKind, AdviceStatus, Comparison, Effect, Trust, Verdict};
+use assay_core::results::bundle::{self, Kept, Stored};
+use assay_core::results::plan::arm_words;
+use assay_core::system::System;
 
 /// What a result advises, with its evidence and what would make it permanent
 ///
@@ -37,8 +35,8 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let directory = shelf::find(system, arguments.result.as_deref())?;
-    let findings = shelf::findings_at(system, &directory)?;
+    let directory = store::find(system, arguments.result.as_deref())?;
+    let findings = store::findings_at(system, &directory)?;
     let stored = match bundle::open(system, &directory)? {
         Kept::Study(stored) => Some(stored),
         Kept::Import(_) => None,

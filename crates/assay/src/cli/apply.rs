@@ -3,15 +3,15 @@
 use clap::Args;
 use serde_json::json;
 
-use super::wishes::Allowed;
+use super::study_arguments::Allowed;
 use super::{advise, output};
-use crate::factors;
-use crate::failure::{Failure, Outcome};
-use crate::results::vouch::Purpose;
 use crate::runner::apply::{self, Applied, Proposal};
-use crate::shelf;
-use crate::shelf::acting::{self, Acting};
-use crate::system::System;
+use crate::store;
+use crate::store::acting::{self, Acting};
+use assay_core::factors;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::results::vouch::Purpose;
+use assay_core::system::System;
 
 /// Make the confirmed setting permanent; shown first, done with --yes
 ///
@@ -48,7 +48,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let acting = acting::open(system, Some(&arguments.result), Purpose::Apply);
     let Acting { stored, voucher, .. } =
         acting.map_err(|refusal| unconfirmed(system, arguments).unwrap_or(refusal))?;
-    let findings = shelf::findings_of(&stored);
+    let findings = store::findings_of(&stored);
     let best = advise::confirmed(&findings, arguments.workload.as_deref())?;
     let allowed = arguments.allowed.paths()?;
     factors::permitted(best.arm.keys().map(String::as_str), &allowed).map_err(Failure::mistake)?;
@@ -76,7 +76,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 /// most people who are refused forgot; not of a result that cannot be confirmed either.
 fn unconfirmed(system: &dyn System, arguments: &Arguments) -> Option<Failure> {
     let acting = acting::open(system, Some(&arguments.result), Purpose::GoOn).ok()?;
-    let findings = shelf::findings_of(&acting.stored);
+    let findings = store::findings_of(&acting.stored);
     findings.study.confirms.is_none().then_some(())?;
     advise::confirmed(&findings, None).err()
 }

@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::output;
-use crate::articles::{self, Article, Library};
-use crate::failure::Outcome;
-use crate::report;
-use crate::system::System;
+use assay_core::articles::{self, Article, Library};
+use assay_core::failure::Outcome;
+use assay_core::system::System;
 
 /// The source articles, judged again from the numbers that they print
 ///
@@ -42,22 +41,22 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         None => all.iter().collect(),
     };
     if arguments.json {
-        output::document(&report::articles::json(&chosen));
+        output::document(&assay_report::articles::json(&chosen));
         return Ok(());
     }
     if let Some(path) = &arguments.output {
         return output::page(
             system,
             path,
-            &report::html::articles(&chosen, report::html::Place::Alone),
+            &assay_report::html::articles(&chosen, assay_report::html::Place::Alone),
         );
     }
     let documents = match &arguments.name {
-        Some(_) => chosen.into_iter().map(report::articles::full).collect(),
-        None => vec![report::articles::overview(&chosen)],
+        Some(_) => chosen.into_iter().map(assay_report::articles::full).collect(),
+        None => vec![assay_report::articles::overview(&chosen)],
     };
     let (width, colour) = (output::columns(system), output::colour(system));
-    let pages = documents.iter().map(|one| report::text::render(one, width, colour));
+    let pages = documents.iter().map(|one| assay_report::text::render(one, width, colour));
     output::painted(&pages.collect::<Vec<_>>().join("\n"));
     Ok(())
 }

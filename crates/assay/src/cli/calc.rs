@@ -12,8 +12,8 @@ mod zram;
 use clap::{Args, Subcommand};
 
 use super::output;
-use crate::failure::Outcome;
-use crate::system::System;
+use assay_core::failure::Outcome;
+use assay_core::system::System;
 
 /// Arithmetic behind a setting: display modes, RAID, compressed swap, memory regions, long tests
 ///
@@ -48,12 +48,12 @@ enum Calculation {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    output::text(&told(system, &arguments.calculation)?);
+    output::text(&output_text(system, &arguments.calculation)?);
     Ok(())
 }
 
 /// What is printed.
-fn told(system: &dyn System, calculation: &Calculation) -> Outcome<String> {
+fn output_text(system: &dyn System, calculation: &Calculation) -> Outcome<String> {
     match calculation {
         Calculation::Modeline(arguments) => modeline::run(system, arguments),
         Calculation::Raid(arguments) => raid::run(system, arguments),

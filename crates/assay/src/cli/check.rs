@@ -2,12 +2,14 @@
 
 use clap::Args;
 
-use super::{running, wishes};
-use crate::failure::{Failure, Outcome};
-use crate::quantity::Bytes;
-use crate::runner;
-use crate::study::{Io, Mix, Pattern, SMALLEST_AREA_BYTES, Study, Workload, presets};
-use crate::system::System;
+use super::{running, study_arguments};
+use crate::runner::{self, Consented};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::Bytes;
+use assay_core::study::{SMALLEST_AREA_BYTES, Study, Workload, presets};
+use assay_core::system::System;
+use assay_core::work::Kind as _;
+use assay_core::work::io::{self, Mix};
 
 /// Budget of `--quick`.
 const QUICK_BUDGET: &str = "15 s";
@@ -63,8 +65,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         } else {
             arguments.targets
         },
-        destroy: arguments.destroy,
-        allowed: Vec::new(),
+        consented: Consented { destroy: arguments.destroy, ..Consented::default() },
         results: running::results_directory(system)?,
         judge: None,
         observer: None,
@@ -75,12 +76,12 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     running::print(system, finished, arguments.how)
 }
 
-/// The shipped study with the command line's wishes.
+/// The shipped study as the command line asks for it.
 fn study(arguments: &Arguments) -> Outcome<Study> {
     let mut study = presets::check()?;
     let quick = arguments.quick.then(|| QUICK_BUDGET.to_owned());
     if let Some(text) = arguments.budget.clone().or(quick) {
-        study.budget = Some(wishes::budget(&text)?);
+        study.budget = Some(study_arguments::budget(&text)?);
     }
     if let Some(text) = &arguments.area {
         study.area.size = Some(area(text)?);
@@ -106,22 +107,6 @@ fn area(text: &str) -> Outcome<Bytes> {
 /// The row that `--mix` adds.
 fn mixed(text: &str) -> Outcome<Workload> {
     let mix: Mix = text.parse().map_err(|error| Failure::mistake(format!("--mix: {error}")))?;
-    Ok(Workload {
-        name: "random-mixed-q32".to_owned(),
-        io: Io {
-            pattern: Pattern::Random,
-            mix,
-            size: Bytes(4096),
-            depth: 32,
-            threads: 1,
-            direct: true,
-            content: crate::study::Content::Random,
-            sync: crate::study::WriteSync::None,
-            engine: crate::study::Engine::Auto,
-            time: None,
-            ramp: None,
-            operations: None,
-        },
-        beside: None,
-    })
+    let io = io::Asked { mix, depth: 32, ..io::Asked::sample() };
+    Ok(Workload { name: "random-mixed-q32".to_owned(), work: io.into(), background: None })
 }

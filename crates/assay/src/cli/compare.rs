@@ -4,15 +4,14 @@ use assay_stats::FEWEST_FOR_INTERVAL;
 use clap::Args;
 
 use super::output;
-use crate::analysis::gate::{self, Ended, Gate, Gated};
-use crate::failure::{Failure, Outcome};
-use crate::quantity::Percent;
-use crate::quantity::units::show;
-use crate::report;
-use crate::results::Findings;
-use crate::results::findings::Check;
-use crate::shelf;
-use crate::system::System;
+use crate::store;
+use assay_core::analysis::gate::{self, Ended, Gate, Gated};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::findings::Check;
+use assay_core::findings::Findings;
+use assay_core::quantity::Percent;
+use assay_core::quantity::units::show;
+use assay_core::system::System;
 
 /// Compare results of different days or machines with the first one
 ///
@@ -35,6 +34,20 @@ pub struct Arguments {
     /// The results of the baseline side; with three or more on each side each result is one number
     #[arg(long, value_name = "BASE", num_args = 1..)]
     against: Vec<String>,
+    #[command(flatten)]
+    gating: Gating,
+    /// What counts as equivalent where each side has three results or more (default: the margin of
+    /// the gate, or of the studies)
+    #[arg(long, value_name = "SHARE", requires = "against")]
+    margin: Option<String>,
+    /// One JSON document instead of the tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// What fails a comparison.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Gating {
     /// Fail with exit code 1 where a row is surely worse by more than this, and with 5 where none is,
     /// but a row makes no statement
     #[arg(long, value_name = "SHARE")]
@@ -46,18 +59,60 @@ pub struct Arguments {
     /// Rows that make no statement do not fail a gate
     #[arg(long, requires = "gate")]
     allow_missing: bool,
-    /// What counts as equivalent where each side has three results or more (default: the margin of
-    /// the gate, or of the studies)
-    #[arg(long, value_name = "SHARE", requires = "against")]
-    margin: Option<String>,
-    /// One JSON document instead of the tables
-    #[arg(long)]
-    json: bool,
+}
+
+impl Gating {
+    /// The gate, where one is asked for.
+    fn gate(&self) -> Outcome<Option<Gate>> {
+        let Some(text) = &self.gate else { return Ok(None) };
+        let gate = Gate::new(share("--gate", text)?);
+        let sees = self.gate_sees.as_deref().map(|text| share("--gate-sees", text)).transpose()?;
+        Ok(Some(Gate { sees: sees.unwrap_or(gate.sees), ..gate }))
+    }
+}
+
+/// The comparison of a result that has just been measured with an earlier one.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Against {
+    /// Compare what was measured with this earlier result, too
+    #[arg(long, value_name = "ID")]
+    against: Option<String>,
+    #[command(flatten)]
+    gating: Gating,
+}
+
+impl Against {
+    /// Refuses an earlier result that is not there, or a gate of nothing, before anything is measured.
+    ///
+    /// # Errors
+    /// The user's mistake.
+    pub fn check(&self, system: &dyn System) -> Outcome<()> {
+        if self.gating.gate()?.is_some() && self.against.is_none() {
+            return Err(Failure::mistake("--gate needs an earlier result: add --against ID"));
+        }
+        self.against.iter().try_for_each(|word| store::find(system, Some(word)).map(drop))
+    }
+
+    /// Whether there is anything to compare with.
+    pub fn is_asked(&self) -> bool {
+        self.against.is_some()
+    }
+
+    /// Compares.
+    ///
+    /// # Errors
+    /// A gate that failed, or that could not see.
+    pub fn run(self, system: &dyn System, id: String, json: bool) -> Outcome<()> {
+        let Self { against, gating } = self;
+        let results = vec![id];
+        let against = against.into_iter().collect();
+        run(system, &Arguments { results, against, gating, margin: None, json })
+    }
 }
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let asked = asked(arguments)?;
+    let asked = arguments.gating.gate()?;
     let (earlier, later) = sides(system, arguments)?;
     let is_earlier = |one: &&Findings| earlier.iter().any(|other| other.study.id == one.study.id);
     if let Some(twice) = later.iter().find(is_earlier) {
@@ -66,22 +121,24 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
             twice.study.id
         )));
     }
-    let mut found = found(&earlier, &later, arguments, asked)?;
+    let mut found = compare_sides(&earlier, &later, arguments, asked)?;
     let rows = asked.map(|asked| rows(&earlier, &later, !arguments.against.is_empty(), asked));
-    let told = rows.iter().flatten().map(|row| Check { name: "gate".to_owned(), text: row.text() });
+    let told = rows.iter().flatten().map(|row| Check::new("gate", row.text()));
     found.checks.extend(told);
     if arguments.json {
-        output::document(&report::json(&found));
+        output::document(&assay_report::json(&found));
     } else {
-        let document = report::document::make(&found);
+        let document = assay_report::document::make(&found);
         let (columns, colour) = (output::columns(system), output::colour(system));
-        output::painted(&report::text::render(&document, columns, colour));
+        output::painted(&assay_report::text::render(&document, columns, colour));
     }
-    asked.zip(rows).map_or(Ok(()), |(asked, rows)| ended(asked, &rows, arguments.allow_missing))
+    asked
+        .zip(rows)
+        .map_or(Ok(()), |(asked, rows)| ended(asked, &rows, arguments.gating.allow_missing))
 }
 
 /// What the sides say of each other: as sessions where both have enough of them.
-fn found(
+fn compare_sides(
     earlier: &[Findings],
     later: &[Findings],
     arguments: &Arguments,
@@ -90,7 +147,7 @@ fn found(
     let are_sessions = [earlier, later].iter().all(|side| side.len() >= FEWEST_FOR_INTERVAL);
     if are_sessions && !arguments.against.is_empty() {
         let given = arguments.margin.as_deref().map(|text| share("--margin", text)).transpose()?;
-        return shelf::compared_sides(earlier, later, given.or(asked.map(|gate| gate.allowed)));
+        return store::compared_sides(earlier, later, given.or(asked.map(|gate| gate.allowed)));
     }
     if earlier.len() > 1 && asked.is_none() {
         return Err(Failure::mistake(
@@ -106,7 +163,7 @@ fn found(
     }
     let baseline = earlier.first().cloned();
     let all: Vec<Findings> = baseline.into_iter().chain(later.iter().cloned()).collect();
-    shelf::compared(&all)
+    store::compared(&all)
 }
 
 fn share(name: &str, text: &str) -> Outcome<f64> {
@@ -115,17 +172,9 @@ fn share(name: &str, text: &str) -> Outcome<f64> {
     Ok(share.fraction())
 }
 
-/// The gate, where one is asked for.
-fn asked(arguments: &Arguments) -> Outcome<Option<Gate>> {
-    let Some(text) = &arguments.gate else { return Ok(None) };
-    let gate = Gate::new(share("--gate", text)?);
-    let sees = arguments.gate_sees.as_deref().map(|text| share("--gate-sees", text)).transpose()?;
-    Ok(Some(Gate { sees: sees.unwrap_or(gate.sees), ..gate }))
-}
-
 /// The results of both sides: what `--against` names, else the first one, and all others.
 fn sides(system: &dyn System, arguments: &Arguments) -> Outcome<(Vec<Findings>, Vec<Findings>)> {
-    let read = |word: &String| shelf::findings_at(system, &shelf::find(system, Some(word))?);
+    let read = |word: &String| store::findings_at(system, &store::find(system, Some(word))?);
     let read = |words: &[String]| words.iter().map(read).collect::<Outcome<Vec<Findings>>>();
     if !arguments.against.is_empty() {
         return Ok((read(&arguments.against)?, read(&arguments.results)?));

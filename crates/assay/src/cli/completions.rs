@@ -4,7 +4,7 @@ use clap::Args;
 use clap_complete::Shell;
 
 use super::output;
-use crate::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 
 /// Completions for a shell, on standard output
 #[derive(Debug, Args)]
@@ -34,4 +34,17 @@ pub fn script(shell: &str) -> Outcome<String> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut super::definition(), "assay", &mut text);
     Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_types_is_not_completed() {
+        for shell in ["bash", "zsh", "fish"] {
+            let script = script(shell).unwrap();
+            assert!(script.contains("completions") && !script.contains("watchdog"), "{shell}");
+        }
+    }
 }

@@ -3,17 +3,17 @@
 use clap::Args;
 
 use super::running;
-use super::wishes::Allowed;
-use crate::failure::{Failure, Outcome};
-use crate::plan::arms::TARGET;
-use crate::results::bundle::Stored;
-use crate::results::findings::{Advice, AdviceKind, Comparison, Findings, Verdict};
-use crate::results::vouch::Purpose;
+use super::study_arguments::Permitted;
 use crate::runner::Request;
-use crate::shelf;
-use crate::shelf::acting::{self, Acting};
-use crate::study::Study;
-use crate::system::System;
+use crate::store;
+use crate::store::acting::{self, Acting};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::findings::{Advice, AdviceKind, Comparison, Findings, Verdict};
+use assay_core::plan::arms::TARGET;
+use assay_core::results::bundle::Stored;
+use assay_core::results::vouch::Purpose;
+use assay_core::study::Study;
+use assay_core::system::System;
 
 /// Fresh replicates of the best arm of a study against its baseline
 ///
@@ -41,26 +41,25 @@ pub struct Arguments {
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
     #[command(flatten)]
-    allowed: Allowed,
+    permitted: Permitted,
     #[command(flatten)]
     how: running::Printing,
 }
 
 /// Runs the command.
-pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let wanted = arguments.result.as_deref();
     let Acting { stored, .. } = acting::open(system, wanted, Purpose::GoOn)?;
-    let findings = shelf::findings_of(&stored);
+    let findings = store::findings_of(&stored);
     let best = best(&findings, arguments.workload.as_deref())?;
     let targets = targets(&stored, best);
     acting::on_the_same_drives(system, &stored, &targets)?;
-    let allowed = arguments.allowed.paths()?;
-    let study = fresh(stored, &findings, best, &arguments);
+    let consented = arguments.permitted.consented(&arguments.destroy)?;
+    let study = fresh(stored, &findings, best, arguments);
     let request = Request {
         study,
         targets,
-        destroy: arguments.destroy,
-        allowed,
+        consented,
         results: running::results_directory(system)?,
         judge: None,
         observer: None,
@@ -95,11 +94,11 @@ fn is_for(advice: &Advice) -> bool {
 
 /// Both arms' targets, or the study's only one.
 fn targets(stored: &Stored, best: &Comparison) -> Vec<String> {
-    let of = |arm: &crate::results::plan::Arm| arm.get(TARGET).cloned();
+    let of = |arm: &assay_core::results::plan::Arm| arm.get(TARGET).cloned();
     match (of(&best.baseline), of(&best.arm)) {
         (Some(one), Some(other)) if one != other => vec![one, other],
         (Some(one), _) => vec![one],
-        _ => stored.study.target.iter().map(crate::study::Target::word).collect(),
+        _ => stored.study.target.iter().map(assay_core::study::Target::word).collect(),
     }
 }
 
@@ -119,14 +118,14 @@ fn fresh(stored: Stored, findings: &Findings, best: &Comparison, arguments: &Arg
         .map(|found| found.workload.as_str())
         .collect();
     let several = best.baseline.get(TARGET) != best.arm.get(TARGET);
-    let bare = |arm: &crate::results::plan::Arm| {
+    let bare = |arm: &assay_core::results::plan::Arm| {
         let mut arm = arm.clone();
         if !several {
             arm.remove(TARGET);
         }
         arm
     };
-    let least = crate::study::DEFAULT_REPLICATES;
+    let least = assay_core::study::DEFAULT_REPLICATES;
     let id = stored.id;
     let mut study = stored.study;
     study.title = format!("Fresh trials of the best arm of {id}");
@@ -136,7 +135,7 @@ fn fresh(stored: Stored, findings: &Findings, best: &Comparison, arguments: &Arg
     study.card = None;
     study.replicates = arguments.replicates.unwrap_or(study.replicates.max(least));
     study.seed = arguments.seed;
-    study.stop = crate::study::Stop::default();
+    study.stop = assay_core::study::Stop::default();
     study.control = Some(false);
     study.baseline = bare(&best.baseline);
     study.arms = vec![bare(&best.baseline), bare(&best.arm)];

@@ -4,10 +4,10 @@ use clap::Args;
 use serde_json::json;
 
 use super::output;
-use crate::report::table;
 use crate::runner::abilities::{self, Ability};
-use crate::seen::Seen;
-use crate::system::System;
+use assay_core::presence::Presence;
+use assay_core::system::System;
+use assay_report::table;
 
 /// What can be measured on this machine, and what is missing for the rest
 #[derive(Debug, Args)]
@@ -37,7 +37,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) {
 fn next(abilities: &[Ability]) -> [[&'static str; 2]; 3] {
     let has = |name: &str| {
         let own = abilities.iter().find(|ability| ability.name == name);
-        own.is_some_and(|ability| matches!(ability.state, Seen::Present(_)))
+        own.is_some_and(|ability| matches!(ability.state, Presence::Present(_)))
     };
     [
         if has("journal") {
@@ -60,8 +60,8 @@ fn next(abilities: &[Ability]) -> [[&'static str; 2]; 3] {
 
 fn row(ability: &Ability) -> Vec<String> {
     let (word, detail) = match &ability.state {
-        Seen::Present(how) => ("yes", format!("{how}: {}", ability.purpose)),
-        Seen::Absent(reason) => {
+        Presence::Present(how) => ("yes", format!("{how}: {}", ability.purpose)),
+        Presence::Absent(reason) => {
             ("no", format!("{}: {reason}; {}", ability.purpose, ability.advice))
         }
     };

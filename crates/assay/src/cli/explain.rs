@@ -6,22 +6,22 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{output, studies};
-use crate::failure::{Failure, Outcome};
-use crate::plan::{self, arms};
-use crate::quantity::Bytes;
-use crate::results::bundle;
-use crate::results::plan::{
-    Area, Arm, DirectUse, EngineUse, Pilot, Plan, PlannedWorkload, Survey, pilot_key,
-};
-use crate::seen::Seen;
-use crate::shelf::{
+use crate::store::{
     self,
     commands::{self, Command},
 };
-use crate::study::{Study, Target, fields::TARGET_FACTOR, presets, simulated};
-use crate::system::site::Site;
-use crate::system::{FileKind, System, quoted};
-use crate::workloads::fio_line;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::plan::{self, arms::Layout};
+use assay_core::presence::Presence;
+use assay_core::quantity::Bytes;
+use assay_core::results::bundle;
+use assay_core::results::plan::{
+    AbsentWorkload, Area, Arm, DirectUse, EngineUse, Pilot, Plan, Survey, pilot_key,
+};
+use assay_core::study::{Study, Target, fields::TARGET_FACTOR, presets, simulated};
+use assay_core::system::site::Site;
+use assay_core::system::{FileKind, System, quoted};
+use assay_core::work::io::Engine;
 
 /// Area of a study that names none; the run itself takes less where there is little room.
 const AREA: Bytes = Bytes(1 << 30);
@@ -51,20 +51,20 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let (study, plan, sites) = source(system, arguments)?;
-    if plan.workloads.iter().any(PlannedWorkload::is_only_watched) {
+    if plan.workloads.iter().any(|workload| workload.work.is_only_watched()) {
         return Err(Failure::mistake(format!(
             "{}: nothing was run, what others did was watched: there is no command line for that",
             arguments.study
         )));
     }
     let commands = commands::of(system, &study, &plan, &sites);
-    let remarks = remarks(&study);
+    let remarks = remarks(&study, &plan);
     if arguments.json {
         output::json(&json!({
             "format": "assay-explain/1",
             "title": study.title,
             "lines": commands.iter().map(document).collect::<Vec<_>>(),
-            "absent": plan.absent,
+            "absent": plan.absent.iter().map(left_out).collect::<Vec<_>>(),
             "remarks": remarks,
         }));
         return Ok(());
@@ -73,7 +73,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let mut lines: Vec<String> =
         commands.iter().flat_map(|command| lines(command, width)).collect();
     for absent in &plan.absent {
-        let text = format!("{}: {}", pilot_key(&absent.name, &absent.arm), absent.reason);
+        let text = format!("{}: {}", pilot_key(&absent.name, &absent.arm), absent.words());
         lines.extend(broken(text.split(' '), "", "", width));
         lines.push(String::new());
     }
@@ -95,16 +95,16 @@ fn source(system: &dyn System, arguments: &Arguments) -> Outcome<Explained> {
         system.status(Path::new(word)).is_ok_and(|status| status.kind != FileKind::Directory);
     if presets::find(word).is_none()
         && !is_file
-        && let Ok(directory) = shelf::find(system, Some(word))
+        && let Ok(directory) = store::find(system, Some(word))
     {
         return stored(system, &directory, arguments);
     }
     let study = studies::load(system, word)?.settled();
     let targets = targets(&study, arguments.target.as_deref());
-    let grounds = arms::grounds(&study);
+    let layout = Layout::of(&study, &targets);
     let pairs =
-        targets.iter().flat_map(|target| grounds.iter().map(move |ground| (target, ground)));
-    let surveys = pairs.map(|(target, ground)| survey(system, &study, target, ground)).collect();
+        targets.iter().flat_map(|target| layout.bases.iter().map(move |base| (target, base)));
+    let surveys = pairs.map(|(target, base)| survey(system, &study, target, base)).collect();
     let plan = plan::make(&study, surveys, study.seed.unwrap_or_default());
     let sites = commands::sites(system, &plan);
     Ok((study, plan, sites))
@@ -134,35 +134,49 @@ fn targets(study: &Study, wanted: Option<&str>) -> Vec<String> {
 }
 
 /// What a survey would find where nothing is refused.
-fn survey(system: &dyn System, study: &Study, target: &str, ground: &Arm) -> Survey {
+fn survey(system: &dyn System, study: &Study, target: &str, base: &Arm) -> Survey {
     let kind = system.status(Path::new(target)).map(|status| status.kind);
     let own = matches!(study.target, Some(Target::File(_) | Target::Device(_)));
     let own = own && study.target.as_ref().map(Target::word).as_deref() == Some(target);
     let only_read = own || matches!(kind, Ok(FileKind::File | FileKind::BlockDevice));
-    let read_only = only_read && ground.is_empty();
-    let engine = if target.starts_with(simulated::PREFIX) { "simulated" } else { "io_uring" };
+    let read_only = only_read && base.is_empty();
+    let is_simulated = target.starts_with(simulated::PREFIX);
+    let engine = if is_simulated { Engine::Simulated } else { Engine::IoUring };
     let length = study.area.size.unwrap_or(AREA).0;
     Survey {
         target: target.to_owned(),
+        kind: None,
         area: Area { start: 0, length, asked: length, written: !read_only, fill_ns: 0 },
-        direct: Seen::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 }),
-        engine: EngineUse { name: engine.to_owned(), note: None },
+        direct: Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 }),
+        engine: EngineUse { name: engine, note: None },
         pilot: Pilot::default(),
-        coverage: Seen::absent("not looked at"),
+        coverage: Presence::absent("not looked at"),
         notes: Vec::new(),
-        under: ground.clone(),
+        under: base.clone(),
         made_ns: 0,
         refused: Vec::new(),
     }
 }
 
-fn remarks(study: &Study) -> Vec<String> {
-    let shared = study.workload.iter().any(|workload| workload.io.time.is_none());
+fn remarks(study: &Study, plan: &Plan) -> Vec<String> {
+    let shared = study.workload.iter().any(|workload| workload.work.time().is_none());
     let budget = study.budget.filter(|_| shared);
     let budget = budget.map(|budget| {
         format!("--runtime is a share of the budget of {budget}; filling the area takes some of it")
     });
-    budget.into_iter().chain(fio_line::NOT_SAID.iter().map(|&text| text.to_owned())).collect()
+    let mut told: Vec<String> = budget.into_iter().collect();
+    for text in plan.workloads.iter().flat_map(|workload| workload.work.not_said()) {
+        if !told.iter().any(|known| known == text) {
+            told.push((*text).to_owned());
+        }
+    }
+    told
+}
+
+fn left_out(absent: &AbsentWorkload) -> Value {
+    let mut told = json!(absent);
+    told["reason"] = json!(absent.words());
+    told
 }
 
 fn document(command: &Command) -> Value {
@@ -172,8 +186,8 @@ fn document(command: &Command) -> Value {
         "target": command.target,
         "words": command.words,
         "before": command.before,
-        "command": command.fio.words,
-        "remarks": command.fio.remarks,
+        "command": command.line.words,
+        "remarks": command.line.remarks,
     })
 }
 
@@ -186,9 +200,9 @@ fn lines(command: &Command, width: usize) -> Vec<String> {
     for line in &command.before {
         lines.extend(broken(line.split(' '), "  ", " \\", width));
     }
-    let quoted: Vec<String> = command.fio.words.iter().map(|word| quoted(word)).collect();
+    let quoted: Vec<String> = command.line.words.iter().map(|word| quoted(word)).collect();
     lines.extend(broken(quoted.iter().map(String::as_str), "  ", " \\", width));
-    for remark in &command.fio.remarks {
+    for remark in &command.line.remarks {
         lines.extend(broken(std::iter::once("#").chain(remark.split(' ')), "  ", "", width));
     }
     lines.push(String::new());

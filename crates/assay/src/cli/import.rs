@@ -5,19 +5,18 @@ use std::path::Path;
 use clap::Args;
 
 use super::output;
-use crate::digest::{hexadecimal, sha256};
-use crate::failure::{Failure, Kind, Outcome};
-use crate::importers::{self, Imported};
-use crate::quantity::{Bytes, Percent};
-use crate::report;
-use crate::results::bundle::Label;
-use crate::results::findings::Findings;
-use crate::results::headline;
-use crate::results::id;
-use crate::results::imported::{self, FORMAT, Import, StoredImport};
-use crate::results::plan::Arm;
-use crate::shelf;
-use crate::system::{FileKind, System, identity};
+use crate::store;
+use assay_core::digest::{hexadecimal, sha256};
+use assay_core::failure::{Failure, Kind, Outcome};
+use assay_core::findings::Findings;
+use assay_core::importers::{self, Imported};
+use assay_core::quantity::{Bytes, Percent};
+use assay_core::results::bundle::Label;
+use assay_core::results::headline;
+use assay_core::results::id;
+use assay_core::results::imported::{self, FORMAT, Import, StoredImport};
+use assay_core::results::plan::Arm;
+use assay_core::system::{FileKind, System, identity};
 
 /// Files above this are no tables of trials.
 const LARGEST_BYTES: u64 = 1 << 30;
@@ -96,10 +95,10 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     }
     for (mut stored, imported) in read {
         let kept = keep(system, &mut stored);
-        let findings = shelf::findings_of_import(&stored, imported);
+        let findings = store::findings_of_import(&stored, imported);
         if let (Ok(()), Ok(results)) = (&kept, identity::results_directory(system)) {
             // Where it cannot be kept, a list has a line less.
-            let told = report::document::headline(&findings);
+            let told = assay_report::document::headline(&findings);
             let _ = headline::keep(system, &results.join(&stored.id), &told);
         }
         show(system, arguments, &findings);
@@ -215,7 +214,7 @@ fn about(
 
 /// Reads the numbers, and counts the trials for lists of results.
 fn numbers(name: &str, mut about: Import, text: String) -> Outcome<(StoredImport, Imported)> {
-    let imported = shelf::read_import(&about, &text, name)?;
+    let imported = store::read_import(&about, &text, name)?;
     about.trials = imported.trials;
     Ok((StoredImport { id: String::new(), about, text, label: Label::default() }, imported))
 }
@@ -236,11 +235,11 @@ fn keep(system: &dyn System, stored: &mut StoredImport) -> Outcome<()> {
 
 fn show(system: &dyn System, arguments: &Arguments, findings: &Findings) {
     if arguments.json {
-        output::document(&report::json(findings));
+        output::document(&assay_report::json(findings));
         return;
     }
-    let document = report::document::make(findings);
-    output::painted(&report::text::render(
+    let document = assay_report::document::make(findings);
+    output::painted(&assay_report::text::render(
         &document,
         output::columns(system),
         output::colour(system),

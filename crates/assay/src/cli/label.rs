@@ -3,10 +3,10 @@
 use clap::Args;
 
 use super::output;
-use crate::failure::Outcome;
-use crate::results::bundle;
-use crate::shelf;
-use crate::system::System;
+use crate::store;
+use assay_core::failure::Outcome;
+use assay_core::results::bundle;
+use assay_core::system::System;
 
 /// Add a note to a result
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ pub fn rename(system: &dyn System, arguments: RenameArguments) -> Outcome<()> {
 }
 
 fn change(system: &dyn System, result: &str, edit: impl FnOnce(&mut bundle::Label)) -> Outcome<()> {
-    let directory = shelf::find(system, Some(result))?;
+    let directory = store::find(system, Some(result))?;
     let mut label = bundle::label(system, &directory);
     edit(&mut label);
     bundle::set_label(system, &directory, &label)?;

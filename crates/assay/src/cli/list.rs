@@ -4,22 +4,23 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::output;
-use crate::catalogue::About;
-use crate::catalogue::words::WORDS;
-use crate::factors::FACTORS;
-use crate::failure::Outcome;
-use crate::importers::IMPORTERS;
-use crate::plan::arms;
-use crate::probes::{PROBES, surroundings};
-use crate::quantity::{metric, units};
-use crate::report::figures::FIGURES;
-use crate::report::table::{self, Column};
-use crate::results::bundle::{self, Listed};
-use crate::seen::Seen;
-use crate::study::{self, Study, fields, parameters::PARAMETERS, presets};
-use crate::system::site::Drive;
-use crate::system::{System, devices, identity};
-use crate::truth;
+use assay_core::catalogue::About;
+use assay_core::catalogue::words::WORDS;
+use assay_core::factors;
+use assay_core::failure::Outcome;
+use assay_core::importers::IMPORTERS;
+use assay_core::plan::arms;
+use assay_core::presence::Presence;
+use assay_core::probes;
+use assay_core::quantity::units;
+use assay_core::results::bundle::{self, Listed};
+use assay_core::study::{self, Study, fields, presets};
+use assay_core::system::site::Drive;
+use assay_core::system::{System, devices, identity};
+use assay_core::truth;
+use assay_core::work::{self, metrics};
+use assay_report::figures::FIGURES;
+use assay_report::table::{self, Column};
 
 /// What there is: results, drives, workloads, factors, metrics, probes, rules, figures, words, the
 /// schema
@@ -186,7 +187,7 @@ fn drives(system: &dyn System) -> Listing {
 }
 
 fn drive_row(drive: &Drive) -> Vec<String> {
-    let shown = |seen: &Seen<String>| seen.value().cloned().unwrap_or_else(|| "-".to_owned());
+    let shown = |seen: &Presence<String>| seen.value().cloned().unwrap_or_else(|| "-".to_owned());
     let link = drive.link.value().map(|link| link.name.clone());
     vec![
         drive.name.clone(),
@@ -265,11 +266,12 @@ fn workloads() -> Outcome<Listing> {
 
 /// Name, summary and example of each factor.
 pub fn factor_rows() -> Vec<[&'static str; 3]> {
-    let parameters = PARAMETERS
+    let parameters = work::parameters();
+    let parameters = parameters
         .iter()
         .map(|parameter| [parameter.about.name, parameter.about.summary, parameter.example]);
     let target = [fields::TARGET_FACTOR, fields::TARGET_SUMMARY, fields::TARGET_EXAMPLE];
-    let others = FACTORS.iter().map(|factor| {
+    let others = factors::all().map(|factor| {
         let about = factor.about();
         [about.name, about.summary, factor.example()]
     });
@@ -296,13 +298,13 @@ fn metrics() -> Listing {
     Listing {
         name: "metrics",
         columns: table::columns(&["metric", "better", "what it is"]),
-        rows: metric::all()
+        rows: metrics::all()
             .map(|metric| {
                 let better = format!("{:?}", metric.better).to_lowercase();
                 vec![metric.name.to_owned(), better, metric.summary.to_owned()]
             })
             .collect(),
-        items: metric::all()
+        items: metrics::all()
             .map(|metric| json!({ "name": metric.name, "better": metric.better, "summary": metric.summary }))
             .collect(),
         empty: String::new(),
@@ -311,16 +313,17 @@ fn metrics() -> Listing {
 
 /// Probes, with what each of them finds here.
 fn probes(system: &dyn System) -> Listing {
+    let all = probes::by_name();
     let mut listing =
-        entries("probes", ["probe", "what it watches"], PROBES.iter().map(|probe| probe.about));
+        entries("probes", ["probe", "what it watches"], all.iter().map(|probe| probe.about));
     listing.columns.push(Column::left("here"));
     let rows = listing.rows.iter_mut().zip(&mut listing.items);
-    for ((row, item), probe) in rows.zip(PROBES) {
+    for ((row, item), probe) in rows.zip(all.iter()) {
         item["metrics"] = json!(probe.metrics);
-        let here = surroundings::here(system, probe.about.name);
+        let here = probe.here.map(|look| look(system));
         row.push(match &here {
-            Some(Seen::Present(_)) => "yes".to_owned(),
-            Some(Seen::Absent(reason)) => format!("no: {reason}"),
+            Some(Presence::Present(_)) => "yes".to_owned(),
+            Some(Presence::Absent(reason)) => format!("no: {reason}"),
             None => "where the target has it".to_owned(),
         });
         if let Some(here) = here {

@@ -31,22 +31,45 @@ const COMMANDS: &[(&str, &str)] = &[
 /// What people type for our options.
 const OPTIONS: &[(&str, &str)] = &[
     ("--bs", "--set size=LEVEL"),
+    ("--conclude", "--cleanup"),
     ("--duration", "--budget"),
+    ("--export-json", "--json"),
+    ("--export-markdown", "--markdown"),
     ("--fast", "--quick"),
     ("--force", "--destroy ID"),
     ("--iodepth", "--set depth=LEVEL"),
+    ("--max-runs", "--runs"),
+    ("--min-runs", "--runs"),
+    ("--parameter-list", "--levels NAME VALUE,VALUE"),
+    ("--parameter-scan", "--levels NAME VALUE,VALUE"),
     ("--port", "--listen ADDRESS:PORT"),
+    ("--reference", "--baseline"),
     ("--repeat", "--replicates"),
     ("--runs", "--replicates"),
     ("--runtime", "--budget"),
+    ("--setup", "--prepare"),
+    ("--shell", "--no-shell"),
     ("--size", "--area"),
     ("--threads", "--set threads=LEVEL"),
     ("--time", "--budget"),
     ("--yes", "--destroy ID"),
+    ("-N", "--no-shell"),
+    ("-i", "--ignore-failure"),
+    ("-p", "--prepare"),
+    ("-r", "--runs"),
+];
+
+/// What other tools need to be told and this one does by itself.
+const NEEDLESS: &[(&str, &str)] = &[
+    ("--warmup", "each command is run once before anything counts: leave it out"),
+    ("-w", "each command is run once before anything counts: leave it out"),
 ];
 
 /// A sentence on what was meant instead of a word that is none of ours.
 pub(super) fn instead(wrong: &str) -> Option<String> {
+    if let Some((_, why)) = NEEDLESS.iter().find(|(theirs, _)| *theirs == wrong) {
+        return Some((*why).to_owned());
+    }
     let known = if wrong.starts_with('-') { OPTIONS } else { COMMANDS };
     let (_, ours) = known.iter().find(|(theirs, _)| *theirs == wrong)?;
     let ours = if wrong.starts_with('-') { (*ours).to_owned() } else { format!("assay {ours}") };

@@ -5,6 +5,7 @@ mod apply;
 mod articles;
 mod calc;
 mod check;
+mod commands;
 mod compare;
 mod completions;
 mod confirm;
@@ -28,10 +29,12 @@ mod selftest;
 #[cfg(feature = "serve")]
 mod serve;
 mod show;
+mod stacks;
 mod studies;
+mod study_arguments;
 mod undo;
 mod watch;
-mod wishes;
+mod watchdog;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -39,8 +42,8 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::failure::{Failure, Outcome};
-use crate::system::System;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::system::System;
 
 pub use completions::script as completion;
 pub use pages::reference_pages;
@@ -112,6 +115,10 @@ enum Command {
     Doctor(doctor::Arguments),
     Articles(articles::Arguments),
     Completions(completions::Arguments),
+    #[command(hide = true)]
+    Stacks(stacks::Arguments),
+    #[command(hide = true)]
+    Watchdog(watchdog::Arguments),
 }
 
 /// Parses the command line. What is not a command to run (help, version, a mistake) is told, and
@@ -176,7 +183,7 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Resume(arguments) => resume::run(system, &arguments),
         Command::Restore(arguments) => restore::run(system, &arguments),
         Command::Compare(arguments) => compare::run(system, &arguments),
-        Command::Confirm(arguments) => confirm::run(system, arguments),
+        Command::Confirm(arguments) => confirm::run(system, &arguments),
         Command::Advise(arguments) => advise::run(system, &arguments),
         Command::Apply(arguments) => apply::run(system, &arguments),
         Command::Undo(arguments) => undo::run(system, &arguments),
@@ -198,12 +205,21 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
             Ok(())
         }
         Command::Completions(arguments) => completions::run(&arguments),
+        Command::Stacks(arguments) => stacks::run(system, &arguments),
+        Command::Watchdog(arguments) => watchdog::run(system, &arguments),
     }
 }
 
-/// The definition of the command line, for generated pages.
+/// The definition of the command line, for generated pages and completions: without what nobody types.
 pub fn definition() -> clap::Command {
-    Arguments::command()
+    let whole = Arguments::command();
+    let shown = whole.get_subcommands().filter(|command| !command.is_hide_set());
+    clap::Command::new("assay")
+        .version(VERSION)
+        .about(whole.get_about().cloned().unwrap_or_default())
+        .after_help(EXAMPLES)
+        .propagate_version(true)
+        .subcommands(shown.cloned().collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -224,14 +240,14 @@ mod tests {
     }
 
     /// Lines of a text that call the program, without their remarks.
-    fn calls(text: &str) -> Vec<Vec<&str>> {
+    fn calls(text: &str) -> Vec<Vec<String>> {
         let calls = |line: &&str| {
             line.strip_prefix("assay ").is_some_and(|rest| rest.starts_with(char::is_alphabetic))
         };
         let lines = text.lines().map(str::trim).filter(calls);
         let bare = lines.map(|line| line.split("  ").next().unwrap_or(line));
         let bare = bare.map(|line| line.split(['#', '|', '"', '>']).next().unwrap_or(line));
-        bare.map(|line| line.split_whitespace().collect()).collect()
+        bare.map(|line| shell_words::split(line).unwrap()).collect()
     }
 
     #[test]
@@ -245,10 +261,9 @@ mod tests {
         let mut seen = 0;
         for call in shown.iter().flat_map(|text| calls(text)) {
             // A text in quotation marks, cut off above, stands for one word.
-            let words = call
-                .iter()
-                .chain(["text"].iter().filter(|_| ["note", "rename"].contains(&call[1])));
-            let parsed = Arguments::try_parse_from(words.copied());
+            let cut = ["note", "rename"].contains(&call[1].as_str()).then_some("text");
+            let words = call.iter().map(String::as_str).chain(cut);
+            let parsed = Arguments::try_parse_from(words);
             assert!(parsed.is_ok(), "{call:?}: {}", parsed.unwrap_err());
             seen += 1;
         }

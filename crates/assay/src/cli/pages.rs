@@ -4,17 +4,18 @@
 use std::fmt::Write;
 
 use super::{definition, list};
-use crate::catalogue::About;
-use crate::catalogue::words::{WORDS, Word};
-use crate::factors::FACTORS;
-use crate::failure::Outcome;
-use crate::probes::PROBES;
-use crate::quantity::metric;
-use crate::report::figures::FIGURES;
-use crate::study::fields::{Fields, Need, TABLES, TARGET_EXAMPLE};
-use crate::study::parameters::PARAMETERS;
-use crate::study::{file, presets, schema};
-use crate::truth;
+use assay_core::analysis::COMPARED;
+use assay_core::catalogue::About;
+use assay_core::catalogue::keys::{Fields, Need};
+use assay_core::catalogue::words::{WORDS, Word};
+use assay_core::factors;
+use assay_core::failure::Outcome;
+use assay_core::probes;
+use assay_core::study::fields::{TARGET_EXAMPLE, tables};
+use assay_core::study::{file, presets, schema};
+use assay_core::truth;
+use assay_core::work::{self, metrics};
+use assay_report::figures::FIGURES;
 
 const MADE: &str = "<!-- made by `cargo xtask pages`; change the source, not this page -->\n\n";
 
@@ -74,12 +75,35 @@ fn rules() -> String {
             about.name, about.summary, about.text
         );
     }
+    let _ =
+        write!(page, "\n# Rules of comparisons\n\nThese take the verdict on two levels away.\n");
+    for about in COMPARED {
+        let _ = write!(
+            page,
+            "\n## {}\n\nSpeaks when {}.\n\n{}\n",
+            about.name, about.summary, about.text
+        );
+    }
     page
 }
 
 fn workloads() -> Outcome<String> {
     let mut page = format!(
-        "{MADE}# Workloads of the shipped studies\n\n`assay list presets` names the studies.\n"
+        "{MADE}# Workloads\n\n## Kinds of work\n\nA workload is of one kind; its key in a study file is the \
+         name of the kind.\n"
+    );
+    for kind in work::KINDS {
+        let About { name, summary, text } = kind.about;
+        let metrics = kind.metrics.iter().copied().flatten().map(|metric| metric.name);
+        let metrics: Vec<&str> = metrics.collect();
+        let _ = write!(
+            page,
+            "\n### {name}\n\nDoes {summary}. {text}\n\nIts own metrics: `{}`.\n",
+            metrics.join("`, `")
+        );
+    }
+    page.push_str(
+        "\n# Workloads of the shipped studies\n\n`assay list presets` names the studies.\n",
     );
     for (name, study) in presets::all() {
         let study = study?;
@@ -94,7 +118,7 @@ fn workloads() -> Outcome<String> {
 
 fn metrics() -> String {
     let mut page = format!("{MADE}# Metrics\n\n| metric | better | what it is |\n|---|---|---|\n");
-    for metric in metric::all() {
+    for metric in metrics::all() {
         let better = format!("{:?}", metric.better).to_lowercase();
         let _ = writeln!(page, "| `{}` | {better} | {} |", metric.name, metric.summary);
     }
@@ -105,13 +129,22 @@ fn probes() -> String {
     let mut page = format!(
         "{MADE}# Probes\n\nEach trial on a real target is watched by all of these; `drive-health` looks at the drives\nbefore and \
          after the study. They read before and after a trial, never inside the measured time; `assay\nshow --full` \
-         tells how long their readings took.\n"
+         tells how long their readings took. A record keeps what they observed under their names; `*` in the\ntables \
+         is the name of a device or the like, or a place in a list.\n"
     );
-    for probe in PROBES {
+    for probe in probes::by_name() {
         let about = probe.about;
         let _ = write!(page, "\n## {}\n\nTells {}.\n\n{}\n", about.name, about.summary, about.text);
+        page.push_str("\n| stored | unit | what |\n|---|---|---|\n");
+        for field in probe.fields {
+            let (path, unit) = (field.path, field.unit.name());
+            let _ = writeln!(page, "| `{path}` | {unit} | {} |", field.summary);
+        }
         if !probe.metrics.is_empty() {
             let _ = write!(page, "\nMetrics: `{}`.\n", probe.metrics.join("`, `"));
+        }
+        if !probe.rules.is_empty() {
+            let _ = write!(page, "\nRules: `{}`.\n", probe.rules.join("`, `"));
         }
     }
     page
@@ -134,7 +167,7 @@ fn factors() -> String {
          compared.\nWhat is changed is written to a journal first and put back however the study ends; after a\n\
          `kill -9` or a power cut `assay restore` does it.\n\n## Of the work\n"
     );
-    for parameter in PARAMETERS {
+    for parameter in work::parameters() {
         entry(&mut page, &parameter.about, parameter.example, None);
     }
     let _ = write!(
@@ -142,8 +175,18 @@ fn factors() -> String {
         "\n### target\n\nWhere the work is done.\n\nLevels, for example: `{TARGET_EXAMPLE}`.\n"
     );
     page.push_str("\n## Of the machine\n");
-    for factor in FACTORS {
+    for factor in factors::all() {
         entry(&mut page, factor.about(), factor.example(), Some(factor.role().undone()));
+        let name = factor.about().name;
+        let live = match factor.not_live(name) {
+            _ if name.contains(':') => "queues of block devices, what is written back when \
+                (`vm.dirty_*`), reclaim, and limits of control groups for devices; others with \
+                `--allow-tunable`"
+                .to_owned(),
+            None => "yes".to_owned(),
+            Some(why) => format!("no, {why}"),
+        };
+        let _ = writeln!(page, "\nUnder others' work (`observe`): {live}.");
     }
     page
 }
@@ -167,7 +210,7 @@ fn study_file() -> String {
          ```toml\n{}```\n\nAmounts are text with a unit: `\"4 KiB\"`, `\"10 s\"`, `\"5 %\"`.\n",
         file::EXAMPLE
     );
-    for fields in TABLES {
+    for fields in tables() {
         keys(&mut page, fields);
     }
     page.push_str(
@@ -193,10 +236,11 @@ fn keys(page: &mut String, fields: &Fields) {
     for field in fields.rows {
         let need = match field.need {
             Need::Always => "yes",
+            Need::OneOf => "one of these",
             Need::UnlessFactor => "unless a factor",
             Need::Never => "",
         };
-        let (name, summary, example) = (field.name, field.summary(), field.example);
+        let (name, summary, example) = (field.name, field.summary, field.example);
         let _ = writeln!(page, "| `{name}` | {need} | {summary} | `{example}` |");
     }
 }

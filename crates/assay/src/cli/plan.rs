@@ -3,18 +3,18 @@
 use clap::Args;
 
 use super::output;
-use super::wishes::Wishes;
-use crate::analysis;
-use crate::failure::Outcome;
-use crate::report::preview::{self, PreviewStake};
-use crate::results::Findings;
-use crate::results::bundle::{self, Stored};
-use crate::results::plan::Plan;
-use crate::runner::{self, Consented};
-use crate::shelf;
-use crate::study::Study;
-use crate::system::site::{Site, TargetKind};
-use crate::system::{System, identity};
+use super::study_arguments::StudyArguments;
+use crate::runner;
+use crate::store;
+use assay_core::analysis;
+use assay_core::failure::Outcome;
+use assay_core::findings::Findings;
+use assay_core::results::bundle::{self, Stored};
+use assay_core::results::plan::Plan;
+use assay_core::study::Study;
+use assay_core::system::site::{Site, TargetKind};
+use assay_core::system::{System, identity};
+use assay_report::preview::{self, PreviewStake};
 
 /// Earlier results that are looked at for one to take the spread from.
 const MOST_LOOKED_AT: usize = 20;
@@ -32,7 +32,7 @@ Examples:
   assay plan depth.toml --replicates 12     what more replicates would show")]
 pub struct Arguments {
     #[command(flatten)]
-    wishes: Wishes,
+    of_study: StudyArguments,
     /// One JSON document instead of the text
     #[arg(long)]
     json: bool,
@@ -40,16 +40,15 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let (study, targets) = arguments.wishes.study(system)?;
-    let Wishes { destroy, allowed, .. } = &arguments.wishes;
-    let allowed = allowed.paths()?;
-    let consented = Consented { destroy, allowed: &allowed };
-    let seen = runner::preview(system, study, &targets, consented, arguments.wishes.quick())?;
+    let (study, targets) = arguments.of_study.study(system)?;
+    let StudyArguments { destroy, permitted, .. } = &arguments.of_study;
+    let consented = permitted.consented(destroy)?;
+    let seen = runner::preview(system, study, &targets, &consented, arguments.of_study.quick())?;
     let runner::Preview { study, plan, sites, changes, lacks } = &seen;
     let earlier = earlier(system, study, plan);
     let foresight = analysis::foresee(plan, earlier.as_ref());
     let stakes = stakes(system, sites);
-    let by_pilot = arguments.wishes.quick().is_some_and(|quick| quick.replicates.is_none());
+    let by_pilot = arguments.of_study.quick().is_some_and(|quick| quick.replicates.is_none());
     let preview = preview::make(study, plan, (sites, changes, lacks), stakes, foresight);
     let preview = preview::Preview { by_pilot, ..preview };
     if arguments.json {
@@ -96,5 +95,5 @@ fn earlier(system: &dyn System, study: &Study, plan: &Plan) -> Option<Findings> 
             && stored.study.workload == study.workload
             && targets(&stored.plan) == targets(plan)
     };
-    stored.iter().find(same).map(shelf::findings_of)
+    stored.iter().find(same).map(store::findings_of)
 }

@@ -6,11 +6,11 @@ use std::io::IsTerminal;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output;
-use crate::outside;
-use crate::quantity::Bytes;
-use crate::quantity::units::show;
-use crate::results::plan::Turn;
 use crate::runner::Event;
+use assay_core::outside;
+use assay_core::quantity::Bytes;
+use assay_core::quantity::units::show;
+use assay_core::results::plan::Turn;
 
 /// Shows events.
 pub struct Progress {

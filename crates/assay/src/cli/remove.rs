@@ -3,9 +3,9 @@
 use clap::Args;
 
 use super::output;
-use crate::failure::{Failure, Outcome};
-use crate::shelf;
-use crate::system::System;
+use crate::store;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::system::System;
 
 /// Remove results; there is no way back
 #[derive(Debug, Args)]
@@ -19,7 +19,7 @@ pub struct Arguments {
 /// Runs the command: every id is looked up before anything is removed.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let found: Outcome<Vec<_>> =
-        arguments.results.iter().map(|id| shelf::find_kept(system, id)).collect();
+        arguments.results.iter().map(|id| store::find_kept(system, id)).collect();
     for directory in found? {
         system.remove_directory(&directory).map_err(|error| {
             Failure::refused(format!("{} cannot be removed: {error}", directory.display()))

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::output;
-use crate::failure::{Failure, Outcome};
-use crate::report::evidence::Evidence;
-use crate::report::html::{self, Place};
-use crate::report::markdown;
-use crate::shelf;
-use crate::system::System;
+use crate::store;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::system::System;
+use assay_report::evidence::Evidence;
+use assay_report::html::{self, Place};
+use assay_report::markdown;
 
 /// A result as one page: the answer, the figures that show it, and all the evidence
 ///
@@ -60,7 +60,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
                 let large = results.iter().filter(|one| html::is_large(&one.findings));
                 for one in large {
                     let name = html::every_trial_name(&stem, &one.findings.study.id);
-                    let table = shelf::every_trial(system, one)?;
+                    let table = store::every_trial(system, one)?;
                     output::file(system, &path.with_file_name(name), &table)?;
                 }
             }
@@ -91,11 +91,11 @@ fn evidence(system: &dyn System, wanted: &[String]) -> Outcome<Vec<Evidence>> {
         [] => vec![None],
         some => some.iter().map(|word| Some(word.as_str())).collect(),
     };
-    let found = wanted.iter().map(|word| shelf::evidence_at(system, &shelf::find(system, *word)?));
+    let found = wanted.iter().map(|word| store::evidence_at(system, &store::find(system, *word)?));
     let mut results = found.collect::<Outcome<Vec<Evidence>>>()?;
     if results.len() > 1 {
         let findings: Vec<_> = results.iter().map(|result| result.findings.clone()).collect();
-        results.insert(0, Evidence::bare(shelf::compared(&findings)?));
+        results.insert(0, Evidence::bare(store::compared(&findings)?));
     }
     Ok(results)
 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 use clap::Args;
 
 use super::output;
-use crate::factors::guard::journals;
-use crate::failure::{Failure, Outcome};
-use crate::system::journal::{Busy, Journals};
-use crate::system::{System, identity, journal};
+use assay_core::factors::guard::journals;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::system::journal::{Busy, Journals};
+use assay_core::system::{System, identity, journal};
 
 /// Times that a journal which a process has is looked at: what was killed holds it for a moment.
 const ATTEMPTS: u32 = 25;
@@ -36,7 +36,7 @@ pub struct Arguments {
 
 /// What was found, and what became of it.
 #[derive(Default)]
-struct Told {
+struct Restored {
     /// What was put back, or would be looked at.
     done: Vec<String>,
     nothing: Vec<String>,
@@ -49,7 +49,8 @@ struct Told {
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let home = identity::state_directory(system)?;
     let found = settled(system, &journals(&home))?;
-    let mut told = Told { running: found.busy.iter().map(whose).collect(), ..Told::default() };
+    let mut told =
+        Restored { running: found.busy.iter().map(whose).collect(), ..Restored::default() };
     for unfinished in &found.unfinished {
         if arguments.dry_run {
             told.done.extend(unfinished.undos().iter().rev().map(ToString::to_string));
@@ -87,7 +88,7 @@ fn whose(busy: &Busy) -> String {
     format!("{}{process} is running", busy.id)
 }
 
-impl Told {
+impl Restored {
     /// The exit code is the same with `--dry-run`: of what cannot be put back, else of what cannot be
     /// put back yet.
     fn ending(&self) -> Outcome<()> {
@@ -136,9 +137,9 @@ impl Told {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::Kind;
-    use crate::system::Fake;
-    use crate::system::journal::{Journal, Undo};
+    use assay_core::failure::Kind;
+    use assay_core::system::Fake;
+    use assay_core::system::journal::{Journal, Undo};
 
     const DIRECTORY: &str = "/var/lib/assay/journal";
 

@@ -3,14 +3,13 @@
 use clap::Args;
 
 use super::running;
-use super::wishes::Allowed;
-use crate::failure::{Failure, Outcome};
-use crate::plan::repeats::{Ran, repeats};
-use crate::results::bundle::{self, Stored};
-use crate::results::vouch::Purpose;
-use crate::runner::Consented;
-use crate::shelf::acting;
-use crate::system::System;
+use super::study_arguments::Permitted;
+use crate::store::acting;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::plan::repeats::{Ran, repeats};
+use assay_core::results::bundle::{self, Stored};
+use assay_core::results::vouch::Purpose;
+use assay_core::system::System;
 
 /// Go on with an interrupted study, at the trial where it stopped
 ///
@@ -28,7 +27,7 @@ pub struct Arguments {
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
     #[command(flatten)]
-    allowed: Allowed,
+    permitted: Permitted,
     #[command(flatten)]
     how: running::Printing,
 }
@@ -40,9 +39,8 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     if bundle::is_running(system, &acting.directory) {
         return Err(Failure::refused(format!("{} is running: wait for its end", acting.stored.id)));
     }
-    let allowed = arguments.allowed.paths()?;
-    let consented = Consented { destroy: &arguments.destroy, allowed: &allowed };
-    let finished = running::resume(system, acting, consented, arguments.how.quiet)?;
+    let consented = arguments.permitted.consented(&arguments.destroy)?;
+    let finished = running::resume(system, acting, &consented, arguments.how.quiet)?;
     running::conclude(system, finished, arguments.how)
 }
 

@@ -2,11 +2,12 @@
 
 use clap::Args;
 
+use super::compare::Against;
 use super::running;
-use super::wishes::Wishes;
-use crate::failure::Outcome;
-use crate::runner::Request;
-use crate::system::System;
+use super::study_arguments::StudyArguments;
+use crate::runner::{Finished, Request};
+use assay_core::failure::Outcome;
+use assay_core::system::System;
 
 /// Run a study: every setting under the same control, with intervals and verdicts
 ///
@@ -26,23 +27,25 @@ Examples:
   assay list factors                         what can vary")]
 pub struct Arguments {
     #[command(flatten)]
-    wishes: Wishes,
+    of_study: StudyArguments,
     /// The page of `assay watch` meanwhile, with how far the study is
     #[arg(long, conflicts_with = "quiet")]
     watch: bool,
+    #[command(flatten)]
+    against: Against,
     #[command(flatten)]
     how: running::Printing,
 }
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
-    let (study, targets) = arguments.wishes.study(system)?;
-    let quick = arguments.wishes.quick();
+    arguments.against.check(system)?;
+    let (study, targets) = arguments.of_study.study(system)?;
+    let quick = arguments.of_study.quick();
     let request = Request {
         study,
         targets,
-        allowed: arguments.wishes.allowed.paths()?,
-        destroy: arguments.wishes.destroy,
+        consented: arguments.of_study.permitted.consented(&arguments.of_study.destroy)?,
         results: running::results_directory(system)?,
         judge: None,
         observer: None,
@@ -54,5 +57,24 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     } else {
         running::run(system, request, arguments.how.quiet)?
     };
-    running::conclude(system, finished, arguments.how)
+    conclude(system, finished, (arguments.how, arguments.against))
+}
+
+/// Prints what was found, and what it says beside an earlier result: a gate that failed is graver than
+/// lost trials. With `--json` there is one document, that of the comparison.
+fn conclude(
+    system: &dyn System,
+    finished: Finished,
+    (how, against): (running::Printing, Against),
+) -> Outcome<()> {
+    if !against.is_asked() || finished.interrupted || finished.directory.is_none() {
+        return running::conclude(system, finished, how);
+    }
+    let id = finished.id.clone();
+    let own = if how.json {
+        running::close(system, finished)
+    } else {
+        running::conclude(system, finished, how)
+    };
+    against.run(system, id, how.json).and(own)
 }

@@ -9,19 +9,20 @@ use clap::Args;
 use super::watch::screen::{self, Screen};
 use super::watch::{self, Beside};
 use super::{output, progress::Progress};
-use crate::analysis::{self, Enough};
-use crate::failure::{Failure, Kind, Outcome};
-use crate::quantity::units::show;
-use crate::report;
-use crate::results::environment::Environment;
-use crate::results::findings::StudyFacts;
-use crate::results::headline;
-use crate::results::plan::Plan;
-use crate::results::record::{Status, Trial};
-use crate::runner::{self, Consented, Finished, Request};
-use crate::shelf;
-use crate::shelf::acting::Acting;
-use crate::system::{System, identity, signals};
+use crate::runner::{self, Consented, Finished, Request, trial};
+use crate::store;
+use crate::store::acting::Acting;
+use assay_core::analysis::{self, Enough};
+use assay_core::failure::{Failure, Kind, Outcome};
+use assay_core::findings::{Findings, StudyFacts};
+use assay_core::quantity::units::show;
+use assay_core::results::environment::Environment;
+use assay_core::results::headline;
+use assay_core::results::plan::Plan;
+use assay_core::results::record::{Status, Trial};
+use assay_core::system::{System, identity};
+
+use crate::real::signals;
 use crate::watch::Strip;
 
 /// What a result says of the page of `run --watch`.
@@ -34,6 +35,9 @@ pub struct Printing {
     /// One JSON document instead of the tables
     #[arg(long)]
     pub json: bool,
+    /// Markdown for a comment instead of the tables
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
     /// No progress
     #[arg(long, short)]
     pub quiet: bool,
@@ -105,7 +109,7 @@ impl Drop for Raised<'_> {
 pub fn resume(
     system: &dyn System,
     Acting { stored, voucher, directory }: Acting,
-    consented: Consented<'_>,
+    consented: &Consented,
     quiet: bool,
 ) -> Outcome<Finished> {
     let stop = stop_on_signals(&PUTS_BACK)?;
@@ -130,6 +134,13 @@ pub fn conclude(system: &dyn System, finished: Finished, how: Printing) -> Outco
     lost.map_or(Ok(()), Err)
 }
 
+/// The same without printing anything.
+pub fn close(system: &dyn System, finished: Finished) -> Outcome<()> {
+    let lost = whole(&finished);
+    end(finished, |finished| drop(kept(system, finished)))?;
+    lost.map_or(Ok(()), Err)
+}
+
 /// Shows a study that ran to its end, and ends as it ended: what is the matter with it is told last,
 /// and decides the exit code.
 pub fn end(mut finished: Finished, show: impl FnOnce(Finished)) -> Outcome<()> {
@@ -149,25 +160,36 @@ fn ending(finished: &mut Finished) -> Option<Failure> {
 }
 
 fn show(system: &dyn System, finished: Finished, how: Printing) {
-    let directory = finished.directory.clone();
-    let findings = shelf::findings_of_run(finished);
-    if let Some(directory) = &directory {
-        // Where it cannot be kept, a list has a line less.
-        let _ = headline::keep(system, directory, &report::document::headline(&findings));
-    }
+    let is_kept = finished.directory.is_some();
+    let findings = kept(system, finished);
     if how.json {
-        output::document(&report::json(&findings));
+        output::document(&assay_report::json(&findings));
         return;
     }
-    let document = report::document::make(&findings);
-    output::painted(&report::text::render(
+    if how.markdown {
+        output::text(&assay_report::markdown::comment(&findings));
+        return;
+    }
+    let document = assay_report::document::make(&findings);
+    output::painted(&assay_report::text::render(
         &document,
         output::columns(system),
         output::colour(system),
     ));
-    if directory.is_some() && !how.quiet {
+    if is_kept && !how.quiet {
         output::message(&format!("kept as {}; show it again with: assay show", findings.study.id));
     }
+}
+
+/// What a study found; its headline is kept beside it.
+fn kept(system: &dyn System, finished: Finished) -> Findings {
+    let directory = finished.directory.clone();
+    let findings = store::findings_of_run(finished);
+    if let Some(directory) = &directory {
+        // Where it cannot be kept, a list has a line less.
+        let _ = headline::keep(system, directory, &assay_report::document::headline(&findings));
+    }
+    findings
 }
 
 /// Fails where finished trials are not kept (exit code 5): what was printed is all that there is.
@@ -195,12 +217,14 @@ fn unkept(finished: &Finished) -> Option<Failure> {
 fn whole(finished: &Finished) -> Option<Failure> {
     let lost = |trial: &&Trial| trial.record.status == Status::Failed;
     let failed = finished.trials.iter().filter(lost).count();
-    (failed > 0).then(|| {
-        Failure::partial(format!(
-            "{failed} of {} trials failed; the result stands without them",
-            finished.trials.len()
-        ))
-    })
+    let all = finished.trials.len();
+    let hurt = |trial: &Trial| trial.record.measured.as_ref().and_then(trial::taken_back).is_some();
+    let why = if finished.trials.iter().any(hurt) {
+        format!("a level was taken back because it hurt: {failed} of {all} trials have no number")
+    } else {
+        format!("{failed} of {all} trials failed")
+    };
+    (failed > 0).then(|| Failure::partial(format!("{why}; the result stands without them")))
 }
 
 /// How an interrupted study ends: with what is kept, and how to go on.
@@ -239,7 +263,7 @@ fn enough(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option<St
     let trials: Vec<Trial> = own.cloned().collect();
     // A look is not taken at an unfinished study, but at one that may end here.
     let facts =
-        StudyFacts { ended: Some("a look".to_owned()), ..shelf::unnamed(plan, environment) };
+        StudyFacts { ended: Some("a look".to_owned()), ..store::unnamed(plan, environment) };
     let findings = analysis::findings(facts, plan, environment, &trials);
     let replicates = trials.iter().map(|trial| trial.record.replicate).max().unwrap_or(0);
     let why = match analysis::enough(&findings, &plan.design.stopping)? {
@@ -311,8 +335,8 @@ pub(super) fn stop_on_signals(patience: &'static Patience) -> Outcome<Arc<Atomic
 mod tests {
     use super::*;
     use crate::runner::Unkept;
-    use crate::study::file;
-    use crate::system::Fake;
+    use assay_core::study::file;
+    use assay_core::system::Fake;
 
     /// A study of six trials that ran to its end.
     fn finished() -> Finished {
@@ -322,8 +346,7 @@ mod tests {
         let request = Request {
             study: file::parse("test", study).unwrap(),
             targets: vec!["simulated:fixed,mean=100us".to_owned()],
-            destroy: Vec::new(),
-            allowed: Vec::new(),
+            consented: Consented::default(),
             results: Some("/results".into()),
             judge: None,
             observer: None,

@@ -3,12 +3,12 @@
 use clap::Args;
 
 use super::{output, running, studies};
-use crate::analysis;
-use crate::failure::{Failure, Outcome};
-use crate::runner::Request;
-use crate::shelf;
-use crate::study::{StopRule, Study};
-use crate::system::System;
+use crate::runner::{Consented, Request};
+use crate::store;
+use assay_core::analysis;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::study::{StopRule, Study};
+use assay_core::system::System;
 
 /// Identical arms, until there are enough pairs of them to speak of.
 const USUAL_ARMS: u32 = 4;
@@ -38,7 +38,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = USUAL_ARMS)]
     arms: u32,
     /// Complete passes over all arms
-    #[arg(long, value_name = "N", default_value_t = crate::study::DEFAULT_REPLICATES)]
+    #[arg(long, value_name = "N", default_value_t = assay_core::study::DEFAULT_REPLICATES)]
     replicates: u32,
     /// Seed of order, offsets and content; drawn where it is not given
     #[arg(long, value_name = "N")]
@@ -62,13 +62,12 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         )));
     }
     let study = null_study(studies::load(system, &arguments.study)?, &arguments);
-    let own = study.target.iter().map(crate::study::Target::word).next();
+    let own = study.target.iter().map(assay_core::study::Target::word).next();
     let target = arguments.target.or(own).unwrap_or_else(|| ".".to_owned());
     let request = Request {
         study,
         targets: vec![target],
-        destroy: arguments.destroy,
-        allowed: Vec::new(),
+        consented: Consented { destroy: arguments.destroy, ..Consented::default() },
         results: running::results_directory(system)?,
         judge: None,
         observer: None,
@@ -77,11 +76,11 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     };
     let finished = running::run(system, request, arguments.how.quiet)?;
     running::end(finished, |finished| {
-        let null = analysis::null(&shelf::findings_of_run(finished));
+        let null = analysis::null(&store::findings_of_run(finished));
         if arguments.how.json {
             output::json(&null);
         } else {
-            output::text(&crate::report::null::render(&null, output::columns(system)));
+            output::text(&assay_report::null::render(&null, output::columns(system)));
         }
     })
 }
@@ -97,13 +96,13 @@ fn null_study(study: Study, arguments: &Arguments) -> Study {
     }
     let first: Vec<_> =
         study.factors.iter().filter_map(|(name, levels)| Some((name, levels.first()?))).collect();
-    let baseline: crate::results::plan::Arm = first
+    let baseline: assay_core::results::plan::Arm = first
         .into_iter()
         .map(|(name, level)| (name.clone(), study.baseline.get(name).unwrap_or(level).clone()))
         .collect();
     for workload in &mut study.workload {
-        if let Ok(io) = crate::plan::arms::under(&workload.io, &baseline) {
-            workload.io = io;
+        if let Ok(own) = workload.under(&baseline) {
+            *workload = own;
         }
     }
     study.title = format!("Identical arms: {}", study.title);
@@ -114,7 +113,7 @@ fn null_study(study: Study, arguments: &Arguments) -> Study {
     study.costly.clear();
     study.control = Some(false);
     if study.stop.rule != StopRule::Fixed {
-        study.stop = crate::study::Stop::default();
+        study.stop = assay_core::study::Stop::default();
     }
     study.settled()
 }

@@ -3,9 +3,9 @@
 use clap::Args;
 
 use super::output;
-use crate::failure::Outcome;
-use crate::system::System;
-use crate::web::{self, Started, Wishes};
+use crate::web::{self, Options, Started};
+use assay_core::failure::Outcome;
+use assay_core::system::System;
 
 /// All results in a browser: the list, each one as a page, comparisons, running studies live
 ///
@@ -25,8 +25,8 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let wishes = Wishes { listen: arguments.listen.clone() };
-    web::serve(system, &wishes, &tell)
+    let options = Options { listen: arguments.listen.clone() };
+    web::serve(system, &options, &tell)
 }
 
 fn tell(started: &Started) {

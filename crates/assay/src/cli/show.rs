@@ -3,11 +3,10 @@
 use clap::Args;
 
 use super::output;
-use crate::failure::Outcome;
-use crate::report;
-use crate::report::document::Detail;
-use crate::shelf;
-use crate::system::System;
+use crate::store;
+use assay_core::failure::Outcome;
+use assay_core::system::System;
+use assay_report::document::Detail;
 
 /// A stored result again, the newest by default
 #[derive(Debug, Args)]
@@ -35,20 +34,24 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let directory = shelf::find(system, arguments.result.as_deref())?;
-    let findings = shelf::findings_at(system, &directory)?;
+    let directory = store::find(system, arguments.result.as_deref())?;
+    let findings = store::findings_at(system, &directory)?;
     if arguments.json {
-        output::document(&report::json(&findings));
+        output::document(&assay_report::json(&findings));
         return Ok(());
     }
     if arguments.forum {
-        let document = report::document::forum(&findings);
-        output::text(&report::text::render(&document, report::document::FORUM_COLUMNS, false));
+        let document = assay_report::document::forum(&findings);
+        output::text(&assay_report::text::render(
+            &document,
+            assay_report::document::FORUM_COLUMNS,
+            false,
+        ));
         return Ok(());
     }
     let detail = if arguments.full { Detail::Full } else { Detail::Usual };
-    let document = report::document::with(&findings, detail);
-    output::painted(&report::text::render(
+    let document = assay_report::document::with(&findings, detail);
+    output::painted(&assay_report::text::render(
         &document,
         output::columns(system),
         output::colour(system),

@@ -3,9 +3,9 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::failure::{Failure, Outcome};
-use crate::study::{Study, file, presets, words};
-use crate::system::System;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::study::{Study, file, presets, words};
+use assay_core::system::System;
 
 /// The study that a word means: a preset first, else a file.
 pub fn load(system: &dyn System, word: &str) -> Outcome<Study> {
@@ -42,6 +42,11 @@ pub fn preset(word: &str) -> Outcome<Study> {
 }
 
 fn unknown(word: &str) -> Failure {
+    if word.contains(char::is_whitespace) {
+        return Failure::mistake(format!(
+            "there is no study called `{word}`; to time a command: assay run --command '{word}'"
+        ));
+    }
     let names: Vec<&str> = presets::all().map(|(name, _)| name).collect();
     let advice = words::did_you_mean(word, &names)
         .unwrap_or_else(|| format!("presets are {}", names.join(", ")));
@@ -51,7 +56,7 @@ fn unknown(word: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::Fake;
+    use assay_core::system::Fake;
 
     #[test]
     fn a_preset_comes_first_and_a_file_after_it() {

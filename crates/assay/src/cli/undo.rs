@@ -4,10 +4,10 @@ use clap::Args;
 use serde_json::json;
 
 use super::output;
-use crate::failure::{Failure, Outcome};
 use crate::runner::apply;
-use crate::system::System;
-use crate::system::journal::{Report, Unfinished};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::system::System;
+use assay_core::system::journal::{Report, Unfinished};
 
 /// Take back what assay apply made permanent
 ///

@@ -11,13 +11,13 @@ use std::sync::atomic::Ordering;
 use clap::Args;
 
 use super::{output, running};
-use crate::failure::{Failure, Outcome};
-use crate::quantity::Time;
-use crate::results::id;
-use crate::system::{System, identity};
 use crate::watch::record::{self, Rows, Wish};
 use crate::watch::sampler::{Sampler, Tracing, disks};
 use crate::watch::{State, document, printed};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::Time;
+use assay_core::results::id;
+use assay_core::system::{System, identity};
 use screen::{Screen, Stream};
 
 pub use session::{Beside, beside};

@@ -1,14 +1,15 @@
 //! What can be measured on this machine, and what is missing for the rest (`assay doctor`).
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use serde::Serialize;
 
-use crate::factors::filesystem::{FILE_SYSTEMS, FileSystem, Recipe};
-use crate::factors::guard;
-use crate::probes::{own_traffic, processors, surroundings};
-use crate::seen::Seen;
-use crate::system::{Caching, System, devices, identity, journal};
+use assay_core::factors::guard;
+use assay_core::factors::layers::{LAYERS, Layer, Levels, Wish};
+use assay_core::presence::Presence;
+use assay_core::probes::{self, own_traffic, processors};
+use assay_core::system::{Caching, System, devices, identity, journal};
 
 /// One ability of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -16,9 +17,9 @@ pub struct Ability {
     /// What it is.
     pub name: String,
     /// What it gives.
-    pub purpose: &'static str,
+    pub purpose: Cow<'static, str>,
     /// How it is here, or why it is missing.
-    pub state: Seen<String>,
+    pub state: Presence<String>,
     /// What to do where it is missing, or why nothing is lost.
     pub advice: &'static str,
 }
@@ -29,7 +30,7 @@ pub fn all(system: &dyn System) -> Vec<Ability> {
     abilities.extend([
         locked_memory(system),
         counters(system),
-        own(system),
+        own_traffic_ability(system),
         page_cache(system),
         extents(system),
         steal(system),
@@ -45,10 +46,9 @@ pub fn all(system: &dyn System) -> Vec<Ability> {
         around(system, "drive-health", "what a study writes to a drive, and its wear", HEALTH),
         devices_readable(system),
         settings(system),
-        file_systems(system),
-        journals(system),
-        results(system),
     ]);
+    abilities.extend(LAYERS.iter().filter_map(|layer| made(system, *layer)));
+    abilities.extend([journals(system), results(system)]);
     abilities
 }
 
@@ -61,10 +61,10 @@ fn engines() -> Vec<Ability> {
         .filter(|entry| entry.needs_file)
         .map(|entry| Ability {
             name: format!("engine {}", entry.name),
-            purpose: entry.summary,
+            purpose: entry.summary.into(),
             state: match (entry.available)() {
-                Ok(()) => Seen::Present("works".to_owned()),
-                Err(reason) => Seen::Absent(reason),
+                Ok(()) => Presence::Present("works".to_owned()),
+                Err(reason) => Presence::Absent(reason),
             },
             advice: "threads with psync take its place; containers often refuse io_uring",
         })
@@ -75,18 +75,21 @@ fn settings(system: &dyn System) -> Ability {
     let root = system.user().id == 0;
     Ability {
         name: "settings".to_owned(),
-        purpose: "factors that change the kernel's settings, and put them back",
-        state: Seen::from_option(root.then(|| "works".to_owned()), "they are root's"),
+        purpose: "factors that change the kernel's settings, and put them back".into(),
+        state: Presence::from_option(root.then(|| "works".to_owned()), "they are root's"),
         advice: "run such studies with sudo; assay list factors names the factors",
     }
 }
 
-fn file_systems(system: &dyn System) -> Ability {
-    let level = |kind: &'static FileSystem| Recipe { kind, mkfs_options: "", mount_options: "" };
+/// What can be made of a layer, where factors choose of it.
+fn made(system: &dyn System, layer: &dyn Layer) -> Option<Ability> {
+    let name = layer.factors().first()?.about().name;
     let (mut there, mut missing) = (Vec::new(), Vec::new());
-    for kind in FILE_SYSTEMS {
-        match level(kind).missing(system, u64::MAX) {
-            None => there.push(kind.name),
+    for level in layer.choices() {
+        let levels = Levels::from([(name.to_owned(), level.clone())]);
+        let Some(recipe) = layer.recipe(&Wish::of(&levels)) else { continue };
+        match recipe.missing(system, u64::MAX) {
+            None => there.push(level),
             Some(reason) => missing.push(reason),
         }
     }
@@ -96,28 +99,28 @@ fn file_systems(system: &dyn System) -> Ability {
         (false, true) => Some(there.join(", ")),
         (false, false) => Some(format!("{} ({lacking})", there.join(", "))),
     };
-    Ability {
-        name: "file systems".to_owned(),
-        purpose: "levels of the factor filesystem",
-        state: Seen::from_option(told, lacking.clone()),
+    Some(Ability {
+        name: format!("{}s", layer.noun()),
+        purpose: format!("levels of the factor {name}").into(),
+        state: Presence::from_option(told, lacking),
         advice: "levels without their program or module are left out, with the reason",
-    }
+    })
 }
 
 fn journals(system: &dyn System) -> Ability {
     let home = identity::state_directory(system);
     let left = home.and_then(|home| journal::unfinished(system, &guard::journals(&home)));
     let state = match left {
-        Ok(left) if left.is_empty() => Seen::Present("everything is as it was".to_owned()),
+        Ok(left) if left.is_empty() => Presence::Present("everything is as it was".to_owned()),
         Ok(left) => {
             let ids: Vec<&str> = left.iter().map(|one| one.id.as_str()).collect();
-            Seen::absent(format!("{} ended without putting the machine back", ids.join(", ")))
+            Presence::absent(format!("{} ended without putting the machine back", ids.join(", ")))
         }
-        Err(failure) => Seen::Absent(failure.message),
+        Err(failure) => Presence::Absent(failure.message),
     };
     Ability {
         name: "journal".to_owned(),
-        purpose: "putting back what a killed run had changed",
+        purpose: "putting back what a killed run had changed".into(),
         state,
         advice: "run assay restore; no study starts before",
     }
@@ -134,8 +137,8 @@ fn locked_memory(system: &dyn System) -> Ability {
     });
     Ability {
         name: "locked memory".to_owned(),
-        purpose: "buffers registered with the kernel, which makes io_uring cheaper",
-        state: Seen::from_option(shown, "/proc/self/limits does not tell"),
+        purpose: "buffers registered with the kernel, which makes io_uring cheaper".into(),
+        state: Presence::from_option(shown, "/proc/self/limits does not tell"),
         advice: "plain buffers are used where the limit is too small, and the result says so",
     }
 }
@@ -149,8 +152,8 @@ fn counters(system: &dyn System) -> Ability {
         .collect();
     Ability {
         name: "device counters".to_owned(),
-        purpose: "the bytes that really reached a drive, and others' traffic on it",
-        state: Seen::from_option(
+        purpose: "the bytes that really reached a drive, and others' traffic on it".into(),
+        state: Presence::from_option(
             (!counted.is_empty()).then(|| counted.join(", ")),
             "no drive shows its counters under /sys/class/block",
         ),
@@ -158,10 +161,10 @@ fn counters(system: &dyn System) -> Ability {
     }
 }
 
-fn own(system: &dyn System) -> Ability {
+fn own_traffic_ability(system: &dyn System) -> Ability {
     Ability {
         name: "own traffic".to_owned(),
-        purpose: "telling this tool's reads and writes from others'",
+        purpose: "telling this tool's reads and writes from others'".into(),
         state: own_traffic::read(system).map(|_| "/proc/self/io".to_owned()),
         advice: "others' traffic is then seen between trials only",
     }
@@ -176,7 +179,7 @@ fn page_cache(system: &dyn System) -> Ability {
     });
     Ability {
         name: "page cache".to_owned(),
-        purpose: "seeing whether reads came out of memory",
+        purpose: "seeing whether reads came out of memory".into(),
         state: told,
         advice: "device counters are then the only witness",
     }
@@ -188,7 +191,7 @@ fn extents(system: &dyn System) -> Ability {
     });
     Ability {
         name: "file extents".to_owned(),
-        purpose: "seeing blocks that were never written",
+        purpose: "seeing blocks that were never written".into(),
         state: told,
         advice: "a sample of blocks is read and looked at for zeros instead",
     }
@@ -198,13 +201,13 @@ fn extents(system: &dyn System) -> Ability {
 fn own_program(
     system: &dyn System,
     attempt: impl FnOnce(&dyn System, &std::fs::File, u64) -> std::io::Result<String>,
-) -> Seen<String> {
+) -> Presence<String> {
     let tried = system
         .open_for_reading(Path::new("/proc/self/exe"), Caching::Buffered)
         .and_then(|file| system.length(&file).and_then(|length| attempt(system, &file, length)));
     match tried {
-        Ok(told) => Seen::Present(told),
-        Err(error) => Seen::absent(error.to_string()),
+        Ok(told) => Presence::Present(told),
+        Err(error) => Presence::absent(error.to_string()),
     }
 }
 
@@ -212,7 +215,7 @@ fn steal(system: &dyn System) -> Ability {
     let seen = processors::read(system);
     Ability {
         name: "stolen time".to_owned(),
-        purpose: "seeing that the host gave this machine's processors to others",
+        purpose: "seeing that the host gave this machine's processors to others".into(),
         state: seen.ticks().map(|_| "/proc/stat".to_owned()),
         advice: "a disturbed trial then looks like a slow one",
     }
@@ -231,16 +234,16 @@ fn around(
     purpose: &'static str,
     advice: &'static str,
 ) -> Ability {
-    let here = surroundings::here(system, probe);
-    let state = here.unwrap_or_else(|| Seen::absent("there is no such probe"));
-    Ability { name: probe.replace('-', " "), purpose, state, advice }
+    let here = probes::here(system, probe);
+    let state = here.unwrap_or_else(|| Presence::absent("there is no such probe"));
+    Ability { name: probe.replace('-', " "), purpose: purpose.into(), state, advice }
 }
 
 fn throttling(system: &dyn System) -> Ability {
     let seen = processors::read(system);
     Ability {
         name: "thermal throttling".to_owned(),
-        purpose: "seeing that the processors slowed down because they were hot",
+        purpose: "seeing that the processors slowed down because they were hot".into(),
         state: seen.throttle_events().map(|_| "counted by the kernel".to_owned()),
         advice: "normal in virtual machines and on processors that do not count it",
     }
@@ -250,8 +253,8 @@ fn devices_readable(system: &dyn System) -> Ability {
     let root = system.user().id == 0;
     Ability {
         name: "block devices".to_owned(),
-        purpose: "measuring a drive below its file system, read-only or with --destroy",
-        state: Seen::from_option(
+        purpose: "measuring a drive below its file system, read-only or with --destroy".into(),
+        state: Presence::from_option(
             root.then(|| "this is root".to_owned()),
             "an ordinary user may usually not open them",
         ),
@@ -262,14 +265,14 @@ fn devices_readable(system: &dyn System) -> Ability {
 fn results(system: &dyn System) -> Ability {
     let state = match identity::results_directory(system) {
         Ok(directory) => match system.create_directory(&directory) {
-            Ok(()) => Seen::Present(directory.display().to_string()),
-            Err(error) => Seen::absent(format!("{}: {error}", directory.display())),
+            Ok(()) => Presence::Present(directory.display().to_string()),
+            Err(error) => Presence::absent(format!("{}: {error}", directory.display())),
         },
-        Err(failure) => Seen::Absent(failure.message),
+        Err(failure) => Presence::Absent(failure.message),
     };
     Ability {
         name: "results".to_owned(),
-        purpose: "keeping what was measured",
+        purpose: "keeping what was measured".into(),
         state,
         advice: "set ASSAY_HOME to a directory of yours; results are printed all the same",
     }

@@ -6,19 +6,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::stage::put_back_first;
-use crate::factors::guard::{Guard, SETTINGS, applied, setters};
-use crate::factors::permanent::{self, Keeper};
-use crate::factors::{self, Role, Setting, View};
-use crate::failure::{Failure, Outcome};
-use crate::outside;
-use crate::results::id::is_one as is_id;
-use crate::results::plan::Arm;
-use crate::results::vouch::Voucher;
-use crate::study::{Study, Target};
-use crate::system::journal::{self, Report, Undo, Unfinished, setting_value};
-use crate::system::site::{Site, TargetKind};
-use crate::system::{Hold, System, identity, lock_names, resolve};
+use super::bed::put_back_first;
+use assay_core::factors::guard::{Guard, SETTINGS, applied, setters};
+use assay_core::factors::permanent::{self, Keeper};
+use assay_core::factors::{self, Role, Setting, View};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::outside;
+use assay_core::results::id::is_one as is_id;
+use assay_core::results::plan::Arm;
+use assay_core::results::vouch::Voucher;
+use assay_core::study::{Study, Target};
+use assay_core::system::journal::{self, Report, Undo, Unfinished, setting_value};
+use assay_core::system::site::{Site, TargetKind};
+use assay_core::system::{Hold, System, identity, lock_names, resolve};
 
 /// What would be done to make an arm permanent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -155,19 +155,17 @@ fn files(id: &str, lines: &[(Keeper, String)]) -> Vec<(PathBuf, String)> {
 
 /// What of an arm the tool does not make permanent itself.
 fn by_hand(arm: &Arm) -> Vec<(String, String)> {
-    let mut told: Vec<(String, String)> = permanent::made(arm)
-        .into_iter()
-        .map(|line| (line, "assay makes and mounts file systems only to measure them".to_owned()))
-        .collect();
-    let fstab = permanent::fstab(arm);
-    told.extend(
-        fstab.map(|line| (line, "a line for /etc/fstab, which assay does not edit".to_owned())),
-    );
+    let made = permanent::made(arm);
+    let now =
+        made.iter().flat_map(|one| one.typed.acts.iter().map(|act| (act.to_string(), one.why)));
+    let lasting = made.iter().filter_map(|one| one.lasting.clone());
+    let told = now.chain(lasting).map(|(line, why)| (line, why.to_owned()));
+    let mut told: Vec<(String, String)> = told.collect();
     for (name, level) in arm {
         let why = match factors::find(name).map(factors::Factor::role) {
-            Some(Role::Setting | Role::Ground) => continue,
+            Some(Role::Setting | Role::Layer) => continue,
             Some(Role::Observed) => "only you can bring it about",
-            None if name == crate::plan::arms::TARGET => "the place to put the data",
+            None if name == assay_core::plan::arms::TARGET => "the place to put the data",
             None => "a setting of the program that does the work, not of the machine",
         };
         told.push((format!("{name}={level}"), why.to_owned()));

@@ -4,17 +4,18 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_load::{Content, Durability, Job, LoadError, Pattern, Work};
+use assay_load::{Bystanders, Job, LoadError};
 
 use super::event::{Context, Event};
-use crate::failure::{Failure, Outcome};
-use crate::quantity::Bytes;
-use crate::results::plan::{Area, DirectUse};
-use crate::seen::Seen;
-use crate::study::SMALLEST_AREA_BYTES;
-use crate::system::site::{Site, TargetKind};
-use crate::system::{AreaFile, Caching, Consent, System};
-use crate::workloads::io::Medium;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::presence::Presence;
+use assay_core::quantity::Bytes;
+use assay_core::results::plan::{Area, DirectUse};
+use assay_core::study::{SMALLEST_AREA_BYTES, Study};
+use assay_core::system::site::{Site, TargetKind};
+use assay_core::system::{AreaFile, Caching, Consent, System};
+use assay_core::work::Medium;
+use assay_core::work::io::{self, Content, Engine, Mix, Pattern, WriteSync};
 
 const MIB: u64 = 1 << 20;
 /// Area where nothing was asked for and there is room.
@@ -26,13 +27,13 @@ const FILL_DEPTH: u64 = 8;
 
 /// An open target. An area file of the tool's own is removed when this is dropped, whatever the
 /// reason; an unnamed one goes with its last handle.
-pub struct Ground<'a> {
+pub struct OpenTarget<'a> {
     system: &'a dyn System,
     held: Held,
     /// First byte of a device that may be used.
     start: u64,
     /// How direct I/O is done, or why it is not.
-    pub direct: Seen<DirectUse>,
+    pub direct: Presence<DirectUse>,
     /// Things to tell.
     pub notes: Vec<String>,
 }
@@ -43,7 +44,7 @@ enum Held {
     Nothing,
 }
 
-impl Drop for Ground<'_> {
+impl Drop for OpenTarget<'_> {
     fn drop(&mut self) {
         if let Held::Own(area) = &self.held {
             // Nothing can be done about a failure here; the next run finds the file and says so.
@@ -52,7 +53,7 @@ impl Drop for Ground<'_> {
     }
 }
 
-impl<'a> Ground<'a> {
+impl<'a> OpenTarget<'a> {
     /// Opens what the study works on; a directory gets an area file.
     pub fn open(system: &'a dyn System, site: &Site, consent: Option<&Consent>) -> Outcome<Self> {
         let open = |caching| open(system, site, consent, caching);
@@ -64,22 +65,42 @@ impl<'a> Ground<'a> {
             }
             Err(error) => return Err(unopened(site, &error)),
         };
-        let direct = Seen::absent("");
-        let mut ground = Self { system, held, start: 0, direct, notes: Vec::new() };
-        if let Held::Own(AreaFile { note: Some(note), .. }) = &ground.held {
-            ground.notes.push(note.clone());
+        let direct = Presence::absent("");
+        let mut opened = Self { system, held, start: 0, direct, notes: Vec::new() };
+        if let Held::Own(AreaFile { note: Some(note), .. }) = &opened.held {
+            opened.notes.push(note.clone());
         }
-        ground.direct = match refusal {
-            Some(reason) => Seen::Absent(reason),
-            None => ground.alignment(site),
+        opened.direct = match refusal {
+            Some(reason) => Presence::Absent(reason),
+            None => opened.alignment(site),
         };
-        Ok(ground)
+        Ok(opened)
     }
 
-    /// A ground of the simulated engine: nothing is open.
+    /// The target of the simulated engine: nothing is open.
     pub fn simulated(system: &'a dyn System) -> Self {
-        let direct = Seen::Present(DirectUse { memory_alignment: 4096, offset_alignment: 1 });
+        let direct = Presence::Present(DirectUse { memory_alignment: 4096, offset_alignment: 1 });
         Self { system, held: Held::Nothing, start: 0, direct, notes: Vec::new() }
+    }
+
+    /// What work that needs no area stands on: nothing is open.
+    pub fn without_area(system: &'a dyn System) -> Self {
+        let direct = Presence::absent("no area was needed");
+        Self { system, held: Held::Nothing, start: 0, direct, notes: Vec::new() }
+    }
+
+    /// What a study works on: its area, where it needs one.
+    pub fn of(
+        system: &'a dyn System,
+        study: &Study,
+        site: &Site,
+        consent: Option<&Consent>,
+    ) -> Outcome<Self> {
+        if study.needs_area() {
+            Self::open(system, site, consent)
+        } else {
+            Ok(Self::without_area(system))
+        }
     }
 
     /// The same of a device from one of its bytes on.
@@ -123,17 +144,18 @@ impl<'a> Ground<'a> {
         Medium { file: self.file(), area, memory_alignment: self.memory_alignment(), law: None }
     }
 
-    fn alignment(&self, site: &Site) -> Seen<DirectUse> {
+    fn alignment(&self, site: &Site) -> Presence<DirectUse> {
         let told = self.file().and_then(|file| self.system.direct_alignment(file).ok().flatten());
         match told {
-            Some(alignment) if alignment.offset_bytes == 0 => {
-                Seen::absent(format!("{} offers no direct I/O for this file", site.filesystem()))
-            }
-            Some(alignment) => Seen::Present(DirectUse {
+            Some(alignment) if alignment.offset_bytes == 0 => Presence::absent(format!(
+                "{} offers no direct I/O for this file",
+                site.filesystem()
+            )),
+            Some(alignment) => Presence::Present(DirectUse {
                 memory_alignment: alignment.memory_bytes,
                 offset_alignment: alignment.offset_bytes,
             }),
-            None => Seen::Present(DirectUse { memory_alignment: 4096, offset_alignment: 4096 }),
+            None => Presence::Present(DirectUse { memory_alignment: 4096, offset_alignment: 4096 }),
         }
     }
 }
@@ -182,21 +204,21 @@ fn unopened(site: &Site, error: &std::io::Error) -> Failure {
 pub fn asked_bytes(
     system: &dyn System,
     site: &Site,
-    ground: &Ground<'_>,
+    opened: &OpenTarget<'_>,
     consented: bool,
     size: Option<Bytes>,
 ) -> Outcome<u64> {
     match site.kind {
         TargetKind::Simulated => Ok(size.map_or(USUAL_AREA_BYTES, |size| size.0)),
         TargetKind::Directory => {
-            directory_bytes(system, &site.path, &site.target, ground.first_byte(), size)
+            directory_bytes(system, &site.path, &site.target, opened.first_byte(), size)
         }
         TargetKind::File | TargetKind::Device => {
-            let length = ground
+            let length = opened
                 .file()
                 .map_or(Ok(0), |file| system.length(file))
                 .map_err(|error| unopened(site, &error))?;
-            let usable = length.saturating_sub(ground.first_byte()) / 4096 * 4096;
+            let usable = length.saturating_sub(opened.first_byte()) / 4096 * 4096;
             if usable == 0 {
                 return Err(Failure::mistake(format!(
                     "{} holds {length} bytes: nothing can be measured in less than 4 KiB",
@@ -254,9 +276,9 @@ pub fn usual_bytes(free: u64) -> u64 {
 }
 
 /// How an area is filled.
-pub struct Fill<'a> {
+pub struct Fill {
     /// Engine for more than one operation in flight.
-    pub engine: &'a str,
+    pub engine: Engine,
     /// Random or zero bytes.
     pub content: Content,
     /// Time after which filling ends and what was written is the area.
@@ -270,21 +292,22 @@ pub struct Fill<'a> {
 /// smaller area of it would be trusted for nothing.
 pub fn fill(
     context: &mut Context<'_>,
-    ground: &Ground<'_>,
+    opened: &OpenTarget<'_>,
     site: &Site,
     asked: u64,
-    how: &Fill<'_>,
+    how: &Fill,
 ) -> Outcome<Area> {
     let system = context.system;
     let start_ns = system.monotonic_ns();
     let spent = || system.monotonic_ns() - start_ns;
-    let mut area = Area { start: ground.first_byte(), length: 0, asked, written: true, fill_ns: 0 };
+    let mut area = Area { start: opened.first_byte(), length: 0, asked, written: true, fill_ns: 0 };
     let (mut depth, mut largest_step) = (1, FILL_STEP_BYTES);
     while area.length < asked && spent() < how.limit_ns && !context.is_stopped() {
         let step = if depth == 1 { MIB } else { largest_step.min(asked - area.length) };
         let job = fill_job(&area, step, depth, how.limit_ns - spent(), how);
         let began = spent();
-        match crate::workloads::io::run(how.engine, &job, &ground.medium(area), context.stop) {
+        let medium = opened.medium(area);
+        match io::run_job(how.engine, &job, &medium, &Bystanders::now(), context.stop) {
             Ok(outcome) => area.length += outcome.totals.write_bytes,
             Err(error) if may_fill_up(site, &error) && step > MIB => largest_step = MIB,
             Err(error) if fills_up(system, site, &error, asked - area.length) => break,
@@ -301,7 +324,7 @@ pub fn fill(
             of_bytes: asked,
         });
     }
-    if let Some(file) = ground.file() {
+    if let Some(file) = opened.file() {
         system.sync_data(file).map_err(|error| {
             let full = error.kind() == std::io::ErrorKind::StorageFull;
             let advice = if full { format!("; {NO_ROOM_BELOW}") } else { String::new() };
@@ -364,15 +387,15 @@ pub fn shortage(site: &Site, area: &Area, limit_ns: u64) -> Option<String> {
     })
 }
 
-fn fill_job(area: &Area, step: u64, depth: u32, time_ns: u64, how: &Fill<'_>) -> Job {
+fn fill_job(area: &Area, step: u64, depth: u32, time_ns: u64, how: &Fill) -> Job {
     let start = area.start + area.length;
     Job {
         pattern: Pattern::Sequential,
-        work: Work::WRITES,
+        mix: Mix::WRITES,
         size_bytes: MIB as u32,
         depth,
         threads: 1,
-        durability: Durability::Written,
+        sync: WriteSync::None,
         content: how.content,
         area: start..start + step,
         ramp: Duration::ZERO,
@@ -422,7 +445,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::system::Fake;
+    use assay_core::system::Fake;
 
     #[test]
     fn an_area_that_became_smaller_is_not_gone_on_with() {
@@ -443,13 +466,14 @@ mod tests {
         fake.add(&format!("dir /full\nspace /full {space}")).unwrap();
         let full = File::options().write(true).open("/dev/full").unwrap();
         let held = Held::Others(full);
-        let direct = Seen::absent("a test");
-        let ground = Ground { system: &fake, held, start: 0, direct, notes: Vec::new() };
+        let direct = Presence::absent("a test");
+        let opened = OpenTarget { system: &fake, held, start: 0, direct, notes: Vec::new() };
         let site = Site { kind, path: "/full".into(), ..Site::simulated("full") };
         let stop = AtomicBool::new(false);
-        let mut context = Context { system: &fake, stop: &stop, tell: &mut |_| {} };
-        let how = Fill { engine: "psync", content: Content::Zero, limit_ns: u64::MAX / 4, seed: 1 };
-        fill(&mut context, &ground, &site, 64 * MIB, &how).unwrap_err().message
+        let mut context = Context { system: &fake, runs_as: None, stop: &stop, tell: &mut |_| {} };
+        let how =
+            Fill { engine: Engine::Psync, content: Content::Zero, limit_ns: u64::MAX / 4, seed: 1 };
+        fill(&mut context, &opened, &site, 64 * MIB, &how).unwrap_err().message
     }
 
     #[test]

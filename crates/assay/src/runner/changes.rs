@@ -3,18 +3,17 @@
 use std::path::PathBuf;
 
 use super::places::Place;
-use crate::factors::filesystem::Recipe;
-use crate::factors::{self, Factor, Role, View};
-use crate::failure::{Failure, Outcome};
-use crate::plan::arms;
-use crate::probes::energy;
-use crate::quantity::Bytes;
-use crate::results::plan::{Arm, Refusal};
-use crate::seen::Seen;
-use crate::study::probes::ENERGY;
-use crate::study::{Study, Target};
-use crate::system::site::TargetKind;
-use crate::system::{System, devices, identity};
+use assay_core::factors::layers::{Stack, Wish};
+use assay_core::factors::{self, Factor, Role, View};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::plan::arms::{self, Layout};
+use assay_core::presence::Presence;
+use assay_core::probes::{Asked, energy};
+use assay_core::quantity::Bytes;
+use assay_core::results::plan::{Arm, Refusal};
+use assay_core::study::{Study, Target};
+use assay_core::system::site::TargetKind;
+use assay_core::system::{System, devices, identity};
 
 /// Refuses a study that writes where studies have no business, unless the user has said himself, on
 /// the command line, that it may.
@@ -24,7 +23,12 @@ use crate::system::{System, devices, identity};
 pub fn permitted(study: &Study, allowed: &[PathBuf]) -> Outcome<()> {
     let named = study.arms.iter().chain([&study.baseline]).flat_map(Arm::keys);
     let named = named.chain(study.factors.keys()).map(String::as_str);
-    factors::permitted(named, allowed).map_err(Failure::mistake)
+    let named: Vec<&str> = named.collect();
+    factors::permitted(named.iter().copied(), allowed).map_err(Failure::mistake)?;
+    if study.workload.iter().any(|workload| workload.work.is_others()) {
+        factors::live(named, allowed).map_err(Failure::mistake)?;
+    }
+    Ok(())
 }
 
 /// One sentence a change.
@@ -48,6 +52,9 @@ pub fn changes(system: &dyn System, study: &Study, places: &[Place]) -> Vec<Stri
             told.push(sentence(system, study, place, (factor, name)));
         }
     }
+    // What is left out and what is taken back: it stands in the words of the work.
+    let others = study.workload.iter().filter(|own| own.work.is_others());
+    told.extend(others.map(|own| format!("nothing else; {}", own.work.words())));
     told
 }
 
@@ -72,8 +79,9 @@ pub fn wanting(system: &dyn System, study: &Study, places: &[Place]) -> Vec<Stri
 /// What a study asks for that is not here, and what becomes of it.
 pub fn lacks(system: &dyn System, study: &Study) -> Vec<String> {
     let mut told = Vec::new();
-    let asked = study.meter.is_none() && study.probes.iter().any(|name| name == ENERGY);
-    if let Some(Seen::Absent(reason)) = asked.then(|| energy::read(system).source()) {
+    let asks = Asked { probes: &study.probes, meter: study.meter.as_deref() };
+    let asked = study.meter.is_none() && asks.names(&energy::PROBE);
+    if let Some(Presence::Absent(reason)) = asked.then(|| energy::read(system).source()) {
         told.push(format!(
             "energy: {reason}; the times are compared without it (--meter FILE takes the log of a \
              power meter)"
@@ -102,19 +110,19 @@ fn sentence(
     let levels = study.factors.get(name).map(|levels| levels.join(", ")).unwrap_or_default();
     let undone = factor.role().undone();
     match factor.role() {
-        Role::Ground => {
+        Role::Layer => {
             let start = devices_start(system, study, place);
             format!("{name}: {levels}, on {}{start}; {undone}", place.site.target)
         }
         Role::Observed => {
-            let now = told(factor.observe(name, &view));
+            let now = level_or_reason(factor.observe(name, &view));
             format!("{name}: {now} here, of {levels}; {undone}")
         }
         Role::Setting if matches!(study.target, Some(Target::Loop(_))) => {
             format!("{name}: {levels}, on the loop device; {undone}")
         }
         Role::Setting => {
-            let now = told(factor.observe(name, &view));
+            let now = level_or_reason(factor.observe(name, &view));
             let first = study.factors.get(name).and_then(|levels| levels.first());
             let settings = first.map(|level| factor.settings(name, level, &view));
             match settings {
@@ -130,10 +138,10 @@ fn sentence(
     }
 }
 
-fn told(seen: Seen<String>) -> String {
+fn level_or_reason(seen: Presence<String>) -> String {
     match seen {
-        Seen::Present(level) => level,
-        Seen::Absent(reason) => format!("not known: {reason}"),
+        Presence::Present(level) => level,
+        Presence::Absent(reason) => format!("not known: {reason}"),
     }
 }
 
@@ -147,7 +155,11 @@ fn devices_start(system: &dyn System, study: &Study, place: &Place) -> String {
 }
 
 /// Levels of which can be told without changing anything that they cannot be had.
-pub fn refused(system: &dyn System, study: &Study, place: &Place) -> Vec<Refusal> {
+pub fn refused(
+    system: &dyn System,
+    (study, layout): (&Study, &Layout),
+    place: &Place,
+) -> Vec<Refusal> {
     let site = &place.site;
     let view = View { system, site };
     let own = matches!(study.target, Some(Target::Loop(_)));
@@ -156,10 +168,13 @@ pub fn refused(system: &dyn System, study: &Study, place: &Place) -> Vec<Refusal
         _ => site.counted.first().map_or(0, |name| devices::size_of(system, name)),
     };
     let mut found = Vec::new();
-    for ground in arms::grounds(study) {
-        let recipe = Recipe::of(|name| ground.get(name).map(String::as_str));
-        if let Some(reason) = recipe.and_then(|recipe| recipe.missing(system, bytes)) {
-            found.push(Refusal { levels: ground, reason });
+    for base in &layout.bases {
+        let missing = match Stack::of(&Wish::of(base)) {
+            Ok(stack) => stack.missing(system, bytes),
+            Err(reason) => Some(reason),
+        };
+        if let Some(reason) = missing {
+            found.push(Refusal { levels: base.clone(), reason });
         }
     }
     for (name, levels) in &study.factors {
@@ -167,8 +182,8 @@ pub fn refused(system: &dyn System, study: &Study, place: &Place) -> Vec<Refusal
         for level in levels {
             let reason = match factor.role() {
                 Role::Setting if !own => factor.settings(name, level, &view).err(),
-                Role::Observed => super::stage::seen_at(factor, name, level, &view).err(),
-                Role::Setting | Role::Ground => None,
+                Role::Observed => super::bed::seen_at(factor, name, level, &view).err(),
+                Role::Setting | Role::Layer => None,
             };
             let levels = Arm::from([(name.clone(), level.clone())]);
             found.extend(reason.map(|reason| Refusal { levels, reason }));

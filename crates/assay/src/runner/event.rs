@@ -2,13 +2,16 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::results::plan::Turn;
-use crate::system::System;
+use assay_core::results::plan::Turn;
+use assay_core::system::System;
+use assay_core::system::identity::Caller;
 
 /// What every step of a run is handed: the machine, the user's wish to stop, and somebody to tell.
 pub struct Context<'a> {
     /// The machine.
     pub system: &'a dyn System,
+    /// Who runs commands of the study, where that is not the user of this process.
+    pub runs_as: Option<Caller>,
     /// Raised when the user wants to stop.
     pub stop: &'a AtomicBool,
     /// Hears what happens.

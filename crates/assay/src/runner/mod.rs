@@ -3,16 +3,18 @@
 pub mod abilities;
 pub mod apply;
 pub mod area;
-mod around;
+pub mod bed;
 mod changes;
 pub mod event;
+mod lookout;
+mod others;
 pub mod pilot;
 mod places;
 mod prepare;
 pub mod session;
 mod settle;
-pub mod stage;
 pub mod start;
+mod surroundings;
 pub mod survey;
 pub mod trial;
 

@@ -3,22 +3,19 @@
 //! into trials.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use assay_load::Bystanders;
 use assay_stats::Sample;
 
-use assay_load::{Content, Durability, Job, LoadError, Pattern, Work};
-
-use crate::plan::arms;
-use crate::results::plan::{Area, Arm, Pilot, PlannedWorkload, Scatter, pilot_key};
-use crate::study::{self, Io, Mix, Study, Workload};
-use crate::workloads::io::{self, Medium, run};
-
-/// Time that one pilot may take; at least one operation is always done.
-const PILOT_MS: u64 = 25;
-/// Operations that tell enough, where they are done sooner.
-const PILOT_OPERATIONS: u64 = 64;
+use assay_core::plan::arms::Layout;
+use assay_core::results::plan::{Arm, Pilot, PlannedWorkload, Scatter, pilot_key};
+use assay_core::study::{Study, Workload};
+use assay_core::system::System;
+use assay_core::system::identity::Caller;
+use assay_core::work::{Medium, Run, Work};
 
 /// One look at how a workload's rate scatters.
 const LOOK: Duration = Duration::from_millis(25);
@@ -32,22 +29,59 @@ const REST: Duration = Duration::from_millis(20);
 /// Four groups may well agree by chance: trials scatter by as much between them at least.
 const LEAST_BETWEEN: f64 = 0.01;
 
-/// Runs the pilot of each workload that can be run; equal jobs are run once.
-pub fn run_all(
-    study: &Study,
-    medium: &Medium<'_>,
-    seed: u64,
-    stop: &AtomicBool,
-) -> Result<Pilot, LoadError> {
-    let mut known: Vec<(Job, u64)> = Vec::new();
+/// What a pilot is run on.
+#[derive(Clone, Copy)]
+pub struct Bench<'a> {
+    /// The machine.
+    pub system: &'a dyn System,
+    /// The open target.
+    pub medium: Medium<'a>,
+    /// What the target is.
+    pub path: &'a Path,
+    /// Seed of its draws.
+    pub seed: u64,
+    /// Who runs commands, where that is not the user of this process.
+    pub runs_as: Option<Caller>,
+    /// Set when the user wants to stop.
+    pub stop: &'a AtomicBool,
+}
+
+impl Bench<'_> {
+    fn run<T>(
+        &self,
+        (time, seed): (Duration, u64),
+        run: impl FnOnce(&Run<'_>) -> Result<T, String>,
+    ) -> Result<T, String> {
+        run(&Run {
+            system: self.system,
+            medium: self.medium,
+            path: self.path,
+            ramp_ns: 0,
+            time_ns: time.as_nanos() as u64,
+            seed,
+            caller: self.runs_as,
+            bystanders: &Bystanders::now(),
+            stop: self.stop,
+            lookout: None,
+            limits: None,
+        })
+    }
+}
+
+/// Runs the pilot of each workload that can be run; what costs the same is run once.
+///
+/// # Errors
+/// One could not be run.
+pub fn run_all(study: &Study, layout: &Layout, bench: &Bench<'_>) -> Result<Pilot, String> {
+    let mut known: Vec<(Work, u64)> = Vec::new();
     let mut operation_ns = BTreeMap::new();
-    for (key, io) in kinds(study) {
-        let Some(job) = pilot_job(&io, &medium.area, seed) else { continue };
-        let cost = match known.iter().find(|(other, _)| same_work(other, &job)) {
-            Some((_, cost)) => *cost,
-            None => one(&job, medium, stop)?,
+    for (key, work) in all_work(study, layout) {
+        let cost = match known.iter().find(|(other, _)| work.costs_like(other)) {
+            Some((_, cost)) => Some(*cost),
+            None => bench.run((Duration::ZERO, bench.seed), |run| work.pilot(run))?,
         };
-        known.push((job, cost));
+        let Some(cost) = cost else { continue };
+        known.push((work, cost));
         operation_ns.insert(key, cost);
     }
     Ok(Pilot { operation_ns, scatter: BTreeMap::new() })
@@ -60,22 +94,19 @@ pub fn run_all(
 pub fn scatter(
     workloads: &[PlannedWorkload],
     pilot: &Pilot,
-    medium: &Medium<'_>,
-    rest: &dyn Fn(Duration),
-    seed: u64,
-    stop: &AtomicBool,
-) -> Result<BTreeMap<String, Scatter>, LoadError> {
+    bench: &Bench<'_>,
+) -> Result<BTreeMap<String, Scatter>, String> {
     let mut found = BTreeMap::new();
-    // Work that ends by itself, or has company, or a cache to be prepared, is not cut in pieces.
-    let plain = |one: &&PlannedWorkload| {
-        one.operations.is_none() && one.beside.is_none() && one.direct && !one.control
-    };
+    // Work that has company is not cut in pieces.
+    let plain =
+        |one: &&PlannedWorkload| one.work.can_be_cut() && one.background.is_none() && !one.control;
     let fast = |one: &&PlannedWorkload| pilot.of(one) < LOOK.as_nanos() as u64 / FEWEST_IN_A_LOOK;
     for workload in workloads.iter().filter(plain).filter(fast) {
         let mut groups = Vec::with_capacity(GROUPS);
         for group in 0..GROUPS as u64 {
-            rest(REST);
-            groups.push(looks(workload, medium, seed.wrapping_add(group), stop)?);
+            bench.system.sleep(REST);
+            groups
+                .push(looks(workload, &Bench { seed: bench.seed.wrapping_add(group), ..*bench })?);
         }
         found.extend(nested(&groups, LOOK.as_secs_f64()).map(|own| (workload.name.clone(), own)));
     }
@@ -83,19 +114,12 @@ pub fn scatter(
 }
 
 /// Log rates of one group of looks; the first look of a group is not counted.
-fn looks(
-    workload: &PlannedWorkload,
-    medium: &Medium<'_>,
-    seed: u64,
-    stop: &AtomicBool,
-) -> Result<Vec<f64>, LoadError> {
-    let short = PlannedWorkload { ramp_ns: 0, time_ns: LOOK.as_nanos() as u64, ..workload.clone() };
+fn looks(workload: &PlannedWorkload, bench: &Bench<'_>) -> Result<Vec<f64>, String> {
     let mut rates = Vec::with_capacity(LOOKS);
     for look in 0..=LOOKS as u64 {
-        let job = io::job(&short, &medium.area, seed.rotate_left(17).wrapping_add(look))?;
-        let outcome = run(&workload.engine, &job, medium, stop)?;
-        let operations: u64 = outcome.classes.iter().map(|class| class.operations).sum();
-        rates.push(operations as f64 / outcome.window_ns.max(1) as f64);
+        let seed = bench.seed.rotate_left(17).wrapping_add(look);
+        let measured = bench.run((LOOK, seed), |run| workload.work.run(run))?.measured;
+        rates.push(measured.operations() as f64 / measured.window_ns.max(1) as f64);
     }
     Ok(rates.into_iter().skip(1).map(f64::ln).collect())
 }
@@ -120,59 +144,12 @@ fn variance(of: &[f64]) -> Option<f64> {
 }
 
 /// Every workload under every arm, whatever its target, by its key.
-fn kinds(study: &Study) -> BTreeMap<String, Io> {
-    let (_, arms) = arms::arms(study, &[]);
+fn all_work(study: &Study, layout: &Layout) -> BTreeMap<String, Work> {
     let under = |workload: &Workload, levels: &Arm| {
-        Some((pilot_key(&workload.name, levels), arms::under(&workload.io, levels).ok()?))
+        Some((pilot_key(&workload.name, levels), workload.under(levels).ok()?.work))
     };
-    arms.iter()
-        .flat_map(|arm| study.workload.iter().filter_map(|workload| under(workload, &arm.levels)))
-        .collect()
-}
-
-fn one(job: &Job, medium: &Medium<'_>, stop: &AtomicBool) -> Result<u64, LoadError> {
-    let outcome = run("psync", job, medium, stop)?;
-    let operations: u64 = outcome.classes.iter().map(|class| class.operations).sum();
-    Ok(outcome.totals.elapsed_ns / operations.max(1))
-}
-
-fn same_work(one: &Job, other: &Job) -> bool {
-    one.pattern == other.pattern
-        && one.work == other.work
-        && one.size_bytes == other.size_bytes
-        && one.durability == other.durability
-}
-
-fn pilot_job(io: &Io, area: &Area, seed: u64) -> Option<Job> {
-    let possible = io.size.0 <= area.length && (!io.mix.writes() || area.written);
-    let length = area.length / io.size.0.max(1) * io.size.0;
-    possible.then(|| Job {
-        pattern: match io.pattern {
-            study::Pattern::Sequential => Pattern::Sequential,
-            // Any place costs what the places of a spread do.
-            study::Pattern::Random | study::Pattern::Spread => Pattern::Random,
-        },
-        work: match io.mix {
-            Mix::Shares { read_percent } => Work::Mix { read_percent },
-            Mix::Rewrite => Work::Rewrite,
-        },
-        size_bytes: io.size.0 as u32,
-        depth: 1,
-        threads: 1,
-        durability: match io.sync {
-            study::WriteSync::EachWrite => Durability::DataSynced,
-            study::WriteSync::None => Durability::Written,
-        },
-        content: match io.content {
-            study::Content::Random => Content::Random,
-            study::Content::Zero => Content::Zero,
-        },
-        area: area.start..area.start + length,
-        ramp: Duration::ZERO,
-        time: Duration::from_millis(PILOT_MS),
-        operations: Some(PILOT_OPERATIONS),
-        seed,
-    })
+    let arms = layout.arms.iter();
+    arms.flat_map(|arm| study.workload.iter().filter_map(|workload| under(workload, arm))).collect()
 }
 
 #[cfg(test)]

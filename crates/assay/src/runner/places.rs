@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::failure::{Failure, Outcome};
-use crate::quantity::Bytes;
-use crate::study::simulated;
-use crate::system::site::{Site, TargetKind};
-use crate::system::{Consent, Hold, HoldError, System, identity, resolve};
+use assay_core::factors::layers::Base;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::Bytes;
+use assay_core::study::simulated;
+use assay_core::system::site::{Site, TargetKind};
+use assay_core::system::{Consent, Hold, HoldError, System, identity, resolve};
 
 /// A target, resolved.
 pub struct Place {
@@ -19,6 +20,19 @@ pub struct Place {
 }
 
 impl Place {
+    /// A device that the tool made itself.
+    ///
+    /// # Errors
+    /// Those of [`resolve`](resolve::resolve).
+    pub fn made(system: &dyn System, base: &Base) -> Outcome<Self> {
+        let site = resolve::resolve(system, &base.path().to_string_lossy())?;
+        let consent = match base {
+            Base::Device(device) => Some(device.consent.clone()),
+            Base::Directory(_) => None,
+        };
+        Ok(Self { site, law: None, consent })
+    }
+
     /// A loop device that will be made, for estimates.
     pub fn to_be(size: Bytes) -> Self {
         Self { site: Site::loop_to_be(size.0), law: None, consent: None }

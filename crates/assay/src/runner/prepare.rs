@@ -2,9 +2,9 @@
 
 use super::settle::settle;
 use super::trial::{Setting, cached_pages, range};
-use crate::results::plan::PlannedWorkload;
-use crate::seen::Seen;
-use crate::study::Cache;
+use assay_core::presence::Presence;
+use assay_core::results::plan::PlannedWorkload;
+use assay_core::study::Cache;
 
 /// Bytes that are read at once to fill the cache.
 const STEP: usize = 1 << 20;
@@ -13,10 +13,14 @@ const TOLERATED: f64 = 0.02;
 
 /// Settles, then empties or fills the page cache; else why the state could not be had.
 pub(super) fn prepare(setting: &Setting<'_>, workload: &PlannedWorkload) -> Result<(), String> {
+    if workload.work.is_others() {
+        return Ok(());
+    }
     if let Some(limit) = setting.prepare.settle {
         settle(setting.system, &setting.site.shared, limit.0);
     }
-    if workload.direct || !workload.reads_itself() {
+    let touch = workload.work.touches();
+    if touch.direct || !touch.reads {
         return Ok(());
     }
     let wanted = setting.prepare.cache;
@@ -29,7 +33,7 @@ pub(super) fn prepare(setting: &Setting<'_>, workload: &PlannedWorkload) -> Resu
 
 /// Whether the cache is as it was asked for, where the kernel tells.
 fn see(wanted: Cache, setting: &Setting<'_>) -> Result<(), String> {
-    let Seen::Present(pages) = cached_pages(setting) else { return Ok(()) };
+    let Presence::Present(pages) = cached_pages(setting) else { return Ok(()) };
     let share = pages.cached as f64 / pages.of.max(1) as f64;
     let (name, holds) = match wanted {
         Cache::Cold => ("cold", share <= TOLERATED),
@@ -42,7 +46,7 @@ fn see(wanted: Cache, setting: &Setting<'_>) -> Result<(), String> {
 }
 
 fn fill_cache(setting: &Setting<'_>) -> Result<(), String> {
-    let Some(file) = setting.surveyed.ground.file() else { return Ok(()) };
+    let Some(file) = setting.surveyed.opened.file() else { return Ok(()) };
     let area = range(setting);
     let mut buffer = vec![0; STEP];
     let mut at = area.start;
@@ -58,8 +62,8 @@ fn fill_cache(setting: &Setting<'_>) -> Result<(), String> {
 }
 
 fn forget_cached(setting: &Setting<'_>) {
-    if let Some(file) = setting.surveyed.ground.file() {
-        // Seen by the readings of cached pages that follow.
+    if let Some(file) = setting.surveyed.opened.file() {
+        // Presence by the readings of cached pages that follow.
         let _ = setting.system.drop_cached(file, range(setting));
     }
 }

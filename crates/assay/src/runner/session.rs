@@ -1,24 +1,25 @@
 //! The trials of a plan, one after the other, each one stored before the next starts: until the
 //! last one, or as soon as the stopping rule says.
 
+use super::bed::TestBed;
 use super::event::{Context, Event};
-use super::stage::Stage;
+use super::others::Others;
 use super::start::Unkept;
 use super::trial::{self, Setting};
-use crate::failure::Outcome;
-use crate::plan::pace::Pace;
-use crate::plan::repeats;
-use crate::plan::repeats::Ran;
-use crate::probes::block_latency::Tracer;
-use crate::results::bundle::Bundle;
-use crate::results::design::Stopping;
-use crate::results::environment::Environment;
-use crate::results::log::{ENDED, Entry};
-use crate::results::plan::{Plan, PlannedTrial};
-use crate::results::record::{Spent, Trial};
-use crate::study::Study;
-use crate::system::System;
-use crate::system::site::TargetKind;
+use assay_core::failure::Outcome;
+use assay_core::plan::pace::Pace;
+use assay_core::plan::repeats;
+use assay_core::plan::repeats::Ran;
+use assay_core::probes::Probes;
+use assay_core::results::bundle::Bundle;
+use assay_core::results::design::Stopping;
+use assay_core::results::environment::Environment;
+use assay_core::results::log::{ENDED, Entry};
+use assay_core::results::plan::{Plan, PlannedTrial};
+use assay_core::results::record::{Spent, Trial};
+use assay_core::study::Study;
+use assay_core::system::System;
+use assay_core::system::site::TargetKind;
 
 /// What a judge makes of the trials so far: whether that is enough, and why.
 pub type Judge<'a> = dyn Fn(&Plan, &Environment, &[Trial]) -> Option<String> + 'a;
@@ -36,9 +37,9 @@ pub struct Session<'a> {
     /// Where.
     pub environment: &'a Environment,
     /// What trials stand on.
-    pub stage: Stage<'a>,
+    pub bed: TestBed<'a>,
     /// Looks at requests by class, where the study asks for it.
-    pub tracer: Tracer,
+    pub probes: Probes,
     /// Where it is kept, as long as that is possible.
     pub bundle: Option<Bundle<'a>>,
     /// From when on it was not.
@@ -51,6 +52,8 @@ pub struct Session<'a> {
     pub told_ns: u64,
     /// What the readings before the last trial took.
     pub readings_ns: u64,
+    /// What is known of others' work, where that is looked at.
+    pub others: Others,
 }
 
 /// How a session ended.
@@ -71,12 +74,19 @@ impl Session<'_> {
         let left = &self.plan.trials[done.min(self.plan.trials.len())..];
         let expected_ns = self.left_ns(left);
         (context.tell)(Event::Planned { trials: self.plan.trials.len(), done, expected_ns });
+        if let Err(reason) = self.first_look(trials, context) {
+            (context.tell)(Event::Warning(format!("no level will be taken back: {reason}")));
+        }
         self.lead_in_again(trials, context);
         for (index, planned) in self.plan.trials.iter().enumerate().skip(done) {
             if let Some(reason) = self.ends_before(index, trials) {
                 // Decided now: what is repeated afterwards must not decide it again.
                 self.log(ENDED, &reason);
                 return self.repeat_disturbed(trials, context).unwrap_or(End::Early(reason));
+            }
+            if let Some(reason) = self.others.is_over(self.plan) {
+                self.log(ENDED, &reason);
+                return End::Early(reason);
             }
             (context.tell)(self.starting(index, planned));
             if !self.step(planned, None, trials, context) {
@@ -90,8 +100,8 @@ impl Session<'_> {
     ///
     /// # Errors
     /// Not restored: what could not be put back.
-    pub fn strike(self) -> Outcome<()> {
-        self.stage.strike().map(|_| ())
+    pub fn tear_down(self) -> Outcome<()> {
+        self.bed.tear_down().map(|_| ())
     }
 
     /// Counts the time of earlier sessions: as it was told, or else as it was expected to be.
@@ -110,7 +120,7 @@ impl Session<'_> {
     fn step(
         &mut self,
         planned: &PlannedTrial,
-        repeats: Option<crate::results::findings::Repeats>,
+        repeats: Option<assay_core::results::record::Repeats>,
         trials: &mut Vec<Trial>,
         context: &mut Context<'_>,
     ) -> bool {
@@ -122,6 +132,7 @@ impl Session<'_> {
             return false;
         }
         done.trial.record.repeats = repeats;
+        self.others.learn(self.plan, &done.trial.record);
         self.pace.learn(self.plan, &done.trial.record);
         let index = planned.order as usize;
         (context.tell)(Event::TrialEnded { index, result: result_of(&done.trial) });
@@ -183,7 +194,7 @@ impl Session<'_> {
         (self.elapsed_ns() + expected / 2 > budget_ns).then(|| {
             format!(
                 "the time budget of {} ended it after replicate {finished} of {}",
-                crate::quantity::units::show::duration(budget_ns as f64),
+                assay_core::quantity::units::show::duration(budget_ns as f64),
                 self.plan.replicates
             )
         })
@@ -219,6 +230,15 @@ impl Session<'_> {
         );
     }
 
+    /// Looks at others' work as it is before anything is changed under it; else why that could not be.
+    fn first_look(&mut self, trials: &[Trial], context: &mut Context<'_>) -> Result<(), String> {
+        self.others = Others::of(self.plan, trials.iter().map(|trial| &trial.record));
+        let first = self.plan.workloads.first().filter(|own| own.work.harm().is_some());
+        let Some(target) = first.map(|workload| workload.target) else { return Ok(()) };
+        let place = self.bed.at(target).ok_or("its target is not open")?;
+        self.others.first_look(context, self.plan, place, &mut self.probes)
+    }
+
     /// Adds a line to the log, which is for people: a study goes on without it.
     fn log(&self, event: &str, text: &str) {
         if let Some(bundle) = &self.bundle {
@@ -239,18 +259,29 @@ impl Session<'_> {
             let trial = trial::not_run(self.system, planned, "the time was over before this trial");
             return trial::Done::without_numbers(trial, false);
         }
-        if let Err(reason) = self.stage.bring(context, self.study, self.plan, planned) {
+        if let Some(reason) = self.others.dropped(&planned.arm) {
+            let reason = format!("not run: its level was {reason}");
+            return self.lost(planned, &reason, context);
+        }
+        if let Err(reason) = self.bed.bring(context, self.study, self.plan, planned) {
             return self.lost(planned, &reason, context);
         }
         let target = self.plan.workloads[planned.workload].target;
-        let Some((site, surveyed)) = self.stage.at(target) else {
+        let Some((site, surveyed)) = self.bed.at(target) else {
             return self.lost(planned, "its target is not open", context);
         };
         let prepare = &self.study.prepare;
         let (system, plan, readings_ns) = (self.system, self.plan, self.readings_ns);
-        let setting = Setting { system, plan, site, surveyed, prepare, readings_ns };
+        let runs_as = context.runs_as;
+        // What is as it was found is nobody's level: whatever hurts there, taking it back is no help.
+        let limits = self.others.limits(plan, planned).filter(|_| !self.bed.is_as_found());
+        let limits = limits.as_ref();
+        let setting =
+            Setting { system, plan, site, surveyed, prepare, runs_as, readings_ns, limits };
         let began_ns = self.system.monotonic_ns();
-        let mut done = trial::run(&setting, planned, &mut self.tracer, context.stop);
+        let mut done = trial::run(&setting, planned, &mut self.probes, context.stop);
+        let hurt = done.trial.record.measured.as_ref().and_then(trial::taken_back).is_some();
+        let back = if hurt { self.bed.settings_back() } else { Ok(()) };
         let ended_ns = self.system.monotonic_ns();
         // What is simulated passes in no time.
         done.trial.record.spent = (site.kind != TargetKind::Simulated).then(|| Spent {
@@ -258,10 +289,16 @@ impl Session<'_> {
             trial_ns: ended_ns.saturating_sub(began_ns),
         });
         (self.told_ns, self.readings_ns) = (ended_ns, done.readings_ns);
-        if let Some(how) = self.stage.strayed(self.plan, planned) {
+        if let Err(failure) = back {
+            (context.tell)(Event::Warning(failure.message));
+        }
+        if hurt {
+            return done;
+        }
+        if let Some(how) = self.bed.strayed(self.plan, planned) {
             let record = &mut done.trial.record;
             (record.status, record.reason) = trial::failed(planned, &how);
-            record.counted = None;
+            (record.measured, record.background) = (None, None);
         }
         done
     }
@@ -306,8 +343,8 @@ impl Session<'_> {
 }
 
 fn result_of(trial: &Trial) -> Result<u64, String> {
-    match &trial.record.counted {
-        Some(counted) => Ok(counted.operations()),
+    match &trial.record.measured {
+        Some(measured) => Ok(measured.operations()),
         None => Err(trial.record.reason.clone().unwrap_or_default()),
     }
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::probes::disk_stats;
-use crate::seen::Seen;
-use crate::system::System;
+use assay_core::presence::Presence;
+use assay_core::probes::disk;
+use assay_core::system::System;
 
 /// Time over which traffic is looked for.
 const LOOK: Duration = Duration::from_millis(250);
@@ -15,16 +15,16 @@ const IDLE_BYTES: u64 = 64 << 10;
 /// cannot be read, it does not wait.
 pub fn settle(system: &dyn System, devices: &[String], limit_ns: u64) {
     let began_ns = system.monotonic_ns();
-    let mut before = disk_stats::read(system, devices);
+    let mut before = disk::read(system, devices);
     while system.monotonic_ns() - began_ns < limit_ns {
         system.sleep(LOOK);
-        let after = disk_stats::read(system, devices);
-        let moved = disk_stats::between(&before, &after).map(|all| {
+        let after = disk::read(system, devices);
+        let moved = disk::between(&before, &after).map(|all| {
             all.values().map(|one| one.read_bytes + one.write_bytes + one.discard_bytes).sum()
         });
         match moved {
-            Seen::Present(bytes) if bytes > IDLE_BYTES => before = after,
-            Seen::Present::<u64>(_) | Seen::Absent(_) => return,
+            Presence::Present(bytes) if bytes > IDLE_BYTES => before = after,
+            Presence::Present::<u64>(_) | Presence::Absent(_) => return,
         }
     }
 }

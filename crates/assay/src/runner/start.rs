@@ -4,38 +4,49 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use super::around;
+use super::bed::{self, TestBed};
 use super::changes;
 use super::event::{Context, Event};
+use super::others::Others;
 use super::places::{Place, places};
 use super::session::{End, Judge, Session};
-use super::stage::{self, Stage};
+use super::surroundings;
 use super::survey;
-use crate::failure::{Failure, Outcome};
-use crate::plan;
-use crate::plan::allocation::{self, Quick};
-use crate::plan::pace::Pace;
-use crate::probes::block_latency::Tracer;
-use crate::results::bundle::{Bundle, Stored};
-use crate::results::environment::{self, Environment};
-use crate::results::id::{entropy, new_id};
-use crate::results::log::{ENDED, Entry};
-use crate::results::plan::{Plan, Survey};
-use crate::results::record::Trial;
-use crate::results::seal::key;
-use crate::results::vouch::Voucher;
-use crate::study::{Study, Target, simulated};
-use crate::system::site::{Site, TargetKind};
-use crate::system::{System, machine};
-use crate::workloads::io;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::plan;
+use assay_core::plan::allocation::{self, Quick};
+use assay_core::plan::arms::Layout;
+use assay_core::plan::pace::Pace;
+use assay_core::probes::Probes;
+use assay_core::results::bundle::{Bundle, Stored};
+use assay_core::results::environment::{self, Environment};
+use assay_core::results::id::{entropy, new_id};
+use assay_core::results::log::{ENDED, Entry};
+use assay_core::results::plan::{Arm, Plan, Survey};
+use assay_core::results::record::Trial;
+use assay_core::results::seal::key;
+use assay_core::results::vouch::Voucher;
+use assay_core::study::{Study, Target, simulated};
+use assay_core::system::identity::{self, Caller};
+use assay_core::system::site::{Site, TargetKind};
+use assay_core::system::{System, machine};
 
 /// What the user has said himself that a study may do, on the command line and nowhere else.
-#[derive(Clone, Copy, Default)]
-pub struct Consented<'a> {
+#[derive(Clone, Debug, Default)]
+pub struct Consented {
     /// Ids of devices that may be overwritten.
-    pub destroy: &'a [String],
+    pub destroy: Vec<String>,
     /// Settings that may be written though studies usually have no business there.
-    pub allowed: &'a [PathBuf],
+    pub allowed: Vec<PathBuf>,
+    /// Under sudo, commands run as root too, and not as the user who called it.
+    pub as_root: bool,
+}
+
+impl Consented {
+    /// Who runs commands, where that is not the user of this process.
+    fn runs_as(&self, system: &dyn System) -> Option<Caller> {
+        if self.as_root { None } else { identity::caller(system) }
+    }
 }
 
 /// Says, in a sentence a workload, what a plan will be able to see.
@@ -47,10 +58,8 @@ pub struct Request<'a> {
     pub study: Study,
     /// Targets as the user wrote them.
     pub targets: Vec<String>,
-    /// Ids of devices that may be overwritten.
-    pub destroy: Vec<String>,
-    /// Settings that may be written though studies usually have no business there.
-    pub allowed: Vec<PathBuf>,
+    /// What of it the user has allowed.
+    pub consented: Consented,
     /// Directory that holds the bundles; without one nothing is kept.
     pub results: Option<PathBuf>,
     /// Looks at what was measured where the stopping rule wants that.
@@ -122,30 +131,32 @@ pub fn run(
     let seed = request.study.seed.unwrap_or_else(|| entropy(system));
     let id = new_id(&started, entropy(system));
     let targets = &request.targets;
-    let consented = Consented { destroy: &request.destroy, allowed: &request.allowed };
-    let mut stage = Stage::set(system, &request.study, targets, consented, (&id, seed))?;
-    set_targets(&mut request.study, stage.places(), seed);
-    let mut context = Context { system, stop, tell };
+    let consented = &request.consented;
+    let mut bed = TestBed::set_up(system, &request.study, targets, consented, (&id, seed))?;
+    let runs_as = consented.runs_as(system);
+    set_targets(&mut request.study, bed.places(), seed);
+    let mut context = Context { system, runs_as, stop, tell };
     for text in changes::lacks(system, &request.study) {
         (context.tell)(Event::Warning(format!("not here: {text}")));
     }
-    if let Err(failure) = stage.survey(&mut context, &request.study) {
-        return Err(struck(stage, failure));
+    let layout = layout(&request.study, bed.places());
+    if let Err(failure) = bed.survey(&mut context, &request.study, &layout) {
+        return Err(torn_down(bed, failure));
     }
     if let Some(quick) = request.quick {
-        request.study = allocation::settle(request.study, quick, &stage.surveys());
+        request.study = allocation::settle(request.study, quick, &bed.surveys());
     }
-    let plan = plan::make(&request.study, stage.surveys(), seed);
+    let plan = plan::make(&request.study, bed.surveys(), seed);
     if let Err(failure) = enough(&plan) {
-        return Err(struck(stage, failure));
+        return Err(torn_down(bed, failure));
     }
-    let sites = stage.sites();
+    let sites = bed.sites();
     let foreseen = request.foresee.map_or_else(Vec::new, |foresee| foresee(&plan));
     for text in foreseen {
         (context.tell)(Event::Foreseen { text });
     }
     let planned_ns = system.monotonic_ns();
-    let surroundings = around::before(&mut context, &plan, &sites);
+    let surroundings = surroundings::before(&mut context, &plan, &sites);
     // The rest is no part of the study's time.
     let began_ns = began_ns + (system.monotonic_ns() - planned_ns);
     let environment = Environment {
@@ -172,49 +183,62 @@ pub fn run(
     if let Some(bundle) = &mut bundle {
         seal(&mut context, bundle, &request.study, &plan, &environment);
     }
+    let Request { study, judge, .. } = request;
+    let trials = Vec::with_capacity(plan.trials.len());
+    let begun = Begun { id, study, plan, environment, bed, bundle, unkept, trials, began_ns };
+    Ok(conduct(begun, judge, &mut context))
+}
+
+/// A study that is about to run: from its first trial, or from where it was interrupted.
+struct Begun<'a> {
+    id: String,
+    study: Study,
+    plan: Plan,
+    environment: Environment,
+    bed: TestBed<'a>,
+    bundle: Option<Bundle<'a>>,
+    unkept: Option<Unkept>,
+    /// Those that have run.
+    trials: Vec<Trial>,
+    began_ns: u64,
+}
+
+/// Runs the trials that are left, puts the machine back, and tells how it ended.
+fn conduct(begun: Begun<'_>, judge: Option<&Judge<'_>>, context: &mut Context<'_>) -> Finished {
+    let system = context.system;
+    let Begun { id, study, plan, environment, bed, bundle, unkept, mut trials, began_ns } = begun;
     let mut session = Session {
         system,
         began_ns,
-        study: &request.study,
+        study: &study,
         plan: &plan,
         environment: &environment,
-        stage,
-        tracer: Tracer::default(),
+        bed,
+        probes: Probes::default(),
         bundle,
         unkept,
-        judge: request.judge,
+        judge,
         pace: Pace::default(),
         told_ns: began_ns,
         readings_ns: 0,
+        others: Others::default(),
     };
-    let mut trials = Vec::with_capacity(plan.trials.len());
-    let end = session.run(&mut trials, &mut context);
+    session.count_spent(&trials);
+    let end = session.run(&mut trials, context);
     close(&session, &end);
     let mut bundle = session.bundle.take();
-    let mut directory = directory.filter(|_| bundle.is_some());
+    let mut directory = bundle.as_ref().map(|bundle| bundle.directory().to_owned());
     if end == End::Interrupted && trials.is_empty() {
         // Its lock first: network file systems keep the name of a file that is open.
         bundle = None;
         directory = unbegun(system, directory);
     }
     let unkept = session.unkept.take();
-    let left = session.strike().err();
+    let left = session.tear_down().err();
     let mut environment = environment.clone();
-    around::after(system, &mut environment, bundle.as_ref());
-    let (interrupted, ended) = told(end);
-    let study = request.study;
-    Ok(Finished {
-        id,
-        directory,
-        unkept,
-        study,
-        plan,
-        environment,
-        trials,
-        interrupted,
-        ended,
-        left,
-    })
+    surroundings::after(system, &mut environment, bundle.as_ref());
+    let (interrupted, ended) = as_stored(end);
+    Finished { id, directory, unkept, study, plan, environment, trials, interrupted, ended, left }
 }
 
 /// Takes away the result of a study that was stopped before its first trial had ended: nothing is in
@@ -234,44 +258,50 @@ fn seal(
     environment: &Environment,
 ) {
     let real = environment.sites.iter().any(|site| site.kind != TargetKind::Simulated);
-    if context.system.user().id != 0 || !real {
+    // Who is not root needs a seal for what says which programs to run.
+    let runs = study.workload.iter().any(|workload| workload.work.kind().runs_programs);
+    if !real || (context.system.user().id != 0 && !runs) {
         return;
     }
     if let Err(error) = bundle.seal(study, plan, environment) {
         (context.tell)(Event::Warning(format!(
-            "the result is not sealed: {}: {error}; it can be shown, but assay confirm, resume and apply will refuse it as root",
-            key::path().display()
+            "the result is not sealed: {}: {error}; it can be shown, but assay confirm, resume and apply will refuse it",
+            key::path(context.system).unwrap_or_default().display()
         )));
     }
 }
 
 /// Puts the machine back after a failure; where that fails too, that is what matters.
-fn struck(stage: Stage<'_>, failure: Failure) -> Failure {
-    stage.strike().err().unwrap_or(failure)
+fn torn_down(bed: TestBed<'_>, failure: Failure) -> Failure {
+    bed.tear_down().err().unwrap_or(failure)
 }
 
 /// Refuses a study whose baseline cannot be had here, or of which nothing can be run.
 fn enough(plan: &Plan) -> Outcome<()> {
-    const NOT_MEASURED: &str = "not measured: ";
-    let told = |reason: &'_ str| reason.trim_start_matches(NOT_MEASURED).to_owned();
     let why = || {
         let first = plan.absent.first();
-        first.map_or("there is no work".to_owned(), |absent| told(&absent.reason))
+        first.map_or("there is no work".to_owned(), |absent| absent.reason.clone())
     };
     if plan.workloads.is_empty() {
         return Err(Failure::refused(format!("nothing of this study can be run here: {}", why())));
     }
     let baseline = &plan.design.baseline;
-    let there = plan.workloads.iter().any(|work| plan::arms::matches(&work.arm, baseline));
+    let is_baseline = |arm: &Arm| plan::arms::matches(arm, baseline);
+    let there = plan.workloads.iter().any(|work| is_baseline(&work.arm));
     let compared = plan.design.factors.iter().any(|factor| factor.levels.len() > 1);
+    let others = plan.workloads.iter().any(|work| work.work.is_others());
+    if others && compared && plan.workloads.iter().all(|work| is_baseline(&work.arm)) {
+        // Minutes of looking at one level would tell nothing that assay watch does not.
+        return Err(Failure::refused(format!("no level can be compared here: {}", why())));
+    }
     if there || baseline.is_empty() || !compared {
         return Ok(());
     }
     let own = plan.absent.iter().find(|absent| plan::arms::matches(&absent.arm, baseline));
-    let reason = own.map_or_else(why, |absent| told(&absent.reason));
+    let reason = own.map_or_else(why, |absent| absent.reason.clone());
     Err(Failure::refused(format!(
         "the baseline {} cannot be had here: {reason}; name another with --baseline",
-        crate::results::plan::arm_words(baseline)
+        assay_core::results::plan::arm_words(baseline)
     )))
 }
 
@@ -280,74 +310,45 @@ pub fn resume(
     system: &dyn System,
     (stored, voucher): (Stored, Voucher),
     directory: &Path,
-    (consented, judge): (Consented<'_>, Option<&Judge<'_>>),
+    (consented, judge): (&Consented, Option<&Judge<'_>>),
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Finished> {
-    let Stored { id, study, plan, environment, mut trials, .. } = stored;
+    let Stored { id, study, plan, environment, trials, .. } = stored;
     let began_ns = system.monotonic_ns();
+    if plan.format != assay_core::results::plan::FORMAT {
+        return Err(Failure::mistake(format!(
+            "{id} was begun by an older version, in the format {}: go on with that version, or start a new study",
+            plan.format
+        )));
+    }
     if plan::hash(&plan) != plan.sha256 {
         return Err(Failure::mistake(format!(
             "{id}: the plan is not the one that was made before the first trial (its hash differs); a study cannot go on by another plan"
         )));
     }
-    io::understood(&plan).map_err(|error| Failure::mistake(format!("{id}: {error}")))?;
     let mut targets: Vec<String> =
         environment.sites.iter().map(|site| word_of(site, &plan)).collect();
     targets.dedup();
-    let mut stage = Stage::set(system, &study, &targets, consented, (&id, plan.seed))?;
-    let mut context = Context { system, stop, tell };
+    let mut bed = TestBed::set_up(system, &study, &targets, consented, (&id, plan.seed))?;
+    let mut context = Context { system, runs_as: consented.runs_as(system), stop, tell };
     tell_of_changes(&mut context, &environment);
-    let same = same_places(&stage, &study, &plan, &environment);
-    let ready = same.and_then(|()| stage.reopen(&mut context, &study, &plan)).and_then(|()| {
+    let same = same_places(&bed, &study, &plan, &environment);
+    let ready = same.and_then(|()| bed.reopen(&mut context, &study, &plan)).and_then(|()| {
         Bundle::reopen(system, directory, voucher.into_sealed()).map_err(|error| {
             Failure::refused(format!("{} cannot be written: {error}", directory.display()))
         })
     });
     let bundle = match ready {
         Ok(bundle) => bundle,
-        Err(failure) => return Err(struck(stage, failure)),
+        Err(failure) => return Err(torn_down(bed, failure)),
     };
     let text = format!("went on after {} finished trials", trials.len());
     // The log is for people; a study goes on without it.
     let _ = bundle.log(&Entry::new(system, "resumed", &text));
-    let mut session = Session {
-        system,
-        began_ns,
-        study: &study,
-        plan: &plan,
-        environment: &environment,
-        stage,
-        tracer: Tracer::default(),
-        bundle: Some(bundle),
-        unkept: None,
-        judge,
-        pace: Pace::default(),
-        told_ns: began_ns,
-        readings_ns: 0,
-    };
-    session.count_spent(&trials);
-    let end = session.run(&mut trials, &mut context);
-    close(&session, &end);
-    let bundle = session.bundle.take();
-    let directory = bundle.as_ref().map(|bundle| bundle.directory().to_owned());
-    let unkept = session.unkept.take();
-    let left = session.strike().err();
-    let mut environment = environment.clone();
-    around::after(system, &mut environment, bundle.as_ref());
-    let (interrupted, ended) = told(end);
-    Ok(Finished {
-        id,
-        directory,
-        unkept,
-        study,
-        plan,
-        environment,
-        trials,
-        interrupted,
-        ended,
-        left,
-    })
+    let (bundle, unkept) = (Some(bundle), None);
+    let begun = Begun { id, study, plan, environment, bed, bundle, unkept, trials, began_ns };
+    Ok(conduct(begun, judge, &mut context))
 }
 
 /// What a study would do.
@@ -370,7 +371,7 @@ pub fn preview(
     system: &dyn System,
     mut study: Study,
     targets: &[String],
-    Consented { destroy, allowed }: Consented<'_>,
+    Consented { destroy, allowed, .. }: &Consented,
     quick: Option<Quick>,
 ) -> Outcome<Preview> {
     changes::permitted(&study, allowed)?;
@@ -378,18 +379,19 @@ pub fn preview(
         Some(Target::Loop(size)) => vec![Place::to_be(size)],
         _ => places(system, targets, destroy)?,
     };
+    super::others::there(&study, &places)?;
     let seed = study.seed.unwrap_or_else(|| entropy(system));
     set_targets(&mut study, &places, seed);
-    let grounds = plan::arms::grounds(&study);
+    let layout = layout(&study, &places);
     let (mut surveys, mut sites) = (Vec::new(), Vec::new());
     for place in &places {
-        for ground in &grounds {
-            if !ground.is_empty() && !matches!(study.target, Some(Target::Loop(_))) {
-                stage::plot(system, &study, &place.site)?;
+        for base in &layout.bases {
+            if !base.is_empty() && !matches!(study.target, Some(Target::Loop(_))) {
+                bed::extent(system, &study, &place.site)?;
             }
             let survey = survey::estimate(system, &study, place)?;
-            let refused = changes::refused(system, &study, place);
-            surveys.push(Survey { under: ground.clone(), refused, ..survey });
+            let refused = changes::refused(system, (&study, &layout), place);
+            surveys.push(Survey { under: base.clone(), refused, ..survey });
             sites.push(place.site.clone());
         }
     }
@@ -403,7 +405,7 @@ pub fn preview(
     Ok(Preview { study, plan, sites, changes, lacks })
 }
 
-fn told(end: End) -> (bool, Option<String>) {
+fn as_stored(end: End) -> (bool, Option<String>) {
     match end {
         End::Interrupted => (true, None),
         End::Complete => (false, None),
@@ -436,7 +438,7 @@ fn word_of(site: &Site, plan: &Plan) -> String {
 
 /// Refuses to go on at other places than those that were measured.
 fn same_places(
-    stage: &Stage<'_>,
+    bed: &TestBed<'_>,
     study: &Study,
     plan: &Plan,
     environment: &Environment,
@@ -448,13 +450,13 @@ fn same_places(
     let made = plan.surveys.iter().any(|survey| !survey.under.is_empty());
     if made {
         // The file systems are made anew, but on the same drive.
-        return stage.places().iter().try_for_each(|place| {
+        return bed.places().iter().try_for_each(|place| {
             let own = |site: &&Site| site.target == place.site.target;
             let before = environment.sites.iter().find(own);
             before.map_or(Ok(()), |before| same_drives(&place.site, before))
         });
     }
-    let pairs = stage.places().iter().zip(&environment.sites);
+    let pairs = bed.places().iter().zip(&environment.sites);
     pairs.into_iter().try_for_each(|(place, before)| same_place(&place.site, before))
 }
 
@@ -492,7 +494,7 @@ fn elsewhere(now: &Site, how: &str) -> Failure {
 fn tell_of_changes(context: &mut Context<'_>, environment: &Environment) {
     let (before, now) = (&environment.machine.kernel, machine::machine(context.system).kernel);
     if *before != now {
-        let told = |seen: &crate::seen::Seen<String>| {
+        let told = |seen: &assay_core::presence::Presence<String>| {
             seen.value().cloned().unwrap_or_else(|| "not known".to_owned())
         };
         (context.tell)(Event::Warning(format!(
@@ -501,6 +503,12 @@ fn tell_of_changes(context: &mut Context<'_>, environment: &Environment) {
             told(&now)
         )));
     }
+}
+
+/// What a study compares at its targets.
+fn layout(study: &Study, places: &[Place]) -> Layout {
+    let targets: Vec<String> = places.iter().map(|place| place.site.target.clone()).collect();
+    Layout::of(study, &targets)
 }
 
 /// Writes the targets into the study: one as its target, several as the factor `target`.

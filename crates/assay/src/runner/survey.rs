@@ -3,19 +3,22 @@
 
 use std::fs::File;
 
-use super::area::{self, Fill, Ground};
+use super::area::{self, Fill, OpenTarget};
 use super::event::{Context, Event};
 use super::pilot;
 use super::places::Place;
-use crate::failure::{Failure, Outcome};
-use crate::plan::draws::Draws;
-use crate::plan::{self, arms, budget};
-use crate::results::plan::{Area, Arm, Coverage, EngineUse, Pilot, Survey};
-use crate::seen::Seen;
-use crate::study::{Study, Target, Workload};
-use crate::system::site::{Site, TargetKind};
-use crate::system::{DryRun, System, devices};
-use crate::workloads::io::Medium;
+use assay_core::draws::Draws;
+use assay_core::factors::layers;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::plan::arms::{self, Layout};
+use assay_core::plan::{self, budget};
+use assay_core::presence::Presence;
+use assay_core::results::plan::{Area, Arm, Coverage, EngineUse, Pilot, Survey};
+use assay_core::study::{Study, Target, Workload};
+use assay_core::system::site::{Site, TargetKind};
+use assay_core::system::{DryRun, System, devices};
+use assay_core::work::Medium;
+use assay_core::work::io::{Content, Engine};
 
 /// Blocks that are looked at for zeros.
 const SAMPLES: u32 = 64;
@@ -25,7 +28,7 @@ const MIB: u64 = 1 << 20;
 /// A target, opened and surveyed.
 pub struct Surveyed<'a> {
     /// The open target.
-    pub ground: Ground<'a>,
+    pub opened: OpenTarget<'a>,
     /// What was found.
     pub survey: Survey,
     /// The law of the simulated engine, where that is the target.
@@ -35,70 +38,89 @@ pub struct Surveyed<'a> {
 impl Surveyed<'_> {
     /// What the engines work on.
     pub fn medium(&self) -> Medium<'_> {
-        Medium { law: self.law, ..self.ground.medium(self.survey.area) }
+        Medium { law: self.law, ..self.opened.medium(self.survey.area) }
     }
 }
 
 /// Makes, fills and looks at the area of a target.
 pub fn make<'a>(
     context: &mut Context<'_>,
-    study: &Study,
+    (study, layout): (&Study, &Layout),
     site: &Site,
-    mut ground: Ground<'a>,
+    mut opened: OpenTarget<'a>,
     (consented, law): (bool, Option<assay_load::Law>),
     seed: u64,
 ) -> Outcome<Surveyed<'a>> {
     let system = context.system;
-    let asked = area::asked_bytes(system, site, &ground, consented, study.area.size)?;
+    let asked = if study.needs_area() {
+        area::asked_bytes(system, site, &opened, consented, study.area.size)?
+    } else {
+        0
+    };
     let engine = if law.is_some() { simulated_engine() } else { engine() };
     let whole = budget::whole_ns(study, 1);
     let mut area = Area {
-        start: ground.first_byte(),
+        start: opened.first_byte(),
         length: asked,
         asked,
         written: law.is_some(),
         fill_ns: 0,
     };
-    if site.kind == TargetKind::Directory || consented {
+    if asked > 0 && (site.kind == TargetKind::Directory || consented) {
         let how = Fill {
-            engine: &engine.name,
+            engine: engine.name,
             content: fill_content(study),
             limit_ns: whole / budget::FILL_SHARE,
             seed,
         };
-        area = area::fill(context, &ground, site, asked, &how)?;
+        area = area::fill(context, &opened, site, asked, &how)?;
         if let Some(text) = area::shortage(site, &area, how.limit_ns) {
             (context.tell)(Event::Warning(text.clone()));
-            ground.notes.push(text);
+            opened.notes.push(text);
         }
     }
     (context.tell)(Event::Pilot { target: site.target.clone() });
-    let medium = Medium { law, ..ground.medium(area) };
-    let pilot = pilot::run_all(study, &medium, seed, context.stop)
-        .map_err(|error| unmeasured(site, &error))?;
+    let medium = Medium { law, ..opened.medium(area) };
+    let bench = pilot::Bench {
+        system,
+        medium,
+        path: &site.path,
+        seed,
+        runs_as: context.runs_as,
+        stop: context.stop,
+    };
+    let pilot = pilot::run_all(study, layout, &bench).map_err(|error| unmeasured(site, &error))?;
     let mut survey = Survey {
         target: site.target.clone(),
+        kind: Some(site.kind),
         area,
-        direct: ground.direct.clone(),
+        direct: opened.direct.clone(),
         engine,
         pilot,
-        coverage: coverage(system, ground.file(), &area, seed),
-        notes: std::mem::take(&mut ground.notes),
+        coverage: coverage(system, opened.file(), &area, seed),
+        notes: std::mem::take(&mut opened.notes),
         under: Arm::new(),
         made_ns: 0,
         refused: Vec::new(),
     };
     if study.margin.is_some() && law.is_none() {
-        let workloads = plan::under_baseline(study, &survey);
-        let medium = ground.medium(area);
-        let rest = |time| system.sleep(time);
-        let found = pilot::scatter(&workloads, &survey.pilot, &medium, &rest, seed, context.stop);
+        let workloads = plan::under_baseline(study, layout, &survey);
+        let medium = opened.medium(area);
+        let bench = pilot::Bench {
+            system,
+            medium,
+            path: &site.path,
+            seed,
+            runs_as: context.runs_as,
+            stop: context.stop,
+        };
+        let found = pilot::scatter(&workloads, &survey.pilot, &bench);
         survey.pilot.scatter = found.map_err(|error| unmeasured(site, &error))?;
     }
-    Ok(Surveyed { ground, survey, law })
+    Ok(Surveyed { opened, survey, law })
 }
 
-fn unmeasured(site: &Site, error: &assay_load::LoadError) -> Failure {
+fn unmeasured(site: &Site, error: &str) -> Failure {
     Failure::refused(format!("{} cannot be measured: {error}", site.target))
 }
 
@@ -106,18 +128,18 @@ fn unmeasured(site: &Site, error: &assay_load::LoadError) -> Failure {
 pub fn at_target<'a>(
     system: &'a dyn System,
     context: &mut Context<'_>,
-    study: &Study,
+    (study, layout): (&Study, &Layout),
     place: &Place,
     seed: u64,
 ) -> Outcome<Surveyed<'a>> {
     let site = &place.site;
     let told = match site.kind {
-        TargetKind::Directory => clear_leftovers(context, site),
+        TargetKind::Directory if study.needs_area() => clear_leftovers(context, site),
         _ => Vec::new(),
     };
-    let mut ground = match place.law {
-        Some(_) => Ground::simulated(system),
-        None => Ground::open(system, site, place.consent.as_ref())?,
+    let mut opened = match place.law {
+        Some(_) => OpenTarget::simulated(system),
+        None => OpenTarget::of(system, study, site, place.consent.as_ref())?,
     };
     if study.area.start.is_some() && site.kind != TargetKind::Device {
         return Err(Failure::mistake(format!(
@@ -126,12 +148,12 @@ pub fn at_target<'a>(
         )));
     }
     if let Some(device) = site.counted.first().filter(|_| site.kind == TargetKind::Device) {
-        ground = ground.starting_at(study.area.first_byte(devices::size_of(system, device)));
+        opened = opened.starting_at(study.area.first_byte(devices::size_of(system, device)));
     }
-    ground.notes.extend(told);
-    ground.notes.extend(buffered_loops(system, site));
+    opened.notes.extend(told);
+    opened.notes.extend(buffered_loops(system, site));
     let how = (place.consent.is_some(), place.law);
-    make(context, study, site, ground, how, seed)
+    make(context, (study, layout), site, opened, how, seed)
 }
 
 /// A target opened again, with an area like the one that was surveyed.
@@ -147,32 +169,32 @@ pub fn again<'a>(
     if site.kind == TargetKind::Directory {
         clear_leftovers(context, site);
     }
-    let ground = match place.law {
-        Some(_) => Ground::simulated(system),
-        None => Ground::open(system, site, place.consent.as_ref())?,
+    let opened = match place.law {
+        Some(_) => OpenTarget::simulated(system),
+        None => OpenTarget::of(system, study, site, place.consent.as_ref())?,
     };
-    let ground = match site.kind {
-        TargetKind::Device => ground.starting_at(survey.area.start),
-        _ => ground,
+    let opened = match site.kind {
+        TargetKind::Device => opened.starting_at(survey.area.start),
+        _ => opened,
     };
-    let changed = ground.direct.value() != survey.direct.value();
-    if changed || (place.law.is_none() && ground.first_byte() != survey.area.start) {
+    let changed = opened.direct.value() != survey.direct.value();
+    if changed || (place.law.is_none() && opened.first_byte() != survey.area.start) {
         return Err(Failure::refused(format!(
             "{} cannot be opened as before: start a new study instead",
             site.target
         )));
     }
-    if survey.area.written && place.law.is_none() {
+    if survey.area.written && survey.area.length > 0 && place.law.is_none() {
         let how = Fill {
-            engine: &survey.engine.name,
+            engine: survey.engine.name,
             content: fill_content(study),
             limit_ns: u64::MAX / 4,
             seed,
         };
-        let found = area::fill(context, &ground, site, survey.area.length, &how)?;
+        let found = area::fill(context, &opened, site, survey.area.length, &how)?;
         area::is_as_large(site, &survey.area, &found)?;
     }
-    Ok(Surveyed { ground, survey: survey.clone(), law: place.law })
+    Ok(Surveyed { opened, survey: survey.clone(), law: place.law })
 }
 
 /// Removes area files of runs that were killed, and says so.
@@ -211,12 +233,12 @@ fn buffered_loops(system: &dyn System, site: &Site) -> Vec<String> {
 pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Survey> {
     let site = &place.site;
     let would = DryRun::new(system);
-    let ground = match (place.law, site.kind) {
-        (Some(_), _) | (None, TargetKind::Directory) => Ground::simulated(&would),
-        _ if matches!(study.target, Some(Target::Loop(_))) => Ground::simulated(&would),
-        _ => Ground::open(&would, site, place.consent.as_ref())?,
+    let opened = match (place.law, site.kind) {
+        (Some(_), _) | (None, TargetKind::Directory) => OpenTarget::simulated(&would),
+        _ if matches!(study.target, Some(Target::Loop(_))) => OpenTarget::simulated(&would),
+        _ => OpenTarget::open(&would, site, place.consent.as_ref())?,
     };
-    let makes = arms::makes_grounds(study);
+    let makes = layers::give_directory(study.factors.keys());
     // What cannot run without a consent is planned as with it.
     let gives_up = arms::gives_up_data(study) && site.kind == TargetKind::Device;
     let to_be = matches!(study.target, Some(Target::Loop(_)));
@@ -233,16 +255,18 @@ pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Su
         // A tenth of what the file system leaves free, as in any directory.
         None if makes => area::usual_bytes(most),
         None if to_be => most.min(area::USUAL_AREA_BYTES) / MIB * MIB,
-        size => area::asked_bytes(&would, site, &ground, consented, size)?,
+        size => area::asked_bytes(&would, site, &opened, consented, size)?,
     };
+    let asked = if study.needs_area() { asked } else { 0 };
     let written = site.kind == TargetKind::Directory || consented || place.law.is_some();
     Ok(Survey {
         target: site.target.clone(),
+        kind: Some(site.kind),
         area: Area { start, length: asked, asked, written, fill_ns: 0 },
-        direct: ground.direct.clone(),
+        direct: opened.direct.clone(),
         engine: if place.law.is_some() { simulated_engine() } else { engine() },
         pilot: Pilot::default(),
-        coverage: Seen::absent("not looked at"),
+        coverage: Presence::absent("not looked at"),
         notes: Vec::new(),
         under: Arm::new(),
         made_ns: 0,
@@ -251,20 +275,20 @@ pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Su
 }
 
 fn simulated_engine() -> EngineUse {
-    EngineUse { name: "simulated".to_owned(), note: None }
+    EngineUse { name: Engine::Simulated, note: None }
 }
 
 /// `io_uring` where the kernel allows it, threads otherwise.
 pub(super) fn engine() -> EngineUse {
-    let wanted = "io_uring";
+    let wanted = Engine::IoUring;
     let refusal = assay_load::ENGINES
         .iter()
-        .find(|entry| entry.name == wanted)
+        .find(|entry| entry.name == wanted.name())
         .map_or_else(|| Err("not part of this build".to_owned()), |entry| (entry.available)());
     match refusal {
-        Ok(()) => EngineUse { name: wanted.to_owned(), note: None },
+        Ok(()) => EngineUse { name: wanted, note: None },
         Err(reason) => EngineUse {
-            name: "psync".to_owned(),
+            name: Engine::Psync,
             note: Some(format!(
                 "threads keep the operations in flight, because io_uring is refused: {reason}"
             )),
@@ -273,25 +297,30 @@ pub(super) fn engine() -> EngineUse {
 }
 
 /// The area holds what the study writes: zeros only where every workload writes zeros.
-pub fn fill_content(study: &Study) -> assay_load::Content {
+pub fn fill_content(study: &Study) -> Content {
     let mut writes = study.workload.iter().filter(|work| work.writes()).peekable();
     let zeros = writes.peek().is_some() && writes.all(Workload::writes_zeros);
-    if zeros { assay_load::Content::Zero } else { assay_load::Content::Random }
+    if zeros { Content::Zero } else { Content::Random }
 }
 
 /// How much of the area is stored: extents where the file system tells them, and a sample of
 /// blocks that are read, where the tool did not write the area itself.
-fn coverage(system: &dyn System, file: Option<&File>, area: &Area, seed: u64) -> Seen<Coverage> {
-    let Some(file) = file else { return Seen::absent("simulated") };
+fn coverage(
+    system: &dyn System,
+    file: Option<&File>,
+    area: &Area,
+    seed: u64,
+) -> Presence<Coverage> {
+    let Some(file) = file else { return Presence::absent("no file was opened") };
     let end = area.start + area.length;
     let extents = system.extents(file, area.start..end);
     let (sampled_blocks, zero_blocks) =
         if area.written { (0, 0) } else { zero_sample(system, file, area, seed) };
     let Ok(extents) = extents else {
         return if sampled_blocks == 0 {
-            Seen::absent("the file system does not tell its extents")
+            Presence::absent("the file system does not tell its extents")
         } else {
-            Seen::Present(Coverage {
+            Presence::Present(Coverage {
                 hole_bytes: 0,
                 unwritten_bytes: 0,
                 encoded_bytes: 0,
@@ -300,13 +329,13 @@ fn coverage(system: &dyn System, file: Option<&File>, area: &Area, seed: u64) ->
             })
         };
     };
-    let inside = |extent: &crate::system::Extent| {
+    let inside = |extent: &assay_core::system::Extent| {
         (extent.start + extent.length).min(end).saturating_sub(extent.start.max(area.start))
     };
-    let sum = |which: &dyn Fn(&crate::system::Extent) -> bool| -> u64 {
+    let sum = |which: &dyn Fn(&assay_core::system::Extent) -> bool| -> u64 {
         extents.iter().filter(|extent| which(extent)).map(inside).sum()
     };
-    Seen::Present(Coverage {
+    Presence::Present(Coverage {
         hole_bytes: area.length.saturating_sub(sum(&|_| true)),
         unwritten_bytes: sum(&|extent| extent.unwritten),
         encoded_bytes: sum(&|extent| extent.encoded),

@@ -1,5 +1,7 @@
 //! The whole pipeline on the fake machine: every step of it may fail.
 
+mod layers;
+
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -7,17 +9,19 @@ use std::sync::atomic::AtomicBool;
 use assay_lab::needs::is_in_full;
 
 use super::*;
-use crate::failure::Outcome;
-use crate::quantity::Bytes;
-use crate::results::bundle;
-use crate::results::record::{Status, Trial};
-use crate::results::seal::key;
-use crate::results::vouch::{Purpose, vouch};
-use crate::results::watched::Health;
-use crate::seen::Seen;
-use crate::study::{Study, file};
-use crate::system::journal::{self, setting_value};
-use crate::system::{Fake, Faulty, System};
+use assay_core::failure::Outcome;
+use assay_core::presence::Presence;
+use assay_core::probes::drive_health::Health;
+use assay_core::quantity::Bytes;
+use assay_core::results::bundle;
+use assay_core::results::plan::PlannedWorkload;
+use assay_core::results::record::{Status, Trial};
+use assay_core::results::seal::key;
+use assay_core::results::vouch::{Purpose, vouch};
+use assay_core::study::{Study, file};
+use assay_core::system::journal::{self, setting_value};
+use assay_core::system::{Fake, Faulty, System};
+use assay_core::work::io::{self, Mix, Pattern};
 
 const STUDY: &str = r#"
 format     = "assay-study/1"
@@ -43,7 +47,9 @@ fn study() -> Study {
 }
 
 fn machine() -> Fake {
-    let fake = Fake::recorded(include_str!("../../tests/fixtures/machines/sata-ssd.txt")).unwrap();
+    let fake =
+        Fake::recorded(include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt"))
+            .unwrap();
     fake.set_user(0);
     fake
 }
@@ -52,8 +58,7 @@ fn request(target: &str) -> Request<'static> {
     Request {
         study: study(),
         targets: vec![target.to_owned()],
-        destroy: Vec::new(),
-        allowed: Vec::new(),
+        consented: Consented::default(),
         results: Some(PathBuf::from("/results")),
         judge: None,
         observer: None,
@@ -85,7 +90,7 @@ fn a_study_runs_and_its_bundle_reads_the_same() {
     let finished = run_on(&fake, "/home/me").unwrap();
     assert_eq!(finished.trials.len(), 7);
     assert_eq!(finished.trials[0].record.status, Status::LeadIn);
-    assert!(finished.trials.iter().all(|trial| trial.record.counted.is_some()));
+    assert!(finished.trials.iter().all(|trial| trial.record.measured.is_some()));
     let stored = bundle::read(&fake, &Path::new("/results").join(&finished.id)).unwrap();
     assert_eq!(stored.plan, finished.plan);
     assert_eq!(stored.environment, finished.environment);
@@ -137,7 +142,7 @@ fn a_stop_before_the_first_trial_keeps_nothing_half_done() {
         // An area without a name would not be seen here.
         fake.refuse_unnamed();
         // Made once and for all results.
-        fake.put(key::path(), "0".repeat(64));
+        fake.put(key::path(&fake).unwrap(), "0".repeat(64));
         let before = fake.files();
         let stop = AtomicBool::new(false);
         let outcome = run(&fake, schedulers(&["mq-deadline", "none"]), &stop, &mut |event| {
@@ -204,9 +209,9 @@ fn a_result_without_trials_that_cannot_be_removed_can_be_gone_on_with() {
     let directory = finished.directory.expect("the result stayed");
     let vouched = vouch(&fake, &directory, Purpose::GoOn).unwrap();
     assert_eq!(vouched.0.trials.len(), 0);
-    let nothing = Consented { destroy: &[], allowed: &[] };
+    let nothing = Consented::default();
     let resumed =
-        resume(&fake, vouched, &directory, (nothing, None), &going(), &mut |_| {}).unwrap();
+        resume(&fake, vouched, &directory, (&nothing, None), &going(), &mut |_| {}).unwrap();
     assert_eq!(resumed.trials.len(), resumed.plan.trials.len());
 }
 
@@ -291,7 +296,9 @@ fn a_line_cut_off_by_a_crash_is_passed_over() {
 #[test]
 fn a_held_drive_is_refused_with_its_holder() {
     let fake = machine();
-    for name in crate::system::lock_names(&crate::system::resolve(&fake, "/home/me").unwrap()) {
+    for name in
+        assay_core::system::lock_names(&assay_core::system::resolve(&fake, "/home/me").unwrap())
+    {
         fake.set_holder(&name, 4711, 1000);
     }
     let failure = run_on(&fake, "/home/me").err().expect("refused");
@@ -342,7 +349,7 @@ fn a_panic_takes_the_area_away() {
 
 #[test]
 fn a_loop_device_in_the_page_cache_is_told() {
-    let text = include_str!("../../tests/fixtures/machines/vm-virtio.txt");
+    let text = include_str!("../../../assay-core/tests/fixtures/machines/vm-virtio.txt");
     let notes = |dio: &str| {
         let fake = Fake::recorded(text).unwrap();
         fake.put("/sys/devices/virtual/block/loop0/loop/dio", dio);
@@ -362,8 +369,7 @@ fn simulated(more: &str) -> Request<'static> {
     Request {
         study: file::parse("test", &text).unwrap(),
         targets: vec!["simulated:fixed,mean=100us".to_owned()],
-        destroy: Vec::new(),
-        allowed: Vec::new(),
+        consented: Consented::default(),
         results: Some(PathBuf::from("/results")),
         judge: None,
         observer: None,
@@ -383,9 +389,9 @@ fn replicates(finished: &Finished) -> u32 {
 #[test]
 fn looks_are_taken_where_they_were_declared() {
     let looked = std::cell::RefCell::new(Vec::new());
-    let judge = |_: &crate::results::Plan,
-                 _: &crate::results::Environment,
-                 trials: &[crate::results::Trial]| {
+    let judge = |_: &assay_core::results::Plan,
+                 _: &assay_core::results::Environment,
+                 trials: &[assay_core::results::Trial]| {
         let replicate = trials.last().unwrap().record.replicate;
         looked.borrow_mut().push(replicate);
         (replicate == 5).then(|| "enough".to_owned())
@@ -400,11 +406,12 @@ fn looks_are_taken_where_they_were_declared() {
 #[test]
 fn open_stopping_looks_after_every_replicate_and_fixed_never() {
     let count = std::cell::Cell::new(0);
-    let judge =
-        |_: &crate::results::Plan, _: &crate::results::Environment, _: &[crate::results::Trial]| {
-            count.set(count.get() + 1);
-            None
-        };
+    let judge = |_: &assay_core::results::Plan,
+                 _: &assay_core::results::Environment,
+                 _: &[assay_core::results::Trial]| {
+        count.set(count.get() + 1);
+        None
+    };
     let open = "replicates = 4\nstop = { rule = \"open\" }";
     let finished = run_simulated(Request { judge: Some(&judge), ..simulated(open) });
     // Nothing is left to decide after the last one.
@@ -428,12 +435,12 @@ fn a_preview_touches_nothing_and_plans_the_same_trials() {
     let fake = machine();
     let before = fake.list(Path::new("/home/me")).unwrap();
     let seen =
-        preview(&fake, study(), &["/home/me".to_owned()], Consented::default(), None).unwrap();
+        preview(&fake, study(), &["/home/me".to_owned()], &Consented::default(), None).unwrap();
     let (plan, sites) = (seen.plan, seen.sites);
     assert_eq!(fake.list(Path::new("/home/me")).unwrap(), before);
     assert_eq!(sites.len(), 1);
     let finished = run_on(&fake, "/home/me").unwrap();
-    let order = |plan: &crate::results::Plan| -> Vec<(u32, usize)> {
+    let order = |plan: &assay_core::results::Plan| -> Vec<(u32, usize)> {
         plan.trials.iter().map(|trial| (trial.replicate, trial.workload)).collect()
     };
     assert_eq!(order(&plan), order(&finished.plan));
@@ -457,25 +464,28 @@ io   = { pattern = "spread", mix = "read", size = "64 KiB", operations = 100, ti
     assert_eq!(stored.trials.len(), 10);
     for trial in &stored.trials {
         let workload = &stored.plan.workloads[trial.record.workload];
-        let counted = trial.record.counted.as_ref().unwrap();
-        let samples = if workload.pattern == "spread" { 100 } else { 0 };
+        let measured = trial.record.measured.as_ref().unwrap();
+        let (planned, counted) =
+            (io::Planned::of(&workload.work).unwrap(), io::Detail::of(measured).unwrap());
+        let samples = if planned.pattern == Pattern::Spread { 100 } else { 0 };
         assert_eq!(counted.sample_latencies_ns.len(), samples, "{}", workload.name);
-        if workload.rewrite {
-            assert_eq!(counted.claimed_read_bytes(), counted.claimed_write_bytes());
+        if planned.mix == Mix::Rewrite {
+            assert_eq!(measured.claims.read, measured.claims.write);
             assert!(counted.classes["rewrite"].operations > 0);
             assert!(trial.latency_ns.contains_key("rewrite"));
         }
     }
-    assert!(stored.plan.workloads.iter().any(|workload| workload.rewrite));
+    let mix = |workload: &PlannedWorkload| io::Planned::of(&workload.work).unwrap().mix;
+    assert!(stored.plan.workloads.iter().any(|workload| mix(workload) == Mix::Rewrite));
 }
 
 /// Others' work beside the first workload of a study.
 fn with_others(mut request: Request<'static>, time: &str) -> Request<'static> {
-    let io = request.study.workload[0].io.clone();
-    let other = crate::study::Io { time: None, ramp: None, operations: None, ..io };
-    let mix = crate::study::Mix::Shares { read_percent: 0 };
-    request.study.workload[0].io.time = time.parse().ok();
-    request.study.workload[0].beside = Some(crate::study::Io { mix, direct: false, ..other });
+    let first = &mut request.study.workload[0];
+    let io = io::Asked::of(&first.work).unwrap().clone();
+    first.work.set_span(time.parse().ok(), io.ramp);
+    let other = io::Asked { time: None, ramp: None, operations: None, ..io };
+    first.background = Some(io::Asked { mix: Mix::WRITES, direct: false, ..other });
     request
 }
 
@@ -488,8 +498,8 @@ fn others_work_is_counted_beside_and_belongs_to_what_is_claimed() {
         bundle::read(&fake, &Path::new("/results").join(&finished.id)).unwrap()
     };
     let worked = |trial: &Trial| {
-        let beside = trial.record.counted.as_ref().unwrap().beside.as_ref();
-        beside.is_none_or(|beside| beside.operations() > 0)
+        let background = trial.record.background.as_ref();
+        background.is_none_or(|background| background.operations() > 0)
     };
     // Long enough for both to be there at once, however busy this machine is.
     let mut stored = ran("60 ms");
@@ -501,11 +511,11 @@ fn others_work_is_counted_beside_and_belongs_to_what_is_claimed() {
     let first = &stored.study.workload[0].name;
     for trial in &stored.trials {
         let workload = &stored.plan.workloads[trial.record.workload];
-        let counted = trial.record.counted.as_ref().unwrap();
-        assert_eq!(counted.beside.is_some(), workload.name == *first);
-        let Some(beside) = &counted.beside else { continue };
-        assert!(beside.operations() > 0 && counted.operations() > 0);
-        assert!(counted.claimed_write_bytes() >= beside.claimed["write"].bytes);
+        let measured = trial.record.measured.as_ref().unwrap();
+        assert_eq!(trial.record.background.is_some(), workload.name == *first);
+        let Some(background) = &trial.record.background else { continue };
+        assert!(background.operations() > 0 && measured.operations() > 0);
+        assert!(trial.record.claims().write.bytes >= background.claims.write.bytes);
         let area = stored.plan.surveys[workload.target].area;
         let [own, other] = area.halves();
         assert_eq!(own.start + own.length, other.start);
@@ -517,11 +527,11 @@ fn others_work_is_counted_beside_and_belongs_to_what_is_claimed() {
 fn simulated_work_beside_is_the_same_each_time() {
     let [one, two] = [(); 2].map(|()| run_simulated(with_others(simulated(""), "60 ms")));
     let counts = |finished: &Finished| {
-        let counted = finished.trials.iter().map(|trial| trial.record.counted.clone());
-        counted.collect::<Vec<_>>()
+        let own = |trial: &Trial| (trial.record.measured.clone(), trial.record.background.clone());
+        finished.trials.iter().map(own).collect::<Vec<_>>()
     };
     assert_eq!(counts(&one), counts(&two));
-    assert!(counts(&one).iter().flatten().any(|counted| counted.beside.is_some()));
+    assert!(counts(&one).iter().any(|(_, background)| background.is_some()));
 }
 
 /// The same study under two schedulers, on a drive whose queue depth is nobody's default.
@@ -554,7 +564,7 @@ fn a_level_is_the_same_whichever_one_it_follows_and_all_is_put_back() {
                 seen.insert((queue(&fake, "scheduler"), queue(&fake, "nr_requests")));
             }
         });
-    assert!(finished.unwrap().trials.iter().all(|trial| trial.record.counted.is_some()));
+    assert!(finished.unwrap().trials.iter().all(|trial| trial.record.measured.is_some()));
     // A queue depth of 64 belongs to neither of them.
     let pair = |scheduler: &str, depth: &str| (scheduler.to_owned(), depth.to_owned());
     assert_eq!(seen, [pair("mq-deadline", "256"), pair("none", "128")].into());
@@ -623,18 +633,25 @@ fn any_call_may_fail_and_the_machine_is_put_back() {
 #[test]
 fn every_preset_dry_runs() {
     use super::start::Preview;
-    use crate::study::presets;
+    use assay_core::study::presets;
+    // Others' work is where it is.
+    let placed = |study: Study| {
+        let others = study.workload.iter().any(|own| own.work.is_others());
+        if others { study } else { study.in_lab() }
+    };
     for (name, study) in presets::all() {
         let study = study.unwrap().settled();
-        let quick = Some(crate::plan::allocation::Quick { replicates: None });
-        let short = study.clone().quick().settled().in_lab();
-        for (study, quick) in [(study.in_lab(), None), (short, quick)] {
+        let quick = Some(assay_core::plan::allocation::Quick { replicates: None });
+        let short = placed(study.clone().quick().settled());
+        for (study, quick) in [(placed(study), None), (short, quick)] {
             let fake = machine();
             fake.with_file_systems();
+            let disk = fake.canonical(Path::new("/sys/class/block/sda")).unwrap();
+            fake.put(disk.join("queue/wbt_lat_usec"), "75000\n");
             let cells =
                 study.factors.values().map(Vec::len).product::<usize>() * study.workload.len();
             let Preview { study, plan, .. } =
-                preview(&fake, study, &[".".to_owned()], Consented::default(), quick).unwrap();
+                preview(&fake, study, &[".".to_owned()], &Consented::default(), quick).unwrap();
             let replicates = study.replicates as usize;
             assert!(replicates >= 3, "{name}: {replicates}");
             assert!(plan.absent.is_empty(), "{name}: {:?}", plan.absent);
@@ -676,7 +693,7 @@ fn a_study_of_energy_rests_first_and_tells_what_each_trial_used() {
     let idle = finished.environment.surroundings.idle.value().unwrap();
     assert_eq!((idle.joules, idle.span_ns), (2.0, 10_000_000_000));
     for trial in &finished.trials {
-        let energy = trial.record.evidence.watched.energy.value().unwrap();
+        let energy = trial.record.evidence.energy.value().unwrap();
         assert_eq!((energy.joules, energy.source.as_str()), (2.0, "powercap"));
     }
 }
@@ -704,7 +721,7 @@ fn the_drives_are_asked_before_and_after_and_both_are_kept() {
     })
     .unwrap();
     let found = &finished.environment.surroundings;
-    let wear = |all: &std::collections::BTreeMap<String, Seen<Health>>| {
+    let wear = |all: &std::collections::BTreeMap<String, Presence<Health>>| {
         all["sda"].value().map(|health| (health.used_percent, health.written_bytes))
     };
     assert_eq!(wear(&found.health_before), Some((Some(2), Some(512_000))));

@@ -5,23 +5,26 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use assay_load::Bystanders;
+
+use super::lookout::Post;
 use super::prepare::prepare;
 use super::survey::Surveyed;
-use crate::probes::block_latency::{self, Tracer};
-use crate::probes::{
-    Costs, cpu, disk_stats, members, own_traffic, page_cache, processors, surroundings,
-};
-use crate::results::bundle::Histograms;
-use crate::results::plan::{Plan, PlannedTrial, PlannedWorkload};
-use crate::results::record::{DeviceEvidence, Evidence, Status, Traffic, Trial, TrialRecord};
-use crate::results::series::SeriesRow;
-use crate::results::tally::Tally;
-use crate::seen::Seen;
-use crate::study::Prepare;
-use crate::system::site::{Site, TargetKind};
-use crate::system::{Caching, System};
-use crate::truth;
-use crate::workloads::{beside, io};
+use assay_core::presence::Presence;
+use assay_core::probes::{Asked, Evidence, Moment, Probes, Scene, page_cache};
+use assay_core::quantity::units::show;
+use assay_core::results::bundle::Histograms;
+use assay_core::results::plan::{Plan, PlannedTrial, PlannedWorkload};
+use assay_core::results::record::{Status, Trial, TrialRecord};
+use assay_core::results::series::SeriesRow;
+use assay_core::results::tally::Tally;
+use assay_core::study::Prepare;
+use assay_core::system::identity::Caller;
+use assay_core::system::site::Site;
+use assay_core::system::{CachedPages, Caching, System};
+use assay_core::truth;
+use assay_core::work::observe::{self, Limits};
+use assay_core::work::{Background, Measured, Medium, Ran, Run, background};
 
 /// A finished trial with what is stored of it beside its record.
 pub struct Done {
@@ -60,21 +63,26 @@ pub struct Setting<'a> {
     pub surveyed: &'a Surveyed<'a>,
     /// The state that it is to be in.
     pub prepare: &'a Prepare,
+    /// Who runs commands, where that is not the user of this process.
+    pub runs_as: Option<Caller>,
     /// What the readings before the run took the last time: they are part of the rest.
     pub readings_ns: u64,
+    /// From what on its arm is taken back, under others' work.
+    pub limits: Option<&'a Limits>,
 }
 
 /// Runs one trial.
 pub fn run(
     setting: &Setting<'_>,
     planned: &PlannedTrial,
-    tracer: &mut Tracer,
+    probes: &mut Probes,
     stop: &AtomicBool,
 ) -> Done {
     let workload = &*setting.plan.work_of(planned);
     let started = setting.system.now();
-    if let Err(error) = setting.surveyed.ground.set_direct(workload.direct) {
-        let way = if workload.direct { "past" } else { "through" };
+    let direct = workload.work.touches().direct;
+    if let Err(error) = setting.surveyed.opened.set_direct(direct) {
+        let way = if direct { "past" } else { "through" };
         let reason = format!("the target cannot be used {way} the page cache: {error}");
         let trial = not_run(setting.system, planned, &reason);
         return Done::without_numbers(trial, false);
@@ -83,40 +91,36 @@ pub fn run(
         let trial = not_run(setting.system, planned, &reason);
         return Done::without_numbers(trial, false);
     }
-    let beside = match others(setting, workload) {
-        Ok(beside) => beside,
+    let background = match background(setting, workload) {
+        Ok(background) => background,
         Err(reason) => {
             let trial = not_run(setting.system, planned, &reason);
             return Done::without_numbers(trial, false);
         }
     };
-    let watch = Watch::start(setting, tracer);
-    let readings_ns = watch.readings_ns;
-    let own = beside::Run {
-        workload,
-        medium: setting.surveyed.medium(),
-        area: &setting.surveyed.survey.area,
-        seed: planned.seed,
+    let readings_ns = watch(setting, workload, probes);
+    let result = if workload.work.is_others() {
+        look_on(setting, workload, probes, stop)
+    } else {
+        measure(setting, workload, planned.seed, background.as_ref(), stop)
     };
-    let result = beside::run(&own, beside.as_ref(), stop);
-    let (evidence, synced) = watch.end(setting, workload, tracer);
-    let result = result.map_err(|error| error.to_string()).and_then(|done| synced.map(|()| done));
-    let (counted, histograms, series, failure, stopped) = match result {
-        Ok((outcome, other)) => {
-            let histograms = io::histograms(&outcome);
-            let stopped = outcome.stopped;
-            (
-                Some(beside::counted(&outcome, other.as_ref())),
-                histograms,
-                io::series(&outcome),
-                None,
-                stopped,
-            )
+    let (evidence, synced) = evidence(setting, workload, probes);
+    let result = result.and_then(|done| synced.map(|()| done));
+    let (ran, background, failure) = match result {
+        Ok((ran, background)) => {
+            let taken_back = taken_back(&ran.measured);
+            (Some(ran), background, taken_back)
         }
-        Err(reason) => (None, Histograms::new(), Vec::new(), Some(reason), false),
+        Err(reason) => (None, None, Some(reason)),
+    };
+    let stopped = ran.as_ref().is_some_and(|ran| ran.stopped);
+    let (measured, histograms, series) = match ran {
+        Some(ran) => (Some(ran.measured), ran.histograms, ran.series),
+        None => (None, Histograms::new(), Vec::new()),
     };
     let mut record = TrialRecord {
         order: planned.order,
+        host: planned.host,
         replicate: planned.replicate,
         workload: planned.workload,
         arm: planned.arm.clone(),
@@ -124,7 +128,8 @@ pub fn run(
         status: Status::Ok,
         reason: None,
         started,
-        counted,
+        measured,
+        background,
         evidence,
         histograms: BTreeMap::new(),
         series: None,
@@ -136,17 +141,78 @@ pub fn run(
     Done { trial: Trial { record, latency_ns }, histograms, series, stopped, readings_ns }
 }
 
-/// What goes on beside a workload, with a handle of its own.
-fn others<'a>(
+/// Runs the work of a trial, with what goes on in the background.
+fn measure(
+    setting: &Setting<'_>,
+    workload: &PlannedWorkload,
+    seed: u64,
+    background: Option<&background::Load<'_>>,
+    stop: &AtomicBool,
+) -> Result<(Ran, Option<Measured>), String> {
+    let area = workload.own_part(&setting.surveyed.survey.area);
+    let run = Run {
+        system: setting.system,
+        medium: Medium { area, ..setting.surveyed.medium() },
+        path: &setting.site.path,
+        ramp_ns: workload.ramp_ns,
+        time_ns: workload.time_ns,
+        seed,
+        caller: setting.runs_as,
+        bystanders: &Bystanders::now(),
+        stop,
+        lookout: None,
+        limits: None,
+    };
+    background::run(&workload.work, &run, background)
+}
+
+/// Looks at others' work for a period; the probes read when what counts begins.
+fn look_on(
+    setting: &Setting<'_>,
+    workload: &PlannedWorkload,
+    probes: &mut Probes,
+    stop: &AtomicBool,
+) -> Result<(Ran, Option<Measured>), String> {
+    let post = Post::new(scene(setting), probes);
+    let run = Run {
+        system: setting.system,
+        medium: setting.surveyed.medium(),
+        path: &setting.site.path,
+        ramp_ns: workload.ramp_ns,
+        time_ns: workload.time_ns,
+        seed: 0,
+        caller: setting.runs_as,
+        bystanders: &Bystanders::now(),
+        stop,
+        lookout: Some(&post),
+        limits: setting.limits,
+    };
+    workload.work.run(&run).map(|ran| (ran, None))
+}
+
+/// Why the level of a trial was taken back, where it was.
+pub fn taken_back(measured: &Measured) -> Option<String> {
+    let detail = observe::Detail::of(measured)?;
+    let breach = detail.harm.as_ref()?;
+    Some(format!(
+        "taken back after {}: {}",
+        show::duration(measured.elapsed_ns as f64),
+        breach.words()
+    ))
+}
+
+/// What goes on in the background of a workload, with a handle of its own.
+fn background<'a>(
     setting: &Setting<'_>,
     workload: &'a PlannedWorkload,
-) -> Result<Option<beside::Beside<'a>>, String> {
-    let Some(other) = workload.beside.as_deref() else { return Ok(None) };
-    let caching = if other.direct { Caching::Direct } else { Caching::Buffered };
-    let file = setting.surveyed.ground.file().map(|file| setting.system.reopen(file, caching));
+) -> Result<Option<background::Load<'a>>, String> {
+    let Some(Background { work, .. }) = &workload.background else { return Ok(None) };
+    let caching = if work.direct { Caching::Direct } else { Caching::Buffered };
+    let file = setting.surveyed.opened.file().map(|file| setting.system.reopen(file, caching));
     let file = file.transpose();
-    let file = file.map_err(|error| format!("the work beside it cannot be opened: {error}"))?;
-    Ok(Some(beside::Beside { workload: other, file }))
+    let file = file.map_err(|error| format!("the background load cannot be opened: {error}"))?;
+    let [_, area] = setting.surveyed.survey.area.halves();
+    Ok(Some(background::Load { work, file, area }))
 }
 
 /// A trial that is not run, with the reason.
@@ -154,6 +220,7 @@ pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Tri
     let (status, told) = failed(planned, reason);
     let record = TrialRecord {
         order: planned.order,
+        host: planned.host,
         replicate: planned.replicate,
         workload: planned.workload,
         arm: planned.arm.clone(),
@@ -161,7 +228,8 @@ pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Tri
         status,
         reason: told,
         started: system.now(),
-        counted: None,
+        measured: None,
+        background: None,
         evidence: Evidence::absent(reason),
         histograms: BTreeMap::new(),
         series: None,
@@ -203,160 +271,50 @@ fn status(
     }
 }
 
-/// Readings before a trial.
-struct Watch {
-    gap_start: Disks,
-    run_start: Disks,
-    own: Seen<crate::results::record::OwnTraffic>,
-    cached: Seen<crate::system::CachedPages>,
-    processors: Option<(cpu::Reading, processors::Reading)>,
-    block: Option<block_latency::Reading>,
-    around: Option<surroundings::Reading>,
-    costs: Costs,
-    readings_ns: u64,
+/// What the probes see of a trial.
+fn scene<'a>(setting: &Setting<'a>) -> Scene<'a> {
+    let file = setting.surveyed.opened.file().map(|file| (file, range(setting)));
+    let plan = setting.plan;
+    let asked = Asked { probes: &plan.probes, meter: plan.meter.as_deref() };
+    Scene { system: setting.system, site: setting.site, file, asked }
 }
 
-impl Watch {
-    /// Rests, then reads everything once: what takes longest first, the counters of the devices
-    /// last, so that nothing is read in the measured time.
-    fn start(setting: &Setting<'_>, tracer: &mut Tracer) -> Self {
-        let system = setting.system;
-        let mut costs = Costs::default();
-        if setting.plan.sees_classes() {
-            costs.time(system, &block_latency::PROBE, || tracer.prepare(system, setting.site));
-        }
-        let cached = costs.time(system, &page_cache::PROBE, || cached_pages(setting));
-        let gap_start = Disks::before(setting, &mut costs);
-        if setting.site.kind != TargetKind::Simulated {
-            let rest_ns = setting.plan.gap_ns.saturating_sub(setting.readings_ns);
-            system.sleep(Duration::from_nanos(rest_ns.max(setting.plan.gap_ns / 2)));
-        }
-        let rested_ns = system.monotonic_ns();
-        let processors = (setting.site.kind != TargetKind::Simulated).then(|| {
-            (
-                costs.time(system, &cpu::PROBE, || cpu::read(system)),
-                costs.time(system, &processors::PROBE, || processors::read(system)),
-            )
-        });
-        let around = processors.is_some().then(|| surroundings::read(system, &mut costs));
-        let own = costs.time(system, &own_traffic::PROBE, || own_traffic::read(system));
-        let block = costs.time(system, &block_latency::PROBE, || tracer.before(system));
-        let run_start = Disks::before(setting, &mut costs);
-        let readings_ns = system.monotonic_ns().saturating_sub(rested_ns);
-        Self { gap_start, run_start, own, cached, processors, block, around, costs, readings_ns }
+/// Rests, then lets the probes read. Nothing is read in the measured time. Gives the nanoseconds that
+/// the readings right before the run took.
+fn watch(setting: &Setting<'_>, workload: &PlannedWorkload, probes: &mut Probes) -> u64 {
+    let (system, scene) = (setting.system, scene(setting));
+    probes.look(Moment::Ready, &scene);
+    probes.look(Moment::BeforeRest, &scene);
+    if workload.work.is_others() {
+        // Nobody else's traffic is looked for, and what counts begins after the change has settled.
+        return 0;
     }
-
-    /// Reads everything again: right after the run, and once more when all is on the device; says
-    /// why it did not get there.
-    fn end(
-        self,
-        setting: &Setting<'_>,
-        workload: &PlannedWorkload,
-        tracer: &mut Tracer,
-    ) -> (Evidence, Result<(), String>) {
-        let system = setting.system;
-        let mut costs = self.costs;
-        let run_end = Disks::after(setting, &mut costs);
-        let own = costs.time(system, &own_traffic::PROBE, || {
-            own_traffic::between(&self.own, &own_traffic::read(system))
-        });
-        let change = self.processors.as_ref().map(|(_, before)| {
-            costs.time(system, &processors::PROBE, || {
-                processors::between(before, &processors::read(system))
-            })
-        });
-        let written = setting.surveyed.ground.file().filter(|_| workload.writes());
-        let synced = written.map_or(Ok(()), |file| {
-            let told = |error| format!("what it wrote cannot be synced: {error}");
-            system.sync_data(file).map_err(told)
-        });
-        let settled = Disks::after(setting, &mut costs);
-        let block = self.block.as_ref().map(|before| {
-            costs.time(system, &block_latency::PROBE, || tracer.after(system, before))
-        });
-        let asked = surroundings::Asked::of(setting.plan);
-        let watched = self.around.map(|mut before| {
-            let after = surroundings::again(system, &mut before, asked, &mut costs);
-            surroundings::between(&before, &after, asked)
-        });
-        let ran = self.processors.as_ref().map(|(before, _)| {
-            costs.time(system, &cpu::PROBE, || cpu::between(before, &cpu::read(system)))
-        });
-        let disks = [&self.gap_start, &self.run_start, &run_end, &settled];
-        let nothing = Evidence::absent("simulated");
-        let found = Evidence {
-            devices: devices(&disks.map(|disks| &disks.shared)),
-            cached_before: self.cached,
-            cached_after: costs.time(system, &page_cache::PROBE, || cached_pages(setting)),
-            block: block.unwrap_or(nothing.block.clone()),
-            ..nothing
-        };
-        let Some((change, ran)) = change.zip(ran) else { return (found, synced) };
-        let below = if members::below(setting.site).is_empty() {
-            found.below.clone()
-        } else {
-            devices(&disks.map(|disks| &disks.below))
-        };
-        let found = Evidence {
-            own,
-            processors: change.ticks,
-            throttle_events: change.throttle_events,
-            group_throttled: change.group_throttled,
-            below,
-            kernel_threads_ns: ran.kernel_threads_ns,
-            busy_ns: ran.busy_ns,
-            watched: watched.unwrap_or_default(),
-            probe_ns: costs.told(),
-            ..found
-        };
-        (found, synced)
+    if !scene.is_simulated() {
+        let rest_ns = setting.plan.gap_ns.saturating_sub(setting.readings_ns);
+        system.sleep(Duration::from_nanos(rest_ns.max(setting.plan.gap_ns / 2)));
     }
+    let rested_ns = system.monotonic_ns();
+    probes.look(Moment::BeforeRun, &scene);
+    system.monotonic_ns().saturating_sub(rested_ns)
 }
 
-/// Counters of the shared devices, and of those of the stack that are not shared.
-struct Disks {
-    shared: disk_stats::Reading,
-    below: disk_stats::Reading,
-}
-
-impl Disks {
-    /// Before a run, or a rest: the shared devices last.
-    fn before(setting: &Setting<'_>, costs: &mut Costs) -> Self {
-        let below = Self::below(setting, costs);
-        Self { shared: Self::shared(setting, costs), below }
-    }
-
-    /// After a run, or a sync: the shared devices first.
-    fn after(setting: &Setting<'_>, costs: &mut Costs) -> Self {
-        let shared = Self::shared(setting, costs);
-        Self { shared, below: Self::below(setting, costs) }
-    }
-
-    fn shared(setting: &Setting<'_>, costs: &mut Costs) -> disk_stats::Reading {
-        costs.time(setting.system, &disk_stats::PROBE, || {
-            disk_stats::read(setting.system, &setting.site.shared)
-        })
-    }
-
-    fn below(setting: &Setting<'_>, costs: &mut Costs) -> disk_stats::Reading {
-        costs.time(setting.system, &members::PROBE, || {
-            disk_stats::read(setting.system, &members::below(setting.site))
-        })
-    }
-}
-
-/// Traffic of each device in gap, run and settling, from four readings.
-fn devices(readings: &[&disk_stats::Reading; 4]) -> Seen<BTreeMap<String, DeviceEvidence>> {
-    let [gap, run, settle] =
-        [0, 1, 2].map(|span| disk_stats::between(readings[span], readings[span + 1]));
-    gap.both(&run, |gap, run| (gap.clone(), run.clone())).both(&settle, |(gap, run), settle| {
-        run.keys().map(|name| (name.clone(), evidence(name, [gap, run, settle]))).collect()
-    })
-}
-
-fn evidence(name: &str, spans: [&BTreeMap<String, Traffic>; 3]) -> DeviceEvidence {
-    let [gap, run, settle] = spans.map(|span| span.get(name).copied().unwrap_or_default());
-    DeviceEvidence { gap, run, settle }
+/// Lets the probes read again: right after the run, and once more when all is on the device; says why
+/// it did not get there.
+fn evidence(
+    setting: &Setting<'_>,
+    workload: &PlannedWorkload,
+    probes: &mut Probes,
+) -> (Evidence, Result<(), String>) {
+    let scene = scene(setting);
+    probes.look(Moment::AfterRun, &scene);
+    let written = setting.surveyed.opened.file().filter(|_| workload.writes());
+    let synced = written.map_or(Ok(()), |file| {
+        let told = |error| format!("what it wrote cannot be synced: {error}");
+        setting.system.sync_data(file).map_err(told)
+    });
+    probes.look(Moment::Settled, &scene);
+    probes.look(Moment::Last, &scene);
+    (probes.evidence(&scene), synced)
 }
 
 pub(super) fn range(setting: &Setting<'_>) -> std::ops::Range<u64> {
@@ -364,12 +322,6 @@ pub(super) fn range(setting: &Setting<'_>) -> std::ops::Range<u64> {
     area.start..area.start + area.length
 }
 
-pub(super) fn cached_pages(setting: &Setting<'_>) -> Seen<crate::system::CachedPages> {
-    match setting.surveyed.ground.file() {
-        Some(file) if setting.site.kind != TargetKind::Device => {
-            page_cache::read(setting.system, file, range(setting), &setting.site.filesystem())
-        }
-        Some(_) => Seen::absent("a block device's pages are not looked at"),
-        None => Seen::absent("simulated"),
-    }
+pub(super) fn cached_pages(setting: &Setting<'_>) -> Presence<CachedPages> {
+    page_cache::of(&scene(setting))
 }

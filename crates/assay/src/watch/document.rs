@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 use super::State;
 use super::sampler::{DiskSpan, Span};
 use super::words::USUAL;
-use crate::results::block::{ClassSpan, Latencies, bucket_from_ns, bucket_to_ns};
-use crate::seen::Seen;
+use assay_core::presence::Presence;
+use assay_core::probes::block_latency::counts::{
+    ClassSpan, Latencies, bucket_from_ns, bucket_to_ns,
+};
 
 /// Format and version.
 pub const FORMAT: &str = "assay-watch/1";
@@ -40,10 +42,10 @@ fn device(state: &State, at: usize, whole: &Span) -> Value {
         all.insert(name, class(disk, name));
     }
     match &disk.classes {
-        Seen::Present(found) => {
+        Presence::Present(found) => {
             all.extend(found.iter().map(|(name, span)| (name.as_str(), of_class(span))));
         }
-        Seen::Absent(reason) => absent.extend(USUAL.map(|name| (name, reason.as_str()))),
+        Presence::Absent(reason) => absent.extend(USUAL.map(|name| (name, reason.as_str()))),
     }
     let rates = disk.counters.value().map(|counters| {
         json!({
@@ -68,8 +70,8 @@ fn device(state: &State, at: usize, whole: &Span) -> Value {
 /// A class: nothing ended of it, or what did; null where it is not seen.
 fn class(disk: &DiskSpan, name: &str) -> Value {
     match &disk.classes {
-        Seen::Present(all) => of_class(all.get(name).unwrap_or(&ClassSpan::default())),
-        Seen::Absent(_) => Value::Null,
+        Presence::Present(all) => of_class(all.get(name).unwrap_or(&ClassSpan::default())),
+        Presence::Absent(_) => Value::Null,
     }
 }
 
@@ -121,10 +123,10 @@ fn probes(state: &State, whole: &Span) -> Value {
     probes
 }
 
-fn value<T: Serialize>(seen: &Seen<T>) -> Seen<Value> {
+fn value<T: Serialize>(seen: &Presence<T>) -> Presence<Value> {
     match seen {
-        Seen::Present(value) => Seen::Present(json!(value)),
-        Seen::Absent(reason) => Seen::absent(reason.clone()),
+        Presence::Present(value) => Presence::Present(json!(value)),
+        Presence::Absent(reason) => Presence::absent(reason.clone()),
     }
 }
 

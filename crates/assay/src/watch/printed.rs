@@ -6,9 +6,9 @@ use std::fmt::Write;
 use super::State;
 use super::sampler::{DiskSpan, Span};
 use super::words::{classes, clock, counted_means, percent, rate};
-use crate::quantity::units::show;
-use crate::results::block::{ClassSpan, Latencies, Means};
-use crate::seen::Seen;
+use assay_core::presence::Presence;
+use assay_core::probes::block_latency::counts::{ClassSpan, Latencies, Means};
+use assay_core::quantity::units::show;
 
 /// Columns of the bars of a histogram, as DTrace prints them.
 const BAR: usize = 40;
@@ -47,7 +47,7 @@ fn device(text: &mut String, state: &State, at: usize) {
         clock(whole.seconds().round() as u64)
     );
     match &disk.counters {
-        Seen::Present(counters) => {
+        Presence::Present(counters) => {
             let _ = writeln!(
                 text,
                 "queue {} on average, {} at most; busy {} of the time",
@@ -56,12 +56,12 @@ fn device(text: &mut String, state: &State, at: usize) {
                 percent(whole.busy(counters))
             );
         }
-        Seen::Absent(reason) => wrapped(text, "", reason),
+        Presence::Absent(reason) => wrapped(text, "", reason),
     }
     text.push('\n');
     match &disk.classes {
-        Seen::Present(all) => traced(text, whole, disk, all.len()),
-        Seen::Absent(reason) => counted(text, whole, disk, reason),
+        Presence::Present(all) => traced(text, whole, disk, all.len()),
+        Presence::Absent(reason) => counted(text, whole, disk, reason),
     }
 }
 
@@ -230,7 +230,7 @@ fn machine(text: &mut String, whole: &Span) {
         None => wrapped(text, "processors   ", whole.processors.reason().unwrap_or_default()),
     }
     match &whole.pressure {
-        Seen::Present(pressure) => {
+        Presence::Present(pressure) => {
             let _ = writeln!(
                 text,
                 "pressure     io {} (all {}), processors {}, memory {} (all {})",
@@ -241,9 +241,9 @@ fn machine(text: &mut String, whole: &Span) {
                 percent(pressure.memory_full)
             );
         }
-        Seen::Absent(reason) => wrapped(text, "pressure     ", reason),
+        Presence::Absent(reason) => wrapped(text, "pressure     ", reason),
     }
-    if let Seen::Present(memory) = &whole.memory {
+    if let Presence::Present(memory) = &whole.memory {
         let swapped = memory.swapped_in_bytes + memory.swapped_out_bytes;
         let _ = writeln!(
             text,
@@ -254,12 +254,12 @@ fn machine(text: &mut String, whole: &Span) {
         );
     }
     match &whole.sensors {
-        Seen::Present(all) => {
+        Presence::Present(all) => {
             let told: Vec<String> =
                 all.iter().map(|one| format!("{} {:.0} C", one.name, one.celsius)).collect();
             wrapped(text, "temperature  ", &told.join(", "));
         }
-        Seen::Absent(reason) => wrapped(text, "temperature  ", reason),
+        Presence::Absent(reason) => wrapped(text, "temperature  ", reason),
     }
     if let Some(events) = whole.throttle_events.value().filter(|events| **events > 0) {
         let _ = writeln!(text, "throttling   {} times by heat", show::count(*events));

@@ -6,25 +6,28 @@ use std::path::{Path, PathBuf};
 
 use super::State;
 use super::sampler::Span;
-use crate::failure::{Failure, Outcome};
-use crate::plan;
-use crate::results::block::{self, BlockLatency, ClassSpan};
-use crate::results::bundle::{Bundle, Histograms};
-use crate::results::design::Design;
-use crate::results::environment::{self, Environment};
-use crate::results::log::{ENDED, Entry};
-use crate::results::plan::{
-    Area, Arm, EngineUse, FORMAT, NO_ENGINE, Pilot, Plan, PlannedTrial, PlannedWorkload, Survey,
+use assay_core::failure::{Failure, Outcome};
+use assay_core::plan;
+use assay_core::presence::Presence;
+use assay_core::probes::block_latency;
+use assay_core::probes::block_latency::counts::{BlockLatency, ClassSpan};
+use assay_core::probes::processors;
+use assay_core::results::bundle::{Bundle, Histograms};
+use assay_core::results::design::Design;
+use assay_core::results::environment::{self, Environment};
+use assay_core::results::log::{ENDED, Entry};
+use assay_core::results::plan::{
+    Area, Arm, EngineUse, FORMAT, Pilot, Plan, PlannedTrial, PlannedWorkload, Survey,
 };
-use crate::results::record::{Counted, DeviceEvidence, Evidence, Status, Traffic, TrialRecord};
-use crate::results::series::{self, SeriesRow};
-use crate::results::watched::Surroundings;
-use crate::seen::Seen;
-use crate::study::probes::BLOCK_LATENCY;
-use crate::study::{self, Study};
-use crate::system::devices::{self, Counters};
-use crate::system::site::Site;
-use crate::system::{System, machine, resolve};
+use assay_core::results::record::{DeviceEvidence, Evidence, Status, Traffic, TrialRecord};
+use assay_core::results::series::{self, SeriesRow};
+use assay_core::results::surroundings::Surroundings;
+use assay_core::study::{self, Study};
+use assay_core::system::devices;
+use assay_core::system::site::Site;
+use assay_core::system::{System, machine, resolve};
+use assay_core::work::{Claims, Measured, io};
+
 /// The workload: whatever others did.
 pub const WATCHED: &str = "watched";
 /// Seconds of which rows are kept.
@@ -58,7 +61,7 @@ impl Rows {
             sums.entry(class).or_default().add(span);
         }
         for (class, span) in sums {
-            self.put(row(second, class, &span));
+            self.put(series::row(second, class, &span));
         }
     }
 
@@ -102,24 +105,6 @@ fn merge(known: &mut SeriesRow, row: &SeriesRow) {
         *sum = sum.saturating_add(*many);
     }
     known.latency_buckets = buckets.into_iter().map(|(at, many)| [at, many]).collect();
-}
-
-fn row(second: u32, class: &str, span: &ClassSpan) -> SeriesRow {
-    let mut buckets: BTreeMap<u32, u64> = BTreeMap::new();
-    for [index, count] in &span.queued.buckets {
-        let sum = buckets.entry(series::bucket(block::bucket_from_ns(*index))).or_default();
-        *sum = sum.saturating_add(*count);
-    }
-    let narrow = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
-    SeriesRow {
-        second,
-        class: class.to_owned(),
-        operations: span.requests,
-        bytes: span.bytes,
-        latency_sum_ns: span.queued.sum_ns,
-        latency_max_ns: span.queued.highest_ns().unwrap_or_default(),
-        latency_buckets: buckets.into_iter().map(|(at, many)| [at, narrow(many)]).collect(),
-    }
 }
 
 /// Writes the bundle.
@@ -169,8 +154,9 @@ pub fn may_be_made(system: &dyn System, directory: &Path) -> Outcome<()> {
 fn study(title: &str) -> Outcome<Study> {
     let title = serde_json::Value::from(title);
     let text = format!(
-        "format = \"{}\"\ntitle = {title}\nreplicates = 1\nprobes = [\"{BLOCK_LATENCY}\"]\nworkload = []\n",
-        study::FORMAT
+        "format = \"{}\"\ntitle = {title}\nreplicates = 1\nprobes = [\"{}\"]\nworkload = []\n",
+        study::FORMAT,
+        block_latency::PROBE.about.name
     );
     study::file::stored("the study of what was watched", &text)
 }
@@ -188,10 +174,9 @@ fn plan(target: &str, span_ns: u64) -> Plan {
         format: FORMAT.to_owned(),
         sha256: String::new(),
         seed: 0,
-        order: "none".to_owned(),
         design: Design::default(),
         replicates: 1,
-        probes: vec![BLOCK_LATENCY.to_owned()],
+        probes: vec![block_latency::PROBE.about.name.to_owned()],
         idle_ns: None,
         meter: None,
         gap_ns: 0,
@@ -202,6 +187,7 @@ fn plan(target: &str, span_ns: u64) -> Plan {
         absent: Vec::new(),
         trials: vec![PlannedTrial {
             order: 1,
+            host: 0,
             replicate: 1,
             lead_in: false,
             workload: 0,
@@ -216,11 +202,12 @@ fn plan(target: &str, span_ns: u64) -> Plan {
 fn survey(target: &str) -> Survey {
     Survey {
         target: target.to_owned(),
+        kind: None,
         area: Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
-        direct: Seen::absent(NOTHING_RUN),
-        engine: EngineUse { name: NO_ENGINE.to_owned(), note: None },
+        direct: Presence::absent(NOTHING_RUN),
+        engine: EngineUse { name: io::Engine::None, note: None },
         pilot: Pilot::default(),
-        coverage: Seen::absent(NOTHING_RUN),
+        coverage: Presence::absent(NOTHING_RUN),
         notes: Vec::new(),
         under: Arm::new(),
         made_ns: 0,
@@ -234,22 +221,11 @@ fn workload(span_ns: u64) -> PlannedWorkload {
         arm: Arm::new(),
         control: false,
         target: 0,
-        engine: NO_ENGINE.to_owned(),
-        pattern: NO_ENGINE.to_owned(),
-        read_percent: 100,
-        rewrite: false,
-        size_bytes: 0,
-        depth: 0,
-        threads: 0,
-        asked_depth: 0,
-        data_sync: false,
-        content: NO_ENGINE.to_owned(),
-        direct: false,
+        work: io::Planned::watched().into(),
         ramp_ns: 0,
         time_ns: span_ns,
-        operations: None,
         note: None,
-        beside: None,
+        background: None,
     }
 }
 
@@ -257,6 +233,7 @@ fn record(started: &str, state: &State, names: &[String]) -> TrialRecord {
     let span_ns = state.whole.span_ns;
     TrialRecord {
         order: 1,
+        host: 0,
         replicate: 1,
         workload: 0,
         arm: Arm::new(),
@@ -264,16 +241,25 @@ fn record(started: &str, state: &State, names: &[String]) -> TrialRecord {
         status: Status::Ok,
         reason: None,
         started: started.to_owned(),
-        counted: Some(Counted {
+        measured: Some(Measured {
             window_ns: span_ns,
             elapsed_ns: span_ns,
-            submitting_ns: span_ns,
-            ..Counted::default()
+            cpu_ns: 0,
+            waited_ns: None,
+            claims: Claims::default(),
+            values: BTreeMap::new(),
+            notes: Vec::new(),
+            detail: io::Detail { submitting_ns: span_ns, ..io::Detail::default() }.into(),
         }),
+        background: None,
         evidence: Evidence {
-            devices: traffic(&state.whole, names),
-            block: classes(&state.whole, names),
-            throttle_events: state.whole.throttle_events.clone(),
+            disk: traffic(&state.whole, names),
+            block_latency: classes(&state.whole, names),
+            processors: Presence::Present(processors::Observed {
+                ticks: Presence::absent(NOTHING_RUN),
+                throttle_events: state.whole.throttle_events.clone(),
+                group_throttled: Presence::absent(NOTHING_RUN),
+            }),
             ..Evidence::absent(NOTHING_RUN)
         },
         histograms: BTreeMap::new(),
@@ -282,35 +268,22 @@ fn record(started: &str, state: &State, names: &[String]) -> TrialRecord {
     }
 }
 
-fn traffic(whole: &Span, names: &[String]) -> Seen<BTreeMap<String, DeviceEvidence>> {
+fn traffic(whole: &Span, names: &[String]) -> Presence<BTreeMap<String, DeviceEvidence>> {
     let disks = whole.disks.iter().filter(|disk| names.contains(&disk.name));
     let told = disks.filter_map(|disk| {
-        let run = of_counters(disk.counters.value()?, whole.span_ns);
+        let run = Traffic::of(disk.counters.value()?, whole.span_ns);
         Some((disk.name.clone(), DeviceEvidence { run, ..DeviceEvidence::default() }))
     });
-    Seen::Present(told.collect())
+    Presence::Present(told.collect())
 }
 
-fn of_counters(counters: &Counters, span_ns: u64) -> Traffic {
-    Traffic {
-        span_ns,
-        reads: counters.reads_completed,
-        read_bytes: counters.read_bytes,
-        writes: counters.writes_completed,
-        write_bytes: counters.written_bytes,
-        discard_bytes: counters.discarded_bytes,
-        busy_ms: counters.io_ticks_ms,
-        weighted_ms: counters.weighted_ms,
-    }
-}
-
-fn classes(whole: &Span, names: &[String]) -> Seen<BlockLatency> {
+fn classes(whole: &Span, names: &[String]) -> Presence<BlockLatency> {
     let disks = || whole.disks.iter().filter(|disk| names.contains(&disk.name));
     let reason = disks().find_map(|disk| disk.classes.reason());
     let Some(means) = whole.means else {
-        return Seen::absent(reason.unwrap_or("requests were not traced"));
+        return Presence::absent(reason.unwrap_or("requests were not traced"));
     };
-    Seen::Present(BlockLatency {
+    Presence::Present(BlockLatency {
         means,
         span_ns: whole.span_ns,
         devices: disks().map(|disk| (disk.name.clone(), disk.classes.clone())).collect(),

@@ -1,7 +1,7 @@
 //! A study that runs meanwhile, in a line or two.
 
 use crate::runner::Event;
-use crate::shelf::progress::Progress;
+use crate::store::progress::Progress;
 
 /// What is told of a study that runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,7 +85,7 @@ fn seconds(ns: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::plan::Turn;
+    use assay_core::results::plan::Turn;
 
     #[test]
     fn the_events_of_a_study_end_in_its_strip() {

@@ -2,8 +2,8 @@
 
 use super::sampler::{DiskSpan, Span};
 use super::{State, Strip};
-use crate::quantity::units::show;
-use crate::system::devices::Counters;
+use assay_core::quantity::units::show;
+use assay_core::system::devices::Counters;
 
 /// Classes that always have a place, in the order in which they are shown.
 pub(super) const USUAL: [&str; 4] = ["read", "write", "flush", "discard"];

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::failure::{Failure, Outcome};
-use crate::results::bundle;
-use crate::system::{FileKind, System};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::results::bundle;
+use assay_core::system::{FileKind, System};
 
 /// Folders within folders that a bundle has at most.
 const DEEPEST: usize = 3;

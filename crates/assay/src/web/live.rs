@@ -15,9 +15,9 @@ use tokio::sync::watch::{Receiver, Sender, channel};
 
 use super::find;
 use super::readers::Readers;
-use crate::failure::{Failure, Outcome};
-use crate::shelf::progress::{LATEST, Phase, Progress, Ran, Watched};
-use crate::system::System;
+use crate::store::progress::{LATEST, Phase, Progress, Ran, Watched};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::system::System;
 
 /// How often files are looked at.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -166,7 +166,7 @@ pub(super) struct Watching {
 
 /// What a page is told.
 #[derive(Serialize)]
-struct Told<'a> {
+struct Event<'a> {
     #[serde(flatten)]
     progress: &'a Progress,
     /// What the page says of the phase.
@@ -208,7 +208,7 @@ fn event(state: &State, known: usize) -> serde_json::Result<sse::Event> {
     // A page that has more rows than there are has those of another file.
     let known = if known > state.count() { 0 } else { known };
     let from = known.max(state.first_shown());
-    let told = Told {
+    let told = Event {
         progress: &state.progress,
         sentence: sentence(&state.progress),
         from,
@@ -225,7 +225,7 @@ pub(super) fn cells(row: &Ran) -> [&str; 6] {
 }
 
 fn status(row: &Ran) -> &'static str {
-    use crate::results::record::Status;
+    use assay_core::results::record::Status;
     match row.status {
         Status::Ok => "ok",
         Status::Failed => "failed",
@@ -258,7 +258,7 @@ mod tests {
             workload: "read".to_owned(),
             arm: "depth=4".to_owned(),
             value: "9,100 IOPS".to_owned(),
-            status: crate::results::record::Status::Ok,
+            status: assay_core::results::record::Status::Ok,
             reason: None,
         };
         State {

@@ -18,4 +18,4 @@ mod routes;
 mod server;
 mod stamp;
 
-pub use server::{Started, Wishes, serve};
+pub use server::{Options, Started, serve};

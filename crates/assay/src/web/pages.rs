@@ -7,9 +7,9 @@ use maud::{DOCTYPE, Markup, html};
 use super::catalogue::{Entry, Page, Search, State};
 use super::live::{self, ROWS};
 use super::query::encoded;
-use crate::quantity::units::show;
-use crate::results::bundle::Listed;
-use crate::shelf::progress::Phase;
+use crate::store::progress::Phase;
+use assay_core::quantity::units::show;
+use assay_core::results::bundle::Listed;
 
 /// What may stand under `kind`, and what it is called.
 const KINDS: [(&str, &str); 5] = [

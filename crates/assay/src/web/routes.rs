@@ -21,12 +21,12 @@ use super::live::Lives;
 use super::readers::Readers;
 use super::stamp::{Stamp, stamp};
 use super::{find, pages, query};
-use crate::failure::{Failure, Kind, Outcome};
-use crate::report::evidence::Evidence;
-use crate::report::html::{self, Place};
-use crate::results::Findings;
-use crate::shelf;
-use crate::system::System;
+use crate::store;
+use assay_core::failure::{Failure, Kind, Outcome};
+use assay_core::findings::Findings;
+use assay_core::system::System;
+use assay_report::evidence::Evidence;
+use assay_report::html::{self, Place};
 
 /// Results that are compared at once at most.
 const MOST_COMPARED: usize = 16;
@@ -113,7 +113,7 @@ fn failed(failure: &Failure) -> Response {
 }
 
 /// A page or why there is none.
-fn told(found: Outcome<String>) -> Response {
+fn page_or_failure(found: Outcome<String>) -> Response {
     found.map_or_else(|failure| failed(&failure), |text| page(StatusCode::OK, text))
 }
 
@@ -132,7 +132,7 @@ fn report(found: Outcome<Arc<Page>>, headers: &HeaderMap) -> Response {
 }
 
 /// The results that a page is made of.
-struct Asked {
+struct PageOf {
     /// What the page is kept as.
     address: String,
     results: PathBuf,
@@ -143,7 +143,7 @@ struct Asked {
 /// How a page is made of its bundles.
 type Make = fn(&dyn System, &[PathBuf]) -> Outcome<String>;
 
-impl Asked {
+impl PageOf {
     fn of(site: &Site, address: String, ids: Vec<String>) -> Self {
         Self { address, results: site.results.clone(), ids, pages: Arc::clone(&site.pages) }
     }
@@ -174,7 +174,7 @@ impl Asked {
 }
 
 /// A page that is kept, or is made and kept.
-async fn page_of(site: &Site, asked: Asked, make: Make) -> Outcome<Arc<Page>> {
+async fn page_of(site: &Site, asked: PageOf, make: Make) -> Outcome<Arc<Page>> {
     let look = site.readers.ask(move |system| asked.kept(system).map(|(page, _)| (page, asked)));
     match look.await?? {
         (Some(page), _) => Ok(page),
@@ -196,7 +196,7 @@ async fn list(State(site): State<Site>, RawQuery(asked): RawQuery) -> Response {
     let found = site.readers.ask(move |system| {
         pages::list(&catalogue.page(system, &search), &search, &results.display().to_string())
     });
-    told(found.await)
+    page_or_failure(found.await)
 }
 
 async fn result(
@@ -205,23 +205,23 @@ async fn result(
     headers: HeaderMap,
 ) -> Response {
     let id = id(path);
-    let asked = Asked::of(&site, format!("result {id}"), vec![id]);
+    let asked = PageOf::of(&site, format!("result {id}"), vec![id]);
     report(page_of(&site, asked, shown).await, &headers)
 }
 
 fn shown(system: &dyn System, directories: &[PathBuf]) -> Outcome<String> {
-    let all = directories.iter().map(|directory| shelf::evidence_at(system, directory));
+    let all = directories.iter().map(|directory| store::evidence_at(system, directory));
     Ok(html::pages(&all.collect::<Outcome<Vec<Evidence>>>()?, Place::Served))
 }
 
 /// The source articles, judged by their own numbers.
 async fn articles(State(site): State<Site>, headers: HeaderMap) -> Response {
-    let asked = Asked::of(&site, "articles".to_owned(), Vec::new());
+    let asked = PageOf::of(&site, "articles".to_owned(), Vec::new());
     report(page_of(&site, asked, judged).await, &headers)
 }
 
 fn judged(_: &dyn System, _: &[PathBuf]) -> Outcome<String> {
-    let all = crate::articles::judge(&crate::articles::Library::shipped())?;
+    let all = assay_core::articles::judge(&assay_core::articles::Library::shipped())?;
     let all: Vec<_> = all.iter().collect();
     Ok(html::articles(&all, Place::Served))
 }
@@ -233,7 +233,7 @@ async fn every_trial(
     headers: HeaderMap,
 ) -> Response {
     let id = id(path);
-    let asked = Asked::of(&site, format!("trials {id}"), vec![id]);
+    let asked = PageOf::of(&site, format!("trials {id}"), vec![id]);
     match page_of(&site, asked, values).await {
         Ok(page) => {
             let mut response = page.answer(&headers);
@@ -247,8 +247,8 @@ async fn every_trial(
 
 fn values(system: &dyn System, directories: &[PathBuf]) -> Outcome<String> {
     let values = directories.iter().map(|directory| {
-        let evidence = shelf::evidence_at(system, directory)?;
-        shelf::every_trial(system, &evidence)
+        let evidence = store::evidence_at(system, directory)?;
+        store::every_trial(system, &evidence)
     });
     values.collect::<Outcome<Vec<String>>>().map(|all| all.concat())
 }
@@ -270,19 +270,19 @@ async fn compare(
         let text = format!("Choose two results to compare, or more, up to {MOST_COMPARED}.");
         return refused(StatusCode::BAD_REQUEST, &text);
     }
-    let asked = Asked::of(&site, format!("compare {}", ids.join(" ")), ids);
+    let asked = PageOf::of(&site, format!("compare {}", ids.join(" ")), ids);
     report(page_of(&site, asked, compared).await, &headers)
 }
 
 fn compared(system: &dyn System, directories: &[PathBuf]) -> Outcome<String> {
-    let read = directories.iter().map(|directory| shelf::findings_at(system, directory));
+    let read = directories.iter().map(|directory| store::findings_at(system, directory));
     let read = read.collect::<Outcome<Vec<Findings>>>()?;
-    Ok(html::page(&Evidence::bare(shelf::compared(&read)?), Place::Served))
+    Ok(html::page(&Evidence::bare(store::compared(&read)?), Place::Served))
 }
 
 async fn live(State(site): State<Site>, path: Result<Path<String>, PathRejection>) -> Response {
     let watching = site.lives.watch(&id(path)).await;
-    told(watching.and_then(|watching| watching.state()).map(|state| pages::live(&state)))
+    page_or_failure(watching.and_then(|watching| watching.state()).map(|state| pages::live(&state)))
 }
 
 async fn events(

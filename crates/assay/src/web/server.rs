@@ -22,9 +22,9 @@ use super::lines::{self, Counted, Doing, Hold, Lines};
 use super::live::Lives;
 use super::readers::Readers;
 use super::routes::{Site, router};
-use crate::digest::{hexadecimal, sha256};
-use crate::failure::{Failure, Outcome};
-use crate::system::{System, identity};
+use assay_core::digest::{hexadecimal, sha256};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::system::{System, identity};
 
 /// Bytes in which a browser has to say what it wants.
 const HEAD_BYTES: usize = 32 * 1024;
@@ -43,7 +43,7 @@ const SECRET_DIGITS: usize = 32;
 
 /// What is asked of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wishes {
+pub struct Options {
     /// Where to listen: `127.0.0.1:8642`, `[::1]:0`, `localhost:8642`, `8642`.
     pub listen: String,
 }
@@ -63,10 +63,10 @@ pub struct Started {
 ///
 /// # Errors
 /// The user's mistake where the address is none; refused where it cannot be had.
-pub fn serve(system: &dyn System, wishes: &Wishes, tell: &dyn Fn(&Started)) -> Outcome<()> {
+pub fn serve(system: &dyn System, options: &Options, tell: &dyn Fn(&Started)) -> Outcome<()> {
     assay_sys::share_one_heap();
     let results = identity::results_directory(system)?;
-    let listener = bound(address(&wishes.listen)?)?;
+    let listener = bound(address(&options.listen)?)?;
     let address = listener.local_addr().map_err(|error| failed(&error))?;
     let open = !address.ip().is_loopback();
     let token = open.then(|| token(system)).transpose()?;
@@ -232,7 +232,8 @@ fn token(system: &dyn System) -> Outcome<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::{Fake, Real};
+    use crate::real::Real;
+    use assay_core::system::Fake;
 
     #[test]
     fn addresses() {

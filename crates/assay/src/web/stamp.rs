@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::system::{FileKind, System};
+use assay_core::system::{FileKind, System};
 
 /// Files that change when what a bundle says changes; all others are written before the line of
 /// their trial is.

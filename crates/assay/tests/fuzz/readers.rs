@@ -5,21 +5,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use assay::importers::{self, IMPORTERS};
-use assay::probes::energy::meter;
-use assay::results::bundle::Label;
-use assay::results::imported::{Import, StoredImport};
-use assay::results::plan::Arm;
-use assay::runner::{self, Request};
-use assay::study::file;
-use assay::system::journal::{self, Journal, Mark, Undo};
-use assay::system::{Fake, System};
-use assay::{calc, shelf};
+use assay::runner::{self, Consented, Request};
+use assay::store;
+use assay_core::calc;
+use assay_core::importers::{self, IMPORTERS};
+use assay_core::probes::energy::meter;
+use assay_core::results::bundle::Label;
+use assay_core::results::imported::{Import, StoredImport};
+use assay_core::results::plan::Arm;
+use assay_core::study::file;
+use assay_core::system::journal::{self, Journal, Mark, Undo};
+use assay_core::system::{Fake, System};
 use assay_lab::fuzz::Reader;
 
 /// Every reader of texts that others may have written.
 pub const READERS: &[Reader] = &[
-    Reader { name: "bundle", reads: "shelf::evidence_at", seeds: bundles, read: read_bundle },
+    Reader { name: "bundle", reads: "store::evidence_at", seeds: bundles, read: read_bundle },
     Reader { name: "study", reads: "study::file::parse", seeds: studies, read: read_study },
     Reader { name: "csv", reads: "importers::trials_csv", seeds: tables, read: read_table },
     Reader { name: "journal", reads: "journal::restore", seeds: journals, read: read_journal },
@@ -58,7 +59,7 @@ fn contents(folder: &str, ending: &str) -> Vec<Vec<u8>> {
 /// A line that begins a file of a bundle in one text.
 const FILE: &str = "=== ";
 const RESULT: &str = "/results/20261122-0000-abcd";
-const MACHINE: &str = include_str!("../fixtures/machines/sata-ssd.txt");
+const MACHINE: &str = include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt");
 const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "Which depth?"
@@ -90,8 +91,7 @@ fn bundles() -> Vec<Vec<u8>> {
         let request = Request {
             study,
             targets: vec![target.to_owned()],
-            destroy: Vec::new(),
-            allowed: Vec::new(),
+            consented: Consented::default(),
             results: Some("/results".into()),
             judge: None,
             observer: None,
@@ -125,7 +125,7 @@ fn read_bundle(bytes: &[u8]) -> bool {
             fake.put(Path::new(RESULT).join(name.trim_matches('/')), content);
         }
     }
-    shelf::evidence_at(&fake, Path::new(RESULT)).is_ok()
+    store::evidence_at(&fake, Path::new(RESULT)).is_ok()
 }
 
 fn studies() -> Vec<Vec<u8>> {
@@ -172,7 +172,7 @@ fn read_table(bytes: &[u8]) -> bool {
         trials: read.trials,
     };
     let stored = StoredImport { id: name(), about, text, label: Label::default() };
-    shelf::findings_of_import(&stored, read);
+    store::findings_of_import(&stored, read);
     true
 }
 

@@ -54,12 +54,12 @@ fn records(volume: &Volume, assay: &Assay) -> Vec<Value> {
 fn saw_classes(records: &[Value], device: &str, means: &str) {
     assert_eq!(records.len(), 5, "a lead-in and two replicates");
     for record in records {
-        let block = &record["evidence"]["block"]["present"];
-        assert_eq!(block["means"], means, "{}", record["evidence"]["block"]);
+        let block = &record["evidence"]["block-latency"]["present"];
+        assert_eq!(block["means"], means, "{}", record["evidence"]["block-latency"]);
         let classes = &block["devices"][device]["present"];
         let seen = |class: &str, of: &str| classes[class][of].as_u64().unwrap_or(0);
         let counted = |of: &str| -> u64 {
-            let classes = record["counted"]["classes"].as_object().unwrap();
+            let classes = record["measured"]["detail"]["io"]["classes"].as_object().unwrap();
             classes.values().map(|class| class[of].as_u64().unwrap()).sum()
         };
         let reads = record["workload"] == 0;
@@ -118,9 +118,9 @@ fn without_rights_it_is_absent_and_the_study_goes_on() {
     let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     for record in records(&volume, &assay_of_nobody(&volume)) {
-        let reason = record["evidence"]["block"]["absent"].as_str().unwrap().to_owned();
+        let reason = record["evidence"]["block-latency"]["absent"].as_str().unwrap().to_owned();
         assert!(reason.starts_with("BPF: ") && reason.contains("; tracefs: "), "{reason}");
-        assert!(record["counted"]["classes"].is_object(), "{record}");
+        assert!(record["measured"]["detail"]["io"]["classes"].is_object(), "{record}");
     }
 }
 

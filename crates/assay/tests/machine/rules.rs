@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use assay::results::findings::StudyFacts;
-use assay::study::file;
-use assay::system::Real;
-use assay::{analysis, runner};
+use assay::real::Real;
+use assay::runner::{self, Consented};
+use assay_core::analysis;
+use assay_core::findings::StudyFacts;
+use assay_core::study::file;
 use assay_lab::process::Assay;
 use assay_lab::slow::Neighbour;
 use assay_lab::volume::{Filesystem, Volume};
@@ -27,8 +28,7 @@ fn study(volume: &Volume, area: &str, workload: &str) -> Value {
     let request = runner::Request {
         study: file::parse("test study", &text).unwrap(),
         targets: vec![word(volume.directory())],
-        destroy: Vec::new(),
-        allowed: Vec::new(),
+        consented: Consented::default(),
         results: None,
         judge: None,
         observer: None,

@@ -9,11 +9,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use assay::articles::{self, Article, Library};
 use assay::cli;
-use assay::report;
-use assay::results::Findings;
-use assay::study::presets;
+use assay_core::articles::{self, Article, Library};
+use assay_core::findings::Findings;
+use assay_core::study::presets;
 
 use crate::home;
 
@@ -67,8 +66,8 @@ fn one_article_is_named_and_an_unknown_one_refused() {
     assert!(page.contains("File Vault 2") && page.contains("assay check"), "{page}");
 }
 
-fn page(document: &report::Document, width: usize) -> String {
-    let text = report::text::render(document, width, false);
+fn page(document: &assay_report::Document, width: usize) -> String {
+    let text = assay_report::text::render(document, width, false);
     for line in text.lines() {
         let fits = line.chars().count() <= width || !line.trim().contains(' ');
         assert!(fits, "wider than {width}: {line}");
@@ -79,9 +78,11 @@ fn page(document: &report::Document, width: usize) -> String {
 #[test]
 fn pages_look_as_expected() {
     let all = articles::judge(&Library::shipped()).unwrap();
-    let mut pages =
-        vec![("overview".to_owned(), report::articles::overview(&all.iter().collect::<Vec<_>>()))];
-    let full = |article: &Article| (article.article.clone(), report::articles::full(article));
+    let mut pages = vec![(
+        "overview".to_owned(),
+        assay_report::articles::overview(&all.iter().collect::<Vec<_>>()),
+    )];
+    let full = |article: &Article| (article.article.clone(), assay_report::articles::full(article));
     pages.extend(all.iter().map(full));
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/articles");
     for (name, document) in &pages {
@@ -101,9 +102,9 @@ fn pages_look_as_expected() {
 fn findings_of_articles_have_pages_like_any_others() {
     for article in articles::judge(&Library::shipped()).unwrap() {
         let findings = &article.findings;
-        let text = page(&report::document::make(findings), 80);
+        let text = page(&assay_report::document::make(findings), 80);
         assert!(text.contains("assay"), "{text}");
-        let again: Findings = serde_json::from_str(&report::json(findings)).unwrap();
+        let again: Findings = serde_json::from_str(&assay_report::json(findings)).unwrap();
         assert_eq!(again, *findings);
         if article.repeats.is_none() {
             assert!(!findings.cells.is_empty() && !findings.comparisons.is_empty());

@@ -30,6 +30,38 @@ fn a_check_from_before_factors_says_the_same() {
     assert!(home.text(&["show", folder]).contains("sync-write"));
 }
 
+/// Everything that a workload of format 1 could say, a surface, and file systems on a real device with
+/// requests by class: nothing that was said of them is said otherwise.
+#[test]
+fn bundles_of_the_first_format_say_the_same_to_the_byte() {
+    let home = home("first-format");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/bundles");
+    for name in ["format-1-every-workload", "format-1-surface", "format-1-file-systems"] {
+        let expected = std::fs::read_to_string(format!("{folder}/{name}.expected.json")).unwrap();
+        let expected: Value = serde_json::from_str(&expected).unwrap();
+        let found = home.json(&["show", &format!("{folder}/{name}"), "--json"]);
+        holds(&expected, &found, name);
+    }
+}
+
+/// Every value that was there is there unchanged; fields that are new are passed over.
+fn holds(was: &Value, now: &Value, path: &str) {
+    match (was, now) {
+        (Value::Object(was), Value::Object(now)) => {
+            let known: Vec<&String> = now.keys().filter(|key| was.contains_key(*key)).collect();
+            assert_eq!(known, was.keys().collect::<Vec<_>>(), "{path}");
+            was.iter().for_each(|(key, value)| holds(value, &now[key], &format!("{path} {key}")));
+        }
+        (Value::Array(was), Value::Array(now)) => {
+            let now: Vec<&Value> = now.iter().filter(|now| !is_of_newer_class(now)).collect();
+            assert_eq!(was.len(), now.len(), "{path}");
+            let pairs = was.iter().zip(now).enumerate();
+            pairs.for_each(|(index, (was, now))| holds(was, now, &format!("{path} {index}")));
+        }
+        _ => assert_eq!(was, now, "{path}"),
+    }
+}
+
 /// Metrics that came after the bundle.
 const NEWER: [&str; 5] = [
     "kernel_cpu_s_per_gib",
@@ -38,6 +70,14 @@ const NEWER: [&str; 5] = [
     "device_requests_per_operation",
     "device_busy_s_per_gib",
 ];
+
+/// What is told of classes of requests since there is a kind of work that is nothing else.
+const NEWER_OF_CLASSES: [&str; 4] = ["_stddev_ns", "_bytes_per_s", "_request_bytes", "_requests"];
+
+fn is_of_newer_class(entry: &Value) -> bool {
+    let newer = |metric: &str| NEWER_OF_CLASSES.iter().any(|end| metric.ends_with(end));
+    entry["metric"].as_str().is_some_and(|metric| metric.starts_with("block_") && newer(metric))
+}
 
 fn is_newer(entry: &Value) -> bool {
     entry["metric"].as_str().is_some_and(|metric| NEWER.contains(&metric))

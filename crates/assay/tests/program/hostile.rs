@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay::report::{document, html, text};
-use assay::shelf;
-use assay::system::Real;
+use assay::real::Real;
+use assay::store;
 use assay_lab::home::Home;
 use assay_lab::hostile::{self, ALIVE, Expect};
 use assay_lab::needs::count;
+use assay_report::{document, html, text};
 use serde_json::{Value, json};
 
 use crate::{DEPTH, DRIVE, home};
@@ -36,7 +36,7 @@ fn a_hostile_result_is_shown_without_harm_or_refused_with_its_reason() {
                 let shown = home.text(&["show", "--full", &case.id]);
                 assert!(shown.len() < LARGEST, "{}: {} bytes", case.what, shown.len());
                 assert!(!shown.contains('\u{1b}'), "{}", case.what);
-                let page = match shelf::evidence_at(&Real::new(), &results.join(&case.id)) {
+                let page = match store::evidence_at(&Real::new(), &results.join(&case.id)) {
                     Ok(evidence) => html::page(&evidence, html::Place::Alone),
                     // Pages need files that tables do not.
                     Err(failure) => failure.message,
@@ -80,17 +80,17 @@ fn numbers_that_were_brought_along_are_texts_of_others_too() {
     let results = fs::read_dir(home.assay.home().join("results")).unwrap();
     let directory = results.map(|entry| entry.unwrap().path()).next().unwrap();
     let page =
-        html::page(&shelf::evidence_at(&Real::new(), &directory).unwrap(), html::Place::Alone);
+        html::page(&store::evidence_at(&Real::new(), &directory).unwrap(), html::Place::Alone);
     assert!(ALIVE.iter().all(|alive| !page.contains(alive)));
 }
 
 /// Reads and renders the result as every command and the browser would.
 fn rendered(directory: &Path) {
-    let Ok(evidence) = shelf::evidence_at(&Real::new(), directory) else { return };
+    let Ok(evidence) = store::evidence_at(&Real::new(), directory) else { return };
     let full = document::with(&evidence.findings, document::Detail::Full);
     assert!(!text::render(&full, 80, false).is_empty());
     assert!(!html::page(&evidence, html::Place::Alone).is_empty());
-    let watched = shelf::progress::Watched::new(&Real::new(), directory).unwrap();
+    let watched = store::progress::Watched::new(&Real::new(), directory).unwrap();
     assert!(watched.progress(&Real::new()).planned < usize::MAX);
 }
 
@@ -118,14 +118,22 @@ fn on_a_drive(good: &Path) -> PathBuf {
     let lines = lines.lines().map(|line| {
         let mut trial: Value = serde_json::from_str(line).unwrap();
         let evidence = &mut trial["evidence"];
-        evidence["devices"] = json!({ "present": device() });
-        evidence["own"] = json!({ "present": { "read_bytes": 4096, "write_bytes": 0 } });
-        evidence["processors"] = json!({ "present": { "total": 80, "steal": 2 } });
-        for name in ["kernel_threads_ns", "busy_ns", "throttle_events", "group_throttled"] {
-            evidence[name] = json!({ "present": 1_000_000 });
-        }
-        for name in ["cached_before", "cached_after"] {
-            evidence[name] = json!({ "present": { "cached": 3, "of": 4096 } });
+        let many = json!({ "present": 1_000_000 });
+        let pages = json!({ "present": { "cached": 3, "of": 4096 } });
+        for (name, observed) in [
+            ("disk", device()),
+            ("own-traffic", json!({ "read_bytes": 4096, "write_bytes": 0 })),
+            (
+                "processors",
+                json!({
+                    "ticks": { "present": { "total": 80, "steal": 2 } },
+                    "throttle_events": many, "group_throttled": many
+                }),
+            ),
+            ("cpu", json!({ "kernel_threads_ns": many, "busy_ns": many })),
+            ("page-cache", json!({ "before": pages, "after": pages })),
+        ] {
+            evidence[name] = json!({ "present": observed });
         }
         format!("{trial}\n")
     });

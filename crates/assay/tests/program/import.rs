@@ -5,11 +5,11 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay::importers::{self, Imported, Options, trials_csv};
-use assay::quantity::Percent;
-use assay::results::measurements::Series;
-use assay::results::plan::Arm;
-use assay::study::Order;
+use assay_core::findings::measurements::Series;
+use assay_core::importers::{self, Imported, Options, trials_csv};
+use assay_core::quantity::Percent;
+use assay_core::results::plan::Arm;
+use assay_core::study::Order;
 use proptest::prelude::*;
 
 /// The files of a folder of examples.

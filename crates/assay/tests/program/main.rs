@@ -11,6 +11,7 @@ mod articles;
 mod bundles;
 mod calc;
 mod cli;
+mod commands;
 mod crowd;
 mod hostile;
 mod import;
@@ -18,9 +19,12 @@ mod import_command;
 mod resume;
 mod seal;
 mod serve;
+mod stacks;
 mod strangers;
 mod studies;
 mod study_commands;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use assay_lab::home::Home;
 
@@ -28,6 +32,13 @@ use assay_lab::home::Home;
 const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
 /// A study of it: seven trials, and depth 8 is better.
 const DEPTH: &str = include_str!("../../../assay-lab/src/depth.toml");
+
+/// The turn of a test that measures in memory: two studies in one place refuse each other.
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    // A test that failed while it had its turn has cleaned up all the same.
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The program, with results of this test's own.
 fn home(test: &str) -> Home {

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay::analysis;
-use assay::results::bundle;
-use assay::results::findings::{Findings, StudyFacts};
-use assay::results::vouch::{Purpose, vouch};
 use assay::runner::{self, Consented, Event, Finished, Request};
-use assay::study::file;
-use assay::system::{Fake, System};
+use assay_core::analysis;
+use assay_core::findings::{Findings, StudyFacts};
+use assay_core::results::bundle;
+use assay_core::results::vouch::{Purpose, vouch};
+use assay_core::study::file;
+use assay_core::system::{Fake, System};
 
 use crate::DRIVE;
 
@@ -34,15 +34,15 @@ io   = { pattern = "random", mix = "write", size = "4 KiB", time = "20 ms" }
 "#;
 
 fn machine() -> Fake {
-    Fake::recorded(include_str!("../fixtures/machines/sata-ssd.txt")).unwrap()
+    Fake::recorded(include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt"))
+        .unwrap()
 }
 
 fn request() -> Request<'static> {
     Request {
         study: file::parse("test", STUDY).unwrap(),
         targets: vec![DRIVE.to_owned()],
-        destroy: Vec::new(),
-        allowed: Vec::new(),
+        consented: Consented::default(),
         results: Some(PathBuf::from("/results")),
         judge: None,
         observer: None,
@@ -81,7 +81,7 @@ fn interrupted_after(fake: &Fake, last: usize) -> Finished {
 fn resumed(fake: &Fake, id: &str) -> Finished {
     let directory = Path::new("/results").join(id);
     let vouched = vouch(fake, &directory, Purpose::GoOn).unwrap();
-    let (going, how) = (AtomicBool::new(false), (Consented::default(), None));
+    let (going, how) = (AtomicBool::new(false), (&Consented::default(), None));
     runner::resume(fake, vouched, &directory, how, &going, &mut |_| {}).unwrap()
 }
 
@@ -126,34 +126,47 @@ fn a_plan_that_was_changed_is_refused() {
     let text = fake.read_text(&path).unwrap();
     fake.put(&path, text.replace("\"margin\": 0.05", "\"margin\": 0.5"));
     let vouched = vouch(&fake, &directory, Purpose::GoOn).unwrap();
-    let (going, how) = (AtomicBool::new(false), (Consented::default(), None));
+    let (going, how) = (AtomicBool::new(false), (&Consented::default(), None));
     let ended = runner::resume(&fake, vouched, &directory, how, &going, &mut |_| {});
     let failure = ended.err().expect("refused");
     assert!(failure.message.contains("hash"), "{failure}");
 }
 
-/// Whoever changed it made a new hash, too: what is not known is not run as something else.
+/// What is not known is not run as something else, nor judged.
 #[test]
 fn a_plan_with_unknown_words_is_refused_and_nothing_runs() {
     let fake = machine();
     let begun = interrupted_after(&fake, 3);
     let directory = Path::new("/results").join(&begun.id);
-    let words: [fn(&mut assay::results::Plan); 4] = [
-        |plan| plan.workloads[0].pattern = "zipf".to_owned(),
-        |plan| plan.workloads[0].content = "poems".to_owned(),
-        |plan| plan.workloads[0].engine = "steam".to_owned(),
-        |plan| plan.surveys[0].engine.name = "steam".to_owned(),
-    ];
-    for change in words {
-        let mut vouched = vouch(&fake, &directory, Purpose::GoOn).unwrap();
-        let plan = &mut vouched.0.plan;
-        change(plan);
-        plan.sha256 = assay::plan::hash(plan);
-        let (going, how) = (AtomicBool::new(false), (Consented::default(), None));
-        let ended = runner::resume(&fake, vouched, &directory, how, &going, &mut |_| {});
-        let failure = ended.err().expect("refused");
+    let path = directory.join("plan.json");
+    let whole = fake.read_text(&path).unwrap();
+    for (word, other) in [
+        ("\"pattern\": \"random\"", "\"pattern\": \"zipf\""),
+        ("\"content\": \"random\"", "\"content\": \"poems\""),
+        ("\"engine\": \"simulated\"", "\"engine\": \"steam\""),
+        ("\"io\": {", "\"dance\": {"),
+    ] {
+        assert!(whole.contains(word), "{word}: {whole}");
+        fake.put(&path, whole.replacen(word, other, 1));
+        let failure = vouch(&fake, &directory, Purpose::GoOn).err().expect("refused");
         assert_eq!(failure.kind.exit_code(), 2, "{failure}");
-        assert!(failure.message.contains("which this version does not know"), "{failure}");
+        let named = other.split('"').nth_back(1).unwrap();
+        assert!(failure.message.contains("unknown variant"), "{named}: {failure}");
     }
+    fake.put(&path, whole);
     assert_eq!(bundle::read(&fake, &directory).unwrap().trials.len(), 4);
+}
+
+/// A study goes on only in the format in which it began.
+#[test]
+fn a_study_of_the_first_format_is_shown_and_not_gone_on_with() {
+    let fake = machine();
+    let begun = interrupted_after(&fake, 3);
+    let directory = Path::new("/results").join(&begun.id);
+    let mut vouched = vouch(&fake, &directory, Purpose::GoOn).unwrap();
+    vouched.0.plan.format = "assay-plan/1".to_owned();
+    let (going, how) = (AtomicBool::new(false), (&Consented::default(), None));
+    let ended = runner::resume(&fake, vouched, &directory, how, &going, &mut |_| {});
+    let failure = ended.err().expect("refused");
+    assert!(failure.message.contains("begun by an older version"), "{failure}");
 }

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay::failure::{Failure, Outcome};
-use assay::results::bundle;
-use assay::results::vouch::{Purpose, vouch};
 use assay::runner::{self, Consented, Event, Finished, Request};
-use assay::shelf::acting;
-use assay::study::file;
-use assay::system::{Fake, Faulty, System, journal};
+use assay::store::acting;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::results::bundle;
+use assay_core::results::vouch::{Purpose, vouch};
+use assay_core::study::file;
+use assay_core::system::{Fake, Faulty, System, journal};
 
 use crate::DRIVE;
 
@@ -33,7 +33,9 @@ const RESULTS: &str = "/store/results";
 const PURPOSES: [Purpose; 2] = [Purpose::GoOn, Purpose::Apply];
 
 fn machine() -> Fake {
-    let fake = Fake::recorded(include_str!("../fixtures/machines/sata-ssd.txt")).unwrap();
+    let fake =
+        Fake::recorded(include_str!("../../../assay-core/tests/fixtures/machines/sata-ssd.txt"))
+            .unwrap();
     fake.set_user(0).set_variable("ASSAY_HOME", "/store");
     fake.put("/etc/machine-id", "0123456789abcdef0123456789abcdef\n");
     fake.add("dir /store/results").unwrap();
@@ -44,8 +46,7 @@ fn request(text: &str, target: &str) -> Request<'static> {
     Request {
         study: file::parse("test", text).unwrap(),
         targets: vec![target.to_owned()],
-        destroy: Vec::new(),
-        allowed: Vec::new(),
+        consented: Consented::default(),
         results: Some(PathBuf::from(RESULTS)),
         judge: None,
         observer: None,
@@ -256,7 +257,7 @@ fn on_another_drive_a_result_says_nothing() {
 /// Of a machine whose root went on with it, or not.
 fn resumed(fake: &Fake, id: &str) -> Outcome<Finished> {
     let vouched = vouch(fake, &directory(id), Purpose::GoOn)?;
-    let (going, how) = (AtomicBool::new(false), (Consented::default(), None));
+    let (going, how) = (AtomicBool::new(false), (&Consented::default(), None));
     runner::resume(fake, vouched, &directory(id), how, &going, &mut |_| {})
 }
 

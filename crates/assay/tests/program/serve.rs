@@ -4,6 +4,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
+use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
 use assay_lab::Scratch;
@@ -41,6 +42,7 @@ struct Going {
     id: String,
     /// Where it runs.
     _target: Scratch,
+    _turn: MutexGuard<'static, ()>,
 }
 
 /// Whether another study is under way in the same place.
@@ -50,6 +52,7 @@ fn is_busy(said: &str) -> bool {
 
 /// Starts one and waits for its first trial. Another study in memory is waited for.
 fn going(home: &Home, replicates: u32) -> Going {
+    let turn = crate::turn();
     let target = Scratch::new("serve").unwrap();
     let folder = target.path().display().to_string();
     let long = DEPTH.replace("replicates = 3", &format!("replicates = {replicates}"));
@@ -65,7 +68,7 @@ fn going(home: &Home, replicates: u32) -> Going {
         });
         if let (Ok(()), Some(path)) = (first, found) {
             let id = path.file_name().unwrap().to_string_lossy().into_owned();
-            return Going { running, id, _target: target };
+            return Going { running, id, _target: target, _turn: turn };
         }
         let said = running.end(LIMIT).unwrap().stderr;
         assert!(is_busy(&said) && began.elapsed() < LIMIT, "{said}");
@@ -385,7 +388,7 @@ fn number(state: &Value, name: &str) -> u64 {
 #[test]
 fn a_running_study_is_watched_across_a_restart_of_the_server() {
     let home = home("serve-live");
-    let Going { running: study, id, _target } = going(&home, 8);
+    let Going { running: study, id, _target, _turn } = going(&home, 8);
     let server = Server::start(&home, "127.0.0.1:0");
     let (port, live) = (server.browser.port, format!("/live/{id}"));
     assert!(server.get("/").body.contains(&format!("<a href=\"{live}\">running</a>")));
@@ -437,7 +440,7 @@ fn a_running_study_is_watched_across_a_restart_of_the_server() {
 #[test]
 fn a_killed_study_is_told_from_a_running_one_and_goes_on() {
     let home = home("serve-killed");
-    let Going { running: study, id, _target } = going(&home, 3);
+    let Going { running: study, id, _target, _turn } = going(&home, 3);
     let server = Server::start(&home, "127.0.0.1:0");
     let live = format!("/live/{id}");
     let mut events = server.browser.events(&format!("{live}/events"), None);

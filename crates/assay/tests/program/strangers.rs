@@ -88,7 +88,11 @@ fn a_simulated_result_that_calls_itself_measured_is_refused_to_root() {
     for name in ["study.toml", "plan.json", "environment.json"] {
         let path = bundle.join(name);
         let text = fs::read_to_string(&path).unwrap();
-        let text = text.replace(DRIVE, &target).replace("\"simulated\"", "\"directory\"");
+        let kind = "\"kind\": \"simulated\"";
+        let text =
+            text.replace(DRIVE, &target).replace(kind, &kind.replace("simulated", "directory"));
+        // What is left in the plan are engines.
+        let text = text.replace("\"simulated\"", "\"psync\"");
         let law = DRIVE.trim_start_matches("simulated:");
         let text = text.replace(&format!("simulated = \"{law}\""), "directory = \".\"");
         fs::write(&path, text).unwrap();
@@ -148,7 +152,7 @@ fn settings_that_are_not_on_the_list_want_to_be_allowed_on_the_command_line() {
 
 /// Signs that a terminal obeys, beside the ends of lines.
 fn obeyed(text: &str) -> Vec<char> {
-    text.chars().filter(|sign| assay::outside::is_unseen(*sign) && *sign != '\n').collect()
+    text.chars().filter(|sign| assay_core::outside::is_unseen(*sign) && *sign != '\n').collect()
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod schema;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay::study::{self, file};
+use assay_core::study::{self, file};
 
 /// The study files of a folder with their names, in order.
 fn cases(folder: &str) -> Vec<(PathBuf, String, String)> {

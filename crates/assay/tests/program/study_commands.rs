@@ -129,6 +129,41 @@ fn wishes_on_the_command_line_are_checked_like_a_file() {
 }
 
 #[test]
+fn under_others_work_only_what_is_safe_there_is_taken() {
+    let home = home("live");
+    let file = home.file("depth.toml", STUDY);
+    for (words, part) in [
+        (
+            ["live", "--set", "write-cache=write-back,write-through", "."],
+            "write-cache is not changed",
+        ),
+        (["live", "--set", "filesystem=ext4,xfs", "."], "filesystem is not changed"),
+        (["live", "--set", "tunable:/sys/block/sda/queue/write_cache=a,b", "."], "--allow-tunable"),
+        (["live", "--harm", "7x", "."], "off, 1.5x, 2x"),
+        (["live", "--time", "1s", "."], "at least 3 s"),
+        (["live", "--set", "copy=a,b", DRIVE], "nobody works on a simulated drive"),
+        ([&file, "--harm", "2x", DRIVE], "--harm is for others' work"),
+    ] {
+        for command in ["plan", "run"] {
+            let told = home.told(2, &[&[command], &words[..]].concat());
+            assert!(told.contains(part), "{words:?}: {told}");
+        }
+    }
+    home.told(2, &["run", "live", "--lab"]);
+}
+
+#[test]
+fn until_decided_ends_with_the_first_replicate_that_decides() {
+    let home = home("decided");
+    let file = home.file("depth.toml", STUDY);
+    let words = ["run", &file, DRIVE, "--until", "decided", "--set", "depth=1,8", "--json"];
+    let found = home.json(&words);
+    assert!(primary(&found).iter().all(|one| one["verdict"] == "better"));
+    let ended = found["study"]["ended"].as_str().unwrap();
+    assert!(ended.contains("every comparison had its verdict"), "{ended}");
+}
+
+#[test]
 fn another_day_is_told_in_weaker_words_and_a_gate_fails() {
     let home = home("compare");
     let file = home.file("depth.toml", STUDY);

@@ -102,17 +102,30 @@ fn body_end(text: &str) -> Option<usize> {
     None
 }
 
-/// First segments after `crate::` (groups opened) and `super::super::`, in blanked text.
+/// First segments after `crate::` and the names of the crates of the house (groups opened) and
+/// `super::super::`, in blanked text. What shows is one module.
 pub fn used_modules(text: &str) -> Vec<String> {
+    let mut used: Vec<String> = ["crate::", "super::super::", "assay_core::"]
+        .iter()
+        .flat_map(|start| used_below(text, start))
+        .collect();
+    if text.contains("assay_report::") {
+        used.push("report".to_owned());
+    }
+    used.sort();
+    used.dedup();
+    used
+}
+
+/// First segments after a path (groups opened), in blanked text.
+pub fn used_below(text: &str, start: &str) -> Vec<String> {
     let mut used = Vec::new();
-    for start in ["crate::", "super::super::"] {
-        for (at, _) in text.match_indices(start) {
-            let rest = &text[at + start.len()..];
-            if rest.starts_with('{') {
-                used.extend(group_heads(rest));
-            } else {
-                used.push(head(rest));
-            }
+    for (at, _) in text.match_indices(start) {
+        let rest = &text[at + start.len()..];
+        if rest.starts_with('{') {
+            used.extend(group_heads(rest));
+        } else {
+            used.push(head(rest));
         }
     }
     used.sort();

@@ -132,7 +132,7 @@ fn nanoseconds(text: &str) -> Option<u64> {
 struct Arrival {
     at_ns: u64,
     sectors: u64,
-    /// Seen before it was queued, which is still to come.
+    /// Presence before it was queued, which is still to come.
     early: bool,
 }
 

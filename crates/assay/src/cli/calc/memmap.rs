@@ -3,12 +3,12 @@
 use clap::Args;
 
 use super::page::{Page, decimal, row, toned};
-use crate::calc::memmap::{self, FrameBuffer, Memmap, Region};
-use crate::failure::Outcome;
-use crate::quantity::Bytes;
-use crate::quantity::units::show;
-use crate::report::document::{Row, Tone};
-use crate::system::System;
+use assay_core::calc::memmap::{self, FrameBuffer, Memmap, Region};
+use assay_core::failure::Outcome;
+use assay_core::quantity::Bytes;
+use assay_core::quantity::units::show;
+use assay_core::system::System;
+use assay_report::document::{Row, Tone};
 
 /// Memory regions and frame buffers: sum, gaps, overlaps, and whether the pictures fit
 ///

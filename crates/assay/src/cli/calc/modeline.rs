@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use crate::calc::edid::{self, Monitor};
-use crate::calc::modeline::{self, Blanking, Limits, TIMINGS, Timing};
-use crate::calc::{number, pair, size_of};
-use crate::failure::{Failure, Outcome};
-use crate::system::{FileKind, System};
+use assay_core::calc::edid::{self, Monitor};
+use assay_core::calc::modeline::{self, Blanking, Limits, TIMINGS, Timing};
+use assay_core::calc::{number, pair, size_of};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::system::{FileKind, System};
 
 /// An EDID is a few blocks of 128 bytes; a file that is larger is something else.
 const LARGEST_EDID: u64 = 64 << 10;

@@ -3,14 +3,14 @@
 use clap::Args;
 
 use super::page::{Page, absent, bytes, decimal, row, toned};
-use crate::calc::bytes_per_s;
-use crate::calc::raid::{self, Level, Model, Question, Raid, Source};
-use crate::failure::Outcome;
-use crate::quantity::Bytes;
-use crate::quantity::units::show;
-use crate::report::document::{Row, Tone};
-use crate::seen::Seen;
-use crate::system::System;
+use assay_core::calc::bytes_per_s;
+use assay_core::calc::raid::{self, Level, Model, Question, Raid, Source};
+use assay_core::failure::Outcome;
+use assay_core::presence::Presence;
+use assay_core::quantity::Bytes;
+use assay_core::quantity::units::show;
+use assay_core::system::System;
+use assay_report::document::{Row, Tone};
 
 /// RAID: capacity, time of a rebuild, and what one write moves by each way of counting
 ///
@@ -108,8 +108,8 @@ fn facts(answer: &Raid) -> Vec<(&'static str, String)> {
 
 fn model_row(model: &Model) -> Row {
     let moved = match &model.moved {
-        Seen::Absent(reason) => return absent(model.model, reason),
-        Seen::Present(moved) => moved,
+        Presence::Absent(reason) => return absent(model.model, reason),
+        Presence::Present(moved) => moved,
     };
     let kib = |kib: Option<f64>| kib.map_or_else(|| "-".to_owned(), |kib| decimal(kib, 1));
     let cells = vec![

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::super::{Arguments, Command, definition};
 use super::page::{bytes, decimal};
 use super::*;
-use crate::system::Fake;
+use assay_core::system::Fake;
 
 /// Words of a line; what stands in single quotes is one.
 fn words(line: &str) -> Vec<String> {
@@ -28,7 +28,7 @@ fn parsed(words: &[String]) -> Calculation {
 fn at_width(line: &[String], columns: usize) -> String {
     let system = Fake::new();
     system.set_variable("COLUMNS", &columns.to_string());
-    told(&system, &parsed(line)).unwrap_or_else(|failure| panic!("{line:?}: {failure}"))
+    output_text(&system, &parsed(line)).unwrap_or_else(|failure| panic!("{line:?}: {failure}"))
 }
 
 /// Lines of the help that call a calculation, without the one that reads a file.
@@ -118,7 +118,10 @@ fn limits_of_a_monitor_are_taken_where_none_are_given() {
     let system = Fake::new();
     system.put("/edid.bin", &edid).put("/other", b"no EDID");
     let of = |words: &str| {
-        told(&system, &parsed(&self::words(&format!("assay calc modeline 3840x2400 {words}"))))
+        output_text(
+            &system,
+            &parsed(&self::words(&format!("assay calc modeline 3840x2400 {words}"))),
+        )
     };
     let page = of("--edid /edid.bin --clock 165").unwrap();
     assert!(page.contains("clock up to 165 MHz, 31 to 105 kHz, 12 to 60 Hz"), "{page}");
@@ -146,7 +149,7 @@ proptest! {
         let line = ["assay".to_owned(), "calc".to_owned(), name].into_iter().chain(words);
         if let Ok(arguments) = Arguments::try_parse_from(line)
             && let Some(Command::Calc(arguments)) = arguments.command
-            && let Err(failure) = told(&Fake::new(), &arguments.calculation)
+            && let Err(failure) = output_text(&Fake::new(), &arguments.calculation)
         {
             prop_assert_eq!(failure.kind.exit_code(), 2);
             prop_assert!(!failure.message.contains('\n'));

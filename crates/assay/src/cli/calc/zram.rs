@@ -3,11 +3,11 @@
 use clap::Args;
 
 use super::page::{Page, bytes, decimal, row};
-use crate::calc::zram::{self, MEASURED, Question, Wanted, Zram};
-use crate::failure::{Failure, Outcome};
-use crate::quantity::units::show;
-use crate::quantity::{Bytes, Percent};
-use crate::system::System;
+use assay_core::calc::zram::{self, MEASURED, Question, Wanted, Zram};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::units::show;
+use assay_core::quantity::{Bytes, Percent};
+use assay_core::system::System;
 
 /// Compressed swap: what a size costs, what a share of memory buys, its settings
 ///

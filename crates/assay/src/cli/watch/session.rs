@@ -7,7 +7,9 @@ use std::time::Duration;
 use super::screen::{Key, Screen};
 use super::studies::Studies;
 use crate::cli::output;
-use crate::system::{System, signals};
+use assay_core::system::System;
+
+use crate::real::signals;
 use crate::watch::page::{Page, View};
 use crate::watch::record::Rows;
 use crate::watch::sampler::{Sampler, Tracing, disks};
@@ -293,7 +295,10 @@ fn is_over(beside: &Beside<'_>) -> bool {
 }
 
 /// The disks of the targets; all of them where one is not there yet.
-fn targets(system: &dyn System, targets: &[String]) -> crate::failure::Outcome<Vec<disks::Disk>> {
+fn targets(
+    system: &dyn System,
+    targets: &[String],
+) -> assay_core::failure::Outcome<Vec<disks::Disk>> {
     let mut found: Vec<disks::Disk> = Vec::new();
     for target in targets {
         match disks::choose(system, Some(target)) {

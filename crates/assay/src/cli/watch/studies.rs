@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::results::bundle;
-use crate::shelf::progress::{Phase, Watched};
-use crate::system::{System, identity};
+use crate::store::progress::{Phase, Watched};
 use crate::watch::Strip;
+use assay_core::results::bundle;
+use assay_core::system::{System, identity};
 
 /// How often a new one is looked for, nanoseconds.
 const SEARCH_NS: u64 = 5_000_000_000;

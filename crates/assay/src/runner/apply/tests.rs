@@ -1,8 +1,8 @@
 //! What is made permanent is taken back exactly, whenever either of the two dies.
 
 use super::*;
-use crate::system::fake::Manner;
-use crate::system::{Fake, Faulty};
+use assay_core::system::fake::Manner;
+use assay_core::system::{Fake, Faulty};
 
 const HOME: &str = "/var/lib/assay";
 const ID: &str = "20261120-120000-abcd";
@@ -19,7 +19,7 @@ dir /var/lib
 ";
 
 fn machine() -> Fake {
-    let sata = include_str!("../../../tests/fixtures/machines/sata-ssd.txt");
+    let sata = include_str!("../../../../assay-core/tests/fixtures/machines/sata-ssd.txt");
     let fake = Fake::recorded(sata).unwrap();
     fake.add(MORE).unwrap().set_user(0).set_variable("ASSAY_HOME", HOME);
     fake
@@ -198,7 +198,7 @@ fn what_cannot_be_done_leaves_everything_as_it_was() {
         let before = condition(&fake);
         let refusal = go(&fake).unwrap_err();
         assert!(refusal.message.contains(reason), "{reason}: {refusal}");
-        assert_eq!(refusal.kind, crate::failure::Kind::Refused);
+        assert_eq!(refusal.kind, assay_core::failure::Kind::Refused);
         assert_eq!(condition(&fake), before, "{reason}");
     }
 }
@@ -216,7 +216,7 @@ fn two_results_do_not_set_the_same_for_keeps() {
 
 #[test]
 fn another_drive_in_the_place_of_the_measured_one_is_refused() {
-    let study = crate::study::presets::check().unwrap();
+    let study = assay_core::study::presets::check().unwrap();
     let fake = machine();
     let before = site(&fake);
     assert_eq!(site_now(&fake, &study, &before, false).unwrap(), before);

@@ -6,11 +6,11 @@ use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span as Piece};
 
 use super::{Page, bar, cut, dim, heading};
-use crate::quantity::units::show;
-use crate::results::block::{ClassSpan, Latencies};
-use crate::seen::Seen;
 use crate::watch::sampler::DiskSpan;
 use crate::watch::words::{RARE, USUAL, classes, compact, counted_means};
+use assay_core::presence::Presence;
+use assay_core::probes::block_latency::counts::{ClassSpan, Latencies};
+use assay_core::quantity::units::show;
 
 /// Columns of the row's beginning.
 const LABEL: usize = 9;
@@ -41,10 +41,10 @@ struct Column {
 pub(super) fn wanted(page: &Page<'_>, chosen: usize) -> usize {
     let disk = page.state.disk(chosen);
     match &disk.classes {
-        Seen::Present(_) => {
+        Presence::Present(_) => {
             AROUND + doublings(&columns(page, chosen, usize::MAX)).len().max(USUAL_ROWS)
         }
-        Seen::Absent(_) => 9,
+        Presence::Absent(_) => 9,
     }
 }
 
@@ -57,8 +57,8 @@ pub(super) fn section(
 ) -> Vec<Line<'static>> {
     let disk = page.state.disk(chosen);
     let mut lines = match &disk.classes {
-        Seen::Present(_) => traced(page, chosen, wide, room),
-        Seen::Absent(reason) => counted(disk, reason, wide),
+        Presence::Present(_) => traced(page, chosen, wide, room),
+        Presence::Absent(reason) => counted(disk, reason, wide),
     };
     lines.truncate(room);
     lines

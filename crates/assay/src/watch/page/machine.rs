@@ -5,10 +5,10 @@ use ratatui::text::{Line, Span as Piece};
 
 use super::history::{level, signs};
 use super::{Page, Shares, cut, dim};
-use crate::quantity::units::show;
-use crate::seen::Seen;
 use crate::watch::sampler::{Load, User};
 use crate::watch::words::{percent, rate};
+use assay_core::presence::Presence;
+use assay_core::quantity::units::show;
 
 /// Lines that are always there: processors, pressure with memory, temperature where one is told.
 pub(super) fn fixed(page: &Page<'_>) -> usize {
@@ -94,14 +94,14 @@ fn each_processor(page: &Page<'_>, wide: usize, lines: usize) -> Vec<Line<'stati
 
 fn pressure(page: &Page<'_>, wide: usize) -> Line<'static> {
     let words = match &page.state.last.pressure {
-        Seen::Present(pressure) => format!(
+        Presence::Present(pressure) => format!(
             "io {} (all {}) cpu {} memory {}",
             percent(pressure.io),
             percent(pressure.io_full),
             percent(pressure.cpu),
             percent(pressure.memory)
         ),
-        Seen::Absent(reason) => reason.clone(),
+        Presence::Absent(reason) => reason.clone(),
     };
     let memory = page.state.last.memory.value().map(|memory| {
         format!("  used {}, dirty {}", percent(memory.used()), show::bytes(memory.dirty_bytes))
@@ -112,7 +112,7 @@ fn pressure(page: &Page<'_>, wide: usize) -> Line<'static> {
 
 fn heat(page: &Page<'_>, wide: usize) -> Line<'static> {
     let words = match &page.state.last.sensors {
-        Seen::Present(all) => {
+        Presence::Present(all) => {
             // The hottest first: where there is no room for all, they matter most.
             let mut all: Vec<_> = all.iter().collect();
             all.sort_by(|one, other| other.celsius.total_cmp(&one.celsius));
@@ -120,7 +120,7 @@ fn heat(page: &Page<'_>, wide: usize) -> Line<'static> {
                 all.iter().map(|one| format!("{} {:.0} C", one.name, one.celsius)).collect();
             told.join("  ")
         }
-        Seen::Absent(reason) => reason.clone(),
+        Presence::Absent(reason) => reason.clone(),
     };
     let throttled = page.state.whole.throttle_events.value().filter(|events| **events > 0);
     let throttled = throttled.map(|events| format!("slowed by heat {events} times  "));

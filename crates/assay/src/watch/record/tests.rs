@@ -1,8 +1,8 @@
 use super::*;
-use crate::results::bundle;
-use crate::shelf;
+use crate::store;
 use crate::watch::sampler::{Sampler, disks};
 use crate::watch::testing::{article, machine, nothing, state_after, tracing};
+use assay_core::results::bundle;
 
 #[test]
 fn what_is_kept_is_read_like_any_result() {
@@ -18,7 +18,7 @@ fn what_is_kept_is_read_like_any_result() {
     assert!(stored.plan.sees_classes() && stored.ended.is_some());
     assert_eq!(stored.plan.sha256, plan::hash(&stored.plan));
     let record = &stored.trials[0].record;
-    let block = record.evidence.block.value().unwrap();
+    let block = record.evidence.block_latency.value().unwrap();
     assert_eq!(block.devices.keys().collect::<Vec<_>>(), ["loop3"]);
     let read = &block.devices["loop3"].value().unwrap()["read"];
     assert_eq!(read.requests, 8131);
@@ -26,7 +26,7 @@ fn what_is_kept_is_read_like_any_result() {
     let reads = series.iter().find(|row| row.class == "read").unwrap();
     let buckets: u64 = reads.latency_buckets.iter().map(|[_, many]| u64::from(*many)).sum();
     assert_eq!((reads.operations, buckets), (8131, 8131));
-    let findings = shelf::findings_at(&fake, &directory).unwrap();
+    let findings = store::findings_at(&fake, &directory).unwrap();
     assert_eq!(findings.study.title, "before \"3\"");
 }
 

@@ -3,10 +3,10 @@
 use std::io;
 
 use super::Disk;
-use crate::probes::block_latency;
-use crate::results::block::Means;
-use crate::seen::Seen;
-use crate::system::{BlockTotals, BlockTracer, DeviceNumber, System, TraceMeans, sysfs};
+use assay_core::presence::Presence;
+use assay_core::probes::block_latency;
+use assay_core::probes::block_latency::counts::Means;
+use assay_core::system::{BlockTotals, BlockTracer, DeviceNumber, System, TraceMeans, sysfs};
 
 /// The tracing of some disks, or why there is none.
 pub enum Tracing {
@@ -55,18 +55,18 @@ impl Tracing {
     }
 
     /// What was counted since it began. Where that cannot be told any more it has ended.
-    pub fn read(&mut self) -> Seen<BlockTotals> {
+    pub fn read(&mut self) -> Presence<BlockTotals> {
         match self {
-            Self::Off(reason) => Seen::absent(reason.clone()),
+            Self::Off(reason) => Presence::absent(reason.clone()),
             Self::On { tracer, instead, .. } => match tracer.read() {
                 Ok(mut totals) => {
                     totals.notes.extend(instead.clone());
-                    Seen::Present(totals)
+                    Presence::Present(totals)
                 }
                 Err(error) => {
                     let reason = format!("the tracing was lost: {}", reason(&error));
                     *self = Self::Off(reason.clone());
-                    Seen::Absent(reason)
+                    Presence::Absent(reason)
                 }
             },
         }

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::failure::{Failure, Outcome};
-use crate::probes::block_latency;
-use crate::quantity::units::show;
-use crate::system::devices::{self, Below, Counters};
-use crate::system::site::Backing;
-use crate::system::{DeviceNumber, MOST_TRACED, System, resolve, sysfs};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::probes::block_latency;
+use assay_core::quantity::units::show;
+use assay_core::system::devices::{self, Below, Counters};
+use assay_core::system::site::Backing;
+use assay_core::system::{DeviceNumber, MOST_TRACED, System, resolve, sysfs};
 
 /// A whole disk.
 #[derive(Clone, Debug, PartialEq, Eq)]

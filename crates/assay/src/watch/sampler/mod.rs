@@ -2,26 +2,21 @@
 
 mod classes;
 pub mod disks;
-mod heat;
-mod memory;
-mod pressure;
-mod processors;
+mod machine;
 mod users;
 
 use std::collections::BTreeMap;
 
-use crate::probes::{self, block_latency};
-use crate::results::block::{self, ClassSpan, Means};
-use crate::seen::Seen;
-use crate::system::devices::{self, Counters};
-use crate::system::{BlockTotals, System};
+use assay_core::presence::Presence;
+use assay_core::probes::block_latency::counts::{self, ClassSpan, Means};
+use assay_core::probes::ticks::Ticks;
+use assay_core::probes::{block_latency, load, memory, pressure, processors};
+use assay_core::system::devices::{self, Counters};
+use assay_core::system::{BlockTotals, System};
 
 pub use classes::Tracing;
 pub use disks::Disk;
-pub use heat::Sensor;
-pub use memory::Memory;
-pub use pressure::Pressure;
-pub use processors::Load;
+pub use machine::{Load, Memory, Pressure, Sensor};
 pub use users::{User, Users};
 
 /// Reads what is watched.
@@ -41,14 +36,14 @@ pub struct Reading {
     /// When, RFC 3339.
     at: String,
     /// Of each disk.
-    counters: Vec<Seen<Counters>>,
-    classes: Seen<BlockTotals>,
+    counters: Vec<Presence<Counters>>,
+    classes: Presence<BlockTotals>,
     means: Option<Means>,
-    processors: Seen<Vec<processors::Ticks>>,
-    throttle_events: Seen<u64>,
-    pressure: Seen<pressure::Totals>,
-    sensors: Seen<Vec<Sensor>>,
-    memory: Seen<Memory>,
+    processors: Presence<Vec<(u32, Ticks)>>,
+    throttle_events: Presence<u64>,
+    pressure: pressure::Resources,
+    sensors: Presence<Vec<Sensor>>,
+    memory: memory::Machine,
     /// Who moved something since the reading before.
     users: Users,
 }
@@ -67,15 +62,15 @@ pub struct Span {
     /// What is not in the latencies here, a sentence each.
     pub notes: Vec<String>,
     /// Each processor.
-    pub processors: Seen<Vec<Load>>,
+    pub processors: Presence<Vec<Load>>,
     /// Times that a processor was slowed down by heat.
-    pub throttle_events: Seen<u64>,
+    pub throttle_events: Presence<u64>,
     /// Time that work waited.
-    pub pressure: Seen<Pressure>,
+    pub pressure: Presence<Pressure>,
     /// Temperatures.
-    pub sensors: Seen<Vec<Sensor>>,
+    pub sensors: Presence<Vec<Sensor>>,
     /// Memory; what was swapped is that of the span.
-    pub memory: Seen<Memory>,
+    pub memory: Presence<Memory>,
     /// Who moved something since the reading before the later one.
     pub users: Users,
 }
@@ -86,9 +81,9 @@ pub struct DiskSpan {
     /// Kernel name.
     pub name: String,
     /// Differences of the kernel's counters; absent where the device is gone.
-    pub counters: Seen<Counters>,
+    pub counters: Presence<Counters>,
     /// By class: those of which something ended.
-    pub classes: Seen<BTreeMap<String, ClassSpan>>,
+    pub classes: Presence<BTreeMap<String, ClassSpan>>,
 }
 
 impl<'a> Sampler<'a> {
@@ -119,11 +114,11 @@ impl<'a> Sampler<'a> {
             counters: self.disks.iter().map(|disk| devices::counters(system, &disk.name)).collect(),
             classes: self.tracing.read(),
             means: self.tracing.means(),
-            processors: processors::read(system),
-            throttle_events: probes::processors::read(system).throttle_events(),
-            pressure: pressure::read(system),
-            sensors: heat::read(system, self.ask_drives),
-            memory: memory::read(system),
+            processors: load::read(system),
+            throttle_events: processors::read(system).throttle_events(),
+            pressure: pressure::machine(system),
+            sensors: machine::sensors(system, self.ask_drives),
+            memory: memory::machine(system),
             users: self.others.look(system),
         }
     }
@@ -156,30 +151,26 @@ fn between(disks: &[Disk], before: &Reading, after: &Reading) -> Span {
         means: after.means,
         unseen_beginnings: unseen.value().copied().unwrap_or_default(),
         notes: notes(before, after),
-        processors: before.processors.both(&after.processors, |before, after| {
-            before.iter().zip(after).map(|(before, after)| after.since(before)).collect()
-        }),
+        processors: machine::loads(&before.processors, &after.processors),
         throttle_events: before
             .throttle_events
             .both(&after.throttle_events, |before, after| after.saturating_sub(*before)),
-        pressure: before
-            .pressure
-            .both(&after.pressure, |before, after| after.since(before, span_ns)),
+        pressure: machine::pressure(&before.pressure, &after.pressure, span_ns),
         sensors: after.sensors.clone(),
-        memory: before.memory.both(&after.memory, |before, after| after.since(before)),
+        memory: machine::memory(&before.memory, &after.memory),
         users: after.users.clone(),
     }
 }
 
 fn of_disk(at: usize, disk: &Disk, before: &Reading, after: &Reading) -> DiskSpan {
-    let gone = Seen::absent("the device is gone");
+    let gone = Presence::absent("the device is gone");
     let at_both = (before.counters.get(at), after.counters.get(at));
     let counters = match at_both {
         (Some(before), Some(after)) => before.both(after, |before, after| after.sub(before)),
         _ => gone,
     };
     let classes = match &disk.unseen {
-        Some(reason) => Seen::absent(reason.clone()),
+        Some(reason) => Presence::absent(reason.clone()),
         None => of_classes(at, before, after),
     };
     DiskSpan { name: disk.name.clone(), counters, classes }
@@ -199,17 +190,21 @@ fn notes(before: &Reading, after: &Reading) -> Vec<String> {
 }
 
 /// What ended by class; none where so many events were lost that every count is a guess.
-fn of_classes(at: usize, before: &Reading, after: &Reading) -> Seen<BTreeMap<String, ClassSpan>> {
+fn of_classes(
+    at: usize,
+    before: &Reading,
+    after: &Reading,
+) -> Presence<BTreeMap<String, ClassSpan>> {
     if let Err(reason) = missed(before, after) {
-        return Seen::Absent(reason);
+        return Presence::Absent(reason);
     }
     let devices = before.classes.both(&after.classes, |before, after| {
-        Some(block::between(before.devices.get(at)?, after.devices.get(at)?))
+        Some(counts::between(before.devices.get(at)?, after.devices.get(at)?))
     });
     match devices {
-        Seen::Present(Some(classes)) => Seen::Present(classes),
-        Seen::Present(None) => Seen::absent("the device is not traced"),
-        Seen::Absent(reason) => Seen::Absent(reason),
+        Presence::Present(Some(classes)) => Presence::Present(classes),
+        Presence::Present(None) => Presence::absent("the device is not traced"),
+        Presence::Absent(reason) => Presence::Absent(reason),
     }
 }
 

@@ -1,14 +1,14 @@
 use std::io;
 
 use super::*;
-use crate::system::{Fake, TraceMeans};
 use crate::watch::State;
 use crate::watch::testing::{
     article, machine, nothing, program, state_after, state_untraced, tracing,
 };
 use crate::watch::words::percent;
+use assay_core::system::{Fake, TraceMeans};
 
-fn classes(state: &State) -> &Seen<BTreeMap<String, ClassSpan>> {
+fn classes(state: &State) -> &Presence<BTreeMap<String, ClassSpan>> {
     &state.disk(0).classes
 }
 

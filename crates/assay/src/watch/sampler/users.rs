@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::Disk;
-use crate::quantity::units::show;
-use crate::system::devices;
-use crate::system::{DeviceNumber, System, sysfs};
+use assay_core::quantity::units::show;
+use assay_core::system::devices;
+use assay_core::system::{DeviceNumber, System, sysfs};
 
 /// Programs that are told by name.
 const TOLD: usize = 16;
@@ -114,7 +114,7 @@ impl Watcher {
             sums.into_iter().filter(|(_, moved)| moved.sum() > 0).collect();
         moved.sort_by_key(|(process, moved)| (std::cmp::Reverse(moved.sum()), *process));
         moved.truncate(TOLD);
-        let told = |(process, moved)| self.told(system, process, moved);
+        let told = |(process, moved)| self.describe(system, process, moved);
         let mut busiest: Vec<User> = moved.into_iter().map(told).collect();
         // Who works elsewhere is not to blame for the disks that are shown.
         busiest.retain(|user| self.all || self.disks.is_empty() || !user.on.is_empty());
@@ -123,7 +123,7 @@ impl Watcher {
         Users { busiest, hidden }
     }
 
-    fn told(&self, system: &dyn System, process: u32, moved: Moved) -> User {
+    fn describe(&self, system: &dyn System, process: u32, moved: Moved) -> User {
         let folder = Path::new("/proc").join(process.to_string());
         let name = sysfs::text(system, &folder.join("comm"));
         User {

@@ -1,8 +1,7 @@
 //! Broken copies of the tables: a failure that names a table, or verdicts of finite numbers; never
 //! a panic.
 
-use assay::articles::{self, Library};
-use assay::report;
+use assay_core::articles::{self, Library};
 use assay_lab::needs::count;
 
 const HOSTILE: [&str; 11] = [
@@ -44,7 +43,7 @@ fn survives(file: &str, text: String, what: &str) -> bool {
             let quoted = what.contains("NaN") || what.contains("inf");
             assert!(quoted || !(text.contains("NaN") || text.contains("inf ")), "{what}: {text}");
         }
-        let page = report::text::render(&report::articles::full(article), 80, false);
+        let page = assay_report::text::render(&assay_report::articles::full(article), 80, false);
         assert!(!page.contains('\u{1b}'), "{what}");
     }
     true

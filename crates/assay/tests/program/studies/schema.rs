@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Keywords that say nothing about a value.
-const WORDS: [&str; 3] = ["$schema", "title", "description"];
+const WORDS: [&str; 4] = ["$schema", "title", "description", "deprecated"];
 
 /// What is wrong with a value; nothing where it fits.
 pub fn complaint(schema: &Value, value: &Value) -> Option<String> {
@@ -15,6 +15,10 @@ pub fn complaint(schema: &Value, value: &Value) -> Option<String> {
         "anyOf" => {
             let fits = |one: &Value| complaint(one, value).is_none();
             unless(rule.as_array().unwrap().iter().any(fits), keyword, value)
+        }
+        "oneOf" => {
+            let fits = |one: &&Value| complaint(one, value).is_none();
+            unless(rule.as_array().unwrap().iter().filter(fits).count() == 1, keyword, value)
         }
         "pattern" => value.as_str().and_then(|text| {
             let pattern = regex_lite::Regex::new(rule.as_str().unwrap()).unwrap();
@@ -30,6 +34,13 @@ pub fn complaint(schema: &Value, value: &Value) -> Option<String> {
             unless(!repeated, keyword, value)
         }),
         "items" => list(value).and_then(|l| l.iter().find_map(|item| complaint(rule, item))),
+        "contains" => list(value).and_then(|l| {
+            let found = l.iter().any(|item| complaint(rule, item).is_none());
+            unless(found, keyword, value)
+        }),
+        "propertyNames" => value.as_object().and_then(|map| {
+            map.keys().find_map(|name| complaint(rule, &Value::String(name.clone())))
+        }),
         "required" => value.as_object().and_then(|map| {
             let missing = types(rule).find(|name| !map.contains_key(*name));
             missing.map(|name| format!("{name} is missing"))

@@ -1,12 +1,12 @@
 //! What is told of modes.
 
 use super::super::page::{Page, absent, decimal, row, toned};
-use crate::calc::edid::Monitor;
-use crate::calc::modeline::{
+use assay_core::calc::edid::Monitor;
+use assay_core::calc::modeline::{
     At, Better, Check, Figures, Forms, Found, Highest, Judged, Limits, Row as Tried,
 };
-use crate::report::document::{Row, Tone};
-use crate::seen::Seen;
+use assay_core::presence::Presence;
+use assay_report::document::{Row, Tone};
 
 const CAUTION: &str = "Nothing was applied. A mode beyond what a monitor states may damage it.";
 
@@ -56,8 +56,8 @@ fn rate(rate_hz: f64) -> String {
 
 fn tried_row(tried: &Tried, best: Option<&str>) -> Row {
     let found = match &tried.found {
-        Seen::Absent(reason) => return absent(tried.timing, reason),
-        Seen::Present(found) => found,
+        Presence::Absent(reason) => return absent(tried.timing, reason),
+        Presence::Present(found) => found,
     };
     let Figures { h_khz, v_hz, total_pixels: h, total_lines: v, .. } = &found.figures;
     let fits = found.limits.iter().filter(|judged| !judged.fits).map(Judged::verdict);
@@ -223,10 +223,10 @@ fn limit_row(judged: &Judged) -> Row {
     if judged.fits { row } else { toned(row, Tone::Bad) }
 }
 
-fn better_words(better: &Seen<Better>) -> String {
+fn better_words(better: &Presence<Better>) -> String {
     match better {
-        Seen::Absent(reason) => format!("A better mode was not found: {reason}."),
-        Seen::Present(Better { is_better, timing, title, found }) => {
+        Presence::Absent(reason) => format!("A better mode was not found: {reason}."),
+        Presence::Present(Better { is_better, timing, title, found }) => {
             let figures = figure_words(&found.figures);
             let best = format!("{} Hz with {timing} ({title}): {figures}", rate(found.nominal_hz));
             if *is_better {

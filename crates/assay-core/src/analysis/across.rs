@@ -1,0 +1,474 @@
+//! Two results that do not share their replicates (R13): what differs around them first, then
+//! their numbers, with weaker words and never *equivalent*.
+
+use std::collections::BTreeMap;
+
+use assay_stats::{FEWEST_FOR_INTERVAL, Sample, Welch, bonferroni, judge, welch};
+
+use super::classes;
+use super::verdicts::{across_words, correct, judge_across, verdict_of_ends, verdict_word, words};
+use crate::findings::facts::{Ordered, Unknown};
+use crate::findings::notes::{Note, Side};
+use crate::findings::said::{Said, Sentence};
+use crate::findings::{
+    Cell, CellTrial, Check, Comparison, EnvironmentFacts, FORMAT, Findings, Kind, StudyFacts,
+    TargetFacts, Trust, Verdict,
+};
+use crate::plan::arms::settable;
+use crate::quantity::units::show;
+use crate::quantity::{Better, Scale};
+use crate::results::design::ALPHA;
+use crate::results::plan::{Arm, arm_words, pilot_key};
+use crate::results::record::Status;
+use crate::results::surroundings::facts::SurroundingsFacts;
+use crate::work::observe::metrics::ARRIVALS;
+
+/// Name of the made-up factor that tells the results apart.
+pub const RESULT: &str = "result";
+
+/// What the data of a comparison are.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Unit {
+    /// The trials of one result a side: nothing is ever *equivalent*.
+    Trials,
+    /// Results, three or more a side, with what counts as equivalent.
+    Sessions {
+        /// As a share.
+        margin: Option<f64>,
+    },
+}
+
+/// Later results against the first one.
+pub fn compare(first: &Findings, later: &[Findings]) -> Findings {
+    compare_as(first, later, Unit::Trials)
+}
+
+/// The same, of trials or of sessions.
+pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Findings {
+    let mut cells = named_cells(first);
+    let (mut comparisons, mut checks) = (Vec::new(), Vec::new());
+    for other in later {
+        checks.extend(differences(first, other));
+        comparisons.extend(one(first, other, unit));
+        cells.extend(named_cells(other));
+    }
+    let ids: Vec<&str> = later.iter().map(|other| other.study.id.as_str()).collect();
+    let last = later.last().unwrap_or(first);
+    let told: Vec<&Comparison> = comparisons.iter().filter(|found| found.primary).collect();
+    let one = |found: &&Comparison| {
+        Sentence::new(Said::Comparison { id: found.id.clone() }, &*found.text)
+    };
+    let sentences = match words::agreement(&told) {
+        Some(text) => vec![Sentence::new(Said::Alike, text)],
+        None => told.iter().map(one).collect(),
+    };
+    let mut found = Findings {
+        format: FORMAT.to_owned(),
+        study: StudyFacts {
+            id: format!("{}..{}", first.study.id, ids.join("+")),
+            title: title(first, last, &ids),
+            kind: "compare".to_owned(),
+            notes: Vec::new(),
+            confirms: None,
+            ended: None,
+            ..last.study.clone()
+        },
+        environment: last.environment.clone(),
+        workloads: Vec::new(),
+        factors: Vec::new(),
+        cells,
+        absent: Vec::new(),
+        summary: Vec::new(),
+        summary_facts: Vec::new(),
+        comparisons,
+        effects: Vec::new(),
+        interactions: Vec::new(),
+        trends: Vec::new(),
+        ranks: Vec::new(),
+        noise_floor: None,
+        advice: Vec::new(),
+        checks,
+        members: Vec::new(),
+        probes: Vec::new(),
+        surroundings: SurroundingsFacts::default(),
+        surfaces: Vec::new(),
+        answers: Vec::new(),
+        card: None,
+    };
+    found.say(sentences);
+    found
+}
+
+/// What is compared: the drive where both are of one, and the results.
+fn title(first: &Findings, last: &Findings, ids: &[&str]) -> String {
+    let subject = |findings: &Findings| {
+        let own = findings.environment.targets.iter();
+        let mut told: Vec<String> = own
+            .map(|target| match target.filesystem_name() {
+                None => target.drive.clone(),
+                Some(told) => format!("{}, {told}", target.drive),
+            })
+            .collect();
+        told.dedup();
+        told.join(" and ")
+    };
+    let [before, after] = [subject(first), subject(last)];
+    let (id, ids) = (&first.study.id, ids.join(", "));
+    match (before == after, before.is_empty() || after.is_empty()) {
+        (_, true) => format!("{ids} against {id}"),
+        (true, _) => format!("{after}: {ids} against {id}"),
+        (false, _) => format!("{after} ({ids}) against {before} ({id})"),
+    }
+}
+
+fn named(arm: &Arm, id: &str) -> Arm {
+    let mut arm = arm.clone();
+    arm.insert(RESULT.to_owned(), id.to_owned());
+    arm
+}
+
+fn named_cells(findings: &Findings) -> Vec<Cell> {
+    let own = |cell: &Cell| Cell { arm: named(&cell.arm, &findings.study.id), ..cell.clone() };
+    findings.cells.iter().filter(|cell| cell.primary && !cell.control).map(own).collect()
+}
+
+/// Something that was recorded around a result.
+struct Fact {
+    /// What sets it apart from the others.
+    key: String,
+    /// What it is called: what all workloads have in common is told once.
+    name: String,
+    value: String,
+}
+
+impl Fact {
+    fn new(name: &str, value: impl Into<String>) -> Self {
+        Self { key: name.to_owned(), name: name.to_owned(), value: value.into() }
+    }
+}
+
+/// What differs around two results: a difference between their numbers may come from any of it.
+fn differences(first: &Findings, other: &Findings) -> Vec<Check> {
+    let (before, after) = (facts(first), facts(other));
+    let after: BTreeMap<String, String> =
+        after.into_iter().rev().map(|fact| (fact.key, fact.value)).collect();
+    let mut told: Vec<String> = Vec::new();
+    for Fact { key, name, value: was } in &before {
+        let Some(is) = after.get(key).filter(|is| *is != was) else { continue };
+        let text = format!("{name}: {was}; then {is}");
+        if !told.contains(&text) {
+            told.push(text);
+        }
+    }
+    let unknown = [first, other].iter().any(|one| one.environment.unknown == Unknown::ALL);
+    if unknown {
+        told.push("what surrounded the trials was not recorded for all of the results".to_owned());
+    } else if told.is_empty() {
+        told.push("nothing that was recorded differs".to_owned());
+    }
+    let counts = |cell: &&Cell| cell.primary && cell.scale == Scale::Difference;
+    if first.cells.iter().any(|cell| counts(&cell)) {
+        told.push("metrics that may be zero are not compared across days or machines".to_owned());
+    }
+    told.into_iter().map(|text| Check::new("environment", text)).collect()
+}
+
+fn facts(findings: &Findings) -> Vec<Fact> {
+    let EnvironmentFacts {
+        assay, kernel, cpu, cpus, memory_bytes, virtualisation, targets, ..
+    } = &findings.environment;
+    let number =
+        |value: Option<u64>| value.map_or_else(|| "not told".to_owned(), |n| n.to_string());
+    let mut facts = vec![
+        Fact::new("version of assay", assay),
+        Fact::new("kernel", kernel),
+        Fact::new("processor", cpu),
+        Fact::new("processors", number(cpus.map(u64::from))),
+        Fact::new("memory bytes", number(*memory_bytes)),
+        Fact::new("virtualisation", virtualisation),
+        Fact::new("started", findings.study.started.chars().take(10).collect::<String>()),
+        Fact::new("order", order(findings)),
+    ];
+    let baselines = findings.comparisons.iter().map(|found| arm_words(&found.baseline));
+    facts.extend(baselines.take(1).map(|baseline| Fact::new("baseline", baseline)));
+    for (index, target) in targets.iter().enumerate() {
+        let name =
+            if targets.len() > 1 { format!("target {}", index + 1) } else { "target".to_owned() };
+        let own =
+            of_target(target).map(|(what, value)| Fact::new(&format!("{name} {what}"), value));
+        facts.extend(own);
+    }
+    for workload in &findings.workloads {
+        let key = pilot_key(&workload.name, &workload.arm);
+        let [time, ramp] = [workload.time_ns, workload.ramp_ns].map(about);
+        facts.push(Fact::new(&format!("workload {key}"), &workload.text));
+        facts.push(Fact {
+            key: format!("trials of {key}"),
+            name: "trials".to_owned(),
+            value: format!("{time} after a ramp of {ramp}"),
+        });
+    }
+    facts
+}
+
+/// A time to two digits: a pilot that chose 321 ms and then 319 ms chose the same.
+fn about(ns: u64) -> String {
+    let step = 10_u64.pow(ns.max(1).ilog10().saturating_sub(1));
+    show::duration((ns.saturating_add(step / 2) / step * step) as f64)
+}
+
+/// How trials were ordered, without the seed, which always differs.
+fn order(findings: &Findings) -> String {
+    let told = findings.checks.iter().find_map(|check| check.order);
+    told.map_or_else(|| "not recorded".to_owned(), Ordered::words)
+}
+
+fn of_target(target: &TargetFacts) -> [(&'static str, String); 8] {
+    let told = |value: &Option<String>| value.clone().unwrap_or_else(|| "not told".to_owned());
+    [
+        ("name", target.name.clone()),
+        ("drive", target.drive.clone()),
+        ("serial number", told(&target.serial)),
+        ("firmware", told(&target.firmware)),
+        ("filesystem", target.filesystem.clone()),
+        ("scheduler", told(&target.scheduler)),
+        ("area bytes", target.area_bytes.to_string()),
+        ("direct I/O", target.direct.to_string()),
+    ]
+}
+
+/// A result whose rows and comparisons are found without going through all of them.
+pub(super) struct Book<'a> {
+    /// The result.
+    pub findings: &'a Findings,
+    cells: BTreeMap<Key, &'a Cell>,
+    baselines: BTreeMap<(&'a str, &'a str, &'a Arm), &'a Arm>,
+    is_sequential: bool,
+}
+
+/// A row of any result: workload, metric, and what can be set of its arm. What the operator alone
+/// can set may differ.
+pub(super) type Key = (String, String, Arm);
+
+/// The row that a cell belongs to.
+pub(super) fn key(cell: &Cell) -> Key {
+    (cell.workload.clone(), cell.metric.clone(), settable(&cell.arm))
+}
+
+/// How the numbers of a row are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// As they are.
+    Plain,
+    /// Relative to the baseline of the same replicate.
+    ToItsBaseline,
+}
+
+impl<'a> Book<'a> {
+    /// The book of a result.
+    pub fn new(findings: &'a Findings) -> Self {
+        let mut cells = BTreeMap::new();
+        for cell in findings.cells.iter().filter(|cell| !cell.control) {
+            cells.entry(key(cell)).or_insert(cell);
+        }
+        let own = findings
+            .comparisons
+            .iter()
+            .map(|found| ((&*found.workload, &*found.metric, &found.arm), &found.baseline));
+        Self {
+            findings,
+            cells,
+            // Of equal ones the first counts.
+            baselines: own.rev().collect(),
+            is_sequential: findings.checks.iter().any(Check::leaves_no_verdict),
+        }
+    }
+
+    /// The cell of a row.
+    pub fn cell(&self, key: &Key) -> Option<&'a Cell> {
+        self.cells.get(key).copied()
+    }
+
+    /// Logarithms of the undisturbed trials of a row; none where it has no baseline of its own.
+    pub fn values(&self, cell: &Cell, way: Way) -> Option<Vec<f64>> {
+        match way {
+            Way::Plain => Some(cell.trials.iter().filter_map(level).collect()),
+            Way::ToItsBaseline => self.rerun(cell).map(|(_, differences)| differences),
+        }
+    }
+
+    /// The baseline of an arm in its own study, and the differences from it; none for a baseline
+    /// itself, and for arms that ran one after the other.
+    fn rerun(&self, cell: &Cell) -> Option<(&'a Arm, Vec<f64>)> {
+        if self.is_sequential {
+            return None;
+        }
+        let arm = *self.baselines.get(&(&*cell.workload, &*cell.metric, &cell.arm))?;
+        let of_baseline = (cell.workload.clone(), cell.metric.clone(), settable(arm));
+        let baseline = self.cell(&of_baseline)?;
+        let differences: Vec<f64> = cell
+            .trials
+            .iter()
+            .filter_map(|trial| {
+                let partner =
+                    baseline.trials.iter().find(|other| other.replicate == trial.replicate)?;
+                Some(level(trial)? - level(partner)?)
+            })
+            .collect();
+        (!differences.is_empty()).then_some((arm, differences))
+    }
+}
+
+/// The comparisons of one result with another, workload by workload.
+fn one(first: &Findings, other: &Findings, unit: Unit) -> Vec<Comparison> {
+    let (before, after) = (Book::new(first), Book::new(other));
+    let mut found: Vec<(Comparison, Option<Welch>)> = Vec::new();
+    for cell in first.cells.iter().filter(|cell| !cell.control) {
+        let Some(later) = after.cell(&key(cell)) else { continue };
+        if cell.scale == Scale::Difference {
+            continue;
+        }
+        let by_ratio = before
+            .rerun(cell)
+            .zip(after.rerun(later))
+            .filter(|((base, _), (later, _))| settable(base) == settable(later))
+            .and_then(|((_, before), (_, after))| Sample::of(&before).zip(Sample::of(&after)));
+        let plain = |book: &Book<'_>, cell| Sample::of(&book.values(cell, Way::Plain)?);
+        let (kind, samples) = match by_ratio {
+            Some(pair) => (Kind::RerunBaseline, Some(pair)),
+            None => (Kind::OtherDayOrMachine, plain(&before, cell).zip(plain(&after, later))),
+        };
+        // Two values have no interval (R4).
+        let enough = samples.filter(|(before, after)| before.n.min(after.n) >= FEWEST_FOR_INTERVAL);
+        let test = enough.and_then(|(before, after)| welch(&before, &after));
+        found.push((comparison((first, cell), (other, later), kind, samples), test));
+    }
+    let mut families: BTreeMap<String, usize> = BTreeMap::new();
+    for (one, _) in found.iter().filter(|(one, _)| one.primary) {
+        *families.entry(one.workload.clone()).or_default() += 1;
+    }
+    let family = |one: &Comparison| families.get(&one.workload).copied().unwrap_or_default();
+    let judge = |(one, test): (Comparison, Option<Welch>)| {
+        let family = family(&one);
+        judged(one, test.as_ref(), family, unit)
+    };
+    let mut judged: Vec<Comparison> = found.into_iter().map(judge).collect();
+    correct_by_workload(&mut judged);
+    judge_across(&mut judged, |workload, class| is_live(first, workload, class));
+    judged
+}
+
+/// Whether a class of requests was that of others' work, whose load nobody set.
+fn is_live(found: &Findings, workload: &str, class: &'static str) -> bool {
+    let mut others = found.cells.iter().filter(|cell| cell.metric == ARRIVALS);
+    others.any(|cell| classes::name(&cell.workload, class) == workload)
+}
+
+/// Holm's p in the place of the plain one, within the primary comparisons of each workload.
+fn correct_by_workload(found: &mut [Comparison]) {
+    let mut families: BTreeMap<String, Vec<&mut Comparison>> = BTreeMap::new();
+    for one in found.iter_mut().filter(|one| one.primary) {
+        families.entry(one.workload.clone()).or_default().push(one);
+    }
+    for family in families.into_values() {
+        correct(family.into_iter());
+    }
+}
+
+fn level(trial: &CellTrial) -> Option<f64> {
+    let counts = trial.status == Status::Ok;
+    trial.value.filter(|value| counts && *value > 0.0).map(f64::ln)
+}
+
+fn comparison(
+    (first, cell): (&Findings, &Cell),
+    (other, later): (&Findings, &Cell),
+    kind: Kind,
+    samples: Option<(Sample, Sample)>,
+) -> Comparison {
+    let arm = named(&later.arm, &other.study.id);
+    let mut found = Comparison {
+        class_of: None,
+        id: format!("{}:{}:{}", cell.workload, cell.metric, arm_words(&arm)),
+        kind,
+        workload: cell.workload.clone(),
+        metric: cell.metric.clone(),
+        better: cell.better,
+        primary: cell.primary,
+        baseline: named(&cell.arm, &first.study.id),
+        arm,
+        n: samples.map_or(0, |(before, after)| before.n.min(after.n)),
+        means: samples
+            .filter(|_| kind != Kind::RerunBaseline)
+            .map(|(before, after)| [after.mean.exp(), before.mean.exp()]),
+        ratio: samples
+            .map(|(before, after)| (after.mean - before.mean).exp())
+            .filter(|ratio| ratio.is_finite()),
+        ci95: None,
+        ci95_family: None,
+        ci_equivalence: None,
+        difference: None,
+        sd_log: None,
+        p_holm: None,
+        p_sign_flip: None,
+        verdict: None,
+        withheld: false,
+        within_margin: false,
+        margin: None,
+        replicates_needed: None,
+        text: String::new(),
+        notes: Vec::new(),
+        note_facts: Vec::new(),
+    };
+    for note in trust_notes([cell, later]) {
+        let words = words::note(&note, ["the earlier", "the later"]);
+        found.add(note, words);
+    }
+    found
+}
+
+/// What is to be known of numbers that are not trusted.
+fn trust_notes(cells: [&Cell; 2]) -> impl Iterator<Item = Note> {
+    let told = [Side::Baseline, Side::Arm].into_iter().zip(cells.map(|cell| cell.trust));
+    told.filter_map(|(of, trust)| {
+        let trust = trust.filter(|trust| *trust != Trust::Trusted)?;
+        Some(Note::TrustOfResult { of, trust })
+    })
+}
+
+/// The intervals and the verdict, which is never *equivalent* where each side is one day.
+fn judged(mut found: Comparison, test: Option<&Welch>, family: usize, unit: Unit) -> Comparison {
+    let logs = |alpha: f64| test?.interval(alpha);
+    let ends = |alpha: f64| Some(logs(alpha)?.map(f64::exp));
+    found.ci95 = ends(ALPHA);
+    found.p_holm = test.map(|test| test.p);
+    if found.primary {
+        let alpha = bonferroni(ALPHA, family);
+        found.ci95_family = ends(alpha);
+        let is_invalid =
+            |note: &Note| matches!(note, Note::TrustOfResult { trust: Trust::Invalid, .. });
+        let invalid = found.note_facts.iter().any(is_invalid);
+        let told = found.ci95_family.is_some_and(|ends| ends[1].is_finite()) && !invalid;
+        let intervals = logs(alpha).zip(logs(2.0 * alpha)).filter(|_| told);
+        found.verdict = intervals.map(|intervals| verdict(&mut found, intervals, unit));
+    }
+    found.text = across_words(&found);
+    found
+}
+
+/// The verdict by the family's interval and by that of the two one-sided tests, of logarithms.
+fn verdict(
+    found: &mut Comparison,
+    (family, one_sided): ([f64; 2], [f64; 2]),
+    unit: Unit,
+) -> Verdict {
+    let higher = found.better == Better::Higher;
+    let Unit::Sessions { margin: Some(margin) } = unit else {
+        return verdict_of_ends(family.map(f64::exp), higher);
+    };
+    let judged = judge(family, one_sided, margin, higher);
+    found.margin = Some(margin);
+    found.ci_equivalence = Some(one_sided.map(f64::exp));
+    found.within_margin = judged.within_margin;
+    verdict_word(judged.verdict)
+}

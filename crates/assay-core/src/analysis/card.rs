@@ -1,0 +1,221 @@
+//! A card's row of the flash table: what it does, what it is sold as, and where it lies beside
+//! published figures.
+
+use crate::findings::answers::{Beside, CardNumber, CardRow, Standing};
+use crate::findings::{Cell, Findings, Trust};
+use crate::quantity::units::show;
+use crate::results::plan::{Plan, PlannedWorkload};
+use crate::work::io::{self, Pattern};
+
+/// Published figures to be set beside a card.
+const ANCHORS: &str = include_str!("../../../../reference/anchors.csv");
+
+/// The line that the article draws: what a laptop disk of 5400 rpm does.
+const LINE: &str = "5400 rpm laptop disk";
+
+const RATE: &str = "bandwidth_bytes_per_s";
+
+/// The row of a study with a table `[card]`; none for another.
+pub(super) fn row(plan: &Plan, found: &Findings) -> Option<CardRow> {
+    let card = plan.design.card.as_ref()?;
+    let target = found.environment.targets.first();
+    let number = |pattern: Pattern, reads: bool, metric: &str| {
+        let own = |work: &&PlannedWorkload| {
+            let one_way = if reads { !work.writes() } else { !work.reads() };
+            io::Planned::of(&work.work).is_some_and(|io| io.pattern == pattern)
+                && one_way
+                && !work.control
+        };
+        let work = plan.workloads.iter().find(own)?;
+        let cell = found.cells.iter().find(|cell| {
+            cell.workload == work.name && cell.arm == work.arm && cell.metric == metric
+        })?;
+        of_cell(cell)
+    };
+    let random_write = number(Pattern::Random, false, "iops");
+    let random_read = number(Pattern::Random, true, "iops");
+    let linear_read = number(Pattern::Sequential, true, RATE);
+    let claimed = card.claimed.as_ref().map(|amount| amount.value);
+    let share = linear_read.as_ref().zip(claimed).map(|(read, claimed)| read.value / claimed);
+    let capacity_bytes =
+        card.capacity.map(|bytes| bytes.0).or_else(|| target.and_then(|one| one.size_bytes));
+    let per_gb = |price: f64| Some(price / (capacity_bytes? as f64 / 1e9));
+    let mut row = CardRow {
+        device: target.map(|one| one.drive.clone()).unwrap_or_default(),
+        capacity_bytes,
+        linear_read,
+        linear_write: number(Pattern::Sequential, false, RATE),
+        claimed_bytes_per_s: claimed,
+        share_of_claim: share,
+        iops_per_unit: random_write
+            .as_ref()
+            .zip(card.price.as_ref())
+            .map(|(writes, price)| writes.value / price.amount),
+        price_per_gb: card.price.as_ref().and_then(|price| per_gb(price.amount)),
+        price: card.price.clone(),
+        beside: beside(random_read.as_ref(), random_write.as_ref()),
+        random_read,
+        random_write,
+        text: Vec::new(),
+    };
+    row.text = sentences(&row);
+    Some(row)
+}
+
+fn of_cell(cell: &Cell) -> Option<CardNumber> {
+    let value = cell.geometric_mean.or(cell.median)?;
+    Some(CardNumber { value, ci95: cell.ci95, trust: cell.trust })
+}
+
+/// Where the card lies against each published figure, by its interval; an invalid number nowhere.
+fn beside(read: Option<&CardNumber>, write: Option<&CardNumber>) -> Vec<Beside> {
+    let figures = ANCHORS.lines().filter(|line| !line.starts_with('#')).skip(1);
+    figures
+        .filter_map(|line| {
+            let mut parts = line.splitn(5, ',').map(|part| part.trim_matches('"'));
+            let (item, metric) = (parts.next()?, parts.next()?);
+            let (iops, _, kind) = (parts.next()?.parse().ok()?, parts.next()?, parts.next()?);
+            // The table is read here; from then on it is data.
+            let (own, writes) = match metric {
+                "random read 4K" => (read, false),
+                "random write 4K" => (write, true),
+                _ => return None,
+            };
+            let place = standing(own, iops);
+            let text = str::to_owned;
+            Some(Beside {
+                item: text(item),
+                metric: text(metric),
+                iops,
+                kind: text(kind),
+                place,
+                writes,
+            })
+        })
+        .collect()
+}
+
+fn standing(number: Option<&CardNumber>, iops: f64) -> Standing {
+    let sound = number.filter(|number| number.trust != Some(Trust::Invalid));
+    match sound.and_then(|number| number.ci95) {
+        Some([low, _]) if low > iops => Standing::Above,
+        Some([_, high]) if high < iops => Standing::Below,
+        _ => Standing::Open,
+    }
+}
+
+/// The line of the article first, then its neighbours by random writes.
+fn sentences(row: &CardRow) -> Vec<String> {
+    let line = |one: &&Beside| one.item == LINE;
+    let mut told: Vec<String> = row
+        .beside
+        .iter()
+        .filter(line)
+        .map(|one| {
+            let (what, number) = if one.writes {
+                ("random write", &row.random_write)
+            } else {
+                ("random read", &row.random_read)
+            };
+            against_the_line(what, one, number.as_ref())
+        })
+        .collect();
+    let others: Vec<String> = row
+        .beside
+        .iter()
+        .filter(|one| !line(one) && one.writes)
+        .map(|one| {
+            format!(
+                "{} ({} IOPS, {}) {}",
+                one.item,
+                show::per_second(one.iops),
+                one.kind,
+                side(one.place)
+            )
+        })
+        .collect();
+    if !others.is_empty() {
+        told.push(format!("Beside published random writes: {}.", others.join("; ")));
+    }
+    if row.share_of_claim.is_some() {
+        told.push("The share of the claim is that of linear reading: the speed on a card is that of reading.".to_owned());
+    }
+    told
+}
+
+fn against_the_line(what: &str, one: &Beside, number: Option<&CardNumber>) -> String {
+    let line = format!("the {} IOPS of a {LINE}", show::per_second(one.iops));
+    let Some(number) = number else { return format!("{}: not measured.", upper(what)) };
+    let interval = match number.ci95 {
+        Some([low, high]) => {
+            format!(" (95 % interval {} to {})", show::per_second(low), show::per_second(high))
+        }
+        None => " (too few trials for an interval)".to_owned(),
+    };
+    match one.place {
+        Standing::Above => format!("{}s are above {line}{interval}.", upper(what)),
+        Standing::Below => format!("{}s are below {line}{interval}.", upper(what)),
+        Standing::Open if number.trust == Some(Trust::Invalid) => {
+            format!("{}s: the number is invalid, so {line} cannot be held against it.", upper(what))
+        }
+        Standing::Open => {
+            format!("Whether {what}s reach {line} cannot be told{interval}.")
+        }
+    }
+}
+
+fn upper(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}", letters.as_str())
+}
+
+/// Where the card lies.
+fn side(place: Standing) -> &'static str {
+    match place {
+        Standing::Above => "below this one",
+        Standing::Below => "above this one",
+        Standing::Open => "cannot be told from it",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(value: f64, ci95: Option<[f64; 2]>) -> CardNumber {
+        CardNumber { value, ci95, trust: Some(Trust::Trusted) }
+    }
+
+    #[test]
+    fn a_place_needs_an_interval_on_one_side() {
+        let at = |ends| standing(Some(&number(100.0, ends)), 90.0);
+        assert_eq!(at(Some([91.0, 110.0])), Standing::Above);
+        assert_eq!(at(Some([80.0, 110.0])), Standing::Open);
+        assert_eq!(at(Some([60.0, 89.0])), Standing::Below);
+        assert_eq!(at(None), Standing::Open);
+        assert_eq!(standing(None, 90.0), Standing::Open);
+        let invalid =
+            CardNumber { trust: Some(Trust::Invalid), ..number(100.0, Some([95.0, 105.0])) };
+        assert_eq!(standing(Some(&invalid), 90.0), Standing::Open);
+    }
+
+    #[test]
+    fn the_line_of_the_article_comes_first_and_blank_figures_are_left_out() {
+        let write = number(19.5, Some([19.2, 19.9]));
+        let found = beside(None, Some(&write));
+        assert_eq!((found[0].item.as_str(), found[0].iops), (LINE, 90.0));
+        let place = |item: &str| found.iter().find(|one| one.item == item).unwrap().place;
+        assert_eq!(place("poor card"), Standing::Above);
+        assert_eq!(place("best SD card (part 1)"), Standing::Above);
+        assert!(found.iter().all(|one| one.metric.starts_with("random ")));
+        assert!(!found.iter().any(|one| one.item.contains("Extreme Pro")));
+        let writes = found.iter().find(|one| one.item == LINE && one.metric.contains("write"));
+        assert_eq!(writes.unwrap().place, Standing::Below);
+        let text = against_the_line("random write", writes.unwrap(), Some(&write));
+        assert_eq!(
+            text,
+            "Random writes are below the 90 IOPS of a 5400 rpm laptop disk (95 % interval 19.2 to 19.9)."
+        );
+    }
+}

@@ -1,0 +1,175 @@
+//! Findings, gathered one workload after the other: of each workload only what is told of it is kept,
+//! so that no more than its trials are in memory at once.
+
+use std::borrow::Cow;
+
+use super::rows::{self, Row};
+use super::verdicts::words;
+use super::{
+    card, checks, classes, design, facts, harm, judged, lines, sentences, series, surfaces,
+    surroundings, watched,
+};
+use crate::findings::measurements::{Measurements, Series};
+use crate::findings::notes::Note;
+use crate::findings::said::Sentence;
+use crate::findings::{
+    AbsentCell, Comparison, Findings, Member, StudyFacts, Surface, WorkloadFacts,
+};
+use crate::results::design::{Design, Stopping};
+use crate::results::environment::Environment;
+use crate::results::plan::{Arm, Plan};
+use crate::results::record::Trial;
+
+/// What is known of a study whose workloads are told one after the other.
+pub struct Gathering<'a> {
+    plan: &'a Plan,
+    environment: &'a Environment,
+    design: Cow<'a, Design>,
+    /// Rows without their trials.
+    rows: Vec<Row<'a>>,
+    series: Vec<Series>,
+    absent: Vec<AbsentCell>,
+    classes: Vec<classes::Classes>,
+    surfaces: Vec<Surface>,
+    members: Vec<Member>,
+    taken_back: Vec<Sentence>,
+    surroundings: surroundings::Gathered,
+    counts: checks::Counts,
+    costs: watched::Costs,
+}
+
+impl<'a> Gathering<'a> {
+    /// Nothing is known yet.
+    pub fn new(plan: &'a Plan, environment: &'a Environment) -> Self {
+        Self {
+            plan,
+            environment,
+            design: design(plan),
+            rows: Vec::new(),
+            series: Vec::new(),
+            absent: Vec::new(),
+            classes: Vec::new(),
+            surfaces: Vec::new(),
+            members: Vec::new(),
+            taken_back: Vec::new(),
+            surroundings: surroundings::Gathered::default(),
+            counts: checks::Counts::default(),
+            costs: watched::Costs::default(),
+        }
+    }
+
+    /// Takes the trials of the next workload of the plan.
+    pub fn take(&mut self, trials: &[&Trial]) {
+        let (plan, environment) = (self.plan, self.environment);
+        let Some(workload) = plan.workloads.get(self.rows.len()) else { return };
+        for trial in trials {
+            self.counts.add(&trial.record);
+            self.costs.add(&trial.record);
+        }
+        let row = rows::row(workload, plan, environment, trials);
+        let (series, absent) = series::series(&self.design, &row);
+        self.series.extend(series);
+        self.absent.extend(absent);
+        self.classes.push(classes::of_row(&row));
+        self.surfaces.extend(surfaces::of_row(plan, &row));
+        self.members.extend(watched::members(&row));
+        self.taken_back.extend(harm::sentence(&workload.name, trials));
+        self.surroundings.add(&row);
+        let mut bare = rows::bare(workload, plan, environment);
+        (bare.remarks, bare.trust, bare.rates) = (row.remarks, row.trust, row.rates);
+        bare.unquiet = row.unquiet;
+        self.rows.push(bare);
+    }
+
+    /// Everything that the trials say, in the order of the plan.
+    pub fn findings(self, study: StudyFacts) -> Findings {
+        let Self { plan, environment, rows, counts, mut series, mut absent, .. } = self;
+        absent.extend(planned_absences(plan));
+        let (by_class, unseen) = classes::series(self.classes);
+        absent.extend(unseen);
+        series.extend(by_class);
+        let unfinished = study.ended.is_none() && counts.is_unfinished(plan);
+        let others = plan.workloads.iter().filter(|own| own.work.is_others());
+        let mut live: Vec<String> = others.map(|own| own.name.clone()).collect();
+        live.dedup();
+        let measured = Measurements { design: self.design.into_owned(), series, unfinished, live };
+        let (mut found, mut verdicts) =
+            judged(study, facts::environment(plan, environment), measured);
+        found.workloads = rows.iter().map(workload_facts).collect();
+        for comparison in &mut found.comparisons {
+            if let Some(note) = in_flight(comparison, &rows) {
+                // It names neither side.
+                let words = words::note(&note, ["", ""]);
+                comparison.add(note, words);
+            }
+        }
+        let mut told = self.taken_back;
+        told.extend(classes::sentences(&found));
+        told.append(&mut verdicts);
+        found.surfaces = self.surfaces;
+        lines::add(&mut found, plan, environment);
+        found.card = card::row(plan, &found);
+        found.absent = absent;
+        found.members = self.members;
+        found.probes = self.costs.told();
+        found.surroundings = surroundings::facts(environment, self.surroundings);
+        let mut checks = checks::checks(plan, counts, found.study.ended.as_deref());
+        checks.append(&mut found.checks);
+        checks.extend(surroundings::checks(&found.surroundings, &environment.started));
+        checks.extend(surroundings::observer(environment));
+        found.checks = checks;
+        let told = sentences::summary(&sentences::Story {
+            told,
+            rows: &rows,
+            absent: plan.absent.len(),
+            found: &found,
+            judged: plan.design.margin.is_some(),
+            more_help: plan.design.margin.is_some() && plan.design.stopping == Stopping::Fixed,
+            environment,
+        });
+        found.say(told);
+        found
+    }
+}
+
+/// Arms that could not keep the same number of operations in flight, though the study did not ask
+/// for that.
+fn in_flight(comparison: &Comparison, rows: &[Row<'_>]) -> Option<Note> {
+    let of = |arm: &Arm| {
+        let own = |row: &&Row<'_>| row.workload.name == comparison.workload && row.arm == *arm;
+        rows.iter().find(own).map(|row| row.workload)
+    };
+    let (left, right) = (of(&comparison.baseline)?, of(&comparison.arm)?);
+    let asked = left.work.asked_in_flight() == right.work.asked_in_flight();
+    let [arm, baseline] = [right.work.in_flight(), left.work.in_flight()];
+    (asked && arm != baseline).then_some(Note::InFlight { arm, baseline })
+}
+
+/// Rows that the plan left out, with its reasons.
+fn planned_absences(plan: &Plan) -> impl Iterator<Item = AbsentCell> + '_ {
+    plan.absent.iter().map(|absent| AbsentCell {
+        workload: absent.name.clone(),
+        arm: if absent.arm.is_empty() {
+            rows::arm(plan, absent.target)
+        } else {
+            absent.arm.clone()
+        },
+        metric: None,
+        reason: absent.words(),
+        obstacle: Some(absent.reason.clone()),
+    })
+}
+
+fn workload_facts(row: &Row<'_>) -> WorkloadFacts {
+    WorkloadFacts {
+        name: row.workload.name.clone(),
+        arm: row.arm.clone(),
+        text: row.workload.words(),
+        asked_depth: row.workload.work.asked_in_flight(),
+        depth: row.workload.work.in_flight(),
+        time_ns: row.workload.time_ns,
+        ramp_ns: row.workload.ramp_ns,
+        note: row.workload.note.clone(),
+        io: facts::io(row.workload),
+    }
+}

@@ -1,0 +1,36 @@
+//! Others at work: where they were during most of the trials, that is the first thing to know.
+
+use super::super::rows::Row;
+
+/// What each rule that blames others says of them.
+const BLAMED: [(&str, &str); 5] = [
+    ("foreign", "other programs used the drive"),
+    ("starved", "other programs had the processors"),
+    ("steal", "the hypervisor gave the processors to others"),
+    ("swap", "the machine swapped"),
+    ("throttled", "the processors or the drive were slowed down"),
+];
+
+/// One sentence where more than half of the trials were not alone, and what to do about it: more
+/// replicates help where the study may take them.
+pub(super) fn sentence(rows: &[Row<'_>], more_help: bool) -> Option<String> {
+    let all: usize = rows.iter().map(|row| row.unquiet.of).sum();
+    let hit: usize = rows.iter().map(|row| row.unquiet.trials).sum();
+    if 2 * hit <= all {
+        return None;
+    }
+    let speaks = |rule: &str| rows.iter().any(|row| row.unquiet.rules.contains(&rule));
+    let told: Vec<String> = BLAMED
+        .iter()
+        .filter(|(rule, _)| speaks(rule))
+        .map(|(_, words)| (*words).to_owned())
+        .collect();
+    let told =
+        if told.is_empty() { "something disturbed it".to_owned() } else { super::listed(&told) };
+    let replicates = rows.iter().map(|row| row.unquiet.of).max().unwrap_or(0);
+    let more = format!(", or take more replicates (--replicates {})", 2 * replicates);
+    Some(format!(
+        "Not measured alone: {told}, in {hit} of {all} trials. Quiet the machine and measure again{}.",
+        if more_help { &more } else { "" }
+    ))
+}

@@ -1,0 +1,99 @@
+//! Rows of measured trials as series: one metric of one row, trial by trial.
+
+use super::metrics;
+use super::rows::{Measured, Row};
+use crate::findings::measurements::Series;
+use crate::findings::{AbsentCell, CellTrial};
+use crate::quantity::{Metric, Scale};
+use crate::results::design::Design;
+use crate::results::record::Status;
+use crate::work;
+
+/// All series of a row, and all its numbers that are not there.
+pub(super) fn series(design: &Design, row: &Row<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
+    let (mut series, mut absent) = (Vec::new(), Vec::new());
+    absent.extend(nothing_measured(row));
+    if row.trials.is_empty() {
+        return (series, absent);
+    }
+    for metric in work::metrics::of_work().filter(|metric| metrics::applies(metric.name, row)) {
+        match one(design, row, metric) {
+            Ok(one) => series.push(one),
+            Err(reason) => absent.push(AbsentCell {
+                workload: row.workload.name.clone(),
+                arm: row.arm.clone(),
+                metric: Some(metric.name.to_owned()),
+                reason,
+                obstacle: None,
+            }),
+        }
+    }
+    (series, absent)
+}
+
+/// Why a planned row has no number at all.
+fn nothing_measured(row: &Row<'_>) -> Option<AbsentCell> {
+    if row.trust.is_some() {
+        return None;
+    }
+    let failed = row.trials.iter().find(|trial| trial.record.status == Status::Failed);
+    let reason = match failed.map(|trial| trial.record.reason.as_deref()) {
+        Some(Some(reason)) => format!("every trial failed: {reason}"),
+        Some(None) => "every trial failed".to_owned(),
+        None if row.trials.is_empty() => "no trial of it was run".to_owned(),
+        None => "only its lead-in was run".to_owned(),
+    };
+    Some(AbsentCell {
+        workload: row.workload.name.clone(),
+        arm: row.arm.clone(),
+        metric: None,
+        reason,
+        obstacle: None,
+    })
+}
+
+fn one(design: &Design, row: &Row<'_>, metric: &Metric) -> Result<Series, String> {
+    if let Some(reason) = metrics::unsupported(metric.name, row) {
+        return Err(reason);
+    }
+    let mut trials = Vec::with_capacity(row.trials.len());
+    for trial in &row.trials {
+        let value = metrics::value(metric.name, row, trial);
+        if trial.counts() {
+            value.clone()?;
+        }
+        trials.push(cell_trial(trial, value.ok()));
+    }
+    let wanted = design.primary.as_deref().unwrap_or_else(|| primary(design, row));
+    Ok(Series {
+        workload: row.workload.name.clone(),
+        arm: row.arm.clone(),
+        control: row.workload.control,
+        class_of: None,
+        metric: metric.name.to_owned(),
+        better: metric.better,
+        scale: Scale::Ratio,
+        primary: metric.name == wanted,
+        trials,
+        trust: row.trust,
+        because: row.remarks.iter().map(|(rule, remark)| remark.because(rule)).collect(),
+    })
+}
+
+pub(super) fn cell_trial(trial: &Measured<'_>, value: Option<f64>) -> CellTrial {
+    CellTrial {
+        replicate: trial.record.replicate,
+        order: Some(trial.record.order),
+        value: value.filter(|_| trial.record.status != Status::Failed),
+        status: trial.record.status,
+        reason: trial.record.reason.clone(),
+        repeats: trial.record.repeats,
+        outlier: false,
+    }
+}
+
+/// The metric by which a row is compared where the study does not say.
+pub(super) fn primary(design: &Design, row: &Row<'_>) -> &'static str {
+    let varies = |name: &str| design.factors.iter().any(|factor| factor.name == name);
+    row.workload.work.primary(&varies)
+}

@@ -1,0 +1,435 @@
+//! Answers to the claims that a study asked about: read from the same pairs, places and slopes as
+//! its verdicts, never from a bare maximum. The cases of one claim share its error.
+
+use assay_stats::Sample;
+
+use super::arms::{Question, Runs};
+use super::bound::Bound;
+use super::pairs::pairs;
+use super::ranks::{could_be_best, own_levels};
+use super::trends::{contexts, number, slopes};
+use super::words;
+use crate::findings::answers::{Answer, Claim};
+use crate::findings::measurements::Series;
+use crate::findings::{Comparison, Trust};
+use crate::quantity::{Better, Scale};
+use crate::results::design::{Ask, AskKind, Design, Factor};
+use crate::results::plan::{Arm, arm_in_words};
+use crate::results::record::Status;
+
+/// A slope of logarithms this near to 1 is proportional, and this near to 0 flat.
+const NEAR: f64 = 0.2;
+
+/// Levels below which there is no peak and no line.
+const FEWEST_LEVELS: usize = 3;
+
+/// One case of a claim: what becomes of it there, and what the numbers are.
+pub(super) struct Case {
+    pub claim: Claim,
+    pub text: String,
+}
+
+/// Where a claim is put to the test: a workload at some levels of the factors.
+struct Place<'q, 'a> {
+    question: &'q Question<'a>,
+    others: Arm,
+    /// Everything that was measured, also what may not be used.
+    series: &'q [Series],
+}
+
+impl Place<'_, '_> {
+    /// Why there is no number there, at a level of a factor where one is asked for.
+    fn why(&self, level: Option<(&String, &str)>) -> &'static str {
+        let mut levels = self.others.clone();
+        levels.extend(level.map(|(factor, level)| (factor.clone(), level.to_owned())));
+        why(self.series, self.question.workload, &levels)
+    }
+}
+
+/// Why no number stands for a workload at some levels: the gravest of what is known of its trials.
+fn why(series: &[Series], workload: &str, levels: &Arm) -> &'static str {
+    let own = |one: &&Series| {
+        let at = levels.iter().all(|(name, level)| one.arm.get(name) == Some(level));
+        one.workload == workload && one.primary && at
+    };
+    let own: Vec<&Series> = series.iter().filter(own).collect();
+    let trials = || {
+        let all = own.iter().flat_map(|one| &one.trials);
+        all.filter(|trial| trial.status != Status::LeadIn)
+    };
+    let all = |status: Status| trials().all(|trial| trial.status == status);
+    match () {
+        () if trials().next().is_none() => words::UNMEASURED,
+        () if own.iter().any(|one| one.trust == Some(Trust::Invalid)) => words::INVALID,
+        () if all(Status::Failed) => words::FAILED,
+        () => words::DISTURBED,
+    }
+}
+
+/// The answers to all claims of a study.
+pub(super) fn answers(
+    design: &Design,
+    questions: &[Question<'_>],
+    series: &[Series],
+    comparisons: &[Comparison],
+) -> Vec<Answer> {
+    let asked = design.questions.iter();
+    asked.map(|ask| answer(design, ask, (questions, series), comparisons)).collect()
+}
+
+fn answer(
+    design: &Design,
+    ask: &Ask,
+    (questions, series): (&[Question<'_>], &[Series]),
+    comparisons: &[Comparison],
+) -> Answer {
+    let places: Vec<Place<'_, '_>> =
+        ask.workloads.iter().flat_map(|name| places(ask, name, questions, series)).collect();
+    let mut cases: Vec<Case> =
+        places.iter().map(|place| case(design, ask, place, places.len())).collect();
+    let measured = |name: &&String| places.iter().any(|place| place.question.workload == **name);
+    let missing = ask.workloads.iter().filter(|name| !measured(name));
+    cases.extend(missing.map(|name| no_data(words::missing(name, why(series, name, &Arm::new())))));
+    let verdict = overall(&cases);
+    let evidence = comparisons.iter().filter(|found| rests_on(ask, &places, found));
+    Answer {
+        ask: ask.ask.clone(),
+        published: ask.published.clone(),
+        answer: words::answer(verdict, &cases),
+        verdict,
+        because: words::because(verdict, &cases),
+        evidence: evidence.map(|found| found.id.clone()).collect(),
+    }
+}
+
+/// Whether a comparison is about the arms that an answer rests on.
+fn rests_on(ask: &Ask, places: &[Place<'_, '_>], found: &Comparison) -> bool {
+    let levels = [&ask.level, &ask.over];
+    let own_level = |arm: &Arm| {
+        let Some(level) = ask.factor.as_ref().and_then(|factor| arm.get(factor)) else {
+            return true;
+        };
+        levels.iter().all(|wanted| wanted.is_none())
+            || levels.into_iter().flatten().any(|wanted| wanted == level)
+    };
+    places.iter().any(|place| {
+        let same =
+            found.workload == place.question.workload && found.metric == place.question.metric;
+        let here = place.others.iter().all(|(name, level)| found.arm.get(name) == Some(level));
+        same && here && own_level(&found.arm)
+    })
+}
+
+/// Every combination of the other factors' levels that a claim is about.
+fn places<'q, 'a>(
+    ask: &Ask,
+    workload: &str,
+    all: &'q [Question<'a>],
+    series: &'q [Series],
+) -> Vec<Place<'q, 'a>> {
+    let wanted = |question: &&Question<'_>| match &ask.metric {
+        Some(metric) => question.metric == *metric,
+        None => question.primary,
+    };
+    let mut own = all.iter().filter(|question| question.workload == workload);
+    let Some(question) = own.find(wanted) else { return Vec::new() };
+    let here = |arm: &Arm| ask.at.iter().all(|(name, level)| arm.get(name) == Some(level));
+    let others: Vec<Arm> = match &ask.factor {
+        Some(factor) => contexts(question, factor).into_iter().filter(here).collect(),
+        None => question.arms.iter().map(|runs| runs.arm.clone()).filter(here).collect(),
+    };
+    others.into_iter().map(|others| Place { question, others, series }).collect()
+}
+
+/// A claim holds where it holds in every case, and does not where one case speaks against it.
+fn overall(cases: &[Case]) -> Claim {
+    let all = |claim: Claim| cases.iter().all(|case| case.claim == claim);
+    match () {
+        () if cases.is_empty() || all(Claim::NoData) => Claim::NoData,
+        () if cases.iter().any(|case| case.claim == Claim::Contradicted) => Claim::Contradicted,
+        () if all(Claim::Supported) => Claim::Supported,
+        () => Claim::NotShown,
+    }
+}
+
+fn no_data(text: String) -> Case {
+    Case { claim: Claim::NoData, text }
+}
+
+/// What becomes of a claim at one place; `cases` of them share the error.
+fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case {
+    let name = name(design, place);
+    let Some(factor) = &ask.factor else { return reaches(design, ask, place, (&name, cases)) };
+    if let Some(why) = words::no_verdict(design.order) {
+        return Case { claim: Claim::NotShown, text: format!("{name}: {why}") };
+    }
+    let Some(factor) = design.factors.iter().find(|one| one.name == *factor) else {
+        return no_data(words::not_varied(&name, factor));
+    };
+    let curve = curve(place, factor);
+    let how = (name.as_str(), cases);
+    match ask.kind {
+        AskKind::Peak => peak(design, ask, place, &curve, how),
+        AskKind::Linear => slope(design, place, &curve, (1.0, &factor.name), how),
+        AskKind::Flat => slope(design, place, &curve, (0.0, &factor.name), how),
+        AskKind::First => foremost(design, ask, (place, &curve), place.question.better, how),
+        AskKind::Last => {
+            foremost(design, ask, (place, &curve), opposite(place.question.better), how)
+        }
+        AskKind::Beats => beats(design, ask, place, &curve, how),
+        AskKind::Equal => equal(design, ask, place, &curve, how),
+        AskKind::Reaches => reaches(design, ask, place, how),
+    }
+}
+
+/// `random-read (filesystem=ext4)`: what has one level only needs no name.
+fn name(design: &Design, place: &Place<'_, '_>) -> String {
+    let mut others = place.others.clone();
+    let varies = |name: &String| {
+        design.factors.iter().any(|factor| factor.name == *name && factor.levels.len() > 1)
+    };
+    others.retain(|name, _| varies(name));
+    match arm_in_words(others.iter()) {
+        others if others.is_empty() => place.question.workload.to_owned(),
+        others => format!("{} ({others})", place.question.workload),
+    }
+}
+
+/// The measured levels of a factor, in its order.
+type Curve<'q, 'a> = Vec<(&'q str, &'q Runs<'a>)>;
+
+fn curve<'q, 'a>(place: &Place<'q, 'a>, factor: &'q Factor) -> Curve<'q, 'a> {
+    let at = |level: &'q String| {
+        let mut arm = place.others.clone();
+        arm.insert(factor.name.clone(), level.clone());
+        Some((level.as_str(), place.question.find(&arm)?))
+    };
+    factor.levels.iter().filter_map(at).filter(|(_, runs)| !runs.first.is_empty()).collect()
+}
+
+fn runs_of<'q, 'a>(curve: &Curve<'q, 'a>) -> Vec<&'q Runs<'a>> {
+    curve.iter().map(|(_, runs)| *runs).collect()
+}
+
+fn peak(
+    design: &Design,
+    ask: &Ask,
+    place: &Place<'_, '_>,
+    curve: &Curve<'_, '_>,
+    (name, cases): (&str, usize),
+) -> Case {
+    let ends: Option<Vec<f64>> = ask.between.iter().map(|level| number(level)).collect();
+    let levels: Option<Vec<f64>> = curve.iter().map(|(level, _)| number(level)).collect();
+    let (Some([low, high]), Some(levels)) = (ends.as_deref(), levels) else {
+        return no_data(words::no_numbers(name));
+    };
+    let inside = |level: f64| (*low..=*high).contains(&level);
+    let within = levels.iter().filter(|level| inside(**level)).count();
+    if curve.len() < FEWEST_LEVELS || within == 0 || within == levels.len() {
+        return no_data(words::no_levels(name, &ask.between));
+    }
+    let Some(best) = could_be_best(design, place.question.better, &runs_of(curve), cases) else {
+        return no_data(words::missing(name, place.why(None)));
+    };
+    let could: Vec<(f64, &str)> = (levels.iter().copied())
+        .zip(curve)
+        .zip(&best.candidates)
+        .filter(|(_, could)| **could)
+        .map(|((number, (level, _)), _)| (number, *level))
+        .collect();
+    let claim = match could.iter().filter(|(level, _)| inside(*level)).count() {
+        count if count == could.len() && count > 0 => Claim::Supported,
+        0 => Claim::Contradicted,
+        _ => Claim::NotShown,
+    };
+    let names: Vec<&str> = could.iter().map(|(_, level)| *level).collect();
+    let text =
+        words::peak_is(name, place.question.metric, curve[best.best].0, &names, levels.len());
+    Case { claim, text }
+}
+
+/// A line through logarithms: near a slope, surely away from it, or neither.
+fn slope(
+    design: &Design,
+    place: &Place<'_, '_>,
+    curve: &Curve<'_, '_>,
+    (wanted, factor): (f64, &str),
+    (name, cases): (&str, usize),
+) -> Case {
+    let measured: Option<Vec<(f64, &Runs<'_>)>> =
+        curve.iter().map(|(level, runs)| Some((number(level)?, *runs))).collect();
+    let ratio = place.question.scale == Scale::Ratio;
+    let measured = measured.filter(|all| {
+        ratio && all.len() >= FEWEST_LEVELS && all.iter().all(|(level, _)| *level > 0.0)
+    });
+    let Some(measured) = measured else { return no_data(words::no_numbers(name)) };
+    let Some(sample) = Sample::of(&slopes(&measured)) else {
+        return no_data(words::missing(name, place.why(None)));
+    };
+    let ends = Bound::of(design, cases).interval(&sample);
+    let claim = match ends {
+        Some([low, high]) if low >= wanted - NEAR && high <= wanted + NEAR => Claim::Supported,
+        Some([low, high]) if high < wanted - NEAR || low > wanted + NEAR => Claim::Contradicted,
+        _ => Claim::NotShown,
+    };
+    let text = words::slope_is(name, place.question.metric, factor, sample.mean, ends);
+    Case { claim, text }
+}
+
+/// Whether one level alone can be the best.
+fn foremost(
+    design: &Design,
+    ask: &Ask,
+    (place, curve): (&Place<'_, '_>, &Curve<'_, '_>),
+    better: Better,
+    (name, cases): (&str, usize),
+) -> Case {
+    let level = ask.level.as_deref().unwrap_or_default();
+    let Some(own) = curve.iter().position(|(one, _)| *one == level) else {
+        return no_data(no_level(place, ask, level, name));
+    };
+    if curve.len() < 2 {
+        return no_data(words::no_levels(name, &[]));
+    }
+    let Some(best) = could_be_best(design, better, &runs_of(curve), cases) else {
+        return no_data(words::missing(name, place.why(None)));
+    };
+    let could: Vec<&str> = curve
+        .iter()
+        .zip(&best.candidates)
+        .filter(|(_, could)| **could)
+        .map(|((level, _), _)| *level)
+        .collect();
+    let claim = match best.candidates[own] {
+        true if could.len() == 1 => Claim::Supported,
+        true => Claim::NotShown,
+        false => Claim::Contradicted,
+    };
+    Case { claim, text: words::foremost_is(name, ask.kind == AskKind::Last, &could, curve.len()) }
+}
+
+fn opposite(better: Better) -> Better {
+    match better {
+        Better::Higher => Better::Lower,
+        Better::Lower => Better::Higher,
+    }
+}
+
+/// A level of which there is no number.
+fn no_level(place: &Place<'_, '_>, ask: &Ask, level: &str, name: &str) -> String {
+    let at = ask.factor.as_ref().map(|factor| (factor, level));
+    words::missing(&format!("{name}: {level}"), place.why(at))
+}
+
+/// The two levels of a claim.
+fn two<'q, 'a>(
+    ask: &Ask,
+    place: &Place<'_, '_>,
+    curve: &Curve<'q, 'a>,
+    name: &str,
+) -> Result<[(&'q str, &'q Runs<'a>); 2], Case> {
+    let of = |level: &Option<String>| {
+        let level = level.as_deref().unwrap_or_default();
+        let found = curve.iter().find(|(one, _)| *one == level).copied();
+        found.ok_or_else(|| no_data(no_level(place, ask, level, name)))
+    };
+    Ok([of(&ask.level)?, of(&ask.over)?])
+}
+
+fn beats(
+    design: &Design,
+    ask: &Ask,
+    place: &Place<'_, '_>,
+    curve: &Curve<'_, '_>,
+    told: (&str, usize),
+) -> Case {
+    let claim = |[low, high]: [f64; 2]| {
+        let (above, below) = match place.question.better {
+            Better::Higher => (Claim::Supported, Claim::Contradicted),
+            Better::Lower => (Claim::Contradicted, Claim::Supported),
+        };
+        match (low > 0.0, high < 0.0) {
+            (true, _) => above,
+            (_, true) => below,
+            _ => Claim::NotShown,
+        }
+    };
+    of_two(design, ask, place, curve, told, claim)
+}
+
+/// Within the margin, surely beyond it, or neither.
+fn equal(
+    design: &Design,
+    ask: &Ask,
+    place: &Place<'_, '_>,
+    curve: &Curve<'_, '_>,
+    told: (&str, usize),
+) -> Case {
+    let margin = design.margin.unwrap_or_default().ln_1p();
+    let claim = |[low, high]: [f64; 2]| {
+        if low > -margin && high < margin {
+            Claim::Supported
+        } else if high < -margin || low > margin {
+            Claim::Contradicted
+        } else {
+            Claim::NotShown
+        }
+    };
+    of_two(design, ask, place, curve, told, claim)
+}
+
+/// What the interval of the ratio of two levels says; nothing without one.
+fn of_two(
+    design: &Design,
+    ask: &Ask,
+    place: &Place<'_, '_>,
+    curve: &Curve<'_, '_>,
+    (name, cases): (&str, usize),
+    claim: impl Fn([f64; 2]) -> Claim,
+) -> Case {
+    let [level, over] = match two(ask, place, curve, name) {
+        Ok(two) => two,
+        Err(case) => return case,
+    };
+    let undisturbed = |runs: &Runs<'_>| runs.first.keys().any(|one| runs.standing(*one).is_some());
+    if let Some((level, _)) = [level, over].iter().find(|(_, runs)| !undisturbed(runs)) {
+        return no_data(no_level(place, ask, level, name));
+    }
+    let (sample, ends) = ratio_of(level.1, over.1, &Bound::of(design, cases));
+    let text = words::two_are(name, place.question.metric, [level.0, over.0], sample, ends);
+    Case { claim: ends.map_or(Claim::NotShown, claim), text }
+}
+
+/// The mean difference of logarithms of two arms over the replicates that have both.
+fn ratio_of(
+    level: &Runs<'_>,
+    over: &Runs<'_>,
+    bound: &Bound,
+) -> (Option<Sample>, Option<[f64; 2]>) {
+    let sample = Sample::of(&pairs(over, level).differences());
+    let ends = sample.as_ref().and_then(|sample| bound.interval(sample));
+    (sample, ends)
+}
+
+fn reaches(
+    design: &Design,
+    ask: &Ask,
+    place: &Place<'_, '_>,
+    (name, cases): (&str, usize),
+) -> Case {
+    let question = place.question;
+    let runs = question.find(&place.others).filter(|runs| !runs.first.is_empty());
+    let sample = runs.and_then(|runs| Sample::of(&own_levels(runs)));
+    let (Some(sample), Scale::Ratio) = (sample, question.scale) else {
+        return no_data(words::missing(name, place.why(None)));
+    };
+    let ends = Bound::of(design, cases).interval(&sample).map(|ends| ends.map(f64::exp));
+    let least = ask.least.as_ref().map_or(0.0, |amount| amount.value);
+    let most = ask.most.as_ref().map_or(f64::INFINITY, |amount| amount.value);
+    let claim = match ends {
+        Some([low, high]) if low >= least && high <= most => Claim::Supported,
+        Some([low, high]) if high < least || low > most => Claim::Contradicted,
+        _ => Claim::NotShown,
+    };
+    Case { claim, text: words::level_is(name, question.metric, sample.mean.exp(), (ends, cases)) }
+}

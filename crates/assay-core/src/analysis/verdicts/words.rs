@@ -1,0 +1,528 @@
+//! The sentences of comparisons. Each says what the numbers say and no more; each is a snapshot.
+
+mod answers;
+mod notes;
+
+pub(super) use answers::*;
+pub(in crate::analysis) use notes::load;
+pub use notes::note;
+
+use assay_stats::FEWEST_FOR_INTERVAL;
+
+use crate::findings::notes::Note;
+use crate::findings::{
+    Comparison, Effect, Interaction, Kind, NoiseFloor, Place, Rank, Trend, Verdict,
+};
+use crate::quantity::units::show::{self, share as percent};
+use crate::quantity::{Better, Bytes};
+use crate::results::design::{Design, Factor, LeadIn, Order, Stopping};
+use crate::results::plan::{Arm, arm_in_words, level_words};
+use crate::work::metrics::noun;
+
+/// Why a study gets no verdict: a drift and a difference of its arms cannot be told apart.
+pub(super) fn no_verdict(order: Order) -> Option<&'static str> {
+    match order {
+        Order::Sequential => Some(
+            "no verdict: the arms ran one after the other, so drift and difference cannot be told \
+             apart",
+        ),
+        Order::Unknown => Some(
+            "no verdict: the order of the trials is not known, so drift and difference cannot be \
+             told apart",
+        ),
+        Order::Random | Order::Chained | Order::Rcbd | Order::Crd => None,
+    }
+}
+
+/// An arm for a sentence, by what varies.
+pub(super) fn short_words(arm: &Arm, design: &Design) -> String {
+    let varies = |factor: &String| {
+        design.factors.iter().all(|one| one.name != *factor || one.levels.len() > 1)
+    };
+    arm_in_words(arm.iter().filter(|(factor, _)| varies(factor)))
+}
+
+/// `1 replicate`, `6 replicates`.
+pub(super) fn replicates(count: usize) -> String {
+    counted(count, "replicate")
+}
+
+/// A number of things.
+pub(super) fn counted(count: usize, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+}
+
+/// A comparison in one sentence.
+pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
+    let (arm, base) = (short_words(&found.arm, design), short_words(&found.baseline, design));
+    let Some(amount) = amount(found) else {
+        return match found.n {
+            0 => format!("{arm} and {base} have no complete and undisturbed pair: inconclusive."),
+            n => format!("{arm} and {base} have {}: inconclusive, it takes 3.", counted(n, "pair")),
+        };
+    };
+    let interval = interval(found, design);
+    let plain = match found.difference {
+        None if found.cannot_tell() => {
+            format!("how {arm} compares with {base} cannot be told")
+        }
+        Some(_) => format!("{arm} against {base}: {amount}"),
+        None => format!("{arm} has {amount} of {base}"),
+    };
+    match found.verdict {
+        None => format!("{plain}{interval}."),
+        Some(Verdict::Inconclusive) if !design.order.tells_arms_from_time() => {
+            let why = no_verdict(design.order).unwrap_or_default();
+            format!("{plain}{interval}; {why}.")
+        }
+        Some(verdict @ (Verdict::Better | Verdict::Worse)) => {
+            let word = if verdict == Verdict::Better { "better" } else { "worse" };
+            let small = if found.within_margin { small(found) } else { String::new() };
+            format!("{arm} is {word} than {base}: {amount}{interval}{small}.")
+        }
+        Some(Verdict::Equivalent) => {
+            let margin = found.margin.map(percent).unwrap_or_default();
+            let told = one_sided(found).unwrap_or(interval);
+            format!("{arm} is equivalent to {base} within {margin}: {amount}{told}.")
+        }
+        Some(Verdict::Inconclusive) => {
+            format!("{plain}{interval}: the numbers do not tell{}.", needed(found))
+        }
+    }
+}
+
+/// `1.042 times the bandwidth`, or a difference in the metric's unit.
+pub(super) fn amount(found: &Comparison) -> Option<String> {
+    match (&found.difference, found.ratio) {
+        (Some(difference), _) => {
+            Some(format!("{:+} in {}", rounded(difference.value), noun(&found.metric)))
+        }
+        (None, Some(ratio)) => {
+            let ratio = match found.ci95_family.or(found.ci95) {
+                Some(ends) => show::ratios(ratio, ends)[0].clone(),
+                None => show::ratio(ratio),
+            };
+            Some(format!("{ratio} times the {}", noun(&found.metric)))
+        }
+        (None, None) => None,
+    }
+}
+
+/// The ends of the interval that the verdict is read from.
+pub(super) fn ends(found: &Comparison) -> Option<[String; 2]> {
+    match (&found.difference, found.ratio) {
+        (Some(difference), _) => {
+            let ends = difference.ci95_family.or(difference.ci95)?;
+            Some(ends.map(|end| format!("{:+}", rounded(end))))
+        }
+        (None, ratio) => {
+            let [_, low, high] = show::ratios(ratio?, found.ci95_family.or(found.ci95)?);
+            Some([low, high])
+        }
+    }
+}
+
+/// The same in brackets, with what it rests on.
+fn interval(found: &Comparison, design: &Design) -> String {
+    let pairs = replicates(found.n);
+    let name = match design.stopping {
+        Stopping::Fixed => "95 % interval",
+        Stopping::Looks { .. } => "95 % interval over all looks",
+        Stopping::Open { .. } => "95 % interval at any stop",
+    };
+    match ends(found) {
+        Some([low, high]) => format!(" ({name} {low} to {high}, {pairs})"),
+        None => format!(" ({pairs}, no interval)"),
+    }
+}
+
+/// The interval that *equivalent* is read from, which is narrower than the others'.
+fn one_sided(found: &Comparison) -> Option<String> {
+    let ends = found.ci_equivalence?;
+    let [_, low, high] = show::ratios(found.ratio?, ends);
+    Some(format!(" (two one-sided tests {low} to {high}, {})", replicates(found.n)))
+}
+
+fn small(found: &Comparison) -> String {
+    let margin = found.margin.map(percent).unwrap_or_default();
+    format!("; the difference is smaller than the margin of {margin}")
+}
+
+fn needed(found: &Comparison) -> String {
+    let margin = found.margin.map(percent).unwrap_or_default();
+    match found.replicates_needed {
+        Some(count) => {
+            let count = show::about(u64::from(count));
+            format!("; {count} replicates in all would resolve a difference of {margin}")
+        }
+        None => String::new(),
+    }
+}
+
+/// Three significant digits, as a number.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 {
+        return 0.0;
+    }
+    let unit = 10_f64.powi(value.abs().log10().floor() as i32 - 2);
+    let digits = (value / unit).round();
+    // Multiplying by a negative power of ten leaves a tail of digits; dividing does not.
+    if unit < 1.0 { digits / (1.0 / unit).round() } else { digits * unit }
+}
+
+/// The word for a verdict.
+pub(super) fn verdict_word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::Equivalent => "equivalent",
+        Verdict::Inconclusive => "inconclusive",
+    }
+}
+
+/// What stands over a study whose arms ran one after the other.
+pub(super) const SEQUENTIAL_STUDY: &str = "the arms ran one after the other: whatever changed in \
+     the meantime looks like a difference between them, so nothing is called better or worse";
+
+/// What takes the verdicts away where nobody knows how the trials ran.
+pub(super) const UNORDERED_STUDY: &str = "the order of the trials is not known: the arms may have \
+     run one after the other, so nothing is called better or worse";
+
+/// Where every arm had its own time.
+pub(super) const NO_DRIFT_SEQUENTIAL: &str =
+    "drift and carry-over cannot be looked for where every arm had a time of its own";
+
+/// Invalid arms, which are compared with nothing.
+pub(super) fn left_out(arms: usize) -> String {
+    let verb = if arms == 1 { "is" } else { "are" };
+    format!("{} {verb} invalid and left out of effects, trends and places", counted(arms, "arm"))
+}
+
+/// A comparison whose study has trials to come.
+pub(super) fn unfinished(found: &Comparison, design: &Design) -> String {
+    let (arm, base) = (short_words(&found.arm, design), short_words(&found.baseline, design));
+    match amount(found) {
+        Some(amount) => format!(
+            "{arm} has {amount} of {base} so far ({}); no verdict before the study's end.",
+            replicates(found.n)
+        ),
+        None => format!("{arm} and {base}: no verdict before the study's end."),
+    }
+}
+
+/// A comparison whose difference the load may explain.
+pub(super) fn unequal_load(found: &Comparison, design: &Design, unequal: &Note) -> String {
+    let (arm, base) = (short_words(&found.arm, design), short_words(&found.baseline, design));
+    let amount = amount(found).unwrap_or_default();
+    let load = load(unequal).unwrap_or_default();
+    format!(
+        "{arm} has {amount} of {base}{}; no verdict: the load was not the same ({load}), and may \
+         explain it.",
+        interval(found, design)
+    )
+}
+
+/// Where no order was recorded.
+pub(super) const NO_ORDER: &str =
+    "no order was recorded: drift and carry-over between trials could not be looked for";
+
+/// Where both were looked for and nothing was seen.
+pub(super) const NO_DRIFT: &str = "neither drift nor carry-over between trials was seen";
+
+/// Where two chained arms leave nothing to tell carry-over by.
+pub(super) const TWO_CHAINED: &str = "no drift was seen; carry-over cannot be told apart with two \
+     arms in chained order, which keeps it out of the comparison";
+
+/// Where both trials of a replicate follow the same arm.
+pub(super) const TWO_RANDOM: &str = "no drift was seen; with two arms, what one leaves behind for \
+     the other within a replicate cannot be told apart from their difference";
+
+/// Where there are too few trials, or an order that leaves nothing to tell carry-over by.
+pub(super) const NO_DRIFT_ALONE: &str =
+    "no drift was seen; carry-over between trials could not be looked for";
+
+/// Where the baseline has too few trials for a line.
+pub(super) const NO_CARRY_OVER_ALONE: &str =
+    "no carry-over between trials was seen; drift could not be looked for";
+
+/// Where there are too few trials for either.
+pub(super) const TOO_FEW: &str = "too few trials to look for drift or carry-over between them";
+
+/// A change of the baseline over the study.
+pub(super) fn drift(
+    workload: &str,
+    metric: &str,
+    change: Option<f64>,
+    p: f64,
+    order: Order,
+) -> String {
+    let what = noun(metric);
+    let how = match change {
+        Some(change) => {
+            let way = if change < 0.0 { "fell" } else { "rose" };
+            format!("{way} by {}", percent(change.abs()))
+        }
+        None => "changed".to_owned(),
+    };
+    let end = match order {
+        Order::Sequential => "the differences between arms may be nothing else",
+        Order::Crd => "the random order makes it noise, which widens the intervals",
+        Order::Unknown => "how far the comparisons keep it out is not known, as their order is not",
+        Order::Random | Order::Chained | Order::Rcbd => "comparing within replicates keeps it out",
+    };
+    format!("{workload}: the {what} of the baseline {how} over the study ({}); {end}", p_words(p))
+}
+
+/// An arm that changes what its successor measures.
+pub(super) fn carry_over(workload: &str, p: f64) -> String {
+    format!(
+        "{workload}: the arm that ran before a trial changes its result ({}); longer rests or \
+         fresh conditions before each trial may help",
+        p_words(p)
+    )
+}
+
+/// A lead-in that is too short.
+pub(super) fn through_the_lead_in(workload: &str, lead_in: LeadIn, p: f64) -> String {
+    let p = p_words(p);
+    let head = format!(
+        "{workload}: the first trial of a replicate depends on the arm that ended the replicate \
+         before ({p})"
+    );
+    match lead_in {
+        LeadIn::Half => format!(
+            "{head}: what an arm leaves behind outlasts the lead-ins of half a trial; write \
+             lead_in = \"whole\""
+        ),
+        LeadIn::Whole => format!(
+            "{head}: what an arm leaves behind outlasts even whole lead-ins; longer trials, or \
+             fresh conditions before each, may help"
+        ),
+        LeadIn::None => format!("{head}, and nothing ran in between: leave lead_in out"),
+    }
+}
+
+/// A study that runs nothing before its replicates.
+pub(super) const UNGUARDED: &str = "carry-over is not guarded against: no lead-in ran before the \
+     replicates (lead_in = \"none\")";
+
+/// A probability in few digits.
+fn p_words(p: f64) -> String {
+    if p < 0.0001 { "p < 0.0001".to_owned() } else { format!("p = {}", rounded(p)) }
+}
+
+/// What two identical arms looked like.
+pub(super) fn noise_floor(floor: &NoiseFloor, [low, high]: [f64; 2]) -> String {
+    let had = |ratio: String| {
+        let what = noun(&floor.metric);
+        format!("the second had {ratio} times the {what} of the first in {}", floor.workload)
+    };
+    let [ratio, from, to] = show::ratios(floor.ratio, [low, high]);
+    let had = format!("{} (95 % interval {from} to {to}, {})", had(ratio), replicates(floor.n));
+    if floor.different {
+        let most = (low.ln().abs()).max(high.ln().abs()).exp() - 1.0;
+        return format!(
+            "This bench cannot be trusted for differences below {}: of two identical arms {had}.",
+            percent(most)
+        );
+    }
+    // The word is read at 1 % and the interval at 5 %: where they part, that is said.
+    if low > 1.0 || high < 1.0 {
+        return format!("Two identical arms look different, though not clearly at 1 %: {had}.");
+    }
+    format!("Two identical arms could not be told apart: {had}.")
+}
+
+/// A main effect in one sentence.
+pub(super) fn effect(effect: &Effect) -> String {
+    let [ratio, basis] = with_interval(effect.ratio, effect.ci95_family.or(effect.ci95), effect.n);
+    format!(
+        "{}: averaged over the other factors, {} has {ratio} times the {} of {} ({basis}).",
+        effect.workload,
+        level_words(&effect.factor, &effect.level),
+        noun(&effect.metric),
+        level_words(&effect.factor, &effect.baseline)
+    )
+}
+
+/// A ratio, and the interval with the replicates that it rests on.
+fn with_interval(ratio: f64, ends: Option<[f64; 2]>, n: usize) -> [String; 2] {
+    match ends {
+        Some(ends) => {
+            let [ratio, low, high] = show::ratios(ratio, ends);
+            [ratio, format!("95 % interval {low} to {high}, {}", replicates(n))]
+        }
+        None => [show::ratio(ratio), format!("{}, no interval", replicates(n))],
+    }
+}
+
+/// Two factors that depend on each other; `low` and `high` are the first factor's effects at the
+/// second one's baseline and at its other level.
+pub(super) fn interaction(
+    found: &Interaction,
+    corner: [&str; 2],
+    [low, high]: [assay_stats::Sample; 2],
+) -> String {
+    let ([first, second], [level1, level2]) = (&found.factors, &found.levels);
+    let [ratio, basis] = with_interval(found.ratio, Some(found.ci95_family), found.n);
+    format!(
+        "{}: the effect of {first} depends on {second}: {level1} has {} times the {} of {} at \
+         {}, and {} times at {}; the second of these is {ratio} times the \
+         first ({basis}).",
+        found.workload,
+        show::ratio(low.mean.exp()),
+        noun(&found.metric),
+        corner[0],
+        level_words(second, corner[1]),
+        show::ratio(high.mean.exp()),
+        level_words(second, level2),
+    )
+}
+
+/// A trend in one sentence.
+pub(super) fn trend(trend: &Trend, better: Better, factor: &Factor) -> String {
+    let name = |level: f64| {
+        let named = |text: &&String| {
+            let bytes = text.parse::<Bytes>().map(|bytes| bytes.0 as f64);
+            text.parse::<f64>().ok() == Some(level) || bytes.ok() == Some(level)
+        };
+        factor.levels.iter().find(named).cloned().unwrap_or_else(|| level.to_string())
+    };
+    let place = if trend.arm.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", arm_in_words(trend.arm.iter()))
+    };
+    let best = match better {
+        Better::Higher => "highest",
+        Better::Lower => "lowest",
+    };
+    let [from, to] = trend.peak_range;
+    let (what, factor) = (noun(&trend.metric), &trend.factor);
+    let peak = name(trend.peak);
+    let range = if from == to {
+        String::new()
+    } else {
+        format!(" (could be anywhere from {} to {})", name(from), name(to))
+    };
+    let slope = match trend.ci95 {
+        Some(ends) => {
+            let [times, basis] =
+                with_interval(trend.slope.exp2(), Some(ends.map(f64::exp2)), trend.n);
+            format!("on average, doubling {factor} goes with {times} times the {what} ({basis})")
+        }
+        None => format!("{}: too few for a slope", replicates(trend.n)),
+    };
+    format!("{}{place}: {best} {what} at {factor} {peak}{range}; {slope}.", trend.workload)
+}
+
+/// Who ranks first, and who cannot be told from it.
+pub(super) fn rank(rank: &Rank, design: &Design) -> String {
+    let Some((first, others)) = rank.places.split_first() else { return String::new() };
+    let name = |place: &Place| short_words(&place.arm, design);
+    let tied: Vec<String> = others.iter().filter(|place| place.from_to[0] == 1).map(name).collect();
+    let (count, what) = (rank.places.len(), noun(&rank.metric));
+    let head = format!("{}: {} ranks first of {count} by {what}", rank.workload, name(first));
+    // Arms that the first one does not clearly beat, named where they are the ones in front.
+    let near = first.from_to[1] - 1;
+    match tied.as_slice() {
+        _ if near == 0 => format!("{head}, clearly."),
+        many if many.len() == count - 1 => format!(
+            "{}: no two of {count} arms can be told apart by {what}; {} has the best mean.",
+            rank.workload,
+            name(first)
+        ),
+        many if many.len() != near || near > 4 => {
+            format!("{head}; {} cannot be told from it.", counted(near, "other"))
+        }
+        [one] => format!("{head}; {one} cannot be told from it."),
+        [before @ .., last] => {
+            format!("{head}; {} and {last} cannot be told from it.", before.join(", "))
+        }
+        [] => format!("{head}."),
+    }
+}
+
+/// Two results of different days or machines: what the numbers suggest.
+pub(in crate::analysis) fn across(found: &Comparison) -> String {
+    let result = |arm: &Arm| arm.get("result").cloned().unwrap_or_default();
+    let mut levels = found.arm.clone();
+    levels.remove("result");
+    let what = if levels.is_empty() {
+        found.workload.clone()
+    } else {
+        format!("{} ({})", found.workload, arm_in_words(levels.iter()))
+    };
+    let (later, earlier) = (result(&found.arm), result(&found.baseline));
+    let Some((ratio, [low, high])) = found.ratio.zip(found.ci95_family.or(found.ci95)) else {
+        let why = if found.n < FEWEST_FOR_INTERVAL {
+            "have too few trials for a statement"
+        } else {
+            "do not scatter, so that there is no interval"
+        };
+        return format!("{what}: {later} and {earlier} {why}.");
+    };
+    let [ratio, low, high] = show::ratios(ratio, [low, high]);
+    let says = match found.verdict {
+        Some(Verdict::Better) => format!("this suggests that {later} is better"),
+        Some(Verdict::Worse) => format!("this suggests that {later} is worse"),
+        Some(Verdict::Equivalent) => {
+            let margin = show::percent(100.0 * found.margin.unwrap_or_default());
+            format!("this suggests that they are equivalent within {margin}")
+        }
+        Some(Verdict::Inconclusive) => "this does not tell them apart".to_owned(),
+        None => "there is no verdict".to_owned(),
+    };
+    // Where both have a baseline of their own, ratios are compared and not the results.
+    let own = match found.kind {
+        Kind::RerunBaseline => ", each relative to its own baseline",
+        _ => "",
+    };
+    format!(
+        "{what}: {later} has {ratio} times the {} of {earlier}{own} (95 % interval {low} to \
+         {high}). Across days or machines, {says}.",
+        noun(&found.metric)
+    )
+}
+
+/// Comparisons from which on one sentence says more than each by itself.
+const MANY: usize = 3;
+
+/// Rows of two results that all say the same, in one sentence; none where they differ.
+pub(in crate::analysis) fn agreement(found: &[&Comparison]) -> Option<String> {
+    let (first, others) = found.split_first()?;
+    let same = |one: &&&Comparison| {
+        one.verdict == first.verdict
+            && one.better == first.better
+            && one.arm.get("result") == first.arm.get("result")
+    };
+    if found.len() < MANY || !others.iter().all(|one| same(&one)) {
+        return None;
+    }
+    let ratios: Option<Vec<f64>> = found.iter().map(|one| one.ratio).collect();
+    let ratios = ratios?;
+    let low = ratios.iter().copied().reduce(f64::min)?;
+    let high = ratios.iter().copied().reduce(f64::max)?;
+    let result = |arm: &Arm| arm.get("result").cloned().unwrap_or_default();
+    let (later, earlier) = (result(&first.arm), result(&first.baseline));
+    let says = match first.verdict? {
+        Verdict::Better => format!("this suggests that {later} is better"),
+        Verdict::Worse => format!("this suggests that {later} is worse"),
+        Verdict::Equivalent => "this suggests that they are equivalent".to_owned(),
+        Verdict::Inconclusive => {
+            return Some(format!(
+                "In all {} rows no difference is shown: {later} has {} to {} times what {earlier} has.",
+                found.len(),
+                show::ratio(low),
+                show::ratio(high)
+            ));
+        }
+    };
+    Some(format!(
+        "In all {} rows alike: {later} has {} to {} times what {earlier} has. Across days or machines, \
+         {says}.",
+        found.len(),
+        show::ratio(low),
+        show::ratio(high)
+    ))
+}

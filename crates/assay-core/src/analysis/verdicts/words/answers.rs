@@ -1,0 +1,178 @@
+//! The sentences of answers.
+
+use assay_stats::Sample;
+
+use super::counted;
+use crate::analysis::verdicts::answers::Case;
+use crate::findings::answers::Claim;
+use crate::quantity::units::show;
+use crate::study::words::choice;
+use crate::work::metrics::noun;
+
+/// Cases that are told one by one.
+const MOST_TOLD: usize = 5;
+
+/// What becomes of a claim.
+pub(in crate::analysis::verdicts) fn answer(verdict: Claim, cases: &[Case]) -> String {
+    let count = |claim: Claim| cases.iter().filter(|case| case.claim == claim).count();
+    let (all, with) = (cases.len(), count(Claim::Supported));
+    match verdict {
+        Claim::NoData => "Nothing was measured that could tell.".to_owned(),
+        Claim::Supported if all == 1 => "The numbers show it.".to_owned(),
+        Claim::Supported => format!("The numbers show it in all of {}.", counted(all, "case")),
+        Claim::Contradicted if all == 1 => "The numbers speak against it.".to_owned(),
+        Claim::Contradicted if count(verdict) == all => {
+            format!("The numbers speak against it in all of {}.", counted(all, "case"))
+        }
+        Claim::Contradicted => format!(
+            "The numbers speak against it in {} of {all} cases and show it in {with}.",
+            count(Claim::Contradicted)
+        ),
+        Claim::NotShown if with == 0 => "The numbers do not tell.".to_owned(),
+        Claim::NotShown => format!("The numbers show it in {with} of {all} cases only."),
+    }
+}
+
+/// What an answer rests on: what decided it first.
+pub(in crate::analysis::verdicts) fn because(verdict: Claim, cases: &[Case]) -> Vec<String> {
+    let first = cases.iter().filter(|case| case.claim == verdict);
+    let others = cases.iter().filter(|case| case.claim != verdict);
+    let told: Vec<&Case> = first.chain(others).collect();
+    let mut texts: Vec<String> =
+        told.iter().take(MOST_TOLD).map(|case| format!("{}.", case.text)).collect();
+    let more = told.len().saturating_sub(MOST_TOLD);
+    if more > 0 {
+        texts.push(format!("{} more.", counted(more, "case")));
+    }
+    texts
+}
+
+/// Why there is no number where one is asked for: four different things.
+pub(in crate::analysis::verdicts) const UNMEASURED: &str = "was not measured";
+pub(in crate::analysis::verdicts) const INVALID: &str = "has numbers that are invalid";
+pub(in crate::analysis::verdicts) const FAILED: &str = "failed in every trial";
+pub(in crate::analysis::verdicts) const DISTURBED: &str =
+    "has too few trials that were not disturbed";
+
+/// What has no number, and why.
+pub(in crate::analysis::verdicts) fn missing(name: &str, why: &str) -> String {
+    format!("{name} {why}")
+}
+
+pub(in crate::analysis::verdicts) fn not_varied(name: &str, factor: &str) -> String {
+    format!("{name}: {factor} did not vary")
+}
+
+pub(in crate::analysis::verdicts) fn no_numbers(name: &str) -> String {
+    format!("{name}: too few levels that are numbers")
+}
+
+pub(in crate::analysis::verdicts) fn no_levels(name: &str, between: &[String]) -> String {
+    match between {
+        [low, high] => format!("{name}: levels inside and outside of {low} to {high} are needed"),
+        _ => format!("{name}: one level has nothing to be compared with"),
+    }
+}
+
+/// Where a metric is best, and where it could be.
+pub(in crate::analysis::verdicts) fn peak_is(
+    name: &str,
+    metric: &str,
+    best: &str,
+    could: &[&str],
+    levels: usize,
+) -> String {
+    let head = format!("{name}: best {} at {best}", noun(metric));
+    match could {
+        [_] => format!("{head}, clearly"),
+        all if all.len() == levels => format!("{head}; it could be at any of {levels} levels"),
+        several => format!("{head}; it could be at {}", choice(several)),
+    }
+}
+
+/// How a metric changes with a factor.
+pub(in crate::analysis::verdicts) fn slope_is(
+    name: &str,
+    metric: &str,
+    factor: &str,
+    slope: f64,
+    ends: Option<[f64; 2]>,
+) -> String {
+    let what = noun(metric);
+    match ends {
+        Some(ends) => {
+            let [times, low, high] = show::ratios(slope.exp2(), ends.map(f64::exp2));
+            format!(
+                "{name}: doubling {factor} goes with {times} times the {what} (interval {low} to \
+                 {high}; 2 is proportional, 1 is flat)"
+            )
+        }
+        None => format!("{name}: too few replicates for a slope"),
+    }
+}
+
+/// Who is the best, or the worst, and who could be.
+pub(in crate::analysis::verdicts) fn foremost_is(
+    name: &str,
+    last: bool,
+    could: &[&str],
+    levels: usize,
+) -> String {
+    let word = if last { "worst" } else { "best" };
+    match could {
+        [one] => format!("{name}: {one} is the {word}, clearly"),
+        all if all.len() == levels => format!("{name}: any of {levels} could be the {word}"),
+        several => format!("{name}: {} could be the {word}", choice(several)),
+    }
+}
+
+/// Two levels side by side, by their logarithms.
+pub(in crate::analysis::verdicts) fn two_are(
+    name: &str,
+    metric: &str,
+    [level, over]: [&str; 2],
+    sample: Option<Sample>,
+    ends: Option<[f64; 2]>,
+) -> String {
+    let what = noun(metric);
+    match (sample, ends) {
+        (Some(sample), Some(ends)) => {
+            let [ratio, low, high] = show::ratios(sample.mean.exp(), ends.map(f64::exp));
+            format!(
+                "{name}: {level} has {ratio} times the {what} of {over} (interval {low} to {high})"
+            )
+        }
+        _ => format!("{name}: too few pairs of {level} and {over} for an interval"),
+    }
+}
+
+/// A number with its interval.
+pub(in crate::analysis::verdicts) fn level_is(
+    name: &str,
+    metric: &str,
+    mean: f64,
+    (ends, cases): (Option<[f64; 2]>, usize),
+) -> String {
+    // Elsewhere on the page the same mean has an interval of its own, which is narrower.
+    let interval = match cases {
+        0 | 1 => "95 % interval".to_owned(),
+        count => format!("95 % interval for all {count} cases at once"),
+    };
+    let show = |value: f64| match metric {
+        rate if rate.ends_with("_bytes_per_s") => show::rate(value),
+        time if time.ends_with("_ns") => show::duration(value),
+        _ => show::per_second(value),
+    };
+    match ends {
+        Some([low, high]) => format!(
+            "{name}: {} {} ({interval} {} to {})",
+            noun(metric),
+            show(mean),
+            show(low),
+            show(high)
+        ),
+        None => {
+            format!("{name}: {} {}, with too few trials for an interval", noun(metric), show(mean))
+        }
+    }
+}

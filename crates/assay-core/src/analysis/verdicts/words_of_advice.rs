@@ -1,0 +1,119 @@
+//! The sentences of advice: what to use, what to leave, what to weigh.
+
+use super::advice::{Bad, Stage};
+use super::contrasts::Contrast;
+use super::words::{amount, ends};
+use crate::findings::Comparison;
+use crate::quantity::units::show;
+use crate::results::plan::arm_in_words;
+use crate::work::metrics::noun;
+
+/// What to make of the best arm.
+pub(super) fn candidate(
+    best: &Comparison,
+    (stage, suspect): (Stage, bool),
+    end: Option<&str>,
+) -> String {
+    let end = end.map(|end| format!(", the {end} tried,")).unwrap_or_default();
+    let (arm, base) = (arm_in_words(best.arm.iter()), arm_in_words(best.baseline.iter()));
+    let amount = amount(best).unwrap_or_default();
+    let interval = ends(best)
+        .map(|[low, high]| format!(", 95 % interval {low} to {high}"))
+        .unwrap_or_default();
+    let suspect = doubt(suspect);
+    let workload = &best.workload;
+    match stage {
+        Stage::Confirming => format!(
+            "{workload}: {arm} is better than {base} in fresh trials as well \
+             ({amount}{interval}{suspect})."
+        ),
+        Stage::Measured | Stage::Imported => format!(
+            "{workload}: {arm}{end} is the candidate ({amount} of {base}{interval}{suspect})."
+        ),
+    }
+}
+
+/// What is to be known of it: that it is to be confirmed, and what was not there to be better.
+pub(super) fn more(stage: Stage, unmeasured: &[String]) -> String {
+    let how = match stage {
+        Stage::Confirming => None,
+        Stage::Imported => Some("fresh trials of the two alone would tell"),
+        Stage::Measured => Some("assay confirm runs fresh trials"),
+    };
+    let how = how.map_or_else(String::new, |how| {
+        format!(" What comes out best tends to look better than it is: {how}.")
+    });
+    match unmeasured {
+        [] => how,
+        levels => format!("{how} Not measured: {}.", levels.join(", ")),
+    }
+}
+
+/// What a level that is surely worse is, in each workload that tells so.
+pub(super) fn against(bad: &[Bad<'_>]) -> String {
+    let told: Vec<String> = bad.iter().map(one_bad).collect();
+    let level = match bad.first() {
+        Some(Bad::Level(one)) => arm_in_words(one.what.iter()),
+        Some(Bad::Baseline(all)) => arm_in_words(all[0].than.iter()),
+        None => String::new(),
+    };
+    format!("{level} is advised against: {}.", told.join("; "))
+}
+
+fn one_bad(bad: &Bad<'_>) -> String {
+    match bad {
+        Bad::Level(one) => format!(
+            "in {} it has {} of {}{}",
+            one.workload,
+            has(one),
+            arm_in_words(one.than.iter()),
+            basis(one)
+        ),
+        Bad::Baseline(all) => {
+            let nearest = all
+                .iter()
+                .min_by(|one, other| one.ratio.ln().abs().total_cmp(&other.ratio.ln().abs()));
+            let Some(one) = nearest else { return String::new() };
+            let what = arm_in_words(one.what.iter());
+            let head = match all.len() {
+                1 => format!("in {} {what} is better", one.workload),
+                count => format!(
+                    "in {} each of {count} others is better; {what}, the nearest,",
+                    one.workload
+                ),
+            };
+            let joint = if all.len() == 1 { " and" } else { "" };
+            format!("{head}{joint} has {} of it{}", has(one), basis(one))
+        }
+    }
+}
+
+/// A level that is better in one workload and worse in another.
+pub(super) fn trade_off(all: &[&Contrast]) -> String {
+    let told: Vec<String> = all
+        .iter()
+        .map(|one| format!("in {} it has {}{}", one.workload, has(one), basis(one)))
+        .collect();
+    let (what, than) = all.first().map_or_else(Default::default, |one| {
+        (arm_in_words(one.what.iter()), arm_in_words(one.than.iter()))
+    });
+    format!(
+        "{what} is a trade-off against {than}: {}; which is better depends on the work that matters.",
+        told.join(", ")
+    )
+}
+
+fn has(one: &Contrast) -> String {
+    let [ratio, ..] = show::ratios(one.ratio, one.ends);
+    format!("{ratio} times the {}", noun(&one.metric))
+}
+
+fn basis(one: &Contrast) -> String {
+    let [_, low, high] = show::ratios(one.ratio, one.ends);
+    let averaged = if one.averaged { "averaged over the other factors, " } else { "" };
+    format!(" ({averaged}95 % interval {low} to {high}{})", doubt(one.suspect))
+}
+
+const fn doubt(suspect: bool) -> &'static str {
+    if suspect { ", suspect numbers" } else { "" }
+}

@@ -1,0 +1,106 @@
+//! A mode as the programs that take one write it.
+
+use serde::Serialize;
+
+use super::cvt::Timing;
+use super::{Mode, Sign};
+
+/// The four forms.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Forms {
+    /// A line of xorg.conf, also for `xrandr --newmode` without its first word.
+    pub xorg: String,
+    /// A command of sway and other compositors of its family.
+    pub sway: String,
+    /// A line in an `output` section of niri.
+    pub niri: String,
+    /// A word of the kernel's command line.
+    pub kernel: String,
+    /// What the forms do not say.
+    pub remarks: Vec<String>,
+}
+
+/// Name of a display that the user replaces.
+const DISPLAY: &str = "DP-1";
+
+impl Forms {
+    /// The forms of a mode; `made` says how it was made and at which nominal rate.
+    pub fn of(mode: &Mode, name: Option<&str>, made: Option<(Timing, f64)>) -> Self {
+        let numbers = numbers(mode);
+        let rate = made.map_or_else(|| mode.figures().v_hz, |(_, rate)| rate);
+        let [width, height] = [mode.h[0], mode.v[0]];
+        let name = name.map_or_else(|| format!("{width}x{height}_{rate:.2}"), str::to_owned);
+        let (signs, quoted) = (signs(mode, ""), signs(mode, "\""));
+        let scan = [(mode.interlace, " interlace"), (mode.doublescan, " doublescan")];
+        let scan: String = scan.into_iter().filter(|(has, _)| *has).map(|(_, word)| word).collect();
+        let (kernel, loss) = kernel(mode, made.map(|(timing, _)| timing), rate);
+        let mut remarks = vec![format!("Put the name of your display in place of {DISPLAY}.")];
+        if !scan.is_empty() {
+            remarks.push(format!("sway and niri cannot express{scan}: those forms lack it."));
+        }
+        if mode.hsync.is_none() || mode.vsync.is_none() {
+            remarks
+                .push("The line tells no sync signs: the forms of sway and niri say -.".to_owned());
+        }
+        remarks.push(loss);
+        Self {
+            xorg: format!("Modeline \"{name}\" {numbers}{scan}{}", sync_options(mode)),
+            sway: format!("output {DISPLAY} modeline {numbers}{signs}"),
+            niri: format!("output \"{DISPLAY}\" {{ modeline {numbers}{quoted}; }}"),
+            kernel,
+            remarks,
+        }
+    }
+
+    /// What to copy, with the program that takes it.
+    pub fn lines(&self) -> [(&'static str, &str); 4] {
+        [
+            ("xorg.conf", &self.xorg),
+            ("sway", &self.sway),
+            ("niri", &self.niri),
+            ("kernel", &self.kernel),
+        ]
+    }
+}
+
+fn numbers(mode: &Mode) -> String {
+    let all = mode.h.iter().chain(&mode.v).map(u32::to_string).collect::<Vec<_>>();
+    format!("{} {}", mode.clock_text(), all.join(" "))
+}
+
+/// Signs as far as they are told.
+fn sync_options(mode: &Mode) -> String {
+    let word = |sign: Option<Sign>, name: &str| sign.map(|sign| format!(" {}{name}", sign.mark()));
+    [word(mode.hsync, "hsync"), word(mode.vsync, "vsync")].into_iter().flatten().collect()
+}
+
+/// Both signs, as compositors want them.
+fn signs(mode: &Mode, quote: &str) -> String {
+    let mark = |sign: Option<Sign>| sign.map_or('-', Sign::mark);
+    let [h, v] = [mark(mode.hsync), mark(mode.vsync)];
+    format!(" {quote}{h}hsync{quote} {quote}{v}vsync{quote}")
+}
+
+/// The kernel's word, and what it cannot say.
+fn kernel(mode: &Mode, timing: Option<Timing>, rate_hz: f64) -> (String, String) {
+    let reduced = match timing {
+        Some(Timing::Cvt) => "",
+        Some(_) => "R",
+        None if mode.hsync == Some(Sign::Positive) => "R",
+        None => "",
+    };
+    let whole = rate_hz.round().max(1.0);
+    let scan = if mode.interlace { "i" } else { "" };
+    let word = format!("video={DISPLAY}:{}x{}M{reduced}@{whole:.0}{scan}", mode.h[0], mode.v[0]);
+    let kind = if reduced.is_empty() { "standard blanking" } else { "reduced blanking v1" };
+    let near = match timing {
+        Some(Timing::Cvt | Timing::CvtR | Timing::Rb1) if rate_hz == whole => "nearly this mode",
+        _ => "not this mode",
+    };
+    let loss = format!(
+        "video= takes a size, whole Hz and CVT alone: it asks for {kind} at {whole:.0} Hz, {near}. It \
+         has no words for clock, porches and sync signs: those need an EDID of your own \
+         (drm.edid_firmware=)."
+    );
+    (word, loss)
+}

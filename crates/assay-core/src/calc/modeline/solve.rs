@@ -1,0 +1,285 @@
+//! The highest refresh within limits, a mode at a rate, a line that is checked.
+
+use serde::Serialize;
+
+use super::cvt::Timing;
+use super::forms::Forms;
+use super::limits::shown;
+use super::{Figures, Judged, Limits, Line, Mode};
+use crate::failure::{Failure, Outcome};
+use crate::presence::Presence;
+
+/// Rates are tried in steps of this: a tenth of 1 Hz.
+const STEPS_PER_HZ: f64 = 10.0;
+/// Highest rate that is looked at, in steps.
+const MOST_STEPS: u32 = 100_000;
+
+/// One timing and what it gives.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Name of the timing.
+    pub timing: &'static str,
+    /// What it is.
+    pub title: String,
+    /// Its mode, or why there is none.
+    pub found: Presence<Found>,
+}
+
+/// A mode that a timing gives.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Found {
+    /// Rate that was asked for; the clock's steps make the real one a little lower.
+    pub nominal_hz: f64,
+    /// The mode.
+    pub mode: Mode,
+    /// Its frequencies.
+    pub figures: Figures,
+    /// The limits, and what it has.
+    pub limits: Vec<Judged>,
+    /// As programs write it.
+    pub forms: Forms,
+    /// What is to be said of it.
+    pub remarks: Vec<String>,
+}
+
+/// Highest refresh within limits.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Highest {
+    /// `highest_refresh`.
+    pub task: &'static str,
+    /// Pixels across and lines down.
+    #[serde(rename = "size_pixels")]
+    pub size: [u32; 2],
+    /// The limits.
+    pub limits: Limits,
+    /// Name of the best timing.
+    pub best: &'static str,
+    /// Every timing that was tried.
+    pub timings: Vec<Row>,
+}
+
+/// Modes at a rate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct At {
+    /// `at_refresh`.
+    pub task: &'static str,
+    /// Pixels across and lines down.
+    #[serde(rename = "size_pixels")]
+    pub size: [u32; 2],
+    /// Rate that was asked for.
+    pub refresh_hz: f64,
+    /// The limits.
+    pub limits: Limits,
+    /// Every timing.
+    pub timings: Vec<Row>,
+}
+
+/// A line that was checked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    /// `check`.
+    pub task: &'static str,
+    /// Name of the line, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The mode.
+    pub mode: Mode,
+    /// Its frequencies.
+    pub figures: Figures,
+    /// Whether all limits hold.
+    pub fits: bool,
+    /// The limits, and what it has.
+    pub limits: Vec<Judged>,
+    /// As programs write it.
+    pub forms: Forms,
+    /// Whether another mode in the same limits is better.
+    pub better: Presence<Better>,
+}
+
+/// Another mode in the same limits.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Better {
+    /// Whether it refreshes at least 0.1 Hz faster, or the line does not fit and it does.
+    pub is_better: bool,
+    /// The best timing's name.
+    pub timing: &'static str,
+    /// What it is.
+    pub title: String,
+    /// Its mode.
+    pub found: Found,
+}
+
+/// The highest refresh of a size under each timing, in steps of 0.1 Hz.
+pub fn highest(size: [u32; 2], limits: Limits, timings: &[Timing]) -> Outcome<Highest> {
+    if limits.is_empty() {
+        return Err(Failure::mistake(
+            "nothing limits the refresh: give --clock, --h, --v or --edid, or --refresh for a mode at \
+             a rate",
+        ));
+    }
+    let tried: Vec<Tried> =
+        timings.iter().map(|timing| (*timing, search(*timing, size, &limits))).collect();
+    // The first of those that are as fast: `rev` because the last maximum wins.
+    let fitting =
+        tried.iter().rev().filter_map(|(timing, found)| Some((timing, found.as_ref().ok()?)));
+    let best = fitting.max_by(|one, other| one.1.0.total_cmp(&other.1.0));
+    let Some((best, _)) = best else { return Err(nothing_fits(size, &tried)) };
+    Ok(Highest {
+        task: "highest_refresh",
+        size,
+        limits,
+        best: best.name(),
+        timings: tried.iter().map(|(timing, found)| row(*timing, size, &limits, found)).collect(),
+    })
+}
+
+/// The modes of a size at a rate.
+pub fn at(size: [u32; 2], refresh_hz: f64, limits: Limits, timings: &[Timing]) -> Outcome<At> {
+    let rows = timings.iter().map(|timing| {
+        let mode = timing.mode(size, refresh_hz).map(|mode| (refresh_hz, mode));
+        row(*timing, size, &limits, &mode.ok_or_else(|| no_time(*timing, refresh_hz)))
+    });
+    let timings: Vec<Row> = rows.collect();
+    if let Some(reason) =
+        timings.iter().all(|row| row.found.value().is_none()).then_some(&timings[0])
+    {
+        return Err(Failure::mistake(reason.found.reason().unwrap_or_default()));
+    }
+    Ok(At { task: "at_refresh", size, refresh_hz, limits, timings })
+}
+
+/// What a line means, which limits it keeps, and whether there is a better mode.
+pub fn check(line: Line, limits: Limits, timings: &[Timing]) -> Check {
+    let Line { name, mode } = line;
+    let figures = mode.figures();
+    let judged = limits.judge(&figures);
+    let fits = judged.iter().all(|judged| judged.fits);
+    let better = better(&mode, &figures, fits, limits, timings);
+    let forms = Forms::of(&mode, name.as_deref(), None);
+    Check { task: "check", name, forms, fits, limits: judged, better, figures, mode }
+}
+
+fn better(
+    mode: &Mode,
+    figures: &Figures,
+    fits: bool,
+    limits: Limits,
+    timings: &[Timing],
+) -> Presence<Better> {
+    if limits.is_empty() {
+        return Presence::absent(
+            "no limits are given, so nothing says what a better mode may have",
+        );
+    }
+    if mode.interlace || mode.doublescan {
+        return Presence::absent(
+            "only plain modes are sought, and this line interlaces or scans twice",
+        );
+    }
+    let highest = match highest([mode.h[0], mode.v[0]], limits, timings) {
+        Ok(highest) => highest,
+        Err(failure) => return Presence::absent(failure.message),
+    };
+    let best = highest.timings.into_iter().find(|row| row.timing == highest.best);
+    let found = best.and_then(|row| match row.found {
+        Presence::Present(found) => Some((row.timing, row.title, found)),
+        Presence::Absent(_) => None,
+    });
+    let Some((timing, title, found)) = found else { return Presence::absent("no timing fits") };
+    let faster = found.figures.v_hz >= figures.v_hz + 1.0 / STEPS_PER_HZ - 1e-9;
+    Presence::Present(Better { is_better: faster || !fits, timing, title, found })
+}
+
+fn row(timing: Timing, size: [u32; 2], limits: &Limits, found: &Sought) -> Row {
+    let found = match found {
+        Ok((rate, mode)) => {
+            let figures = mode.figures();
+            Presence::Present(Found {
+                nominal_hz: *rate,
+                limits: limits.judge(&figures),
+                figures,
+                forms: Forms::of(mode, None, Some((timing, *rate))),
+                remarks: timing.remarks(size, *rate),
+                mode: mode.clone(),
+            })
+        }
+        Err(stop) => Presence::absent(stop.text.clone()),
+    };
+    Row { timing: timing.name(), title: timing.title(), found }
+}
+
+/// A timing's nominal rate with its mode, or why there is none.
+type Sought = Result<(f64, Mode), Stop>;
+
+/// A timing and what came of it.
+type Tried = (Timing, Sought);
+
+/// Why a timing has no mode, and how far away one is.
+#[derive(Debug)]
+struct Stop {
+    text: String,
+    share: f64,
+}
+
+fn no_time(timing: Timing, rate_hz: f64) -> Stop {
+    let text = format!(
+        "{} has no mode at {} Hz: it leaves no time for the lines, or no room for a sync; take another \
+         rate, size or timing",
+        timing.name(),
+        shown(rate_hz)
+    );
+    Stop { text, share: f64::INFINITY }
+}
+
+fn nothing_fits(size: [u32; 2], tried: &[Tried]) -> Failure {
+    let stops = tried.iter().filter_map(|(_, found)| found.as_ref().err());
+    let nearest = stops.min_by(|one, other| one.share.total_cmp(&other.share));
+    let text = nearest.map_or("no timing was tried", |stop| &stop.text);
+    Failure::mistake(format!("no refresh of {}x{} fits: {text}", size[0], size[1]))
+}
+
+/// The highest step whose mode fits.
+fn search(timing: Timing, size: [u32; 2], limits: &Limits) -> Sought {
+    let mode = |step: u32| {
+        let rate = f64::from(step) / STEPS_PER_HZ;
+        timing.mode(size, rate).map(|mode| (rate, mode))
+    };
+    let steps = 1..=first_step(size, limits);
+    let fitting = steps.rev().filter_map(mode).find(|(_, mode)| {
+        let figures = mode.figures();
+        limits.judge(&figures).iter().all(|judged| judged.fits)
+    });
+    fitting.ok_or_else(|| stopped_by(timing, limits, mode))
+}
+
+/// A step above which nothing fits: no blanking at all, and as much again as blanking lines and the
+/// clock's steps can make the real rate lower than the nominal one.
+fn first_step([width, height]: [u32; 2], limits: &Limits) -> u32 {
+    const MOST_LINES: f64 = 64.0;
+    let [width, height] = [f64::from(width), f64::from(height)];
+    let clock = limits.clock_max_mhz.map(|mhz| mhz * 1e6 / (width * height));
+    let h = limits.h_khz.map(|[_, khz]| khz * 1e3 / height);
+    let v = limits.v_hz.map(|[_, hz]| hz);
+    let bound = [clock, h, v].into_iter().flatten().fold(f64::INFINITY, f64::min);
+    let nominal = bound * (1.0 + MOST_LINES / height) + 1.0 + 250e3 / (width * height);
+    (nominal * STEPS_PER_HZ).min(f64::from(MOST_STEPS)) as u32
+}
+
+/// The lowest step that keeps every least, and what it breaks.
+fn stopped_by(timing: Timing, limits: &Limits, mode: impl Fn(u32) -> Option<(f64, Mode)>) -> Stop {
+    let name = timing.name();
+    let broken = (1..=MOST_STEPS).filter_map(mode).find_map(|(rate, mode)| {
+        let misfits = limits.misfits(&mode.figures());
+        misfits.iter().all(|misfit| misfit.above).then(|| (rate, misfits.into_iter().next()))
+    });
+    let Some((rate, Some(misfit))) = broken else {
+        let text = format!("{name} reaches the least of --h or --v at no rate: lower it");
+        return Stop { text, share: f64::INFINITY };
+    };
+    let text = format!(
+        "at {} Hz, the lowest rate that keeps the least of --h and --v, {name} has {}",
+        shown(rate),
+        misfit.text()
+    );
+    Stop { share: misfit.share(), text }
+}

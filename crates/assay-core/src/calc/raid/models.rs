@@ -1,0 +1,256 @@
+//! Ways to count what one write moves. A write begins where a stripe begins; with parity it covers
+//! whole stripes first and then the chunks of a last one.
+
+use serde::Serialize;
+
+use super::{Level, Question, data_chunks};
+use crate::presence::Presence;
+
+/// Bytes that md keeps of each disk as one unit of a stripe.
+const PAGE: u64 = 4096;
+/// What was measured on md, with where it comes from.
+const MEASURED: &str = include_str!("../../../../../reference/md.csv");
+
+/// Where a number comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// The article's own count.
+    Published,
+    /// The steps that the article lists.
+    AsListed,
+    /// Arithmetic of a model.
+    Computed,
+    /// Counted on a running array.
+    Measured,
+}
+
+impl Source {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::AsListed => "as listed",
+            Self::Computed => "computed",
+            Self::Measured => "measured",
+        }
+    }
+}
+
+/// One way of counting.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Model {
+    /// Its name.
+    pub model: &'static str,
+    /// Where its number comes from.
+    pub source: Source,
+    /// What it counts, in words.
+    pub text: &'static str,
+    /// What is moved, or why this way of counting has no answer here.
+    pub moved: Presence<Moved>,
+}
+
+/// What one write moves on all disks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Moved {
+    /// KiB that are read, where they are told apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_kib: Option<f64>,
+    /// KiB that are written, where they are told apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub written_kib: Option<f64>,
+    /// KiB in all.
+    pub moved_kib: f64,
+    /// KiB in all per KiB of the write.
+    pub per_kib: f64,
+}
+
+/// Units (chunks or pages) read and written.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    read: u64,
+    written: u64,
+}
+
+impl Count {
+    fn plus(self, other: Self, times: u64) -> Self {
+        Self { read: self.read + other.read * times, written: self.written + other.written * times }
+    }
+
+    fn moved(self, unit_bytes: u64, question: &Question) -> Moved {
+        let kib = |units: u64| units as f64 * unit_bytes as f64 / 1024.0;
+        let moved_kib = kib(self.read) + kib(self.written);
+        Moved {
+            read_kib: Some(kib(self.read)),
+            written_kib: Some(kib(self.written)),
+            moved_kib,
+            per_kib: per_kib(moved_kib, question),
+        }
+    }
+}
+
+fn per_kib(moved_kib: f64, question: &Question) -> f64 {
+    moved_kib / (question.write_bytes as f64 / 1024.0)
+}
+
+/// All models of a level, in the order in which they are told.
+pub fn all(question: &Question) -> Vec<Model> {
+    let model = |model, source, text, moved| Model { model, source, text, moved };
+    if question.level.parities() == 0 {
+        let text = "the write on every disk that keeps a copy of it";
+        return vec![model("copies", Source::Computed, text, Presence::Present(copies(question)))];
+    }
+    let chunk = |count: Count| Presence::Present(count.moved(question.chunk_bytes, question));
+    vec![
+        model(
+            "article-count",
+            Source::Published,
+            "3 stripe reads and 4 stripe writes, as the RAID article counts",
+            article(question, Count { read: 3, written: 4 }),
+        ),
+        model(
+            "article-steps",
+            Source::AsListed,
+            "3 reads and 2 writes: the steps that the same article lists",
+            article(question, Count { read: 3, written: 2 }),
+        ),
+        model(
+            "chunk-rmw",
+            Source::Computed,
+            "whole chunks, old data and parity read first (read-modify-write)",
+            chunk(stripes(question, rmw)),
+        ),
+        model(
+            "chunk-rcw",
+            Source::Computed,
+            "whole chunks, the rest of the stripe read first (reconstruct-write)",
+            chunk(stripes(question, rcw)),
+        ),
+        model(
+            "full-stripe",
+            Source::Computed,
+            "whole stripes, nothing read",
+            full_stripe(question),
+        ),
+        model(
+            "md-pages",
+            Source::Computed,
+            "4 KiB pages, whichever of the two ways reads less: what Linux md does",
+            Presence::Present(md(question).moved(PAGE, question)),
+        ),
+        model(
+            "md-measured",
+            Source::Measured,
+            "counters of the member disks, Linux 6.1 md in an emulated machine",
+            measured(question),
+        ),
+    ]
+}
+
+fn copies(question: &Question) -> Moved {
+    let copies = match question.level {
+        Level::Raid1 => question.disks,
+        Level::Raid10 => 2,
+        _ => 1,
+    };
+    Count { read: 0, written: u64::from(copies) }.moved(question.write_bytes, question)
+}
+
+/// The article counts a change within one chunk on four disks of RAID 5, and nothing else.
+fn article(question: &Question, count: Count) -> Presence<Moved> {
+    if question.level != Level::Raid5 || question.disks != 4 {
+        return Presence::absent("the article counts RAID 5 of 4 disks only");
+    }
+    if question.write_bytes > question.chunk_bytes {
+        return Presence::absent("the article counts a change within one chunk only");
+    }
+    Presence::Present(count.moved(question.chunk_bytes, question))
+}
+
+/// What a stripe costs of which `touched` chunks are written, `whole` of them wholly.
+type Way = fn(question: &Question, touched: u64, whole: u64) -> Count;
+
+/// A way over all stripes of the write, in chunks.
+fn stripes(question: &Question, way: Way) -> Count {
+    let (data, chunk) = (data_chunks(question), question.chunk_bytes);
+    let full = question.write_bytes / (data * chunk);
+    let rest = question.write_bytes % (data * chunk);
+    let count = Count::default().plus(way(question, data, data), full);
+    if rest == 0 { count } else { count.plus(way(question, rest.div_ceil(chunk), rest / chunk), 1) }
+}
+
+/// Old data and parity are read, new ones written.
+fn rmw(question: &Question, touched: u64, _: u64) -> Count {
+    let units = touched + u64::from(question.level.parities());
+    Count { read: units, written: units }
+}
+
+/// What is not wholly written is read, new data and parity are written.
+fn rcw(question: &Question, touched: u64, whole: u64) -> Count {
+    let written = touched + u64::from(question.level.parities());
+    Count { read: data_chunks(question) - whole, written }
+}
+
+fn full_stripe(question: &Question) -> Presence<Moved> {
+    let data = data_chunks(question);
+    let stripe = data * question.chunk_bytes;
+    if !question.write_bytes.is_multiple_of(stripe) {
+        return Presence::absent(format!(
+            "a stripe holds {}: a write must be a multiple of that",
+            super::kib(stripe)
+        ));
+    }
+    let units = question.write_bytes / stripe * u64::from(question.disks);
+    Presence::Present(Count { read: 0, written: units }.moved(question.chunk_bytes, question))
+}
+
+/// md looks at rows of pages, one of each disk, and reads old data and parity only where that is
+/// less than reading what is missing (drivers/md/raid5.c, `handle_stripe_dirtying`).
+fn md(question: &Question) -> Count {
+    let (data, chunk) = (data_chunks(question), question.chunk_bytes);
+    let row = |touched: u64, whole: u64| {
+        let [modify, rebuild] = [rmw(question, touched, whole), rcw(question, touched, whole)];
+        if modify.read < rebuild.read { modify } else { rebuild }
+    };
+    let rows = chunk / PAGE;
+    let full = question.write_bytes / (data * chunk);
+    let rest = question.write_bytes % (data * chunk);
+    let count = Count::default().plus(row(data, data), full * rows);
+    // Of the last stripe: chunks wholly written, and a last one up to some page.
+    let (before, last) = (rest / chunk, rest % chunk);
+    let (pages, part) = (last / PAGE, u64::from(!last.is_multiple_of(PAGE)));
+    let untouched = rows - pages - part;
+    let count = count.plus(row(before + 1, before + 1), pages);
+    let count = count.plus(row(before + 1, before), part);
+    if before == 0 { count } else { count.plus(row(before, before), untouched) }
+}
+
+/// The measured row of this level, number of disks, chunk and write.
+fn measured(question: &Question) -> Presence<Moved> {
+    let kib = |bytes: u64| bytes.is_multiple_of(1024).then_some((bytes / 1024) as f64);
+    let sizes = kib(question.chunk_bytes).zip(kib(question.write_bytes));
+    let row = sizes.and_then(|(chunk, write)| {
+        let level = f64::from(u8::from(question.level));
+        let wanted = [level, f64::from(question.disks), chunk, write];
+        rows(MEASURED).find(|row| row[..4] == wanted)
+    });
+    let moved = row.map(|row| Moved {
+        read_kib: None,
+        written_kib: None,
+        moved_kib: row[4],
+        per_kib: per_kib(row[4], question),
+    });
+    Presence::from_option(
+        moved,
+        "not measured: there are RAID 5 of 4 disks, chunks of 32, 128, 1024 KiB, writes of 2, 64, 128, \
+         384 KiB",
+    )
+}
+
+/// Lines of five numbers.
+fn rows(table: &str) -> impl Iterator<Item = [f64; 5]> {
+    table.lines().filter_map(|line| {
+        let numbers: Option<Vec<f64>> = line.split(',').map(|cell| cell.parse().ok()).collect();
+        numbers?.try_into().ok()
+    })
+}

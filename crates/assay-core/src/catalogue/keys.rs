@@ -1,0 +1,151 @@
+//! What a table of a study file may hold: one row a key. The reader, the JSON Schema and the reference
+//! page are all made from such rows; who owns a key keeps its row.
+
+use crate::quantity::{Bytes, Time};
+
+/// The keys of one TOML table.
+pub struct Fields {
+    /// What messages call the table.
+    pub label: &'static str,
+    /// Its keys.
+    pub rows: &'static [Field],
+}
+
+/// One key.
+pub struct Field {
+    /// As files write it.
+    pub name: &'static str,
+    /// How its value is read.
+    pub form: Form,
+    /// Whether it must be there.
+    pub need: Need,
+    /// One line.
+    pub summary: &'static str,
+    /// The key with a value, as it would stand in a file.
+    pub example: &'static str,
+    /// A name that older files have for it.
+    pub older: Option<&'static str>,
+}
+
+/// Whether a key must be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Always.
+    Always,
+    /// Exactly one of those of its table that are needed so.
+    OneOf,
+    /// Unless a factor of the same name supplies it.
+    UnlessFactor,
+    /// Never: there is a default.
+    Never,
+}
+
+/// How a value is read.
+pub enum Form {
+    /// Text that is not empty.
+    Text,
+    /// Lower-case letters, digits and `-`.
+    Name,
+    /// One word of a closed set.
+    Word(fn() -> Vec<&'static str>),
+    /// A whole number.
+    Whole {
+        /// The smallest.
+        least: u64,
+        /// The largest.
+        most: u64,
+    },
+    /// `true` or `false`.
+    Flag,
+    /// Bytes with their unit.
+    Size {
+        /// The smallest.
+        least: Bytes,
+        /// The largest.
+        most: Bytes,
+    },
+    /// A time with its unit.
+    Time {
+        /// The shortest.
+        least: Time,
+    },
+    /// Percent, above 0 and below 100.
+    Share,
+    /// A place on a device: percent of its size, or bytes with their unit.
+    Start,
+    /// Share of reads.
+    Mix,
+    /// The law of a simulated drive, as text or as a table of these keys.
+    Law(&'static Fields),
+    /// A list of whole numbers, each above the one before.
+    Rising {
+        /// The smallest.
+        least: u64,
+        /// The largest.
+        most: u64,
+    },
+    /// A list of names of factors.
+    FactorNames,
+    /// A list of words: names of workloads, or levels.
+    Words,
+    /// A list of these words.
+    Names(fn() -> Vec<&'static str>),
+    /// A number with the unit of what it counts.
+    Amount,
+    /// An amount of money.
+    Price,
+    /// A table.
+    Table(&'static Fields),
+    /// A list of tables.
+    Tables(&'static Fields),
+    /// A table with exactly one of these keys.
+    OneOf(&'static Fields),
+    /// Factors with their levels.
+    Factors,
+    /// One level of some factors.
+    Arm,
+    /// A list of arms.
+    Arms,
+}
+
+impl Fields {
+    /// The row with a name, or with an older one.
+    pub fn find(&self, name: &str) -> Option<&'static Field> {
+        self.rows.iter().find(|field| field.name == name || field.older == Some(name))
+    }
+
+    /// All names.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.rows.iter().map(|field| field.name).collect()
+    }
+}
+
+/// A key that may be left out.
+pub const fn field(
+    name: &'static str,
+    form: Form,
+    summary: &'static str,
+    example: &'static str,
+) -> Field {
+    Field { name, form, need: Need::Never, summary, example, older: None }
+}
+
+/// A key that must be there.
+pub const fn needed(
+    name: &'static str,
+    form: Form,
+    summary: &'static str,
+    example: &'static str,
+) -> Field {
+    Field { name, form, need: Need::Always, summary, example, older: None }
+}
+
+/// A key of which exactly one of its table's must be there.
+pub const fn one_of(
+    name: &'static str,
+    form: Form,
+    summary: &'static str,
+    example: &'static str,
+) -> Field {
+    Field { name, form, need: Need::OneOf, summary, example, older: None }
+}

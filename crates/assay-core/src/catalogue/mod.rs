@@ -1,0 +1,55 @@
+//! What every entry of a registry says of itself. Help, reference pages and `assay list` are made
+//! from these; none is written by hand.
+
+pub mod keys;
+pub mod words;
+
+/// An entry's own words.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// Name: lower case, words joined by `-`.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// The rest, in plain sentences.
+    pub text: &'static str,
+}
+
+/// Letters from which the beginning of a word stands for it.
+const BEGINNING: usize = 3;
+
+/// The choice that is most like a word, if one is: a third of its letters may be wrong. Numbers are
+/// like none: 12 is no slip for 16.
+pub fn nearest<'a>(word: &str, choices: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    if word.parse::<f64>().is_ok() {
+        return None;
+    }
+    let length = word.chars().count();
+    let rated = choices.into_iter().filter_map(|choice| {
+        let lower = choice.to_lowercase();
+        let distance = strsim::damerau_levenshtein(&word, &lower);
+        let longer = length.max(lower.chars().count());
+        let begun = length >= BEGINNING && lower.starts_with(&word);
+        let alike = begun || (distance <= longer.div_ceil(3) && distance < longer);
+        alike.then_some((distance, choice))
+    });
+    // Of equals the first, so that the message does not depend on chance.
+    rated.min_by_key(|(distance, _)| *distance).map(|(_, choice)| choice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_is_offered() {
+        let levels = ["ext2", "ext4", "xfs"];
+        assert_eq!(nearest("ext44", levels), Some("ext4"));
+        assert_eq!(nearest("EXT4", levels), Some("ext4"));
+        assert_eq!(nearest("btrfs", levels), None);
+        assert_eq!(nearest("lat", ["iops", "latency_p99_ns"]), Some("latency_p99_ns"));
+        assert_eq!(nearest("ok", ["workload", "metric"]), None);
+        assert_eq!(nearest("12", ["1", "16"]), None);
+    }
+}

@@ -1,0 +1,159 @@
+//! What a layer makes things with: each step goes through the guard and its journal, and what changes
+//! a device is done only after its consent was confirmed once more.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{Guard, cannot};
+use crate::factors::layers::Device;
+use crate::failure::{Failure, Outcome};
+use crate::quantity::Bytes;
+use crate::system::journal::{Mark, Undo};
+use crate::system::{Act, System, identity};
+
+/// Another process may take a free loop device first.
+const ATTEMPTS: usize = 20;
+
+/// Makes one thing in steps, and keeps how each is undone.
+pub struct Builder<'g, 'a> {
+    guard: &'g mut Guard<'a>,
+    undo: Vec<Undo>,
+}
+
+impl<'g, 'a> Builder<'g, 'a> {
+    pub(super) fn new(guard: &'g mut Guard<'a>) -> Self {
+        Self { guard, undo: Vec::new() }
+    }
+
+    /// How all of it is undone, the first step first.
+    pub(super) fn into_undo(self) -> Vec<Undo> {
+        self.undo
+    }
+
+    /// The machine, to look at.
+    pub fn system(&self) -> &'a dyn System {
+        self.guard.system
+    }
+
+    /// One step that touches nothing but the tool's own.
+    ///
+    /// # Errors
+    /// Why it could not be done; refused where the step changes a device.
+    pub fn act(&mut self, undo: Undo, act: &Act) -> Outcome<()> {
+        if matches!(act, Act::Run { .. } | Act::Wipe { .. } | Act::Discard { .. }) {
+            return Err(Failure::refused(format!("{act}: nobody has consented to that")));
+        }
+        self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
+    }
+
+    /// One step that changes a device or stands on it, after its consent was confirmed again.
+    ///
+    /// # Errors
+    /// Refused where it is not the device of the consent any more; why it could not be done.
+    pub fn act_on(&mut self, device: &Device, undo: Undo, act: &Act) -> Outcome<()> {
+        identity::confirm(self.guard.system, &device.consent)?;
+        self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
+    }
+
+    fn try_act(&mut self, undo: Undo, act: &Act) -> Outcome<io::Result<()>> {
+        if !self.undo.contains(&undo) {
+            self.undo.push(undo.clone());
+        }
+        self.guard.try_act(undo, act)
+    }
+
+    /// Device file for a device or its part.
+    ///
+    /// # Errors
+    /// Refused where it is not the device of the consent any more, or has no room for a partition.
+    pub fn file_of(&mut self, device: &Device) -> Outcome<PathBuf> {
+        identity::confirm(self.guard.system, &device.consent)?;
+        let disk = Mark::of(self.guard.system, &device.extent.device);
+        self.guard.device_of(&device.extent, &disk)
+    }
+
+    /// The directory of what is made meanwhile.
+    ///
+    /// # Errors
+    /// Refused where it cannot be made.
+    pub fn room(&mut self) -> Outcome<PathBuf> {
+        self.guard.make_room()?;
+        Ok(self.guard.room.clone())
+    }
+
+    /// A path in that directory that was never used before.
+    ///
+    /// # Errors
+    /// Those of [`Builder::room`].
+    pub fn place(&mut self, what: &str) -> Outcome<PathBuf> {
+        let room = self.room()?;
+        Ok(room.join(self.guard.name(what)))
+    }
+
+    /// A label that no other file system has.
+    pub fn label(&mut self) -> String {
+        self.guard.label()
+    }
+
+    /// A file of zeros of the tool's own, under the one name that it has.
+    ///
+    /// # Errors
+    /// Refused where there is no room for it.
+    pub fn own_file(&mut self, bytes: u64) -> Outcome<PathBuf> {
+        let room = self.room()?;
+        if let Ok(space) = self.guard.system.space(&room)
+            && space.available_bytes < bytes
+        {
+            return Err(Failure::refused(format!(
+                "{} has {} free, the loop device's file needs {}: make room there, or set ASSAY_HOME to a directory with room",
+                room.display(),
+                Bytes(space.available_bytes >> 20 << 20),
+                Bytes(bytes)
+            )));
+        }
+        let path = self.place("disk")?;
+        let made = Act::CreateFile { path: path.clone(), bytes };
+        self.act(Undo::File { path: path.clone() }, &made)?;
+        self.guard.system.canonical(&path).map_err(|error| cannot(&made, &error))
+    }
+
+    /// A loop device over a file of the tool's own, or over the file of a device: its own device file,
+    /// and how it is undone.
+    ///
+    /// # Errors
+    /// Refused where the device is not that of the consent any more; why there is no loop device.
+    pub fn attach_loop(&mut self, file: &Path, on: Option<&Device>) -> Outcome<(PathBuf, Undo)> {
+        let undo = Undo::Loop { file: file.to_owned() };
+        for _ in 0..ATTEMPTS {
+            if let Some(device) = on {
+                identity::confirm(self.guard.system, &device.consent)?;
+            }
+            let device = self.guard.system.free_loop().map_err(|error| {
+                Failure::refused(format!("there is no free loop device: {error}"))
+            })?;
+            let attach = Act::AttachLoop { device: device.clone(), file: file.to_owned() };
+            match self.try_act(undo.clone(), &attach)? {
+                Ok(()) => return Ok((device, undo)),
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
+                Err(error) => return Err(cannot(&attach, &error)),
+            }
+        }
+        Err(Failure::refused("other processes take every free loop device first: try again"))
+    }
+
+    /// What was made, as a device for what comes on top: with the consent that reaches it from what it
+    /// stands on.
+    ///
+    /// # Errors
+    /// Refused where it is not what `undo` takes away, or stands on anything else.
+    pub fn made(&self, file: &Path, undo: &Undo, below: &[&Device]) -> Outcome<Device> {
+        let system = self.guard.system;
+        let Some(journal) = &self.guard.journal else {
+            return Err(Failure::refused("the journal is closed"));
+        };
+        let consents: Vec<_> = below.iter().map(|device| &device.consent).collect();
+        let consent = identity::consent_of_made(system, journal, (file, undo), &consents)?;
+        let discard = below.iter().any(|device| device.discard);
+        Device::whole(system, file, discard, consent)
+    }
+}

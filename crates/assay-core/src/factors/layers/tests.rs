@@ -1,0 +1,216 @@
+//! The contract of every layer: it is described, it is made in steps that are told as they are done, it
+//! is seen to be there and to be gone, and whatever dies or fails, the machine ends as it began.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use super::*;
+use crate::factors::tests::{DISK, HOME, dies_everywhere, from, lab, machine, put_back, stack};
+use crate::factors::{Guard, Role, all, find};
+use crate::system::{Fake, Faulty};
+
+/// What a layer can be asked for, one after the other.
+fn wishes(layer: &dyn Layer) -> Vec<(String, Levels, Option<u64>)> {
+    let Some(first) = layer.factors().first().map(|factor| factor.about().name) else {
+        return vec![("as the target".to_owned(), Levels::new(), Some(DISK))];
+    };
+    let levels = layer.choices().into_iter();
+    let wish = |level: String| {
+        (format!("{first} = {level}"), Levels::from([(first.to_owned(), level)]), None)
+    };
+    levels.map(wish).collect()
+}
+
+/// One of every layer that factors choose, with all others below it.
+fn everything() -> Stack {
+    let chosen = LAYERS.iter().filter_map(|layer| {
+        let first = layer.factors().first()?;
+        let makes = |level: &String| {
+            let levels = Levels::from([(first.about().name.to_owned(), level.clone())]);
+            layer.recipe(&Wish::of(&levels)).is_some()
+        };
+        let level = example_levels(*first).into_iter().rfind(makes)?;
+        Some((first.about().name, level))
+    });
+    let chosen: Vec<(&str, String)> = chosen.collect();
+    stack(&chosen.iter().map(|(name, level)| (*name, level.as_str())).collect::<Vec<_>>())
+}
+
+fn begin(system: &dyn System) -> Outcome<Guard<'_>> {
+    Guard::begin(system, Path::new(HOME), "20261122-1200-ab12")
+}
+
+/// Makes everything on a part of a disk, twice, and leaves the second to the end.
+fn make_everything(system: &dyn System) -> Outcome<()> {
+    let mut guard = begin(system)?;
+    let device = lab(&mut guard)?;
+    let stack = everything();
+    let below = || vec![Base::Device(from(&device, DISK / 2))];
+    let raised = stack.make(&mut guard, below())?;
+    stack.see(system, &raised).map_err(Failure::refused)?;
+    guard.lower(&raised)?;
+    stack.make(&mut guard, below())?;
+    guard.finish().map(|_| ())
+}
+
+#[test]
+fn every_layer_is_described_and_every_factor_of_it_is_its_own() {
+    let mut known = BTreeSet::new();
+    let mut nouns = BTreeSet::new();
+    for layer in LAYERS {
+        let noun = layer.noun();
+        assert!(nouns.insert(noun) && noun == noun.to_lowercase(), "{noun}");
+        let nothing = Levels::new();
+        assert!(layer.recipe(&Wish::of(&nothing)).is_none(), "{noun} of nothing");
+        for bytes in [0, 1 << 20, 1 << 40] {
+            assert!(layer.least(bytes) >= bytes && layer.ample(bytes) >= layer.least(bytes));
+        }
+        for (at, factor) in layer.factors().iter().enumerate() {
+            let name = factor.about().name;
+            assert!(known.insert(name), "{name} belongs to two layers");
+            assert_eq!(factor.role(), Role::Layer, "{name}");
+            let first = layer.factors()[0].about().name;
+            assert_eq!(goes_with(name), (at > 0).then_some(first));
+            assert_eq!(of_factor(name).unwrap().noun(), noun);
+        }
+        for (title, levels, own_target) in wishes(*layer) {
+            for (name, level) in &levels {
+                find(name).unwrap().judge(level).unwrap_or_else(|how| panic!("{title}: {how}"));
+            }
+            assert!(Stack::of(&Wish { levels: &levels, own_target }).is_ok(), "{title}");
+        }
+    }
+    let alone = all().filter(|factor| factor.role() == Role::Layer);
+    let alone: Vec<&str> = alone.map(|factor| factor.about().name).collect();
+    assert!(alone.iter().all(|name| known.contains(name)), "no layer has all of {alone:?}");
+}
+
+/// What is done for a layer, step by step, on the whole of a disk and on a part of it.
+fn told(layer: &dyn Layer) -> String {
+    let mut text = String::new();
+    for (title, levels, own_target) in wishes(layer) {
+        let stack = Stack::of(&Wish { levels: &levels, own_target }).unwrap();
+        let below = || if own_target.is_none() { vec!["DEVICE".into()] } else { Vec::new() };
+        let typed = stack.typed(below()).acts;
+        let mut lines: Vec<String> = typed.iter().map(|act| format!("typed    {act}")).collect();
+        for own in stack.by_hand(below()) {
+            lines.extend(own.typed.acts.iter().map(|act| format!("by hand  {act}")));
+            lines.push(format!("because  {}", own.why));
+            lines.extend(own.lasting.map(|(line, why)| format!("lasting  {line} ({why})")));
+        }
+        for start in if own_target.is_none() { vec![0, DISK / 2] } else { vec![0] } {
+            lines.push(format!("## from byte {start} on"));
+            let fake = machine();
+            let mut guard = begin(&fake).unwrap();
+            let on = own_target.is_none().then(|| from(&lab(&mut guard).unwrap(), start));
+            let since = fake.acted().len();
+            let raised = stack.make(&mut guard, on.into_iter().map(Base::Device).collect());
+            let raised = raised.unwrap();
+            let up = fake.acted().len();
+            guard.lower(&raised).unwrap();
+            let acted = fake.acted();
+            lines.extend(acted[since..up].iter().map(|act| format!("up       {act}")));
+            lines.extend(acted[up..].iter().map(|act| format!("down     {act}")));
+        }
+        text.extend([format!("# {title}")].into_iter().chain(lines).map(|line| line + "\n"));
+    }
+    text
+}
+
+#[test]
+#[allow(clippy::disallowed_methods, reason = "fixtures of a test")]
+fn every_layer_is_made_and_taken_down_as_its_fixture_says() {
+    let mut wanted = BTreeSet::new();
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/layers");
+    for layer in LAYERS {
+        let name = format!("{}.txt", layer.noun().replace(' ', "-"));
+        let path = place.join(&name);
+        wanted.insert(name);
+        let told = told(*layer);
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            std::fs::write(&path, &told).unwrap();
+        }
+        let expected = std::fs::read_to_string(&path);
+        let expected = expected.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert_eq!(told, expected, "{}: UPDATE_EXPECT=1 writes it anew", path.display());
+    }
+    let found = std::fs::read_dir(&place).unwrap();
+    let found = found.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(found.collect::<BTreeSet<_>>(), wanted, "a fixture of a layer that is no more");
+}
+
+#[test]
+fn what_was_made_is_seen_and_what_is_gone_is_missed() {
+    for layer in LAYERS {
+        for (title, levels, own_target) in wishes(*layer) {
+            let stack = Stack::of(&Wish { levels: &levels, own_target }).unwrap();
+            let fake = machine();
+            let mut guard = begin(&fake).unwrap();
+            let on = own_target.is_none().then(|| from(&lab(&mut guard).unwrap(), 0));
+            let below = on.into_iter().map(Base::Device).collect();
+            let raised = stack.make(&mut guard, below).unwrap();
+            assert_eq!(stack.see(&fake, &raised), Ok(()), "{title}");
+            let given = matches!(raised.base, Base::Directory(_));
+            let gives = layer.gives() == Gives::Directory && !stack.is_empty();
+            assert_eq!(given, gives, "{title}");
+            guard.lower(&raised).unwrap();
+            assert_eq!(stack.see(&fake, &raised).is_err(), !stack.is_empty(), "{title}");
+        }
+    }
+}
+
+#[test]
+fn whenever_everything_at_once_or_its_recovery_dies_the_machine_ends_as_it_began() {
+    let (deaths, recoveries) = dies_everywhere("everything", &make_everything);
+    assert!(deaths > 20 && recoveries > 60, "{deaths} {recoveries}");
+}
+
+#[test]
+fn whichever_call_fails_the_machine_ends_as_it_began() {
+    let home = Path::new(HOME);
+    let before = machine().condition(home);
+    let mut calls = 0;
+    for at in 1.. {
+        let fake = machine();
+        let faulty = Faulty::new(&fake, at, io::ErrorKind::Other);
+        let _ = make_everything(&faulty);
+        if !faulty.has_failed() {
+            break;
+        }
+        put_back(&fake);
+        assert_eq!(fake.condition(home), before, "call {at} failed");
+        calls = at;
+    }
+    assert!(calls > 100, "{calls}");
+}
+
+#[test]
+fn what_this_version_cannot_make_is_refused_and_not_left_out() {
+    let of = |levels: &[(&str, &str)]| {
+        let named = levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned()));
+        Stack::of(&Wish::of(&named.collect())).map(|stack| stack.words())
+    };
+    let lacking = Err("this version cannot make that file system".to_owned());
+    assert_eq!(of(&[("filesystem", "reiser5")]), lacking);
+    assert_eq!(of(&[("mount-options", "noatime")]), lacking, "of what?");
+    assert_eq!(of(&[("filesystem", "ext4"), ("scheduler", "none")]), Ok("ext4".to_owned()));
+}
+
+#[test]
+fn trials_stand_on_one_place() {
+    let fake: Fake = machine();
+    let mut guard = begin(&fake).unwrap();
+    let devices = [lab(&mut guard).unwrap(), lab(&mut guard).unwrap()].map(Base::Device);
+    let before = fake.condition(Path::new(HOME));
+    let both = stack(&[("filesystem", "ext4")]).make(&mut guard, devices.to_vec());
+    assert_eq!(both.unwrap_err().message, "trials need one place to stand on, not 2");
+    assert_eq!(fake.condition(Path::new(HOME)), before, "one was made on each");
+}
+
+#[test]
+fn nouns_are_told_with_their_articles() {
+    let all = nouns();
+    assert!(all.starts_with("loop devices") && all.ends_with(" and file systems"), "{all}");
+    assert_eq!(one("file system"), "a file system");
+    assert_eq!(one("encrypted device"), "an encrypted device");
+}

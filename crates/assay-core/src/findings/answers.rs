@@ -1,0 +1,116 @@
+//! Answers to the claims that a study asked about, and a card's row of the flash table: parts of
+//! the findings.
+
+use serde::{Deserialize, Serialize};
+
+use super::Trust;
+use crate::results::plan::is_false;
+
+/// What the numbers say of a claim.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The question in words.
+    pub ask: String,
+    /// What was published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<String>,
+    /// The answer in one sentence.
+    pub answer: String,
+    /// What becomes of the claim.
+    pub verdict: Claim,
+    /// What it rests on, case by case.
+    pub because: Vec<String>,
+    /// Ids of comparisons of the same arms.
+    pub evidence: Vec<String>,
+}
+
+/// What becomes of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Claim {
+    /// The numbers show it, in every case that it is about.
+    #[serde(rename = "supported")]
+    Supported,
+    /// The numbers show that it does not hold, in one case at least.
+    #[serde(rename = "contradicted")]
+    Contradicted,
+    /// The numbers do not tell.
+    #[serde(rename = "not shown")]
+    NotShown,
+    /// Nothing was measured that could tell.
+    #[serde(rename = "no data")]
+    NoData,
+}
+
+/// A card's row of the flash table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CardRow {
+    /// The device.
+    pub device: String,
+    /// Bytes of it, as printed on it or as the kernel says.
+    pub capacity_bytes: Option<u64>,
+    /// Linear reading, bytes per second.
+    pub linear_read: Option<CardNumber>,
+    /// Linear writing, bytes per second.
+    pub linear_write: Option<CardNumber>,
+    /// Random reads per second.
+    pub random_read: Option<CardNumber>,
+    /// Random writes per second.
+    pub random_write: Option<CardNumber>,
+    /// Speed that is printed on it, bytes per second.
+    pub claimed_bytes_per_s: Option<f64>,
+    /// Linear reading over that speed.
+    pub share_of_claim: Option<f64>,
+    /// Price and currency.
+    pub price: Option<crate::study::Price>,
+    /// Random writes per second and unit of currency.
+    pub iops_per_unit: Option<f64>,
+    /// Price of 10^9 bytes.
+    pub price_per_gb: Option<f64>,
+    /// Its place against published figures, the line of the article first.
+    pub beside: Vec<Beside>,
+    /// The same in sentences.
+    pub text: Vec<String>,
+}
+
+/// One number of a card.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CardNumber {
+    /// Geometric mean of the trials.
+    pub value: f64,
+    /// 95 % interval.
+    pub ci95: Option<[f64; 2]>,
+    /// Trust.
+    pub trust: Option<Trust>,
+}
+
+/// A card beside a published figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Beside {
+    /// What was published.
+    pub item: String,
+    /// What was counted there.
+    pub metric: String,
+    /// Operations per second.
+    pub iops: f64,
+    /// Where the figure comes from: measured, vendor, the author's rule.
+    pub kind: String,
+    /// Where the card lies.
+    pub place: Standing,
+    /// Whether it is of random writes, and not of random reads.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub writes: bool,
+}
+
+/// Where a number lies against another, by its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Standing {
+    /// Surely above.
+    #[serde(rename = "above")]
+    Above,
+    /// Surely below.
+    #[serde(rename = "below")]
+    Below,
+    /// The interval holds it, or there is none.
+    #[serde(rename = "cannot be told")]
+    Open,
+}

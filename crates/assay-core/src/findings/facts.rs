@@ -1,0 +1,113 @@
+//! What stands behind the words of findings: a workload, a file system, an order of trials.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Findings, TargetFacts, WorkloadFacts};
+use crate::results::design::Order;
+use crate::results::plan::Arm;
+use crate::results::plan::is_false;
+use crate::work::io::{Mix, Pattern};
+
+/// What a workload reads and writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IoFacts {
+    /// Order of the offsets.
+    pub pattern: Pattern,
+    /// What operations do to their blocks.
+    pub mix: Mix,
+    /// Bytes of an operation.
+    pub size_bytes: u64,
+    /// An `fdatasync` after each write.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub data_sync: bool,
+}
+
+impl IoFacts {
+    /// Whether it only reads.
+    pub fn only_reads(&self) -> bool {
+        !self.mix.writes()
+    }
+
+    /// Whether it only writes.
+    pub fn only_writes(&self) -> bool {
+        self.mix.read_percent() == 0
+    }
+}
+
+impl Findings {
+    /// How a workload was run under an arm.
+    pub fn workload(&self, name: &str, arm: &Arm) -> Option<&WorkloadFacts> {
+        self.workloads.iter().find(|one| one.name == name && one.arm == *arm)
+    }
+}
+
+/// A file system that a target stands on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FilesystemFacts {
+    /// Its type.
+    pub name: String,
+    /// Those of its options that matter.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+}
+
+impl TargetFacts {
+    /// What it stands on without options, as titles name it: up to the first that has some; none
+    /// where there is no file system.
+    pub fn filesystem_name(&self) -> Option<String> {
+        let plain = self.filesystems.iter().position(|one| !one.options.is_empty());
+        let told = plain.map_or(self.filesystems.len(), |at| at + 1);
+        let names: Vec<&str> =
+            self.filesystems.iter().take(told).map(|one| one.name.as_str()).collect();
+        (!names.is_empty()).then(|| names.join(" on "))
+    }
+}
+
+/// How the trials of a study were put in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ordered {
+    /// Replicates.
+    pub replicates: u32,
+    /// The order.
+    pub order: Order,
+    /// Whether each replicate began with a lead-in.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub lead_ins: bool,
+}
+
+impl Ordered {
+    /// In words, without the seed, which differs from study to study.
+    pub fn words(self) -> String {
+        let replicates = match self.replicates {
+            1 => "1 replicate".to_owned(),
+            count => format!("{count} replicates"),
+        };
+        let order = match self.order {
+            Order::Random if self.lead_ins => ", each in a random order of its own after a lead-in",
+            Order::Random if self.replicates == 1 => " in random order",
+            Order::Chained => " in chained random order",
+            Order::Random | Order::Rcbd => ", each in a random order of its own",
+            Order::Crd => ", all trials in one random order",
+            Order::Sequential => ", one arm after the other",
+            Order::Unknown => " in an order that was not recorded",
+        };
+        format!("{replicates}{order}")
+    }
+}
+
+/// What is not known of a machine: the words in its place say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unknown {
+    /// Its kernel.
+    Kernel,
+    /// Its processor.
+    Cpu,
+    /// What it runs in.
+    Virtualisation,
+}
+
+impl Unknown {
+    /// All of them: nobody wrote anything down.
+    pub const ALL: [Self; 3] = [Self::Kernel, Self::Cpu, Self::Virtualisation];
+}

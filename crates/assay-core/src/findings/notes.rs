@@ -1,0 +1,153 @@
+//! Remarks beside a comparison as data: what is known, from which the words are made.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Comparison, Trust, Verdict};
+use crate::results::design::Order;
+
+/// Which side of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// What is compared with; of two results the earlier one.
+    Baseline,
+    /// What is compared; of two results the later one.
+    Arm,
+}
+
+/// Trials that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failures {
+    /// How many.
+    pub failed: u64,
+    /// Of how many that were started.
+    pub started: u64,
+}
+
+/// A remark: what a reader has to know before believing a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Note {
+    /// The number of a side is suspect or invalid.
+    Trust {
+        /// Side.
+        of: Side,
+        /// Its trust.
+        trust: Trust,
+    },
+    /// The same of a number of another day or machine.
+    TrustOfResult {
+        /// Side.
+        of: Side,
+        /// Its trust.
+        trust: Trust,
+    },
+    /// Trials failed.
+    Failed {
+        /// Those of the arm.
+        arm: Failures,
+        /// Those of the baseline.
+        baseline: Failures,
+        /// The side that fails more often, where that is clear.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        more: Option<Side>,
+    },
+    /// No verdict was asked for.
+    RatioOnly {
+        /// Complete pairs.
+        pairs: usize,
+    },
+    /// Not what verdicts are about.
+    Secondary,
+    /// The order of the trials leaves no verdict.
+    NoOrder {
+        /// The order.
+        order: Order,
+    },
+    /// Too few pairs for an interval.
+    TooFew {
+        /// Complete pairs.
+        pairs: usize,
+    },
+    /// Few pairs: the interval rests on an assumed distribution.
+    Provisional {
+        /// Complete pairs.
+        pairs: usize,
+    },
+    /// Disturbed pairs are left out.
+    LeftOut {
+        /// How many.
+        pairs: usize,
+    },
+    /// Values that are not above zero allow no ratio.
+    NoRatio {
+        /// Side.
+        of: Side,
+        /// Trials with such a value.
+        trials: usize,
+    },
+    /// Trials far off on the bad side.
+    FarOff {
+        /// Side.
+        of: Side,
+        /// How many.
+        trials: usize,
+        /// Of how many.
+        all: usize,
+    },
+    /// Without one of these replicates the verdict would change.
+    Fragile {
+        /// The replicates.
+        replicates: Vec<u32>,
+    },
+    /// With the disturbed trials the verdict would change.
+    Disturbed {
+        /// To this one.
+        verdict: Verdict,
+    },
+    /// The load of the sides differed, and may be what a verdict would say (rule `unequal-load`).
+    UnequalLoad {
+        /// The rate at which requests were served.
+        metric: String,
+        /// Of the arm to the baseline.
+        ratio: f64,
+        /// Its interval, all comparisons of a workload at once.
+        ci95_family: [f64; 2],
+    },
+    /// The sides kept different numbers of operations in flight, though the study asked for the same.
+    InFlight {
+        /// Those of the arm.
+        arm: u32,
+        /// Those of the baseline.
+        baseline: u32,
+    },
+}
+
+impl Note {
+    /// Whether it speaks of the verdict.
+    pub fn is_of_the_verdict(&self) -> bool {
+        matches!(self, Self::Fragile { .. } | Self::Disturbed { .. })
+    }
+}
+
+impl Comparison {
+    /// Adds a remark with its words.
+    pub fn add(&mut self, note: Note, words: String) {
+        self.note_facts.push(note);
+        self.notes.push(words);
+    }
+
+    /// Takes away the remarks that are not wanted.
+    pub fn keep_notes(&mut self, wanted: impl Fn(&Note) -> bool) {
+        let known = std::mem::take(&mut self.note_facts);
+        let words = std::mem::take(&mut self.notes);
+        for (note, words) in known.into_iter().zip(words).filter(|(note, _)| wanted(note)) {
+            self.add(note, words);
+        }
+    }
+
+    /// The remarks with their words; findings that were stored without the data have words alone.
+    pub fn remarks(&self) -> impl Iterator<Item = (Option<&Note>, &String)> {
+        self.notes.iter().enumerate().map(|(at, words)| (self.note_facts.get(at), words))
+    }
+}

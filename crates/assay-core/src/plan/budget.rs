@@ -1,0 +1,217 @@
+//! Time: trials share what the budget leaves, and a slow device gets a queue that drains in time.
+
+use std::collections::BTreeSet;
+
+use super::order;
+use crate::results::plan::{Plan, PlannedTrial, PlannedWorkload, Survey};
+use crate::study::{Fresh, LeadIn, Study};
+
+/// Share of the budget that filling the area may take.
+pub const FILL_SHARE: u64 = 5;
+/// Budget of a study that names none, for one target.
+pub const DEFAULT_BUDGET_NS: u64 = 60_000_000_000;
+
+const MILLISECOND: u64 = 1_000_000;
+/// Rest before a trial: one in this many of its time, within bounds.
+const GAP_SHARE: u64 = 16;
+const SHORTEST_GAP_NS: u64 = 20 * MILLISECOND;
+const LONGEST_GAP_NS: u64 = 150 * MILLISECOND;
+/// A trial is not cut below this, however small the budget.
+const SHORTEST_TRIAL_NS: u64 = 60 * MILLISECOND;
+/// Starting, stopping, syncing and storing one trial.
+const OVERHEAD_NS: u64 = 40 * MILLISECOND;
+/// Part of a trial that is run but not counted: one in this many.
+const RAMP_SHARE: u64 = 16;
+/// Some hundred years.
+const NEVER_NS: u64 = i64::MAX as u64;
+/// Percent of the budget after which no further trial is started.
+const DEADLINE_PERCENT: u64 = 140;
+
+/// Workloads with their times, and the study's clock.
+pub struct Timed {
+    /// Workloads with ramp, time and depth set.
+    pub workloads: Vec<PlannedWorkload>,
+    /// Rest before each trial.
+    pub gap_ns: u64,
+    /// A replicate that would end past this by half its length is not started.
+    pub budget_ns: Option<u64>,
+    /// No trial starts later than this after the study's start.
+    pub deadline_ns: u64,
+}
+
+/// Budget of the whole study in nanoseconds: each target has its own.
+pub fn whole_ns(study: &Study, targets: usize) -> u64 {
+    study.budget.map_or(DEFAULT_BUDGET_NS, |budget| budget.0) * targets.max(1) as u64
+}
+
+/// Nanoseconds that a planned trial is expected to take, with the rest before it and whatever is
+/// made for it.
+pub fn expected_ns(plan: &Plan, planned: &PlannedTrial) -> u64 {
+    let workload = plan.work_of(planned);
+    let survey = &plan.surveys[workload.target];
+    let made = made_ns(plan, planned);
+    let parts = [run_ns(&workload, survey), survey.pilot.of(&workload), OVERHEAD_NS];
+    parts.iter().fold(plan.gap_ns.saturating_add(made), |sum, part| sum.saturating_add(*part))
+}
+
+/// Nanoseconds for what is made before a planned trial, as long as it took in the survey.
+pub fn made_ns(plan: &Plan, planned: &PlannedTrial) -> u64 {
+    let survey = &plan.surveys[plan.workloads[planned.workload].target];
+    let remade = plan.is_remade_before(planned.order as usize);
+    if remade { cost_of_making(survey) } else { 0 }
+}
+
+/// Making and filling what a survey was taken on.
+fn cost_of_making(survey: &Survey) -> u64 {
+    survey.made_ns.saturating_add(survey.area.fill_ns)
+}
+
+/// Nanoseconds that a workload runs, ramp included: until its operations are done at the pilot's
+/// pace, one after the other, where they are counted.
+fn run_ns(workload: &PlannedWorkload, survey: &Survey) -> u64 {
+    let most = workload.ramp_ns.saturating_add(workload.time_ns);
+    let counted =
+        workload.work.operations().zip(Some(survey.pilot.of(workload)).filter(|cost| *cost > 0));
+    counted.map_or(most, |(count, cost)| count.saturating_mul(cost).min(most))
+}
+
+/// How often each workload will run.
+pub struct Turns<'a> {
+    /// How its turns are drawn.
+    pub rules: order::Rules,
+    /// What is visited at one go.
+    pub groups: &'a [Vec<usize>],
+    /// Replicates of the whole plan.
+    pub replicates: u32,
+}
+
+impl Turns<'_> {
+    /// Lead-ins of the whole study.
+    fn lead_ins(&self, replicates: u64) -> u64 {
+        self.rules.lead_ins(self.groups.len(), replicates)
+    }
+
+    /// What lead-ins cost, as trials of the mean length: which workload a lead-in runs is drawn.
+    fn lead_ins_as_trials(&self, replicates: u64) -> f64 {
+        let whole = self.lead_ins(replicates) as f64;
+        if self.rules.lead_in == LeadIn::Half { whole / 2.0 } else { whole }
+    }
+}
+
+/// Sets times and depths.
+pub fn timed(
+    study: &Study,
+    surveys: &[Survey],
+    mut workloads: Vec<PlannedWorkload>,
+    turns: &Turns<'_>,
+) -> Timed {
+    // File systems that a factor makes are places on one target.
+    let targets: BTreeSet<&str> = surveys.iter().map(|survey| survey.target.as_str()).collect();
+    let whole = whole_ns(study, targets.len());
+    let replicates = u64::from(turns.replicates);
+    let fixed = workloads_ns(surveys, &workloads, replicates, turns)
+        + made_in_replicates_ns(study, surveys, &workloads, replicates, turns);
+    let left = whole.saturating_sub(fixed);
+    let least = share_ns(surveys, &workloads, replicates, turns, left, LONGEST_GAP_NS);
+    let gap_ns = gap_ns(surveys, &workloads, least);
+    let share = share_ns(surveys, &workloads, replicates, turns, left, gap_ns);
+    for workload in &mut workloads {
+        if workload.time_ns == 0 {
+            // Counted operations count from the first one on.
+            let ramp = if workload.work.operations().is_some() { 0 } else { share / RAMP_SHARE };
+            workload.ramp_ns = ramp;
+            workload.time_ns = share - workload.ramp_ns;
+        }
+        limit_depth(workload, &surveys[workload.target]);
+    }
+    // A study without verdicts ends where its time ends; the others end with a replicate (R8).
+    let budget_ns = study.budget.filter(|_| study.margin.is_some()).map(|_| whole);
+    Timed { workloads, gap_ns, budget_ns, deadline_ns: deadline_ns(study, fixed, whole) }
+}
+
+/// Rest before each trial: long enough to see others' traffic, short beside the shortest trial.
+fn gap_ns(surveys: &[Survey], workloads: &[PlannedWorkload], share_ns: u64) -> u64 {
+    let own = |workload: &PlannedWorkload| match workload.time_ns {
+        0 => share_ns,
+        _ => run_ns(workload, &surveys[workload.target]),
+    };
+    let shortest = workloads.iter().map(own).min().unwrap_or(share_ns);
+    (shortest / GAP_SHARE).clamp(SHORTEST_GAP_NS, LONGEST_GAP_NS)
+}
+
+/// Time for what is made anew in each replicate.
+fn made_in_replicates_ns(
+    study: &Study,
+    surveys: &[Survey],
+    workloads: &[PlannedWorkload],
+    replicates: u64,
+    turns: &Turns<'_>,
+) -> u64 {
+    let visited = turns.groups.iter().filter_map(|group| group.first());
+    let standing = visited.map(|index| &surveys[workloads[*index].target]);
+    let made = standing.filter(|survey| !survey.under.is_empty()).map(cost_of_making).sum::<u64>();
+    if study.fresh == Fresh::Replicate { made.saturating_mul(replicates) } else { made }
+}
+
+/// Time of one trial: what filling, pilot, rests and slow operations leave of the budget.
+fn share_ns(
+    surveys: &[Survey],
+    workloads: &[PlannedWorkload],
+    replicates: u64,
+    turns: &Turns<'_>,
+    whole: u64,
+    gap_ns: u64,
+) -> u64 {
+    let sharing = workloads.iter().filter(|workload| workload.time_ns == 0).count() as f64;
+    let trials = workloads.len() as u64 * replicates + turns.lead_ins(replicates);
+    let spent: u64 = surveys
+        .iter()
+        .map(|survey| survey.area.fill_ns + survey.pilot.operation_ns.values().sum::<u64>())
+        .sum();
+    // An operation that is under way when time is up is waited for.
+    let waits: u64 =
+        workloads.iter().map(|workload| operation_ns(workload, surveys) * replicates).sum();
+    let rests = trials * (gap_ns + OVERHEAD_NS);
+    let each = sharing / workloads.len().max(1) as f64;
+    let shares = sharing * replicates as f64 + each * turns.lead_ins_as_trials(replicates);
+    let share = whole.saturating_sub(spent + waits + rests) as f64 / shares.max(1.0);
+    (share as u64).max(SHORTEST_TRIAL_NS)
+}
+
+fn operation_ns(workload: &PlannedWorkload, surveys: &[Survey]) -> u64 {
+    surveys[workload.target].pilot.of(workload)
+}
+
+/// Lowers the depth where operations in flight at the end of a trial would, one after another,
+/// take longer than the trial itself.
+fn limit_depth(workload: &mut PlannedWorkload, survey: &Survey) {
+    let operation_ns = survey.pilot.of(workload);
+    let trial_ns = workload.ramp_ns + workload.time_ns;
+    let is_level = |factor: &str| workload.arm.contains_key(factor);
+    if let Some(text) = workload.work.drain_within(operation_ns, trial_ns, &is_level) {
+        workload.note = super::join(workload.note.take(), Some(text));
+    }
+}
+
+/// Sum of the times that are set so far, all replicates.
+fn workloads_ns(
+    surveys: &[Survey],
+    workloads: &[PlannedWorkload],
+    replicates: u64,
+    turns: &Turns<'_>,
+) -> u64 {
+    let once: u64 =
+        workloads.iter().map(|workload| run_ns(workload, &surveys[workload.target])).sum();
+    let mean = once as f64 / workloads.len().max(1) as f64;
+    once * replicates + (mean * turns.lead_ins_as_trials(replicates)) as u64
+}
+
+/// A check ends in time whatever happens; a study with verdicts keeps its trials, however long they
+/// take, and ends by its budget with a replicate.
+fn deadline_ns(study: &Study, fixed_ns: u64, whole: u64) -> u64 {
+    if study.margin.is_some() {
+        return NEVER_NS;
+    }
+    let budget = whole / 100 * DEADLINE_PERCENT;
+    if study.budget.is_some() { budget.max(2 * fixed_ns) } else { budget + 2 * fixed_ns }
+}

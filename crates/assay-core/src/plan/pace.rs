@@ -1,0 +1,47 @@
+//! How long trials take: as planned until one has run, then as they did.
+
+use std::collections::BTreeMap;
+
+use super::budget;
+use crate::results::plan::{Plan, PlannedTrial};
+use crate::results::record::TrialRecord;
+
+/// Times of trials that have run.
+#[derive(Clone, Debug, Default)]
+pub struct Pace {
+    /// By workload of the plan, and whether it was a lead-in: nanoseconds, and trials.
+    seen: BTreeMap<(usize, bool), (u64, u64)>,
+}
+
+impl Pace {
+    /// The pace of trials that ran in an earlier session, or in another process.
+    pub fn of<'a>(plan: &Plan, ran: impl IntoIterator<Item = &'a TrialRecord>) -> Self {
+        let mut pace = Self::default();
+        for record in ran {
+            pace.learn(plan, record);
+        }
+        pace
+    }
+
+    /// Takes in how long a trial took; what came before it is no matter of its workload.
+    pub fn learn(&mut self, plan: &Plan, record: &TrialRecord) {
+        let (Some(spent), Some(planned)) = (record.spent, plan.trials.get(record.order as usize))
+        else {
+            return;
+        };
+        if record.measured.is_none() {
+            return;
+        }
+        let lead_in = planned.is_lead_in() && record.repeats.is_none();
+        let (sum, count) = self.seen.entry((record.workload, lead_in)).or_default();
+        (*sum, *count) = (sum.saturating_add(spent.trial_ns), *count + 1);
+    }
+
+    /// Nanoseconds that a planned trial is expected to take.
+    pub fn expected_ns(&self, plan: &Plan, planned: &PlannedTrial) -> u64 {
+        match self.seen.get(&(planned.workload, planned.is_lead_in())) {
+            Some((sum, count)) => (sum / count).saturating_add(budget::made_ns(plan, planned)),
+            None => budget::expected_ns(plan, planned),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Absent is a value with a reason: never zero, never an error.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that was looked for: there, or absent with the reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Presence<T> {
+    /// It is there.
+    Present(T),
+    /// It is not, because.
+    Absent(String),
+}
+
+impl<T> Presence<T> {
+    /// Absent, with the reason.
+    pub fn absent(reason: impl Into<String>) -> Self {
+        Self::Absent(reason.into())
+    }
+
+    /// The value, if it is there.
+    pub fn value(&self) -> Option<&T> {
+        match self {
+            Self::Present(value) => Some(value),
+            Self::Absent(_) => None,
+        }
+    }
+
+    /// The reason, if it is absent.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Present(_) => None,
+            Self::Absent(reason) => Some(reason),
+        }
+    }
+
+    /// The same with the value changed.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Presence<U> {
+        match self {
+            Self::Present(value) => Presence::Present(change(value)),
+            Self::Absent(reason) => Presence::Absent(reason),
+        }
+    }
+
+    /// Present when there is a value, absent with the reason otherwise.
+    pub fn from_option(value: Option<T>, reason: impl Into<String>) -> Self {
+        value.map_or_else(|| Self::Absent(reason.into()), Self::Present)
+    }
+
+    /// A part of the value that may be absent itself, with the first reason.
+    pub fn part<U: Clone>(&self, pick: impl FnOnce(&T) -> &Presence<U>) -> Presence<U> {
+        match self {
+            Self::Present(value) => pick(value).clone(),
+            Self::Absent(reason) => Presence::Absent(reason.clone()),
+        }
+    }
+
+    /// Something made of two values; absent with the first reason where either is absent.
+    pub fn both<U, V>(&self, other: &Presence<U>, make: impl FnOnce(&T, &U) -> V) -> Presence<V> {
+        match (self, other) {
+            (Self::Present(one), Presence::Present(two)) => Presence::Present(make(one, two)),
+            (Self::Absent(reason), _) | (_, Presence::Absent(reason)) => {
+                Presence::Absent(reason.clone())
+            }
+        }
+    }
+}

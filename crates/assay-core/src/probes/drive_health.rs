@@ -1,0 +1,154 @@
+//! What drives say of their own health: the log of NVMe devices, and what `smartctl` reads of all
+//! others.
+
+mod nvme;
+mod smartctl;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::look::{Entry, Presentation, Unit, field};
+use crate::catalogue::About;
+use crate::presence::Presence;
+use crate::system::site::{Drive, Site};
+use crate::system::{System, devices, sysfs};
+
+/// What it says of itself.
+pub static PROBE: Entry = Entry {
+    about: About {
+        name: "drive-health",
+        summary: "wear, errors and temperature of the drives, as they tell them themselves",
+        text: "Asked once before the first trial and once after the last one, because wear is \
+               part of what a study costs: NVMe drives give their health log (temperature, \
+               percentage used, bytes written, media errors, unsafe shutdowns, minutes above \
+               their warning and critical temperatures, how often they slowed down for heat); of \
+               SATA drives, and of those behind USB bridges that pass it on, smartctl reads the \
+               attributes 5, 187, 197, 198, 199, what counts wear (177, 231, 233) and the bytes \
+               written (241). The result says what the study wrote and how far the wear went. \
+               Costs some milliseconds for an NVMe drive, up to some seconds for smartctl, and \
+               nothing in trials. Needs root, and for all but NVMe drives the program smartctl \
+               (smartmontools); virtual drives and SD cards tell nothing.",
+    },
+    fields: &[
+        field("*.source", Unit::Word, "who was asked"),
+        field("*.temperature_c", Unit::Count, "degrees Celsius"),
+        field("*.used_percent", Unit::Count, "wear in percent of what it was made for"),
+        field("*.written_bytes", Unit::Bytes, "that were ever written"),
+        field("*.counters.*", Unit::Count, "what its kind counts"),
+    ],
+    metrics: &[],
+    rules: &[],
+    presentation: Presentation::Tailored,
+    here: Some(here),
+};
+
+/// What a drive says of itself. What its kind does not count is not there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Health {
+    /// Who was asked: `nvme`, `smartctl`.
+    pub source: String,
+    /// Degrees Celsius.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature_c: Option<i64>,
+    /// Wear in percent of what it was made for; may pass 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_percent: Option<u64>,
+    /// Bytes that were ever written to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_bytes: Option<u64>,
+    /// Counters by name, such as `media_errors`, `unsafe_shutdowns`, `reallocated_sectors`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counters: BTreeMap<String, u64>,
+}
+
+/// The health of each drive below some targets, by its kernel name; nothing of simulated ones.
+pub fn of_sites(system: &dyn System, sites: &[Site]) -> BTreeMap<String, Presence<Health>> {
+    let drives = sites.iter().flat_map(|site| &site.drives);
+    let mut found = BTreeMap::new();
+    for drive in drives {
+        if !found.contains_key(&drive.name) {
+            found.insert(drive.name.clone(), read(system, drive));
+        }
+    }
+    found
+}
+
+/// What a drive says of itself.
+pub fn read(system: &dyn System, drive: &Drive) -> Presence<Health> {
+    let name = drive.name.as_str();
+    if system.user().id != 0 {
+        return Presence::absent("only root may ask a drive for its health");
+    }
+    let device = Path::new("/dev").join(name);
+    if name.starts_with("nvme") {
+        return match system.nvme_health_log(&device) {
+            Ok(page) => nvme::health(&page),
+            Err(error) => {
+                let other = smartctl::read(system, &device, false);
+                other.value().map_or_else(
+                    || Presence::absent(format!("its health log: {}", sysfs::reason(&error))),
+                    |health| Presence::Present(health.clone()),
+                )
+            }
+        };
+    }
+    if name.starts_with("sd") {
+        let usb = drive.bus.value().is_some_and(|bus| bus == "usb");
+        return smartctl::read(system, &device, usb);
+    }
+    Presence::absent("virtual drives, SD cards and memory do not tell their health")
+}
+
+/// Which drives tell it here, or why none does.
+fn here(system: &dyn System) -> Presence<String> {
+    let all = devices::drives(system);
+    let asked: Vec<(&Drive, Presence<Health>)> =
+        all.iter().map(|drive| (drive, read(system, drive))).collect();
+    let telling = asked.iter().filter(|(_, health)| health.value().is_some());
+    let names: Vec<&str> = telling.map(|(drive, _)| drive.name.as_str()).collect();
+    let mut reasons: Vec<&str> = asked.iter().filter_map(|(_, health)| health.reason()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    let reason =
+        if all.is_empty() { "no drive is visible here".to_owned() } else { reasons.join("; ") };
+    Presence::from_option((!names.is_empty()).then(|| names.join(", ")), reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::Fake;
+
+    fn drive(name: &str, bus: &str) -> Drive {
+        let machine = include_str!("../../tests/fixtures/machines/sata-ssd.txt");
+        let fake = Fake::recorded(machine).unwrap();
+        let known = devices::drives(&fake).remove(0);
+        Drive { name: name.to_owned(), bus: Presence::Present(bus.to_owned()), ..known }
+    }
+
+    #[test]
+    fn each_kind_of_drive_is_asked_in_its_way() {
+        let fake = Fake::new();
+        let health = |name: &str, bus: &str| read(&fake, &drive(name, bus));
+        assert!(health("vda", "virtio").reason().unwrap().contains("virtual drives"));
+        assert!(health("sda", "sata").reason().unwrap().contains("smartctl is not installed"));
+        let mut page = vec![0; 512];
+        page[5] = 3;
+        fake.put_health_log("/dev/nvme0n1", &page);
+        assert_eq!(health("nvme0n1", "nvme").value().unwrap().used_percent, Some(3));
+        assert!(health("nvme1n1", "nvme").reason().unwrap().contains("its health log"));
+        fake.set_user(1000);
+        assert!(health("nvme0n1", "nvme").reason().unwrap().contains("only root"));
+    }
+
+    #[test]
+    fn the_machine_says_which_drives_tell() {
+        let text = include_str!("../../tests/fixtures/machines/sata-ssd.txt");
+        let fake = Fake::recorded(text).unwrap();
+        fake.set_user(0);
+        assert!(here(&fake).reason().unwrap().contains("smartctl is not installed"));
+        assert_eq!(here(&Fake::new()).reason(), Some("no drive is visible here"));
+    }
+}

@@ -1,0 +1,75 @@
+//! Observations field by field, whatever they are of.
+
+use serde_json::Value;
+
+use super::look::{Entry, Field};
+
+impl Entry {
+    /// What is said of the field that stands at a place of an observation.
+    pub fn field_at(&self, place: &str) -> Option<&'static Field> {
+        let fits = |path: &str| {
+            let same = |(name, own): (&str, &str)| name == "*" || name == own;
+            path.split('.').count() == place.split('.').count()
+                && path.split('.').zip(place.split('.')).all(same)
+        };
+        self.fields.iter().find(|field| fits(field.path))
+    }
+}
+
+/// Every number, word and flag of a stored observation, with its place: names joined by dots. What is
+/// absent is none.
+pub fn leaves(observed: &Value) -> Vec<(String, &Value)> {
+    let mut found = Vec::new();
+    gather(observed, &mut Vec::new(), &mut found);
+    found
+}
+
+fn gather<'a>(value: &'a Value, place: &mut Vec<String>, found: &mut Vec<(String, &'a Value)>) {
+    let mut below = |name: String, value: &'a Value| {
+        place.push(name);
+        gather(value, place, found);
+        place.pop();
+    };
+    match value {
+        Value::Null => {}
+        Value::Object(map) => match map.iter().next() {
+            Some((seen, inner)) if map.len() == 1 && seen == "present" => {
+                gather(inner, place, found);
+            }
+            Some((seen, Value::String(_))) if map.len() == 1 && seen == "absent" => {}
+            _ => map.iter().for_each(|(name, inner)| below(name.clone(), inner)),
+        },
+        Value::Array(list) => {
+            list.iter().enumerate().for_each(|(at, inner)| below(at.to_string(), inner));
+        }
+        leaf => found.push((place.join("."), leaf)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::probes::{disk, load};
+
+    #[test]
+    fn leaves_have_places_and_what_is_absent_has_none() {
+        let observed = json!({
+            "a": { "present": { "b": [1, 2], "c": null } },
+            "d": { "absent": "no" },
+            "e": "word",
+        });
+        let found: Vec<String> = leaves(&observed).into_iter().map(|(place, _)| place).collect();
+        assert_eq!(found, ["a.b.0", "a.b.1", "e"]);
+    }
+
+    #[test]
+    fn any_name_stands_for_a_star() {
+        let at = |entry: &Entry, place: &str| entry.field_at(place).map(|field| field.path);
+        assert_eq!(at(&disk::PROBE, "sda.run.reads"), Some("*.*.reads"));
+        assert_eq!(at(&disk::PROBE, "sda.run"), None);
+        assert_eq!(at(&disk::PROBE, "sda.run.reads.more"), None);
+        assert_eq!(at(&load::PROBE, "7.4"), Some("*.4"));
+    }
+}

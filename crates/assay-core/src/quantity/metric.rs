@@ -1,0 +1,481 @@
+//! Metrics: a name that carries its unit, and which direction is better.
+
+use serde::{Deserialize, Serialize};
+
+/// Which direction is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+}
+
+/// How two values of a metric are compared (R3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// By their ratio: rates, times, energies.
+    #[default]
+    Ratio,
+    /// By their difference: counts and whatever may be zero.
+    Difference,
+}
+
+/// One metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// Name with the unit in it; part of the contract with scripts.
+    pub name: &'static str,
+    /// Which direction is better.
+    pub better: Better,
+    /// What a sentence calls it.
+    pub noun: &'static str,
+    /// One line for people.
+    pub summary: &'static str,
+    /// What it is taken from.
+    pub of: Of,
+}
+
+/// What a metric is taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// Sums and counters of a trial.
+    Counts,
+    /// The latencies of its operations.
+    Latencies,
+    /// Requests of one class that reached the devices.
+    Class {
+        /// The class.
+        class: &'static str,
+        /// What of them.
+        what: Statistic,
+    },
+}
+
+/// What is told of a class of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statistic {
+    /// Mean latency.
+    Mean,
+    /// Latency that half stay below.
+    P50,
+    /// Latency that 90 % stay below.
+    P90,
+    /// Latency that 99 % stay below.
+    P99,
+    /// Requests per second.
+    Rate,
+    /// Standard deviation of the latency.
+    Deviation,
+    /// Bytes per second.
+    Bytes,
+    /// Bytes of a request.
+    Size,
+    /// Requests of a trial.
+    Requests,
+}
+
+/// A metric of sums and counters of a trial.
+pub const fn metric(
+    name: &'static str,
+    better: Better,
+    noun: &'static str,
+    summary: &'static str,
+) -> Metric {
+    Metric { name, better, noun, summary, of: Of::Counts }
+}
+
+const fn of_latencies(
+    name: &'static str,
+    better: Better,
+    noun: &'static str,
+    summary: &'static str,
+) -> Metric {
+    Metric { name, better, noun, summary, of: Of::Latencies }
+}
+
+const fn of_class(
+    (class, what): (&'static str, Statistic),
+    name: &'static str,
+    better: Better,
+    noun: &'static str,
+    summary: &'static str,
+) -> Metric {
+    Metric { name, better, noun, summary, of: Of::Class { class, what } }
+}
+
+/// Operations per second.
+pub const IOPS: Metric =
+    metric("iops", Better::Higher, "operations per second", "operations completed per second");
+
+/// Bytes per second.
+pub const BANDWIDTH: Metric =
+    metric("bandwidth_bytes_per_s", Better::Higher, "bandwidth", "bytes moved per second");
+
+/// Of work whose operations are timed one by one.
+pub const LATENCY: &[Metric] = &[
+    of_latencies(
+        "latency_mean_ns",
+        Better::Lower,
+        "mean latency",
+        "mean service time of one operation",
+    ),
+    of_latencies(
+        "latency_p50_ns",
+        Better::Lower,
+        "median latency",
+        "service time that half of the operations stay below",
+    ),
+    of_latencies(
+        "latency_p90_ns",
+        Better::Lower,
+        "p90 latency",
+        "service time that 90 % of the operations stay below",
+    ),
+    of_latencies(
+        "latency_p99_ns",
+        Better::Lower,
+        "p99 latency",
+        "service time that 99 % of the operations stay below",
+    ),
+    of_latencies(
+        "latency_p999_ns",
+        Better::Lower,
+        "p99.9 latency",
+        "service time that 99.9 % of the operations stay below",
+    ),
+    of_latencies(
+        "latency_max_ns",
+        Better::Lower,
+        "longest latency",
+        "service time of the slowest operation",
+    ),
+];
+
+/// Metrics of all work, told by probes of what it claims to have moved.
+pub static SHARED: &[Metric] = &[
+    metric(
+        "cpu_s_per_gib",
+        Better::Lower,
+        "processor time per GiB",
+        "processor seconds of the measuring threads per GiB moved",
+    ),
+    metric(
+        "kernel_cpu_s_per_gib",
+        Better::Lower,
+        "kernel threads' time per GiB",
+        "processor seconds of all kernel threads per GiB moved, whoever they worked for",
+    ),
+    metric(
+        "machine_cpu_s_per_gib",
+        Better::Lower,
+        "machine's processor time per GiB",
+        "processor seconds of the whole machine per GiB moved, other programs included",
+    ),
+    metric(
+        "cpu_s",
+        Better::Lower,
+        "processor time",
+        "processor seconds of a command, or of the measuring and all kernel threads in a trial; a \
+         trial that moved more took more: compare what is per GiB",
+    ),
+    metric(
+        "amplification",
+        Better::Lower,
+        "write amplification",
+        "bytes that the device wrote per byte that was asked for",
+    ),
+    metric(
+        "device_requests_per_operation",
+        Better::Lower,
+        "device requests per operation",
+        "requests that the device completed per operation: below 1 they were merged or answered \
+         from memory, above 1 split or accompanied",
+    ),
+    metric(
+        "beside_bandwidth_bytes_per_s",
+        Better::Higher,
+        "bandwidth of the work beside it",
+        "bytes that the work beside moved per second",
+    ),
+    metric(
+        "device_busy_s_per_gib",
+        Better::Lower,
+        "device's busy time per GiB",
+        "seconds in which the device had something under way per GiB moved, summed over devices",
+    ),
+    metric(
+        "energy_j",
+        Better::Lower,
+        "energy",
+        "energy of a trial, until everything written was on the device; what it is of stands \
+         with the result",
+    ),
+    metric("energy_j_per_gib", Better::Lower, "energy per GiB", "energy per GiB moved"),
+    metric("power_w", Better::Lower, "power", "mean power over a trial"),
+    metric(
+        "energy_above_idle_j",
+        Better::Lower,
+        "energy above idle",
+        "energy of a trial less what the machine at rest uses in the same time",
+    ),
+];
+
+/// Metrics of the classes of requests that devices complete, for the probe `block-latency`.
+pub static CLASS_METRICS: &[Metric] = &[
+    of_class(
+        ("read", Statistic::Mean),
+        "block_read_mean_ns",
+        Better::Lower,
+        "mean latency",
+        "mean time that reads took from their arrival in the block layer until their end",
+    ),
+    of_class(
+        ("read", Statistic::P50),
+        "block_read_p50_ns",
+        Better::Lower,
+        "median latency",
+        "time that half of the reads of a device stay below, waiting included",
+    ),
+    of_class(
+        ("read", Statistic::P90),
+        "block_read_p90_ns",
+        Better::Lower,
+        "p90 latency",
+        "time that 90 % of the reads of a device stay below, waiting included",
+    ),
+    of_class(
+        ("read", Statistic::P99),
+        "block_read_p99_ns",
+        Better::Lower,
+        "p99 latency",
+        "time that 99 % of the reads of a device stay below, waiting included",
+    ),
+    of_class(
+        ("read", Statistic::Rate),
+        "block_read_iops",
+        Better::Higher,
+        "reads per second",
+        "reads that a device completed per second, whoever asked for them",
+    ),
+    of_class(
+        ("write", Statistic::Mean),
+        "block_write_mean_ns",
+        Better::Lower,
+        "mean latency",
+        "mean time that writes took from their arrival in the block layer until their end",
+    ),
+    of_class(
+        ("write", Statistic::P50),
+        "block_write_p50_ns",
+        Better::Lower,
+        "median latency",
+        "time that half of the writes of a device stay below, waiting included",
+    ),
+    of_class(
+        ("write", Statistic::P90),
+        "block_write_p90_ns",
+        Better::Lower,
+        "p90 latency",
+        "time that 90 % of the writes of a device stay below, waiting included",
+    ),
+    of_class(
+        ("write", Statistic::P99),
+        "block_write_p99_ns",
+        Better::Lower,
+        "p99 latency",
+        "time that 99 % of the writes of a device stay below, waiting included",
+    ),
+    of_class(
+        ("write", Statistic::Rate),
+        "block_write_iops",
+        Better::Higher,
+        "writes per second",
+        "writes that a device completed per second, whoever asked for them",
+    ),
+    of_class(
+        ("flush", Statistic::Mean),
+        "block_flush_mean_ns",
+        Better::Lower,
+        "mean latency",
+        "mean time that flushes took from their arrival in the block layer until their end",
+    ),
+    of_class(
+        ("flush", Statistic::P50),
+        "block_flush_p50_ns",
+        Better::Lower,
+        "median latency",
+        "time that half of the flushes of a device stay below, waiting included",
+    ),
+    of_class(
+        ("flush", Statistic::P90),
+        "block_flush_p90_ns",
+        Better::Lower,
+        "p90 latency",
+        "time that 90 % of the flushes of a device stay below, waiting included",
+    ),
+    of_class(
+        ("flush", Statistic::P99),
+        "block_flush_p99_ns",
+        Better::Lower,
+        "p99 latency",
+        "time that 99 % of the flushes of a device stay below, waiting included",
+    ),
+    of_class(
+        ("flush", Statistic::Rate),
+        "block_flush_iops",
+        Better::Higher,
+        "flushes per second",
+        "flushes that a device completed per second, whoever asked for them",
+    ),
+    of_class(
+        ("discard", Statistic::Mean),
+        "block_discard_mean_ns",
+        Better::Lower,
+        "mean latency",
+        "mean time that discards took from their arrival in the block layer until their end",
+    ),
+    of_class(
+        ("discard", Statistic::P50),
+        "block_discard_p50_ns",
+        Better::Lower,
+        "median latency",
+        "time that half of the discards of a device stay below, waiting included",
+    ),
+    of_class(
+        ("discard", Statistic::P90),
+        "block_discard_p90_ns",
+        Better::Lower,
+        "p90 latency",
+        "time that 90 % of the discards of a device stay below, waiting included",
+    ),
+    of_class(
+        ("discard", Statistic::P99),
+        "block_discard_p99_ns",
+        Better::Lower,
+        "p99 latency",
+        "time that 99 % of the discards of a device stay below, waiting included",
+    ),
+    of_class(
+        ("discard", Statistic::Rate),
+        "block_discard_iops",
+        Better::Higher,
+        "discards per second",
+        "discards that a device completed per second, whoever asked for them",
+    ),
+    of_class(
+        ("read", Statistic::Deviation),
+        "block_read_stddev_ns",
+        Better::Lower,
+        "standard deviation of the latency",
+        "standard deviation of the time that reads took, waiting included",
+    ),
+    of_class(
+        ("write", Statistic::Deviation),
+        "block_write_stddev_ns",
+        Better::Lower,
+        "standard deviation of the latency",
+        "standard deviation of the time that writes took, waiting included",
+    ),
+    of_class(
+        ("flush", Statistic::Deviation),
+        "block_flush_stddev_ns",
+        Better::Lower,
+        "standard deviation of the latency",
+        "standard deviation of the time that flushes took, waiting included",
+    ),
+    of_class(
+        ("discard", Statistic::Deviation),
+        "block_discard_stddev_ns",
+        Better::Lower,
+        "standard deviation of the latency",
+        "standard deviation of the time that discards took, waiting included",
+    ),
+    of_class(
+        ("read", Statistic::Bytes),
+        "block_read_bytes_per_s",
+        Better::Higher,
+        "bytes of reads per second",
+        "bytes of reads that a device completed per second, whoever asked for them",
+    ),
+    of_class(
+        ("write", Statistic::Bytes),
+        "block_write_bytes_per_s",
+        Better::Higher,
+        "bytes of writes per second",
+        "bytes of writes that a device completed per second, whoever asked for them",
+    ),
+    of_class(
+        ("discard", Statistic::Bytes),
+        "block_discard_bytes_per_s",
+        Better::Higher,
+        "bytes of discards per second",
+        "bytes of discards that a device completed per second, whoever asked for them",
+    ),
+    of_class(
+        ("read", Statistic::Size),
+        "block_read_request_bytes",
+        Better::Higher,
+        "size of reads",
+        "mean bytes of the reads that a device completed, whoever asked for them",
+    ),
+    of_class(
+        ("write", Statistic::Size),
+        "block_write_request_bytes",
+        Better::Higher,
+        "size of writes",
+        "mean bytes of the writes that a device completed, whoever asked for them",
+    ),
+    of_class(
+        ("read", Statistic::Requests),
+        "block_read_requests",
+        Better::Higher,
+        "number of reads",
+        "reads that a device completed in a trial, whoever asked for them",
+    ),
+    of_class(
+        ("write", Statistic::Requests),
+        "block_write_requests",
+        Better::Higher,
+        "number of writes",
+        "writes that a device completed in a trial, whoever asked for them",
+    ),
+    of_class(
+        ("flush", Statistic::Requests),
+        "block_flush_requests",
+        Better::Higher,
+        "number of flushes",
+        "flushes that a device completed in a trial, whoever asked for them",
+    ),
+    of_class(
+        ("discard", Statistic::Requests),
+        "block_discard_requests",
+        Better::Higher,
+        "number of discards",
+        "discards that a device completed in a trial, whoever asked for them",
+    ),
+];
+
+/// Metrics of other kinds of work: their names are known, so that numbers that are brought along
+/// need not say which way is better.
+pub static OTHERS: &[Metric] = &[
+    metric("duration_s", Better::Lower, "time", "time that a command took"),
+    metric("peak_rss_bytes", Better::Lower, "peak memory", "largest resident memory"),
+    metric("ping_p50_ms", Better::Lower, "median round trip", "median round trip under load"),
+    metric("ping_p95_ms", Better::Lower, "p95 round trip", "p95 of the round trip under load"),
+];
+
+/// The class of requests that a metric is of, and what of them; none of another metric.
+pub fn class(name: &str) -> Option<(&'static str, Statistic)> {
+    match CLASS_METRICS.iter().find(|metric| metric.name == name)?.of {
+        Of::Class { class, what } => Some((class, what)),
+        Of::Counts | Of::Latencies => None,
+    }
+}
+
+/// The metric of a class of requests.
+pub fn of_requests(class: &'static str, what: Statistic) -> Option<&'static Metric> {
+    CLASS_METRICS.iter().find(|metric| metric.of == Of::Class { class, what })
+}

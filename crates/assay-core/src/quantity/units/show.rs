@@ -1,0 +1,181 @@
+//! How amounts stand in tables and sentences: three significant digits at most, zeros at the end
+//! left out, and never wider than stated. For people; files keep exact numbers.
+
+use crate::outside::is_unseen;
+
+const BINARY: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+
+/// A text from elsewhere (a model name, a path) without characters that move the cursor or turn the
+/// direction of what follows; each stays one column wide.
+pub fn clean(text: &str) -> String {
+    text.chars().map(|c| if is_unseen(c) { '?' } else { c }).collect()
+}
+
+/// Bytes in powers of 1024, at most 8 columns: `16 MiB`, `1.46 TiB`, `1023 KiB`.
+pub fn bytes(amount: u64) -> String {
+    binary(amount as f64)
+}
+
+/// Bytes per second, at most 10 columns below 2^70: `812 MiB/s`.
+pub fn rate(bytes_per_s: f64) -> String {
+    format!("{}/s", binary(bytes_per_s))
+}
+
+/// A whole count with thousands separators: `36,887`.
+pub fn count(amount: u64) -> String {
+    separated(&amount.to_string())
+}
+
+/// Events per second, at most 7 columns below a million: `0.25`, `19`, `64,100`, `577,000`.
+pub fn per_second(events: f64) -> String {
+    if !events.is_finite() {
+        return "-".to_owned();
+    }
+    if events < 999.5 {
+        return three_digits(events);
+    }
+    let unit = 10_f64.powi(events.log10().floor() as i32 - 2);
+    separated(&format!("{:.0}", (events / unit).round() * unit))
+}
+
+/// Time from nanoseconds, at most 8 columns below 1000 h: `85 us`, `9.1 ms`, `2.5 min`.
+pub fn duration(ns: f64) -> String {
+    const STEPS: [(f64, &str); 6] =
+        [(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s"), (60e9, "min"), (3600e9, "h")];
+    if !ns.is_finite() {
+        return "-".to_owned();
+    }
+    // The next unit begins at 999.5 of this one (119.5 s and min), so that no number is rounded
+    // up to four digits.
+    let limit = |name: &str| if matches!(name, "s" | "min") { 119.5 } else { 999.5 };
+    let last = STEPS[STEPS.len() - 1];
+    let (unit, name) =
+        STEPS.into_iter().find(|(unit, name)| ns / unit < limit(name)).unwrap_or(last);
+    format!("{} {name}", three_digits(ns / unit))
+}
+
+/// A share in percent: one decimal below 1, whole above: `0.4 %`, `4 %`, `33 %`.
+pub fn percent(share: f64) -> String {
+    percent_or(share, "under ")
+}
+
+/// The same where there is little room: `<0.1 %`.
+pub fn brief_percent(share: f64) -> String {
+    percent_or(share, "<")
+}
+
+fn percent_or(share: f64, under: &str) -> String {
+    if !share.is_finite() {
+        return "-".to_owned();
+    }
+    if share > 0.0 && share < 0.05 {
+        return format!("{under}0.1 %");
+    }
+    if share.abs() < 0.95 { format!("{} %", trimmed(share, 1)) } else { format!("{share:.0} %") }
+}
+
+/// A share as percent with three digits: 0.0207 is `2.07 %`.
+pub fn share(share: f64) -> String {
+    format!("{} %", three_digits(100.0 * share))
+}
+
+/// Above so many the size of an estimate is of no use to anybody.
+const MANY: u64 = 1000;
+
+/// A count that is an estimate: `about 14`.
+pub fn about(amount: u64) -> String {
+    match amount {
+        0..=MANY => format!("about {}", count(amount)),
+        _ => format!("more than {}", count(MANY)),
+    }
+}
+
+/// Two of them: `about 14 to 20`.
+pub fn about_between(least: u64, most: u64) -> String {
+    let most = if most > MANY { about(most) } else { count(most) };
+    format!("{} to {most}", about(least))
+}
+
+/// How many times: `1.04`, `33`, `1,200`.
+pub fn times(ratio: f64) -> String {
+    per_second(ratio)
+}
+
+/// A ratio of two numbers that are compared: `1.042`, `0.87`, `33`. Near 1 it has as many digits
+/// as it takes to tell it from 1, so that the print never contradicts a verdict.
+pub fn ratio(value: f64) -> String {
+    if !(0.9..1.1).contains(&value) {
+        return per_second(value);
+    }
+    let told = |digits: &usize| value == 1.0 || format!("{value:.digits$}").parse() != Ok(1.0);
+    let digits = (3..9).find(told).unwrap_or(9);
+    let text = format!("{value:.digits$}");
+    if text.parse() == Ok(1.0) { "1".to_owned() } else { text }
+}
+
+/// A ratio with the ends of its interval, all with the same number of decimals: as many as the
+/// width of the interval is worth, and as it takes to tell its ends from 1 and from 0.
+pub fn ratios(value: f64, [low, high]: [f64; 2]) -> [String; 3] {
+    let all = [value, low, high];
+    let width = high - low;
+    if !all.iter().all(|one| one.is_finite()) || width <= 1e-6 * high {
+        return all.map(ratio);
+    }
+    // Two digits of the width; three decimals do as long as they tell the ends apart.
+    let most = if width < 0.002 { 9.0 } else { 3.0 };
+    let enough = (1.0 - width.log10().floor()).clamp(0.0, most) as usize;
+    let text = |one: f64, digits: usize| {
+        if one < 999.5 { format!("{one:.digits$}") } else { per_second(one) }
+    };
+    let told = |digits: &usize| {
+        let is = |one: f64, other: f64| text(one, *digits).parse() == Ok(other);
+        let ends = [low, high].iter().all(|end| *end == 1.0 || !is(*end, 1.0));
+        // No ratio is nothing.
+        ends && all.iter().all(|one| *one == 0.0 || !is(*one, 0.0))
+    };
+    let digits = (enough..9).find(told).unwrap_or(9);
+    all.map(|one| text(one, digits))
+}
+
+/// Three significant digits without a unit, zeros at the end left out: `0.25`, `9.1`, `85`, `812`.
+pub fn three_digits(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude >= 99.95 {
+        format!("{value:.0}")
+    } else if magnitude >= 9.995 {
+        trimmed(value, 1)
+    } else if magnitude >= 0.0995 || magnitude == 0.0 {
+        trimmed(value, 2)
+    } else {
+        trimmed(value, 3)
+    }
+}
+
+fn binary(amount: f64) -> String {
+    if !amount.is_finite() {
+        return "-".to_owned();
+    }
+    let mut value = amount;
+    let mut step = 0;
+    while value >= 1023.5 && step + 1 < BINARY.len() {
+        value /= 1024.0;
+        step += 1;
+    }
+    format!("{} {}", three_digits(value), BINARY[step])
+}
+
+fn trimmed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn separated(digits: &str) -> String {
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}

@@ -1,0 +1,27 @@
+//! What a study leaves behind: its plan, records of its trials, and the directory that keeps them.
+//! Evidence alone: what is concluded of it lies in [`findings`](crate::findings).
+
+mod buckets;
+pub mod bundle;
+pub mod cut;
+pub mod design;
+pub mod environment;
+pub mod headline;
+pub mod histogram;
+pub mod id;
+pub mod imported;
+pub mod log;
+pub mod plan;
+pub mod record;
+pub mod seal;
+pub mod series;
+pub mod surroundings;
+pub mod tally;
+pub mod trials;
+mod version;
+pub mod vouch;
+
+pub use design::Design;
+pub use environment::Environment;
+pub use plan::{Plan, Survey};
+pub use record::{Evidence, Trial, TrialRecord};

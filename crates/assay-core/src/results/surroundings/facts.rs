@@ -1,0 +1,131 @@
+//! What findings tell of the machine around the target.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::results::plan::Arm;
+
+/// The machine around the target, and the drives before and after.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SurroundingsFacts {
+    /// What went on during the trials of each workload under each arm.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<WorkloadSurroundings>,
+    /// Observations of which nothing else tells, field by field.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observed: Vec<ObservedField>,
+    /// Drives that say something of their health.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drives: Vec<DriveHealth>,
+    /// Who tells energy, and of what.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy_of: Option<String>,
+    /// Mean power of the machine at rest, watts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_w: Option<f64>,
+}
+
+impl SurroundingsFacts {
+    /// Whether there is nothing to tell.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What went on during the trials of one workload under one arm: over all of them together, from
+/// right before each run until everything written was on the device.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadSurroundings {
+    /// Workload.
+    pub workload: String,
+    /// Arm.
+    pub arm: Arm,
+    /// Trials that tell.
+    pub n: usize,
+    /// Share, 0 to 1, of the time of all processors in which they worked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_share: Option<f64>,
+    /// The same of the processor that worked most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busiest_share: Option<f64>,
+    /// Share of the time of all processors that the hypervisor gave to others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steal_share: Option<f64>,
+    /// Share of the time in which something waited, by resource: `cpu`, `io`, `memory`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub pressure_shares: BTreeMap<String, f64>,
+    /// Pages that went to swap or came back, in all trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub swapped_pages: Option<u64>,
+    /// The sensor that became hottest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hottest: Option<Hottest>,
+    /// Mean energy of a trial, joules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy_j: Option<f64>,
+    /// Mean power, watts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_w: Option<f64>,
+}
+
+/// One field of what a probe observed during the trials of one workload under one arm.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ObservedField {
+    /// Workload.
+    pub workload: String,
+    /// Arm.
+    pub arm: Arm,
+    /// Probe.
+    pub probe: String,
+    /// Its place in the observation, names joined by dots; none where there is no observation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// Trials that tell.
+    pub n: usize,
+    /// Mean of the trials, in the field's unit; none of words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean: Option<f64>,
+    /// The least of any trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<f64>,
+    /// The most of any trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<f64>,
+    /// Words, each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<String>,
+    /// Why no trial tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// The sensor that became hottest.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Hottest {
+    /// Its name.
+    pub sensor: String,
+    /// The least that it showed before a trial, degrees Celsius.
+    pub from_c: f64,
+    /// The most that it showed.
+    pub to_c: f64,
+}
+
+/// What a drive said before and after a study.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DriveHealth {
+    /// Kernel name.
+    pub drive: String,
+    /// Bytes that were written to it meanwhile, by its own count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_bytes: Option<u64>,
+    /// Wear in percent, before and after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_percent: Option<[u64; 2]>,
+    /// Degrees Celsius, before and after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature_c: Option<[i64; 2]>,
+    /// Counters that grew, with by how much.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub grown: BTreeMap<String, u64>,
+}

@@ -1,0 +1,273 @@
+//! A study: target x workloads x factors x replicates, as its file says it.
+
+mod ask;
+mod check;
+mod claims;
+mod defaults;
+pub mod fields;
+pub mod file;
+mod order;
+mod prepare;
+pub mod presets;
+mod schema;
+pub mod simulated;
+pub mod words;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use ask::{Amount, Ask, AskKind, Card, Price};
+pub use order::{LeadIn, Order};
+pub use prepare::{AreaRequest, Cache, Fresh, Prepare, Prime, Start};
+pub use schema::schema;
+
+use crate::quantity::{Bytes, Percent, Time};
+use crate::work::io::{self, Content};
+use crate::work::{Asks, Needs, Touch, Work};
+
+/// Format of study files.
+pub const FORMAT: &str = "assay-study/1";
+
+/// The smallest area that may be asked for.
+pub const SMALLEST_AREA_BYTES: u64 = 16 << 20;
+
+/// Replicates of a study that names none (R4: below six no test without a distribution can decide).
+pub const DEFAULT_REPLICATES: u32 = 6;
+
+/// What counts as equivalent where a study does not say (R6).
+pub const DEFAULT_MARGIN: Percent = Percent(5.0);
+
+/// One study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Study {
+    /// Format and version.
+    pub format: String,
+    /// What it asks.
+    pub title: String,
+    /// Name of the preset that it was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
+    /// Id of the result whose winner it confirms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirms: Option<String>,
+    /// Complete passes over all arms.
+    #[serde(default = "default_replicates")]
+    pub replicates: u32,
+    /// What counts as equivalent, fixed beforehand; without it there are ratios and no verdicts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<Percent>,
+    /// The metric that verdicts are about; by default bandwidth for large operations, else IOPS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub primary: Option<String>,
+    /// An identical second baseline arm: the noise floor. By default on from three arms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<bool>,
+    /// How the order of trials is drawn.
+    #[serde(default)]
+    pub order: Order,
+    /// What runs before the first trial of a replicate.
+    #[serde(default, skip_serializing_if = "LeadIn::is_default")]
+    pub lead_in: LeadIn,
+    /// Time for one target, filling and pilot included; trials without a time share it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Time>,
+    /// Seed of everything drawn; drawn itself where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Factors whose levels are changed once a replicate, with everything else inside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub costly: Vec<String>,
+    /// Whether a replicate that something disturbed is run again at the end.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub repeat_disturbed: bool,
+    /// Probes that watch each trial, beside those that always do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<String>,
+    /// File of an external power meter, a time and watts in each line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meter: Option<String>,
+    /// Where, unless `target` is a factor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
+    /// The bytes that may be touched.
+    #[serde(default)]
+    pub area: AreaRequest,
+    /// How the target is brought into a known state.
+    #[serde(default, skip_serializing_if = "Prepare::is_default")]
+    pub prepare: Prepare,
+    /// How often what a factor makes is made anew.
+    #[serde(default, skip_serializing_if = "Fresh::is_default")]
+    pub fresh: Fresh,
+    /// When it ends; by default after its replicates.
+    #[serde(default, skip_serializing_if = "Stop::is_default")]
+    pub stop: Stop,
+    /// What arms are compared with; by default the first level of each factor. Where it names some
+    /// factors only, arms are compared at equal levels of the others.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub baseline: BTreeMap<String, String>,
+    /// Settings that vary, by name, each with its levels as text.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub factors: BTreeMap<String, Vec<String>>,
+    /// Arms one by one, instead of every combination of the levels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arms: Vec<BTreeMap<String, String>>,
+    /// The work.
+    pub workload: Vec<Workload>,
+    /// Claims that the findings answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub question: Vec<Ask>,
+    /// What the card is sold as, for its row of the flash table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card: Option<Card>,
+}
+
+impl Study {
+    /// What sort of result it makes: `check` or `study`.
+    pub fn kind(&self) -> &'static str {
+        if self.preset.as_deref() == Some("check") { "check" } else { "study" }
+    }
+
+    /// Whether anything of it needs bytes of its own on the target.
+    pub fn needs_area(&self) -> bool {
+        self.workload.iter().any(|own| own.needs() == Needs::Area || own.background.is_some())
+    }
+
+    /// Where it takes place, as the command line names that.
+    pub fn targets(&self) -> Vec<String> {
+        let several = self.factors.get("target").cloned().unwrap_or_default();
+        self.target.iter().map(Target::word).chain(several).collect()
+    }
+}
+
+/// When a study ends (R8).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stop {
+    /// By which rule.
+    #[serde(default)]
+    pub rule: StopRule,
+    /// Replicates after which it may end, for `looks`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<u32>,
+    /// Half-width of the intervals that is enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub half_width: Option<Percent>,
+}
+
+impl Stop {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The rule by which a study ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopRule {
+    /// After its replicates.
+    #[default]
+    Fixed,
+    /// After one of the declared looks, each with its share of the error.
+    Looks,
+    /// After any replicate, by a confidence sequence.
+    Open,
+}
+
+/// Where a study takes place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// The tool makes a file of its own in this directory.
+    Directory(String),
+    /// An existing file; it is only read.
+    File(String),
+    /// A block device; only read unless it was unlocked.
+    Device(String),
+    /// A loop device of this size, made for the study and removed afterwards.
+    Loop(Bytes),
+    /// The simulated engine: `lognormal,mean=100us,p99=400us,servers=1`.
+    Simulated(String),
+}
+
+impl Target {
+    /// As the command line names it.
+    pub fn word(&self) -> String {
+        match self {
+            Self::Directory(path) | Self::File(path) | Self::Device(path) => path.clone(),
+            Self::Loop(size) => format!("a loop device of {size}"),
+            Self::Simulated(law) => format!("{}{law}", simulated::PREFIX),
+        }
+    }
+}
+
+/// One piece of work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Name, unique in the study.
+    pub name: String,
+    /// The work, of exactly one kind.
+    #[serde(flatten)]
+    pub work: Work,
+    /// Others' work that goes on meanwhile, in the other half of the area: it is counted, and what
+    /// is compared is `work`. It has neither time nor number of operations of its own.
+    #[serde(default, alias = "beside", skip_serializing_if = "Option::is_none")]
+    pub background: Option<io::Asked>,
+}
+
+impl Workload {
+    /// What it does, in a line.
+    pub fn words(&self) -> String {
+        let background = self.background.as_ref();
+        let background = background.map(|io| format!("; beside it {}", io.words()));
+        self.work.words() + &background.unwrap_or_default()
+    }
+
+    /// What its work needs of the target.
+    pub fn needs(&self) -> Needs {
+        self.work.needs()
+    }
+
+    /// Whether all that is written is zeros.
+    pub fn writes_zeros(&self) -> bool {
+        self.touches().filter_map(|touch| touch.writes).all(|content| content == Content::Zero)
+    }
+
+    /// Whether anything is written.
+    pub fn writes(&self) -> bool {
+        self.touches().any(|touch| touch.writes.is_some())
+    }
+
+    fn touches(&self) -> impl Iterator<Item = Touch> {
+        let background = self.background.as_ref().map(Asks::touches);
+        [self.work.touches()].into_iter().chain(background)
+    }
+
+    /// The same under the levels of an arm.
+    ///
+    /// # Errors
+    /// A level that its parameter does not take.
+    pub fn under(&self, arm: &BTreeMap<String, String>) -> Result<Self, String> {
+        let mut own = self.clone();
+        for (name, level) in arm {
+            own.work.set(name, level).unwrap_or(Ok(()))?;
+            own.work.take(name, level);
+        }
+        Ok(own)
+    }
+}
+
+const fn default_replicates() -> u32 {
+    DEFAULT_REPLICATES
+}
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
+const fn yes() -> bool {
+    true
+}

@@ -1,0 +1,103 @@
+//! The studies that are shipped: TOML files under `studies/`, read like anybody's.
+
+use super::{Study, file};
+use crate::failure::Outcome;
+
+/// Name and text of each.
+const PRESETS: &[(&str, &str)] = &[
+    ("check", include_str!("../../../../studies/check.toml")),
+    ("depth", include_str!("../../../../studies/depth.toml")),
+    ("flash", include_str!("../../../../studies/flash.toml")),
+    ("stream", include_str!("../../../../studies/stream.toml")),
+    ("surface", include_str!("../../../../studies/surface.toml")),
+    ("filesystems", include_str!("../../../../studies/filesystems.toml")),
+    ("schedulers", include_str!("../../../../studies/schedulers.toml")),
+    ("readahead", include_str!("../../../../studies/readahead.toml")),
+    ("write-cache", include_str!("../../../../studies/write-cache.toml")),
+    ("starvation", include_str!("../../../../studies/starvation.toml")),
+    ("power", include_str!("../../../../studies/power.toml")),
+    ("tunable", include_str!("../../../../studies/tunable.toml")),
+    ("live", include_str!("../../../../studies/live.toml")),
+    ("stack-limit", include_str!("../../../../studies/stack-limit.toml")),
+];
+
+/// What `assay check` runs.
+pub fn check() -> Outcome<Study> {
+    let (name, text) = PRESETS[0];
+    read(name, text)
+}
+
+/// The preset with a name.
+pub fn find(name: &str) -> Option<Outcome<Study>> {
+    PRESETS.iter().find(|(known, _)| *known == name).map(|(name, text)| read(name, text))
+}
+
+/// All of them, by name.
+pub fn all() -> impl Iterator<Item = (&'static str, Outcome<Study>)> {
+    PRESETS.iter().map(|(name, text)| (*name, read(name, text)))
+}
+
+fn read(name: &str, text: &str) -> Outcome<Study> {
+    file::parse(&format!("studies/{name}.toml"), text)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn check_has_its_seven_workloads() {
+        let names: Vec<String> =
+            super::check().unwrap().workload.into_iter().map(|work| work.name).collect();
+        assert_eq!(
+            names,
+            [
+                "sequential-read",
+                "sequential-write",
+                "random-read-q1",
+                "random-read-q32",
+                "random-write-q1",
+                "random-write-q32",
+                "sync-write",
+            ]
+        );
+    }
+
+    #[test]
+    fn every_preset_reads_and_says_its_name() {
+        for (name, study) in super::all() {
+            assert_eq!(study.unwrap().preset.as_deref(), Some(name));
+            assert!(super::find(name).is_some());
+        }
+        assert!(super::find("no-such-preset").is_none());
+    }
+
+    #[test]
+    fn questions_ask_about_levels_that_there_are() {
+        let mut asked = 0;
+        for (name, study) in super::all() {
+            let study = study.unwrap();
+            for ask in &study.question {
+                asked += 1;
+                let levels = |factor: &String| study.factors[factor].clone();
+                let own = ask.factor.iter().flat_map(levels).collect::<Vec<_>>();
+                let named = ask.level.iter().chain(&ask.over).chain(&ask.between);
+                assert!(named.clone().all(|level| own.contains(level)), "{name}: {}", ask.ask);
+                assert!(ask.at.iter().all(|(factor, level)| levels(factor).contains(level)));
+                assert!(ask.published.is_some(), "{name}: {}", ask.ask);
+            }
+        }
+        assert!(asked >= 20, "{asked}");
+    }
+
+    /// The first lines say what it asks, how long it takes, what it needs, and what is lost.
+    #[test]
+    fn a_preset_that_loses_data_says_so_first() {
+        for (name, text) in super::PRESETS {
+            let head: String = text.lines().take_while(|line| line.starts_with('#')).collect();
+            let minutes = head.contains("minute") || head.contains("budget");
+            assert!(minutes, "{name} does not say how long it takes");
+            if text.contains("filesystem") && text.contains("[factors]") {
+                assert!(head.contains("ALL DATA ON IT ARE LOST"), "{name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! What may be changed on the machine, one act each; shown as the line that one would type.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// One change of the machine. Only [`System::act`](super::System::act) carries it out, and only
+/// with a [`Warrant`](super::journal::Warrant): the journal knows by then how it is undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Writes a setting of the kernel, below `/sys` or `/proc/sys`.
+    Set {
+        /// The file.
+        path: PathBuf,
+        /// What is written.
+        value: String,
+    },
+    /// Mounts a file system.
+    Mount {
+        /// Block device.
+        device: PathBuf,
+        /// Directory.
+        point: PathBuf,
+        /// Type.
+        filesystem: String,
+        /// Options as fstab writes them; may be empty.
+        options: String,
+    },
+    /// Unmounts what is mounted at a directory.
+    Unmount {
+        /// The directory.
+        point: PathBuf,
+    },
+    /// Makes a file of zeros; it must not be there.
+    CreateFile {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+    },
+    /// Removes a file.
+    RemoveFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Makes a directory; it must not be there.
+    CreateDirectory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Removes an empty directory.
+    RemoveDirectory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Writes a text file whole.
+    WriteFile {
+        /// The file.
+        path: PathBuf,
+        /// Its content.
+        text: String,
+    },
+    /// Puts a file behind a loop device, past the file's page cache where its file system can.
+    AttachLoop {
+        /// The loop device.
+        device: PathBuf,
+        /// The file.
+        file: PathBuf,
+    },
+    /// Takes the file away from a loop device.
+    DetachLoop {
+        /// The loop device.
+        device: PathBuf,
+    },
+    /// Shows a byte range of a disk as a partition; the disk's own table is not touched.
+    AddPartition {
+        /// The disk.
+        disk: PathBuf,
+        /// Number of the partition.
+        number: u32,
+        /// Its bytes.
+        range: Range<u64>,
+    },
+    /// Takes such a partition away.
+    RemovePartition {
+        /// The disk.
+        disk: PathBuf,
+        /// Number of the partition.
+        number: u32,
+    },
+    /// Runs a program to its end.
+    Run {
+        /// Name; looked for in `PATH` and the system's own directories.
+        program: String,
+        /// Arguments.
+        arguments: Vec<String>,
+    },
+    /// Writes zeros over a range of a device that nothing uses.
+    Wipe {
+        /// The device.
+        device: PathBuf,
+        /// The range in bytes.
+        range: Range<u64>,
+    },
+    /// Tells a device that nothing uses that a range of it holds nothing.
+    Discard {
+        /// The device.
+        device: PathBuf,
+        /// The range in bytes.
+        range: Range<u64>,
+    },
+}
+
+impl fmt::Display for Act {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Set { path, value } => {
+                write!(formatter, "echo {} > {}", quoted(value), quoted_path(path))
+            }
+            Self::Mount { device, point, filesystem, options } if options.is_empty() => {
+                write!(
+                    formatter,
+                    "mount -t {filesystem} {} {}",
+                    quoted_path(device),
+                    quoted_path(point)
+                )
+            }
+            Self::Mount { device, point, filesystem, options } => {
+                let (device, point) = (quoted_path(device), quoted_path(point));
+                write!(formatter, "mount -t {filesystem} -o {options} {device} {point}")
+            }
+            Self::Unmount { point } => write!(formatter, "umount {}", quoted_path(point)),
+            Self::CreateFile { path, bytes } => {
+                write!(formatter, "truncate -s {bytes} {}", quoted_path(path))
+            }
+            Self::RemoveFile { path } => write!(formatter, "rm {}", quoted_path(path)),
+            Self::CreateDirectory { path } => write!(formatter, "mkdir {}", quoted_path(path)),
+            Self::RemoveDirectory { path } => write!(formatter, "rmdir {}", quoted_path(path)),
+            Self::WriteFile { path, .. } => write!(formatter, "write {}", quoted_path(path)),
+            Self::AttachLoop { device, file } => {
+                write!(
+                    formatter,
+                    "losetup --direct-io=on {} {}",
+                    quoted_path(device),
+                    quoted_path(file)
+                )
+            }
+            Self::DetachLoop { device } => write!(formatter, "losetup -d {}", quoted_path(device)),
+            Self::AddPartition { disk, number, range } => {
+                let (start, length) = (range.start / 512, (range.end - range.start) / 512);
+                write!(formatter, "addpart {} {number} {start} {length}", quoted_path(disk))
+            }
+            Self::RemovePartition { disk, number } => {
+                write!(formatter, "delpart {} {number}", quoted_path(disk))
+            }
+            Self::Run { program, arguments } => {
+                write!(formatter, "{program}")?;
+                arguments.iter().try_for_each(|word| write!(formatter, " {}", quoted(word)))
+            }
+            Self::Wipe { device, range } => {
+                let (start, length) = (range.start, range.end - range.start);
+                write!(formatter, "blkdiscard -z -o {start} -l {length} {}", quoted_path(device))
+            }
+            Self::Discard { device, range } => {
+                let (start, length) = (range.start, range.end - range.start);
+                write!(formatter, "blkdiscard -o {start} -l {length} {}", quoted_path(device))
+            }
+        }
+    }
+}
+
+fn quoted_path(path: &Path) -> String {
+    quoted(&path.to_string_lossy())
+}
+
+/// A word as a shell reads it.
+pub fn quoted(word: &str) -> String {
+    let plain = |sign: char| sign.is_ascii_alphanumeric() || "-_./=,:+@^%".contains(sign);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_act_is_the_line_that_one_would_type() {
+        let set = Act::Set {
+            path: "/sys/block/sda/queue/write_cache".into(),
+            value: "write back".into(),
+        };
+        assert_eq!(set.to_string(), "echo 'write back' > /sys/block/sda/queue/write_cache");
+        let mount = Act::Mount {
+            device: "/dev/sda1".into(),
+            point: "/mnt/my card".into(),
+            filesystem: "ext4".into(),
+            options: "noatime,data=ordered".into(),
+        };
+        let line = "mount -t ext4 -o noatime,data=ordered /dev/sda1 '/mnt/my card'";
+        assert_eq!(mount.to_string(), line);
+        let run = Act::Run {
+            program: "mkfs.ext4".into(),
+            arguments: vec!["-O".into(), "^has_journal".into()],
+        };
+        assert_eq!(run.to_string(), "mkfs.ext4 -O ^has_journal");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted("--bs=4k"), "--bs=4k");
+        assert_eq!(quoted(""), "''");
+    }
+}

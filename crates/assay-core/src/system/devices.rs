@@ -1,0 +1,105 @@
+//! Drives and what stands between them and a file system, from sysfs.
+
+mod counters;
+mod describe;
+mod link;
+mod stack;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::site::Drive;
+use super::{DeviceNumber, System, mounts, sysfs};
+
+pub use counters::{Counters, counters, under_way};
+pub use describe::{device_id, drive, has_lasting_id};
+pub use link::sata_link;
+pub use stack::{Below, backing_file, is_buffered_loop, layer, partitions};
+
+/// Bytes of the unit in which sysfs tells sizes, whatever the device's blocks are.
+const SECTOR: u64 = 512;
+
+/// Whole devices that something can be measured on, sorted by name: no partitions, no empty loop
+/// or zram devices, no RAM disks, no empty drives.
+pub fn drives(system: &dyn System) -> Vec<Drive> {
+    let names = sysfs::names(system, Path::new("/sys/block"));
+    let wanted = names.iter().filter(|name| !name.starts_with("ram"));
+    wanted.map(|name| drive(system, name)).filter(|drive| drive.size_bytes > 0).collect()
+}
+
+/// Kernel name of the block device with a number; none where sysfs does not show it.
+pub fn name_of(system: &dyn System, number: DeviceNumber) -> Option<String> {
+    let link = PathBuf::from(format!("/sys/dev/block/{number}"));
+    let target = system.canonical(&link).or_else(|_| system.read_link(&link)).ok()?;
+    Some(target.file_name()?.to_string_lossy().into_owned())
+}
+
+/// Number of the block device with a kernel name.
+pub fn number_of(system: &dyn System, name: &str) -> Option<DeviceNumber> {
+    let text = system.read_text(&sysfs::block(name).join("dev")).ok()?;
+    mounts::parse_number(&text)
+}
+
+/// Kernel name of the block device that a path leads to; none when it leads to anything else.
+pub fn name_at(system: &dyn System, path: &Path) -> Option<String> {
+    let status = system.status(path).ok()?;
+    let is_block = status.kind == super::FileKind::BlockDevice;
+    name_of(system, status.own_device.filter(|_| is_block)?)
+}
+
+/// Bytes of the block device with a kernel name; 0 where there is no medium.
+pub fn size_of(system: &dyn System, name: &str) -> u64 {
+    let sectors = sysfs::number(system, &sysfs::block(name).join("size"));
+    sectors.value().map_or(0, |sectors| sectors.saturating_mul(SECTOR))
+}
+
+/// Device file of a block device with a kernel name; some names have a slash, which sysfs spells `!`.
+pub fn file_of(name: &str) -> PathBuf {
+    Path::new("/dev").join(name.replace('!', "/"))
+}
+
+/// Kernel name of a partition: `sda1`, `nvme0n1p1`.
+pub fn partition_name(disk: &str, number: u32) -> String {
+    let between = if disk.ends_with(|sign: char| sign.is_ascii_digit()) { "p" } else { "" };
+    format!("{disk}{between}{number}")
+}
+
+/// First byte of a partition on its disk; none where there is no such partition.
+pub fn start_of(system: &dyn System, partition: &str) -> Option<u64> {
+    let sectors = sysfs::number(system, &sysfs::block(partition).join("start"));
+    sectors.value().map(|sectors| sectors.saturating_mul(SECTOR))
+}
+
+/// Kernel names of the loop devices that have a file, or had it when it was removed.
+///
+/// # Errors
+/// The kernel's, where that cannot be told.
+pub fn loops_of(system: &dyn System, file: &Path) -> io::Result<Vec<String>> {
+    let names = sysfs::there(system.list(Path::new("/sys/block")))?.unwrap_or_default();
+    let mut removed = file.as_os_str().to_owned();
+    removed.push(" (deleted)");
+    let mut found = Vec::new();
+    for name in names.into_iter().filter(|name| name.starts_with("loop")) {
+        let own = stack::read_backing_file(system, &name)?;
+        let has = |own: PathBuf| own == file || own.as_os_str() == removed;
+        found.extend(own.is_some_and(has).then_some(name));
+    }
+    Ok(found)
+}
+
+/// Where sysfs keeps a device, links followed: the way tells its bus.
+fn place(system: &dyn System, name: &str) -> PathBuf {
+    let link = sysfs::block(name);
+    system.canonical(&link).unwrap_or(link)
+}
+
+/// First part of a path that is a word followed by a number only: `ata7` for `ata`.
+fn numbered_part(path: &Path, word: &str) -> Option<String> {
+    path.iter().map(|part| part.to_string_lossy().into_owned()).find(|part| {
+        part.strip_prefix(word)
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+    })
+}

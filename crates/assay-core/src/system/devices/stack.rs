@@ -1,0 +1,121 @@
+//! What a block device is made of.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{name_at, number_of, place, size_of};
+use crate::system::site::Layer;
+use crate::system::{DeviceNumber, System, sysfs};
+
+/// What lies directly below a block device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Below {
+    /// Other block devices, by kernel name; none for a drive.
+    Devices(Vec<String>),
+    /// The file behind a loop device.
+    File(PathBuf),
+}
+
+/// A block device by kernel name, and what lies below it. The layer's `below` is filled for
+/// devices; whoever follows a file fills it for files.
+pub fn layer(system: &dyn System, name: &str) -> (Layer, Below) {
+    let below = below(system, name);
+    let names = match &below {
+        Below::Devices(names) => names.clone(),
+        Below::File(_) => Vec::new(),
+    };
+    let layer = Layer {
+        name: name.to_owned(),
+        number: number_of(system, name).unwrap_or(DeviceNumber { major: 0, minor: 0 }),
+        kind: kind(system, name),
+        below: names,
+        size_bytes: size_of(system, name),
+    };
+    (layer, below)
+}
+
+fn below(system: &dyn System, name: &str) -> Below {
+    let block = sysfs::block(name);
+    if is_partition(system, name) {
+        let drive = place(system, name).parent().and_then(Path::file_name).map(ToOwned::to_owned);
+        return Below::Devices(drive.iter().map(|n| n.to_string_lossy().into_owned()).collect());
+    }
+    if let Some(file) = backing_file(system, name) {
+        return Below::File(file);
+    }
+    if name.starts_with("zram") {
+        // `none`, or the device that incompressible pages go to.
+        let backing = sysfs::text(system, &block.join("backing_dev"));
+        let device = backing.value().and_then(|path| name_at(system, Path::new(path)));
+        return Below::Devices(device.into_iter().collect());
+    }
+    Below::Devices(sysfs::names(system, &block.join("slaves")))
+}
+
+fn is_partition(system: &dyn System, name: &str) -> bool {
+    sysfs::text(system, &sysfs::block(name).join("partition")).value().is_some()
+}
+
+/// Whether a loop device goes through the page cache of its file.
+pub fn is_buffered_loop(system: &dyn System, name: &str) -> bool {
+    let direct = system.read_text(&sysfs::block(name).join("loop/dio"));
+    direct.is_ok_and(|text| text.trim() == "0")
+}
+
+/// The file behind a loop device. The kernel marks one that was removed, which cannot be followed
+/// by name any more.
+pub fn backing_file(system: &dyn System, name: &str) -> Option<PathBuf> {
+    read_backing_file(system, name).ok()?
+}
+
+/// The same, where trouble with reading must not look like no file.
+///
+/// # Errors
+/// The kernel's.
+pub(super) fn read_backing_file(system: &dyn System, name: &str) -> io::Result<Option<PathBuf>> {
+    let file = sysfs::block(name).join("loop/backing_file");
+    // Not `sysfs::text`: space at the end belongs to the name.
+    let text = sysfs::there(system.read_text(&file))?.unwrap_or_default();
+    let path = text.strip_suffix('\n').unwrap_or(&text);
+    Ok((!path.is_empty()).then(|| path.into()))
+}
+
+fn kind(system: &dyn System, name: &str) -> String {
+    let block = sysfs::block(name);
+    if is_partition(system, name) {
+        return "partition".to_owned();
+    }
+    if name.starts_with("dm-") {
+        let uuid = sysfs::text(system, &block.join("dm/uuid"));
+        return mapper_kind(uuid.value().map_or("", String::as_str)).to_owned();
+    }
+    if name.starts_with("md") {
+        let level = sysfs::text(system, &block.join("md/level"));
+        return level.value().map_or("md", String::as_str).to_owned();
+    }
+    let known = ["loop", "zram", "bcache", "nbd", "ram"];
+    known.iter().find(|start| name.starts_with(**start)).unwrap_or(&"disk").to_string()
+}
+
+/// Device-mapper names its targets only to root, but tools begin the uuid with their own name.
+fn mapper_kind(uuid: &str) -> &'static str {
+    const OWNERS: [(&str, &str); 8] = [
+        ("CRYPT-VERITY", "verity"),
+        ("CRYPT-INTEGRITY", "integrity"),
+        ("CRYPT-", "crypt"),
+        ("LVM-", "lvm"),
+        ("mpath-", "multipath"),
+        ("part", "partition"),
+        ("DMRAID-", "dmraid"),
+        ("VDO-", "vdo"),
+    ];
+    OWNERS.iter().find(|(start, _)| uuid.starts_with(start)).map_or("dm", |(_, kind)| *kind)
+}
+
+/// Names of a drive's partitions.
+pub fn partitions(system: &dyn System, name: &str) -> Vec<String> {
+    let children = sysfs::names(system, &sysfs::block(name));
+    // Only partitions begin with their drive's name; `queue`, `holders` and the like do not.
+    let named = children.into_iter().filter(|child| child.starts_with(name));
+    named.filter(|child| is_partition(system, child)).collect()
+}

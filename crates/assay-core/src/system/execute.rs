@@ -1,0 +1,92 @@
+//! Running a program of the user's and measuring it: what is run, and what is known of it afterwards.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::identity::Caller;
+use crate::presence::Presence;
+
+/// Bytes of what a program complained of that are kept: its last words.
+pub const KEPT_COMPLAINT_BYTES: usize = 4096;
+
+/// One run of a program, to be measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Execution<'a> {
+    /// The program, looked for as a shell would along the `PATH` that it gets, and its words.
+    pub words: &'a [String],
+    /// Where it runs.
+    pub directory: &'a Path,
+    /// What is added to the environment of this process, for it alone. For a caller that environment
+    /// names the caller, and not `sudo`.
+    pub environment: &'a [(String, String)],
+    /// Who runs it, where that is not the user of this process.
+    pub caller: Option<Caller>,
+    /// What it reads, seen from its directory and opened as who runs it; nothing where there is none. It
+    /// is never given a terminal.
+    pub input: Option<&'a Path>,
+    /// After this it is ended, with all that it started.
+    pub timeout: Option<Duration>,
+    /// Set when the user wants to stop: it is ended, with all that it started; or not started at all.
+    pub stop: &'a AtomicBool,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// By itself, with this exit code.
+    Exited(i32),
+    /// By this signal of somebody else's.
+    Signalled(i32),
+    /// It was ended when its time was over.
+    TimedOut,
+    /// It was ended because the user wanted to stop.
+    Stopped,
+}
+
+/// How the peak of memory was had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PeakBy {
+    /// The kernel kept it for the control group of the program: pages of files that it read are in it.
+    Cgroup,
+    /// The resident memory of all its processes was looked at now and then.
+    Sampled,
+    /// The kernel's record of its largest process: it was over before it could be looked at.
+    LargestProcess,
+}
+
+/// The most memory that a program and all that it started had at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeakMemory {
+    /// Bytes.
+    pub bytes: u64,
+    /// How that is known.
+    pub by: PeakBy,
+}
+
+/// What became of one run: the program with all that it started.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Executed {
+    /// How it ended.
+    pub ending: Ending,
+    /// From right before it was started until its own end was seen, nanoseconds.
+    pub wall_ns: u64,
+    /// Processor time outside the kernel of all that it started, nanoseconds.
+    pub user_ns: u64,
+    /// Processor time inside the kernel of all that it started, nanoseconds.
+    pub system_ns: u64,
+    /// The most memory that it had.
+    pub peak_memory: Presence<PeakMemory>,
+    /// Bytes that came from storage for it.
+    pub read_bytes: Presence<u64>,
+    /// Bytes that went, or will go, to storage for it; not those of files that it deleted before.
+    pub write_bytes: Presence<u64>,
+    /// The end of what it complained of (its standard error).
+    pub complaint: String,
+    /// Processes that it had left running when it ended by itself, and that were ended then.
+    pub left_running: u32,
+}

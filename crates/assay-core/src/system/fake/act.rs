@@ -1,0 +1,467 @@
+//! Changes of the machine in memory: settings with choices, mounts, loop devices, file systems.
+
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use assay_sys::memory_file;
+
+use super::tree::Node;
+use super::{Fake, State};
+use crate::system::{Act, DeviceNumber, Errno, devices};
+
+const MOUNTS: &str = "/proc/self/mountinfo";
+const LOOP_MAJOR: u32 = 7;
+
+/// How a setting takes what is written to it, other than keeping it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// Keeps what it has, without an error.
+    Ignores,
+    /// Keeps a multiple of this.
+    RoundsTo(u64),
+    /// Refuses, as a read-only file does.
+    ReadOnly,
+}
+
+impl Fake {
+    /// Makes a setting answer in a manner of its own. Files with a choice in brackets take the
+    /// words that they list; all others keep what is written.
+    pub fn set_manner(&self, path: impl Into<PathBuf>, manner: Manner) -> &Self {
+        self.lock().manners.insert(path.into(), manner);
+        self
+    }
+
+    /// Installs a program; only `mkfs` ones do anything.
+    pub fn install(&self, program: &str) -> &Self {
+        self.lock().programs.insert(program.to_owned());
+        self
+    }
+
+    /// Puts another device of the same size in the place of a loop device.
+    pub fn replug(&self, device: &Path) -> &Self {
+        let name = device.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut state = self.lock();
+        state.sequence += 1;
+        let sequence = format!("{}\n", state.sequence);
+        let path = PathBuf::from(format!("/sys/devices/virtual/block/{name}/diskseq"));
+        state.tree.put(&path, Node::File(vec![sequence.into_bytes()]));
+        drop(state);
+        self
+    }
+
+    /// The same as soon as something was discarded.
+    pub fn replug_after_discarding(&self, device: impl Into<PathBuf>) -> &Self {
+        self.lock().replugged = Some(device.into());
+        self
+    }
+
+    /// Everything that the factors' programs need: all that make file systems, in a kernel with all.
+    pub fn with_file_systems(&self) -> &Self {
+        let kinds = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "vfat"];
+        for kind in kinds {
+            self.install(&format!("mkfs.{kind}"));
+        }
+        self.put("/proc/filesystems", kinds.map(|kind| format!("\t{kind}\n")).concat())
+    }
+
+    /// Makes mounting succeed without mounting anything, as behind a helper that failed.
+    pub fn mount_nothing(&self) -> &Self {
+        self.lock().mounts_nothing = true;
+        self
+    }
+
+    /// Makes the kernel show these options of what is mounted, whatever was asked for.
+    pub fn mount_showing(&self, options: &str) -> &Self {
+        self.lock().shows = Some(options.to_owned());
+        self
+    }
+
+    /// What was done to the machine so far, whether it worked or not.
+    pub fn acted(&self) -> Vec<Act> {
+        self.lock().acted.clone()
+    }
+
+    /// All that can be changed, as text that can be compared, without what lies below `home`.
+    pub fn condition(&self, home: &Path) -> String {
+        let state = self.lock();
+        let nodes = state.tree.nodes.iter().filter(|(path, _)| !path.starts_with(home));
+        let shown = nodes.map(|(path, node)| match node {
+            Node::File(readings) => {
+                let text = readings.last().map(|bytes| String::from_utf8_lossy(bytes));
+                format!("{} {:?}\n", path.display(), text.unwrap_or_default())
+            }
+            other => format!("{} {other:?}\n", path.display()),
+        });
+        let made = state.made.iter().map(|(device, made)| format!("{device} {made:?}\n"));
+        shown.chain(made).collect()
+    }
+
+    pub(super) fn carry_out(&self, act: &Act) -> io::Result<()> {
+        match act {
+            Act::Set { path, value } => self.lock().set(path, value),
+            Act::Mount { device, point, filesystem, options } => {
+                self.mount(device, point, filesystem, options)
+            }
+            Act::Unmount { point } => self.lock().unmount(point),
+            Act::CreateFile { path, bytes } => {
+                let mut state = self.lock();
+                if state.tree.find(path).is_ok() {
+                    return Err(Errno::EXIST.into());
+                }
+                let path = state.place(path)?;
+                state.sizes.insert(path.clone(), *bytes);
+                state.tree.put(&path, Node::File(vec![Vec::new()]));
+                Ok(())
+            }
+            Act::RemoveFile { path } => self.lock().remove(path),
+            Act::CreateDirectory { path } => {
+                let mut state = self.lock();
+                if state.tree.find(path).is_ok() {
+                    return Err(Errno::EXIST.into());
+                }
+                let path = state.place(path)?;
+                state.tree.put(&path, Node::Directory);
+                Ok(())
+            }
+            Act::RemoveDirectory { path } => {
+                let mut state = self.lock();
+                if !state.tree.list(path)?.is_empty() {
+                    return Err(Errno::NOTEMPTY.into());
+                }
+                let point = state.tree.find(path)?.0.display().to_string();
+                let table = state.text(Path::new(MOUNTS));
+                if table.lines().any(|line| line.split(' ').any(|word| word == point)) {
+                    return Err(Errno::BUSY.into());
+                }
+                state.remove(path)
+            }
+            Act::WriteFile { path, text } => {
+                let mut state = self.lock();
+                let path = state.place(path)?;
+                state.tree.put(&path, Node::File(vec![text.clone().into_bytes()]));
+                Ok(())
+            }
+            Act::AttachLoop { device, file } => self.lock().attach(device, file),
+            Act::DetachLoop { device } => self.lock().detach(device),
+            Act::AddPartition { disk, number, range } => {
+                self.lock().add_partition(disk, *number, range)
+            }
+            Act::RemovePartition { disk, number } => self.lock().remove_partition(disk, *number),
+            Act::Run { program, arguments } => self.run(program, arguments),
+            Act::Wipe { device, range } => self.wipe(device, range),
+            Act::Discard { .. } => Ok(()),
+        }
+    }
+
+    fn run(&self, program: &str, arguments: &[String]) -> io::Result<()> {
+        if !self.lock().programs.contains(program) {
+            let text = format!("{program} is not installed");
+            return Err(io::Error::new(io::ErrorKind::NotFound, text));
+        }
+        let Some(filesystem) = program.strip_prefix("mkfs.") else { return Ok(()) };
+        let device = Path::new(arguments.last().ok_or(Errno::INVAL)?);
+        let number =
+            crate::system::System::status(self, device)?.own_device.ok_or(Errno::NOTBLK)?;
+        let named = |pair: &&[String]| ["-L", "-n", "-l"].contains(&pair[0].as_str());
+        let label = arguments.windows(2).find(named).map_or("", |pair| pair[1].as_str());
+        let (disk, start) = self.whole(number);
+        let content = self.content(disk)?;
+        // A super block as ext2 has it, whatever the file system: enough to be told by its label.
+        content.write_all_at(&[0x53, 0xEF], start + 0x438)?;
+        let mut name = [0; 16];
+        name[..label.len().min(16)].copy_from_slice(&label.as_bytes()[..label.len().min(16)]);
+        content.write_all_at(&name, start + 0x478)?;
+        self.lock().made.insert(number, filesystem.to_owned());
+        Ok(())
+    }
+
+    fn wipe(&self, device: &Path, range: &Range<u64>) -> io::Result<()> {
+        let number =
+            crate::system::System::status(self, device)?.own_device.ok_or(Errno::NOTBLK)?;
+        let name = device.file_name().ok_or(Errno::INVAL)?.to_string_lossy().into_owned();
+        if self.lock().is_mounted(&name) {
+            return Err(Errno::BUSY.into());
+        }
+        let zeros = vec![0; (range.end - range.start) as usize];
+        self.content(number)?.write_all_at(&zeros, range.start)?;
+        let made: Vec<DeviceNumber> = self.lock().made.keys().copied().collect();
+        let gone = made.into_iter().filter(|own| self.whole(*own) == (number, range.start));
+        for own in gone.collect::<Vec<_>>() {
+            self.lock().made.remove(&own);
+        }
+        Ok(())
+    }
+
+    fn mount(&self, device: &Path, point: &Path, kind: &str, options: &str) -> io::Result<()> {
+        let number =
+            crate::system::System::status(self, device)?.own_device.ok_or(Errno::NOTBLK)?;
+        let mut state = self.lock();
+        let (point, _) = state.tree.find(point)?;
+        if state.mounts_nothing {
+            return Ok(());
+        }
+        if state.made.get(&number).map(String::as_str) != Some(kind) {
+            return Err(Errno::INVAL.into());
+        }
+        let options = if options.is_empty() { "rw".to_owned() } else { format!("rw,{options}") };
+        let options = state.shows.clone().unwrap_or(options);
+        let (point, device) = (point.display(), device.display());
+        let line = format!("99 1 {number} / {point} {options} - {kind} {device} rw\n");
+        state.change_text(Path::new(MOUNTS), |text| text + &line);
+        state.tree.devices.insert(PathBuf::from(point.to_string()), number);
+        Ok(())
+    }
+}
+
+impl State {
+    fn set(&mut self, path: &Path, value: &str) -> io::Result<()> {
+        let (path, node) = self.tree.find(path)?;
+        let Node::File(_) = node else { return Err(Errno::ISDIR.into()) };
+        let now = String::from_utf8_lossy(&self.read(&path)?).into_owned();
+        let kept = match self.manners.get(&path) {
+            Some(Manner::ReadOnly) => return Err(Errno::ACCESS.into()),
+            Some(Manner::Ignores) => return Ok(()),
+            Some(Manner::RoundsTo(step)) => {
+                let number: u64 = value.trim().parse().map_err(|_| Errno::INVAL)?;
+                format!("{}\n", number / step * step)
+            }
+            None if now.contains('[') => chosen(&now, value.trim()).ok_or(Errno::INVAL)?,
+            None => format!("{}\n", value.trim()),
+        };
+        let changed = kept != now;
+        self.tree.put(&path, Node::File(vec![kept.into_bytes()]));
+        // As in the kernel: another scheduler begins with a queue depth of its own.
+        let depth = path.with_file_name("nr_requests");
+        if changed && path.ends_with("queue/scheduler") && self.tree.nodes.contains_key(&depth) {
+            let own = if value.trim() == "none" { "128\n" } else { "256\n" };
+            self.tree.put(&depth, Node::File(vec![own.into()]));
+        }
+        Ok(())
+    }
+
+    fn unmount(&mut self, point: &Path) -> io::Result<()> {
+        let (point, _) = self.tree.find(point)?;
+        let shown = format!(" / {} ", point.display());
+        let mut found = false;
+        self.change_text(Path::new(MOUNTS), |text| {
+            let (gone, left): (Vec<&str>, Vec<&str>) =
+                text.lines().partition(|line| line.contains(&shown));
+            found = !gone.is_empty();
+            left.iter().flat_map(|line| [*line, "\n"]).collect()
+        });
+        self.tree.devices.remove(&point);
+        if found { Ok(()) } else { Err(Errno::INVAL.into()) }
+    }
+
+    fn remove(&mut self, path: &Path) -> io::Result<()> {
+        let path = self.place(path)?;
+        if !self.tree.nodes.contains_key(&path) {
+            return Err(Errno::NOENT.into());
+        }
+        self.tree.remove(&path);
+        self.sizes.remove(&path);
+        Ok(())
+    }
+
+    fn attach(&mut self, device: &Path, file: &Path) -> io::Result<()> {
+        let name = device.file_name().ok_or(Errno::INVAL)?.to_string_lossy().into_owned();
+        let (file, node) = self.tree.find(file)?;
+        let below = if let Node::Block(below) = node { Some(*below) } else { None };
+        let bytes = match below {
+            Some(below) => self.bytes_of(below),
+            None => self.sizes.get(&file).copied().unwrap_or(0),
+        };
+        let minor: u32 =
+            name.strip_prefix("loop").and_then(|n| n.parse().ok()).ok_or(Errno::NXIO)?;
+        let place = PathBuf::from(format!("/sys/devices/virtual/block/{name}"));
+        if self.tree.nodes.contains_key(&place.join("loop/backing_file")) {
+            return Err(Errno::BUSY.into());
+        }
+        self.sequence += 1;
+        let number = DeviceNumber { major: LOOP_MAJOR, minor };
+        let texts = [
+            ("dev", number.to_string()),
+            ("size", (bytes / 512).to_string()),
+            ("ro", "0".to_owned()),
+            ("diskseq", self.sequence.to_string()),
+            ("loop/backing_file", file.display().to_string()),
+            ("queue/scheduler", "[none] mq-deadline kyber bfq".to_owned()),
+            ("queue/read_ahead_kb", "128".to_owned()),
+            ("queue/nr_requests", "128".to_owned()),
+            ("queue/write_cache", "write back".to_owned()),
+            ("queue/wbt_lat_usec", "75000".to_owned()),
+            ("queue/nomerges", "0".to_owned()),
+            ("queue/max_sectors_kb", "1280".to_owned()),
+            ("queue/rotational", "0".to_owned()),
+        ];
+        for (path, text) in texts {
+            self.tree.put(&place.join(path), Node::File(vec![format!("{text}\n").into_bytes()]));
+        }
+        for directory in ["holders", "slaves"] {
+            self.tree.put(&place.join(directory), Node::Directory);
+        }
+        for link in ["/sys/block/", "/sys/class/block/"] {
+            self.tree.put(Path::new(&format!("{link}{name}")), Node::Link(place.clone()));
+        }
+        self.tree.put(Path::new(&format!("/sys/dev/block/{number}")), Node::Link(place));
+        self.tree.put(device, Node::Block(number));
+        Ok(())
+    }
+
+    fn detach(&mut self, device: &Path) -> io::Result<()> {
+        let name = device.file_name().ok_or(Errno::INVAL)?.to_string_lossy().into_owned();
+        let place = PathBuf::from(format!("/sys/devices/virtual/block/{name}"));
+        if !self.tree.nodes.contains_key(&place) {
+            return Err(Errno::NXIO.into());
+        }
+        let number = self.tree.status(device)?.own_device.ok_or(Errno::NOTBLK)?;
+        // The kernel says yes, and lets go of the file when the last user of the device does.
+        if self.is_mounted(&name) || self.is_below_loop(&name) {
+            return Ok(());
+        }
+        let parts = self.tree.list(&place)?.into_iter().filter(|child| child.starts_with(&name));
+        for part in parts.collect::<Vec<_>>() {
+            let number = part.trim_start_matches(&format!("{name}p")).parse();
+            self.remove_partition(device, number.map_err(|_| Errno::INVAL)?)?;
+        }
+        for path in [
+            place.display().to_string(),
+            format!("/sys/block/{name}"),
+            format!("/sys/class/block/{name}"),
+            format!("/sys/dev/block/{number}"),
+            device.display().to_string(),
+        ] {
+            self.tree.remove(Path::new(&path));
+        }
+        self.contents.remove(&number);
+        self.made.remove(&number);
+        Ok(())
+    }
+
+    /// Bytes of a device, from its place in sysfs.
+    fn bytes_of(&mut self, number: DeviceNumber) -> u64 {
+        let sectors = self.text(Path::new(&format!("/sys/dev/block/{number}/size")));
+        sectors.parse::<u64>().unwrap_or(0) * 512
+    }
+
+    fn text(&mut self, path: &Path) -> String {
+        let bytes = self.read(path).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).trim().to_owned()
+    }
+
+    /// Whether a disk or a part of it is mounted.
+    fn is_mounted(&mut self, name: &str) -> bool {
+        let table = self.text(Path::new(MOUNTS));
+        table.lines().any(|line| line.split(' ').any(|word| is_on(name, word)))
+    }
+
+    /// Whether another loop device stands on a disk or a part of it.
+    fn is_below_loop(&mut self, name: &str) -> bool {
+        let files: Vec<PathBuf> = self.tree.nodes.keys().cloned().collect();
+        let mut files = files.into_iter().filter(|path| path.ends_with("loop/backing_file"));
+        files.any(|file| is_on(name, &self.text(&file)))
+    }
+
+    fn add_partition(&mut self, disk: &Path, number: u32, range: &Range<u64>) -> io::Result<()> {
+        let (name, place, own) = self.partition(disk, number)?;
+        if self.tree.nodes.contains_key(&place) {
+            return Err(Errno::BUSY.into());
+        }
+        let texts = [
+            ("dev", own.to_string()),
+            ("partition", number.to_string()),
+            ("start", (range.start / 512).to_string()),
+            ("size", ((range.end - range.start) / 512).to_string()),
+            ("ro", "0".to_owned()),
+        ];
+        for (path, text) in texts {
+            self.tree.put(&place.join(path), Node::File(vec![format!("{text}\n").into_bytes()]));
+        }
+        self.tree.put(&place.join("holders"), Node::Directory);
+        for link in [format!("/sys/class/block/{name}"), format!("/sys/dev/block/{own}")] {
+            self.tree.put(Path::new(&link), Node::Link(place.clone()));
+        }
+        self.tree.put(&devices::file_of(&name), Node::Block(own));
+        Ok(())
+    }
+
+    fn remove_partition(&mut self, disk: &Path, number: u32) -> io::Result<()> {
+        let (name, place, own) = self.partition(disk, number)?;
+        if !self.tree.nodes.contains_key(&place) {
+            return Err(Errno::NXIO.into());
+        }
+        for path in [
+            place.display().to_string(),
+            format!("/sys/class/block/{name}"),
+            format!("/sys/dev/block/{own}"),
+            devices::file_of(&name).display().to_string(),
+        ] {
+            self.tree.remove(Path::new(&path));
+        }
+        self.contents.remove(&own);
+        self.made.remove(&own);
+        Ok(())
+    }
+
+    /// Kernel name, place in sysfs and device number of a partition.
+    fn partition(&self, disk: &Path, number: u32) -> io::Result<(String, PathBuf, DeviceNumber)> {
+        let disk_name = disk.file_name().ok_or(Errno::INVAL)?.to_string_lossy().into_owned();
+        let name = devices::partition_name(&disk_name, number);
+        let (place, _) = self.tree.find(&Path::new("/sys/class/block").join(&disk_name))?;
+        let whole = self.tree.status(disk)?.own_device.ok_or(Errno::NOTBLK)?;
+        let own = DeviceNumber { major: 259, minor: whole.minor * 256 + number };
+        Ok((name.clone(), place.join(&name), own))
+    }
+
+    fn change_text(&mut self, path: &Path, change: impl FnOnce(String) -> String) {
+        let text = self.read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let changed = change(text.unwrap_or_default());
+        self.tree.put(path, Node::File(vec![changed.into_bytes()]));
+    }
+}
+
+/// Whether a path is that of a disk or of a partition of it.
+fn is_on(disk: &str, path: &str) -> bool {
+    let rest = path.strip_prefix("/dev/").and_then(|name| name.strip_prefix(disk));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('p'))
+}
+
+/// The text of a setting with another choice in brackets; none where it does not list that.
+fn chosen(now: &str, wanted: &str) -> Option<String> {
+    let words: Vec<&str> =
+        now.split_whitespace().map(|word| word.trim_matches(['[', ']'])).collect();
+    words.contains(&wanted).then(|| {
+        let shown = words
+            .iter()
+            .map(|word| if *word == wanted { format!("[{word}]") } else { (*word).to_owned() });
+        shown.collect::<Vec<_>>().join(" ") + "\n"
+    })
+}
+
+impl Fake {
+    /// The disk of a device and its first byte there; a whole device is its own.
+    fn whole(&self, number: DeviceNumber) -> (DeviceNumber, u64) {
+        let own = (number, 0);
+        let Some(name) = devices::name_of(self, number) else { return own };
+        let Some(start) = devices::start_of(self, &name) else { return own };
+        let link = PathBuf::from(format!("/sys/class/block/{name}"));
+        let place = crate::system::System::canonical(self, &link).unwrap_or(link);
+        let disk = place.parent().and_then(Path::file_name);
+        let disk = disk.and_then(|disk| devices::number_of(self, &disk.to_string_lossy()));
+        (disk.unwrap_or(number), start)
+    }
+
+    /// What a device holds; zeros until something is written.
+    pub(super) fn content(&self, number: DeviceNumber) -> io::Result<std::fs::File> {
+        let bytes = self.device_bytes(number);
+        let mut state = self.lock();
+        if let Some(file) = state.contents.get(&number) {
+            return file.try_clone();
+        }
+        let file = memory_file(bytes)?;
+        state.contents.insert(number, file.try_clone()?);
+        Ok(file)
+    }
+}

@@ -1,0 +1,236 @@
+//! Recorded trees: the files of another machine as text.
+//!
+//! One entry a line, `#` begins a comment line, a path ends at the first space (`\040` is a space):
+//!
+//! ```text
+//! file /sys/block/sda/size 1000          content of one line
+//! file /proc/swaps                       content of the lines that follow, each after "| "
+//! | Filename Type Size Used Priority
+//! bytes /sys/.../vpd_pg80 0080000441     content in hexadecimal
+//! link /sys/block/sda ../devices/x       symbolic link
+//! dir /sys/block/sda/holders             directory; parents need no line
+//! block /dev/sda 8:0                     block device file
+//! character /dev/null 1:3                character device file
+//! other /run/socket                      socket or pipe
+//! closed /root                           what nobody may look at or into
+//! device /home 8:2                       device number of all that lies here and below
+//! space /home 1000 2000                  bytes available and in all, then perhaps "ro"
+//! owner /home/me 1000                    owner of all that lies here and below
+//! mode /home/me 0775                  who may do what with this very file; 0755 without this line
+//! variable HOME /home/me                 environment variable
+//! user 1000                              user that runs the process; root without this line
+//! ```
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use crate::system::{DeviceNumber, Errno, FileKind, Space, Status, mounts};
+
+/// As many links as the kernel follows.
+const MOST_LINKS: usize = 40;
+
+/// One file of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Node {
+    Directory,
+    /// What successive readings give; the last one stays.
+    File(Vec<Vec<u8>>),
+    Link(PathBuf),
+    Block(DeviceNumber),
+    Character(DeviceNumber),
+    Other,
+    Closed,
+}
+
+/// Files of a machine.
+#[derive(Debug, Default)]
+pub struct Tree {
+    pub nodes: BTreeMap<PathBuf, Node>,
+    pub devices: BTreeMap<PathBuf, DeviceNumber>,
+    pub spaces: BTreeMap<PathBuf, Space>,
+    pub owners: BTreeMap<PathBuf, u32>,
+    pub modes: BTreeMap<PathBuf, u32>,
+    pub variables: BTreeMap<String, String>,
+    pub user: u32,
+}
+
+impl Tree {
+    /// Adds what a recorded text says; the error names the line.
+    pub fn read(&mut self, text: &str) -> Result<(), String> {
+        let mut open: Option<PathBuf> = None;
+        for (index, line) in text.lines().enumerate() {
+            let wrong = || format!("line {}: not understood: {line}", index + 1);
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if let Some(more) = line.strip_prefix('|') {
+                let path = open.as_ref().ok_or_else(wrong)?;
+                self.add_line(path, more.strip_prefix(' ').unwrap_or(more));
+                continue;
+            }
+            open = self.entry(line).ok_or_else(wrong)?;
+        }
+        Ok(())
+    }
+
+    /// Understands one entry; gives the path when its content follows.
+    #[expect(clippy::option_option, reason = "outer: understood or not; inner: lines may follow")]
+    fn entry(&mut self, line: &str) -> Option<Option<PathBuf>> {
+        let (word, rest) = line.split_once(' ')?;
+        let (name, value) = rest.split_once(' ').unwrap_or((rest, ""));
+        let path = PathBuf::from(mounts::unescape(name));
+        let node = match word {
+            "file" if value.is_empty() => {
+                self.put(&path, Node::File(vec![Vec::new()]));
+                return Some(Some(path));
+            }
+            "file" => Node::File(vec![format!("{value}\n").into_bytes()]),
+            "bytes" => Node::File(vec![from_hexadecimal(value)?]),
+            "link" => Node::Link(mounts::unescape(value).into()),
+            "dir" => Node::Directory,
+            "block" => Node::Block(mounts::parse_number(value)?),
+            "character" => Node::Character(mounts::parse_number(value)?),
+            "other" => Node::Other,
+            "closed" => Node::Closed,
+            _ => return self.fact(word, name, path, value).map(|()| None),
+        };
+        self.put(&path, node);
+        Some(None)
+    }
+
+    fn fact(&mut self, word: &str, name: &str, path: PathBuf, value: &str) -> Option<()> {
+        match word {
+            "device" => drop(self.devices.insert(path, mounts::parse_number(value)?)),
+            "owner" => drop(self.owners.insert(path, value.parse().ok()?)),
+            "mode" => drop(self.modes.insert(path, u32::from_str_radix(value, 8).ok()?)),
+            "space" => drop(self.spaces.insert(path, parse_space(value)?)),
+            "variable" => drop(self.variables.insert(name.to_owned(), value.to_owned())),
+            "user" => self.user = name.parse().ok()?,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn add_line(&mut self, path: &Path, line: &str) {
+        if let Some(Node::File(readings)) = self.nodes.get_mut(path)
+            && let Some(content) = readings.last_mut()
+        {
+            content.extend_from_slice(line.as_bytes());
+            content.push(b'\n');
+        }
+    }
+
+    /// Adds or replaces a file; its parents become directories.
+    pub fn put(&mut self, path: &Path, node: Node) {
+        for parent in path.ancestors().skip(1) {
+            self.nodes.entry(parent.to_path_buf()).or_insert(Node::Directory);
+        }
+        self.nodes.insert(path.to_path_buf(), node);
+    }
+
+    /// Removes a file or a directory with all that is in it.
+    pub fn remove(&mut self, path: &Path) {
+        self.nodes.retain(|name, _| !name.starts_with(path));
+    }
+
+    /// Names in a directory, sorted.
+    pub fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
+        let (path, node) = self.find(directory)?;
+        if *node != Node::Directory {
+            return Err(Errno::NOTDIR.into());
+        }
+        // What lies below a directory follows it in the order of paths.
+        let below = self.nodes.range(path.clone()..).map(|(name, _)| name);
+        let below = below.take_while(|name| name.starts_with(&path));
+        let inside = below.filter(|name| name.parent() == Some(path.as_path()));
+        Ok(inside
+            .filter_map(|name| Some(name.file_name()?.to_string_lossy().into_owned()))
+            .collect())
+    }
+
+    /// Absolute path without links, and what is there.
+    pub fn find(&self, path: &Path) -> io::Result<(PathBuf, &Node)> {
+        let mut links = 0;
+        let mut waiting: Vec<PathBuf> = parts(path);
+        let mut at = PathBuf::from("/");
+        while let Some(part) = waiting.pop() {
+            match self.nodes.get(&at) {
+                Some(Node::Directory) => {}
+                Some(_) => return Err(Errno::NOTDIR.into()),
+                None => return Err(Errno::NOENT.into()),
+            }
+            if part.as_os_str() == ".." {
+                at.pop();
+                continue;
+            }
+            let next = at.join(&part);
+            match self.nodes.get(&next).ok_or(Errno::NOENT)? {
+                Node::Closed => return Err(Errno::ACCESS.into()),
+                Node::Link(target) => {
+                    links += 1;
+                    if links > MOST_LINKS {
+                        return Err(Errno::LOOP.into());
+                    }
+                    if target.is_absolute() {
+                        at = PathBuf::from("/");
+                    }
+                    waiting.extend(parts(target));
+                }
+                _ => at = next,
+            }
+        }
+        let node = self.nodes.get(&at).ok_or(Errno::NOENT)?;
+        Ok((at, node))
+    }
+
+    /// What a path leads to.
+    pub fn status(&self, path: &Path) -> io::Result<Status> {
+        let (path, node) = self.find(path)?;
+        let (kind, own_device) = match node {
+            Node::Directory => (FileKind::Directory, None),
+            Node::File(_) | Node::Link(_) => (FileKind::File, None),
+            Node::Block(number) => (FileKind::BlockDevice, Some(*number)),
+            Node::Character(number) => (FileKind::CharacterDevice, Some(*number)),
+            Node::Other | Node::Closed => (FileKind::Other, None),
+        };
+        let size_bytes = match node {
+            Node::File(readings) => readings.first().map_or(0, |content| content.len() as u64),
+            _ => 0,
+        };
+        let inode = self.nodes.range(..path.clone()).count() as u64 + 2;
+        let unknown = DeviceNumber { major: 0, minor: 0 };
+        let device = nearest(&self.devices, &path).copied().unwrap_or(unknown);
+        let user = nearest(&self.owners, &path).copied().unwrap_or(0);
+        let mode = self.modes.get(&path).copied().unwrap_or(0o755);
+        Ok(Status { kind, size_bytes, device, own_device, inode, user, mode, modified_ns: 0 })
+    }
+}
+
+/// Value for a path or the nearest directory above it.
+pub fn nearest<'a, T>(table: &'a BTreeMap<PathBuf, T>, path: &Path) -> Option<&'a T> {
+    path.ancestors().find_map(|part| table.get(part))
+}
+
+/// Parts of a path, the last one first.
+fn parts(path: &Path) -> Vec<PathBuf> {
+    let counted = path.components().rev();
+    counted
+        .filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir))
+        .map(|part| PathBuf::from(part.as_os_str()))
+        .collect()
+}
+
+fn parse_space(text: &str) -> Option<Space> {
+    let mut words = text.split_whitespace();
+    Some(Space {
+        available_bytes: words.next()?.parse().ok()?,
+        total_bytes: words.next()?.parse().ok()?,
+        read_only: words.next() == Some("ro"),
+    })
+}
+
+fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes().chunks(2);
+    digits.map(|two| u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok()).collect()
+}

@@ -1,0 +1,212 @@
+//! A system whose k-th call fails, or that dies before its k-th change.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::journal::Warrant;
+use super::{
+    Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
+    Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover, Locking, OwnFile,
+    ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
+};
+
+/// Passes everything on to another system, except for one call that fails.
+///
+/// A dying one stands for a process that is killed: from its k-th change of the machine on, no
+/// call does anything any more. A file that it was appending to is left with half a line.
+pub struct Faulty<'a> {
+    inner: &'a dyn System,
+    fails_at: u64,
+    kind: io::ErrorKind,
+    calls: AtomicU64,
+    dies: bool,
+}
+
+/// Whether a call changes the machine.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Call {
+    Looks,
+    Changes,
+}
+
+impl<'a> Faulty<'a> {
+    /// Fails the `fails_at`-th call (from 1) that can fail; 0 fails none and only counts.
+    pub fn new(inner: &'a dyn System, fails_at: u64, kind: io::ErrorKind) -> Self {
+        Self { inner, fails_at, kind, calls: AtomicU64::new(0), dies: false }
+    }
+
+    /// Dies before the `dies_at`-th change of the machine (from 1); 0 never dies and only counts.
+    pub fn dying(inner: &'a dyn System, dies_at: u64) -> Self {
+        Self { dies: true, ..Self::new(inner, dies_at, io::ErrorKind::Interrupted) }
+    }
+
+    /// Calls so far that could fail.
+    pub fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    /// Whether the failure has happened: when not, a walk over all calls is at its end.
+    pub fn has_failed(&self) -> bool {
+        self.fails_at != 0 && self.calls() >= self.fails_at
+    }
+
+    fn pass(&self, call: Call) -> io::Result<()> {
+        if self.dies && self.has_failed() {
+            return Err(io::Error::new(self.kind, "this process is dead"));
+        }
+        if self.dies && call == Call::Looks {
+            return Ok(());
+        }
+        let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        if call == self.fails_at {
+            return Err(io::Error::new(self.kind, format!("made to fail at call {call}")));
+        }
+        Ok(())
+    }
+}
+
+macro_rules! may_fail {
+    ($call:expr; $($name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {$(
+        fn $name(&self, $($argument: $kind),*) -> io::Result<$result> {
+            self.pass($call)?;
+            self.inner.$name($($argument),*)
+        }
+    )*};
+}
+
+impl System for Faulty<'_> {
+    may_fail! {
+        Call::Changes;
+        create_directory(path: &Path) -> ();
+        create_own_directory(path: &Path) -> ();
+        write_whole(path: &Path, bytes: &[u8]) -> ();
+        remove_directory(path: &Path) -> ();
+        create_area(directory: &Path, caching: Caching) -> AreaFile;
+        remove_area(area: &AreaFile) -> ();
+        remove_leftover(leftover: &Leftover) -> ();
+        open_device_for_writing(consent: &Consent, caching: Caching) -> File;
+        act(warrant: Warrant, act: &Act) -> ();
+    }
+
+    may_fail! {
+        Call::Looks;
+        free_loop() -> PathBuf;
+        read_text(path: &Path) -> String;
+        read_bytes(path: &Path) -> Vec<u8>;
+        read_own(file: &OwnFile) -> String;
+        random() -> [u8; 32];
+        list(directory: &Path) -> Vec<String>;
+        read_link(path: &Path) -> PathBuf;
+        canonical(path: &Path) -> PathBuf;
+        status(path: &Path) -> Status;
+        space(path: &Path) -> Space;
+        leftovers(directory: &Path) -> Vec<Leftover>;
+        open_for_reading(path: &Path, caching: Caching) -> File;
+        set_caching(file: &File, caching: Caching) -> ();
+        length(file: &File) -> u64;
+        direct_alignment(file: &File) -> Option<DirectAlignment>;
+        read_at(file: &File, offset: u64, into: &mut [u8]) -> usize;
+        sync_data(file: &File) -> ();
+        extents(file: &File, range: Range<u64>) -> Vec<Extent>;
+        cached_pages(file: &File, range: Range<u64>) -> CachedPages;
+        resident_pages(file: &File, range: Range<u64>) -> CachedPages;
+        drop_cached(file: &File, range: Range<u64>) -> ();
+        follow_kernel_log() -> KernelLog;
+        new_in_kernel_log(log: &mut KernelLog) -> Vec<String>;
+        output_of(program: &str, arguments: &[&str]) -> String;
+        told_of(program: &str, arguments: &[&str], input: &File) -> ProgramOutput;
+        nvme_health_log(device: &Path) -> Vec<u8>;
+        forget_cache() -> ();
+    }
+
+    fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed> {
+        self.pass(Call::Looks)?;
+        self.inner.execute(execution)
+    }
+
+    fn trace_block(
+        &self,
+        devices: &[DeviceNumber],
+        means: TraceMeans,
+    ) -> io::Result<Box<dyn BlockTracer>> {
+        self.pass(Call::Looks)?;
+        self.inner.trace_block(devices, means)
+    }
+
+    fn start_watchdog(&self, id: &str) -> io::Result<Box<dyn Watchdog>> {
+        self.pass(Call::Looks)?;
+        self.inner.start_watchdog(id)
+    }
+
+    fn reopen(&self, file: &File, caching: Caching) -> io::Result<File> {
+        self.pass(Call::Looks)?;
+        self.inner.reopen(file, caching)
+    }
+
+    fn hold(&self, name: &str) -> Result<Hold, HoldError> {
+        self.pass(Call::Looks).map_err(HoldError::Failed)?;
+        self.inner.hold(name)
+    }
+
+    fn lock_file(&self, path: &Path, locking: Locking) -> Result<OwnFile, HoldError> {
+        let call = if locking == Locking::New { Call::Changes } else { Call::Looks };
+        self.pass(call).map_err(HoldError::Failed)?;
+        self.inner.lock_file(path, locking)
+    }
+
+    fn append_own(&self, file: &OwnFile, bytes: &[u8]) -> io::Result<()> {
+        let dead = self.has_failed();
+        let passed = self.pass(Call::Changes);
+        if passed.is_err() && self.dies && !dead {
+            self.inner.append_own(file, &bytes[..bytes.len() / 2])?;
+        }
+        passed?;
+        self.inner.append_own(file, bytes)
+    }
+
+    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let dead = self.has_failed();
+        let passed = self.pass(Call::Changes);
+        if passed.is_err() && self.dies && !dead {
+            self.inner.append(path, &bytes[..bytes.len() / 2])?;
+        }
+        passed?;
+        self.inner.append(path, bytes)
+    }
+
+    fn program(&self, name: &str) -> Option<PathBuf> {
+        self.inner.program(name)
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        self.inner.variable(name)
+    }
+
+    fn user(&self) -> User {
+        self.inner.user()
+    }
+
+    fn now(&self) -> String {
+        self.inner.now()
+    }
+
+    fn page_bytes(&self) -> u64 {
+        self.inner.page_bytes()
+    }
+
+    fn monotonic_ns(&self) -> u64 {
+        self.inner.monotonic_ns()
+    }
+
+    fn wall_ns(&self) -> u64 {
+        self.inner.wall_ns()
+    }
+
+    fn sleep(&self, time: Duration) {
+        self.inner.sleep(time);
+    }
+}

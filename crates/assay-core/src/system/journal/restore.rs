@@ -1,0 +1,305 @@
+//! Undoing: each kind looks first whether there is anything left to do, so that it can be done
+//! again after a crash in the middle.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::Warrant;
+use super::undo::{Mark, Undo};
+use crate::system::{Act, Errno, System, devices, mounts, signatures, sysfs};
+
+/// Times that something busy is tried: what a killed process held is let go a moment later.
+const ATTEMPTS: u32 = 25;
+/// Time between two of them.
+const PAUSE: Duration = Duration::from_millis(200);
+/// Settings that restore each other wrongly (another scheduler has another queue depth) are right
+/// after this many rounds, or never.
+const ROUNDS: u32 = 3;
+/// Bytes that are wiped at the start of a file system: every first super block lies there.
+const WIPED: u64 = 1 << 20;
+/// Bytes of the unit of `start` in sysfs.
+const SECTOR: u64 = 512;
+/// Bytes that are wiped of a copy of one, which would tell of a file system that is gone.
+const WIPED_OF_COPY: u64 = 4096;
+
+/// What became of one thing to undo.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Restored {
+    /// It was undone.
+    Done,
+    /// Nothing was left to do, and why.
+    Nothing(String),
+}
+
+/// What became of everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// What was undone.
+    pub done: Vec<String>,
+    /// Where nothing was left to do, and why.
+    pub nothing: Vec<String>,
+    /// What could not be undone, and why.
+    pub failed: Vec<String>,
+}
+
+/// What a setting is now: the choice in brackets where the kernel lists choices.
+pub fn setting_value(text: &str) -> String {
+    let chosen = text.contains('[').then(|| sysfs::chosen(text)).flatten();
+    chosen.unwrap_or_else(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Undoes everything, the last change first, and looks again at the settings afterwards.
+pub(super) fn all(system: &dyn System, warrant: Warrant, undos: &[Undo]) -> Report {
+    let mut report = Report::default();
+    for undo in undos.iter().rev() {
+        match one(system, warrant, undo) {
+            Ok(Restored::Done) => report.done.push(undo.to_string()),
+            Ok(Restored::Nothing(why)) => report.nothing.push(format!("{undo}: {why}")),
+            Err(why) => report.failed.push(format!("{undo}: {why}")),
+        }
+    }
+    settle(system, warrant, undos, &mut report);
+    report
+}
+
+/// Writing one setting may change another that was right already.
+fn settle(system: &dyn System, warrant: Warrant, undos: &[Undo], report: &mut Report) {
+    let settings = || undos.iter().filter(|undo| matches!(undo, Undo::Setting { .. }));
+    for _ in 0..ROUNDS {
+        let again = settings().map(|undo| one(system, warrant, undo));
+        if !again.into_iter().any(|found| found == Ok(Restored::Done)) {
+            return;
+        }
+    }
+    for undo in settings() {
+        if one(system, warrant, undo) == Ok(Restored::Done) {
+            report.failed.push(format!("{undo}: something keeps changing it"));
+        }
+    }
+}
+
+/// Undoes one thing, unless there is nothing to do.
+pub(super) fn one(system: &dyn System, warrant: Warrant, undo: &Undo) -> Result<Restored, String> {
+    let restorer = Restorer { system, warrant };
+    match undo {
+        Undo::Setting { path, original, device } => {
+            restorer.setting(path, original, device.as_ref())
+        }
+        Undo::Mount { point } => restorer.mount(point),
+        Undo::File { path } => restorer.file(path),
+        Undo::Directory { path } => restorer.directory(path),
+        Undo::Loop { file } => restorer.detach(file),
+        Undo::Partition { disk, number, start } => restorer.partition(disk, *number, *start),
+        Undo::FileSystem { disk, start, label } => restorer.file_system(disk, *start, label),
+        Undo::Text { path, original, written } => {
+            restorer.text(path, original.as_deref(), written.as_deref())
+        }
+    }
+}
+
+/// Removes a file that may be gone already.
+pub(super) fn remove_file(system: &dyn System, warrant: Warrant, path: &Path) -> io::Result<()> {
+    match system.act(warrant, &Act::RemoveFile { path: path.to_owned() }) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+struct Restorer<'a> {
+    system: &'a dyn System,
+    warrant: Warrant,
+}
+
+impl Restorer<'_> {
+    fn act(&self, act: &Act) -> io::Result<()> {
+        self.system.act(self.warrant, act)
+    }
+
+    fn setting(
+        &self,
+        path: &Path,
+        original: &str,
+        device: Option<&Mark>,
+    ) -> Result<Restored, String> {
+        if let Some(mark) = device
+            && !self.is_same(mark)?
+        {
+            return Ok(nothing(format!("{} is gone", mark.id)));
+        }
+        let read = || self.system.read_text(path).map(|text| setting_value(&text));
+        match read() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(nothing("it is gone"));
+            }
+            Err(error) => return Err(error.to_string()),
+            Ok(now) if now == original => return Ok(nothing("it is so already")),
+            Ok(_) => {}
+        }
+        let set = Act::Set { path: path.to_owned(), value: original.to_owned() };
+        self.act(&set).map_err(|error| error.to_string())?;
+        match read() {
+            Ok(now) if now == original => Ok(Restored::Done),
+            Ok(now) => Err(format!("the kernel made {now} of it")),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn mount(&self, point: &Path) -> Result<Restored, String> {
+        let mounted = || -> Result<bool, String> {
+            let table = mounts::read(self.system).map_err(|error| error.to_string())?;
+            Ok(table.iter().any(|entry| entry.mount.point == point))
+        };
+        if !mounted()? {
+            return Ok(nothing("nothing is mounted there"));
+        }
+        while mounted()? {
+            self.patiently(&Act::Unmount { point: point.to_owned() })?;
+        }
+        Ok(Restored::Done)
+    }
+
+    fn file(&self, path: &Path) -> Result<Restored, String> {
+        // Once it is removed, nobody finds its loop device by the name.
+        let loops = self.loops_of(path)?;
+        if !loops.is_empty() {
+            return Err(format!("{} still has it", loops.join(", ")));
+        }
+        match self.act(&Act::RemoveFile { path: path.to_owned() }) {
+            Ok(()) => Ok(Restored::Done),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(nothing("it is gone")),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn directory(&self, path: &Path) -> Result<Restored, String> {
+        match self.act(&Act::RemoveDirectory { path: path.to_owned() }) {
+            Ok(()) => Ok(Restored::Done),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(nothing("it is gone")),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn detach(&self, file: &Path) -> Result<Restored, String> {
+        let users = || self.loops_of(file);
+        if users()?.is_empty() {
+            return Ok(nothing("no loop device has it"));
+        }
+        for _ in 0..ATTEMPTS {
+            for name in users()? {
+                let device = devices::file_of(&name);
+                match self.act(&Act::DetachLoop { device }) {
+                    // Gone by itself, with its last user.
+                    Err(error) if Errno::of(&error) == Some(Errno::NXIO) => {}
+                    other => other.map_err(|error| error.to_string())?,
+                }
+            }
+            if users()?.is_empty() {
+                return Ok(Restored::Done);
+            }
+            self.system.sleep(PAUSE);
+        }
+        Err(format!("{} is in use", users()?.join(", ")))
+    }
+
+    fn partition(&self, disk: &Mark, number: u32, start: u64) -> Result<Restored, String> {
+        if !self.is_same(disk)? {
+            return Ok(nothing(format!("{} is gone", disk.id)));
+        }
+        let name = devices::partition_name(&disk.name, number);
+        let file = sysfs::block(&name).join("start");
+        let there =
+            sysfs::there(self.system.read_text(&file)).map_err(|error| error.to_string())?;
+        let sectors = there.and_then(|text| text.trim().parse::<u64>().ok());
+        if sectors.map(|sectors| sectors.saturating_mul(SECTOR)) != Some(start) {
+            return Ok(nothing("it is gone"));
+        }
+        let disk = devices::file_of(&disk.name);
+        self.patiently(&Act::RemovePartition { disk, number })?;
+        Ok(Restored::Done)
+    }
+
+    fn file_system(&self, disk: &Mark, start: u64, label: &str) -> Result<Restored, String> {
+        let Some(device) = self.find(disk)? else {
+            return Ok(nothing(format!("{} is not connected", disk.id)));
+        };
+        let found = signatures::labelled(self.system, &device, start, label);
+        let found = found.map_err(|error| error.to_string())?;
+        let end = start.saturating_add(WIPED);
+        // Where only copies are left, something else may begin there by now.
+        let (first, copies): (Vec<u64>, Vec<u64>) = found.into_iter().partition(|at| *at < end);
+        if first.is_empty() {
+            return Ok(nothing("it is gone"));
+        }
+        // The first one last: as long as it is there, this can be done again.
+        for at in copies {
+            let range = at..at.saturating_add(WIPED_OF_COPY);
+            self.patiently(&Act::Wipe { device: device.clone(), range })?;
+        }
+        self.patiently(&Act::Wipe { device, range: start..end })?;
+        Ok(Restored::Done)
+    }
+
+    fn text(
+        &self,
+        path: &Path,
+        original: Option<&str>,
+        written: Option<&str>,
+    ) -> Result<Restored, String> {
+        let now = self.system.read_text(path).ok();
+        if now.is_some() && now.as_deref() == original {
+            return Ok(nothing("it is so already"));
+        }
+        if let (Some(now), Some(written)) = (&now, written)
+            && now != written
+        {
+            return Err("somebody else has changed it since".to_owned());
+        }
+        let Some(text) = original else { return self.file(path) };
+        let write = Act::WriteFile { path: path.to_owned(), text: text.to_owned() };
+        self.act(&write).map_err(|error| error.to_string())?;
+        Ok(Restored::Done)
+    }
+
+    /// Whether a name still stands for the same device.
+    fn is_same(&self, mark: &Mark) -> Result<bool, String> {
+        let now = Mark::read(self.system, &mark.name);
+        let now = now.map_err(|error| format!("{} cannot be looked at: {error}", mark.name))?;
+        Ok(now.is_some_and(|now| now.is_same(mark)))
+    }
+
+    /// Loop devices that have a file.
+    fn loops_of(&self, file: &Path) -> Result<Vec<String>, String> {
+        devices::loops_of(self.system, file)
+            .map_err(|error| format!("its loop devices cannot be told: {error}"))
+    }
+
+    /// The device file of a disk, which may have another name after a restart.
+    fn find(&self, disk: &Mark) -> Result<Option<PathBuf>, String> {
+        if self.is_same(disk)? {
+            return Ok(Some(devices::file_of(&disk.name)));
+        }
+        // Names such as loop3:512MiB are given again; only a serial number is for ever.
+        let lasting = !disk.id.starts_with(&format!("{}:", disk.name));
+        let mut all = devices::drives(self.system).into_iter();
+        let found = all.find(|drive| lasting && drive.id == disk.id);
+        Ok(found.map(|found| devices::file_of(&found.name)))
+    }
+
+    /// Tries again for a while as long as the kernel says that it is busy.
+    fn patiently(&self, act: &Act) -> Result<(), String> {
+        for _ in 1..ATTEMPTS {
+            match self.act(act) {
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                    self.system.sleep(PAUSE);
+                }
+                other => return other.map_err(|error| error.to_string()),
+            }
+        }
+        self.act(act).map_err(|error| error.to_string())
+    }
+}
+
+fn nothing(why: impl Into<String>) -> Restored {
+    Restored::Nothing(why.into())
+}

@@ -1,0 +1,505 @@
+use std::io::ErrorKind;
+use std::path::Path;
+
+use super::*;
+use crate::system::signatures::{self, tests::Recorded};
+use crate::system::{Act, Caching, DeviceNumber, Fake, Faulty};
+
+const HOME: &str = "/var/lib/assay/journal";
+const ID: &str = "20261120-1200-ab12";
+const READ_AHEAD: &str = "/sys/block/sda/queue/read_ahead_kb";
+/// A disk with a running number.
+const DISK: &str = "\
+file /proc/sys/kernel/random/boot_id first
+file /sys/block/sda/dev 8:0
+file /sys/block/sda/size 1000
+link /sys/class/block/sda /sys/block/sda
+link /sys/class/block/loop3 /sys/block/loop3
+file /sys/block/sda/queue/read_ahead_kb 128
+file /sys/dev/block/8:0/diskseq 7
+";
+
+fn machine() -> Fake {
+    let fake = Fake::new();
+    fake.add(DISK).unwrap();
+    fake
+}
+
+fn begin(fake: &Fake) -> Journal {
+    Journal::begin(fake, Path::new(HOME), ID).unwrap()
+}
+
+fn file(path: &str) -> Undo {
+    Undo::File { path: path.into() }
+}
+
+fn path() -> PathBuf {
+    Path::new(HOME).join(format!("{ID}{ENDING}"))
+}
+
+fn left(system: &dyn System) -> Vec<Unfinished> {
+    unfinished(system, Path::new(HOME)).unwrap()
+}
+
+/// Leaves a journal that would give the read-ahead back, which is changed.
+fn change_read_ahead(fake: &Fake) {
+    let device = Some(Mark::of(fake, "sda"));
+    let undo = Undo::Setting { path: READ_AHEAD.into(), original: "128".to_owned(), device };
+    begin(fake).record(fake, undo).unwrap();
+    fake.put(READ_AHEAD, "4096\n");
+}
+
+fn read_ahead(fake: &Fake) -> String {
+    fake.read_text(Path::new(READ_AHEAD)).unwrap().trim().to_owned()
+}
+
+#[test]
+fn a_directory_that_others_may_write_to_is_refused() {
+    let facts = [
+        (format!("owner {HOME} 1000"), "it belongs to user 1000"),
+        (format!("mode {HOME} 0770"), "others may write to it"),
+        (format!("mode {HOME} 0702"), "others may write to it"),
+        ("dir /elsewhere\nlink /var/lib/assay/journal /elsewhere".to_owned(), "it is a link"),
+    ];
+    for (fact, why) in facts {
+        let fake = machine();
+        if !fact.contains("link") {
+            change_read_ahead(&fake);
+        }
+        fake.add(&fact).unwrap();
+        let failure = unfinished(&fake, Path::new(HOME)).unwrap_err();
+        assert!(failure.message.contains(why), "{}", failure.message);
+        let failure = Journal::begin(&fake, Path::new(HOME), "other").unwrap_err();
+        assert!(failure.message.contains(why), "{}", failure.message);
+        assert!(!fake.files().contains_key(&Path::new(HOME).join("other.jsonl")));
+    }
+}
+
+#[test]
+fn roots_directory_is_none_of_an_ordinary_users() {
+    let fake = machine();
+    fake.add(&format!("closed {HOME}")).unwrap();
+    assert!(unfinished(&fake, Path::new(HOME)).is_err(), "root can look everywhere");
+    fake.set_user(1000);
+    assert_eq!(left(&fake), []);
+}
+
+#[test]
+fn only_a_locked_journal_is_that_of_a_run_that_goes_on() {
+    let fake = machine();
+    change_read_ahead(&fake);
+    fake.set_holder(&format!("journal-{ID}"), 4711, 1000);
+    assert_eq!(left(&fake).len(), 1, "a name that anybody can take says nothing");
+    let mut call = 1;
+    loop {
+        let faulty = Faulty::new(&fake, call, ErrorKind::Other);
+        let found = unfinished(&faulty, Path::new(HOME));
+        if !faulty.has_failed() {
+            break;
+        }
+        assert!(found.is_err() || found.is_ok_and(|left| left.len() == 1), "call {call}");
+        call += 1;
+    }
+    assert!(call > 4, "{call}");
+    let one = left(&fake).remove(0);
+    fake.set_holder(&path().to_string_lossy(), 4711, 0);
+    assert_eq!(left(&fake), []);
+    assert!(restore(&fake, &one).is_err());
+    assert!(Journal::begin(&fake, Path::new(HOME), ID).is_err());
+}
+
+#[test]
+fn a_journal_that_vanishes_is_no_error_and_restoring_reads_it_again() {
+    let fake = machine();
+    change_read_ahead(&fake);
+    let before = left(&fake).remove(0);
+    fake.put("/made", "x");
+    let entry = Entry { lifetime: Lifetime::Persistent, undo: file("/made") };
+    fake.append(&path(), &line(&entry).unwrap()).unwrap();
+    let report = restore(&fake, &before).unwrap();
+    assert_eq!((report.done.len(), report.failed.len()), (2, 0));
+    assert!(!fake.files().contains_key(Path::new("/made")));
+    assert_eq!(restore(&fake, &before).unwrap(), Report::default());
+    change_read_ahead(&fake);
+    let gone = Faulty::new(&fake, 4, ErrorKind::NotFound);
+    assert_eq!(left(&gone), []);
+    assert!(gone.has_failed());
+}
+
+#[test]
+fn a_journal_that_was_not_put_back_is_not_written_on() {
+    let fake = machine();
+    change_read_ahead(&fake);
+    let failure = Journal::begin(&fake, Path::new(HOME), ID).unwrap_err();
+    assert!(failure.message.contains("run assay restore first"), "{}", failure.message);
+}
+
+#[test]
+fn after_a_half_line_the_next_begins_afresh() {
+    let fake = machine();
+    let mut journal = begin(&fake);
+    journal.record(&fake, file("/one")).unwrap();
+    let full = Faulty::dying(&fake, 1);
+    assert!(journal.record(&full, file("/half")).is_err());
+    journal.record(&fake, file("/two")).unwrap();
+    drop(journal);
+    let [one] = &left(&fake)[..] else { panic!("one journal") };
+    assert_eq!((one.undos(), &one.faults[..]), (&[file("/one"), file("/two")][..], &[][..]));
+}
+
+#[test]
+fn a_journal_that_cannot_be_read_hides_no_other() {
+    let fake = machine();
+    change_read_ahead(&fake);
+    let text = fake.files()[&path()].replace(FORMAT, "assay-journal/9");
+    fake.put(Path::new(HOME).join("20261120-1100-aaaa.jsonl"), text);
+    let found = left(&fake);
+    assert_eq!(found.len(), 2);
+    assert!(found[0].faults[0].contains("its format is assay-journal/9"), "{:?}", found[0].faults);
+    for undo in [restore, undo_lasting] {
+        let report = undo(&fake, &found[0]).unwrap();
+        assert_eq!((report.done.len(), report.failed.len()), (0, 1), "{report:?}");
+    }
+    assert_eq!(restore(&fake, &found[1]).unwrap().done.len(), 1);
+    assert_eq!(read_ahead(&fake), "128");
+}
+
+#[test]
+fn one_unreadable_line_holds_back_no_readable_one() {
+    let fake = machine();
+    change_read_ahead(&fake);
+    let text = fake.files()[&path()].clone();
+    let (head, setting) = text.split_once('\n').unwrap();
+    fake.put("/made", "x");
+    let made = String::from_utf8(
+        line(&Entry { lifetime: Lifetime::Persistent, undo: file("/made") }).unwrap(),
+    );
+    fake.put(path(), format!("{head}\n{}{{\"undo\":1}}\n{setting}", made.unwrap()));
+    let found = left(&fake).remove(0);
+    assert!(found.faults[0].starts_with("line 3 of the journal "), "{:?}", found.faults);
+    let report = restore(&fake, &found).unwrap();
+    assert_eq!((report.done.len(), report.failed.len()), (2, 1), "{report:?}");
+    assert!(report.failed[0].contains("by hand"), "{report:?}");
+    assert_eq!(
+        (read_ahead(&fake).as_str(), fake.files().contains_key(Path::new("/made"))),
+        ("128", false)
+    );
+    // It stays until somebody has looked at it.
+    assert_eq!(left(&fake).len(), 1);
+}
+
+#[test]
+fn a_damaged_head_holds_back_nothing_either() {
+    let fake = machine();
+    change_read_ahead(&fake);
+    let text = fake.files()[&path()].clone();
+    let (_, setting) = text.split_once('\n').unwrap();
+    fake.put(path(), format!("\0\0\0\n{setting}"));
+    let report = restore(&fake, &left(&fake)[0]).unwrap();
+    assert_eq!((report.done.len(), report.failed.len()), (1, 1), "{report:?}");
+    assert_eq!(read_ahead(&fake), "128");
+}
+
+#[test]
+fn zeros_in_a_journal_are_damage_and_not_nothing_to_do() {
+    let whole = {
+        let fake = machine();
+        change_read_ahead(&fake);
+        fake.files()[&path()].clone()
+    };
+    for (text, done) in [("\0".repeat(4096), 0), (whole + &"\0".repeat(4096), 1)] {
+        let fake = machine();
+        change_read_ahead(&fake);
+        fake.put(path(), text);
+        let report = restore(&fake, &left(&fake)[0]).unwrap();
+        assert_eq!((report.done.len(), report.failed.len()), (done, 1), "{report:?}");
+        assert!(fake.files().contains_key(&path()), "the damage is kept to be looked at");
+    }
+}
+
+#[test]
+fn a_journal_that_cannot_be_begun_leaves_nothing_behind() {
+    let mut call = 1;
+    loop {
+        let fake = machine();
+        let full = Faulty::new(&fake, call, ErrorKind::StorageFull);
+        let begun = Journal::begin(&full, Path::new(HOME), ID);
+        if !full.has_failed() {
+            break;
+        }
+        if let Err(failure) = begun {
+            assert!(failure.message.contains("made to fail"), "{}", failure.message);
+            assert_eq!(left(&fake), [], "call {call}");
+            assert!(!fake.files().contains_key(&path()), "call {call}");
+        }
+        call += 1;
+    }
+    assert!(call > 5, "{call}");
+}
+
+#[test]
+fn a_disk_is_the_same_by_its_running_number_whatever_it_is_called() {
+    let fake = machine();
+    change_read_ahead(&fake);
+    fake.put("/sys/block/sda/size", "2000\n");
+    assert_eq!(restore(&fake, &left(&fake)[0]).unwrap().done.len(), 1);
+    assert_eq!(read_ahead(&fake), "128");
+    change_read_ahead(&fake);
+    fake.put("/sys/dev/block/8:0/diskseq", "8\n");
+    assert_eq!(restore(&fake, &left(&fake)[0]).unwrap().nothing.len(), 1);
+    assert_eq!(read_ahead(&fake), "4096", "another disk has the name");
+}
+
+#[test]
+fn after_a_restart_running_numbers_mean_nothing() {
+    let fake = machine();
+    change_read_ahead(&fake);
+    fake.put("/proc/sys/kernel/random/boot_id", "second\n");
+    fake.put("/sys/block/sda/size", "2000\n");
+    assert_eq!(undo_lasting(&fake, &left(&fake)[0]).unwrap().nothing.len(), 1);
+    assert_eq!(read_ahead(&fake), "4096", "another disk with the same number");
+    fake.put("/sys/block/sda/size", "1000\n").put("/proc/sys/kernel/random/boot_id", "first\n");
+    change_read_ahead(&fake);
+    fake.put("/proc/sys/kernel/random/boot_id", "third\n").put("/sys/dev/block/8:0/diskseq", "9\n");
+    assert_eq!(undo_lasting(&fake, &left(&fake)[0]).unwrap().done.len(), 1);
+    assert_eq!(read_ahead(&fake), "128");
+}
+
+#[test]
+fn a_partitions_mark_has_the_number_of_its_disk() {
+    let fake = Fake::new();
+    fake.add(
+        "\
+file /sys/devices/sda/sda1/dev 8:1
+file /sys/devices/sda/sda1/partition 1
+file /sys/devices/sda/diskseq 7
+link /sys/class/block/sda1 ../../devices/sda/sda1
+link /sys/dev/block/8:1 ../../devices/sda/sda1
+",
+    )
+    .unwrap();
+    assert_eq!(Mark::of(&fake, "sda1").sequence, Some(7));
+}
+
+#[test]
+fn a_file_stays_while_a_loop_device_has_it() {
+    let fake = machine();
+    fake.put("/room/disk", "x").put("/sys/block/loop3/loop/backing_file", "/room/disk\n");
+    begin(&fake).record(&fake, file("/room/disk")).unwrap();
+    let report = restore(&fake, &left(&fake)[0]).unwrap();
+    assert!(report.failed[0].contains("loop3 still has it"), "{report:?}");
+    assert!(fake.files().contains_key(Path::new("/room/disk")));
+    fake.put("/sys/block/loop3/loop/backing_file", "/room/disk (deleted)\n");
+    let found = crate::system::devices::loops_of(&fake, Path::new("/room/disk")).unwrap();
+    assert_eq!(found, ["loop3"]);
+    fake.remove("/sys/block/loop3");
+    assert_eq!(restore(&fake, &left(&fake)[0]).unwrap().done.len(), 1);
+}
+
+/// A disk of 160 MiB that holds a file system, as one of ours would be made.
+fn with_an_ext4(recording: &str) -> (Fake, Undo) {
+    let fake = machine();
+    fake.add("file /sys/block/sda/size 327680\nlink /sys/dev/block/8:0 /sys/block/sda\nblock /dev/sda 8:0\nfile /sys/block/sda/diskseq 7\n")
+        .unwrap();
+    put(&fake, recording);
+    let disk = Mark::of(&fake, "sda");
+    (fake, Undo::FileSystem { disk, start: 0, label: "fourth".to_owned() })
+}
+
+const NUMBER: DeviceNumber = DeviceNumber { major: 8, minor: 0 };
+
+fn put(fake: &Fake, recording: &str) {
+    for (offset, bytes) in Recorded::load(recording).rows {
+        fake.put_content(NUMBER, offset, &bytes).unwrap();
+    }
+}
+
+fn carried(fake: &Fake) -> Vec<&'static str> {
+    let device = fake.open_for_reading(Path::new("/dev/sda"), Caching::Buffered).unwrap();
+    let found = signatures::in_range(fake, &device, 0..160 << 20).unwrap();
+    found.iter().map(|found| found.name).collect()
+}
+
+#[test]
+fn a_file_system_goes_with_the_copies_of_its_superblock() {
+    let (fake, undo) = with_an_ext4("ext4-copy");
+    // The first one is like the copy, but for the group that it says it begins.
+    let copy = Recorded::load("ext4-copy").rows;
+    for (offset, mut bytes) in copy {
+        let offset = offset - (128 << 20) + 1024;
+        if offset == 1024 + 0x50 {
+            bytes[10..12].fill(0);
+        }
+        fake.put_content(NUMBER, offset, &bytes).unwrap();
+    }
+    let mut journal = begin(&fake);
+    journal.record(&fake, undo.clone()).unwrap();
+    journal.take_back(&fake, &undo).unwrap();
+    assert_eq!(carried(&fake), [""; 0]);
+}
+
+#[test]
+fn what_was_made_since_where_a_file_system_was_stays() {
+    let (fake, undo) = with_an_ext4("ext4-copy");
+    put(&fake, "xfs");
+    let mut journal = begin(&fake);
+    journal.record(&fake, undo.clone()).unwrap();
+    journal.take_back(&fake, &undo).unwrap();
+    assert_eq!(carried(&fake), ["xfs", "ext4"], "only the copy bears the label");
+}
+
+/// A disk with a serial number that had another name when a file system was made on it.
+fn renamed(id: &str, was: &str) -> (Fake, Undo) {
+    let (fake, _) = with_an_ext4("ext4");
+    fake.add("file /sys/block/sda/device/serial SERIAL-A\n").unwrap();
+    let disk = Mark { name: was.to_owned(), id: id.to_owned(), sequence: Some(99) };
+    (fake, Undo::FileSystem { disk, start: 0, label: "fourth".to_owned() })
+}
+
+fn wiped(fake: &Fake, undo: &Undo) -> (Report, usize) {
+    let mut journal = begin(fake);
+    journal.record(fake, undo.clone()).unwrap();
+    let report = journal.finish(fake);
+    let is_wipe = |act: &&Act| matches!(act, Act::Wipe { .. });
+    (report, fake.acted().iter().filter(is_wipe).count())
+}
+
+#[test]
+fn a_disk_that_came_back_under_another_name_is_found_by_its_serial_number() {
+    let (fake, undo) = renamed("SERIAL-A", "sdq");
+    let (report, wipes) = wiped(&fake, &undo);
+    assert_eq!((report.done.len(), wipes), (1, 1), "{report:?}");
+    assert_eq!(carried(&fake), [""; 0]);
+}
+
+#[test]
+fn another_disk_is_not_wiped_for_one_that_is_gone() {
+    for (id, was) in [("SERIAL-B", "sdq"), ("sdq:160MiB", "sdq"), ("SERIAL-B", "sda")] {
+        let (fake, undo) = renamed(id, was);
+        let (report, wipes) = wiped(&fake, &undo);
+        assert_eq!((report.nothing.len(), wipes), (1, 0), "{id}: {report:?}");
+        assert!(report.nothing[0].contains(&format!("{id} is not connected")), "{report:?}");
+        assert_eq!(carried(&fake), ["ext4"], "{id}");
+    }
+}
+
+#[test]
+fn a_file_system_with_another_label_is_somebody_elses() {
+    let (fake, undo) = with_an_ext4("ext4");
+    let Undo::FileSystem { disk, start, .. } = undo else { panic!("{undo:?}") };
+    for label in ["fifth", "fourt", "fourth ", ""] {
+        let undo = Undo::FileSystem { disk: disk.clone(), start, label: label.to_owned() };
+        let (report, wipes) = wiped(&fake, &undo);
+        assert_eq!((report.nothing.len(), wipes), (1, 0), "{label:?}: {report:?}");
+    }
+    assert_eq!(carried(&fake), ["ext4"]);
+}
+
+/// Another scheduler begins with a queue depth of its own, and is put back last.
+#[test]
+fn a_setting_that_another_one_changes_is_right_in_the_end() {
+    const QUEUE: &str = "/sys/block/sda/queue";
+    let fake = machine();
+    let paths = ["scheduler", "nr_requests"].map(|name| PathBuf::from(format!("{QUEUE}/{name}")));
+    fake.put(&paths[0], "none [mq-deadline]\n").put(&paths[1], "96\n");
+    let mut journal = begin(&fake);
+    for (path, original) in paths.iter().zip(["mq-deadline", "96"]) {
+        let (path, original) = (path.clone(), original.to_owned());
+        journal.record(&fake, Undo::Setting { path, original, device: None }).unwrap();
+    }
+    fake.put(&paths[0], "[none] mq-deadline\n").put(&paths[1], "32\n");
+    let report = journal.finish(&fake);
+    assert_eq!(report.failed, Vec::<String>::new());
+    let now = paths.map(|path| fake.read_text(&path).unwrap());
+    assert_eq!(now, ["none [mq-deadline]\n", "96\n"]);
+}
+
+/// Names with a size are given again: the next disk of that name is another one.
+#[test]
+fn the_next_disk_without_a_serial_number_is_not_the_one_that_was_there() {
+    let (fake, undo) = with_an_ext4("ext4");
+    let Undo::FileSystem { disk, start, label } = undo else { panic!("{undo:?}") };
+    assert_eq!(disk.id, "sda:160MiB");
+    let undo = Undo::FileSystem { disk: Mark { sequence: Some(99), ..disk }, start, label };
+    let (report, wipes) = wiped(&fake, &undo);
+    assert_eq!((report.nothing.len(), wipes), (1, 0), "{report:?}");
+    assert_eq!(carried(&fake), ["ext4"]);
+}
+
+#[test]
+fn a_file_that_is_gone_is_removed_and_any_other_trouble_is_told() {
+    let fake = machine();
+    let nowhere = Path::new("/nowhere");
+    assert!(restore::remove_file(&fake, Warrant(()), nowhere).is_ok());
+    let faulty = Faulty::new(&fake, 1, ErrorKind::PermissionDenied);
+    assert!(restore::remove_file(&faulty, Warrant(()), nowhere).is_err());
+}
+
+/// Calls whose failure of a kind leaves something undone.
+fn hurting(kind: ErrorKind) -> Vec<u64> {
+    let mut hurting = Vec::new();
+    for call in 1.. {
+        let (fake, undo) = with_an_ext4("ext4");
+        begin(&fake).record(&fake, undo).unwrap();
+        let left = left(&fake).remove(0);
+        let faulty = Faulty::new(&fake, call, kind);
+        let report = restore(&faulty, &left);
+        if !faulty.has_failed() {
+            break;
+        }
+        if report.is_ok_and(|report| !report.failed.is_empty()) {
+            hurting.push(call);
+        }
+    }
+    hurting
+}
+
+/// What cannot be looked at is not gone: the journal stays until it was.
+#[test]
+fn whatever_cannot_be_read_keeps_the_journal_until_all_is_undone() {
+    let begun = || {
+        let fake = machine();
+        fake.add("block /dev/sda 8:0\ndir /dev\ndir /room\ndir /sys/devices/virtual/block")
+            .unwrap();
+        let mut journal = begin(&fake);
+        let mut act = |undo: Undo, act: Act| {
+            let warrant = journal.record(&fake, undo).unwrap();
+            fake.act(warrant, &act).unwrap();
+        };
+        let range = 0..4096;
+        let undo = Undo::Partition { disk: Mark::of(&fake, "sda"), number: 1, start: 0 };
+        act(undo, Act::AddPartition { disk: "/dev/sda".into(), number: 1, range });
+        act(
+            Undo::Loop { file: "/dev/sda".into() },
+            Act::AttachLoop { device: "/dev/loop0".into(), file: "/dev/sda".into() },
+        );
+        drop(journal);
+        fake
+    };
+    let there = |fake: &Fake| {
+        let is = |name| fake.status(&Path::new("/sys/class/block").join(name)).is_ok();
+        [is("sda1"), is("loop0")]
+    };
+    let mut failing = 0;
+    for call in 1.. {
+        let fake = begun();
+        assert_eq!(there(&fake), [true; 2]);
+        let left = left(&fake).remove(0);
+        let faulty = Faulty::new(&fake, call, ErrorKind::Other);
+        let _ = restore(&faulty, &left);
+        if !faulty.has_failed() {
+            assert_eq!(there(&fake), [false; 2]);
+            break;
+        }
+        let now = there(&fake);
+        assert!(now == [false; 2] || fake.status(&path()).is_ok(), "call {call}: {now:?}");
+        failing = call;
+    }
+    assert!(failing > 10, "{failing}");
+}
+
+#[test]
+fn what_is_busy_is_tried_again() {
+    let [busy, other] = [ErrorKind::ResourceBusy, ErrorKind::Other].map(hurting);
+    assert!(busy.len() < other.len(), "{busy:?} {other:?}");
+}

@@ -1,0 +1,219 @@
+//! How a change is undone, in words that need neither the study nor the factor that made it.
+
+use std::path::PathBuf;
+use std::{fmt, io};
+
+use serde::{Deserialize, Serialize};
+
+use crate::system::{System, devices, identity, sysfs};
+
+/// Whether something outlives a restart of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lifetime {
+    /// Gone after a restart: settings, mounts, loop devices.
+    Volatile,
+    /// Still there: files, file systems.
+    Persistent,
+}
+
+/// Which device a setting belongs to: names are given again to others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Kernel name: `sda`.
+    pub name: String,
+    /// Serial number, by-id name, or NAME:SIZE.
+    pub id: String,
+    /// The kernel's running number of disks (`diskseq`, Linux 5.15): never given twice until the
+    /// machine starts anew. Of a partition it is its disk's.
+    pub sequence: Option<u64>,
+}
+
+impl Mark {
+    /// The mark of a device as it is now.
+    pub fn of(system: &dyn System, name: &str) -> Self {
+        let number = devices::number_of(system, name);
+        let sequence = number.and_then(|number| identity::disk_sequence(system, number));
+        let id = devices::device_id(system, name);
+        Self { name: name.to_owned(), id, sequence }
+    }
+
+    /// The same, where trouble with reading must not look like a device that is gone; none where there
+    /// is none of that name.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn read(system: &dyn System, name: &str) -> io::Result<Option<Self>> {
+        let place = sysfs::block(name);
+        let Some(number) = sysfs::there(system.read_text(&place.join("dev")))? else {
+            return Ok(None);
+        };
+        let place = PathBuf::from(format!("/sys/dev/block/{}", number.trim()));
+        let mut sequence = None;
+        for file in ["diskseq", "../diskseq"] {
+            let found = match sequence {
+                None => sysfs::there(system.read_text(&place.join(file)))?,
+                found => found,
+            };
+            sequence = found;
+        }
+        let sequence = sequence.and_then(|text| text.trim().parse().ok());
+        Ok(Some(Self { sequence, ..Self::of(system, name) }))
+    }
+
+    /// Whether both stand for one device. Ids change with the links that udev makes and with the
+    /// size: they count only where the kernel does not number its disks.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let same = match (self.sequence, other.sequence) {
+            (Some(one), Some(other)) => one == other,
+            _ => self.id == other.id,
+        };
+        self.name == other.name && same
+    }
+}
+
+/// One thing to undo.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Undo {
+    /// Write a setting of the kernel back.
+    Setting {
+        /// The file.
+        path: PathBuf,
+        /// What it held.
+        original: String,
+        /// Its device, where it belongs to one.
+        device: Option<Mark>,
+    },
+    /// Unmount what is mounted at a directory of the tool's own.
+    Mount {
+        /// The directory.
+        point: PathBuf,
+    },
+    /// Remove a file of the tool's own.
+    File {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Remove a directory of the tool's own.
+    Directory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Take a file of the tool's own away from every loop device.
+    Loop {
+        /// The file, without links.
+        file: PathBuf,
+    },
+    /// Take away a partition that only the kernel knows of.
+    Partition {
+        /// Its disk.
+        disk: Mark,
+        /// Its number.
+        number: u32,
+        /// First byte.
+        start: u64,
+    },
+    /// Wipe a file system that the tool made, as long as it is that one.
+    FileSystem {
+        /// The disk that it lies on.
+        disk: Mark,
+        /// Its first byte.
+        start: u64,
+        /// The label that it was given.
+        label: String,
+    },
+    /// Give a text file its content back, or remove it where it was not there.
+    Text {
+        /// The file.
+        path: PathBuf,
+        /// What it held; none where it was not there.
+        original: Option<String>,
+        /// What was written to it: whatever else it holds now is somebody else's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        written: Option<String>,
+    },
+}
+
+impl Undo {
+    /// Whether it undoes a change of the same thing.
+    pub fn is_for_the_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Setting { path, device, .. },
+                Self::Setting { path: other_path, device: other_device, .. },
+            ) => {
+                let same = match (device, other_device) {
+                    (Some(one), Some(other)) => one.is_same(other),
+                    (one, other) => one == other,
+                };
+                path == other_path && same
+            }
+            (Self::Text { path, .. }, Self::Text { path: other, .. }) => path == other,
+            _ => self == other,
+        }
+    }
+
+    /// The same after a restart of the machine, where the kernel numbers its disks anew: names and
+    /// ids tell then.
+    pub(super) fn after_restart(mut self) -> Self {
+        if let Self::Setting { device: Some(mark), .. }
+        | Self::Partition { disk: mark, .. }
+        | Self::FileSystem { disk: mark, .. } = &mut self
+        {
+            mark.sequence = None;
+        }
+        self
+    }
+
+    /// Whether a device, by kernel name, is what undoing it takes away.
+    pub fn takes_away(&self, system: &dyn System, device: &str) -> bool {
+        match self {
+            Self::Loop { file } => devices::backing_file(system, device).as_ref() == Some(file),
+            _ => false,
+        }
+    }
+
+    /// Whether what it undoes outlives a restart.
+    pub const fn lifetime(&self) -> Lifetime {
+        match self {
+            Self::Setting { .. }
+            | Self::Mount { .. }
+            | Self::Loop { .. }
+            | Self::Partition { .. } => Lifetime::Volatile,
+            Self::File { .. }
+            | Self::Directory { .. }
+            | Self::FileSystem { .. }
+            | Self::Text { .. } => Lifetime::Persistent,
+        }
+    }
+}
+
+impl fmt::Display for Undo {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Setting { path, original, .. } => {
+                write!(formatter, "{} back to {original}", path.display())
+            }
+            Self::Mount { point } => write!(formatter, "unmount {}", point.display()),
+            Self::File { path } | Self::Text { path, original: None, .. } => {
+                write!(formatter, "remove {}", path.display())
+            }
+            Self::Directory { path } => {
+                write!(formatter, "remove the directory {}", path.display())
+            }
+            Self::Loop { file } => {
+                write!(formatter, "detach the loop device of {}", file.display())
+            }
+            Self::Partition { disk, number, .. } => {
+                write!(formatter, "forget partition {number} of {}", disk.name)
+            }
+            Self::FileSystem { disk, label, .. } => {
+                write!(formatter, "wipe the file system {label} on {}", disk.name)
+            }
+            Self::Text { path, original: Some(_), .. } => {
+                write!(formatter, "{} back to what it held", path.display())
+            }
+        }
+    }
+}

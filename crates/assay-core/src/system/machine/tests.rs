@@ -1,0 +1,64 @@
+use super::*;
+use crate::system::Fake;
+use crate::system::fake::machines;
+
+fn present<T: Clone + std::fmt::Debug>(seen: &Presence<T>) -> T {
+    seen.value().cloned().unwrap_or_else(|| panic!("{seen:?}"))
+}
+
+#[test]
+fn a_desktop() {
+    let found = machine(&machines::machine("sata-ssd"));
+    assert_eq!(present(&found.kernel), "6.1.0-18-amd64");
+    assert_eq!(present(&found.cpu), "Intel(R) Core(TM) i5-6500 CPU @ 3.20GHz");
+    assert_eq!(
+        (present(&found.logical_cpus), present(&found.governor)),
+        (4, "powersave".to_owned())
+    );
+    assert_eq!((present(&found.memory_bytes), present(&found.swap_bytes)), (16_278_412 * 1024, 0));
+    assert_eq!(present(&found.virtualisation), "none");
+    assert_eq!(found.graphics, ["8086:1912"]);
+    assert_eq!(present(&found.distribution), "Debian GNU/Linux 12 (bookworm)");
+    let limits = present(&found.limits);
+    assert_eq!(
+        limits.into_iter().collect::<Vec<_>>(),
+        [("memory.max".into(), "8589934592".into())]
+    );
+}
+
+#[test]
+fn a_guest_without_firmware_is_known_by_its_clock() {
+    let found = machine(&machines::machine("vm-virtio"));
+    assert_eq!(present(&found.virtualisation), "kvm guest");
+    assert_eq!(present(&found.clocksource), "tsc");
+    assert!(found.governor.reason().is_some() && found.limits.reason().is_some());
+}
+
+#[test]
+fn guests_and_containers_by_their_signs() {
+    let fake = machines::machine("container-overlay");
+    assert_eq!(present(&machine(&fake).virtualisation), "container (docker)");
+    fake.put("/proc/1/environ", "PATH=/\0container=lxc\0");
+    fake.put("/proc/cpuinfo", "processor : 0\nflags : fpu hypervisor sse\n");
+    assert_eq!(present(&machine(&fake).virtualisation), "guest, container (lxc)");
+    fake.put("/sys/class/dmi/id/sys_vendor", "QEMU\n");
+    assert_eq!(present(&machine(&fake).virtualisation), "kvm guest, container (lxc)");
+    fake.put("/sys/hypervisor/type", "xen\n");
+    assert_eq!(present(&machine(&fake).virtualisation), "xen guest, container (lxc)");
+}
+
+#[test]
+fn a_board_is_known_by_its_name() {
+    let found = machine(&machines::machine("sd-card"));
+    assert_eq!(present(&found.cpu), "Raspberry Pi 4 Model B Rev 1.1");
+    assert_eq!((present(&found.logical_cpus), found.architecture.as_str()), (2, "aarch64"));
+}
+
+#[test]
+fn an_empty_machine_is_absent_throughout() {
+    let found = machine(&Fake::new());
+    assert!(found.kernel.reason().is_some() && found.memory_bytes.reason().is_some());
+    assert!(found.virtualisation.reason().is_some() && found.graphics.is_empty());
+    let text = serde_json::to_string(&found).unwrap();
+    assert_eq!(serde_json::from_str::<Machine>(&text).unwrap(), found);
+}

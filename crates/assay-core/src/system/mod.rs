@@ -1,0 +1,418 @@
+//! The only door to the machine: files, devices, clocks, other processes' traces.
+//!
+//! Everything that looks at the machine or changes it is handed a [`System`]. There are four: the real
+//! one, which lies in the crate of the product; [`Fake`] (a tree of recorded files and a clock of its
+//! own, for tests), [`DryRun`] (reads for real, writes nothing, keeps a list of what it would have
+//! done) and [`Faulty`] (wraps another and fails at the k-th call, so that every failure path can be
+//! walked).
+//!
+//! [`resolve()`] says what a target stands on, [`devices`] what a drive is, [`machine`] what the
+//! machine is, and [`identity`] who may do what to which device.
+
+mod act;
+mod compression;
+mod dry_run;
+mod errno;
+pub mod execute;
+pub mod fake;
+mod faulty;
+
+pub mod devices;
+pub mod identity;
+pub mod journal;
+pub mod machine;
+pub mod mounts;
+pub mod resolve;
+pub mod signatures;
+pub mod site;
+pub mod sysfs;
+pub mod trust;
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub use act::{Act, quoted};
+pub use assay_sys::{BlockTotals, MOST_TRACED, TraceMeans};
+pub use dry_run::DryRun;
+pub use errno::Errno;
+pub use execute::{Executed, Execution};
+pub use fake::Fake;
+pub use faulty::Faulty;
+pub use resolve::{lock_names, resolve};
+
+use journal::Warrant;
+
+/// What a path leads to, links followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Kind of file.
+    pub kind: FileKind,
+    /// Bytes (0 for devices).
+    pub size_bytes: u64,
+    /// Device that the file lives on.
+    pub device: DeviceNumber,
+    /// Device that the file is, for device files.
+    pub own_device: Option<DeviceNumber>,
+    /// Inode number.
+    pub inode: u64,
+    /// Owner.
+    pub user: u32,
+    /// Who may do what: the lowest twelve bits of the mode.
+    pub mode: u32,
+    /// When its content changed last, nanoseconds since 1970.
+    pub modified_ns: i64,
+}
+
+/// Kinds of files that matter here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// Directory.
+    Directory,
+    /// Regular file.
+    File,
+    /// Block device.
+    BlockDevice,
+    /// Character device.
+    CharacterDevice,
+    /// Socket, pipe, ...
+    Other,
+}
+
+/// Major and minor number of a device.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+pub struct DeviceNumber {
+    /// Major number.
+    pub major: u32,
+    /// Minor number.
+    pub minor: u32,
+}
+
+impl std::fmt::Display for DeviceNumber {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}:{}", self.major, self.minor)
+    }
+}
+
+/// Room on a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// Bytes that this user may still write.
+    pub available_bytes: u64,
+    /// Bytes in all.
+    pub total_bytes: u64,
+    /// Mounted read-only.
+    pub read_only: bool,
+}
+
+/// How a target is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caching {
+    /// Past the page cache (`O_DIRECT`).
+    Direct,
+    /// Through the page cache.
+    Buffered,
+}
+
+/// Alignment that direct I/O on an open file needs, from statx.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirectAlignment {
+    /// Bytes that buffers in memory are aligned to.
+    pub memory_bytes: u32,
+    /// Bytes that offsets and lengths are multiples of; 0 where direct I/O is not possible.
+    pub offset_bytes: u32,
+}
+
+/// A file of the tool's own to measure in, made and locked by [`System::create_area`].
+#[derive(Debug)]
+pub struct AreaFile {
+    /// Open for reading and writing.
+    pub file: File,
+    /// Its name, where the file system offers no unnamed files; the maker removes it.
+    pub name: Option<PathBuf>,
+    /// Why it has a name, where it has one.
+    pub note: Option<String>,
+    /// First byte that may be used (a named file begins with a mark).
+    pub first_byte: u64,
+}
+
+/// An area file that a run left behind: no running process holds its lock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leftover {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Bytes of it.
+    pub size_bytes: u64,
+}
+
+/// One extent of a file, as FIEMAP tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// First byte in the file.
+    pub start: u64,
+    /// Bytes.
+    pub length: u64,
+    /// Allocated, but never written: reads return zeros without touching the medium.
+    pub unwritten: bool,
+    /// Stored compressed or encoded.
+    pub encoded: bool,
+}
+
+/// Pages of a byte range that lie in the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct CachedPages {
+    /// Pages in the cache.
+    pub cached: u64,
+    /// Pages of the range.
+    pub of: u64,
+}
+
+/// Who runs this process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    /// Effective user id.
+    pub id: u32,
+    /// Process id.
+    pub process: u32,
+}
+
+/// A held lock; released when dropped or when the process ends, however it ends.
+#[derive(Debug)]
+pub struct Hold {
+    /// Keeps the lock in this network name space.
+    _socket: Option<std::os::fd::OwnedFd>,
+    /// Keeps it for all who share the run directory.
+    _file: Option<File>,
+}
+
+impl Hold {
+    /// A lock that is held as long as these are open.
+    pub fn new(socket: Option<std::os::fd::OwnedFd>, file: Option<File>) -> Self {
+        Self { _socket: socket, _file: file }
+    }
+}
+
+/// How a file of the tool's own state is locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Locking {
+    /// To look at it, together with others who look.
+    Look,
+    /// To have it alone.
+    Own,
+    /// To have it alone, made where it is not there.
+    New,
+    /// To mark a file of a result, whoever's it is, as being worked on.
+    Mark,
+    /// To see whether a file of a result is marked; together with others who look.
+    Glance,
+    /// To look at a secret, together with others who look: refused where anybody else may read it.
+    Secret,
+}
+
+/// A file of the tool's own state, locked until it is dropped or the process ends, however it ends.
+#[derive(Debug)]
+pub struct OwnFile {
+    /// Its name when it was opened.
+    pub path: PathBuf,
+    /// The file; none where it exists only in memory.
+    pub file: Option<File>,
+}
+
+/// Why a lock could not be had.
+#[derive(Debug)]
+pub enum HoldError {
+    /// Another process has it; its id and user id, where the kernel tells.
+    Held {
+        /// Process id of the holder.
+        process: Option<u32>,
+        /// User id of the holder.
+        user: Option<u32>,
+    },
+    /// The lock could not be tried.
+    Failed(io::Error),
+}
+
+/// Proof that the user named this very device to be overwritten ([`identity::consent`]), or that this
+/// run made it of what he named or of a file of its own ([`identity::consent_of_made`]). Nothing else
+/// makes one; a copy is looked at again like the first, whenever the device is opened.
+#[derive(Clone, Debug)]
+pub struct Consent {
+    /// Device file.
+    device: PathBuf,
+    /// Its number at the time of the consent; checked again after opening.
+    number: DeviceNumber,
+    /// The kernel's running number of the disk: another disk under an old number has another.
+    sequence: Option<u64>,
+    /// Bytes of it.
+    size_bytes: u64,
+}
+
+impl Consent {
+    /// The device that may be overwritten.
+    pub fn device(&self) -> &Path {
+        &self.device
+    }
+
+    /// Whether a device that was opened, by its number, the kernel's running number of its disk and
+    /// its bytes, is the one that was named.
+    pub fn is_of(&self, number: DeviceNumber, sequence: Option<u64>, size_bytes: u64) -> bool {
+        (number, sequence, size_bytes) == (self.number, self.sequence, self.size_bytes)
+    }
+}
+
+/// Counts the requests of block devices, from its beginning until it is dropped.
+pub trait BlockTracer: Send {
+    /// What was counted since it began.
+    ///
+    /// # Errors
+    /// When it cannot be told any more: the right to read was lost, the trace is gone.
+    fn read(&mut self) -> io::Result<BlockTotals>;
+}
+
+/// A second process that puts everything back should this one die; it goes away when this is dropped.
+pub trait Watchdog: Send {}
+
+/// How a program that only looked ended, and what it said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProgramOutput {
+    /// Its exit code; none where a signal ended it.
+    pub code: Option<i32>,
+    /// What it printed.
+    pub text: String,
+    /// What it complained of.
+    pub complaint: String,
+}
+
+/// The kernel's log, followed from a moment on.
+#[derive(Debug)]
+pub struct KernelLog {
+    /// Open where the next record is; none where it exists only in memory.
+    pub file: Option<File>,
+    /// Records that were there before, in memory.
+    pub seen: usize,
+}
+
+/// The machine. Every method that can fail says so with the kernel's error.
+pub trait System: Sync {
+    /// Text of a file (sysfs, procfs, or one of the tool's own).
+    fn read_text(&self, path: &Path) -> io::Result<String>;
+    /// Bytes of one of the tool's own files.
+    fn read_bytes(&self, path: &Path) -> io::Result<Vec<u8>>;
+    /// Names in a directory, sorted.
+    fn list(&self, directory: &Path) -> io::Result<Vec<String>>;
+    /// Where a symbolic link points.
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf>;
+    /// Absolute path without links.
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf>;
+    /// What a path leads to.
+    fn status(&self, path: &Path) -> io::Result<Status>;
+    /// Room on the file system under a path.
+    fn space(&self, path: &Path) -> io::Result<Space>;
+    /// Value of an environment variable.
+    fn variable(&self, name: &str) -> Option<String>;
+    /// Who runs this process.
+    fn user(&self) -> User;
+    /// Bytes of a page of memory.
+    fn page_bytes(&self) -> u64;
+
+    /// Wall clock as RFC 3339 with the local offset, whole seconds.
+    fn now(&self) -> String;
+    /// Monotonic clock in nanoseconds.
+    fn monotonic_ns(&self) -> u64;
+    /// Wall clock in nanoseconds since 1970.
+    fn wall_ns(&self) -> u64;
+    /// Waits.
+    fn sleep(&self, time: Duration);
+
+    /// Makes a directory of the tool's own and its parents; under sudo it belongs to the caller.
+    fn create_directory(&self, path: &Path) -> io::Result<()>;
+    /// Writes one of the tool's own files whole: temporary file, sync, rename.
+    fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+    /// Appends to one of the tool's own files and syncs it.
+    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+    /// Makes a directory of the tool's own state: only this process's user may look into it, and it
+    /// is never given to the caller of sudo. One that is there stays as it is.
+    fn create_own_directory(&self, path: &Path) -> io::Result<()>;
+    /// Opens and locks a file of the tool's own state without waiting; refused where it is not this
+    /// user's (or root's) alone. A file of a result may be anybody's: nothing that it says is done.
+    fn lock_file(&self, path: &Path, locking: Locking) -> Result<OwnFile, HoldError>;
+    /// Text of a locked file, from its beginning.
+    fn read_own(&self, file: &OwnFile) -> io::Result<String>;
+    /// Appends to a locked file and syncs it.
+    fn append_own(&self, file: &OwnFile, bytes: &[u8]) -> io::Result<()>;
+    /// Random bytes that nobody can guess.
+    fn random(&self) -> io::Result<[u8; 32]>;
+    /// Removes a directory of the tool's own with all that is in it.
+    fn remove_directory(&self, path: &Path) -> io::Result<()>;
+
+    /// Makes an area file in a directory: unnamed where the file system can, else named, marked and locked.
+    fn create_area(&self, directory: &Path, caching: Caching) -> io::Result<AreaFile>;
+    /// Removes a named area file that this process made.
+    fn remove_area(&self, area: &AreaFile) -> io::Result<()>;
+    /// Area files in a directory that no running process holds.
+    fn leftovers(&self, directory: &Path) -> io::Result<Vec<Leftover>>;
+    /// Removes a leftover, after taking its lock and looking at its mark again.
+    fn remove_leftover(&self, leftover: &Leftover) -> io::Result<()>;
+    /// Opens a target for reading.
+    fn open_for_reading(&self, path: &Path, caching: Caching) -> io::Result<File>;
+    /// Another handle of an open target with the same rights, past the page cache or through it.
+    fn reopen(&self, file: &File, caching: Caching) -> io::Result<File>;
+    /// Opens a device for writing, exclusively, with the user's consent.
+    fn open_device_for_writing(&self, consent: &Consent, caching: Caching) -> io::Result<File>;
+    /// Sends the operations of an open target past the page cache, or through it.
+    fn set_caching(&self, file: &File, caching: Caching) -> io::Result<()>;
+    /// Bytes of an open file or block device.
+    fn length(&self, file: &File) -> io::Result<u64>;
+    /// Alignment for direct I/O, where the kernel tells it.
+    fn direct_alignment(&self, file: &File) -> io::Result<Option<DirectAlignment>>;
+    /// Reads bytes from an open target at an offset (to look for zeros); returns how many were read.
+    fn read_at(&self, file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize>;
+    /// Waits until an open file's data are on the device.
+    fn sync_data(&self, file: &File) -> io::Result<()>;
+    /// Extents of a byte range of an open file.
+    fn extents(&self, file: &File, range: Range<u64>) -> io::Result<Vec<Extent>>;
+    /// Cached pages of a byte range of an open file (`cachestat`, Linux 6.5).
+    fn cached_pages(&self, file: &File, range: Range<u64>) -> io::Result<CachedPages>;
+    /// The same by `mincore`, for kernels and file systems on which `cachestat` does not tell.
+    fn resident_pages(&self, file: &File, range: Range<u64>) -> io::Result<CachedPages>;
+    /// Asks the kernel to forget the clean cached pages of a byte range.
+    fn drop_cached(&self, file: &File, range: Range<u64>) -> io::Result<()>;
+    /// Where a program of the system lies; none where it is not installed.
+    fn program(&self, name: &str) -> Option<PathBuf>;
+    /// A loop device that has no file; another process may take it first.
+    fn free_loop(&self) -> io::Result<PathBuf>;
+    /// Changes the machine; the journal knows by then how that is undone.
+    fn act(&self, warrant: Warrant, act: &Act) -> io::Result<()>;
+    /// Begins to count the requests of whole block devices by class, until what it gives is dropped.
+    fn trace_block(
+        &self,
+        devices: &[DeviceNumber],
+        means: TraceMeans,
+    ) -> io::Result<Box<dyn BlockTracer>>;
+    /// Follows the kernel's log from its end on.
+    fn follow_kernel_log(&self) -> io::Result<KernelLog>;
+    /// Records that were added to a followed log since it was last asked, as `/dev/kmsg` gives them.
+    fn new_in_kernel_log(&self, log: &mut KernelLog) -> io::Result<Vec<String>>;
+    /// Runs a program that only looks, for some seconds at most: what it printed, whatever its exit
+    /// code was.
+    fn output_of(&self, program: &str, arguments: &[&str]) -> io::Result<String>;
+    /// Runs a program that only looks at an open file, which is its standard input, for longer: it
+    /// reads what may be slow.
+    fn told_of(&self, program: &str, arguments: &[&str], input: &File)
+    -> io::Result<ProgramOutput>;
+    /// Runs a program of the user's and measures it. What it started has ended when this returns.
+    fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed>;
+    /// Writes back what is dirty and makes the kernel forget all clean pages and names of files.
+    fn forget_cache(&self) -> io::Result<()>;
+    /// The 512 bytes of an NVMe device's health log (log page 2).
+    fn nvme_health_log(&self, device: &Path) -> io::Result<Vec<u8>>;
+    /// Starts a process that undoes the journal of a run should this one die before what is given is
+    /// dropped, however it dies.
+    fn start_watchdog(&self, id: &str) -> io::Result<Box<dyn Watchdog>>;
+    /// Takes a machine-wide lock with a name, across users; released when the hold is dropped.
+    fn hold(&self, name: &str) -> Result<Hold, HoldError>;
+}

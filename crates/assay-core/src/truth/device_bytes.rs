@@ -1,0 +1,218 @@
+//! `device-bytes`: the device moved less than is claimed.
+
+use super::evidence::{Share, Witnessed, compression, in_trials, is_simulated, mover, witnessed};
+use super::{Case, Remark, TruthRule, cached};
+use crate::catalogue::About;
+use crate::findings::Trust;
+use crate::quantity::units::show;
+use crate::system::site::Backing;
+use crate::work::Judged;
+
+/// Share of the claim that the device must have moved.
+const LEAST_SHARE: f64 = 0.9;
+
+/// Bytes written per byte asked for from which on it is worth telling.
+const AMPLIFIED: f64 = 1.5;
+
+/// The rule.
+pub struct DeviceBytes;
+
+static ABOUT: About = About {
+    name: "device-bytes",
+    summary: "the device moved fewer bytes than are claimed, or nothing tells how many it moved",
+    text: "The counters of the topmost block devices, and of the drives below the file of a \
+           loop device, are compared with the bytes of the operations. Under 90 % the number is invalid, unless compression explains it: \
+           then the rule `compressed` speaks. Writes must have arrived when the clock \
+           stopped. More bytes than asked for are write amplification: told, and no fault. \
+           Where no counter exists (network, some FUSE programs) the number is suspect. A \
+           tenth is what a few blocks in the drive's own queue, or in the last moment of a \
+           trial, may hide; more is missing work.",
+};
+
+impl TruthRule for DeviceBytes {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Bytes
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        if case.trials.is_empty() || is_simulated(case) || case.site.backing == Backing::Memory {
+            return None;
+        }
+        let trials = witnessed(case);
+        if trials.is_empty() {
+            let why = case.site.backing_reason.as_ref().map(|why| format!(" ({why})"));
+            return Some(Remark::suspect(format!(
+                "nothing below tells its bytes, so the number cannot be checked{}",
+                why.unwrap_or_default()
+            )));
+        }
+        let found = [short_reads(case, &trials), short_writes(case, &trials), amplified(&trials)];
+        found.into_iter().flatten().reduce(|one, other| Remark {
+            trust: one.trust.max(other.trust),
+            text: format!("{}; {}", one.text, other.text),
+        })
+    }
+}
+
+fn is_cached(case: &Case<'_>) -> bool {
+    cached::Cached.judge(case).is_some_and(|remark| remark.trust == Trust::Invalid)
+}
+
+fn short_reads(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
+    // Where memory answered, `cached` says it better.
+    if compression(case).is_some() || is_cached(case) {
+        return None;
+    }
+    let reads = trials.iter().map(|t| (t.device.run.read_bytes, t.claims.read.bytes));
+    let short = Share::below(LEAST_SHARE, reads)?;
+    Some(Remark::invalid(format!(
+        "{} delivered only {} of the bytes that were read{}",
+        mover(trials),
+        show::percent(short.percent()),
+        in_trials(short.trials, case)
+    )))
+}
+
+fn short_writes(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
+    let in_time = |t: &Witnessed| t.device.run.write_bytes;
+    let in_all = |t: &Witnessed| in_time(t) + t.device.settle.write_bytes;
+    let claimed = |t: &Witnessed| t.claims.write.bytes;
+    let arrived = |t: &&Witnessed| in_all(t) as f64 >= LEAST_SHARE * claimed(t) as f64;
+
+    let late = trials.iter().filter(arrived).map(|t| (in_time(t), claimed(t)));
+    if let Some(late) = Share::below(LEAST_SHARE, late) {
+        return Some(Remark::invalid(format!(
+            "{} of the bytes were still in memory when the clock stopped{}",
+            show::percent(100.0 - late.percent()),
+            in_trials(late.trials, case)
+        )));
+    }
+    if compression(case).is_some() {
+        return None;
+    }
+    let lost = Share::below(LEAST_SHARE, trials.iter().map(|t| (in_all(t), claimed(t))))?;
+    Some(Remark::invalid(format!(
+        "{} took only {} of the bytes that were written, even after a sync{}",
+        mover(trials),
+        show::percent(lost.percent()),
+        in_trials(lost.trials, case)
+    )))
+}
+
+fn amplified(trials: &[Witnessed]) -> Option<Remark> {
+    let written: u64 =
+        trials.iter().map(|t| t.device.run.write_bytes + t.device.settle.write_bytes).sum();
+    let claimed: u64 = trials.iter().map(|t| t.claims.write.bytes).sum();
+    let factor = written as f64 / claimed as f64;
+    (claimed > 0 && factor > AMPLIFIED).then(|| Remark {
+        trust: Trust::Trusted,
+        text: format!("the device wrote {} times as much as was asked", show::times(factor)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Bench, MOVED, device, measured};
+    use super::*;
+    use crate::presence::Presence;
+
+    fn writes(in_time: u64, settling: u64) -> Bench {
+        Bench::write().each(move |trial| {
+            device(trial).run.write_bytes = in_time;
+            device(trial).settle.write_bytes = settling;
+        })
+    }
+
+    fn reads(delivered: u64) -> Bench {
+        Bench::read().each(move |trial| device(trial).run.read_bytes = delivered)
+    }
+
+    #[test]
+    fn speaks_of_writes_that_came_late() {
+        let remark = writes(MOVED / 4, MOVED).judge(&DeviceBytes).unwrap();
+        assert_eq!(remark.trust, Trust::Invalid);
+        assert_eq!(remark.text, "75 % of the bytes were still in memory when the clock stopped");
+    }
+
+    #[test]
+    fn speaks_of_writes_that_never_came() {
+        let remark = writes(MOVED / 4, 0).judge(&DeviceBytes).unwrap();
+        assert_eq!(remark.trust, Trust::Invalid);
+        assert_eq!(
+            remark.text,
+            "the device took only 25 % of the bytes that were written, even after a sync"
+        );
+    }
+
+    #[test]
+    fn speaks_of_reads_that_the_device_did_not_deliver_unless_cached_does() {
+        let remark = reads(MOVED * 7 / 10).judge(&DeviceBytes).unwrap();
+        assert_eq!(remark.trust, Trust::Invalid);
+        assert_eq!(remark.text, "the device delivered only 70 % of the bytes that were read");
+        assert_eq!(reads(MOVED / 10).judge(&DeviceBytes), None);
+    }
+
+    #[test]
+    fn both_directions_of_a_mix_are_judged() {
+        let bench = Bench::mixed().first(1, |trial| {
+            device(trial).run.read_bytes = MOVED * 6 / 10;
+            device(trial).run.write_bytes = MOVED / 2;
+        });
+        assert_eq!(
+            bench.judge(&DeviceBytes).unwrap().text,
+            "the device delivered only 60 % of the bytes that were read, in 1 of 3 trials; the \
+             device took only 50 % of the bytes that were written, even after a sync, in 1 of 3 \
+             trials"
+        );
+    }
+
+    #[test]
+    fn more_is_amplification_and_no_fault() {
+        let remark = writes(MOVED, 32 * MOVED).judge(&DeviceBytes).unwrap();
+        assert_eq!(remark.trust, Trust::Trusted);
+        assert_eq!(remark.text, "the device wrote 33 times as much as was asked");
+    }
+
+    #[test]
+    fn what_cannot_be_checked_is_suspect() {
+        let blind = Bench::read().each(|trial| trial.evidence.disk = Presence::absent("NFS"));
+        let remark = blind.judge(&DeviceBytes).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert_eq!(remark.text, "nothing below tells its bytes, so the number cannot be checked");
+        let remote = Bench::write().site(|site| {
+            site.backing = Backing::Remote;
+            site.counted.clear();
+        });
+        let remote = remote.site(|site| site.backing_reason = Some("a 9p server".to_owned()));
+        assert_eq!(
+            remote.judge(&DeviceBytes).unwrap().text,
+            "nothing below tells its bytes, so the number cannot be checked (a 9p server)"
+        );
+    }
+
+    #[test]
+    fn silent_where_the_bytes_agree_or_compression_explains_them() {
+        assert_eq!(reads(MOVED).judge(&DeviceBytes), None);
+        assert_eq!(writes(MOVED * 95 / 100, 0).judge(&DeviceBytes), None);
+        let packed =
+            |bench: Bench| bench.site(|s| s.compression = Presence::Present("zstd".to_owned()));
+        assert_eq!(packed(writes(MOVED / 20, 0)).judge(&DeviceBytes), None);
+        assert_eq!(packed(reads(MOVED / 20)).judge(&DeviceBytes), None);
+        let late = packed(writes(MOVED / 20, MOVED)).judge(&DeviceBytes).unwrap();
+        assert_eq!(late.trust, Trust::Invalid);
+    }
+
+    #[test]
+    fn silent_on_claims_too_small_to_tell_and_in_memory() {
+        let tiny = writes(0, 0).each(|trial| {
+            measured(trial).claims.write.bytes = 128 << 10;
+        });
+        assert_eq!(tiny.judge(&DeviceBytes), None);
+        let memory = writes(0, 0).site(|site| site.backing = Backing::Memory);
+        assert_eq!(memory.judge(&DeviceBytes), None);
+    }
+}

@@ -1,0 +1,129 @@
+//! `unstable`: the trials of a row lie so far apart that their mean says little.
+
+use assay_stats::geometric_mean;
+
+use super::{Case, Remark, TruthRule};
+use crate::catalogue::About;
+use crate::quantity::units::show;
+use crate::results::record::{Status, TrialRecord};
+use crate::work::Judged;
+
+/// Up to so many trials their range is looked at, from there on the interval of their mean.
+const FEW: usize = 4;
+
+/// Largest over smallest trial from which on a few say little.
+const MOST_RATIO: f64 = 3.0;
+
+/// Half-width of the 95 % interval of the geometric mean from which on more of them say little.
+const MOST_HALF_WIDTH: f64 = 0.4;
+
+/// The rule.
+pub struct Unstable;
+
+static ABOUT: About = About {
+    name: "unstable",
+    summary: "the undisturbed trials differ so much that their mean says little",
+    text: "Looks at operations per second (the bandwidth goes with them; tails of latency may \
+           jump). Up to four undisturbed trials: the largest is at least 3 times the smallest. \
+           From five on: the 95 % interval of their geometric mean is wider than 40 % to a side. \
+           In 50 quick checks of a quiet virtual drive (350 rows) six rows of sequential reads \
+           had a trial that was 1.8 to 2.7 times as fast as another: that is how such a drive is, \
+           and the spread beside the number tells it. The number is suspect: run more replicates, \
+           or quiet the machine (amendment R4c of the statistics).",
+};
+
+impl TruthRule for Unstable {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Operations
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        let undisturbed = case.trials.iter().filter(|trial| trial.status == Status::Ok);
+        let rates: Vec<f64> = undisturbed.filter_map(|trial| rate(trial)).collect();
+        if rates.len() < 2 {
+            return None;
+        }
+        let least = rates.iter().copied().reduce(f64::min)?;
+        let most = rates.iter().copied().reduce(f64::max)?;
+        let trials = rates.len();
+        if trials <= FEW {
+            let ratio = most / least;
+            return (ratio >= MOST_RATIO).then(|| {
+                Remark::suspect(format!(
+                    "the fastest of {trials} trials is {} times the slowest",
+                    show::three_digits(ratio)
+                ))
+            });
+        }
+        let mean = geometric_mean(&rates)?;
+        let half_width = mean.ci95?[1] / mean.mean - 1.0;
+        (half_width > MOST_HALF_WIDTH).then(|| {
+            Remark::suspect(format!(
+                "{trials} trials lie between {} and {} operations per second: their mean is known \
+                 to {} only",
+                show::three_digits(least),
+                show::three_digits(most),
+                show::percent(100.0 * half_width)
+            ))
+        })
+    }
+}
+
+/// Operations per second of a trial.
+fn rate(trial: &TrialRecord) -> Option<f64> {
+    let counted = trial.measured.as_ref().filter(|one| one.window_ns > 0)?;
+    let operations = counted.operations();
+    (operations > 0).then(|| operations as f64 / (counted.window_ns as f64 / 1e9))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Bench, counted};
+    use super::*;
+    use crate::findings::Trust;
+
+    /// One trial for each of these operations in 800 ms.
+    fn bench(operations: &[u64]) -> Bench {
+        let mut bench = Bench::read();
+        let one = bench.trials[0].clone();
+        bench.trials = vec![one; operations.len()];
+        for (trial, operations) in bench.trials.iter_mut().zip(operations) {
+            counted(trial).classes.get_mut("read").unwrap().operations = *operations;
+        }
+        bench
+    }
+
+    #[test]
+    fn a_few_trials_are_judged_by_their_range() {
+        let remark = bench(&[800, 2400, 900]).judge(&Unstable).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert_eq!(remark.text, "the fastest of 3 trials is 3 times the slowest");
+        assert_eq!(bench(&[800, 2399, 900]).judge(&Unstable), None);
+        assert_eq!(bench(&[800]).judge(&Unstable), None);
+        assert_eq!(bench(&[800, 2400]).judge(&Unstable).unwrap().trust, Trust::Suspect);
+    }
+
+    #[test]
+    fn more_of_them_are_judged_by_the_interval_of_their_mean() {
+        let wide = bench(&[400, 1200, 500, 1100, 800]).judge(&Unstable).unwrap();
+        assert_eq!(
+            wide.text,
+            "5 trials lie between 500 and 1500 operations per second: their mean is known to 82 % \
+             only"
+        );
+        // Twice as fast once in ten trials: an outlier, and the mean is known well enough.
+        let once = bench(&[800, 800, 810, 790, 1600, 800, 805, 795, 800, 800]);
+        assert_eq!(once.judge(&Unstable), None);
+    }
+
+    #[test]
+    fn disturbed_trials_are_no_spread() {
+        let mut bench = bench(&[800, 2400, 810]);
+        bench.trials[1].status = Status::Disturbed;
+        assert_eq!(bench.judge(&Unstable), None);
+    }
+}

@@ -1,0 +1,72 @@
+//! The text of a command: `{NAME}` stands for the level of a factor; words without a shell.
+
+use std::collections::BTreeMap;
+
+/// Levels of factors by name.
+pub type Levels = BTreeMap<String, String>;
+
+/// Whether a text has `{name}` in it.
+pub(super) fn names(text: &str, name: &str) -> bool {
+    text.contains(&format!("{{{name}}}"))
+}
+
+/// A text with each `{NAME}` of a factor replaced by its level, from left to right: what a level
+/// brings along is not replaced again. Braces around anything else stay.
+pub(super) fn filled(text: &str, levels: &Levels) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find('{') {
+        let (before, from) = rest.split_at(start);
+        out.push_str(before);
+        let named = from.find('}').and_then(|end| Some((levels.get(&from[1..end])?, end)));
+        let (put, taken) = named.map_or(("{", 1), |(level, end)| (level.as_str(), end + 1));
+        out.push_str(put);
+        rest = &from[taken..];
+    }
+    out + rest
+}
+
+/// The program and its arguments: of the shell, or of the text itself, quoted as for a shell.
+///
+/// # Errors
+/// Why it has no words, in a line.
+pub(super) fn words(text: &str, shell: bool) -> Result<Vec<String>, String> {
+    if shell {
+        return Ok(["sh", "-c", text].map(str::to_owned).to_vec());
+    }
+    let words = shell_words::split(text).map_err(|_| format!("`{text}` has a quote too many"))?;
+    if words.is_empty() { Err("a command needs a program".to_owned()) } else { Ok(words) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_factors_are_replaced_once_and_nothing_else_is() {
+        let levels = Levels::from([
+            ("jobs".to_owned(), "8".to_owned()),
+            ("all".to_owned(), "{jobs}".to_owned()),
+        ]);
+        for (text, wanted) in [
+            ("make -j{jobs}", "make -j8"),
+            ("{jobs}{jobs}", "88"),
+            ("echo {all}", "echo {jobs}"),
+            ("awk '{print $1}' {a,b} {", "awk '{print $1}' {a,b} {"),
+            ("{{jobs}}", "{8}"),
+            ("", ""),
+        ] {
+            assert_eq!(filled(text, &levels), wanted);
+        }
+        assert!(names("make -j{jobs}", "jobs") && !names("make -jobs", "jobs"));
+    }
+
+    #[test]
+    fn words_are_those_that_a_shell_would_see() {
+        assert_eq!(words("a 'b c' d\\ e", false).unwrap(), ["a", "b c", "d e"]);
+        assert_eq!(words("a | b", true).unwrap(), ["sh", "-c", "a | b"]);
+        for text in ["a 'b", "   "] {
+            assert!(words(text, false).is_err());
+        }
+    }
+}

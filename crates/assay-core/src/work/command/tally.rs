@@ -1,0 +1,234 @@
+//! What the runs of one trial came to.
+
+use std::collections::BTreeMap;
+
+use super::detail::{Detail, KEPT_RUNS};
+use super::planned::Planned;
+use super::{DURATION, LONGEST, PEAK_MEMORY, READ, SHORTEST, SYSTEM, USER, WRITTEN};
+use crate::presence::Presence;
+use crate::system::Executed;
+use crate::system::execute::{Ending, PeakBy, PeakMemory};
+use crate::work::measured::{Claims, Measured, Ran, Told, told};
+
+/// Runs that take less than this are mostly the shell's, where there is one.
+const SHORT_NS: f64 = 5e6;
+/// Share of the shell's own start from which on a time can be told from it.
+const SMALLEST_SHARE: f64 = 0.1;
+
+/// Starts of the shell alone.
+#[derive(Default)]
+pub(super) struct Starts {
+    pub(super) count: u64,
+    pub(super) sum_ns: u64,
+    user_ns: u64,
+    system_ns: u64,
+}
+
+impl Starts {
+    pub(super) fn add(&mut self, executed: &Executed) {
+        self.count += 1;
+        self.sum_ns = self.sum_ns.saturating_add(executed.wall_ns);
+        self.user_ns = self.user_ns.saturating_add(executed.user_ns);
+        self.system_ns = self.system_ns.saturating_add(executed.system_ns);
+    }
+
+    /// Nanoseconds of one start, of a sum over all.
+    fn each(&self, sum_ns: u64) -> f64 {
+        sum_ns as f64 / self.count.max(1) as f64
+    }
+}
+
+/// The sum of an amount over all runs; absent as soon as one run does not tell it.
+type Sum = Option<Presence<u64>>;
+
+fn added(sum: &mut Sum, amount: &Presence<u64>) {
+    let so_far = sum.take().unwrap_or(Presence::Present(0));
+    *sum = Some(so_far.both(amount, |sum, amount| sum.saturating_add(*amount)));
+}
+
+/// Sums over the runs of a trial.
+#[derive(Default)]
+pub(super) struct Tally {
+    pub(super) shell: Starts,
+    detail: Detail,
+    wall_ns: u64,
+    user_ns: u64,
+    system_ns: u64,
+    /// Processor time of what stands around the runs.
+    aside_ns: u64,
+    peak: Option<Presence<PeakMemory>>,
+    read: Sum,
+    written: Sum,
+}
+
+impl Tally {
+    /// Runs so far.
+    pub(super) fn runs(&self) -> u64 {
+        self.detail.runs
+    }
+
+    /// What they took together, nanoseconds.
+    pub(super) fn wall_ns(&self) -> u64 {
+        self.wall_ns
+    }
+
+    /// One run more.
+    pub(super) fn add(&mut self, executed: &Executed) {
+        let wall_ns = executed.wall_ns;
+        let detail = &mut self.detail;
+        if detail.wall_ns.len() < KEPT_RUNS {
+            detail.wall_ns.push(wall_ns);
+        }
+        let [shortest, longest] = detail.span_ns;
+        let first = detail.runs == 0;
+        detail.span_ns =
+            [if first { wall_ns } else { shortest.min(wall_ns) }, longest.max(wall_ns)];
+        detail.runs += 1;
+        detail.left_running += u64::from(executed.left_running);
+        *detail.endings.entry(ending(executed.ending)).or_default() += 1;
+        if let Presence::Present(read) = executed.read_bytes {
+            let [least, most] = detail.read_span_bytes.unwrap_or([read, read]);
+            detail.read_span_bytes = Some([least.min(read), most.max(read)]);
+        }
+        self.wall_ns = self.wall_ns.saturating_add(wall_ns);
+        self.user_ns = self.user_ns.saturating_add(executed.user_ns);
+        self.system_ns = self.system_ns.saturating_add(executed.system_ns);
+        added(&mut self.read, &executed.read_bytes);
+        added(&mut self.written, &executed.write_bytes);
+        let own = &executed.peak_memory;
+        self.peak = Some(self.peak.as_ref().map_or_else(
+            || own.clone(),
+            |peak| peak.both(own, |peak, own| larger(*peak, *own)),
+        ));
+    }
+
+    /// Something was run that is not measured: its processor time is the trial's all the same.
+    pub(super) fn aside(&mut self, executed: &Executed) {
+        let both = executed.user_ns.saturating_add(executed.system_ns);
+        self.aside_ns = self.aside_ns.saturating_add(both);
+    }
+
+    /// The page cache was emptied: bytes in it before and after.
+    pub(super) fn emptied(&mut self, seen: Option<(u64, u64)>) {
+        let Some((before, after)) = seen else { return };
+        let worst = self.detail.emptied_bytes.is_none_or(|[_, left]| after > left);
+        if worst {
+            self.detail.emptied_bytes = Some([before, after]);
+        }
+    }
+
+    /// The trial.
+    pub(super) fn ran(mut self, planned: &Planned, elapsed_ns: u64, stopped: bool) -> Ran {
+        self.detail.shell_ns = planned.shell.then(|| self.shell.each(self.shell.sum_ns));
+        self.detail.peak_by =
+            self.peak.as_ref().and_then(|peak| Some(peak.value()?.by));
+        let (values, absent) = self.values();
+        self.detail.absent = absent;
+        let cpu_ns = self.user_ns.saturating_add(self.system_ns).saturating_add(self.aside_ns);
+        let notes = self.notes();
+        Ran {
+            measured: Measured {
+                window_ns: self.wall_ns,
+                elapsed_ns,
+                cpu_ns,
+                waited_ns: None,
+                claims: Claims::default(),
+                values,
+                notes,
+                detail: self.detail.into(),
+            },
+            histograms: BTreeMap::new(),
+            series: Vec::new(),
+            threads_cpu_ns: cpu_ns,
+            stopped,
+        }
+    }
+
+    /// Mean nanoseconds of a run.
+    fn duration_ns(&self) -> f64 {
+        self.alone(self.wall_ns as f64 / self.detail.runs.max(1) as f64)
+    }
+
+    /// Nanoseconds without the shell's own start: never less than one.
+    fn alone(&self, wall_ns: f64) -> f64 {
+        (wall_ns - self.shell_ns()).max(1.0)
+    }
+
+    /// What the shell alone takes; nothing where there is none.
+    fn shell_ns(&self) -> f64 {
+        self.detail.shell_ns.unwrap_or(0.0)
+    }
+
+    /// A time of runs in seconds, where it can be told from the shell's own start.
+    fn seconds(&self, ns: f64) -> Presence<f64> {
+        if self.duration_ns() < SMALLEST_SHARE * self.shell_ns() {
+            return Presence::absent(
+                "a run takes no longer than the shell's own start: measure it without the shell \
+                 (shell = false, --no-shell)",
+            );
+        }
+        Presence::Present(ns / 1e9)
+    }
+
+    /// Metrics by name, and why there is none.
+    fn values(&self) -> Told {
+        let runs = self.detail.runs.max(1) as f64;
+        let each = |sum: &Sum| {
+            let sum = sum.clone().unwrap_or_else(|| Presence::absent("nothing was run"));
+            sum.map(|sum| sum as f64 / runs)
+        };
+        // Seconds of a run without what the shell took; the two are told apart by ticks and may cross.
+        let own = |sum_ns: u64, shell_ns: u64| {
+            (sum_ns as f64 / runs - self.shell.each(shell_ns)).max(0.0) / 1e9
+        };
+        let [shortest, longest] = self.detail.span_ns.map(|ns| self.alone(ns as f64));
+        let peak = self.peak.clone().unwrap_or_else(|| Presence::absent("nothing was run"));
+        told([
+            (DURATION, self.seconds(self.duration_ns())),
+            (SHORTEST, self.seconds(shortest)),
+            (LONGEST, self.seconds(longest)),
+            (USER, Presence::Present(own(self.user_ns, self.shell.user_ns))),
+            (SYSTEM, Presence::Present(own(self.system_ns, self.shell.system_ns))),
+            (PEAK_MEMORY, peak.map(|peak| peak.bytes as f64)),
+            (READ, each(&self.read)),
+            (WRITTEN, each(&self.written)),
+        ])
+    }
+
+    /// What is worth telling, the same words for the same thing in every trial.
+    fn notes(&self) -> Vec<String> {
+        let short = self.detail.shell_ns.is_some() && self.duration_ns() < SHORT_NS;
+        let short = short.then_some(
+            "a run is so short that the shell's own start is much of it: without the shell \
+             (shell = false, --no-shell) the time is more exact",
+        );
+        let left = (self.detail.left_running > 0)
+            .then_some("it left processes running, which were ended before the next run");
+        let peak = self.detail.peak_by.map(|by| match by {
+            PeakBy::Cgroup => {
+                "the peak of memory is that of its control group: pages of files that it read are in it"
+            }
+            PeakBy::Sampled => "the peak of memory was sampled: a short one may have been missed",
+            PeakBy::LargestProcess => {
+                "the peak of memory is that of its largest process: the whole could not be looked at"
+            }
+        });
+        [short, left, peak].into_iter().flatten().map(str::to_owned).collect()
+    }
+}
+
+/// The larger of two peaks, known no better than the worse of both.
+fn larger(one: PeakMemory, other: PeakMemory) -> PeakMemory {
+    let rank = |by: PeakBy| by as u8;
+    let by = if rank(one.by) >= rank(other.by) { one.by } else { other.by };
+    PeakMemory { bytes: one.bytes.max(other.bytes), by }
+}
+
+fn ending(ending: Ending) -> String {
+    match ending {
+        Ending::Exited(code) => format!("exit code {code}"),
+        Ending::Signalled(signal) => format!("signal {signal}"),
+        Ending::TimedOut => "timeout".to_owned(),
+        Ending::Stopped => "stopped".to_owned(),
+    }
+}

@@ -1,0 +1,303 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use assay_load::Bystanders;
+
+use super::*;
+use crate::presence::Presence;
+use crate::system::execute::{Ending, PeakBy, PeakMemory};
+use crate::system::{Executed, Fake, System};
+use crate::work::measured::Ran;
+use crate::work::place::{Area, Medium};
+use crate::work::{Asks as _, Runs as _};
+
+const MS: u64 = 1_000_000;
+
+/// A run that took so long, and half of that of the processors.
+fn took(wall_ns: u64) -> Executed {
+    Executed {
+        ending: Ending::Exited(0),
+        wall_ns,
+        user_ns: wall_ns / 4,
+        system_ns: wall_ns / 4,
+        peak_memory: Presence::Present(PeakMemory { bytes: 4096, by: PeakBy::Cgroup }),
+        read_bytes: Presence::Present(0),
+        write_bytes: Presence::Present(512),
+        complaint: String::new(),
+        left_running: 0,
+    }
+}
+
+fn ended(ending: Ending, complaint: &str) -> Executed {
+    Executed { ending, complaint: complaint.to_owned(), ..took(10 * MS) }
+}
+
+/// A system on which the shell takes a millisecond, and `work` ten times that and the shell's own.
+fn fake() -> Fake {
+    let fake = Fake::new();
+    fake.put_executions("sh -c ", [took(MS)]);
+    fake.put_executions("sh -c work", [took(11 * MS)]);
+    fake.put_executions("sh -c before", [took(MS)]);
+    fake.put_executions("sh -c after", [took(MS)]);
+    fake
+}
+
+fn run_on<T>(fake: &Fake, time_ns: u64, stop: &AtomicBool, run: impl FnOnce(&Run<'_>) -> T) -> T {
+    let area = Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 };
+    run(&Run {
+        system: fake,
+        medium: Medium { file: None, area, memory_alignment: 4096, law: None },
+        path: Path::new("/home/me"),
+        ramp_ns: 0,
+        time_ns,
+        seed: 7,
+        caller: None,
+        bystanders: &Bystanders::now(),
+        stop,
+        lookout: None,
+        limits: None,
+    })
+}
+
+fn trial(fake: &Fake, asked: &Asked, time_ns: u64) -> Result<Ran, String> {
+    let planned = asked.planned().unwrap();
+    run_on(fake, time_ns, &AtomicBool::new(false), |run| planned.run(run))
+}
+
+fn value(ran: &Ran, metric: &str) -> f64 {
+    ran.measured.values[metric]
+}
+
+#[test]
+fn a_trial_runs_until_its_time_is_over_and_the_shell_is_taken_off() {
+    let ran = trial(&fake(), &Asked::new("work"), 100 * MS).unwrap();
+    let detail = Detail::of(&ran.measured).unwrap();
+    assert!((5..=10).contains(&detail.runs), "{detail:?}");
+    assert_eq!(detail.shell_ns, Some(1e6));
+    assert!((value(&ran, "duration_s") - 0.01).abs() < 1e-12);
+    assert!((value(&ran, "user_s") - 0.002_5).abs() < 1e-12);
+    assert_eq!(value(&ran, "peak_memory_bytes"), 4096.0);
+    assert_eq!(value(&ran, "write_bytes"), 512.0);
+    assert_eq!(detail.endings, BTreeMap::from([("exit code 0".to_owned(), detail.runs)]));
+    assert!(detail.alone_ns().all(|ns| (ns - 1e7).abs() < 1.0));
+}
+
+#[test]
+fn counted_runs_are_counted_and_one_run_is_the_least() {
+    let counted = Asked { runs: Some(3), ..Asked::new("work") };
+    let ran = trial(&fake(), &counted, 1000 * MS).unwrap();
+    assert_eq!(ran.measured.operations(), 3);
+    let short = trial(&fake(), &Asked::new("work"), 1).unwrap();
+    assert_eq!(short.measured.operations(), 1);
+}
+
+#[test]
+fn without_a_shell_the_line_is_the_words() {
+    let fake = Fake::new();
+    fake.put_executions("tool a b", [took(10 * MS)]);
+    let asked = Asked { shell: false, runs: Some(2), ..Asked::new("tool 'a' b") };
+    let ran = trial(&fake, &asked, 1000 * MS).unwrap();
+    assert_eq!(Detail::of(&ran.measured).unwrap().shell_ns, None);
+    assert_eq!(fake.executed(), ["tool a b", "tool a b"]);
+    assert!((value(&ran, "duration_s") - 0.01).abs() < 1e-12);
+}
+
+#[test]
+fn what_takes_no_longer_than_the_shell_has_no_time_and_says_why() {
+    let fake = fake();
+    fake.put_executions("sh -c true", [took(MS)]);
+    let asked = Asked { runs: Some(2), ..Asked::new("true") };
+    let ran = trial(&fake, &asked, 1000 * MS).unwrap();
+    let planned = asked.planned().unwrap();
+    let told = planned.value("duration_s", &ran.measured).unwrap().unwrap_err();
+    assert!(told.contains("--no-shell"), "{told}");
+    assert!(planned.value("user_s", &ran.measured).unwrap().is_ok());
+}
+
+#[test]
+fn each_run_is_prepared_and_cleaned_up_after() {
+    let asked = Asked {
+        runs: Some(2),
+        prepare: Some("before".to_owned()),
+        cleanup: Some("after".to_owned()),
+        ..Asked::new("work")
+    };
+    let fake = fake();
+    trial(&fake, &asked, 1000 * MS).unwrap();
+    let lines: Vec<String> =
+        fake.executed().into_iter().filter(|line| line != "sh -c ").collect();
+    let once = ["sh -c before", "sh -c work", "sh -c after"];
+    assert_eq!(lines, [once, once].concat());
+}
+
+#[test]
+fn a_run_that_fails_is_named_with_what_it_said_and_cleaned_up_after() {
+    let fake = fake();
+    let fails = ended(Ending::Exited(3), "a\nno \u{1b}[31mroom\n\n");
+    fake.put_executions("sh -c work", [took(MS), took(MS), took(MS), fails, took(MS)]);
+    let asked = Asked { cleanup: Some("after".to_owned()), ..Asked::new("work") };
+    let told = trial(&fake, &asked, 1000 * MS).unwrap_err();
+    assert_eq!(told, "run 4 of `work` ended with exit code 3; it said: a; no \\u{1b}[31mroom");
+    assert_eq!(fake.executed().last().unwrap(), "sh -c after");
+}
+
+#[test]
+fn failures_count_where_that_is_asked_for() {
+    let fake = fake();
+    fake.put_executions("sh -c work", [took(MS), ended(Ending::Signalled(9), "")]);
+    let asked = Asked { ignore_failure: true, runs: Some(3), ..Asked::new("work") };
+    let ran = trial(&fake, &asked, 1000 * MS).unwrap();
+    let endings = &Detail::of(&ran.measured).unwrap().endings;
+    assert_eq!(endings.get("signal 9"), Some(&2));
+    assert_eq!(endings.get("exit code 0"), Some(&1));
+}
+
+#[test]
+fn a_run_that_does_not_end_fails_its_trial_whatever_is_ignored() {
+    let fake = fake();
+    fake.put_executions("sh -c work", [ended(Ending::TimedOut, "")]);
+    let timeout = Some("2 s".parse().unwrap());
+    let asked = Asked { ignore_failure: true, timeout, ..Asked::new("work") };
+    let told = trial(&fake, &asked, 1000 * MS).unwrap_err();
+    assert!(told.starts_with("run 1 of `work` did not end within 2 s"), "{told}");
+}
+
+#[test]
+fn who_stops_a_run_loses_nothing_but_its_trial() {
+    let fake = fake();
+    fake.put_executions("sh -c work", [ended(Ending::Stopped, "")]);
+    let asked = Asked { cleanup: Some("after".to_owned()), ..Asked::new("work") };
+    let ran = trial(&fake, &asked, 1000 * MS).unwrap();
+    assert!(ran.stopped);
+    assert_eq!(fake.executed().last().unwrap(), "sh -c after");
+}
+
+#[test]
+fn a_run_that_was_never_begun_is_not_cleaned_up_after() {
+    let fake = fake();
+    let asked =
+        Asked { shell: false, cleanup: Some("after".to_owned()), ..Asked::new("work") };
+    let planned = asked.planned().unwrap();
+    fake.put_executions("after", [took(MS)]);
+    let ran = run_on(&fake, MS, &AtomicBool::new(true), |run| planned.run(run)).unwrap();
+    assert!(ran.stopped && fake.executed().is_empty());
+}
+
+#[test]
+fn the_environment_is_larger_by_what_the_seed_says() {
+    let paddings = |seed: u64| -> Vec<u64> {
+        let mut draws = crate::draws::Draws::new(seed, "environment");
+        (0..3).map(|_| draws.below(4096)).collect()
+    };
+    assert_eq!(paddings(1), paddings(1));
+    assert_ne!(paddings(1), paddings(2));
+}
+
+#[test]
+fn a_cold_run_empties_the_cache_and_looks_what_is_left() {
+    let fake = fake();
+    fake.put("/proc/meminfo", "Active(file): 3000 kB\nInactive(file): 100 kB\nMapped: 100 kB\n");
+    let asked = Asked { cold: true, runs: Some(1), ..Asked::new("work") };
+    let ran = trial(&fake, &asked, 1000 * MS).unwrap();
+    let left = Detail::of(&ran.measured).unwrap().emptied_bytes;
+    assert_eq!(left, Some([3000 << 10, 3000 << 10]));
+}
+
+#[test]
+fn amounts_that_one_run_does_not_tell_are_told_of_none() {
+    let fake = fake();
+    let untold = Executed { read_bytes: Presence::absent("not permitted"), ..took(11 * MS) };
+    fake.put_executions("sh -c work", [took(11 * MS), untold, took(11 * MS)]);
+    let asked = Asked { runs: Some(3), ..Asked::new("work") };
+    let ran = trial(&fake, &asked, 1000 * MS).unwrap();
+    assert!(!ran.measured.values.contains_key("read_bytes"));
+    let planned = asked.planned().unwrap();
+    let told = planned.value("read_bytes", &ran.measured).unwrap();
+    assert_eq!(told, Err("not permitted".to_owned()));
+}
+
+#[test]
+fn peaks_are_known_no_better_than_the_worst_of_them() {
+    let fake = fake();
+    let peak = |bytes, by| Presence::Present(PeakMemory { bytes, by });
+    let runs = [
+        Executed { peak_memory: peak(10, PeakBy::Cgroup), ..took(11 * MS) },
+        Executed { peak_memory: peak(30, PeakBy::Cgroup), ..took(11 * MS) },
+        Executed { peak_memory: peak(20, PeakBy::LargestProcess), ..took(11 * MS) },
+    ];
+    fake.put_executions("sh -c work", runs);
+    let asked = Asked { runs: Some(3), ..Asked::new("work") };
+    let ran = trial(&fake, &asked, 1000 * MS).unwrap();
+    assert_eq!(value(&ran, "peak_memory_bytes"), 30.0);
+    assert_eq!(Detail::of(&ran.measured).unwrap().peak_by, Some(PeakBy::LargestProcess));
+    assert!(ran.measured.notes.iter().any(|note| note.contains("largest process")));
+}
+
+#[test]
+fn only_so_many_runs_are_kept_and_all_are_counted() {
+    let fake = Fake::new();
+    fake.put_executions("fast", [took(1000)]);
+    let asked = Asked { shell: false, runs: Some(1500), ..Asked::new("fast") };
+    let ran = trial(&fake, &asked, 1000 * MS).unwrap();
+    let detail = Detail::of(&ran.measured).unwrap();
+    assert_eq!((detail.runs, detail.wall_ns.len()), (1500, KEPT_RUNS));
+}
+
+#[test]
+fn a_pilot_runs_it_once_and_refuses_what_is_not_there() {
+    let fake = fake();
+    let stop = AtomicBool::new(false);
+    let cost = run_on(&fake, 0, &stop, |run| Asked::new("work").pilot(run));
+    assert_eq!(cost, Ok(Some(11 * MS)));
+    let told = run_on(&fake, 0, &stop, |run| Asked::new("nothere").pilot(run)).unwrap_err();
+    assert!(told.starts_with("`nothere`: "), "{told}");
+    assert_eq!(fake.executed(), ["sh -c work", "sh -c nothere"]);
+}
+
+#[test]
+fn the_same_by_hand_is_a_line_of_hyperfine() {
+    let asked = Asked {
+        prepare: Some("rm -rf tree".to_owned()),
+        cleanup: Some("sync".to_owned()),
+        input: Some("words".to_owned()),
+        ignore_failure: true,
+        runs: Some(5),
+        shell: false,
+        ..Asked::new("tar xf a.tar")
+    };
+    let line = asked.planned().unwrap().by_hand(&crate::work::ByHand {
+        name: "command",
+        area: Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
+        path: "/home/me",
+        ramp_ns: 0,
+        time_ns: 1,
+        note: None,
+        background: None,
+    });
+    assert_eq!(
+        line.words,
+        [
+            "hyperfine",
+            "--runs",
+            "5",
+            "--shell=none",
+            "--ignore-failure",
+            "--prepare",
+            "rm -rf tree",
+            "--conclude",
+            "sync",
+            "--input",
+            "words",
+            "tar xf a.tar"
+        ]
+    );
+}
+
+#[test]
+fn the_fake_clock_goes_on_while_a_program_runs() {
+    let fake = fake();
+    let before = fake.monotonic_ns();
+    trial(&fake, &Asked { runs: Some(1), ..Asked::new("work") }, MS).unwrap();
+    assert!(fake.monotonic_ns() - before >= 11 * MS);
+}

@@ -1,0 +1,43 @@
+//! What is counted of reads and writes beside what all work measures.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::work::measured::{Count, Counts};
+
+/// What only reads and writes count.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detail {
+    /// By class (`read`, `write`, `rewrite`), inside the window.
+    pub classes: BTreeMap<String, Count>,
+    /// Nanoseconds during which new operations were submitted.
+    pub submitting_ns: u64,
+    /// The slowest operation in nanoseconds, ramp and drain included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_ns: Option<u64>,
+    /// Whole seconds of the run in which no operation ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub still_s: Option<u32>,
+    /// Operations looked at right after their submission returned.
+    pub looked_at: u64,
+    /// Those of them that were complete already.
+    pub already_complete: u64,
+    /// For the pattern `spread`: service time in nanoseconds of each operation in order, ten
+    /// thousand at most. Their offsets follow from the plan ([`super::sample_offset`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sample_latencies_ns: Vec<u64>,
+}
+
+impl Detail {
+    /// Bytes inside the window, all classes.
+    pub fn bytes(&self) -> u64 {
+        self.classes.values().fold(0, |sum, count| sum.saturating_add(count.bytes))
+    }
+}
+
+impl Counts for Detail {
+    fn operations(&self) -> u64 {
+        self.classes.values().fold(0, |sum, count| sum.saturating_add(count.operations))
+    }
+}

@@ -1,0 +1,224 @@
+//! Reads and writes of blocks.
+
+mod check;
+mod detail;
+mod fio_line;
+pub mod keys;
+mod parameters;
+mod pilot;
+mod planned;
+mod run;
+
+use serde::{Deserialize, Serialize};
+
+pub use assay_load::{Content, Mix, Pattern, WriteSync};
+
+use super::kind::{Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::place::{Offer, Run};
+use super::{Work, kind};
+use crate::catalogue::About;
+use crate::catalogue::keys::Fields;
+use crate::quantity::metric::{BANDWIDTH, IOPS, LATENCY};
+use crate::quantity::units::show;
+use crate::quantity::{Bytes, Metric, Time};
+
+pub use detail::Detail;
+pub use planned::{Engine, Planned, plan, sample_offset};
+pub use run::{class_name, run_job};
+
+/// Time of a trial where neither the workload nor a budget sets one.
+const TRIAL: Time = Time(5_000_000_000);
+/// Time before it that is not counted.
+const RAMP: Time = Time(1_000_000_000);
+/// Time of a trial of a quick look, until the pilot says what becomes of it.
+const QUICK: Time = Time(500_000_000);
+/// The most where operations are counted.
+const QUICK_BOUND: Time = Time(5_000_000_000);
+/// Time before a timed trial that is not counted.
+const QUICK_RAMP: Time = Time(30_000_000);
+
+/// Who a study wants to carry the operations out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AskedEngine {
+    /// `io_uring` for more than one operation in flight where the kernel allows it, else threads.
+    #[default]
+    #[serde(rename = "auto")]
+    Auto,
+    /// `pread` and `pwrite`.
+    #[serde(rename = "psync")]
+    Psync,
+    /// `io_uring`.
+    #[serde(rename = "io_uring")]
+    IoUring,
+}
+
+/// Reads and writes of blocks, as a study asks for them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// Order of the offsets.
+    pub pattern: Pattern,
+    /// `read`, `write`, reads and writes in percent (`70/30`), or `rewrite`.
+    pub mix: Mix,
+    /// Bytes of one operation.
+    pub size: Bytes,
+    /// Operations in flight per thread.
+    #[serde(default = "one")]
+    pub depth: u32,
+    /// Threads.
+    #[serde(default = "one")]
+    pub threads: u32,
+    /// Past the page cache.
+    #[serde(default = "yes")]
+    pub direct: bool,
+    /// Which bytes are written.
+    #[serde(default)]
+    pub content: Content,
+    /// When a write counts as done.
+    #[serde(default)]
+    pub sync: WriteSync,
+    /// Who carries it out.
+    #[serde(default)]
+    pub engine: AskedEngine,
+    /// Time that is counted; a share of the budget where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Time>,
+    /// Time before it that is run but not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ramp: Option<Time>,
+    /// Operations after which a trial ends, over all threads, even if time is left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<u64>,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+const fn yes() -> bool {
+    true
+}
+
+impl Asked {
+    /// Operations in flight over all threads.
+    pub fn in_flight(&self) -> u32 {
+        self.depth.saturating_mul(self.threads)
+    }
+}
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "io",
+        summary: "reads and writes of blocks",
+        text: "Blocks of one size are read, written or rewritten in an area of the target, in an order \
+               and with as many operations in flight as the workload says.",
+    };
+    const KEYS: &'static Fields = &keys::KEYS;
+    const EXAMPLE: &'static str = "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = parameters::PARAMETERS;
+    const METRICS: &'static [&'static [Metric]] = &[&[IOPS, BANDWIDTH], LATENCY];
+    const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Bytes, Judged::Operations];
+
+    fn sample() -> Self {
+        Self {
+            pattern: Pattern::Random,
+            mix: Mix::READS,
+            size: Bytes(4096),
+            depth: 1,
+            threads: 1,
+            direct: true,
+            content: Content::Random,
+            sync: WriteSync::None,
+            engine: AskedEngine::Auto,
+            time: None,
+            ramp: None,
+            operations: None,
+        }
+    }
+}
+
+impl kind::Asks for Asked {
+    fn words(&self) -> String {
+        let (pattern, mix) = (self.pattern.name(), self.mix.words());
+        let sync = match self.sync {
+            WriteSync::EachWrite => ", an fdatasync after each",
+            WriteSync::None => "",
+        };
+        let count = self.operations.map(|count| format!(", {} operations", show::count(count)));
+        format!(
+            "{pattern} {mix} of {}, {} in flight{sync}{}",
+            self.size,
+            self.in_flight(),
+            count.unwrap_or_default()
+        )
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Area
+    }
+
+    fn touches(&self) -> Touch {
+        touch(self.mix, self.content, self.direct)
+    }
+
+    fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        check::complain(self, path, study, to);
+    }
+
+    fn time(&self) -> Option<Time> {
+        self.time
+    }
+
+    fn ramp(&self) -> Option<Time> {
+        self.ramp
+    }
+
+    fn set_span(&mut self, time: Option<Time>, ramp: Option<Time>) {
+        (self.time, self.ramp) = (time, ramp);
+    }
+
+    fn ends_by_time(&self) -> bool {
+        self.operations.is_none()
+    }
+
+    fn settle(&mut self) {
+        if self.time.is_none() {
+            self.time = Some(TRIAL);
+            // Counted operations count from the first one on.
+            self.ramp = self.ramp.or(Some(RAMP)).filter(|_| self.ends_by_time());
+        }
+    }
+
+    fn hurry(&mut self, area: Option<Bytes>) {
+        self.time = match (self.operations, self.time) {
+            // What counts its operations ends by itself: the time only bounds it.
+            (Some(_), own) => Some(own.map_or(QUICK_BOUND, |own| own.min(QUICK_BOUND))),
+            (None, _) => Some(QUICK),
+        };
+        self.ramp = Some(QUICK_RAMP).filter(|_| self.ends_by_time());
+        if let (Some(area), Pattern::Sequential, Some(count)) =
+            (area, self.pattern, self.operations)
+        {
+            // One pass over the smaller area, as over the larger one.
+            self.operations = Some(count.min(area.0 / self.size.0.max(1)).max(1));
+        }
+    }
+
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        let (planned, note) = planned::plan(self, offer)?;
+        Ok((planned.into(), note))
+    }
+
+    fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
+        pilot::pilot(self, run)
+    }
+
+    fn costs_like(&self, other: &Work) -> bool {
+        Self::of(other).is_some_and(|other| pilot::costs_like(self, other))
+    }
+}
+
+/// What blocks that are read and written so do to the target.
+fn touch(mix: Mix, content: Content, direct: bool) -> Touch {
+    Touch { reads: mix.reads(), writes: mix.writes().then_some(content), direct }
+}

@@ -1,0 +1,58 @@
+//! What one operation costs at depth 1.
+
+use std::time::Duration;
+
+use assay_load::Job;
+
+use super::run::run_job;
+use super::{Asked, Engine, Pattern};
+use crate::work::place::{Area, Run};
+
+/// Time that one pilot may take; at least one operation is always done.
+const PILOT_MS: u64 = 25;
+/// Operations that tell enough, where they are done sooner.
+const PILOT_OPERATIONS: u64 = 64;
+
+/// Nanoseconds of one operation; none where it does not fit the target.
+///
+/// # Errors
+/// It could not be run.
+pub(super) fn pilot(io: &Asked, run: &Run<'_>) -> Result<Option<u64>, String> {
+    let Some(job) = job(io, &run.medium.area, run.seed) else { return Ok(None) };
+    let outcome = run_job(Engine::Psync, &job, &run.medium, run.bystanders, run.stop)
+        .map_err(|error| error.to_string())?;
+    let operations: u64 = outcome.classes.iter().map(|class| class.operations).sum();
+    Ok(Some(outcome.totals.elapsed_ns / operations.max(1)))
+}
+
+/// Whether one operation of the one is one of the other.
+pub(super) fn costs_like(one: &Asked, other: &Asked) -> bool {
+    pattern(one) == pattern(other)
+        && one.mix == other.mix
+        && one.size == other.size
+        && one.sync == other.sync
+}
+
+/// Any place costs what the places of a spread do.
+fn pattern(io: &Asked) -> Pattern {
+    if io.pattern == Pattern::Spread { Pattern::Random } else { io.pattern }
+}
+
+fn job(io: &Asked, area: &Area, seed: u64) -> Option<Job> {
+    let possible = io.size.0 <= area.length && (!io.mix.writes() || area.written);
+    let length = area.length / io.size.0.max(1) * io.size.0;
+    possible.then(|| Job {
+        pattern: pattern(io),
+        mix: io.mix,
+        size_bytes: io.size.0 as u32,
+        depth: 1,
+        threads: 1,
+        sync: io.sync,
+        content: io.content,
+        area: area.start..area.start + length,
+        ramp: Duration::ZERO,
+        time: Duration::from_millis(PILOT_MS),
+        operations: Some(PILOT_OPERATIONS),
+        seed,
+    })
+}

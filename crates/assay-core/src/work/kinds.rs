@@ -1,0 +1,212 @@
+//! One line a kind of work: all that is the same for each of them is made from it.
+
+/// Declares the kinds of work: `module = Variant`. The module has a type `Asked` that is a
+/// [`Kind`](super::Kind), `Planned` that [`Runs`](super::Runs), and `Detail`: what it counts beside
+/// what all work measures.
+macro_rules! kinds {
+    ($($module:ident = $variant:ident,)+) => {
+        $(pub mod $module;)+
+
+        /// Work as a study asks for it.
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Work {
+            $(#[doc = concat!("Of the kind `", stringify!($module), "`.")]
+            $variant($module::Asked),)+
+        }
+
+        /// Work as it will be run.
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Planned {
+            $(#[doc = concat!("Of the kind `", stringify!($module), "`.")]
+            $variant($module::Planned),)+
+        }
+
+        /// What only one kind of work counts.
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Detail {
+            $(#[doc = concat!("Of the kind `", stringify!($module), "`.")]
+            $variant($module::Detail),)+
+        }
+
+        /// All kinds of work.
+        pub static KINDS: &[&Entry] = &[$(&<$module::Asked as Kind>::ENTRY,)+];
+
+        /// Words of a workload.
+        pub static WORKLOAD: Fields = Fields {
+            label: "a workload",
+            rows: &[
+                NAME,
+                $(one_of(
+                    <$module::Asked as Kind>::ABOUT.name,
+                    Form::Table(<$module::Asked as Kind>::KEYS),
+                    <$module::Asked as Kind>::ABOUT.summary,
+                    <$module::Asked as Kind>::EXAMPLE,
+                ),)+
+                BACKGROUND,
+            ],
+        };
+
+        impl Work {
+            /// Its entry among the kinds.
+            pub fn kind(&self) -> &'static Entry {
+                match self {
+                    $(Self::$variant(_) => &<$module::Asked as Kind>::ENTRY,)+
+                }
+            }
+
+            /// Sets a parameter from a level's text; none where it has no such parameter.
+            pub fn set(&mut self, name: &str, level: &str) -> Option<Result<(), String>> {
+                match self {
+                    $(Self::$variant(own) => set(own, name, level),)+
+                }
+            }
+        }
+
+        impl Planned {
+            /// Its entry among the kinds.
+            pub fn kind(&self) -> &'static Entry {
+                match self {
+                    $(Self::$variant(_) => &<$module::Asked as Kind>::ENTRY,)+
+                }
+            }
+        }
+
+        $(
+            #[allow(
+                unreachable_patterns,
+                clippy::match_wildcard_for_single_variants,
+                reason = "there may be one kind, or two"
+            )]
+            impl $module::Asked {
+                /// What is asked for, where the work is of this kind.
+                pub fn of(work: &Work) -> Option<&Self> {
+                    match work {
+                        Work::$variant(own) => Some(own),
+                        _ => None,
+                    }
+                }
+
+                /// The same, to be changed.
+                pub fn of_mut(work: &mut Work) -> Option<&mut Self> {
+                    match work {
+                        Work::$variant(own) => Some(own),
+                        _ => None,
+                    }
+                }
+            }
+
+            #[allow(
+                unreachable_patterns,
+                clippy::match_wildcard_for_single_variants,
+                reason = "there may be one kind, or two"
+            )]
+            impl $module::Planned {
+                /// What is planned, where the work is of this kind.
+                pub fn of(work: &Planned) -> Option<&Self> {
+                    match work {
+                        Planned::$variant(own) => Some(own),
+                        _ => None,
+                    }
+                }
+
+                /// The same, to be changed.
+                pub fn of_mut(work: &mut Planned) -> Option<&mut Self> {
+                    match work {
+                        Planned::$variant(own) => Some(own),
+                        _ => None,
+                    }
+                }
+            }
+
+            #[allow(
+                unreachable_patterns,
+                clippy::match_wildcard_for_single_variants,
+                reason = "there may be one kind, or two"
+            )]
+            impl $module::Detail {
+                /// What was counted, where the work was of this kind.
+                pub fn of(measured: &Measured) -> Option<&Self> {
+                    match &measured.detail {
+                        Detail::$variant(own) => Some(own),
+                        _ => None,
+                    }
+                }
+
+                /// The same, to be changed.
+                pub fn of_mut(measured: &mut Measured) -> Option<&mut Self> {
+                    match &mut measured.detail {
+                        Detail::$variant(own) => Some(own),
+                        _ => None,
+                    }
+                }
+            }
+        )+
+
+        $(impl From<$module::Asked> for Work {
+            fn from(own: $module::Asked) -> Self {
+                Self::$variant(own)
+            }
+        })+
+
+        $(impl From<$module::Planned> for Planned {
+            fn from(own: $module::Planned) -> Self {
+                Self::$variant(own)
+            }
+        })+
+
+        $(impl From<$module::Detail> for Detail {
+            fn from(own: $module::Detail) -> Self {
+                Self::$variant(own)
+            }
+        })+
+
+        impl std::ops::Deref for Work {
+            type Target = dyn Asks;
+
+            fn deref(&self) -> &Self::Target {
+                match self {
+                    $(Self::$variant(own) => own,)+
+                }
+            }
+        }
+
+        impl std::ops::DerefMut for Work {
+            fn deref_mut(&mut self) -> &mut Self::Target {
+                match self {
+                    $(Self::$variant(own) => own,)+
+                }
+            }
+        }
+
+        impl std::ops::Deref for Planned {
+            type Target = dyn Runs;
+
+            fn deref(&self) -> &Self::Target {
+                match self {
+                    $(Self::$variant(own) => own,)+
+                }
+            }
+        }
+
+        impl std::ops::DerefMut for Planned {
+            fn deref_mut(&mut self) -> &mut Self::Target {
+                match self {
+                    $(Self::$variant(own) => own,)+
+                }
+            }
+        }
+
+        impl std::ops::Deref for Detail {
+            type Target = dyn Counts;
+
+            fn deref(&self) -> &Self::Target {
+                match self {
+                    $(Self::$variant(own) => own,)+
+                }
+            }
+        }
+    };
+}

@@ -1,0 +1,55 @@
+//! Every metric by name: those of the kinds of work, and those that all work shares.
+
+use super::KINDS;
+use crate::quantity::Metric;
+use crate::quantity::metric::{CLASS_METRICS, OTHERS, SHARED};
+
+/// All metrics that a study can have: those of kinds of work first, each name once.
+pub fn all() -> impl Iterator<Item = &'static Metric> {
+    of_work().chain(CLASS_METRICS)
+}
+
+/// Metrics that trials have by what was run in them, and by the probes.
+pub fn of_work() -> impl Iterator<Item = &'static Metric> {
+    let first = |(at, metric): &(usize, &'static Metric)| {
+        of_kinds().position(|known| known.name == metric.name) == Some(*at)
+    };
+    of_kinds().enumerate().filter(first).map(|(_, metric)| metric).chain(SHARED)
+}
+
+/// Metrics of the kinds of work; two of them may have the same.
+fn of_kinds() -> impl Iterator<Item = &'static Metric> {
+    KINDS.iter().flat_map(|kind| kind.metrics).copied().flatten()
+}
+
+/// Names of all metrics that a study can have.
+pub fn names() -> Vec<&'static str> {
+    all().map(|metric| metric.name).collect()
+}
+
+/// The metric with a name.
+pub fn find(name: &str) -> Option<&'static Metric> {
+    of_kinds().chain(SHARED).chain(CLASS_METRICS).chain(OTHERS).find(|metric| metric.name == name)
+}
+
+/// What a sentence calls a metric; one that is not known here keeps its name.
+pub fn noun(name: &str) -> &str {
+    find(name).map_or(name, |metric| metric.noun)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_lower_case() {
+        let mut found = names();
+        let count = found.len();
+        found.sort_unstable();
+        found.dedup();
+        assert_eq!(found.len(), count);
+        assert!(found.iter().all(|name| {
+            name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        }));
+    }
+}

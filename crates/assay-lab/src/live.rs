@@ -1,0 +1,449 @@
+//! A machine at work, and studies that change settings under it: a reader and a writer in processes of
+//! their own, on a partition of a loop device, with a limit of a control group that can be a level.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::process::Assay;
+use crate::slow::SlowLane;
+use crate::{Done, LoopDevice, Mounted, Scratch, call, insist};
+
+/// No study of these takes longer.
+const LIMIT: Duration = Duration::from_secs(600);
+/// Bytes per second that hold nobody back.
+pub const FREE: u32 = 4_000_000_000;
+/// Bytes per second that are less than the readers ask for.
+pub const TIGHT: u32 = 1_500_000;
+/// What readers ask for: requests of 16 KiB per second.
+const ASKED: &str = "--rate_iops=400";
+/// Restoring may take this long after a kill.
+pub const PUT_BACK: Duration = Duration::from_secs(2);
+
+/// A process that works until it is dropped.
+#[derive(Debug)]
+struct Worker(Child);
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // Stopped ones end, too: ours alone, the id cannot have been given away before the wait.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A device with others' work on it. Taken down from the top when dropped.
+#[derive(Debug)]
+pub struct Production {
+    workers: Vec<Worker>,
+    lane: SlowLane,
+    mount: Option<Mounted>,
+    device: LoopDevice,
+    assay: Assay,
+    scratch: Scratch,
+}
+
+impl Drop for Production {
+    fn drop(&mut self) {
+        self.workers.clear();
+        self.mount = None;
+        insist("delpart", &[self.device.device(), "1"]);
+    }
+}
+
+impl Production {
+    /// A file system on a partition in memory; nobody works on it yet.
+    pub fn new(program: &Path) -> Done<Self> {
+        let scratch = Scratch::new("live")?;
+        let home = scratch.folder("home", 0o755, None)?;
+        let image = scratch.path().join("disk");
+        let file = fs::File::create(&image).map_err(|error| error.to_string())?;
+        file.set_len(320 << 20).map_err(|error| error.to_string())?;
+        let device = LoopDevice::over_with_partitions(image)?;
+        call("addpart", &[device.device(), "1", "2048", "614400"])?;
+        let lane = SlowLane::limited(&device.number()?, "read_bps_device", FREE)?;
+        let assay = Assay::new(program, &home);
+        let mut site = Self { workers: Vec::new(), lane, mount: None, device, assay, scratch };
+        let part = format!("{}p1", site.device.device());
+        let plain = ["-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0", &part];
+        call("mkfs.ext4", &plain)?;
+        site.mount = Some(Mounted::new(&[&part], &site.scratch.path().join("mnt"))?);
+        Ok(site)
+    }
+
+    /// With a reader and a writer at work; the reader asks for what it is told to.
+    pub fn at_work(program: &Path, reader: &[&str]) -> Done<Self> {
+        let mut site = Self::new(program)?;
+        let plain = ["--rw=randread", "--iodepth=1"];
+        site.work("reader", &[&plain, reader].concat())?;
+        site.work("writer", &["--rw=randwrite", "--rate_iops=100", "--fdatasync=8"])?;
+        // Until their files are laid out.
+        thread::sleep(Duration::from_secs(3));
+        site.is_at_work()?;
+        Ok(site)
+    }
+
+    /// Where it is mounted.
+    pub fn directory(&self) -> PathBuf {
+        self.scratch.path().join("mnt")
+    }
+
+    /// One process more.
+    fn work(&mut self, name: &str, how: &[&str]) -> Done<()> {
+        let mut words = self.lane.through();
+        let (name, place) =
+            (format!("--name={name}"), format!("--directory={}", self.directory().display()));
+        let plain = ["fio", &name, &place, "--size=64m", "--bs=16k", "--direct=1"];
+        let endless = ["--time_based", "--runtime=1d", "--thread"];
+        words.extend(plain.iter().chain(how).chain(&endless).map(|word| (*word).to_owned()));
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().map_err(|error| format!("fio: {error}"))?;
+        self.workers.push(Worker(child));
+        Ok(())
+    }
+
+    /// Every process is still there.
+    pub fn is_at_work(&mut self) -> Done<()> {
+        let ended = self.workers.iter_mut().any(|one| !matches!(one.0.try_wait(), Ok(None)));
+        if ended { Err("a process of production ended".to_owned()) } else { Ok(()) }
+    }
+
+    /// A setting of the device.
+    pub fn setting(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("/sys/block/{}/queue/{name}", self.device.name()))
+    }
+
+    /// The limit as a factor, with these levels.
+    pub fn limits(&self, per_second: &[u32]) -> Done<String> {
+        let number = self.device.number()?;
+        let levels: Vec<String> =
+            per_second.iter().map(|one| format!("\"{number} {one}\"")).collect();
+        let file = self.lane.limit("read_bps_device");
+        Ok(format!("\"tunable:{}\" = [{}]", file.display(), levels.join(", ")))
+    }
+
+    fn set_limit(&self, per_second: u32) -> Done<()> {
+        let file = self.lane.limit("read_bps_device");
+        fs::write(&file, format!("{} {per_second}", self.device.number()?))
+            .map_err(|error| format!("{}: {error}", file.display()))
+    }
+
+    /// A study of this work with a factor; `observe` has its keys.
+    pub fn study(&self, factor: &str, replicates: u32, observe: &str) -> Done<String> {
+        let text = format!(
+            "format = \"assay-study/1\"\ntitle = \"Others' work\"\nreplicates = {replicates}\n\
+             control = false\nrepeat_disturbed = false\n[factors]\n{factor}\n[[workload]]\n\
+             name = \"live\"\nobserve = {{ {observe} }}\n"
+        );
+        let path = self.scratch.path().join("live.toml");
+        fs::write(&path, text).map_err(|error| error.to_string())?;
+        Ok(path.display().to_string())
+    }
+
+    /// What a study finds, and the exit code.
+    pub fn run(&self, study: &str, seed: u64) -> Done<(Value, i32)> {
+        let (place, seed) = (self.directory().display().to_string(), seed.to_string());
+        let words = ["run", study, &place, "--json", "--quiet", "--seed", &seed];
+        let ended = self.assay.run(&words, LIMIT)?;
+        Ok((ended.json()?, ended.code))
+    }
+
+    /// For how long the limit stood at a level without a break, at most, until something is over.
+    fn longest_at(&self, per_second: u32, over: &AtomicBool) -> Duration {
+        let file = self.lane.limit("read_bps_device");
+        let level = format!(" {per_second}");
+        let (mut longest, mut since) = (Duration::ZERO, None);
+        while !over.load(Ordering::Relaxed) {
+            let is_there =
+                fs::read_to_string(&file).is_ok_and(|now| now.trim_end().ends_with(&level));
+            since = if is_there { since.or_else(|| Some(Instant::now())) } else { None };
+            longest = longest.max(since.map_or(Duration::ZERO, |since: Instant| since.elapsed()));
+            thread::sleep(Duration::from_millis(10));
+        }
+        longest
+    }
+
+    /// Everything that a study may leave changed, as text.
+    pub fn condition(&self) -> String {
+        let names = ["scheduler", "read_ahead_kb", "nr_requests", "wbt_lat_usec"];
+        let mut files: Vec<PathBuf> = names.iter().map(|name| self.setting(name)).collect();
+        files.push(self.lane.limit("read_bps_device"));
+        let text = |file: &PathBuf| fs::read_to_string(file).unwrap_or_default().trim().to_owned();
+        files.iter().map(text).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Processes that watch over a study of this home.
+    fn watchers(&self) -> usize {
+        let home = self.assay.home().display().to_string();
+        let is_one = |process: &Path| {
+            let has = |file: &str, word: &str| {
+                let text = fs::read(process.join(file)).unwrap_or_default();
+                String::from_utf8_lossy(&text).split('\0').any(|part| part.ends_with(word))
+            };
+            has("cmdline", "watchdog") && has("environ", &home)
+        };
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+        processes.filter(|process| is_one(&process.path())).count()
+    }
+
+    fn journals(&self) -> usize {
+        fs::read_dir(self.assay.home().join("journal")).map_or(0, Iterator::count)
+    }
+
+    /// The trials of the newest result.
+    fn trials(&self) -> Done<Vec<Value>> {
+        let results = self.assay.home().join("results");
+        let names = fs::read_dir(&results).map_err(|error| error.to_string())?.flatten();
+        let newest = names.map(|entry| entry.path()).max().ok_or("there is no result")?;
+        let text = fs::read_to_string(newest.join("trials.jsonl"));
+        let text = text.map_err(|error| error.to_string())?;
+        let lines = text.lines().map(serde_json::from_str).collect::<Result<_, _>>();
+        lines.map_err(|error| error.to_string())
+    }
+}
+
+/// The verdict on a class against the baseline, with all that is said of it.
+pub fn verdict<'a>(found: &'a Value, class: &str) -> Done<(&'a str, &'a Value)> {
+    let name = format!("live, {class}");
+    let all = found["comparisons"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let own = all.iter().find(|one| one["workload"] == name.as_str() && one["primary"] == true);
+    let own = own.ok_or_else(|| format!("{name} was not compared: {}", found["absent"]))?;
+    Ok((own["verdict"].as_str().unwrap_or("none"), own))
+}
+
+/// Whether the rule on loads took a verdict.
+pub fn is_unequal(comparison: &Value) -> bool {
+    let notes = comparison["note_facts"].as_array().map(Vec::as_slice).unwrap_or_default();
+    notes.iter().any(|note| note["kind"] == "unequal-load")
+}
+
+/// A level that holds the reader back is found worse for its class.
+pub fn throttled(program: &Path) -> Done<String> {
+    let site = Production::at_work(program, &[ASKED])?;
+    let factor = site.limits(&[FREE, TIGHT])?;
+    let study = site.study(&factor, 4, "time = \"4 s\", settle = \"1 s\", harm = \"off\"")?;
+    let (found, _) = site.run(&study, 1)?;
+    let (reads, told) = verdict(&found, "reads")?;
+    if reads != "worse" {
+        return Err(format!("reads are {reads}: {told:#}"));
+    }
+    Ok(format!("a level that holds readers back: {}", told["text"].as_str().unwrap_or_default()))
+}
+
+/// With the limit of harm its first period ends early, and the study goes on without it.
+pub fn taken_back(program: &Path) -> Done<String> {
+    let site = Production::at_work(program, &[ASKED])?;
+    let before = site.condition();
+    let factor = site.limits(&[FREE, TIGHT, FREE - 294_967_296])?;
+    let study = site.study(&factor, 3, "time = \"8 s\", settle = \"2 s\"")?;
+    let over = AtomicBool::new(false);
+    let (found, longest) = thread::scope(|scope| {
+        let watched = scope.spawn(|| site.longest_at(TIGHT, &over));
+        let found = site.run(&study, 2);
+        over.store(true, Ordering::Relaxed);
+        (found, watched.join().unwrap_or(Duration::MAX))
+    });
+    let (found, code) = found?;
+    let trials = site.trials()?;
+    let of = |trial: &Value| trial["measured"]["detail"]["observe"].clone();
+    let hurt: Vec<&Value> = trials.iter().filter(|trial| !of(trial)["harm"].is_null()).collect();
+    let [first] = hurt[..] else {
+        return Err(format!("{} trials were taken back: {:#}", hurt.len(), found["summary"]));
+    };
+    let after_ns = first["measured"]["elapsed_ns"].as_u64().unwrap_or(u64::MAX);
+    let whole = |trial: &&Value| trial["status"] == "ok";
+    let others = trials.iter().filter(whole).count();
+    let own = found["comparisons"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let has_ratio = own.iter().any(|one| one["arm"] == first["arm"] && !one["ratio"].is_null());
+    // What stood for longer than the period lasted stood until it was put back.
+    let late = longest > Duration::from_nanos(after_ns) + Duration::from_secs(1);
+    let whole = others == 6 && !has_ratio && site.condition() == before;
+    if after_ns > 8_000_000_000 || late || !whole {
+        return Err(format!(
+            "{after_ns} ns, there for {longest:?}, {others} other trials, ratio {has_ratio}, exit {code}: \
+             {:#}",
+            found["summary"]
+        ));
+    }
+    let told = found["summary"].as_array().and_then(|all| all.first()).and_then(Value::as_str);
+    Ok(format!("taken back; {others} periods of the others ran: {}", told.unwrap_or_default()))
+}
+
+/// Of so many studies of identical levels, those whose classes have a winner.
+pub fn identical(program: &Path, count: u32, mut tell: impl FnMut(&str)) -> Done<u32> {
+    let site = Production::at_work(program, &[ASKED])?;
+    let study = site.study("copy = [\"a\", \"b\"]", 6, "time = \"5 s\", settle = \"500 ms\"")?;
+    let mut winners = 0;
+    for seed in 1..=count {
+        let (found, _) = site.run(&study, u64::from(seed))?;
+        let all = found["comparisons"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let primary: Vec<&Value> = all.iter().filter(|one| one["primary"] == true).collect();
+        let sure = |one: &&&Value| one["verdict"] == "better" || one["verdict"] == "worse";
+        let sure = primary.iter().filter(sure).count();
+        winners += u32::from(sure > 0);
+        let told = |one: &&Value| {
+            format!("{} {} {}", one["workload"], one["verdict"], one["ratio"]).replace('"', "")
+        };
+        let told: Vec<String> = primary.iter().map(told).collect();
+        tell(&format!("identical levels, study {seed}: {}", told.join("; ")));
+    }
+    Ok(winners)
+}
+
+/// Production asks for twice as much under one of two levels that do nothing: no verdict may stand.
+pub fn doubled(program: &Path) -> Done<String> {
+    let mut site = Production::at_work(program, &["--rate_iops=110"])?;
+    site.work("second", &["--rw=randread", "--iodepth=1", "--rate_iops=110"])?;
+    // Slots of the limit are waited for, so that latency follows the load.
+    site.set_limit(16_384 * 260)?;
+    let level = site.setting("read_ahead_kb");
+    let second = site.workers.last().ok_or("there is no second reader")?.0.id().to_string();
+    thread::sleep(Duration::from_secs(2));
+    let study = site.study(
+        "read-ahead = [\"128 KiB\", \"256 KiB\"]",
+        6,
+        "time = \"4 s\", settle = \"1 s\", harm = \"off\"",
+    )?;
+    let over = AtomicBool::new(false);
+    let found = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                let now = fs::read_to_string(&level).unwrap_or_default();
+                let signal = if now.trim() == "256" { "CONT" } else { "STOP" };
+                let _ = call("kill", &["-s", signal, &second]);
+                thread::sleep(Duration::from_millis(50));
+            }
+        });
+        let found = site.run(&study, 3);
+        over.store(true, Ordering::Relaxed);
+        found
+    });
+    let (found, _) = found?;
+    let (reads, told) = verdict(&found, "reads")?;
+    if reads != "inconclusive" || !is_unequal(told) {
+        return Err(format!("reads are {reads}: {told:#}"));
+    }
+    Ok(format!("twice the load in one level: {}", told["text"].as_str().unwrap_or_default()))
+}
+
+/// A level that lets a reader that asks again at once do more, sooner.
+pub fn closed_loop(program: &Path) -> Done<String> {
+    let site = Production::at_work(program, &[])?;
+    site.set_limit(TIGHT)?;
+    let factor = site.limits(&[TIGHT, 4 * TIGHT])?;
+    let study = site.study(&factor, 6, "time = \"4 s\", settle = \"1 s\"")?;
+    let (found, _) = site.run(&study, 4)?;
+    let (reads, told) = verdict(&found, "reads")?;
+    if reads != "better" {
+        return Err(format!("reads are {reads}: {told:#}"));
+    }
+    Ok(format!("a closed loop, faster and busier: {}", told["text"].as_str().unwrap_or_default()))
+}
+
+/// The shipped study, short, by a line as people are told to type it: it is of `/srv`.
+pub fn preset(program: &Path, line: &str) -> Done<Value> {
+    let site = Production::at_work(program, &[ASKED])?;
+    let place = site.directory().display().to_string();
+    let told = line.split(' ').skip(1).map(|word| if word == "/srv" { &place } else { word });
+    let short = ["--harm", "off", "--time", "3s", "--replicates", "3", "--json", "--quiet"];
+    let words: Vec<&str> = told.chain(short).collect();
+    let before = site.condition();
+    let found = site.assay.run(&words, LIMIT)?.json()?;
+    if site.condition() == before { Ok(found) } else { Err(site.condition()) }
+}
+
+/// What a user without rights sees, and what he is told where he may not change anything.
+pub fn unprivileged(program: &Path) -> Done<(Value, String)> {
+    let site = Production::at_work(program, &[ASKED])?;
+    let folder = site.scratch.folder("nobody", 0o755, None)?;
+    let nobody = site.assay.as_nobody(&folder)?;
+    let study = site.study("copy = [\"a\", \"b\"]", 3, "time = \"3 s\", settle = \"200 ms\"")?;
+    let device = format!("{}p1", site.device.device());
+    let found = nobody.run(&["run", &study, &device, "--json", "--quiet"], LIMIT)?.json()?;
+    let refused = nobody.run(&["run", "live", "--set", "scheduler=none,bfq", &device], LIMIT)?;
+    Ok((found, refused.stderr))
+}
+
+/// A study that is asked to end puts everything back itself; one that is asked three times ends at once,
+/// and the process that watches does it. That one is gone afterwards.
+pub fn asked_to_end(program: &Path) -> Done<()> {
+    let site = Production::at_work(program, &[ASKED])?;
+    let before = site.condition();
+    let factor = "read-ahead = [\"192 KiB\", \"256 KiB\"]";
+    let study = site.study(factor, 9, "time = \"4 s\", settle = \"100 ms\", harm = \"off\"")?;
+    let place = site.directory().display().to_string();
+    for times in [1, 3] {
+        let mut running = site.assay.start(&["run", &study, &place, "--quiet"])?;
+        running.until(LIMIT, || site.condition() != before && site.watchers() == 1)?;
+        // Into a period.
+        thread::sleep(Duration::from_millis(1_500));
+        for _ in 0..times {
+            running.signal("INT")?;
+            thread::sleep(Duration::from_millis(2));
+        }
+        let ended = running.end(LIMIT)?;
+        let over = Instant::now();
+        while over.elapsed() < PUT_BACK && (site.condition() != before || site.watchers() > 0) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        if site.condition() != before || site.watchers() + site.journals() > 0 {
+            return Err(format!("asked {times} times: {}; {}", site.condition(), ended.stderr));
+        }
+    }
+    Ok(())
+}
+
+/// Kills so many studies at random moments, their whole group: everything must be put back in time by
+/// the process that watches, and nobody else be touched. The longest that it took.
+pub fn kill(program: &Path, count: u32, seed: u64, mut tell: impl FnMut(&str)) -> Done<Duration> {
+    use std::os::unix::process::CommandExt;
+    let mut site = Production::at_work(program, &[ASKED])?;
+    let before = site.condition();
+    let factors = format!(
+        "scheduler = [\"bfq\", \"none\"]\nread-ahead = [\"192 KiB\"]\n{}",
+        site.limits(&[FREE - 294_967_296])?
+    );
+    let study = site.study(&factors, 20, "time = \"3 s\", settle = \"200 ms\", harm = \"off\"")?;
+    let place = site.directory().display().to_string();
+    let (mut draws, mut longest) = (seed | 1, Duration::ZERO);
+    for number in 1..=count {
+        draws ^= draws << 13;
+        draws ^= draws >> 7;
+        draws ^= draws << 17;
+        let after = Duration::from_millis(50 + draws % 9_000);
+        let mut command = site.assay.command(&["run", &study, &place, "--quiet"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.process_group(0).spawn().map_err(|error| error.to_string())?;
+        thread::sleep(after);
+        let changed = site.condition() != before;
+        call("kill", &["-s", "KILL", "--", &format!("-{}", child.id())])?;
+        let killed = Instant::now();
+        while (site.condition() != before || site.journals() > 0) && killed.elapsed() < PUT_BACK {
+            thread::sleep(Duration::from_millis(5));
+        }
+        let took = killed.elapsed();
+        child.wait().map_err(|error| error.to_string())?;
+        site.is_at_work()?;
+        if site.condition() != before || site.journals() > 0 {
+            return Err(format!(
+                "kill {number} after {after:?}: {} (before: {before}), {} journals",
+                site.condition(),
+                site.journals()
+            ));
+        }
+        longest = longest.max(took);
+        let what = if changed { "put back" } else { "nothing was changed" };
+        tell(&format!(
+            "{number:3}: killed after {:.2} s: {what}, {} ms",
+            after.as_secs_f64(),
+            took.as_millis()
+        ));
+    }
+    Ok(longest)
+}

@@ -1,0 +1,270 @@
+//! What a reader is told, without a look: facts, tables, remarks, sentences. Made from findings
+//! alone; [`super::text`] gives it a form.
+
+mod answers;
+mod check;
+mod check_tables;
+mod classes;
+mod commands;
+mod energy;
+mod facts;
+mod forum;
+mod grid;
+mod large;
+mod load;
+pub(super) mod numbers;
+mod opening;
+mod probes;
+mod remarks;
+mod study;
+mod study_more;
+mod study_tables;
+mod surfaces;
+mod surroundings;
+
+use assay_core::findings::{Cell as Measured, Comparison, Findings, Trust};
+use assay_core::results::plan::Arm;
+
+use super::table::Column;
+
+pub use forum::{COLUMNS as FORUM_COLUMNS, forum};
+pub use large::{Large, headline, large, measured_on, method, subject};
+pub use opening::{Standing, answer, standing};
+pub use study::COMPARISONS;
+
+/// A document: a heading and what stands below it, in the order of reading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// Heading: tool, version, kind of study, date.
+    pub title: String,
+    /// What follows.
+    pub sections: Vec<Section>,
+}
+
+/// Parts that belong together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Section {
+    /// Heading, where it needs one.
+    pub caption: Option<String>,
+    /// The parts, in order.
+    pub blocks: Vec<Block>,
+}
+
+/// One part of a section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// Names with their values.
+    Facts(Vec<(String, String)>),
+    /// Paragraphs.
+    Text(Vec<String>),
+    /// Sentences, each an item.
+    List(Vec<String>),
+    /// Short remarks with what they speak of.
+    Remarks(Vec<Remark>),
+    /// A table.
+    Table(Table),
+}
+
+/// A table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// Columns.
+    pub columns: Vec<Column>,
+    /// Rows.
+    pub rows: Vec<Row>,
+}
+
+/// One row of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// What it is called where it does not stand in a table.
+    pub name: String,
+    /// Cells; none where the row is absent.
+    pub cells: Vec<Cell>,
+    /// Lines below the row: another depth, the reason of an absence.
+    pub notes: Vec<String>,
+}
+
+/// One cell of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// What stands in it.
+    pub text: String,
+    /// How it is meant.
+    pub tone: Tone,
+}
+
+/// How a word is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// Neither good nor bad.
+    #[default]
+    Plain,
+    /// Good news.
+    Good,
+    /// To be read with care.
+    Doubtful,
+    /// Bad news.
+    Bad,
+}
+
+/// What a rule says, and of which rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// The rule.
+    pub rule: String,
+    /// What it says.
+    pub text: String,
+    /// Rows that it speaks of; none where it speaks of the whole.
+    pub rows: Vec<String>,
+}
+
+/// How much of the findings is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// What a reader needs to decide.
+    #[default]
+    Usual,
+    /// Every comparison, every metric, every device below and the cost of the probes as well.
+    Full,
+    /// As much, for a page that carries the comparisons of the other metrics among its data.
+    Page,
+}
+
+/// The document of findings.
+pub fn make(findings: &Findings) -> Document {
+    with(findings, Detail::Usual)
+}
+
+/// The document of findings with as much detail as is wanted.
+pub fn with(findings: &Findings, detail: Detail) -> Document {
+    if study::is_one(findings) {
+        study::document(findings, detail)
+    } else {
+        check::document(findings, detail)
+    }
+}
+
+/// A value of a metric with its unit.
+pub fn number(metric: &str, value: f64) -> String {
+    numbers::value(metric, value)
+}
+
+/// The word for a trust.
+pub fn trust_word(trust: Trust) -> &'static str {
+    match trust {
+        Trust::Trusted => "trusted",
+        Trust::Suspect => "suspect",
+        Trust::Invalid => "invalid",
+    }
+}
+
+impl Section {
+    fn of(block: Block) -> Self {
+        Self { caption: None, blocks: vec![block] }
+    }
+
+    fn titled(caption: impl Into<String>, blocks: Vec<Block>) -> Self {
+        Self { caption: Some(caption.into()), blocks }
+    }
+}
+
+impl Cell {
+    fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), tone: Tone::Plain }
+    }
+
+    fn trust(trust: Option<Trust>) -> Self {
+        let tone = match trust {
+            Some(Trust::Trusted) => Tone::Good,
+            Some(Trust::Suspect) => Tone::Doubtful,
+            Some(Trust::Invalid) => Tone::Bad,
+            None => Tone::Plain,
+        };
+        Self { text: trust.map_or(NONE, trust_word).to_owned(), tone }
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::plain(text)
+    }
+}
+
+/// What stands for a number that is not there.
+pub(super) const NONE: &str = "-";
+
+/// The cell of a metric; the second copy of the baseline is asked for by `control`.
+fn find<'a>(
+    findings: &'a Findings,
+    workload: &str,
+    arm: &Arm,
+    control: bool,
+    metric: &str,
+) -> Option<&'a Measured> {
+    findings.cells.iter().find(|cell| {
+        cell.workload == workload
+            && cell.metric == metric
+            && cell.arm == *arm
+            && cell.control == control
+    })
+}
+
+/// What is shown as the result of an arm: the mean over the pairs that its comparison rests on, so
+/// that it never contradicts the ratio beside it; where there is none, its own.
+pub(super) fn result(cell: &Measured, compared: Option<&Comparison>) -> Option<f64> {
+    compared.and_then(|found| found.means).map(|[arm, _]| arm).or_else(|| centre(cell))
+}
+
+/// The comparison of an arm on a metric that verdicts are about.
+pub(super) fn comparison_of<'a>(findings: &'a Findings, cell: &Measured) -> Option<&'a Comparison> {
+    let own = |found: &&Comparison| {
+        found.primary
+            && found.workload == cell.workload
+            && found.metric == cell.metric
+            && found.arm == cell.arm
+    };
+    findings.comparisons.iter().find(own).filter(|_| !cell.control)
+}
+
+/// The geometric mean; where a trial has a zero and there is none, the median.
+pub(super) fn centre(cell: &Measured) -> Option<f64> {
+    cell.geometric_mean.or(cell.median)
+}
+
+/// Half of the range of the trials, in percent of their geometric mean.
+fn spread(cell: &Measured) -> String {
+    match (cell.min, cell.max, cell.geometric_mean) {
+        (Some(min), Some(max), Some(mean)) if cell.n > 1 => {
+            let share = assay_core::quantity::units::show::brief_percent(50.0 * (max - min) / mean);
+            format!("\u{b1}{share}")
+        }
+        _ => NONE.to_owned(),
+    }
+}
+
+/// The depth that was used, where it is not the one that was asked for.
+fn depth_note(findings: &Findings, workload: &str, arm: &Arm) -> Option<String> {
+    let facts = findings.workload(workload, arm)?;
+    if facts.depth == facts.asked_depth {
+        return None;
+    }
+    // What lowers a depth leaves a note that says so.
+    Some(
+        facts
+            .note
+            .clone()
+            .unwrap_or_else(|| format!("depth {} of {}", facts.depth, facts.asked_depth)),
+    )
+}
+
+/// Why a study has no verdicts, where its order took them away.
+pub(super) fn no_verdict(findings: &Findings) -> Option<String> {
+    let check = findings.checks.iter().find(|check| check.leaves_no_verdict());
+    check.map(|check| check.text.clone())
+}
+
+/// What a check of this name says.
+pub(super) fn check_text(findings: &Findings, name: &str) -> Option<String> {
+    findings.checks.iter().find(|check| check.name == name).map(|check| check.text.clone())
+}

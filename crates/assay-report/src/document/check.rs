@@ -1,0 +1,80 @@
+//! The page of a check: one table a target, how to read it, what it means.
+
+use super::remarks::{Name, add, rules, warnings};
+use super::{
+    Block, Detail, Document, Remark, Section, answers, check_tables, check_text, classes, commands,
+    energy, facts, probes, surfaces,
+};
+use assay_core::findings::Findings;
+use assay_core::quantity::metric::class;
+use assay_core::results::plan::arm_in_words;
+use assay_core::work::metrics::noun;
+
+/// How it came about, for whoever looks closer.
+const CLOSER: [&str; 2] = ["order", "time"];
+
+/// The document of a check.
+pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
+    let several = findings.environment.targets.len() > 1;
+    let mut told = facts::study(findings);
+    // What was measured stands before the first number.
+    let targets = findings.environment.targets.iter().filter(|_| several);
+    told.extend(targets.map(|target| ("target".to_owned(), facts::target_line(target))));
+    let mut tables = Vec::new();
+    let commands = commands::section(findings);
+    for target in &findings.environment.targets {
+        let arm = facts::arm_of(findings, target);
+        let caption = several.then(|| target.name.clone());
+        if !several {
+            told.extend(facts::target(target));
+        }
+        let table = check_tables::workloads(findings, &arm);
+        let classes = classes::table(findings, &arm);
+        // Others' work that was watched has classes alone, and commands a table of their own.
+        if (classes.is_none() && commands.is_none()) || !table.rows.is_empty() {
+            tables.push((caption.clone(), table));
+        }
+        tables.extend(classes.map(|table| (caption, table)));
+    }
+    told.extend(facts::machine(&findings.environment));
+    for name in CLOSER.into_iter().filter(|_| detail != Detail::Usual) {
+        told.extend(check_text(findings, name).map(|text| (name.to_owned(), text)));
+    }
+    let comparison = check_tables::comparison(findings);
+    tables.extend(comparison.map(|table| (Some("comparison".to_owned()), table)));
+    let mut legend = check_tables::legend(findings, tables.iter().map(|(_, table)| table));
+    let by_class = findings.cells.iter().any(|cell| class(&cell.metric).is_some());
+    legend.extend(by_class.then(|| classes::LEGEND.to_owned()));
+    let mut remarks = rules(findings, Name::Workload, detail);
+    remarks.extend(warnings(findings, |check| !CLOSER.contains(&check)));
+    if detail == Detail::Page {
+        remarks.extend(missing(findings, |metric| metric != commands::DURATION));
+    }
+
+    let mut sections =
+        [Block::Facts(told), Block::List(findings.summary.clone())].map(Section::of).to_vec();
+    let table = |(caption, table)| Section { caption, blocks: vec![Block::Table(table)] };
+    sections.extend(tables.into_iter().map(table));
+    sections.extend(commands);
+    sections.extend(surfaces::sections(findings));
+    sections.push(Section::of(Block::Text(legend)));
+    sections.push(Section::of(Block::Remarks(remarks)));
+    sections.extend(energy::section(findings));
+    sections.extend(probes::sections(findings, detail));
+    sections.extend(answers::questions(findings));
+    sections.extend(answers::card(findings));
+    Document { title: facts::title(findings), sections }
+}
+
+/// Numbers of some metrics that rows do not have, each reason once with what it concerns.
+pub(super) fn missing(findings: &Findings, wanted: impl Fn(&str) -> bool) -> Vec<Remark> {
+    let mut told = Vec::new();
+    for entry in &findings.absent {
+        if let Some(metric) = entry.metric.as_ref().filter(|metric| wanted(metric)) {
+            let row =
+                [noun(metric), "of", &entry.workload, &arm_in_words(entry.arm.iter())].join(" ");
+            add(&mut told, "no number", &entry.reason, row.trim_end());
+        }
+    }
+    told
+}

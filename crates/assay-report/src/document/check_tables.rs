@@ -1,0 +1,138 @@
+//! The tables: workloads of one target, and targets against the first.
+
+use super::{Cell, NONE, Row, Table, centre, depth_note, find, spread};
+use crate::table::{Column, columns};
+use assay_core::findings::notes::Note;
+use assay_core::findings::{Comparison, Findings};
+use assay_core::quantity::units::show;
+use assay_core::results::plan::Arm;
+
+/// Rows of one arm, absent ones last.
+pub(super) fn workloads(findings: &Findings, arm: &Arm) -> Table {
+    let measured = findings
+        .workloads
+        .iter()
+        .filter(|workload| workload.arm == *arm)
+        .filter_map(|workload| measured(findings, &workload.name, arm));
+    let absent = findings.absent.iter().filter(|entry| entry.metric.is_none() && entry.arm == *arm);
+    let absent = absent.map(|entry| Row {
+        name: entry.workload.clone(),
+        cells: Vec::new(),
+        notes: vec![format!("absent: {}", entry.reason)],
+    });
+    let mut columns = columns(&["workload", ">rate", ">IOPS"]);
+    let details = ["p50", "p99", "p99.9", "spread"];
+    columns.extend(details.map(|title| Column::right(title).detail()));
+    columns.push(Column::left("trust").judged());
+    Table { columns, rows: measured.chain(absent).collect() }
+}
+
+/// The row of a workload; none where nothing was measured.
+fn measured(findings: &Findings, workload: &str, arm: &Arm) -> Option<Row> {
+    let of = |metric: &str| find(findings, workload, arm, false, metric);
+    let mean = |metric: &str, words: fn(f64) -> String| {
+        of(metric).and_then(centre).map_or_else(|| NONE.to_owned(), words)
+    };
+    let iops = of("iops")?;
+    let trust = iops.trust?;
+    let words = [
+        workload.to_owned(),
+        mean("bandwidth_bytes_per_s", show::rate),
+        mean("iops", show::per_second),
+        mean("latency_p50_ns", show::duration),
+        mean("latency_p99_ns", show::duration),
+        mean("latency_p999_ns", show::duration),
+        spread(iops),
+    ];
+    Some(Row {
+        name: workload.to_owned(),
+        cells: words.map(Cell::from).into_iter().chain([Cell::trust(Some(trust))]).collect(),
+        notes: depth_note(findings, workload, arm).into_iter().collect(),
+    })
+}
+
+/// How the numbers of the tables are to be read.
+pub(super) fn legend<'a>(
+    findings: &Findings,
+    tables: impl Iterator<Item = &'a Table>,
+) -> Vec<String> {
+    let counts = findings.cells.iter().map(|cell| cell.n).filter(|count| *count > 0);
+    let Some(most) = counts.clone().max() else { return Vec::new() };
+    let least = counts.min().unwrap_or(most);
+    let trials = match (least, most) {
+        (1, 1) => "Numbers of 1 trial".to_owned(),
+        (least, most) if least == most => format!("Geometric means of {most} trials"),
+        (least, most) => format!("Geometric means of {least} to {most} trials"),
+    };
+    let spread = if findings.cells.iter().any(|cell| cell.metric == "iops") {
+        "; spread: half of their range; p50 to p99.9: service time of one operation"
+    } else {
+        ""
+    };
+    let mut told = vec![format!("{trials}{spread}.")];
+    if !findings.comparisons.is_empty() {
+        told.push(
+            "Ratios are to the first target, paired by replicate, with their 95 % interval; no \
+             verdicts."
+                .to_owned(),
+        );
+    }
+    let mut cells = tables.flat_map(|table| &table.rows).flat_map(|row| &row.cells);
+    if cells.any(|cell| cell.text == NONE) {
+        told.push("\"-\": too few operations or trials to tell.".to_owned());
+    }
+    told
+}
+
+/// Targets against the first one; none where nothing is compared.
+pub(super) fn comparison(findings: &Findings) -> Option<Table> {
+    let mut rows: Vec<Row> = Vec::new();
+    let mut told: Vec<&str> = Vec::new();
+    for found in &findings.comparisons {
+        if !told.contains(&found.workload.as_str()) {
+            told.push(&found.workload);
+            rows.push(comparison_row(findings, found, &found.baseline, None));
+        }
+        rows.push(comparison_row(findings, found, &found.arm, Some(found)));
+    }
+    let mut columns = columns(&["workload", "target", ">result", ">ratio", ">95 % interval"]);
+    columns.push(Column::left("trust").judged());
+    (!rows.is_empty()).then_some(Table { columns, rows })
+}
+
+fn comparison_row(
+    findings: &Findings,
+    found: &Comparison,
+    arm: &Arm,
+    against: Option<&Comparison>,
+) -> Row {
+    let cell = find(findings, &found.workload, arm, false, &found.metric);
+    let value = cell.and_then(centre).map_or_else(
+        || NONE.to_owned(),
+        |value| match found.metric.as_str() {
+            "iops" => format!("{} IOPS", show::per_second(value)),
+            _ => show::rate(value),
+        },
+    );
+    let (ratio, interval) = match against {
+        None => ("1".to_owned(), String::new()),
+        Some(found) => (
+            found.ratio.map_or_else(|| NONE.to_owned(), show::times),
+            found.ci95.map_or_else(
+                || NONE.to_owned(),
+                |[low, high]| format!("{} to {}", show::times(low), show::times(high)),
+            ),
+        ),
+    };
+    let trust = cell.and_then(|cell| cell.trust);
+    let in_flight = |(note, _): &(Option<&Note>, _)| matches!(note, Some(Note::InFlight { .. }));
+    let notes = against.into_iter().flat_map(Comparison::remarks).filter(in_flight);
+    let target = arm.get("target").cloned().unwrap_or_default();
+    let words = [found.workload.clone(), target, value, ratio, interval];
+    Row {
+        name: found.workload.clone(),
+        cells: words.map(Cell::from).into_iter().chain([Cell::trust(trust)]).collect(),
+        // The rest is said by the trust words and by the legend.
+        notes: notes.map(|(_, words)| words.clone()).collect(),
+    }
+}

@@ -1,0 +1,44 @@
+//! Classes of requests where nothing is compared: a table of what the devices completed.
+
+use super::{NONE, Row, Table, centre, find};
+use crate::table::columns;
+use assay_core::findings::Findings;
+use assay_core::quantity::metric::{Statistic, class, of_requests};
+use assay_core::quantity::units::show;
+use assay_core::results::plan::Arm;
+
+/// How the table is read.
+pub(super) const LEGEND: &str = "Classes: requests that the devices completed, whoever asked for them, from their arrival in the \
+     block layer until their end.";
+
+/// The classes of one arm; none where they were not looked at.
+pub(super) fn table(findings: &Findings, arm: &Arm) -> Option<Table> {
+    let classes = findings.cells.iter().filter(|cell| cell.arm == *arm && !cell.control);
+    let rows = classes.filter_map(|cell| {
+        let (class, _) = class(&cell.metric).filter(|(_, what)| *what == Statistic::Rate)?;
+        let of = |what: Statistic| {
+            let metric = of_requests(class, what);
+            let found = metric
+                .and_then(|metric| find(findings, &cell.workload, arm, false, metric.name))
+                .and_then(centre);
+            found.map_or_else(|| NONE.to_owned(), show::duration)
+        };
+        let rate = centre(cell).map_or_else(|| NONE.to_owned(), show::per_second);
+        let words = [
+            cell.workload.clone(),
+            rate,
+            of(Statistic::Mean),
+            of(Statistic::P50),
+            of(Statistic::P90),
+            of(Statistic::P99),
+        ];
+        Some(Row {
+            name: cell.workload.clone(),
+            cells: words.map(super::Cell::from).into(),
+            notes: Vec::new(),
+        })
+    });
+    let rows: Vec<Row> = rows.collect();
+    let columns = columns(&["class", ">per second", ">mean", ">p50", ">p90", ">p99"]);
+    (!rows.is_empty()).then_some(Table { columns, rows })
+}

@@ -1,0 +1,78 @@
+//! What the work cost in energy: a table where something tells it, else the reason why nothing does.
+
+use super::{Block, NONE, Row, Section, Table, centre, find, spread};
+use crate::table::{Column, columns};
+use assay_core::findings::{Cell, Findings};
+use assay_core::quantity::units::show;
+use assay_core::results::plan::arm_in_words;
+
+/// Energy of one trial.
+const ENERGY: &str = "energy_j";
+
+/// The section; none where nobody asked for energy and nothing tells it.
+pub(super) fn section(findings: &Findings) -> Option<Section> {
+    let cells: Vec<&Cell> =
+        findings.cells.iter().filter(|cell| cell.metric == ENERGY && !cell.control).collect();
+    let mut blocks = Vec::new();
+    blocks.extend((!cells.is_empty()).then(|| Block::Text(source(findings))));
+    blocks.extend((!cells.is_empty()).then(|| Block::Table(table(findings, &cells))));
+    let missing = missing(findings);
+    blocks.extend((!missing.is_empty()).then_some(Block::List(missing)));
+    (!blocks.is_empty()).then(|| Section::titled("energy", blocks))
+}
+
+/// Who tells it, and what is in the number.
+fn source(findings: &Findings) -> Vec<String> {
+    let around = &findings.surroundings;
+    let of = around.energy_of.as_ref().map(|of| format!("Told by {of}."));
+    let idle = around.idle_w.map(|watts| {
+        format!("At rest the machine used {} W; \"above idle\" is without that.", digits(watts))
+    });
+    of.into_iter().chain(idle).collect()
+}
+
+fn digits(value: f64) -> String {
+    show::three_digits(value)
+}
+
+fn table(findings: &Findings, cells: &[&Cell]) -> Table {
+    let arms = cells.iter().any(|cell| cell.arm != cells[0].arm);
+    let mut titles = columns(&[">J a trial", ">above idle", ">J/GiB", ">mean W", ">spread", ">n"]);
+    let mut columns = vec![Column::left("workload").key()];
+    columns.extend(arms.then(|| Column::left("arm").key()));
+    columns.append(&mut titles);
+    let row = |cell: &&Cell| {
+        let of = |metric: &str| {
+            let found = find(findings, &cell.workload, &cell.arm, false, metric).and_then(centre);
+            found.map_or_else(|| NONE.to_owned(), digits)
+        };
+        let mut words = vec![cell.workload.clone()];
+        words.extend(arms.then(|| arm_in_words(cell.arm.iter())));
+        words.extend([ENERGY, "energy_above_idle_j", "energy_j_per_gib", "power_w"].map(of));
+        words.extend([spread(cell), cell.n.to_string()]);
+        Row {
+            name: format!("{} {}", cell.workload, arm_in_words(cell.arm.iter()))
+                .trim_end()
+                .to_owned(),
+            cells: words.into_iter().map(super::Cell::from).collect(),
+            notes: Vec::new(),
+        }
+    };
+    Table { columns, rows: cells.iter().map(row).collect() }
+}
+
+/// Why there is no energy of some workloads, each reason once.
+fn missing(findings: &Findings) -> Vec<String> {
+    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    for entry in findings.absent.iter().filter(|entry| entry.metric.as_deref() == Some(ENERGY)) {
+        match told.iter_mut().find(|(reason, _)| *reason == entry.reason) {
+            Some((_, whose)) if whose.contains(&entry.workload.as_str()) => {}
+            Some((_, whose)) => whose.push(&entry.workload),
+            None => told.push((&entry.reason, vec![&entry.workload])),
+        }
+    }
+    let sentence = |(reason, whose): (&str, Vec<&str>)| {
+        format!("No energy of {}: {reason}.", whose.join(", "))
+    };
+    told.into_iter().map(sentence).collect()
+}

@@ -1,0 +1,107 @@
+//! What the numbers were measured on, in words.
+
+use assay_core::findings::facts::Unknown;
+use assay_core::findings::{EnvironmentFacts, Findings, TargetFacts};
+use assay_core::quantity::units::show;
+use assay_core::results::plan::Arm;
+
+/// What a machine that is no guest runs in, as findings name it.
+const NO_GUEST: &str = "none";
+
+/// Names with their values.
+pub(super) type Facts = Vec<(String, String)>;
+
+/// Title of the preset `check`: a result that still has it needs no title line.
+pub(super) const USUAL_TITLE: &str = "What can this storage really do?";
+
+/// `assay 0.1.0 check  2026-07-30 12:00`.
+pub(super) fn title(findings: &Findings) -> String {
+    let started = findings.study.started.replace('T', " ");
+    let minute: String = started.chars().take(16).collect();
+    let title = format!("assay {} {}  {minute}", findings.environment.assay, findings.study.kind);
+    title.trim_end().to_owned()
+}
+
+/// Its title, where it has one of its own, what was held at one level, and the notes of its owner.
+pub(super) fn study(findings: &Findings) -> Facts {
+    let study = &findings.study;
+    let title = (study.title != USUAL_TITLE).then(|| ("title".to_owned(), study.title.clone()));
+    let notes = study.notes.iter().map(|note| ("note".to_owned(), note.clone()));
+    let held: Vec<String> =
+        held(findings).iter().map(|(name, level)| format!("{name} {level}")).collect();
+    let held = (!held.is_empty()).then(|| ("held".to_owned(), held.join("; ")));
+    title.into_iter().chain(held).chain(notes).collect()
+}
+
+/// Levels that all arms have in common: factors with one level.
+pub(super) fn held(findings: &Findings) -> Arm {
+    let held = findings.factors.iter().filter(|factor| factor.levels.len() == 1);
+    held.filter_map(|factor| Some((factor.name.clone(), factor.levels.first()?.clone()))).collect()
+}
+
+/// The arm of a target in a check: what was held, and the target where there are several.
+pub(super) fn arm_of(findings: &Findings, target: &TargetFacts) -> Arm {
+    let mut arm = held(findings);
+    if findings.environment.targets.len() > 1 {
+        arm.insert("target".to_owned(), target.name.clone());
+    }
+    arm
+}
+
+/// A target, one fact a line.
+pub(super) fn target(target: &TargetFacts) -> Facts {
+    let mut facts = vec![("drive".to_owned(), drive(target))];
+    if target.stack.len() > 1 {
+        facts.push(("stack".to_owned(), target.stack.join(" on ")));
+    }
+    let area = (target.area_bytes > 0).then(|| area_words(target));
+    let told = [Some(target.filesystem.clone()).filter(|told| !told.is_empty()), area];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    facts.push(("filesystem".to_owned(), told.join("; ")));
+    facts
+}
+
+/// A target in one line: for a study of several.
+pub(super) fn target_line(target: &TargetFacts) -> String {
+    let own = [target.name.clone(), drive(target), target.filesystem.clone()];
+    let told: Vec<String> = own.into_iter().filter(|word| !word.is_empty()).collect();
+    let area = (target.area_bytes > 0).then(|| area_words(target));
+    [Some(told.join(", ")), area].into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+pub(super) fn drive(target: &TargetFacts) -> String {
+    let size = target.size_bytes.map(show::bytes);
+    let turning = (target.rotational == Some(true)).then(|| "rotating".to_owned());
+    let scheduler = target.scheduler.as_ref().map(|name| format!("scheduler {name}"));
+    let words: Vec<String> =
+        [Some(target.drive.clone()), size, turning, scheduler].into_iter().flatten().collect();
+    words.join(", ")
+}
+
+/// The area in a sentence of its own.
+pub(super) fn area_words(target: &TargetFacts) -> String {
+    format!("area {}", area(target))
+}
+
+fn area(target: &TargetFacts) -> String {
+    let way = if target.direct { "direct I/O" } else { "through the page cache" };
+    format!("{}, {way}", show::bytes(target.area_bytes))
+}
+
+/// Kernel and machine, as far as they are known: a table that was brought along has neither.
+pub(super) fn machine(environment: &EnvironmentFacts) -> Facts {
+    let known = |what: Unknown| !environment.unknown.contains(&what);
+    let cpu = known(Unknown::Cpu).then(|| environment.cpu.clone());
+    let cpu = match (environment.cpus, cpu) {
+        (Some(count), Some(cpu)) if count > 1 => Some(format!("{count} x {cpu}")),
+        (Some(count), None) => Some(format!("{count} processors")),
+        (_, cpu) => cpu,
+    };
+    let memory = environment.memory_bytes.map(|bytes| format!("{} memory", show::bytes(bytes)));
+    let guest = known(Unknown::Virtualisation) && environment.virtualisation != NO_GUEST;
+    let guest = guest.then(|| environment.virtualisation.clone());
+    let machine: Vec<String> = [cpu, memory, guest].into_iter().flatten().collect();
+    let kernel = known(Unknown::Kernel).then(|| ("kernel".to_owned(), environment.kernel.clone()));
+    let machine = (!machine.is_empty()).then(|| ("machine".to_owned(), machine.join(", ")));
+    kernel.into_iter().chain(machine).collect()
+}

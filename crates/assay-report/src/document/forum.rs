@@ -1,0 +1,88 @@
+//! A share for forums and mails: findings first, then the numbers, then what was measured; a block
+//! that a phone shows without turning it.
+
+use super::study::Page;
+use super::{Block, Document, Remark, Section, Table, check_tables, facts, remarks, study_tables};
+use crate::table::Column;
+use assay_core::findings::{Findings, Trust};
+
+/// Columns of a phone.
+pub const COLUMNS: usize = 46;
+
+/// The share.
+pub fn forum(findings: &Findings) -> Document {
+    let mut sections = vec![Section::of(Block::List(findings.summary.clone()))];
+    sections.extend(tables(findings));
+    sections.push(Section::of(Block::Remarks(against(findings))));
+    sections.push(Section::of(Block::Text(made(findings))));
+    Document { title: super::subject(findings), sections }
+}
+
+fn tables(findings: &Findings) -> Vec<Section> {
+    if super::study::is_one(findings) {
+        let page = Page::of(findings, super::Detail::Usual);
+        let table = |workload| {
+            let whole = study_tables::table(&page, workload, |_| true);
+            // What lies behind the first break is detail.
+            let end = whole.columns.iter().position(|column| column.breaks);
+            let end = end.unwrap_or(whole.columns.len());
+            // Sentences have the intervals that matter.
+            cut(whole, |index, column| index < end && !column.detail)
+        };
+        let own = page.workloads.iter();
+        return own.map(|one| Section::titled(one.name, vec![Block::Table(table(one))])).collect();
+    }
+    let several = findings.environment.targets.len() > 1;
+    let one = |target: &assay_core::findings::TargetFacts| {
+        let arm = facts::arm_of(findings, target);
+        let table = check_tables::workloads(findings, &arm);
+        let table = cut(table, |_, column| !column.detail);
+        Section { caption: several.then(|| target.name.clone()), blocks: vec![Block::Table(table)] }
+    };
+    findings.environment.targets.iter().map(one).collect()
+}
+
+/// A table with the columns that are wanted, without notes below its rows.
+fn cut(table: Table, wanted: impl Fn(usize, &Column) -> bool) -> Table {
+    let kept: Vec<bool> =
+        table.columns.iter().enumerate().map(|(index, column)| wanted(index, column)).collect();
+    let keep = |index: usize| kept.get(index).copied().unwrap_or(false);
+    let mut table = table;
+    let mut index = 0;
+    table.columns.retain(|_| {
+        index += 1;
+        keep(index - 1)
+    });
+    for row in &mut table.rows {
+        let mut index = 0;
+        row.cells.retain(|_| {
+            index += 1;
+            keep(index - 1)
+        });
+        if !row.cells.is_empty() {
+            row.notes.clear();
+        }
+    }
+    table
+}
+
+/// What speaks against numbers, by rule.
+fn against(findings: &Findings) -> Vec<Remark> {
+    let doubts = |remark: &Remark| {
+        let becauses = findings.cells.iter().flat_map(|cell| &cell.because);
+        becauses
+            .filter(|because| because.rule == remark.rule)
+            .any(|because| matches!(because.trust, Trust::Suspect | Trust::Invalid))
+    };
+    let all = remarks::rules(findings, remarks::Name::Workload, super::Detail::Usual);
+    all.into_iter().filter(doubts).map(|remark| Remark { rows: Vec::new(), ..remark }).collect()
+}
+
+/// By what and where it was measured.
+fn made(findings: &Findings) -> Vec<String> {
+    let machine = facts::machine(&findings.environment);
+    let told: Vec<String> = machine.into_iter().map(|(_, value)| value).collect();
+    let day = findings.study.started.get(..10).unwrap_or_default();
+    let by = format!("assay {} {}, {day}", findings.environment.assay, findings.study.kind);
+    vec![[vec![by], told].concat().join("; ")]
+}

@@ -1,0 +1,99 @@
+//! Two factors with many levels: a matrix of results, and the clear comparisons alone.
+
+use super::numbers::under_heading;
+use super::study::Page;
+use super::study_tables::{Line, Role, Workload, table};
+use super::{Block, Cell, NONE, Row, Table};
+use crate::table::Column;
+use assay_core::findings::{Comparison, Verdict};
+use assay_core::results::plan::Arm;
+
+/// Arms up to which each has a row of its own.
+const MOST_ROWS: usize = 24;
+
+/// Whether the arms of a workload are too many for rows and make a matrix.
+pub(super) fn is_wide(page: &Page<'_>, workload: &Workload<'_>) -> bool {
+    page.factors.len() == 2 && workload.arms.len() > MOST_ROWS
+}
+
+/// The matrix, how many comparisons ended how, and the clear ones; in full all of them.
+pub(super) fn blocks(page: &Page<'_>, workload: &Workload<'_>) -> Vec<Block> {
+    let mut blocks = vec![Block::Table(matrix(page, workload))];
+    let own: Vec<&Comparison> =
+        page.primary().filter(|found| found.workload == workload.name).collect();
+    let clear = |line: &Line<'_>| matches!(line.role, Role::Compared(found) if is_clear(found));
+    if page.full() {
+        blocks.push(Block::Table(table(page, workload, |_| true)));
+        return blocks;
+    }
+    if own.is_empty() {
+        return blocks;
+    }
+    blocks.push(Block::Text(counted(page, &own)));
+    if own.iter().any(|found| is_clear(found)) {
+        blocks.push(Block::Table(table(page, workload, clear)));
+    }
+    blocks
+}
+
+fn is_clear(found: &Comparison) -> bool {
+    matches!(found.verdict, Some(Verdict::Better | Verdict::Worse))
+}
+
+/// How many comparisons ended how, and where the others stand.
+fn counted(page: &Page<'_>, own: &[&Comparison]) -> Vec<String> {
+    let of = |verdict| own.iter().filter(|found| found.verdict == verdict).count();
+    let counts = [
+        (of(Some(Verdict::Better)), "better"),
+        (of(Some(Verdict::Worse)), "worse"),
+        (of(Some(Verdict::Equivalent)), "equivalent"),
+        (of(Some(Verdict::Inconclusive)), "inconclusive"),
+        (of(None), "without a verdict"),
+    ];
+    let told: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    let clear = own.iter().filter(|found| is_clear(found)).count();
+    let which = match clear {
+        0 => "None is clear",
+        count if count == own.len() => "All are listed below",
+        _ => "The clear ones are listed below",
+    };
+    let counts = format!("Against the baseline: {}. {which}.", told.join(", "));
+    let all = (clear < own.len()).then(|| format!("All: {}", page.more()));
+    std::iter::once(counts).chain(all).collect()
+}
+
+/// Results: the first factor's levels down, the second one's across.
+fn matrix(page: &Page<'_>, workload: &Workload<'_>) -> Table {
+    let [down, across] = page.factors.as_slice() else {
+        return Table { columns: Vec::new(), rows: Vec::new() };
+    };
+    let mut columns = vec![Column::left(down.name.clone()).key()];
+    columns.extend(across.levels.iter().enumerate().map(|(index, level)| {
+        let name = format!("{}={level}", across.name);
+        // The first heading says what the others are.
+        let title = if index == 0 { &name } else { level };
+        Column { name: name.clone(), ..Column::right(title.clone()).breaks() }
+    }));
+    let row = |level: &String| {
+        let result = |other: &String| {
+            let arm = Arm::from([
+                (down.name.clone(), level.clone()),
+                (across.name.clone(), other.clone()),
+            ]);
+            let line = workload.arms.iter().find(|line| line.cell.arm == arm && !line.cell.control);
+            let value = line.and_then(Line::result);
+            value.map_or_else(|| NONE.to_owned(), |value| under_heading(workload.metric, value))
+        };
+        let cells = std::iter::once(level.clone()).chain(across.levels.iter().map(result));
+        Row {
+            name: format!("{}={level}", down.name),
+            cells: cells.map(Cell::from).collect(),
+            notes: Vec::new(),
+        }
+    };
+    Table { columns, rows: down.levels.iter().map(row).collect() }
+}

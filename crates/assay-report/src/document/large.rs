@@ -1,0 +1,211 @@
+//! What a first screen shows large: the subject, what it was measured on, and of a check its numbers.
+
+use super::numbers::value;
+use super::{answer, centre, facts, find, standing, study, trust_word};
+use assay_core::findings::facts::IoFacts;
+use assay_core::findings::{Cell, Findings, TargetFacts, Trust, WorkloadFacts};
+use assay_core::quantity::units::show;
+use assay_core::results::headline::Headline;
+use assay_core::work::io::Pattern;
+
+/// Numbers of a target that are shown large.
+const MOST_NUMBERS: usize = 7;
+
+/// The numbers of one target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Large {
+    /// Its name, where there are several.
+    pub target: Option<String>,
+    /// One a workload.
+    pub numbers: Vec<LargeNumber>,
+}
+
+/// Upper end of an interval over the lower one from which on it is called wide.
+const WIDE: f64 = 2.0;
+
+/// One number with what a reader needs beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LargeNumber {
+    /// What was done.
+    pub workload: String,
+    /// The result on the metric that the workload is known by, with its unit.
+    pub value: String,
+    /// The other of rate and operations per second.
+    pub other: Option<String>,
+    /// Its 95 % interval, or why there is none.
+    pub interval: String,
+    /// Whether the interval is so wide that the number says little.
+    pub wide: bool,
+    /// Trust.
+    pub trust: Trust,
+    /// What the workload reads and writes.
+    pub io: Option<IoFacts>,
+}
+
+/// The large numbers of each target of a check; none of a study.
+pub fn large(findings: &Findings) -> Vec<Large> {
+    if study::is_one(findings) {
+        return Vec::new();
+    }
+    let targets = &findings.environment.targets;
+    let several = targets.len() > 1;
+    let one = |target: &TargetFacts| {
+        let arm = facts::arm_of(findings, target);
+        let own = findings.cells.iter().filter(|cell| cell.primary && cell.arm == arm);
+        let numbers = own.filter_map(|cell| number(findings, cell)).take(MOST_NUMBERS).collect();
+        Large { target: several.then(|| named(target)), numbers }
+    };
+    let all = targets.iter().map(one);
+    all.filter(|large: &Large| !large.numbers.is_empty()).collect()
+}
+
+fn number(findings: &Findings, cell: &Cell) -> Option<LargeNumber> {
+    let other = match cell.metric.as_str() {
+        "iops" => "bandwidth_bytes_per_s",
+        "bandwidth_bytes_per_s" => "iops",
+        _ => return None,
+    };
+    let other = find(findings, &cell.workload, &cell.arm, false, other);
+    let interval = cell.ci95.map(|ends| range(&cell.metric, ends));
+    let wide = cell.ci95.is_some_and(|[low, high]| high > WIDE * low);
+    Some(LargeNumber {
+        workload: cell.workload.replace('-', " "),
+        value: value(&cell.metric, centre(cell)?),
+        other: other.and_then(|cell| Some(value(&cell.metric, centre(cell)?))),
+        interval: interval.unwrap_or_else(|| format!("{} trials: no interval", cell.n)),
+        wide,
+        trust: cell.trust?,
+        io: findings.workload(&cell.workload, &cell.arm).and_then(|one| one.io),
+    })
+}
+
+/// Both ends in the unit of the upper one, which is told once.
+fn range(metric: &str, [low, high]: [f64; 2]) -> String {
+    let (told, shown) = (value(metric, low), value(metric, high));
+    let Some((number, unit)) = shown.rsplit_once(' ') else { return format!("{told} to {shown}") };
+    let low = told.strip_suffix(unit).map_or_else(
+        || {
+            let digits: String = number.chars().filter(|sign| *sign != ',').collect();
+            let scaled = digits.parse().map(|number: f64| number * low / high);
+            scaled.map_or_else(|_| told.clone(), |number| format!("{number:.2}"))
+        },
+        |low| low.trim_end().to_owned(),
+    );
+    format!("{low} to {shown}")
+}
+
+/// How the large numbers came about.
+pub fn method(findings: &Findings) -> Option<String> {
+    let trials = findings.cells.iter().filter(|cell| cell.primary).map(|cell| cell.n).max()?;
+    let work = findings.workloads.first()?;
+    let time = show::duration(work.time_ns as f64);
+    // The workloads of a check have names of ours, which need a word.
+    let deep = |one: &WorkloadFacts| {
+        let small = one.io.is_some_and(|io| io.pattern == Pattern::Random && io.size_bytes == 4096);
+        small && one.asked_depth > 1
+    };
+    let queue = findings.study.kind == "check" && findings.workloads.iter().any(deep);
+    let names = if queue { "; q1, q32: operations of 4 KiB in flight at once" } else { "" };
+    Some(format!("Means of {trials} trials of {time}, below them their 95 % intervals{names}."))
+}
+
+/// A result in a few words: the first number that reads and the first that writes of a check, else
+/// the first sentence of the verdicts.
+pub fn headline(findings: &Findings) -> Headline {
+    let large = large(findings);
+    let numbers = large.iter().flat_map(|one| one.numbers.iter().map(move |own| (one, own)));
+    let first = |wanted: fn(&IoFacts) -> bool| {
+        let (of, own) = numbers.clone().find(|(_, own)| own.io.as_ref().is_some_and(wanted))?;
+        let target = of.target.as_ref().map_or_else(String::new, |name| format!(" on {name}"));
+        Some(format!("{} {}{target}", own.value, own.workload))
+    };
+    let wanted: [fn(&IoFacts) -> bool; 3] = [
+        |io| io.pattern == Pattern::Sequential && io.only_reads(),
+        |io| io.pattern == Pattern::Random && io.only_reads(),
+        |io| io.data_sync && io.only_writes(),
+    ];
+    let told: Vec<String> = wanted.into_iter().filter_map(first).collect();
+    let text = if told.is_empty() { answer(findings).text } else { told.join(", ") };
+    let standing = standing(findings);
+    let rows = standing.rows.iter();
+    let trust: Vec<String> =
+        rows.map(|(trust, count)| format!("{count} {}", trust_word(*trust))).collect();
+    Headline { text: text.trim_end_matches('.').to_owned(), trust: trust.join(", ") }
+}
+
+/// What a result is about: of a check the drive and its file system, else the question.
+pub fn subject(findings: &Findings) -> String {
+    let targets = &findings.environment.targets;
+    if findings.study.title != facts::USUAL_TITLE || targets.is_empty() {
+        return findings.study.title.clone();
+    }
+    let one = |target: &TargetFacts| {
+        let size = target.size_bytes.map(show::bytes);
+        let words = [Some(target.drive.clone()), size].into_iter().flatten();
+        let drive = words.collect::<Vec<_>>().join(", ");
+        match filesystem(target) {
+            None => drive,
+            Some(told) => format!("{drive}: {told}"),
+        }
+    };
+    let mut told: Vec<String> = match targets.as_slice() {
+        [alone] => vec![one(alone)],
+        several => several.iter().map(named).collect(),
+    };
+    told.dedup();
+    told.join(" and ")
+}
+
+/// A target with its file system: `/mnt/a (ext4)`.
+fn named(target: &TargetFacts) -> String {
+    match filesystem(target) {
+        None => target.name.clone(),
+        Some(told) => format!("{} ({told})", target.name),
+    }
+}
+
+/// The file system alone: without its options, and without what a loop device's file lies on.
+/// Nothing where there is no telling.
+fn filesystem(target: &TargetFacts) -> Option<String> {
+    let own = target.filesystems.first().filter(|_| target.on_a_file);
+    let told = own.map(|own| own.name.clone()).or_else(|| target.filesystem_name());
+    told.or_else(|| (!target.filesystem.is_empty()).then(|| "none".to_owned()))
+}
+
+/// Where and how it was measured, in one line.
+pub fn measured_on(findings: &Findings) -> String {
+    let targets = &findings.environment.targets;
+    // Where the subject is the drive, it has been told.
+    let asked = findings.study.title != facts::USUAL_TITLE || targets.len() > 1;
+    let drive = asked.then(|| match targets.as_slice() {
+        [] => String::new(),
+        [one] => format!("{}, {}", facts::drive(one), one.filesystem),
+        several => {
+            let mut names: Vec<String> = several.iter().map(facts::drive).collect();
+            names.dedup();
+            names.join("; ")
+        }
+    });
+    let machine = facts::machine(&findings.environment);
+    let kernel = |(name, value): (String, String)| {
+        if name == "kernel" { format!("Linux {value}") } else { value }
+    };
+    let machine = machine.into_iter().map(kernel);
+    let area = targets.first().filter(|target| target.area_bytes > 0).map(facts::area_words);
+    let told = drive.into_iter().filter(|text| !text.is_empty()).chain(area).chain(machine);
+    told.collect::<Vec<_>>().join(" \u{b7} ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ends_are_told_in_the_unit_of_the_upper_one() {
+        let mib = f64::from(1 << 20);
+        let told = |low: f64, high: f64| range("bandwidth_bytes_per_s", [low * mib, high * mib]);
+        assert_eq!(told(10.0, 12.0), "10 to 12 MiB/s");
+        // By itself the lower end would have another unit.
+        assert_eq!(told(0.5, 1020.0), "0.50 to 1020 MiB/s");
+    }
+}

@@ -1,0 +1,83 @@
+//! What was served beside how long it took: of each class of requests their number, their latency with
+//! its deviation, and the rates, each against the baseline.
+
+use super::numbers::{ratio_and_interval, under_heading};
+use super::study::Page;
+use super::study_tables::{Line, Role, Workload, arm_name, factor_cells, factor_columns};
+use super::{Cell, NONE, Row, Table, centre, find};
+use crate::table::Column;
+use assay_core::findings::Comparison;
+use assay_core::quantity::metric::{Statistic, class, of_requests};
+
+/// The columns, each with whether its ratio to the baseline stands beside it.
+const COLUMNS: [(&str, Statistic, bool); 6] = [
+    ("requests a trial", Statistic::Requests, false),
+    ("mean", Statistic::Mean, false),
+    ("stddev", Statistic::Deviation, false),
+    ("per second", Statistic::Rate, true),
+    ("throughput", Statistic::Bytes, false),
+    ("size", Statistic::Size, false),
+];
+
+/// Where the table goes on below on a narrow page.
+const NEXT: &str = "throughput";
+
+/// How the table is read.
+pub(super) const LEGEND: &str = "Beside each class stands what was served of it: where fewer were \
+    served, sooner is no finding. Ratios of rates have intervals of their own, one comparison at a time.";
+
+/// The table of a class of requests; none of another workload.
+pub(super) fn table(page: &Page<'_>, workload: &Workload<'_>) -> Option<Table> {
+    let (class, _) = class(workload.metric).filter(|(_, what)| *what == Statistic::Mean)?;
+    let known = |metric: &str| {
+        let own = |cell: &assay_core::findings::Cell| cell.workload == workload.name;
+        page.findings.cells.iter().any(|cell| own(cell) && cell.metric == metric)
+    };
+    let shown: Vec<(&str, &str, bool)> = COLUMNS
+        .into_iter()
+        .filter_map(|(name, what, ratio)| Some((name, of_requests(class, what)?.name, ratio)))
+        .filter(|(_, metric, _)| known(metric))
+        .collect();
+    let mut columns: Vec<Column> = factor_columns(page).collect();
+    for (name, _, ratio) in &shown {
+        let column = Column::right(*name);
+        columns.push(if *name == NEXT { column.breaks() } else { column });
+        columns.extend(ratio.then(|| Column::right("ratio").detail()));
+    }
+    let lines = workload.arms.iter().filter(|line| !matches!(line.role, Role::Control));
+    let rows: Vec<Row> = lines.map(|line| row(page, workload, line, &shown)).collect();
+    (rows.len() > 1 && shown.len() > 1).then_some(Table { columns, rows })
+}
+
+fn row(
+    page: &Page<'_>,
+    workload: &Workload<'_>,
+    line: &Line<'_>,
+    shown: &[(&str, &str, bool)],
+) -> Row {
+    let arm = &line.cell.arm;
+    let mut cells: Vec<Cell> = factor_cells(page, arm).collect();
+    for (_, metric, ratio) in shown {
+        let found = find(page.findings, workload.name, arm, false, metric).and_then(centre);
+        cells.push(Cell::plain(
+            found.map_or_else(|| NONE.to_owned(), |value| under_heading(metric, value)),
+        ));
+        cells.extend(ratio.then(|| Cell::plain(against(page, workload, line, metric))));
+    }
+    Row { name: arm_name(arm), cells, notes: Vec::new() }
+}
+
+/// `0.61 (0.55 to 0.68)`.
+fn against(page: &Page<'_>, workload: &Workload<'_>, line: &Line<'_>, metric: &str) -> String {
+    let own = |one: &&Comparison| {
+        one.workload == workload.name && one.metric == metric && one.arm == line.cell.arm
+    };
+    match (line.role, page.findings.comparisons.iter().find(own)) {
+        (Role::Baseline, _) => "1".to_owned(),
+        (_, Some(found)) => {
+            let [ratio, ends] = ratio_and_interval(found.ratio, found.ci95);
+            if ends == NONE { ratio } else { format!("{ratio} ({ends})") }
+        }
+        (_, None) => NONE.to_owned(),
+    }
+}

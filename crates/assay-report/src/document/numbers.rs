@@ -1,0 +1,156 @@
+//! Numbers of metrics with their units, and what a comparison says in cells.
+
+use super::{Cell, NONE, Tone};
+use assay_core::findings::{Comparison, Kind, Verdict};
+use assay_core::quantity::units::show;
+use assay_core::work::metrics::noun;
+
+/// Heading of a column that holds a metric.
+pub(crate) fn heading(metric: &str) -> &str {
+    if metric == "iops" { "IOPS" } else { noun(metric) }
+}
+
+/// A value below the heading of its metric. The unit is read from the name: names carry it.
+pub(crate) fn under_heading(metric: &str, value: f64) -> String {
+    let ns = |unit: f64| show::duration(value * unit);
+    let of = |unit: &str| format!("{} {unit}", show::per_second(value));
+    let (stem, unit) = metric.rsplit_once('_').unwrap_or((metric, ""));
+    match unit {
+        "ns" => ns(1.0),
+        "us" => ns(1e3),
+        "ms" => ns(1e6),
+        "s" if metric == "bandwidth_bytes_per_s" || stem.ends_with("bytes_per") => {
+            show::rate(value)
+        }
+        "s" if !stem.ends_with("_per") => ns(1e9),
+        "bytes" => show::bytes(value as u64),
+        "share" => show::share(value),
+        "j" => of("J"),
+        "w" => of("W"),
+        "gib" if stem.ends_with("_s_per") => of("s/GiB"),
+        "gib" if stem.ends_with("_j_per") => of("J/GiB"),
+        _ => show::per_second(value),
+    }
+}
+
+/// A value that stands alone.
+pub(crate) fn value(metric: &str, value: f64) -> String {
+    let told = under_heading(metric, value);
+    if metric == "iops" { format!("{told} IOPS") } else { told }
+}
+
+/// Arm over baseline, or arm minus baseline where a ratio makes no sense.
+pub(super) fn ratio(found: &Comparison) -> String {
+    match &found.difference {
+        Some(difference) => signed(&found.metric, difference.value),
+        None if found.cannot_tell() => "cannot tell".to_owned(),
+        None => ratio_and_interval(found.ratio, found.ci95_family.or(found.ci95))[0].clone(),
+    }
+}
+
+/// The interval that the verdict is read from.
+pub(super) fn interval(found: &Comparison) -> String {
+    match &found.difference {
+        Some(difference) => {
+            let ends = difference.ci95_family.or(difference.ci95);
+            let [low, high] = match ends {
+                Some(ends) => ends.map(|end| signed(&found.metric, end)),
+                None => return NONE.to_owned(),
+            };
+            format!("{low} to {high}")
+        }
+        None => ratio_and_interval(found.ratio, found.ci95_family.or(found.ci95))[1].clone(),
+    }
+}
+
+/// `1.042` and `1.029 to 1.055`: with as many decimals as the interval is worth.
+pub(crate) fn ratio_and_interval(ratio: Option<f64>, ends: Option<[f64; 2]>) -> [String; 2] {
+    match (ratio, ends) {
+        (None, _) => [NONE, NONE].map(str::to_owned),
+        (Some(ratio), None) => [show::ratio(ratio), NONE.to_owned()],
+        (Some(ratio), Some(ends)) => {
+            let [ratio, low, high] = show::ratios(ratio, ends);
+            [ratio, format!("{low} to {high}")]
+        }
+    }
+}
+
+pub(crate) fn signed(metric: &str, value: f64) -> String {
+    let sign = if value < 0.0 { "-" } else { "+" };
+    format!("{sign}{}", under_heading(metric, value.abs()))
+}
+
+/// The verdict of a comparison as its sentence has it: across days numbers only suggest.
+pub(crate) fn judged(found: &Comparison, without_verdicts: bool) -> Cell {
+    let paired = found.kind == Kind::Paired;
+    match found.verdict {
+        Some(_) if without_verdicts => Cell::plain("no verdict"),
+        Some(Verdict::Better | Verdict::Worse) if !paired => {
+            let cell = verdict(found.verdict);
+            Cell { text: format!("suggests {}", cell.text), ..cell }
+        }
+        _ => {
+            let mark = small(found).map(|margin| format!(", {}", below(margin)));
+            let cell = verdict(found.verdict);
+            Cell { text: cell.text + &mark.unwrap_or_default(), ..cell }
+        }
+    }
+}
+
+/// The word of a verdict in its tone.
+pub(crate) fn verdict(verdict: Option<Verdict>) -> Cell {
+    let (word, tone) = match verdict {
+        Some(Verdict::Better) => ("better", Tone::Good),
+        Some(Verdict::Worse) => ("worse", Tone::Bad),
+        Some(Verdict::Equivalent) => ("equivalent", Tone::Plain),
+        Some(Verdict::Inconclusive) => ("inconclusive", Tone::Plain),
+        None => ("no verdict", Tone::Plain),
+    };
+    Cell { text: word.to_owned(), tone }
+}
+
+/// `<5 %`.
+pub(super) fn below(margin: f64) -> String {
+    format!("<{}", show::share(margin))
+}
+
+/// The margin of a comparison that is clear but certainly smaller than it.
+pub(super) fn small(found: &Comparison) -> Option<f64> {
+    found.margin.filter(|_| found.within_margin)
+}
+
+/// A probability.
+pub(super) fn p(value: Option<f64>) -> String {
+    match value {
+        None => NONE.to_owned(),
+        Some(p) if p < 0.0001 => "<0.0001".to_owned(),
+        Some(p) => format!("{p:.4}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_read_from_names() {
+        let told = [
+            ("iops", 12_345.0, "12,300"),
+            ("bandwidth_bytes_per_s", 1_048_576.0, "1 MiB/s"),
+            ("latency_p99_ns", 84_000.0, "84 us"),
+            ("duration_s", 2.5, "2.5 s"),
+            ("ping_p50_ms", 3.0, "3 ms"),
+            ("cpu_s_per_gib", 0.25, "0.25 s/GiB"),
+            ("energy_j", 12.0, "12 J"),
+            ("power_w", 4.5, "4.5 W"),
+            ("energy_j_per_gib", 12.0, "12 J/GiB"),
+            ("peak_rss_bytes", 2048.0, "2 KiB"),
+            ("requests_per_s", 1200.0, "1,200"),
+            ("amplification", 1.5, "1.5"),
+        ];
+        for (metric, amount, text) in told {
+            assert_eq!(under_heading(metric, amount), text, "{metric}");
+        }
+        assert_eq!(value("iops", 950.0), "950 IOPS");
+    }
+}

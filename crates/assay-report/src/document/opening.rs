@@ -1,0 +1,197 @@
+//! What is told first: the answer in one sentence with its interval, and how far to trust it.
+
+use super::numbers::value;
+use super::study;
+use assay_core::findings::said::Said;
+use assay_core::findings::{AdviceKind, Cell, Comparison, Findings, Kind, Trust, Verdict};
+use assay_core::results::plan::arm_in_words;
+
+/// The answer to what was asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// One sentence, with its interval where one was found.
+    pub text: String,
+    /// The workloads and metrics that it is about.
+    pub of: Vec<(String, String)>,
+}
+
+impl Answer {
+    fn of_nothing(text: impl Into<String>) -> Self {
+        Self { text: text.into(), of: Vec::new() }
+    }
+}
+
+/// The answer in one sentence: what is advised, else what was found, with its interval where one
+/// was found.
+pub fn answer(findings: &Findings) -> Answer {
+    let advised = |wanted: fn(AdviceKind) -> bool| {
+        let found = findings.advice.iter().find(|advice| wanted(advice.kind))?;
+        let of = found.evidence.iter().filter_map(|id| named(findings, id)).collect();
+        // Findings that were stored before have no sentence of their own.
+        let stored = found.sentence.is_empty();
+        let text = if stored { &found.text } else { &found.sentence };
+        Some(Answer { text: text.clone(), of })
+    };
+    let alike = || findings.sentences().find(|(said, _)| **said == Said::Alike);
+    let told = || findings.sentences().find(|(said, _)| findings.tells_interval(said));
+    let of_sentence =
+        |(said, text): (&Said, &String)| Answer { text: text.clone(), of: about(findings, said) };
+    // A clear difference first, then whatever was compared.
+    let clear = |verdict| matches!(verdict, Some(Verdict::Better | Verdict::Worse));
+    let effect = || {
+        let found = findings.effects.iter().find(|effect| clear(effect.verdict))?;
+        let of = vec![(found.workload.clone(), found.metric.clone())];
+        Some(Answer { text: found.text.clone(), of })
+    };
+    let judged = || {
+        let all = || findings.comparisons.iter().filter(|found| found.primary);
+        let found = all().find(|found| clear(found.verdict)).or_else(|| all().next())?;
+        // Sentences across results name the workload themselves.
+        let text = match found.kind {
+            Kind::Paired | Kind::Published => format!("{}: {}", found.workload, found.text),
+            Kind::RerunBaseline | Kind::OtherDayOrMachine => found.text.clone(),
+        };
+        let of = vec![(found.workload.clone(), found.metric.clone())];
+        found.tells_interval().then_some(Answer { text, of })
+    };
+    advised(|kind| kind == AdviceKind::Use)
+        .or_else(|| alike().map(of_sentence))
+        .or_else(|| none_better(findings).map(Answer::of_nothing))
+        .or_else(|| beside(findings))
+        .or_else(|| told().map(of_sentence))
+        .or_else(|| advised(|kind| kind != AdviceKind::Use))
+        .or_else(|| (!study::is_one(findings)).then(|| measured(findings)).flatten())
+        .or_else(effect)
+        .or_else(judged)
+        .or_else(|| findings.sentences().next().map(of_sentence))
+        .or_else(|| findings.summary.first().map(Answer::of_nothing))
+        .unwrap_or_else(|| Answer::of_nothing("There are no numbers."))
+}
+
+/// The workload and metric of a comparison or an effect, by its id.
+fn named(findings: &Findings, id: &str) -> Option<(String, String)> {
+    if let Some(found) = findings.comparison(id) {
+        return Some((found.workload.clone(), found.metric.clone()));
+    }
+    let effect = findings.effects.iter().find(|effect| effect.id() == id)?;
+    Some((effect.workload.clone(), effect.metric.clone()))
+}
+
+/// The workloads and metrics that a sentence of the summary is about.
+fn about(findings: &Findings, said: &Said) -> Vec<(String, String)> {
+    match said {
+        Said::Bench { workload, metric } | Said::Rank { workload, metric } => {
+            vec![(workload.clone(), metric.clone())]
+        }
+        Said::Classes { workload, .. } => vec![(workload.clone(), String::new())],
+        Said::Comparison { id } => named(findings, id).into_iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// That nothing is shown to be better, where more than two arms were judged and none is.
+fn none_better(findings: &Findings) -> Option<String> {
+    let judged = || findings.comparisons.iter().filter(|found| found.primary);
+    let of = |verdict| judged().filter(|found| found.verdict == Some(verdict)).count();
+    let all = judged().filter(|found| found.verdict.is_some()).count();
+    let first = judged().next()?;
+    if findings.study.kind != "study" || all <= 2 || of(Verdict::Better) > 0 {
+        return None;
+    }
+    // Of the baseline what any of them changed: the rest all have in common.
+    let differs = |(name, level): &(&String, &String)| {
+        judged().any(|found| {
+            found.baseline.get(*name) == Some(*level) && found.arm.get(*name) != Some(*level)
+        })
+    };
+    let baseline = arm_in_words(first.baseline.iter().filter(differs));
+    let counts = [
+        (of(Verdict::Worse), "worse"),
+        (of(Verdict::Equivalent), "equivalent"),
+        (of(Verdict::Inconclusive), "inconclusive"),
+    ];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
+    Some(format!(
+        "Nothing is shown to be better than {baseline}: of {all} comparisons {}.",
+        counts.join(", ")
+    ))
+}
+
+/// How many rows of a check of several targets differ.
+fn beside(findings: &Findings) -> Option<Answer> {
+    let all = || findings.comparisons.iter().filter(|found| found.primary);
+    let apart = |found: &&Comparison| found.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0);
+    let count = all().filter(|found| found.ci95.is_some()).count();
+    if findings.study.kind != "check" || count == 0 {
+        return None;
+    }
+    let told: Vec<&str> = all().filter(apart).map(|found| found.workload.as_str()).collect();
+    let of = all().filter(apart).map(|found| (found.workload.clone(), found.metric.clone()));
+    let of = of.collect();
+    let text = match told.as_slice() {
+        [] => format!("No difference is shown: the intervals of all {count} ratios hold 1."),
+        some => format!("{} of {count} rows differ: {}.", some.len(), some.join(", ")),
+    };
+    Some(Answer { text, of })
+}
+
+/// The first row that reads and the first that writes, of each metric that rows are told by.
+fn measured(findings: &Findings) -> Option<Answer> {
+    let mut known: Vec<(&str, Option<bool>)> = Vec::new();
+    let (mut told, mut of) = (Vec::new(), Vec::new());
+    for cell in findings.cells.iter().filter(|cell| cell.primary) {
+        let io = findings.workload(&cell.workload, &cell.arm).and_then(|one| one.io);
+        let kind = (cell.metric.as_str(), io.map(|io| io.mix.writes()));
+        if known.contains(&kind) {
+            continue;
+        }
+        if let Some(words) = row(cell) {
+            known.push(kind);
+            told.push(words);
+            of.push((cell.workload.clone(), cell.metric.clone()));
+        }
+    }
+    (!told.is_empty()).then(|| Answer { text: format!("{}.", told.join("; ")), of })
+}
+
+fn row(cell: &Cell) -> Option<String> {
+    let mean = value(&cell.metric, cell.geometric_mean.or(cell.median)?);
+    let ends = cell.ci95.map(|ends| ends.map(|end| value(&cell.metric, end)));
+    let interval = ends.map(|[low, high]| format!(" (95 % interval {low} to {high})"));
+    Some(format!("{}: {mean}{}", cell.workload, interval.unwrap_or_default()))
+}
+
+/// How far numbers can be trusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing<'a> {
+    /// Rows by their trust, best first; without those that there are none of.
+    pub rows: Vec<(Trust, usize)>,
+    /// Rules that take trust away, each once.
+    pub rules: Vec<&'a str>,
+    /// Numbers that are not there.
+    pub absent: usize,
+}
+
+/// How far the numbers can be trusted. The primary metric speaks for its row.
+pub fn standing(findings: &Findings) -> Standing<'_> {
+    let cells = || findings.cells.iter().filter(|cell| cell.primary);
+    let count = |trust: Trust| (trust, cells().filter(|cell| cell.trust == Some(trust)).count());
+    let rows = [Trust::Trusted, Trust::Suspect, Trust::Invalid].map(count);
+    let mut rules: Vec<&str> = Vec::new();
+    for because in cells().flat_map(|cell| &cell.because) {
+        if because.trust != Trust::Trusted && !rules.contains(&because.rule.as_str()) {
+            rules.push(&because.rule);
+        }
+    }
+    Standing {
+        rows: rows.into_iter().filter(|(_, count)| *count > 0).collect(),
+        rules,
+        absent: findings.absent.iter().filter(|absent| is_a_row(absent.metric.as_deref())).count(),
+    }
+}
+
+/// Whether a number that is not there is a row's own, and not one of its percentiles.
+fn is_a_row(metric: Option<&str>) -> bool {
+    metric.is_none_or(|metric| matches!(metric, "iops" | "bandwidth_bytes_per_s"))
+}

@@ -1,0 +1,103 @@
+//! What the probes tell beside the metrics: the devices of a stack, the machine around the target,
+//! and what the readings cost.
+
+use super::{Block, Cell, Detail, NONE, Row, Section, Table, surroundings};
+use crate::table::{Column, columns};
+use assay_core::findings::{Findings, Member};
+use assay_core::quantity::units::show;
+use assay_core::results::plan::{Arm, arm_in_words};
+
+/// Rows up to which the devices stand on the usual page.
+const MOST_ROWS: usize = 24;
+
+/// All sections, as far as there is something to tell.
+pub(super) fn sections(findings: &Findings, detail: Detail) -> Vec<Section> {
+    let full = detail != Detail::Usual;
+    let costs = if full { costs(findings) } else { None };
+    let mut told: Vec<Section> = members(findings, full).into_iter().collect();
+    told.extend(if full { surroundings::sections(findings) } else { Vec::new() });
+    told.extend(costs);
+    told
+}
+
+/// The devices below the targets; on the usual page where several stand side by side.
+fn members(findings: &Findings, full: bool) -> Option<Section> {
+    let all = &findings.members;
+    let told: Vec<&Member> = all.iter().filter(|one| full || is_beside_others(all, one)).collect();
+    if told.is_empty() {
+        return None;
+    }
+    if !full && told.len() > MOST_ROWS {
+        let text = format!(
+            "{} rows of the devices below the targets: assay show --full {}",
+            told.len(),
+            findings.study.id
+        );
+        return Some(Section::of(Block::Text(vec![text])));
+    }
+    let how = "Bytes that each device below the target read and wrote per byte that the workload \
+               asked for, until everything was on it; busy: share of the run in which it had \
+               something under way. Other programs' traffic is counted as well.";
+    let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table(&told))];
+    Some(Section::titled("members", blocks))
+}
+
+/// Whether the stack of a device has several side by side.
+fn is_beside_others(all: &[Member], one: &Member) -> bool {
+    let stack =
+        || all.iter().filter(|other| other.workload == one.workload && other.arm == one.arm);
+    let is_top = |other: &&Member| stack().all(|above| !above.below.contains(&other.device));
+    stack().any(|other| other.below.len() > 1) || stack().filter(is_top).count() > 1
+}
+
+fn table(told: &[&Member]) -> Table {
+    let mut factors: Vec<&String> = Vec::new();
+    for name in told.iter().flat_map(|one| one.arm.keys()) {
+        if !factors.contains(&name) {
+            factors.push(name);
+        }
+    }
+    // What they all have in common stands at the top of the page.
+    let of = |one: &Member, name: &str| one.arm.get(name).cloned();
+    factors.retain(|name| told.iter().any(|one| of(one, name) != of(told[0], name)));
+    let mut columns = vec![Column::left("workload").key()];
+    columns.extend(factors.iter().map(|name| Column::left(name.as_str()).key()));
+    columns.push(Column::left("device").key());
+    columns.push(Column::left("kind"));
+    columns.extend(["read", "written", "busy"].map(Column::right));
+    let row = |one: &&Member| {
+        let number = |value: Option<f64>, words: fn(f64) -> String| {
+            value.map_or_else(|| NONE.to_owned(), words)
+        };
+        let mut words = vec![one.workload.clone()];
+        let level = |name: &&String| one.arm.get(*name).cloned().unwrap_or_else(|| NONE.to_owned());
+        words.extend(factors.iter().map(level));
+        words.extend([one.device.clone(), one.kind.clone()]);
+        words.extend([one.read_per_byte, one.written_per_byte].map(|per| number(per, show::times)));
+        words.push(number(one.busy_share, |share| show::percent(100.0 * share)));
+        let arm: Arm =
+            factors.iter().filter_map(|name| Some(((*name).clone(), of(one, name)?))).collect();
+        Row {
+            name: format!("{} {} {}", one.workload, arm_in_words(arm.iter()), one.device),
+            cells: words.into_iter().map(Cell::from).collect(),
+            notes: one.reason.iter().map(|reason| format!("absent: {reason}")).collect(),
+        }
+    };
+    Table { columns, rows: told.iter().map(row).collect() }
+}
+
+/// Time that the readings took.
+fn costs(findings: &Findings) -> Option<Section> {
+    let row = |one: &assay_core::findings::ProbeCost| {
+        let [mean, most] = [one.mean_ns, one.max_ns as f64].map(show::duration);
+        let words = [one.probe.clone(), mean, most, show::count(one.n as u64)];
+        Row { name: one.probe.clone(), cells: words.map(Cell::from).into(), notes: Vec::new() }
+    };
+    let rows: Vec<Row> = findings.probes.iter().map(row).collect();
+    let table = Table { columns: columns(&["probe", ">mean", ">most", ">trials"]), rows };
+    let how = "Time that the readings of each probe took around a trial, none of it inside the \
+               measured time.";
+    (!table.rows.is_empty()).then(|| {
+        Section::titled("probes", vec![Block::Text(vec![how.to_owned()]), Block::Table(table)])
+    })
+}

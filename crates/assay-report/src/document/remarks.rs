@@ -1,0 +1,264 @@
+//! Remarks: what rules, comparisons and checks say, each distinct text once.
+
+use super::{Detail, Remark};
+use assay_core::findings::{Findings, TargetFacts};
+use assay_core::results::plan::{Arm, arm_in_words};
+
+/// How rows are called.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Name {
+    /// By their workload, with the target where there are several.
+    Workload,
+    /// By their workload and all levels.
+    Arm,
+}
+
+impl Name {
+    fn of(self, workload: &str, arm: &Arm) -> String {
+        match (self, arm.get("target")) {
+            (Self::Workload, Some(target)) => format!("{workload} on {target}"),
+            (Self::Workload, None) => workload.to_owned(),
+            (Self::Arm, _) => format!("{workload} {}", arm_in_words(arm.iter())),
+        }
+    }
+}
+
+/// What the rules of trust say, in the order in which rules and rows are told.
+pub(super) fn rules(findings: &Findings, name: Name, detail: Detail) -> Vec<Remark> {
+    let mut found: Vec<Remark> = Vec::new();
+    for cell in &findings.cells {
+        let again = if cell.control { " (control)" } else { "" };
+        let row = format!("{}{again}", name.of(&cell.workload, &cell.arm));
+        for because in &cell.because {
+            add(&mut found, &because.rule, &because.text, &row);
+        }
+    }
+    let mut rules: Vec<String> = Vec::new();
+    for remark in &found {
+        if !rules.contains(&remark.rule) {
+            rules.push(remark.rule.clone());
+        }
+    }
+    found.sort_by_key(|remark| rules.iter().position(|rule| *rule == remark.rule));
+    if detail != Detail::Full {
+        found = with_ranges(found);
+    }
+    if detail == Detail::Usual {
+        found = one_a_rule(found);
+    }
+    for workload in &findings.workloads {
+        // A note on the depth stands below its row.
+        if workload.depth == workload.asked_depth
+            && let Some(note) = &workload.note
+        {
+            add(&mut found, "note", note, &name.of(&workload.name, &workload.arm));
+        }
+    }
+    let all = findings.workloads.len();
+    for remark in &mut found {
+        if remark.rows.len() == all && all > 1 {
+            remark.rows = vec!["all rows".to_owned()];
+        } else if name == Name::Arm {
+            gather(findings, &mut remark.rows);
+        }
+        if detail == Detail::Usual && remark.rows.len() > MOST_ROWS {
+            let rows = findings.cells.iter().filter(|cell| cell.primary).count();
+            remark.rows = vec![format!("{} of {rows} rows", remark.rows.len())];
+        }
+    }
+    found
+}
+
+/// Rows that a remark names.
+const MOST_ROWS: usize = 4;
+
+/// What a rule says most often, with all rows that it speaks of.
+fn one_a_rule(remarks: Vec<Remark>) -> Vec<Remark> {
+    let mut told: Vec<(usize, Remark)> = Vec::new();
+    for remark in remarks {
+        let rows = remark.rows.len();
+        let Some((most, known)) = told.iter_mut().find(|(_, known)| known.rule == remark.rule)
+        else {
+            told.push((rows, remark));
+            continue;
+        };
+        for row in remark.rows {
+            if !known.rows.contains(&row) {
+                known.rows.push(row);
+            }
+        }
+        if rows > *most {
+            (*most, known.text) = (rows, remark.text);
+        }
+    }
+    told.into_iter().map(|(_, remark)| remark).collect()
+}
+
+/// A piece of a text: words, or a number with what it is worth.
+#[derive(Clone, Debug, PartialEq)]
+enum Piece {
+    Words(String),
+    Number(String, f64),
+}
+
+/// A text in pieces. Digits in a name, as in `sda1`, are part of it.
+fn pieces(text: &str) -> Vec<Piece> {
+    let mut found: Vec<Piece> = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let in_word = match found.last() {
+            Some(Piece::Words(words)) => words.ends_with(|last: char| last.is_alphanumeric()),
+            _ => false,
+        };
+        let is_number = |one: char| one.is_ascii_digit() || one == ',' || one == '.';
+        let digits = rest.find(|one| !is_number(one)).unwrap_or(rest.len());
+        let digits = rest[..digits].trim_end_matches([',', '.']);
+        let value = digits.replace(',', "").parse::<f64>().ok();
+        if let Some(value) = value.filter(|_| first.is_ascii_digit() && !in_word) {
+            found.push(Piece::Number(digits.to_owned(), value));
+            rest = &rest[digits.len()..];
+            continue;
+        }
+        match found.last_mut() {
+            Some(Piece::Words(words)) => words.push(first),
+            _ => found.push(Piece::Words(first.to_string())),
+        }
+        rest = &rest[first.len_utf8()..];
+    }
+    found
+}
+
+/// What two texts have in common where they differ in numbers alone.
+fn skeleton(pieces: &[Piece]) -> String {
+    let one = |piece: &Piece| match piece {
+        Piece::Words(words) => words.clone(),
+        Piece::Number(..) => "\0".to_owned(),
+    };
+    pieces.iter().map(one).collect()
+}
+
+/// Texts of one rule that differ in numbers alone as one, with the range of each number.
+pub(super) fn with_ranges(remarks: Vec<Remark>) -> Vec<Remark> {
+    let mut groups: Vec<(String, Vec<Vec<Piece>>, Remark)> = Vec::new();
+    for remark in remarks {
+        let own = pieces(&remark.text);
+        let key = format!("{}\0{}", remark.rule, skeleton(&own));
+        match groups.iter_mut().find(|(known, ..)| *known == key) {
+            Some((_, texts, first)) => {
+                texts.push(own);
+                first.rows.extend(remark.rows);
+            }
+            None => groups.push((key, vec![own], remark)),
+        }
+    }
+    let merged = |(_, texts, remark): (String, Vec<Vec<Piece>>, Remark)| {
+        let text = (0..texts[0].len()).map(|place| ranged(&texts, place)).collect();
+        Remark { text, ..remark }
+    };
+    groups.into_iter().map(merged).collect()
+}
+
+/// A piece of several texts: the words that they share, or the range of their numbers.
+fn ranged(texts: &[Vec<Piece>], place: usize) -> String {
+    let mut numbers: Vec<(&String, f64)> = Vec::new();
+    for text in texts {
+        match &text[place] {
+            Piece::Words(words) => return words.clone(),
+            Piece::Number(digits, value) => numbers.push((digits, *value)),
+        }
+    }
+    numbers.sort_by(|one, other| one.1.total_cmp(&other.1));
+    match (numbers.first(), numbers.last()) {
+        (Some((least, low)), Some((most, high))) if low < high => format!("{least} to {most}"),
+        (Some((only, _)), _) => (*only).clone(),
+        _ => String::new(),
+    }
+}
+
+/// `work: all arms` in the place of all arms of a workload.
+fn gather(findings: &Findings, rows: &mut Vec<String>) {
+    let mut workloads: Vec<&str> =
+        findings.workloads.iter().map(|facts| facts.name.as_str()).collect();
+    workloads.dedup();
+    for workload in workloads {
+        let own = |row: &String| row.strip_prefix(workload).is_some_and(|end| end.starts_with(' '));
+        let arms = findings.workloads.iter().filter(|facts| facts.name == workload).count();
+        if arms > 1 && rows.iter().filter(|row| own(row)).count() == arms {
+            let at = rows.iter().position(own).unwrap_or(0);
+            rows.retain(|row| !own(row));
+            rows.insert(at, format!("{workload}: all arms"));
+        }
+    }
+}
+
+/// Adds a text, or a row to a text that is known.
+pub(super) fn add(found: &mut Vec<Remark>, rule: &str, text: &str, row: &str) {
+    match found.iter_mut().find(|remark| remark.rule == rule && remark.text == text) {
+        Some(remark) if remark.rows.iter().any(|known| known == row) => {}
+        Some(remark) => remark.rows.push(row.to_owned()),
+        None => found.push(Remark {
+            rule: rule.to_owned(),
+            text: text.to_owned(),
+            rows: vec![row.to_owned()],
+        }),
+    }
+}
+
+/// Notes of targets, and the checks that are wanted.
+pub(super) fn warnings(findings: &Findings, wanted: impl Fn(&str) -> bool) -> Vec<Remark> {
+    let several = findings.environment.targets.len() > 1;
+    let of_target = |target: &TargetFacts| -> Vec<String> {
+        let named = |note: &String| {
+            if several { format!("{}: {note}", target.name) } else { note.clone() }
+        };
+        target.notes.iter().map(named).collect()
+    };
+    let checks = findings.checks.iter().filter(|check| wanted(&check.name));
+    let told = findings.environment.targets.iter().flat_map(of_target);
+    told.chain(checks.map(|check| check.text.clone()))
+        .map(|text| Remark { rule: "note".to_owned(), text, rows: Vec::new() })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn remark(rule: &str, text: &str, row: &str) -> Remark {
+        Remark { rule: rule.to_owned(), text: text.to_owned(), rows: vec![row.to_owned()] }
+    }
+
+    #[test]
+    fn texts_that_differ_in_numbers_become_one_with_ranges() {
+        let told = with_ranges(vec![
+            remark("starved", "waited 41 % of the time on sda1, in 2 of 3 trials", "a"),
+            remark("starved", "waited 7.5 % of the time on sda1, in 3 of 3 trials", "b"),
+            remark("starved", "waited 1,200 % of the time on sda1, in 3 of 3 trials", "c"),
+            remark("starved", "waited 41 % of the time on sda2, in 2 of 3 trials", "d"),
+            remark("foreign", "waited 9 % of the time on sda1, in 1 of 3 trials", "e"),
+        ]);
+        let texts: Vec<(&str, String)> =
+            told.iter().map(|one| (one.text.as_str(), one.rows.join(" "))).collect();
+        assert_eq!(
+            texts,
+            [
+                (
+                    "waited 7.5 to 1,200 % of the time on sda1, in 2 to 3 of 3 trials",
+                    "a b c".to_owned()
+                ),
+                ("waited 41 % of the time on sda2, in 2 of 3 trials", "d".to_owned()),
+                ("waited 9 % of the time on sda1, in 1 of 3 trials", "e".to_owned()),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_text_comes_together_again() {
+        for text in
+            ["", "3", "no number.", "a 3, 4.5. and 1,000.", "7 of 8: 3 MiB in 250 ms", "\u{b1}38 %"]
+        {
+            let told = with_ranges(vec![remark("rule", text, "row")]);
+            assert_eq!(told[0].text, text);
+        }
+    }
+}

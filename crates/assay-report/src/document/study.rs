@@ -1,0 +1,244 @@
+//! The page of a study: what was asked, the answer, the numbers behind it, what else to know.
+
+use super::facts::{self, Facts};
+use super::remarks::{self, Name};
+use super::study_tables::Workload;
+use super::{
+    Block, Detail, Document, Remark, Section, answers, commands, energy, no_verdict, probes,
+    study_more, study_tables, surfaces,
+};
+use assay_core::findings::said::Said;
+use assay_core::findings::{Comparison, Findings, Kind};
+use assay_core::quantity::units::show::share;
+use assay_core::results::design::Factor;
+
+/// Checks that stand elsewhere on the page.
+const TOLD_ELSEWHERE: [&str; 7] =
+    ["order", "stopping", "time", "sequential", "unordered", "noise-floor", "environment"];
+
+/// Whether findings compare arms; a check of several targets only sets their numbers side by side.
+pub(super) fn is_one(findings: &Findings) -> bool {
+    let judged = findings.comparisons.iter().any(|found| found.margin.is_some());
+    let varies = findings.factors.iter().any(|factor| factor.levels.len() > 1);
+    let factors = varies && (judged || findings.study.kind != "check");
+    factors || is_across(findings)
+}
+
+/// Whether findings set whole results side by side.
+fn is_across(findings: &Findings) -> bool {
+    findings.study.kind == "compare"
+}
+
+/// What varied; across results it is the result, after what varied in each of them.
+fn factors(findings: &Findings) -> Vec<Factor> {
+    if !findings.factors.is_empty() {
+        let varied = findings.factors.iter().filter(|factor| factor.levels.len() > 1);
+        return varied.cloned().collect();
+    }
+    let mut found: Vec<Factor> = Vec::new();
+    for (name, level) in findings.cells.iter().flat_map(|cell| &cell.arm) {
+        let index = found.iter().position(|factor| factor.name == *name).unwrap_or_else(|| {
+            found.push(Factor { name: name.clone(), levels: Vec::new() });
+            found.len() - 1
+        });
+        if !found[index].levels.contains(level) {
+            found[index].levels.push(level.clone());
+        }
+    }
+    found.sort_by_key(|factor| factor.name == "result");
+    found
+}
+
+/// What a page calls the comparisons of all metrics among its data.
+pub const COMPARISONS: &str = "comparisons.csv";
+
+/// A study as its tables need it.
+pub(super) struct Page<'a> {
+    pub findings: &'a Findings,
+    pub detail: Detail,
+    /// What varied.
+    pub factors: Vec<Factor>,
+    pub workloads: Vec<Workload<'a>>,
+    /// Whether its order leaves no verdict.
+    pub without_verdicts: bool,
+}
+
+impl<'a> Page<'a> {
+    /// The page of a study.
+    pub fn of(findings: &'a Findings, detail: Detail) -> Self {
+        Self {
+            findings,
+            detail,
+            factors: factors(findings),
+            workloads: study_tables::workloads(findings),
+            without_verdicts: no_verdict(findings).is_some(),
+        }
+    }
+}
+
+impl Page<'_> {
+    /// How to see what this page leaves out.
+    pub fn more(&self) -> String {
+        if self.detail == Detail::Page {
+            return format!("{COMPARISONS}, below");
+        }
+        if is_across(self.findings) {
+            return "assay compare --json".to_owned();
+        }
+        format!("assay show --full {}", self.findings.study.id).trim_end().to_owned()
+    }
+
+    /// Whether everything is wanted.
+    pub fn full(&self) -> bool {
+        self.detail != Detail::Usual
+    }
+
+    /// Comparisons that verdicts are about.
+    pub fn primary(&self) -> impl Iterator<Item = &Comparison> {
+        self.findings.comparisons.iter().filter(|found| found.primary)
+    }
+}
+
+/// The document of a study.
+pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
+    let page = Page::of(findings, detail);
+    let mut sections = vec![
+        Section::of(Block::Facts(told_facts(&page))),
+        Section::of(Block::List(answer(findings))),
+    ];
+    sections.extend(page.workloads.iter().map(|workload| study_tables::section(&page, workload)));
+    sections.push(Section::of(Block::Text(study_tables::legend(&page))));
+    sections.extend(commands::section(findings));
+    sections.extend(surfaces::sections(findings));
+    sections.extend(study_more::sections(&page));
+    sections.extend(energy::section(findings));
+    sections.extend(probes::sections(findings, detail));
+    sections.push(Section::of(Block::Remarks(all_remarks(&page))));
+    sections.extend(study_more::absent(&page));
+    sections.extend(answers::questions(findings));
+    sections.extend(advice(&page));
+    sections.extend(answers::card(findings));
+    Document { title: facts::title(findings), sections }
+}
+
+/// What to do; of a study with verdicts also that there is nothing to do.
+fn advice(page: &Page<'_>) -> Option<Section> {
+    let mut told: Vec<String> =
+        page.findings.advice.iter().map(|advice| advice.text.clone()).collect();
+    if told.is_empty()
+        && page.primary().any(|found| found.verdict.is_some())
+        && !is_across(page.findings)
+    {
+        let margin = page.primary().find_map(|found| found.margin).map(share).unwrap_or_default();
+        told.push(format!("Nothing is advised: no setting is surely better or worse by {margin}."));
+    }
+    (!told.is_empty()).then(|| Section::titled("advice", vec![Block::List(told)]))
+}
+
+fn told_facts(page: &Page<'_>) -> Facts {
+    let (findings, study) = (page.findings, &page.findings.study);
+    let fact = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let checks = |name: &'static str| {
+        let own = findings.checks.iter().filter(move |check| check.name == name);
+        own.map(|check| check.text.as_str())
+    };
+    let mut told = facts::study(findings);
+    if is_across(findings) {
+        told.extend(checks("environment").map(|text| fact("differs", text)));
+        told.extend(margin(page).map(|text| fact("margin", &text)));
+        return told;
+    }
+    told.push(fact("result", &study.id));
+    told.extend(study.confirms.iter().map(|id| fact("confirms", id)));
+    match findings.environment.targets.as_slice() {
+        [one] => {
+            told.push(fact("target", &one.name));
+            told.extend(facts::target(one));
+        }
+        several => {
+            let lines = several.iter().map(|one| fact("target", &facts::target_line(one)));
+            told.extend(lines);
+        }
+    }
+    told.extend(facts::machine(&findings.environment));
+    // How it came about is for whoever looks closer.
+    let closer = ["order", "stopping", "time"].into_iter().filter(|_| page.full());
+    told.extend(closer.flat_map(|name| checks(name).map(move |text| fact(name, text))));
+    told.extend(margin(page).map(|text| fact("margin", &text)));
+    told.retain(|(_, value)| !value.is_empty());
+    told
+}
+
+/// What counts as equivalent, and for how many comparisons at once the intervals hold.
+fn margin(page: &Page<'_>) -> Option<String> {
+    let margin = page.primary().find_map(|found| found.margin)?;
+    let family = match page.family() {
+        Some((1, 1)) | None => String::new(),
+        Some((least, most)) if least == most => {
+            format!("; family of {most} comparisons per workload, 95 % together")
+        }
+        Some((least, most)) => {
+            format!("; family of {least} to {most} comparisons per workload, 95 % together")
+        }
+    };
+    Some(format!("{}; equivalent: surely less, and no clear difference{family}", share(margin)))
+}
+
+impl Page<'_> {
+    /// Fewest and most comparisons of a workload.
+    pub fn family(&self) -> Option<(usize, usize)> {
+        let of = |workload: &Workload<'_>| {
+            let own = || self.primary().filter(|found| found.workload == workload.name);
+            match own().find_map(|found| found.class_of.as_ref()) {
+                Some(of) => self.primary().filter(|one| one.class_of.as_ref() == Some(of)).count(),
+                None => own().count(),
+            }
+        };
+        let counts: Vec<usize> = self.workloads.iter().map(of).filter(|count| *count > 0).collect();
+        Some((*counts.iter().min()?, *counts.iter().max()?))
+    }
+
+    /// What others are compared with, in the column of verdicts.
+    pub fn baseline(&self) -> &'static str {
+        if is_across(self.findings) { "earlier" } else { "baseline" }
+    }
+
+    /// Whether all comparisons are by pairs of one study.
+    pub fn paired(&self) -> bool {
+        self.findings.comparisons.iter().all(|found| found.kind == Kind::Paired)
+    }
+}
+
+/// The answer, after what takes it away.
+fn answer(findings: &Findings) -> Vec<String> {
+    let warning = no_verdict(findings).map(|text| sentence(&text));
+    warning.into_iter().chain(findings.summary.iter().cloned()).collect()
+}
+
+/// A remark as a sentence of its own.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
+}
+
+/// What rules, comparisons, the bench and checks say.
+fn all_remarks(page: &Page<'_>) -> Vec<Remark> {
+    let findings = page.findings;
+    let plain = |rule: &str, text: &str| Remark {
+        rule: rule.to_owned(),
+        text: text.to_owned(),
+        rows: Vec::new(),
+    };
+    let floor = findings
+        .noise_floor
+        .iter()
+        .filter(|_| !findings.sentences().any(|(said, _)| matches!(said, Said::Bench { .. })));
+    let mut told: Vec<Remark> = floor.map(|floor| plain("noise floor", &floor.text)).collect();
+    told.extend(remarks::rules(findings, Name::Arm, page.detail));
+    told.extend(study_more::notes(page));
+    told.extend(remarks::warnings(findings, |_| false));
+    let checks = findings.checks.iter().filter(|check| !TOLD_ELSEWHERE.contains(&&*check.name));
+    told.extend(checks.map(|check| plain(&check.name, &check.text)));
+    told
+}

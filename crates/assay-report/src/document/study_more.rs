@@ -1,0 +1,288 @@
+//! What a grid of arms says beside its comparisons: effects, interactions, trends, places, other
+//! metrics, remarks of comparisons, and what is not there.
+
+use super::numbers::{self, value};
+use super::remarks::{add, with_ranges};
+use super::study::Page;
+use super::study_tables::{arm_name, factor_cells, factor_columns};
+use super::{Block, Cell, Detail, Remark, Row, Section, Table};
+use crate::table::Column;
+use assay_core::analysis::note_words;
+use assay_core::findings::notes::Note;
+use assay_core::findings::said::Said;
+use assay_core::findings::{AbsentCell, Comparison, Place, Rank, Verdict};
+use assay_core::quantity::units::show;
+use assay_core::results::plan::{Arm, arm_in_words};
+use assay_core::work::metrics::noun;
+
+/// Places up to which all are told.
+const MOST_PLACES: usize = 12;
+
+/// Places that are told where there are more.
+const TOLD_PLACES: usize = 8;
+
+/// Places that are told of each of several workloads: their tables have all arms already.
+const TOLD_OF_MANY: usize = 3;
+
+/// Comparisons that are named one by one.
+const MOST_NAMED: usize = 6;
+
+/// Everything between the tables of the workloads and the remarks.
+pub(super) fn sections(page: &Page<'_>) -> Vec<Section> {
+    let findings = page.findings;
+    let list = |caption: &str, texts: Vec<String>| {
+        (!texts.is_empty()).then(|| Section::titled(caption, vec![Block::List(texts)]))
+    };
+    let interactions = findings.interactions.iter().map(|found| found.text.clone()).collect();
+    let trends = findings.trends.iter().map(|found| found.text.clone()).collect();
+    let told = [
+        effects(page),
+        list("interactions", interactions),
+        list("trends", trends),
+        places(page),
+        secondary(page),
+    ];
+    told.into_iter().flatten().collect()
+}
+
+/// The column of the workload, where there are several.
+fn workload_column(page: &Page<'_>) -> Option<Column> {
+    (page.workloads.len() > 1).then(|| Column::left("workload").key())
+}
+
+fn workload_cell(page: &Page<'_>, workload: &str) -> Option<Cell> {
+    (page.workloads.len() > 1).then(|| Cell::plain(workload))
+}
+
+fn effects(page: &Page<'_>) -> Option<Section> {
+    let found = &page.findings.effects;
+    let mut columns: Vec<Column> = workload_column(page).into_iter().collect();
+    columns.push(Column::left("level").key());
+    columns.push(Column::left("against").key());
+    columns.extend([Column::right("ratio"), Column::right("95 % interval")]);
+    columns.push(Column::left("verdict").judged());
+    let rows = found.iter().map(|effect| {
+        let mut cells: Vec<Cell> = workload_cell(page, &effect.workload).into_iter().collect();
+        cells.push(Cell::plain(level_name(&effect.factor, &effect.level)));
+        cells.push(Cell::plain(&effect.baseline));
+        let ends = effect.ci95_family.or(effect.ci95);
+        cells.extend(numbers::ratio_and_interval(Some(effect.ratio), ends).map(Cell::from));
+        cells.push(numbers::verdict(effect.verdict.filter(|_| !page.without_verdicts)));
+        let name = format!("{}={} against {}", effect.factor, effect.level, effect.baseline);
+        let name = match workload_cell(page, &effect.workload) {
+            Some(workload) => format!("{}: {name}", workload.text),
+            None => name,
+        };
+        Row { name, cells, notes: Vec::new() }
+    });
+    let how = "Each level averaged over all levels of the other factors; the intervals of a \
+               factor hold all at once.";
+    (!found.is_empty()).then(|| {
+        let table = Table { columns, rows: rows.collect() };
+        Section::titled("main effects", vec![Block::Text(vec![how.into()]), Block::Table(table)])
+    })
+}
+
+/// `xfs`, or `threads=4`.
+fn level_name(factor: &str, level: &str) -> String {
+    arm_name(&Arm::from([(factor.to_owned(), level.to_owned())]))
+}
+
+fn places(page: &Page<'_>) -> Option<Section> {
+    let ranks = &page.findings.ranks;
+    let mut columns: Vec<Column> = workload_column(page).into_iter().collect();
+    columns.push(Column::right("place").key());
+    columns.extend(factor_columns(page));
+    columns.push(Column::right("result"));
+    let told = |rank: &Rank| {
+        let most = match page.workloads.len() {
+            _ if page.full() => usize::MAX,
+            1 if rank.places.len() <= MOST_PLACES => MOST_PLACES,
+            1 => TOLD_PLACES,
+            _ => TOLD_OF_MANY,
+        };
+        rank.places.len().min(most)
+    };
+    let row = |rank: &Rank, place: &Place| {
+        let at = match place.from_to {
+            [from, to] if from == to => from.to_string(),
+            [from, to] => format!("{from}-{to}"),
+        };
+        let mut cells: Vec<Cell> = workload_cell(page, &rank.workload).into_iter().collect();
+        let name: Vec<String> = cells
+            .iter()
+            .map(|cell| cell.text.clone())
+            .chain([at.clone(), arm_name(&place.arm)])
+            .collect();
+        cells.push(Cell::plain(at));
+        cells.extend(factor_cells(page, &place.arm));
+        cells.push(Cell::plain(value(&rank.metric, place.geometric_mean)));
+        Row { name: name.join(" "), cells, notes: Vec::new() }
+    };
+    let rows = ranks
+        .iter()
+        .flat_map(|rank| rank.places.iter().take(told(rank)).map(move |place| row(rank, place)));
+    let hidden: usize = ranks.iter().map(|rank| rank.places.len() - told(rank)).sum();
+    let mut how = vec!["Best first; a range where arms cannot be told apart.".to_owned()];
+    if hidden > 0 {
+        how.push(format!("{hidden} further ones: {}", page.more()));
+    }
+    (!ranks.is_empty()).then(|| {
+        let table = Table { columns, rows: rows.collect() };
+        Section::titled("places", vec![Block::Text(how), Block::Table(table)])
+    })
+}
+
+/// Comparisons of the other metrics.
+fn secondary(page: &Page<'_>) -> Option<Section> {
+    let found: Vec<&Comparison> =
+        page.findings.comparisons.iter().filter(|found| !found.primary).collect();
+    if found.is_empty() {
+        return None;
+    }
+    let mut metrics: Vec<&str> = found.iter().map(|found| found.metric.as_str()).collect();
+    metrics.sort_unstable();
+    metrics.dedup();
+    let several =
+        |count: usize, thing: &str| format!("{count} {thing}{}", if count == 1 { "" } else { "s" });
+    if page.detail != Detail::Full {
+        let text = format!(
+            "{} of {} (unadjusted, without verdicts): {}",
+            several(found.len(), "comparison"),
+            several(metrics.len(), "other metric"),
+            page.more()
+        );
+        return Some(Section::of(Block::Text(vec![text])));
+    }
+    let differs = found.iter().any(|found| found.difference.is_some());
+    let mut columns: Vec<Column> = workload_column(page).into_iter().collect();
+    columns.extend(factor_columns(page));
+    columns.push(Column::left("metric").key());
+    columns.push(Column::right(if differs { "ratio or difference" } else { "ratio" }));
+    columns.push(Column::right("95 % interval"));
+    let rows = found.iter().map(|found| {
+        let mut cells: Vec<Cell> = workload_cell(page, &found.workload).into_iter().collect();
+        cells.extend(factor_cells(page, &found.arm));
+        cells.push(Cell::plain(noun(&found.metric)));
+        cells.extend([numbers::ratio(found), numbers::interval(found)].map(Cell::from));
+        let name = [found.workload.clone(), arm_name(&found.arm), noun(&found.metric).to_owned()];
+        let from = usize::from(page.workloads.len() < 2);
+        Row { name: name[from..].join(" "), cells, notes: Vec::new() }
+    });
+    let how = "Secondary: each interval holds for itself alone, and there are no verdicts.";
+    let table = Table { columns, rows: rows.collect() };
+    Some(Section::titled(
+        "other metrics",
+        vec![Block::Text(vec![how.to_owned()]), Block::Table(table)],
+    ))
+}
+
+/// What is remarked of comparisons, each text once with the arms that it concerns.
+pub(super) fn notes(page: &Page<'_>) -> Vec<Remark> {
+    let name = |found: &Comparison| match page.workloads.len() {
+        1 => arm_name(&found.arm),
+        _ => format!("{} {}", found.workload, arm_name(&found.arm)),
+    };
+    let in_summary = page.findings.sentences().filter_map(|(said, _)| match said {
+        Said::Comparison { id } => page.findings.comparison(id),
+        _ => None,
+    });
+    let in_summary: Vec<&Comparison> = in_summary.collect();
+    // The sentence of a comparison with numbers says why its order leaves no verdict.
+    let why = in_summary.iter().any(|found| found.ratio.is_some() || found.difference.is_some());
+    let said = |note: Option<&Note>| why && matches!(note, Some(Note::NoOrder { .. }));
+    let is_told = |found: &Comparison| in_summary.iter().any(|one| one.id == found.id);
+    // The column of trust says it of each number.
+    let plain = |note: Option<&Note>| !page.full() && matches!(note, Some(Note::Trust { .. }));
+    let mut told: Vec<Remark> = Vec::new();
+    for found in page.primary() {
+        for (note, words) in found.remarks().filter(|(note, _)| !said(*note) && !plain(*note)) {
+            add(&mut told, "note", &unnamed(page, note, words), &name(found));
+        }
+    }
+    if !page.full() {
+        told = with_ranges(told);
+    }
+    let open: Vec<(u32, String)> = page
+        .primary()
+        .filter(|found| found.verdict == Some(Verdict::Inconclusive) && !is_told(found))
+        .filter_map(|found| Some((found.replicates_needed?, name(found))))
+        .collect();
+    told.extend(needed(page, open));
+    let all = page.primary().count();
+    for Remark { rows, .. } in &mut told {
+        if rows.len() == all {
+            *rows = if all > 1 { vec!["all comparisons".to_owned()] } else { Vec::new() };
+        } else if rows.len() > MOST_NAMED && !page.full() {
+            *rows = vec![format!("{} of {all} comparisons", rows.len())];
+        }
+    }
+    told
+}
+
+/// A note of one of many comparisons, without the names of its arms, which its row has.
+fn unnamed(page: &Page<'_>, note: Option<&Note>, words: &str) -> String {
+    let few = page.full() || page.primary().count() <= MOST_NAMED;
+    let note = note.filter(|_| !few);
+    note.map_or_else(|| words.to_owned(), |note| note_words(note, ["the baseline", "the arm"]))
+}
+
+/// How many replicates the inconclusive comparisons would need; in full each by itself.
+fn needed(page: &Page<'_>, open: Vec<(u32, String)>) -> Vec<Remark> {
+    let margin = show::share(page.primary().find_map(|found| found.margin).unwrap_or_default());
+    let text = |count: &str| {
+        format!("inconclusive; {count} replicates in all would resolve a difference of {margin}")
+    };
+    let mut told = Vec::new();
+    let counts = open.iter().map(|(count, _)| *count);
+    let Some((least, most)) = counts.clone().min().zip(counts.max()) else { return told };
+    if least == most || page.full() {
+        for (count, row) in &open {
+            add(&mut told, "note", &text(&show::about(u64::from(*count))), row);
+        }
+        return told;
+    }
+    let rows = open.into_iter().map(|(_, row)| row).collect();
+    let range = show::about_between(u64::from(least), u64::from(most));
+    told.push(Remark { rule: "note".to_owned(), text: text(&range), rows });
+    told
+}
+
+/// Arms that were not measured, each reason once; in full the numbers that are missing as well.
+pub(super) fn absent(page: &Page<'_>) -> Option<Section> {
+    let mut told: Vec<Remark> = Vec::new();
+    for entry in &page.findings.absent {
+        let row = format!("{} {}", entry.workload, arm_in_words(entry.arm.iter()));
+        match &entry.metric {
+            None => add(&mut told, "not measured", reason_of(entry), row.trim_end()),
+            Some(metric) if page.full() => {
+                add(&mut told, "no number", &entry.reason, &format!("{} of {row}", noun(metric)));
+            }
+            Some(_) => {}
+        }
+    }
+    for remark in told.iter_mut().filter(|remark| remark.rows.len() > MOST_NAMED && !page.full()) {
+        let whole = page.findings.absent.iter().filter(|entry| entry.metric.is_none());
+        let arms = whole.filter(|entry| reason_of(entry) == remark.text).map(|entry| &entry.arm);
+        remark.rows = vec![shared(&arms.collect::<Vec<_>>(), remark.rows.len())];
+    }
+    (!told.is_empty()).then(|| Section::of(Block::Remarks(told)))
+}
+
+/// A reason without the words that the label says already.
+fn reason_of(entry: &AbsentCell) -> &str {
+    entry.obstacle.as_ref().unwrap_or(&entry.reason)
+}
+
+/// Many rows by the levels that they share.
+fn shared(arms: &[&Arm], rows: usize) -> String {
+    let Some((first, others)) = arms.split_first() else { return format!("{rows} rows") };
+    let common = first.iter().filter(|(name, level)| {
+        others.iter().all(|other| other.get(*name).is_some_and(|own| own == *level))
+    });
+    let common: Arm = common.map(|(name, level)| (name.clone(), level.clone())).collect();
+    match arm_in_words(common.iter()) {
+        words if words.is_empty() => format!("{rows} rows"),
+        words => format!("{rows} rows with {words}"),
+    }
+}

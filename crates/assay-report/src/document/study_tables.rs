@@ -1,0 +1,388 @@
+//! One table a workload: its arms on the metric that verdicts are about, against their baseline.
+
+use super::load;
+use super::numbers::{self, below, heading, under_heading};
+use super::study::Page;
+use super::{
+    Block, Cell, NONE, Row, Section, Table, centre, depth_note, find, grid, result, spread,
+};
+use crate::table::Column;
+use assay_core::findings::said::Said;
+use assay_core::findings::{Cell as Measured, Comparison, Findings, Kind, Trust, Verdict};
+use assay_core::quantity::metric::{Statistic, class, of_requests};
+use assay_core::quantity::{Better, Scale};
+use assay_core::results::plan::{Arm, arm_in_words};
+use assay_core::results::record::Status;
+
+/// The metric of the tail that stands beside the primary one.
+const TAIL: &str = "latency_p99_ns";
+
+/// Quantiles that stand beside a primary metric, with their headings: the tail, and of classes of
+/// requests the middle too.
+fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
+    const OF_CLASSES: [(&str, Statistic); 3] =
+        [("p50", Statistic::P50), ("p90", Statistic::P90), ("p99", Statistic::P99)];
+    match class(metric) {
+        Some((class, Statistic::Mean)) => {
+            let own = |(name, what)| Some((name, of_requests(class, what)?.name));
+            OF_CLASSES.into_iter().filter_map(own).collect()
+        }
+        _ if metric == TAIL => Vec::new(),
+        _ => vec![("p99", TAIL)],
+    }
+}
+
+/// A workload with its arms, baselines before what is compared with them.
+pub(super) struct Workload<'a> {
+    pub name: &'a str,
+    pub metric: &'a str,
+    pub better: Better,
+    pub arms: Vec<Line<'a>>,
+}
+
+/// An arm on the primary metric.
+pub(super) struct Line<'a> {
+    pub cell: &'a Measured,
+    pub role: Role<'a>,
+}
+
+/// What an arm is to the others.
+#[derive(Clone, Copy)]
+pub(super) enum Role<'a> {
+    /// Others are compared with it.
+    Baseline,
+    /// The same as the baseline, once more.
+    Control,
+    /// Compared with its baseline.
+    Compared(&'a Comparison),
+    /// Nothing to compare it with.
+    Alone,
+}
+
+/// The workloads in the order of the study.
+pub(super) fn workloads(findings: &Findings) -> Vec<Workload<'_>> {
+    let mut names: Vec<&str> = Vec::new();
+    for cell in &findings.cells {
+        if !names.contains(&cell.workload.as_str()) {
+            names.push(&cell.workload);
+        }
+    }
+    names.into_iter().filter_map(|name| workload(findings, name)).collect()
+}
+
+fn workload<'a>(findings: &'a Findings, name: &'a str) -> Option<Workload<'a>> {
+    let compared = |found: &&Comparison| found.primary && found.workload == name;
+    let own = |cell: &&Measured| cell.workload == name;
+    let judged = findings.comparisons.iter().find(compared).map(|found| &found.metric);
+    let first = || findings.cells.iter().find(own).map(|cell| &cell.metric);
+    let marked = || findings.cells.iter().filter(own).find(|cell| cell.primary);
+    let metric = judged.or_else(|| marked().map(|cell| &cell.metric)).or_else(first)?;
+    let cells: Vec<&Measured> =
+        findings.cells.iter().filter(own).filter(|cell| cell.metric == *metric).collect();
+    let mut lines: Vec<(usize, usize, Line<'_>)> = Vec::new();
+    for cell in &cells {
+        let found = findings.comparisons.iter().filter(compared).find(|one| one.arm == cell.arm);
+        let base = found.map_or(&cell.arm, |found| &found.baseline);
+        let context = cells.iter().position(|one| one.arm == *base).unwrap_or(usize::MAX);
+        let is_baseline =
+            findings.comparisons.iter().filter(compared).any(|one| one.baseline == cell.arm);
+        let (place, role) = match (cell.control, found, is_baseline) {
+            (true, ..) => (1, Role::Control),
+            (_, Some(found), _) => (2, Role::Compared(found)),
+            (_, None, true) => (0, Role::Baseline),
+            (_, None, false) => (2, Role::Alone),
+        };
+        lines.push((context, place, Line { cell, role }));
+    }
+    // Stable: within a context the order of the study stays.
+    lines.sort_by_key(|(context, place, _)| (*context, *place));
+    let better = cells.first()?.better;
+    let arms = lines.into_iter().map(|(.., line)| line).collect();
+    Some(Workload { name, metric, better, arms })
+}
+
+/// The section of a workload.
+pub(super) fn section(page: &Page<'_>, workload: &Workload<'_>) -> Section {
+    let way = match workload.better {
+        Better::Higher => "more is better",
+        Better::Lower => "less is better",
+    };
+    let what = assay_core::work::metrics::noun(workload.metric);
+    let mut blocks = Vec::new();
+    blocks.extend(words(page.findings, workload.name).map(|text| Block::Text(vec![text])));
+    if grid::is_wide(page, workload) {
+        blocks.extend(grid::blocks(page, workload));
+    } else {
+        blocks.push(Block::Table(table(page, workload, |_| true)));
+    }
+    blocks.extend(load::table(page, workload).map(Block::Table));
+    Section::titled(format!("{}: {what}, {way}", workload.name), blocks)
+}
+
+/// How the workload was run: what all its arms have in common.
+fn words(findings: &Findings, workload: &str) -> Option<String> {
+    let own = findings.workloads.iter().filter(|facts| facts.name == workload);
+    let mut texts = own.map(|facts| facts.text.split(", ").collect::<Vec<_>>());
+    let first = texts.next()?;
+    let common = texts
+        .fold(first, |known, text| known.into_iter().filter(|part| text.contains(part)).collect());
+    (!common.is_empty()).then(|| common.join(", "))
+}
+
+/// The arms that are wanted, with the columns that have something to say.
+pub(super) fn table(
+    page: &Page<'_>,
+    workload: &Workload<'_>,
+    wanted: impl Fn(&Line<'_>) -> bool,
+) -> Table {
+    let findings = page.findings;
+    let lines: Vec<&Line<'_>> = workload.arms.iter().filter(|line| wanted(line)).collect();
+    let shown = Columns {
+        page,
+        workload,
+        judged: page.primary().any(|found| found.verdict.is_some()),
+        quantiles: quantiles(workload.metric)
+            .into_iter()
+            .filter(|(_, metric)| {
+                let own =
+                    |cell: &Measured| cell.workload == workload.name && cell.metric == *metric;
+                findings.cells.iter().any(own)
+            })
+            .collect(),
+        trust: !all_trusted(findings) && lines.iter().any(|line| line.cell.trust.is_some()),
+    };
+    Table { columns: shown.columns(), rows: lines.iter().map(|line| shown.row(line)).collect() }
+}
+
+/// Whether there is trust, and all of it.
+pub(super) fn all_trusted(findings: &Findings) -> bool {
+    let mut cells = findings.cells.iter();
+    !findings.cells.is_empty() && cells.all(|cell| cell.trust == Some(Trust::Trusted))
+}
+
+/// Columns of the factors.
+pub(super) fn factor_columns<'a>(page: &'a Page<'_>) -> impl Iterator<Item = Column> + 'a {
+    page.factors.iter().map(|factor| {
+        let number = |level: &String| level.starts_with(|first: char| first.is_ascii_digit());
+        if factor.levels.iter().all(number) {
+            Column::right(factor.name.clone()).key()
+        } else {
+            Column::left(factor.name.clone()).key()
+        }
+    })
+}
+
+/// Cells of the factors.
+pub(super) fn factor_cells<'a>(
+    page: &'a Page<'_>,
+    arm: &'a Arm,
+) -> impl Iterator<Item = Cell> + 'a {
+    let level = |name: &String| arm.get(name).map_or(NONE, String::as_str);
+    page.factors.iter().map(move |factor| Cell::plain(level(&factor.name)))
+}
+
+/// `ext4`, or `ext4 with depth 4`.
+pub(super) fn arm_name(arm: &Arm) -> String {
+    arm_in_words(arm.iter())
+}
+
+/// What a table shows beside the arms and their results.
+struct Columns<'a> {
+    page: &'a Page<'a>,
+    workload: &'a Workload<'a>,
+    judged: bool,
+    quantiles: Vec<(&'static str, &'static str)>,
+    trust: bool,
+}
+
+impl Columns<'_> {
+    fn columns(&self) -> Vec<Column> {
+        let differs = |line: &Line<'_>| matches!(line.role, Role::Compared(found) if found.difference.is_some());
+        let ratio = if self.workload.arms.iter().any(differs) { "difference" } else { "ratio" };
+        let mut columns: Vec<Column> = factor_columns(self.page).collect();
+        columns.push(Column::right(heading(self.workload.metric)));
+        columns.extend([Column::right(ratio), Column::right("95 % interval").detail()]);
+        columns.extend(self.judged.then(|| Column::left("verdict").judged()));
+        let details = columns.len();
+        columns.extend(self.quantiles.iter().map(|(heading, _)| Column::right(*heading)));
+        columns.extend([Column::right("spread"), Column::right("n")]);
+        columns.extend(self.page.full().then(|| Column::right("p (Holm)")));
+        columns.extend(self.trust.then(|| Column::left("trust").judged()));
+        columns[details] = columns[details].clone().breaks();
+        columns
+    }
+
+    fn row(&self, line: &Line<'_>) -> Row {
+        let (findings, arm) = (self.page.findings, &line.cell.arm);
+        let control = matches!(line.role, Role::Control);
+        let mut cells: Vec<Cell> = factor_cells(self.page, arm).collect();
+        if control {
+            cells.fill(Cell::plain(""));
+            cells[0] = Cell::plain("control");
+        }
+        let metric = self.workload.metric;
+        let result = line.result().map(|value| under_heading(metric, value));
+        cells.push(Cell::plain(result.unwrap_or_else(|| NONE.to_owned())));
+        let [ratio, interval, verdict] = compared(self.page, line.role, line.cell.scale);
+        cells.extend([ratio, interval]);
+        cells.extend(self.judged.then_some(verdict));
+        cells.extend(self.quantiles.iter().map(|(_, metric)| {
+            let found = find(findings, self.workload.name, arm, control, metric).and_then(centre);
+            Cell::plain(found.map_or_else(|| NONE.to_owned(), |ns| under_heading(metric, ns)))
+        }));
+        cells.extend([Cell::plain(spread(line.cell)), Cell::plain(line.trials())]);
+        if self.page.full() {
+            let p = match line.role {
+                Role::Compared(found) => numbers::p(found.p_holm),
+                _ => String::new(),
+            };
+            cells.push(Cell::plain(p));
+        }
+        cells.extend(self.trust.then(|| Cell::trust(line.cell.trust)));
+        let depth = depth_note(findings, self.workload.name, arm);
+        Row {
+            name: if control { "control".to_owned() } else { arm_name(arm) },
+            cells,
+            notes: depth.filter(|_| !control).into_iter().chain(self.against(line)).collect(),
+        }
+    }
+}
+
+impl Columns<'_> {
+    /// What the baseline of a ratio was in its pairs, where that is not what its own row shows.
+    fn against(&self, line: &Line<'_>) -> Option<String> {
+        let Role::Compared(found) = line.role else { return None };
+        let [_, baseline] = found.means?;
+        let told = under_heading(self.workload.metric, baseline);
+        let own = |one: &&Line<'_>| one.cell.arm == found.baseline && !one.cell.control;
+        let shown = self.workload.arms.iter().find(own).and_then(Line::result);
+        let shown = shown.map(|value| under_heading(self.workload.metric, value));
+        (shown.as_ref() != Some(&told)).then(|| {
+            format!("the ratio rests on {} pairs, in which the baseline had {told}", found.n)
+        })
+    }
+}
+
+impl Line<'_> {
+    /// What is shown as its result.
+    pub fn result(&self) -> Option<f64> {
+        match self.role {
+            Role::Compared(found) => result(self.cell, Some(found)),
+            _ => centre(self.cell),
+        }
+    }
+
+    /// How many trials that is: those of the pairs where it is compared.
+    fn trials(&self) -> String {
+        match self.role {
+            Role::Compared(found) if found.means.is_some() => of_started(self.cell, found.n),
+            _ => of_started(self.cell, self.cell.n),
+        }
+    }
+}
+
+/// Ratio, interval and verdict.
+fn compared(page: &Page<'_>, role: Role<'_>, scale: Scale) -> [Cell; 3] {
+    let plain = |words: [&str; 3]| words.map(Cell::plain);
+    match role {
+        Role::Baseline => {
+            let itself = if scale == Scale::Difference { "0" } else { "1" };
+            plain([itself, "", page.baseline()])
+        }
+        Role::Control => plain(["", "", ""]),
+        Role::Alone => plain([NONE, NONE, NONE]),
+        Role::Compared(found) => [
+            Cell::plain(numbers::ratio(found)),
+            Cell::plain(numbers::interval(found)),
+            numbers::judged(found, page.without_verdicts),
+        ],
+    }
+}
+
+/// `6`, or `5/6` where not every replicate has a trial that counts.
+fn of_started(cell: &Measured, n: usize) -> String {
+    let first = cell.trials.iter().filter(|trial| trial.repeats.is_none());
+    let started = first.filter(|trial| trial.status != Status::LeadIn).count();
+    if started == n { n.to_string() } else { format!("{n}/{started}") }
+}
+
+/// How the tables are to be read.
+pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
+    let findings = page.findings;
+    let mut lines = page.workloads.iter().flat_map(|one| &one.arms);
+    let lost = lines.any(|line| line.trials().contains('/'));
+    let n = if lost { " (5/6: of 5 of 6 replicates)" } else { "" };
+    let mut told =
+        vec![format!("Results: geometric means of n trials{n}; spread: half of their range.")];
+    if findings.cells.iter().any(|cell| cell.metric == TAIL) {
+        told.push("p99: service time that 99 % of a typical trial's operations stay below.".into());
+    }
+    let classes = page.primary().any(|found| found.class_of.is_some());
+    let ramp =
+        if findings.workloads.iter().any(|own| own.io.is_some()) { ", ramp included" } else { "" };
+    told.extend(classes.then(|| {
+        format!(
+            "Reads, writes, flushes and discards: requests of the target's devices from their arrival in \
+             the block layer until their end, whoever asked for them{ramp}; half, 90 % and 99 % of a \
+             typical trial's stay below p50, p90 and p99. The classes of a workload share one error."
+        )
+    }));
+    let loads = page.workloads.iter().any(|own| load::table(page, own).is_some());
+    told.extend(loads.then(|| load::LEGEND.to_owned()));
+    told.extend(ratios(page));
+    told.extend(verdicts(page));
+    let said = findings.sentences().any(|(said, _)| *said == Said::Trust);
+    if all_trusted(findings) && !said {
+        told.push("All numbers are trusted: no rule speaks against them.".to_owned());
+    }
+    told
+}
+
+/// How ratios and intervals are to be read.
+fn ratios(page: &Page<'_>) -> Option<String> {
+    let (_, most) = page.family()?;
+    if !page.paired() {
+        let rerun = page.primary().any(|found| found.kind == Kind::RerunBaseline);
+        let own = if rerun { "; arms with a baseline are set against it first" } else { "" };
+        return Some(format!(
+            "Ratios are to the earlier result{own}. Across days or machines verdicts only suggest: \
+             no interval knows what else has changed."
+        ));
+    }
+    let base: Vec<&Arm> = page.primary().map(|found| &found.baseline).collect();
+    let several = base.iter().any(|one| *one != base[0]);
+    let at = if several { " at the same levels of the other factors" } else { "" };
+    let together = if most > 1 { "; the intervals of a workload hold all at once" } else { "" };
+    let clear = |found: &Comparison| found.verdict.is_some() && found.ci95_family.is_some();
+    let read = match (page.primary().any(clear) && !page.without_verdicts, most) {
+        (false, _) => "",
+        (true, 1) => "; better and worse are read from the interval",
+        (true, _) => ", and better and worse are read from them",
+    };
+    let what = if page.primary().any(|found| found.difference.is_some()) {
+        "Ratios and differences"
+    } else {
+        "Ratios"
+    };
+    Some(format!("{what} are to the baseline{at}, paired by replicate{together}{read}."))
+}
+
+/// What words of the verdict column mean that do not speak for themselves.
+fn verdicts(page: &Page<'_>) -> Vec<String> {
+    let mut told = Vec::new();
+    let margin = page.primary().find_map(|found| found.margin).unwrap_or_default();
+    if page.primary().any(|found| found.verdict == Some(Verdict::Equivalent)) {
+        told.push(format!(
+            "Equivalent: two one-sided tests put the ratio between {} and {}.",
+            assay_core::quantity::units::show::ratio(1.0 / (1.0 + margin)),
+            assay_core::quantity::units::show::ratio(1.0 + margin),
+        ));
+    }
+    if page.primary().any(|found| numbers::small(found).is_some()) {
+        told.push(format!(
+            "{}: the difference is clear, but smaller than the margin.",
+            below(margin)
+        ));
+    }
+    told
+}

@@ -1,0 +1,163 @@
+//! What the machine surroundings the target did, and what the drives say of themselves.
+
+use super::{Block, Cell, NONE, Row, Section, Table};
+use crate::table::{Column, columns};
+use assay_core::findings::Findings;
+use assay_core::probes::{self, Unit};
+use assay_core::quantity::units::show;
+use assay_core::results::plan::{Arm, arm_in_words};
+use assay_core::results::surroundings::facts::{
+    DriveHealth, ObservedField, SurroundingsFacts, WorkloadSurroundings,
+};
+
+/// All sections, as far as there is something to tell.
+pub(super) fn sections(findings: &Findings) -> Vec<Section> {
+    let surroundings = &findings.surroundings;
+    [machine(surroundings), observed(surroundings), drives(surroundings)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// A column with what stands in it.
+type Aspect = (&'static str, fn(&WorkloadSurroundings) -> Option<String>);
+
+const ASPECTS: [Aspect; 9] = [
+    ("cpus busy", |row| row.busy_share.map(percent)),
+    ("busiest", |row| row.busiest_share.map(percent)),
+    ("stolen", |row| row.steal_share.filter(|share| *share > 0.0).map(percent)),
+    ("waits: cpu", |row| row.pressure_shares.get("cpu").copied().map(percent)),
+    ("waits: io", |row| row.pressure_shares.get("io").copied().map(percent)),
+    ("waits: memory", |row| row.pressure_shares.get("memory").copied().map(percent)),
+    ("swapped", |row| row.swapped_pages.filter(|pages| *pages > 0).map(show::count)),
+    ("energy", |row| row.energy_j.map(|joules| format!("{} J", show::three_digits(joules)))),
+    ("power", |row| row.power_w.map(|watts| format!("{} W", show::three_digits(watts)))),
+];
+
+fn percent(share: f64) -> String {
+    show::percent(100.0 * share)
+}
+
+fn machine(surroundings: &SurroundingsFacts) -> Option<Section> {
+    let rows = &surroundings.workloads;
+    if rows.is_empty() {
+        return None;
+    }
+    let told: Vec<Aspect> =
+        ASPECTS.into_iter().filter(|(_, of)| rows.iter().any(|row| of(row).is_some())).collect();
+    let hot = rows.iter().any(|row| row.hottest.is_some());
+    let arms = rows.iter().any(|row| row.arm != rows[0].arm);
+    let mut columns = vec![Column::left("workload").key()];
+    columns.extend(arms.then(|| Column::left("arm").key()));
+    columns.extend(told.iter().map(|(title, _)| Column::right(*title)));
+    columns.extend(hot.then(|| Column::left("hottest")));
+    let cells = |row: &WorkloadSurroundings| {
+        let mut cells = vec![row.workload.clone()];
+        cells.extend(arms.then(|| arm_name(&row.arm)));
+        cells.extend(told.iter().map(|(_, of)| of(row).unwrap_or_else(|| NONE.to_owned())));
+        cells.extend(hot.then(|| temperature(row)));
+        cells
+    };
+    let rows: Vec<Row> = rows
+        .iter()
+        .map(|row| Row {
+            name: format!("{} {}", row.workload, arm_in_words(row.arm.iter()))
+                .trim_end()
+                .to_owned(),
+            cells: cells(row).into_iter().map(Cell::from).collect(),
+            notes: Vec::new(),
+        })
+        .collect();
+    let blocks = vec![Block::Text(how(surroundings)), Block::Table(Table { columns, rows })];
+    Some(Section::titled("surroundings", blocks))
+}
+
+fn arm_name(arm: &Arm) -> String {
+    let words = arm_in_words(arm.iter());
+    if words.is_empty() { NONE.to_owned() } else { words }
+}
+
+fn temperature(row: &WorkloadSurroundings) -> String {
+    row.hottest.as_ref().map_or_else(
+        || NONE.to_owned(),
+        |hottest| {
+            let [from, to] = [hottest.from_c, hottest.to_c].map(show::three_digits);
+            format!("{}: {from} to {to} \u{b0}C", hottest.sensor)
+        },
+    )
+}
+
+fn how(surroundings: &SurroundingsFacts) -> Vec<String> {
+    let mut told = vec![
+        "The whole machine, over all trials of a row, from right before each run until \
+         everything was on the device; waits: share of that time in which something waited for \
+         a processor, a device or memory, the tool included."
+            .to_owned(),
+    ];
+    if let Some(of) = &surroundings.energy_of {
+        let idle = surroundings
+            .idle_w
+            .map(|watts| format!("; the machine at rest took {} W", show::three_digits(watts)));
+        told.push(format!("Energy by {of}{}.", idle.unwrap_or_default()));
+    }
+    told
+}
+
+/// What probes observed of which nothing else tells.
+fn observed(surroundings: &SurroundingsFacts) -> Option<Section> {
+    let rows = &surroundings.observed;
+    let arms = rows.iter().any(|row| row.arm != rows[0].arm);
+    let mut columns = vec![Column::left("workload").key()];
+    columns.extend(arms.then(|| Column::left("arm").key()));
+    columns.extend([Column::left("probe"), Column::left("observed")]);
+    columns.extend(["mean", "least", "most"].map(Column::right));
+    let row = |row: &ObservedField| {
+        let (what, unit) = described(row);
+        let show = |amount: Option<f64>| amount.map_or(NONE.to_owned(), |it| unit.show(it));
+        let mut cells = vec![row.workload.clone()];
+        cells.extend(arms.then(|| arm_name(&row.arm)));
+        cells.extend([row.probe.clone(), what, show(row.mean), show(row.min), show(row.max)]);
+        Row {
+            name: format!("{} {}", row.workload, row.probe),
+            cells: cells.into_iter().map(Cell::from).collect(),
+            notes: row.reason.iter().chain(&row.words).cloned().collect(),
+        }
+    };
+    let table = Table { columns, rows: rows.iter().map(row).collect() };
+    let how = "What the probes read surroundings the trials of a row: the mean of the trials, the least and \
+               the most. assay list probes says what each of them reads.";
+    (!table.rows.is_empty()).then(|| {
+        Section::titled("observed", vec![Block::Text(vec![how.to_owned()]), Block::Table(table)])
+    })
+}
+
+/// A field with what its probe says of it, and its unit.
+fn described(row: &ObservedField) -> (String, Unit) {
+    let entry = probes::PROBES.iter().find(|entry| entry.about.name == row.probe);
+    let place = row.field.as_deref().unwrap_or(NONE);
+    match entry.and_then(|entry| entry.field_at(place)) {
+        Some(field) => (format!("{place}: {}", field.summary), field.unit),
+        None => (place.to_owned(), Unit::Count),
+    }
+}
+
+fn drives(surroundings: &SurroundingsFacts) -> Option<Section> {
+    let row = |drive: &DriveHealth| {
+        let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
+        let wear = drive.used_percent.map(|[from, to]| format!("{from} % to {to} %"));
+        let heat = drive.temperature_c.map(|[from, to]| format!("{from} to {to} \u{b0}C"));
+        let written = drive.written_bytes.map(show::bytes);
+        let cells = [drive.drive.clone(), or_none(written), or_none(wear), or_none(heat)];
+        Row {
+            name: drive.drive.clone(),
+            cells: cells.map(Cell::from).into(),
+            notes: drive.grown.iter().map(|(name, by)| format!("{name} +{by}")).collect(),
+        }
+    };
+    let rows: Vec<Row> = surroundings.drives.iter().map(row).collect();
+    let table = Table { columns: columns(&["drive", ">written", ">wear", ">temperature"]), rows };
+    let how = "What the drives say of themselves, before the first trial and after the last one.";
+    (!table.rows.is_empty()).then(|| {
+        Section::titled("drives", vec![Block::Text(vec![how.to_owned()]), Block::Table(table)])
+    })
+}

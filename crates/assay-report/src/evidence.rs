@@ -1,0 +1,215 @@
+//! What a page is made of: the findings, and the records behind them that figures are drawn from.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use assay_core::analysis;
+use assay_core::findings::Findings;
+use assay_core::probes::block_latency::counts::{self, ClassSpan};
+use assay_core::results::environment::Environment;
+use assay_core::results::plan::{Arm, Plan, PlannedWorkload};
+use assay_core::results::record::Repeats;
+use assay_core::results::record::{Status, Trial, TrialRecord};
+use assay_core::results::series::SeriesRow;
+use assay_core::results::tally::Tally;
+use assay_core::work::{Measured, command};
+
+/// Findings with the records behind them. Numbers that were brought along have no records.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    /// What was found.
+    pub findings: Findings,
+    /// Every trial in order of time, the lead-in included.
+    pub trials: Vec<RanTrial>,
+    /// Latencies of the trials that count, added up by workload, arm and class.
+    pub latencies: Vec<Latencies>,
+    /// The same work by hand, as command lines.
+    pub commands: Vec<Commands>,
+    /// Files of the bundle as text, by name: what it was done with.
+    pub files: Vec<(String, String)>,
+    /// The table that was brought along, which has every trial already.
+    pub table: Option<PathBuf>,
+}
+
+/// One trial as it ran.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RanTrial {
+    /// Position in the plan, from 1; repeats go on counting.
+    pub order: u32,
+    /// Replicate from 1; 0 for the lead-in.
+    pub replicate: u32,
+    /// Workload; one text for all trials of it.
+    pub workload: Arc<String>,
+    /// Arm; one for all trials of it.
+    pub arm: Arc<Arm>,
+    /// The second copy of the baseline.
+    pub control: bool,
+    /// How it ended.
+    pub status: Status,
+    /// Why, unless ok.
+    pub reason: Option<String>,
+    /// The trial that it repeats.
+    pub repeats: Option<Repeats>,
+    /// When it started, RFC 3339.
+    pub started: String,
+    /// Nanoseconds of the ramp, which its series begins with and its numbers leave out.
+    pub ramp_ns: u64,
+    /// What happened in each second, ramp included; empty where that was not kept.
+    pub series: Vec<SeriesRow>,
+    /// Nanoseconds that each run of a command took, the shell's own start taken off: as many as were
+    /// kept.
+    pub runs_ns: Vec<f64>,
+}
+
+/// Service times of one class of operations of one workload under one arm.
+#[derive(Clone, Debug)]
+pub struct Latencies {
+    /// Workload.
+    pub workload: String,
+    /// Arm.
+    pub arm: Arm,
+    /// The second copy of the baseline.
+    pub control: bool,
+    /// `read`, `write` or `rewrite`.
+    pub class: String,
+    /// Trials that were added up.
+    pub trials: usize,
+    /// Nanoseconds.
+    pub nanoseconds: Tally,
+}
+
+/// What one types to do the work of one workload under one arm by hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commands {
+    /// Workload.
+    pub workload: String,
+    /// Arm.
+    pub arm: Arm,
+    /// What it does, in words.
+    pub words: String,
+    /// Lines for a shell, in order.
+    pub lines: Vec<String>,
+    /// What the lines do not say.
+    pub remarks: Vec<String>,
+}
+
+impl Evidence {
+    /// Findings of numbers that no trial of ours stands behind.
+    pub fn bare(findings: Findings) -> Self {
+        Self {
+            findings,
+            trials: Vec::new(),
+            latencies: Vec::new(),
+            commands: Vec::new(),
+            files: Vec::new(),
+            table: None,
+        }
+    }
+}
+
+/// Trials of one workload of a plan as they ran, each with its series.
+pub fn ran(
+    planned: &PlannedWorkload,
+    trials: &[&Trial],
+    series: Vec<Vec<SeriesRow>>,
+) -> Vec<RanTrial> {
+    let workload = Arc::new(planned.name.clone());
+    let mut arms: Vec<Arc<Arm>> = Vec::new();
+    let ran = trials.iter().zip(series).map(|(trial, series)| {
+        let record = &trial.record;
+        // There is one as a rule, but a record may say anything.
+        let known = arms.iter().find(|arm| ***arm == record.arm).map(Arc::clone);
+        let arm = known.unwrap_or_else(|| {
+            arms.push(Arc::new(record.arm.clone()));
+            Arc::clone(&arms[arms.len() - 1])
+        });
+        RanTrial {
+            order: record.order,
+            replicate: record.replicate,
+            workload: Arc::clone(&workload),
+            arm,
+            control: planned.control,
+            status: record.status,
+            reason: record.reason.clone(),
+            repeats: record.repeats,
+            started: record.started.clone(),
+            ramp_ns: planned.ramp_ns,
+            series,
+            runs_ns: record.measured.as_ref().map_or_else(Vec::new, runs_ns),
+        }
+    });
+    ran.collect()
+}
+
+/// What each run of a command took.
+fn runs_ns(measured: &Measured) -> Vec<f64> {
+    command::Detail::of(measured).map_or_else(Vec::new, |detail| detail.alone_ns().collect())
+}
+
+/// Latencies of those trials of one workload that count, by class: service times as the tool counted
+/// them, and those of the requests of devices.
+pub fn latencies(plan: &Plan, environment: &Environment, trials: &[&Trial]) -> Vec<Latencies> {
+    let mut found: Vec<Latencies> = Vec::new();
+    for trial in trials.iter().filter(|trial| counts(trial, trials)) {
+        let record = &trial.record;
+        let workload = &plan.workloads[record.workload];
+        for (class, own) in &trial.latency_ns {
+            let sum = place(&mut found, workload, record, (&workload.name, class));
+            // Histograms of one bundle have the same settings; one that has not stays out.
+            sum.trials += usize::from(sum.nanoseconds.add(own).is_ok());
+        }
+        for one in analysis::classes(plan, environment, record) {
+            let sum = place(&mut found, workload, record, (&one.workload, one.class));
+            add(&one.span, &mut sum.nanoseconds);
+            sum.trials += 1;
+        }
+    }
+    found.retain(|sum| sum.trials > 0);
+    found
+}
+
+/// Requests in a histogram, each in the middle of its bucket.
+fn add(span: &ClassSpan, to: &mut Tally) {
+    for [index, count] in &span.queued.buckets {
+        let middle = counts::bucket_from_ns(*index).midpoint(counts::bucket_to_ns(*index));
+        // The last bucket is far below what a histogram holds.
+        to.record(middle.max(1), *count);
+    }
+}
+
+/// Where latencies of a class are added up.
+fn place<'a>(
+    found: &'a mut Vec<Latencies>,
+    planned: &PlannedWorkload,
+    record: &TrialRecord,
+    (workload, class): (&str, &str),
+) -> &'a mut Latencies {
+    let known = |sum: &Latencies| sum.class == class && sum.workload == workload;
+    let at = found.iter().position(known).unwrap_or_else(|| {
+        found.push(Latencies {
+            workload: workload.to_owned(),
+            arm: record.arm.clone(),
+            control: planned.control,
+            class: class.to_owned(),
+            trials: 0,
+            nanoseconds: Tally::default(),
+        });
+        found.len() - 1
+    });
+    &mut found[at]
+}
+
+/// Whether a trial counts: one that was run again makes room for its repeat, as in the cells.
+fn counts(trial: &Trial, trials: &[&Trial]) -> bool {
+    let record = &trial.record;
+    let repeated = |other: &Trial| {
+        other.record.workload == record.workload
+            && other.record.status == Status::Ok
+            && other.record.repeats.is_some_and(|first| first.order == record.order)
+    };
+    match record.status {
+        Status::Ok => true,
+        Status::Disturbed => !trials.iter().any(|other| repeated(other)),
+        Status::Failed | Status::LeadIn => false,
+    }
+}

@@ -1,0 +1,153 @@
+//! Which figures there are, and what each of them is drawn from. A figure draws nothing where the
+//! evidence has not what it needs.
+
+pub mod bars;
+pub mod classes;
+pub mod effects;
+pub mod grid;
+pub mod heat;
+pub mod order;
+pub mod percentiles;
+pub mod periods;
+mod runs;
+pub mod series;
+pub mod surface;
+pub mod sweep;
+#[cfg(test)]
+pub(crate) mod tests;
+mod words;
+
+use std::collections::BTreeSet;
+
+use super::document::{answer, large};
+use super::evidence::Evidence;
+use super::figure::{Axis, Figure, Series};
+use assay_core::catalogue::About;
+
+/// One kind of figure.
+#[derive(Clone, Copy, Debug)]
+pub struct Drawing {
+    /// What it is called, what it shows, how it is read.
+    pub about: About,
+    /// All figures of this kind that the evidence has something for.
+    pub draw: fn(&Evidence) -> Vec<Figure>,
+}
+
+/// All kinds, in the order of reading.
+pub static FIGURES: &[&Drawing] = &[
+    &sweep::SWEEP,
+    &effects::EFFECTS,
+    &surface::SURFACE,
+    &runs::RUNS,
+    &bars::BARS,
+    &grid::GRID,
+    &percentiles::PERCENTILES,
+    &classes::CLASSES,
+    &periods::PERIODS,
+    &heat::HEAT,
+    &series::SERIES,
+    &order::ORDER,
+];
+
+/// Marks of one figure; what has more can only be read as a table.
+const MOST_MARKS: usize = 1500;
+
+/// All figures of the evidence in the order of reading. No two have the same id.
+pub fn all(evidence: &Evidence) -> Vec<Figure> {
+    kinds(evidence).into_iter().flatten().collect()
+}
+
+/// The figure that shows the answer, and the others in the order of reading.
+pub fn ordered(evidence: &Evidence) -> (Option<Figure>, Vec<Figure>) {
+    let kinds = kinds(evidence);
+    let lead = leading(evidence, &kinds).map(|figure| figure.id.clone());
+    let figures = kinds.into_iter().flatten();
+    let (lead, others): (Vec<Figure>, Vec<Figure>) =
+        figures.partition(|figure| lead.as_ref() == Some(&figure.id));
+    (lead.into_iter().next(), others)
+}
+
+/// The figures of each of [`FIGURES`].
+fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
+    let mut known = BTreeSet::new();
+    let mut one = |mut figure: Figure| {
+        let plain = figure.id.clone();
+        let mut number = 2;
+        while !known.insert(figure.id.clone()) {
+            figure.id = format!("{plain}-{number}");
+            number += 1;
+        }
+        figure
+    };
+    let mut drawn = |kind: &&Drawing| -> Vec<Figure> {
+        let figures = (kind.draw)(evidence).into_iter();
+        figures.filter(|figure| figure.marks() <= MOST_MARKS).map(&mut one).collect()
+    };
+    FIGURES.iter().map(&mut drawn).collect()
+}
+
+/// Of a check, whose numbers stand large already, their latencies, and where there are several
+/// targets the bars of both; else the curve where levels are
+/// numbers, the arms against their baseline, the rate over a surface, or bars; of several of a kind one of the workload that the answer names.
+fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figure> {
+    let targets = large(&evidence.findings).len();
+    // Of some kinds the one with the most to show leads, of others the first.
+    let latencies = (&percentiles::PERCENTILES, false);
+    let order = [
+        (&sweep::SWEEP, false),
+        (&runs::RUNS, true),
+        (&effects::EFFECTS, true),
+        (&surface::SURFACE, false),
+        (&bars::BARS, true),
+    ];
+    let answer = answer(&evidence.findings);
+    let own = |kind: &Drawing| {
+        let place = FIGURES.iter().position(|one| one.about.name == kind.about.name);
+        place.and_then(|place| kinds.get(place)).filter(|own| !own.is_empty())
+    };
+    let of_check = match targets {
+        0 => None,
+        1 => Some(latencies),
+        _ => Some((&bars::BARS, true)),
+    };
+    let order = of_check.into_iter().chain(order);
+    let found = order.into_iter().find_map(|(kind, fullest)| Some((own(kind)?, fullest)));
+    let Some((own, fullest)) = found else { return kinds.iter().flatten().next() };
+    let is_named = |figure: &&Figure| {
+        figure.workload.as_ref().is_some_and(|own| answer.of.iter().any(|(one, _)| one == own))
+    };
+    let named: Vec<&Figure> = own.iter().filter(is_named).collect();
+    // Of several metrics the one of the answer, else the rate.
+    let iops = answer.of.iter().any(|(_, metric)| metric == "iops");
+    let metric = if iops { "iops" } else { "bandwidth_bytes_per_s" };
+    let like = own.iter().filter(|figure| figure.metric.as_deref() == Some(metric)).collect();
+    let candidates = [named, like, own.iter().collect::<Vec<_>>()];
+    let candidates = candidates.into_iter().find(|some| !some.is_empty()).unwrap_or_default();
+    let first = candidates.first().copied();
+    if fullest { candidates.into_iter().rev().max_by_key(|one| one.marks()) } else { first }
+}
+
+/// A sentence where intervals go on beyond what an axis shows.
+fn clipped(series: &[Series], value: &Axis) -> Option<String> {
+    let [least, most] = value.limits?;
+    let points = series.iter().flat_map(|one| one.marks.points());
+    let beyond =
+        points.filter_map(|point| point.interval).flatten().any(|end| end < least || end > most);
+    beyond.then(|| "Some intervals go on beyond the figure; the table has their ends.".to_owned())
+}
+
+/// At most so many figures; the last one says what was left out. `one` is what each is of.
+fn at_most(mut figures: Vec<Figure>, most: usize, one: &str) -> Vec<Figure> {
+    let count = figures.len().saturating_sub(most);
+    figures.truncate(most);
+    if let Some(last) = figures.last_mut() {
+        last.notes.extend(left_out(count, one));
+    }
+    figures
+}
+
+/// What is not drawn; nothing where all is.
+fn left_out(count: usize, one: &str) -> Option<String> {
+    let several = if count == 1 { "" } else { "s" };
+    (count > 0).then(|| format!("Left out here: {count} {one}{several}; the result has all."))
+}

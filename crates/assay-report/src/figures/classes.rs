@@ -1,0 +1,218 @@
+//! Latencies of a class of operations before and after, as mirrored bars over doublings.
+
+use std::collections::BTreeMap;
+
+use super::words::{Names, notable, short, subjects};
+use super::{Drawing, at_most};
+use crate::evidence::{Evidence, Latencies};
+use crate::figure::{Axis, Figure, Layout, Look, Marks, Point, Scale, Series, Unit, id_of};
+use assay_core::catalogue::About;
+use assay_core::quantity::units::show;
+use assay_core::results::plan::Arm;
+use assay_core::results::tally::Tally;
+
+/// The registry's entry.
+pub static CLASSES: Drawing = Drawing {
+    about: About {
+        name: "classes",
+        summary: "latencies of each class of operations, baseline against another arm",
+        text: "Bars to the left are shares of the baseline's operations, bars to the right those of \
+               the other arm, in buckets that double. Shares go by factors of ten, so that one slow \
+               operation in a million is seen.",
+    },
+    draw,
+};
+
+const MOST_FIGURES: usize = 6;
+
+/// A bucket: from, to (nanoseconds) and how many.
+pub type Bucket = (u64, u64, u64);
+
+fn draw(evidence: &Evidence) -> Vec<Figure> {
+    let names = Names::of(&evidence.findings);
+    let own = || evidence.latencies.iter().filter(|own| !own.control);
+    let mut known: BTreeMap<(&str, &str, &Arm), &Latencies> = BTreeMap::new();
+    for one in own() {
+        known.entry((&one.workload, &one.class, &one.arm)).or_insert(one);
+    }
+    let mut pairs: BTreeMap<&str, Option<[Arm; 2]>> = BTreeMap::new();
+    let mut figures = Vec::new();
+    for before in own() {
+        let workload = before.workload.as_str();
+        let pair = pairs.entry(workload).or_insert_with(|| pair(evidence, workload));
+        let Some([base, other]) = pair.as_ref().filter(|[base, _]| before.arm == *base) else {
+            continue;
+        };
+        let Some(after) = known.get(&(workload, before.class.as_str(), other)) else { continue };
+        let title = format!(
+            "{}: latencies of {} operations",
+            short(&before.workload),
+            short(&before.class)
+        );
+        let sides = [names.arm(base), names.arm(other)];
+        let [old, new] = [before, *after].map(|own| buckets(&own.nanoseconds));
+        figures.extend(named(&title, sides, &old, &new));
+    }
+    at_most(figures, MOST_FIGURES, "class of operation")
+}
+
+/// The baseline and the arm farthest from it.
+fn pair(evidence: &Evidence, workload: &str) -> Option<[Arm; 2]> {
+    let findings = &evidence.findings;
+    let own =
+        findings.comparisons.iter().filter(|found| found.primary && found.workload == workload);
+    let distance = |ratio: Option<f64>| {
+        ratio.filter(|ratio| *ratio > 0.0).map_or(0.0, |ratio| ratio.ln().abs())
+    };
+    let farthest = own.max_by(|left, right| distance(left.ratio).total_cmp(&distance(right.ratio)));
+    if let Some(found) = farthest {
+        return Some([found.baseline.clone(), found.arm.clone()]);
+    }
+    let subject = subjects(findings).into_iter().find(|one| one.name == workload)?;
+    let [base, other] = notable(findings, subject, 2).try_into().ok()?;
+    Some([base, other])
+}
+
+/// The counts of a histogram in buckets that double.
+fn buckets(latencies: &Tally) -> Vec<Bucket> {
+    let mut found: Vec<Bucket> = Vec::new();
+    for (latency_ns, own) in latencies.steps() {
+        let from = 1_u64 << latency_ns.max(1).ilog2();
+        match found.last_mut().filter(|(known, ..)| *known == from) {
+            Some((.., count)) => *count += own,
+            None => found.push((from, from.saturating_mul(2), own)),
+        }
+    }
+    found
+}
+
+/// Two histograms, of any buckets that both have in common: published ones too. None where one of
+/// them is empty.
+pub fn named(
+    title: &str,
+    sides: [String; 2],
+    before: &[Bucket],
+    after: &[Bucket],
+) -> Option<Figure> {
+    let rows = rows(before, after);
+    let total =
+        |own: &[Bucket]| own.iter().fold(0_u64, |sum, (.., count)| sum.saturating_add(*count));
+    if total(before) == 0 || total(after) == 0 {
+        return None;
+    }
+    let names = rows.iter().map(|(from, to)| {
+        format!("{} to {}", show::duration(*from as f64), show::duration(*to as f64))
+    });
+    let along = Axis::names("latency", names);
+    let sides = sides.map(|name| short_name(&name));
+    let counts = sides.clone().into_iter().zip([before, after]);
+    let [left, right] = [total(before), total(after)].map(show::count);
+    let series = counts.enumerate().map(|(index, (name, own))| {
+        let bars = bars(&along, &name, &rows, own, total(own));
+        Series::new(index, name, Marks::Bars(bars))
+    });
+    Some(Figure {
+        id: id_of(&["classes", title]),
+        title: format!("{title}: share of the operations in each bucket, all trials pooled"),
+        description: format!(
+            "Bars to the left are of {} ({left} operations), bars to the right of {} ({right}); shares go by \
+             factors of ten. All trials are pooled.",
+            sides[0], sides[1]
+        ),
+        layout: Layout::Mirrored,
+        series: series.collect(),
+        along,
+        value: Axis::new("share of the operations", Scale::Log10, Unit::Share),
+        spans: Vec::new(),
+        guides: Vec::new(),
+        interval: String::new(),
+        notes: Vec::new(),
+        workload: None,
+        metric: None,
+    })
+}
+
+fn short_name(name: &str) -> String {
+    if name.is_empty() { "operations".to_owned() } else { short(name) }
+}
+
+/// All buckets from the first with something in it to the last, gaps included.
+fn rows(before: &[Bucket], after: &[Bucket]) -> Vec<(u64, u64)> {
+    let filled = || before.iter().chain(after).filter(|(.., count)| *count > 0);
+    let mut rows: Vec<(u64, u64)> = filled().map(|(from, to, _)| (*from, *to)).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    let mut whole: Vec<(u64, u64)> = Vec::new();
+    for (from, to) in rows {
+        // Buckets that double: what lies between is empty, and drawn as such.
+        let gap = |(start, end): &(u64, u64)| *start > 0 && *end < from && *end / 2 == *start;
+        while let Some((_, end)) = whole.last().copied().filter(gap) {
+            whole.push((end, end.saturating_mul(2).min(from)));
+        }
+        whole.push((from, to));
+    }
+    whole
+}
+
+fn bars(along: &Axis, name: &str, rows: &[(u64, u64)], own: &[Bucket], total: u64) -> Vec<Point> {
+    let bar = |(at, (from, _)): (usize, &(u64, u64))| {
+        let same = own.iter().filter(|bucket| bucket.0 == *from);
+        let count = same.fold(0_u64, |sum, (.., count)| sum.saturating_add(*count));
+        let share = count as f64 / total as f64;
+        let told = format!(
+            "{name}, {}: {} of {} operations, {}",
+            along.text(at as f64),
+            show::count(count),
+            show::count(total),
+            Unit::Share.text(share)
+        );
+        (count > 0).then(|| Point {
+            at: at as f64,
+            value: share,
+            interval: None,
+            look: Look::Solid,
+            text: told,
+            label: None,
+            remark: Some(format!("{} operations", show::count(count))),
+            joined: true,
+        })
+    };
+    rows.iter().enumerate().filter_map(bar).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mirrored(title: &str, before: &[Bucket], after: &[Bucket]) -> Option<Figure> {
+        named(title, ["before", "after"].map(str::to_owned), before, after)
+    }
+
+    #[test]
+    fn published_buckets_make_a_figure() {
+        let before = [(262_144, 524_288, 900), (524_288, 1_048_576, 99), (4_194_304, 8_388_608, 1)];
+        let figure = mirrored("reads", &before, &[(524_288, 1_048_576, 10)]).unwrap();
+        // 1 to 4 ms is empty in both and has its rows all the same.
+        let Scale::Category(slots) = &figure.along.scale else { panic!("names") };
+        assert_eq!(slots.len(), 5);
+        assert_eq!(figure.series[0].marks.len(), 3);
+        assert_eq!(
+            figure.series[0].marks.points()[2].text,
+            "before, 4.19 ms to 8.39 ms: 1 of 1,000 operations, 0.1 %"
+        );
+        assert_eq!(mirrored("none", &before, &[]), None);
+        assert_eq!(mirrored("none", &[], &before), None);
+    }
+
+    #[test]
+    fn a_histogram_is_summed_by_doublings() {
+        let mut latencies = Tally::default();
+        for ns in [1, 2, 3, 4, 1023, 1024, 2047, 5_000_000] {
+            latencies.record(ns, 1);
+        }
+        let found = buckets(&latencies);
+        assert_eq!(found.iter().map(|(.., count)| count).sum::<u64>(), 8);
+        assert_eq!(found[0], (1, 2, 1));
+        assert_eq!(found[1], (2, 4, 2));
+    }
+}

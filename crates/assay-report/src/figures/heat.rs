@@ -1,0 +1,318 @@
+//! How many operations took how long, second by second.
+
+use std::collections::BTreeMap;
+
+use super::words::{Names, short};
+use super::{Drawing, left_out};
+use crate::evidence::{Evidence, RanTrial};
+use crate::figure::{
+    Axis, Colour, Figure, HEAT_STEPS, Layout, Marks, Scale, Series, Span, SpanKind, Tile, Unit,
+    id_of,
+};
+use assay_core::catalogue::About;
+use assay_core::quantity::units::show;
+use assay_core::results::plan::Arm;
+use assay_core::results::record::Status;
+use assay_core::results::series::bucket_from_ns;
+
+/// The registry's entry.
+pub static HEAT: Drawing = Drawing {
+    about: About {
+        name: "heat",
+        summary: "how many operations took how long, second by second",
+        text: "Columns are seconds of the trials, one trial after the other; rows are latencies, two \
+               to each doubling; the darker, the more operations. A pause, a cache that is full and \
+               two kinds of operations show as a gap, a step and two bands.",
+    },
+    draw,
+};
+
+/// Columns from which on there is something to see.
+const FEWEST_COLUMNS: usize = 8;
+/// Columns of a figure; the next number where these make too many tiles.
+const MOST_COLUMNS: [usize; 3] = [60, 30, 15];
+/// Beyond all buckets: what claims to be above is put in it.
+const LAST_BUCKET: u32 = 64;
+/// Stretches that are told apart.
+const MOST_SPANS: usize = 60;
+/// Seconds of a trial that are read: a day.
+const LONGEST_TRIAL: usize = 86_400;
+const MOST_ROWS: u32 = 32;
+const MOST_FIGURES: usize = 2;
+/// Arms from which on one figure is enough.
+const MANY: usize = 12;
+/// Tiles of one figure.
+const MOST_TILES: usize = 320;
+
+fn draw(evidence: &Evidence) -> Vec<Figure> {
+    let names = Names::of(&evidence.findings);
+    let mut found: Vec<(u32, [String; 2], Vec<&RanTrial>)> = Vec::new();
+    for ((workload, arm), own) in runs(evidence) {
+        let named = [short(workload), names.arm(arm)];
+        let columns = Columns::of(&own, MOST_COLUMNS[0]);
+        let range = columns.range().filter(|_| columns.counts.len() >= FEWEST_COLUMNS);
+        found.extend(range.map(|[least, most]| (most - least, named, own)));
+    }
+    // The most different latencies first: there is most to see.
+    found.sort_by_key(|(range, ..)| std::cmp::Reverse(*range));
+    let most = if found.len() > MANY { 1 } else { MOST_FIGURES };
+    let drawn = found.iter().take(most).filter_map(|(_, named, own)| figure(named, own));
+    let mut figures: Vec<Figure> = drawn.collect();
+    if let Some(last) = figures.last_mut() {
+        let note = left_out(found.len().saturating_sub(most), "arm");
+        last.notes.extend(note.map(|note| format!("Drawn are the widest latencies. {note}")));
+    }
+    figures
+}
+
+/// The figure with as many columns as its tiles allow.
+fn figure(named: &[String; 2], trials: &[&RanTrial]) -> Option<Figure> {
+    let figures = MOST_COLUMNS.iter().map(|most| Columns::of(trials, *most).figure(named));
+    let mut last = None;
+    for figure in figures.flatten() {
+        let fits = figure.marks() <= MOST_TILES;
+        last = Some(figure);
+        if fits {
+            break;
+        }
+    }
+    last
+}
+
+/// The trials of each workload and arm that count, in order of time; the first that ran first.
+fn runs(evidence: &Evidence) -> Vec<((&str, &Arm), Vec<&RanTrial>)> {
+    let mut places: BTreeMap<(&str, &Arm), usize> = BTreeMap::new();
+    let mut runs: Vec<((&str, &Arm), Vec<&RanTrial>)> = Vec::new();
+    for trial in &evidence.trials {
+        let key = (trial.workload.as_str(), &*trial.arm);
+        let place = *places.entry(key).or_insert(runs.len());
+        if place == runs.len() {
+            runs.push((key, Vec::new()));
+        }
+        if !trial.control && trial.status != Status::LeadIn {
+            runs[place].1.push(trial);
+        }
+    }
+    runs
+}
+
+/// Counts by column and bucket.
+struct Columns {
+    /// Seconds of a column.
+    wide: usize,
+    counts: Vec<BTreeMap<u32, u64>>,
+    /// Seconds in which trials begin and end, their order, whether they were disturbed.
+    trials: Vec<(usize, usize, u32, bool)>,
+}
+
+impl Columns {
+    fn of(trials: &[&RanTrial], most: usize) -> Self {
+        let seconds = |trial: &RanTrial| {
+            let last = trial.series.iter().map(|row| row.second as usize + 1).max();
+            last.unwrap_or(0).min(LONGEST_TRIAL)
+        };
+        let total: usize = trials.iter().map(|trial| seconds(trial)).sum();
+        let wide = total.div_ceil(most).max(1);
+        let counts = vec![BTreeMap::new(); total.div_ceil(wide)];
+        let mut columns = Self { wide, counts, trials: Vec::new() };
+        let mut begin = 0;
+        for trial in trials {
+            for row in &trial.series {
+                let place = (begin + row.second as usize) / wide;
+                let Some(column) = columns.counts.get_mut(place) else { continue };
+                for [bucket, count] in &row.latency_buckets {
+                    *column.entry((*bucket).min(LAST_BUCKET)).or_default() += u64::from(*count);
+                }
+            }
+            let end = begin + seconds(trial);
+            columns.trials.push((begin, end, trial.order, trial.status == Status::Disturbed));
+            begin = end;
+        }
+        columns
+    }
+
+    fn buckets(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.counts.iter().flat_map(|column| column.iter().map(|(bucket, count)| (*bucket, *count)))
+    }
+
+    /// First and last bucket with something in it; none where there are no counts.
+    fn range(&self) -> Option<[u32; 2]> {
+        let own = || self.buckets().map(|(bucket, _)| bucket);
+        Some([own().min()?, own().max()?])
+    }
+
+    fn figure(&self, named: &[String; 2]) -> Option<Figure> {
+        let [least, most] = self.range()?;
+        // Whole doublings where halves would be too many rows.
+        let tall = if most - least >= MOST_ROWS { 2 } else { 1 };
+        let merged = self.merged(tall);
+        let largest = merged.iter().flat_map(BTreeMap::values).copied().max()?.max(1);
+        let series = self.series(&merged, tall, largest);
+        let of = if named[1].is_empty() {
+            named[0].clone()
+        } else {
+            format!("{}, {}", named[0], named[1])
+        };
+        let disturbed = self.trials.iter().filter(|(.., disturbed)| *disturbed);
+        let span = |(from, to, order, _): &(usize, usize, u32, bool)| Span {
+            from: *from as f64,
+            to: *to as f64,
+            kind: SpanKind::Disturbed,
+            text: format!("trial {order}: disturbed"),
+            label: String::new(),
+        };
+        Some(Figure {
+            id: id_of(&["heat", &named[0], &named[1]]),
+            title: format!("{of}: operations by latency, second by second"),
+            description: "Columns are seconds of the trials, one after the other; rows are latencies, two to each \
+                          doubling; colours are operations a second, from few to many.".to_owned(),
+            layout: Layout::Upright,
+            along: Axis::new(format!("seconds of {} trials, one after the other", self.trials.len()), Scale::Time, Unit::Seconds),
+            value: Axis::new("latency", Scale::Log10, Unit::Nanoseconds),
+            series,
+            spans: disturbed.take(MOST_SPANS).map(span).collect(),
+            guides: Vec::new(),
+            interval: "operations a second".to_owned(),
+            notes: self.notes(tall),
+workload: None,
+metric: None,
+        })
+    }
+
+    fn notes(&self, tall: u32) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.wide > 1 {
+            notes.push(format!("A column is {} seconds.", self.wide));
+        }
+        if tall > 1 {
+            notes.push("A row is a whole doubling.".to_owned());
+        }
+        notes
+    }
+
+    fn seconds(&self, column: usize) -> f64 {
+        (column * self.wide) as f64
+    }
+
+    /// Counts a second by row of the figure.
+    fn merged(&self, tall: u32) -> Vec<BTreeMap<u32, u64>> {
+        let column = |column: &BTreeMap<u32, u64>| {
+            let mut rows = BTreeMap::new();
+            for (bucket, count) in column {
+                *rows.entry(row_of(*bucket, tall)).or_default() += count;
+            }
+            for count in rows.values_mut() {
+                *count = u64::div_ceil(*count, self.wide as u64);
+            }
+            rows
+        };
+        self.counts.iter().map(column).collect()
+    }
+
+    /// A series a colour; neighbours in a row that have the same colour are one tile.
+    fn series(&self, merged: &[BTreeMap<u32, u64>], tall: u32, largest: u64) -> Vec<Series> {
+        let bounds = bounds(largest);
+        let step = |count: u64| bounds.iter().rposition(|bound| count >= *bound).unwrap_or(0);
+        let mut tiles: Vec<Vec<Tile>> = vec![Vec::new(); bounds.len()];
+        let mut rows: Vec<u32> = merged.iter().flat_map(BTreeMap::keys).copied().collect();
+        rows.sort_unstable();
+        rows.dedup();
+        for row in rows {
+            let counts: Vec<u64> =
+                merged.iter().map(|column| column.get(&row).copied().unwrap_or(0)).collect();
+            let mut from = 0;
+            for run in counts
+                .chunk_by(|left, right| *left > 0 && *right > 0 && step(*left) == step(*right))
+            {
+                if run[0] > 0 {
+                    tiles[step(run[0])].push(self.tile([from, from + run.len()], row, tall, run));
+                }
+                from += run.len();
+            }
+        }
+        let name = |index: usize| match bounds.get(index + 1) {
+            Some(next) if *next == bounds[index] + 1 => show::count(bounds[index]),
+            _ => format!("{}+", show::count(bounds[index])),
+        };
+        // Few colours are spread over all steps.
+        let colour =
+            |index: usize| Colour::Heat(index * (HEAT_STEPS - 1) / (bounds.len() - 1).max(1));
+        let made = tiles.into_iter().enumerate().map(|(index, tiles)| Series {
+            name: name(index),
+            colour: colour(index),
+            shape: 0,
+            marks: Marks::Tiles(tiles),
+        });
+        made.collect()
+    }
+
+    fn tile(&self, [from, to]: [usize; 2], row: u32, tall: u32, run: &[u64]) -> Tile {
+        let [low, high] =
+            [row_begins(row, tall), row_begins(row.saturating_add(tall), tall)].map(bucket_from_ns);
+        let (least, most) =
+            (run.iter().min().copied().unwrap_or(0), run.iter().max().copied().unwrap_or(0));
+        let counts = if least == most {
+            show::count(most)
+        } else {
+            format!("{} to {}", show::count(least), show::count(most))
+        };
+        let at = [self.seconds(from), self.seconds(to)];
+        let value = [low, high].map(|ns| ns.max(128) as f64);
+        Tile {
+            at,
+            value,
+            text: format!(
+                "{} to {}, {} to {} s: {counts} a second",
+                Unit::Nanoseconds.text(value[0]),
+                Unit::Nanoseconds.text(value[1]),
+                at[0],
+                at[1]
+            ),
+            label: counts,
+            printed: false,
+        }
+    }
+}
+
+/// The first bucket of the row that a bucket is in. Bucket 0 holds all below the first doubling.
+fn row_of(bucket: u32, tall: u32) -> u32 {
+    if bucket == 0 { 0 } else { (bucket - 1) / tall * tall + 1 }
+}
+
+fn row_begins(row: u32, tall: u32) -> u32 {
+    if row == tall { 1 } else { row }
+}
+
+/// Where steps of colour begin: by equal factors from 1 to the largest, each above the one before.
+fn bounds(largest: u64) -> Vec<u64> {
+    let factor = (largest as f64).powf(1.0 / HEAT_STEPS as f64);
+    let mut bounds: Vec<u64> =
+        (0..HEAT_STEPS).map(|step| factor.powi(step as i32).round() as u64).collect();
+    bounds.dedup();
+    bounds.retain(|bound| *bound <= largest);
+    bounds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_go_by_equal_factors_and_never_repeat() {
+        assert_eq!(bounds(1), [1]);
+        assert_eq!(bounds(2), [1, 2]);
+        assert_eq!(bounds(65_536), [1, 4, 16, 64, 256, 1024, 4096, 16_384]);
+        for largest in [3, 5, 17, 100, 12_345] {
+            let found = bounds(largest);
+            assert!(found.windows(2).all(|pair| pair[0] < pair[1]) && found[0] == 1, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn rows_of_doublings_begin_at_doublings() {
+        for (bucket, row) in [(0, 0), (1, 1), (2, 1), (3, 3), (4, 3)] {
+            assert_eq!(row_of(bucket, 2), row);
+        }
+        assert_eq!(bucket_from_ns(row_of(4, 2)), 512);
+    }
+}

@@ -1,0 +1,224 @@
+//! Every trial in the order in which it ran, against the mean of its arm.
+
+use super::words::{Names, Subject, marked, metric_title, point, primary, short, subjects};
+use super::{Drawing, at_most};
+use crate::document::{centre, numbers};
+use crate::evidence::Evidence;
+use crate::figure::{
+    Axis, Colour, Figure, Guide, Layout, Look, Marks, Point, Scale, Series, Span, SpanKind, Unit,
+    id_of,
+};
+use assay_core::catalogue::About;
+use assay_core::findings::{Cell, CellTrial};
+use assay_core::results::record::Status;
+
+/// The registry's entry.
+pub static ORDER: Drawing = Drawing {
+    about: About {
+        name: "order",
+        summary: "every trial in the order in which it ran, against the mean of its arm",
+        text: "A bench that is quiet shows a level band around 1. A slope is drift, a step is \
+               something that changed, waves are something that comes and goes. Background changes \
+               with each replicate; trials that were disturbed, repeated or left out by design are \
+               marked.",
+    },
+    draw,
+};
+
+/// Points of one figure; more are taken together.
+const MOST_POINTS: usize = 80;
+/// Points that more trials are drawn as.
+const MERGED_POINTS: usize = 40;
+/// Replicates that the background tells apart; of more it tells none.
+const MOST_SPANS: usize = 40;
+const MOST_FIGURES: usize = 4;
+/// What a trial may be away from its arm's mean before it is drawn at the edge.
+const FARTHEST: f64 = 10.0;
+
+fn draw(evidence: &Evidence) -> Vec<Figure> {
+    // Orders of two results have nothing to do with each other.
+    if evidence.findings.study.kind == "compare" {
+        return Vec::new();
+    }
+    let names = Names::of(&evidence.findings);
+    let subjects = subjects(&evidence.findings);
+    if names.varied().is_empty() {
+        return figure(evidence, &names, &subjects).into_iter().collect();
+    }
+    let figures = subjects.iter().filter_map(|one| figure(evidence, &names, &[*one]));
+    at_most(figures.collect(), MOST_FIGURES, "workload")
+}
+
+/// A trial with its place in time.
+struct Ran<'a> {
+    order: u32,
+    relative: f64,
+    /// What it measured, and of what.
+    told: String,
+    trial: &'a CellTrial,
+}
+
+/// The trials of workloads in one figure.
+fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Option<Figure> {
+    let several = subjects.len() > 1;
+    let cells = subjects.iter().flat_map(|one| primary(&evidence.findings, *one));
+    let mut ran: Vec<Ran<'_>> = cells.flat_map(|cell| of_cell(names, several, cell)).collect();
+    ran.sort_by_key(|one| one.order);
+    if ran.len() < 3 {
+        return None;
+    }
+    let (what, workload, of) = match subjects {
+        [one] => (metric_title(one.metric), one.name, format!("{}: ", short(one.name))),
+        _ => ("result".to_owned(), "", String::new()),
+    };
+    let mean = if several { "workload" } else { "arm" };
+    let plain = ran.iter().filter(|one| kind(one.trial) == Sort::Plain).count();
+    let together = together(plain);
+    let mut notes = Vec::new();
+    if together > 1 {
+        notes.push(format!("{plain} trials: a point is the mean of up to {together} that ran in a row, its line from the lowest to the highest."));
+    }
+    let mut value =
+        Axis::new(format!("{what} over the mean of its {mean}"), Scale::Log10, Unit::Ratio);
+    value.limits = Some([1.0 / FARTHEST, FARTHEST]);
+    Some(Figure {
+        id: id_of(&["order", workload]),
+        title: format!(
+            "{of}{what} of each trial over its {mean}'s mean, in the order in which they ran"
+        ),
+        description: "Each point is a trial; the background changes with each replicate."
+            .to_owned(),
+        layout: Layout::Upright,
+        along: Axis::new("place in the order of the study", Scale::Linear, Unit::Number),
+        value,
+        series: series(&ran),
+        spans: replicates(&ran),
+        guides: vec![Guide { from: 1.0, to: 1.0, name: format!("mean of the {mean}") }],
+        interval: "lowest to highest".to_owned(),
+        notes,
+        workload: None,
+        metric: None,
+    })
+}
+
+fn of_cell<'a>(names: &Names, several: bool, cell: &'a Cell) -> Vec<Ran<'a>> {
+    let Some(mean) = centre(cell).filter(|mean| mean.is_finite() && *mean > 0.0) else {
+        return Vec::new();
+    };
+    let arm = if several { short(&cell.workload) } else { names.arm(&cell.arm) };
+    let arm = if arm.is_empty() { arm } else { format!("{arm}, ") };
+    let told = cell.trials.iter().filter_map(|trial| {
+        let value = trial.value.filter(|value| value.is_finite() && *value > 0.0)?;
+        let told = format!("{arm}{}", numbers::value(&cell.metric, value));
+        Some(Ran { order: trial.order?, relative: value / mean, told, trial })
+    });
+    told.collect()
+}
+
+/// What a trial is drawn as.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Plain,
+    LeadIn,
+    Disturbed,
+    Repeat,
+    Outlier,
+}
+
+fn kind(trial: &CellTrial) -> Sort {
+    match trial.status {
+        Status::LeadIn => Sort::LeadIn,
+        Status::Disturbed => Sort::Disturbed,
+        _ if trial.repeats.is_some() => Sort::Repeat,
+        _ if trial.outlier => Sort::Outlier,
+        _ => Sort::Plain,
+    }
+}
+
+fn series(ran: &[Ran<'_>]) -> Vec<Series> {
+    let kinds = [
+        (Sort::Plain, "trial", 0, 0, Look::Solid),
+        (Sort::LeadIn, "lead-in, not counted", 7, 0, Look::Hollow),
+        (Sort::Disturbed, "disturbed", 1, 3, Look::Crossed),
+        (Sort::Repeat, "repeat of a disturbed one", 2, 2, Look::Solid),
+        (Sort::Outlier, "far from the others", 3, 1, Look::Solid),
+    ];
+    let made = kinds.into_iter().map(|(sort, name, colour, shape, look)| {
+        let own: Vec<&Ran<'_>> = ran.iter().filter(|one| kind(one.trial) == sort).collect();
+        let together = together(own.len());
+        let points: Vec<Point> = if together > 1 {
+            own.chunks(together).map(binned).collect()
+        } else {
+            own.iter().map(|one| drawn(one, name, look)).collect()
+        };
+        Series {
+            name: name.to_owned(),
+            colour: Colour::Series(colour),
+            shape,
+            marks: Marks::Points(points),
+        }
+    });
+    made.filter(|series| !series.marks.is_empty()).collect()
+}
+
+fn drawn(one: &Ran<'_>, name: &str, look: Look) -> Point {
+    let words = format!("{} ({})", one.order, one.told);
+    let point = point(f64::from(one.order), &Unit::Ratio, &words, one.relative, None);
+    let remark = one.told.clone();
+    if kind(one.trial) == Sort::Plain {
+        return Point { remark: Some(remark), ..point };
+    }
+    let why = one
+        .trial
+        .reason
+        .as_deref()
+        .map_or_else(|| name.to_owned(), |why| format!("{name}: {}", short(why)));
+    let marked = marked(point, look, &why);
+    Point { remark: Some(format!("{remark}; {why}")), ..marked }
+}
+
+/// Trials that ran one after the other as one point.
+fn binned(own: &[&Ran<'_>]) -> Point {
+    let count = own.len() as f64;
+    let order = own.iter().map(|one| f64::from(one.order)).sum::<f64>() / count;
+    let mean = (own.iter().map(|one| one.relative.ln()).sum::<f64>() / count).exp();
+    let ends = own.iter().fold([f64::INFINITY, 0.0_f64], |[low, high], one| {
+        [low.min(one.relative), high.max(one.relative)]
+    });
+    let (first, last) =
+        (own.first().map_or(0, |one| one.order), own.last().map_or(0, |one| one.order));
+    point(order, &Unit::Ratio, &format!("{first} to {last}"), mean, Some(ends))
+}
+
+/// A stretch for every other replicate, with its number on each.
+fn replicates(ran: &[Ran<'_>]) -> Vec<Span> {
+    let own: Vec<(u32, u32)> = ran
+        .iter()
+        .map(|one| (one.trial.repeats.map_or(one.trial.replicate, |of| of.replicate), one.order))
+        .collect();
+    let stretches = own.chunk_by(|left, right| left.0 == right.0);
+    let mut spans: Vec<Span> = Vec::new();
+    for stretch in stretches {
+        let (Some((replicate, first)), Some((_, last))) = (stretch.first(), stretch.last()) else {
+            continue;
+        };
+        if *replicate % 2 == 1 {
+            if spans.len() == MOST_SPANS {
+                return Vec::new();
+            }
+            spans.push(Span {
+                from: f64::from(*first) - 0.5,
+                to: f64::from(*last) + 0.5,
+                kind: SpanKind::Alternate,
+                text: format!("replicate {replicate}"),
+                label: replicate.to_string(),
+            });
+        }
+    }
+    spans
+}
+
+/// How many trials share a point.
+fn together(trials: usize) -> usize {
+    if trials <= MOST_POINTS { 1 } else { trials.div_ceil(MERGED_POINTS) }
+}

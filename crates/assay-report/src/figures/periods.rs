@@ -1,0 +1,96 @@
+//! How a class of requests was served in each trial, and below it how much of it there was.
+
+use super::words::{Names, Subject, marked, metric_title, point, primary, short, subjects};
+use super::{Drawing, at_most};
+use crate::evidence::Evidence;
+use crate::figure::{Axis, Figure, Layout, Look, Marks, Point, Scale, Series, Unit, id_of};
+use assay_core::catalogue::About;
+use assay_core::findings::Cell;
+use assay_core::quantity::metric::{Statistic, class, of_requests};
+use assay_core::results::record::Status;
+
+/// The registry's entry.
+pub static PERIODS: Drawing = Drawing {
+    about: About {
+        name: "periods",
+        summary: "latency of a class of requests in each trial, and the load below it",
+        text: "Trials stand in the order in which they ran, a line for each arm. The first figure has \
+               the mean latency, the one below it what was served per second: where both change \
+               together, the load may be the reason. Lead-ins are hollow.",
+    },
+    draw,
+};
+
+const MOST_FIGURES: usize = 8;
+/// Trials of one figure; more cannot be told apart.
+const MOST_TRIALS: usize = 120;
+
+fn draw(evidence: &Evidence) -> Vec<Figure> {
+    let findings = &evidence.findings;
+    if findings.study.kind == "compare" {
+        return Vec::new();
+    }
+    let names = Names::of(findings);
+    if names.varied().is_empty() {
+        return Vec::new();
+    }
+    let both = subjects(findings).into_iter().filter_map(|subject| {
+        let (class, _) = class(subject.metric).filter(|(_, what)| *what == Statistic::Mean)?;
+        let rate = Subject { metric: of_requests(class, Statistic::Rate)?.name, ..subject };
+        let latency = panel(&names, subject, &primary(findings, subject), &Scale::Log10)?;
+        let load = panel(&names, rate, &primary(findings, rate), &Scale::Linear)?;
+        Some([latency, load])
+    });
+    at_most(both.flatten().collect(), MOST_FIGURES, "figure")
+}
+
+/// One metric of a workload, trial by trial.
+fn panel(names: &Names, subject: Subject<'_>, cells: &[&Cell], scale: &Scale) -> Option<Figure> {
+    let trials: usize = cells.iter().map(|cell| cell.trials.len()).sum();
+    if cells.len() < 2 || !(4..=MOST_TRIALS).contains(&trials) {
+        return None;
+    }
+    let unit = Unit::Metric(subject.metric.to_owned());
+    let series = cells.iter().enumerate().map(|(index, cell)| {
+        let points = points(&unit, &names.arm(&cell.arm), cell);
+        Series::new(index, names.arm(&cell.arm), Marks::Line(points))
+    });
+    let what = metric_title(subject.metric);
+    let mut value = Axis::new(what.clone(), scale.clone(), unit.clone());
+    value.from_zero = *scale == Scale::Linear;
+    Some(Figure {
+        id: id_of(&["periods", subject.name, subject.metric]),
+        title: format!(
+            "{}: {what} of each trial, in the order in which they ran",
+            short(subject.name)
+        ),
+        description: "Each point is a trial, each line an arm; the load stands below the latency."
+            .to_owned(),
+        layout: Layout::Upright,
+        along: Axis::new("place in the order of the study", Scale::Linear, Unit::Number),
+        value,
+        series: series.filter(|series| !series.marks.is_empty()).collect(),
+        spans: Vec::new(),
+        guides: Vec::new(),
+        interval: String::new(),
+        notes: Vec::new(),
+        workload: Some(subject.name.to_owned()),
+        metric: None,
+    })
+}
+
+fn points(unit: &Unit, name: &str, cell: &Cell) -> Vec<Point> {
+    let told = cell.trials.iter().filter_map(|trial| {
+        let value = trial.value.filter(|value| value.is_finite() && *value > 0.0)?;
+        let order = trial.order?;
+        let point = point(f64::from(order), unit, &format!("{name}, trial {order}"), value, None);
+        Some(match trial.status {
+            Status::LeadIn => marked(point, Look::Hollow, "lead-in, not counted"),
+            Status::Disturbed => marked(point, Look::Crossed, "disturbed"),
+            Status::Ok | Status::Failed => point,
+        })
+    });
+    let mut told: Vec<Point> = told.collect();
+    told.sort_by(|one, other| one.at.total_cmp(&other.at));
+    told
+}

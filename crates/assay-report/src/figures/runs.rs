@@ -1,0 +1,115 @@
+//! Every run of commands as a dot, with the mean of each command and its interval.
+
+use super::words::{Names, of_cell, point, primary, short, subjects};
+use super::{Drawing, at_most};
+use crate::evidence::{Evidence, RanTrial};
+use crate::figure::{Axis, Colour, Figure, Layout, Look, Marks, Point, Scale, Series, Unit, id_of};
+use assay_core::catalogue::About;
+use assay_core::findings::Cell;
+use assay_core::results::record::Status;
+
+/// The registry's entry.
+pub static RUNS: Drawing = Drawing {
+    about: About {
+        name: "runs",
+        summary: "every run of commands as a dot, with the means and their 95 % intervals",
+        text: "Each dot is one run of a command, the earliest at the top of its row; the mark between \
+               them is the mean of its trials with the 95 % interval. Two clouds in a row are two \
+               states of the machine, a slope is drift.",
+    },
+    draw,
+};
+
+/// Commands up to which there is a figure.
+const MOST_ARMS: usize = 24;
+/// Dots of a figure; of more runs some are drawn.
+const MOST_DOTS: usize = 1000;
+const MOST_FIGURES: usize = 4;
+/// Half of the room that the dots of a command take, where the next one is 1 away.
+const HALF_BAND: f64 = 0.34;
+
+fn draw(evidence: &Evidence) -> Vec<Figure> {
+    if evidence.trials.iter().all(|trial| trial.runs_ns.is_empty()) {
+        return Vec::new();
+    }
+    let names = Names::of(&evidence.findings);
+    let all = subjects(&evidence.findings).into_iter();
+    let figures =
+        all.filter_map(|one| figure(evidence, &names, one.name, &primary(&evidence.findings, one)));
+    at_most(figures.collect(), MOST_FIGURES, "workload")
+}
+
+fn figure(evidence: &Evidence, names: &Names, workload: &str, cells: &[&Cell]) -> Option<Figure> {
+    let own: Vec<Vec<f64>> = cells.iter().map(|cell| runs(evidence, cell)).collect();
+    let count: usize = own.iter().map(Vec::len).sum();
+    if count == 0 || cells.len() > MOST_ARMS {
+        return None;
+    }
+    let step = count.div_ceil(MOST_DOTS);
+    let label = |cell: &Cell| {
+        let name = names.arm(&cell.arm);
+        if name.is_empty() { short(workload) } else { name }
+    };
+    let rows = cells.iter().zip(&own).enumerate();
+    let dots = rows.flat_map(|(at, (cell, runs))| dots(at, &label(cell), runs, step));
+    let dots = dots.collect();
+    let means = cells.iter().enumerate();
+    let means = means
+        .filter_map(|(at, cell)| of_cell(&evidence.findings, at as f64, &label(cell), cell))
+        .collect();
+    let series = |name: &str, colour, shape, marks| Series {
+        name: name.to_owned(),
+        colour,
+        shape,
+        marks: Marks::Points(marks),
+    };
+    let all = format!("A dot is one run of every {step}, {count} in all.");
+    let kept = own.iter().any(|runs| !runs.is_empty()).then_some(all).filter(|_| step > 1);
+    Some(Figure {
+        id: id_of(&["runs", workload]),
+        title: format!("{}: time of each run", short(workload)),
+        description:
+            "Each dot is a run, the earliest at the top of its row; the mark is the mean of \
+                      the trials with its 95 % interval."
+                .to_owned(),
+        layout: Layout::Lying,
+        along: Axis::names("", cells.iter().map(|cell| label(cell))),
+        value: Axis::new("time of a run".to_owned(), Scale::Linear, unit()),
+        series: vec![
+            series("run", Colour::Series(0), 0, dots),
+            series("mean", Colour::Series(1), 1, means),
+        ],
+        spans: Vec::new(),
+        guides: Vec::new(),
+        interval: "95 % interval".to_owned(),
+        notes: kept.into_iter().collect(),
+        workload: Some(workload.to_owned()),
+        metric: cells.first().map(|cell| cell.metric.clone()),
+    })
+}
+
+fn unit() -> Unit {
+    Unit::Metric("duration_s".to_owned())
+}
+
+/// Seconds of the runs of a cell, in the order in which they were run.
+fn runs(evidence: &Evidence, cell: &Cell) -> Vec<f64> {
+    let counts = |trial: &&RanTrial| {
+        *trial.workload == cell.workload
+            && *trial.arm == cell.arm
+            && trial.control == cell.control
+            && trial.status == Status::Ok
+    };
+    let own = evidence.trials.iter().filter(counts);
+    own.flat_map(|trial| trial.runs_ns.iter().map(|ns| ns / 1e9)).collect()
+}
+
+fn dots(at: usize, name: &str, runs: &[f64], step: usize) -> Vec<Point> {
+    let last = runs.len().saturating_sub(1).max(1) as f64;
+    let dot = |(index, seconds): (usize, &f64)| {
+        let offset = HALF_BAND * (2.0 * index as f64 / last - 1.0);
+        let told = format!("{name}, run {}", index + 1);
+        Point { look: Look::Hollow, ..point(at as f64 + offset, &unit(), &told, *seconds, None) }
+    };
+    runs.iter().enumerate().step_by(step).map(dot).collect()
+}

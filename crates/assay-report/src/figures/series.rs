@@ -1,0 +1,281 @@
+//! What happened in each second of the trials.
+
+use std::collections::BTreeMap;
+
+use super::words::{Names, marked, notable, point, short, subjects};
+use super::{Drawing, at_most, left_out};
+use crate::document::numbers::heading;
+use crate::evidence::{Evidence, RanTrial};
+use crate::figure::{
+    Axis, Figure, Layout, Look, Marks, Point, Scale, Series, Span, SpanKind, Unit, id_of,
+};
+use assay_core::catalogue::About;
+use assay_core::findings::Findings;
+use assay_core::results::plan::Arm;
+use assay_core::results::record::Status;
+
+/// The registry's entry.
+pub static SERIES: Drawing = Drawing {
+    about: About {
+        name: "series",
+        summary: "rate and longest latency in each second of the trials",
+        text: "Trials stand one after the other in the order in which they ran. Shaded stretches are \
+               the ramp, which is not counted, and trials that something disturbed. Drawn are the \
+               baseline, the best and the worst arm, and whatever was disturbed.",
+    },
+    draw,
+};
+
+/// Seconds of one figure; more are taken together.
+const MOST_POINTS: usize = 60;
+const MOST_TRIALS: usize = 12;
+const MOST_ARMS: usize = 2;
+const MOST_FIGURES: usize = 4;
+/// Seconds of a trial that are read: a day.
+const LONGEST_TRIAL: usize = 86_400;
+/// Whole seconds that a trial must have for a figure.
+const FEWEST_SECONDS: usize = 3;
+
+fn draw(evidence: &Evidence) -> Vec<Figure> {
+    let names = Names::of(&evidence.findings);
+    let mut figures = Vec::new();
+    for workload in subjects(&evidence.findings) {
+        let mut arms = notable(&evidence.findings, workload, MOST_ARMS);
+        let disturbed = evidence
+            .trials
+            .iter()
+            .filter(|trial| *trial.workload == workload.name && trial.status == Status::Disturbed);
+        for arm in disturbed.map(|trial| &*trial.arm).take(MOST_ARMS) {
+            if !arms.contains(arm) {
+                arms.push(arm.clone());
+            }
+        }
+        for arm in arms {
+            let run = Run::of(evidence, workload.name, workload.metric, &arm);
+            figures.extend(run.into_iter().flat_map(|run| run.figures(&names)));
+        }
+    }
+    // Rates first, which alone are of the metric; what was disturbed before the rest.
+    figures.sort_by_key(|figure| {
+        (figure.metric.is_none(), figure.spans.iter().all(|span| span.kind != SpanKind::Disturbed))
+    });
+    at_most(figures, MOST_FIGURES, "figure")
+}
+
+/// The trials of one arm of one workload, one after the other.
+struct Run<'a> {
+    trials: Vec<&'a RanTrial>,
+    /// Later trials that are not drawn.
+    left_out: usize,
+    workload: &'a str,
+    arm: &'a Arm,
+    metric: &'static str,
+    /// Nanoseconds counted in each trial.
+    time_ns: u64,
+    /// Seconds of one point.
+    wide: usize,
+}
+
+/// One point of a trial.
+#[derive(Clone, Copy, Default)]
+struct Second {
+    amount: u64,
+    slowest_ns: u64,
+    /// Seconds taken together.
+    seconds: u32,
+}
+
+impl<'a> Run<'a> {
+    fn of(evidence: &'a Evidence, workload: &'a str, metric: &str, arm: &'a Arm) -> Option<Self> {
+        let same = |trial: &&RanTrial| {
+            !trial.control
+                && *trial.workload == workload
+                && *trial.arm == *arm
+                && trial.status != Status::LeadIn
+                && !trial.series.is_empty()
+        };
+        let all: Vec<&RanTrial> = evidence.trials.iter().filter(same).collect();
+        let left_out = all.len().saturating_sub(MOST_TRIALS);
+        let trials: Vec<&RanTrial> = all.into_iter().take(MOST_TRIALS).collect();
+        let time_ns = time_ns(&evidence.findings, workload, arm);
+        let metric =
+            if metric == "bandwidth_bytes_per_s" { "bandwidth_bytes_per_s" } else { "iops" };
+        let mut run = Self { trials, left_out, workload, arm, metric, time_ns, wide: 1 };
+        let total: usize = run.trials.iter().map(|trial| run.seconds(trial)).sum();
+        run.wide = total.div_ceil(MOST_POINTS).max(1);
+        // One or two seconds a trial say no more than its result.
+        run.trials.iter().any(|trial| run.seconds(trial) >= FEWEST_SECONDS).then_some(run)
+    }
+
+    /// Whole seconds of a trial: the last one that was recorded ends where the trial ends.
+    fn seconds(&self, trial: &RanTrial) -> usize {
+        let last = trial.series.iter().map(|row| row.second as usize).max().unwrap_or(0);
+        let whole = trial.ramp_ns.saturating_add(self.time_ns) / 1_000_000_000;
+        let whole = if self.time_ns == 0 { usize::MAX } else { whole as usize };
+        last.min(whole).min(LONGEST_TRIAL)
+    }
+
+    /// The points of a trial.
+    fn points(&self, trial: &RanTrial) -> Vec<Second> {
+        let seconds = self.seconds(trial);
+        let mut points: BTreeMap<usize, Second> = BTreeMap::new();
+        for second in 0..seconds {
+            points.entry(second / self.wide).or_default().seconds += 1;
+        }
+        for row in trial.series.iter().filter(|row| (row.second as usize) < seconds) {
+            let Some(point) = points.get_mut(&(row.second as usize / self.wide)) else { continue };
+            let amount = if self.metric == "iops" { row.operations } else { row.bytes };
+            point.amount = point.amount.saturating_add(amount);
+            point.slowest_ns = point.slowest_ns.max(row.latency_max_ns);
+        }
+        points.into_values().collect()
+    }
+
+    fn figures(&self, names: &Names) -> Vec<Figure> {
+        let (mut rates, mut slowest, mut spans) = (Vec::new(), Vec::new(), Vec::new());
+        let mut begin = 0.0;
+        for trial in &self.trials {
+            let points = self.points(trial);
+            if points.is_empty() {
+                continue;
+            }
+            let end = begin + (points.len() * self.wide) as f64;
+            for (index, second) in points.iter().enumerate() {
+                let at = begin + (index * self.wide) as f64;
+                let name = format!("trial {}, second {}", trial.order, index * self.wide);
+                let rate = second.amount as f64 / f64::from(second.seconds.max(1));
+                rates.push(self.point(trial, at, &name, self.metric, rate, index));
+                if second.slowest_ns > 0 {
+                    let first = slowest.last().is_none_or(|last: &Point| last.at < begin);
+                    let index = if first { 0 } else { index.max(1) };
+                    slowest.push(self.point(
+                        trial,
+                        at,
+                        &name,
+                        "latency_max_ns",
+                        second.slowest_ns as f64,
+                        index,
+                    ));
+                }
+            }
+            spans.extend(stretches(trial, begin, end));
+            begin = end + 0.5 * self.wide as f64;
+        }
+        let rate = self.figure(names, "rate", rates, &spans);
+        let latency = self.figure(names, "latency", slowest, &spans);
+        rate.into_iter().chain(latency).collect()
+    }
+
+    fn point(
+        &self,
+        trial: &RanTrial,
+        at: f64,
+        name: &str,
+        metric: &str,
+        value: f64,
+        index: usize,
+    ) -> Point {
+        let told = point(at, &Unit::Metric(metric.to_owned()), name, value, None);
+        let ramp = (index * self.wide) as f64 * 1e9 < trial.ramp_ns as f64;
+        let told = match (trial.status, ramp) {
+            (Status::Disturbed, _) => marked(told, Look::Solid, "disturbed"),
+            (_, true) => marked(told, Look::Solid, "ramp, not counted"),
+            _ => told,
+        };
+        Point { joined: index > 0, ..told }
+    }
+
+    fn figure(
+        &self,
+        names: &Names,
+        what: &str,
+        points: Vec<Point>,
+        spans: &[Span],
+    ) -> Option<Figure> {
+        if points.len() < 2 {
+            return None;
+        }
+        let arm = names.arm(self.arm);
+        let of = if arm.is_empty() {
+            short(self.workload)
+        } else {
+            format!("{}, {arm}", short(self.workload))
+        };
+        let rate = what == "rate";
+        let (title, value) = if rate {
+            let axis = Axis::new(
+                heading(self.metric),
+                Scale::Linear,
+                Unit::Metric(self.metric.to_owned()),
+            )
+            .from_zero();
+            (
+                if self.metric == "iops" {
+                    "operations in each second"
+                } else {
+                    "bandwidth in each second"
+                },
+                axis,
+            )
+        } else {
+            (
+                "the slowest operation of each second",
+                Axis::new(
+                    "longest latency",
+                    Scale::Log10,
+                    Unit::Metric("latency_max_ns".to_owned()),
+                ),
+            )
+        };
+        let marks = if rate { Marks::Steps(points) } else { Marks::Points(points) };
+        let wide = (self.wide > 1).then(|| format!("A point stands for {} seconds.", self.wide));
+        let more = left_out(self.left_out, "later trial");
+        Some(Figure {
+            id: id_of(&["series", what, self.workload, &arm]),
+            title: format!("{of}: {title}"),
+            description: "Trials stand one after the other in the order in which they ran; the ramp at their \
+                          beginning is not counted. The last second of each is left out: it is never whole.".to_owned(),
+            layout: Layout::Upright,
+            along: Axis::new("seconds of the trials", Scale::Time, Unit::Seconds),
+            value,
+            series: vec![Series::new(usize::from(!rate), "", marks)],
+            spans: spans.to_vec(),
+            guides: Vec::new(),
+            interval: String::new(),
+            notes: wide.into_iter().chain(more).collect(),
+workload: Some(self.workload.to_owned()),
+metric: rate.then(|| self.metric.to_owned()),
+        })
+    }
+}
+
+/// The stretch of a trial, and that of its ramp.
+fn stretches(trial: &RanTrial, begin: f64, end: f64) -> Vec<Span> {
+    let label = format!("trial {}", trial.order);
+    let reason =
+        trial.reason.as_deref().map(|reason| format!(": {}", short(reason))).unwrap_or_default();
+    let (kind, text) = match trial.status {
+        Status::Disturbed => (SpanKind::Disturbed, format!("{label}, disturbed{reason}")),
+        _ => (SpanKind::Alternate, label.clone()),
+    };
+    let mut spans = vec![Span { from: begin, to: end, kind, text, label }];
+    let ramp = (trial.ramp_ns as f64 / 1e9).min(end - begin);
+    if ramp > 0.0 {
+        let text = format!("trial {}: ramp, not counted", trial.order);
+        spans.push(Span {
+            from: begin,
+            to: begin + ramp,
+            kind: SpanKind::Ramp,
+            text,
+            label: String::new(),
+        });
+    }
+    spans
+}
+
+/// Nanoseconds that are counted in each trial; 0 where that is not known.
+fn time_ns(findings: &Findings, workload: &str, arm: &Arm) -> u64 {
+    let own = findings.workloads.iter().filter(|facts| facts.name == workload);
+    let fits = own.filter(|facts| facts.arm.is_empty() || facts.arm == *arm);
+    fits.map(|facts| facts.time_ns).max().unwrap_or(0)
+}

@@ -1,0 +1,455 @@
+//! Every figure from small evidence made by hand, compared with files that one can look at, and
+//! what holds for all of them.
+#![allow(clippy::disallowed_methods, reason = "these tests read and rewrite fixtures")]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use regex_lite::Regex;
+
+use super::{FIGURES, all, classes, ordered};
+use crate::evidence::{Evidence, Latencies, RanTrial};
+use crate::figure::{Figure, Marks};
+use crate::svg::{Theme, file, inline};
+use assay_core::findings::{Band, Findings, Surface, Trust};
+use assay_core::results::plan::Arm;
+use assay_core::results::record::Status;
+use assay_core::results::series::SeriesRow;
+use assay_core::results::tally::Tally;
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
+}
+
+fn findings(name: &str) -> Findings {
+    let path = fixtures().join(format!("findings/{name}.json"));
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// Two arms of one workload with everything that records tell: series, latencies, a surface.
+fn recorded() -> Evidence {
+    let mut evidence = Evidence::bare(findings("study-two-arms"));
+    let arms: Vec<Arm> =
+        ["mq-deadline", "none"].map(|level| Arm::from([("scheduler".into(), level.into())])).into();
+    for order in 1..=6_u32 {
+        let arm = arms[(order as usize + 1) % 2].clone();
+        evidence.trials.push(trial(order, arm, if order == 4 { 3 } else { 1 }));
+    }
+    evidence.latencies =
+        arms.iter().flat_map(|arm| ["read", "write"].map(|class| latencies(arm, class))).collect();
+    evidence.findings.surfaces = arms.iter().map(surface).collect();
+    evidence
+}
+
+fn trial(order: u32, arm: Arm, slow: u64) -> RanTrial {
+    let row = |second: u32| SeriesRow {
+        second,
+        class: "write".to_owned(),
+        operations: 20_000 / slow + u64::from(second % 3) * 500,
+        bytes: 4096 * 20_000 / slow,
+        latency_sum_ns: 1_000_000_000,
+        latency_max_ns: 900_000 * slow + u64::from(second) * 70_000,
+        latency_buckets: vec![
+            [13 + second % 3, 9000],
+            [15, 10_000 / slow as u32],
+            [16, 900 + second],
+            [22, 1 + second % 2],
+        ],
+    };
+    let disturbed = slow > 1;
+    RanTrial {
+        runs_ns: Vec::new(),
+        order,
+        replicate: order.div_ceil(2),
+        workload: Arc::new("random-write".to_owned()),
+        arm: Arc::new(arm),
+        control: false,
+        status: if disturbed { Status::Disturbed } else { Status::Ok },
+        reason: disturbed.then(|| "another program wrote 40 MiB".to_owned()),
+        repeats: None,
+        started: "2026-11-20T10:31:12Z".to_owned(),
+        ramp_ns: 1_500_000_000,
+        series: (0..7).map(row).collect(),
+    }
+}
+
+/// Two commands, whose runs are known.
+fn commands() -> Evidence {
+    let mut evidence = Evidence::bare(findings("study-commands"));
+    let cells = evidence.findings.cells.iter().filter(|cell| cell.metric == "duration_s");
+    let own: Vec<(Arm, Vec<f64>)> = cells
+        .map(|cell| (cell.arm.clone(), cell.trials.iter().filter_map(|one| one.value).collect()))
+        .collect();
+    for (order, (arm, seconds)) in (1..).zip(own) {
+        let spread = |run: u32| 1e9 * (0.96 + f64::from(run) / 100.0);
+        let each = |seconds: f64| (0..9).map(move |run| seconds * spread(run));
+        let runs_ns = seconds.into_iter().flat_map(each).collect();
+        let workload = Arc::new("command".to_owned());
+        evidence.trials.push(RanTrial { workload, runs_ns, ..trial(order, arm, 1) });
+    }
+    evidence
+}
+
+fn latencies(arm: &Arm, class: &str) -> Latencies {
+    let mut nanoseconds = Tally::default();
+    let slow = if arm.values().any(|level| level == "none") { 1 } else { 3 };
+    for step in 0..20_000_u64 {
+        let tail = if step % 1000 == 0 { 40 * slow } else { 1 };
+        nanoseconds.record((40_000 + step % 90 * 700) * tail, 1);
+    }
+    Latencies {
+        workload: "random-write".to_owned(),
+        arm: arm.clone(),
+        control: false,
+        class: class.to_owned(),
+        trials: 6,
+        nanoseconds,
+    }
+}
+
+fn surface(arm: &Arm) -> Surface {
+    let band = |index: u32| {
+        let rate = 2e8 - 7e6 * f64::from(index * index) / 9.0;
+        let measured = index != 4;
+        Band {
+            from_percent: 10 * index,
+            to_percent: 10 * index + 10,
+            n: if measured { 3 } else { 0 },
+            bandwidth_bytes_per_s: measured.then_some(rate),
+            min: measured.then_some(0.93 * rate),
+            max: measured.then_some(1.05 * rate),
+        }
+    };
+    Surface {
+        workload: "surface".to_owned(),
+        arm: arm.clone(),
+        trust: Some(Trust::Suspect),
+        bands: (0..10).map(band).collect(),
+        note: Some("the time of 5 min ended 1 of 3 trials early".to_owned()),
+    }
+}
+
+/// All evidence that there is, by name.
+pub(crate) fn evidences() -> &'static [(String, Evidence)] {
+    static READ: OnceLock<Vec<(String, Evidence)>> = OnceLock::new();
+    READ.get_or_init(|| {
+        let mut read = vec![
+            ("recorded".to_owned(), recorded()),
+            ("hostile".to_owned(), hostile()),
+            ("commands".to_owned(), commands()),
+        ];
+        for entry in std::fs::read_dir(fixtures().join("findings")).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|end| end == "json") {
+                let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+                read.push((name.clone(), Evidence::bare(findings(&name))));
+            }
+        }
+        read.sort_by(|left, right| left.0.cmp(&right.0));
+        read
+    })
+}
+
+fn figures() -> impl Iterator<Item = (&'static str, Figure)> {
+    let own = |(name, evidence): &'static (String, Evidence)| {
+        all(evidence).into_iter().map(|figure| (name.as_str(), figure))
+    };
+    evidences().iter().flat_map(own)
+}
+
+/// The evidence with a name.
+fn of(name: &str) -> &'static Evidence {
+    &evidences().iter().find(|(own, _)| own == name).unwrap().1
+}
+
+fn only(evidence: &str, id: &str) -> Figure {
+    let found = all(of(evidence)).into_iter().find(|figure| figure.id == id);
+    found.unwrap_or_else(|| panic!("{evidence} has no {id}"))
+}
+
+#[test]
+fn figures_look_as_their_files() {
+    let pictures = [
+        ("sweep", only("study-grid", "sweep-random-write-threads-iops")),
+        ("sweep-latency", only("study-grid", "sweep-random-write-threads-latency-p99-ns")),
+        ("effects", only("study-eight-arms", "effects-iops-random-write")),
+        ("effects-factors", only("study-many-arms", "effects-iops-random-write")),
+        ("bars", only("study-eight-arms", "bars-random-write-iops")),
+        ("bars-two-targets", only("study-two-targets", "bars-iops")),
+        ("grid", only("study-grid", "grid-random-write-iops")),
+        ("surface", only("recorded", "surface-surface")),
+        ("runs", only("commands", "runs-command")),
+        ("percentiles", only("recorded", "percentiles-random-write-write")),
+        ("classes", only("recorded", "classes-random-write-latencies-of-read-operations")),
+        ("heat", only("recorded", "heat-random-write-scheduler-none")),
+        ("series", only("recorded", "series-rate-random-write-scheduler-none")),
+        ("series-latency", only("recorded", "series-latency-random-write-scheduler-none")),
+        ("order", only("study-eight-arms", "order-random-write")),
+    ];
+    for (name, figure) in pictures {
+        for (theme, word) in [(Theme::Light, "light"), (Theme::Dark, "dark")] {
+            // Dark differs by its colours alone; one file shows that.
+            if theme == Theme::Light || name == "effects" {
+                expect(&format!("{name}.{word}.svg"), &file(&figure, theme));
+            }
+        }
+    }
+}
+
+fn expect(name: &str, found: &str) {
+    assert!(found.len() < 40_000, "{name} has {} bytes", found.len());
+    let path = fixtures().join("figures").join(name);
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, found).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == expected, "{} differs:\n{found}", path.display());
+}
+
+#[test]
+fn every_kind_draws_and_the_names_are_unique() {
+    let names: BTreeSet<&str> = FIGURES.iter().map(|kind| kind.about.name).collect();
+    assert_eq!(names.len(), FIGURES.len());
+    let drawn: Vec<String> = figures().map(|(_, figure)| figure.id).collect();
+    for name in names {
+        assert!(drawn.iter().any(|id| id.starts_with(name)), "nothing drew {name}");
+    }
+    for (name, evidence) in evidences() {
+        let ids: Vec<String> = all(evidence).into_iter().map(|figure| figure.id).collect();
+        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{name}: {ids:?}");
+        let safe =
+            |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
+        assert!(ids.iter().all(|id| !id.is_empty() && id.chars().all(safe)), "{name}: {ids:?}");
+        assert_eq!(all(evidence), all(evidence));
+    }
+}
+
+#[test]
+fn the_lead_shows_the_answer() {
+    let leads = [
+        ("study-grid", "sweep-random-write-threads-iops"),
+        ("study-eight-arms", "effects-iops-random-write"),
+        ("card", "bars-iops"),
+        ("recorded", "effects-iops-random-write"),
+    ];
+    for (name, id) in leads {
+        assert_eq!(ordered(of(name)).0.unwrap().id, id, "{name}");
+    }
+}
+
+#[test]
+fn every_mark_says_what_its_table_says() {
+    let title = Regex::new("class=\"mark[^>]*><title>([^<]*)</title>").unwrap();
+    for (name, figure) in figures() {
+        let (drawn, table) = (inline(&figure), figure.table());
+        let told: Vec<String> =
+            title.captures_iter(&drawn).map(|found| found[1].to_owned()).collect();
+        let id = &figure.id;
+        assert_eq!(told.len(), figure.marks(), "{name} {id}");
+        assert_eq!(drawn.matches("class=\"mark").count(), figure.marks(), "{name} {id}");
+        assert_eq!(table.rows.len(), figure.marks(), "{name} {id}");
+        assert!(told.iter().all(|text| !text.is_empty()), "{name} {id}");
+        assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()), "{name} {id}");
+        for (index, series) in figure.series.iter().enumerate() {
+            assert!(
+                drawn.contains(&format!("data-series=\"{index}\"")),
+                "{name} {id} {}",
+                series.name
+            );
+        }
+    }
+}
+
+#[test]
+fn values_and_intervals_of_a_table_are_those_of_the_findings() {
+    let table = only("study-eight-arms", "effects-iops-random-write").table();
+    let row = |name: &str| {
+        let found = table.rows.iter().find(|row| row.cells[0].text == name).unwrap();
+        found.cells.iter().map(|cell| cell.text.as_str()).collect::<Vec<_>>().join(" | ")
+    };
+    // As `study-eight-arms.80.txt` has them.
+    assert_eq!(row("btrfs"), "btrfs | worse | 0.70 | 0.59 to 0.83 | worse");
+    assert!(row("jfs").ends_with("suspect"), "{}", row("jfs"));
+}
+
+#[test]
+fn svg_is_well_formed_and_carries_no_style_and_no_nonsense() {
+    for (name, figure) in figures() {
+        for drawn in [inline(&figure), file(&figure, Theme::Dark)] {
+            for word in ["NaN", "inf ", "style=\"", "<script", "onload", "javascript:", "--</"] {
+                assert!(!drawn.contains(word), "{name} {} has {word}", figure.id);
+            }
+            balanced(&drawn);
+            assert!(
+                drawn.contains("role=\"img\"")
+                    && drawn.contains(&format!("id=\"{}-desc\"", figure.id))
+            );
+            assert!(drawn.len() < 100_000, "{name} {}: {} bytes", figure.id, drawn.len());
+        }
+    }
+}
+
+/// Every element that is opened is closed, in order.
+fn balanced(drawn: &str) {
+    let tag = Regex::new("<(/?)([a-z]+)[^<>]*?(/?)>").unwrap();
+    let mut open: Vec<&str> = Vec::new();
+    for found in tag.captures_iter(drawn) {
+        let name = found.get(2).unwrap().as_str();
+        if &found[1] == "/" {
+            assert_eq!(open.pop(), Some(name));
+        } else if &found[3] != "/" {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+    assert_eq!(drawn.matches('<').count(), tag.find_iter(drawn).count());
+}
+
+/// Names that want to be markup, numbers that are none, lengths and counts without an end.
+fn hostile() -> Evidence {
+    let mut evidence = recorded();
+    let script = "<script>alert(1)</script>\" style=\"x\u{202e}\u{0}";
+    let long = "x".repeat(10_000_000);
+    let rename = |text: &mut String| *text = format!("{script}{text}");
+    let findings = &mut evidence.findings;
+    for cell in &mut findings.cells {
+        rename(&mut cell.workload);
+        cell.arm.values_mut().for_each(rename);
+    }
+    for found in &mut findings.comparisons {
+        rename(&mut found.workload);
+        found.arm.values_mut().chain(found.baseline.values_mut()).for_each(rename);
+        (found.ratio, found.ci95_family) =
+            (Some(f64::NAN), Some([f64::NEG_INFINITY, f64::INFINITY]));
+    }
+    findings.cells[0].ci95 = Some([f64::NAN, f64::INFINITY]);
+    findings.cells[1].geometric_mean = Some(f64::INFINITY);
+    findings.cells[4].arm.values_mut().for_each(|level| level.clone_from(&long));
+    findings.surfaces[0].bands[0].max = Some(f64::NAN);
+    findings.surfaces[0].workload = long;
+    findings.factors.clear();
+    for trial in &mut evidence.trials {
+        rename(Arc::make_mut(&mut trial.workload));
+        Arc::make_mut(&mut trial.arm).values_mut().for_each(rename);
+        trial.series[0].second = u32::MAX;
+        trial.series[1].operations = u64::MAX;
+        trial.series[1].latency_buckets = vec![[u32::MAX, u32::MAX], [0, 1]];
+        trial.ramp_ns = u64::MAX;
+    }
+    for one in &mut evidence.latencies {
+        rename(&mut one.workload);
+        one.arm.values_mut().for_each(rename);
+    }
+    evidence
+}
+
+#[test]
+fn published_numbers_without_end_make_no_panic() {
+    let odd = [(0, 0, u64::MAX), (u64::MAX, u64::MAX, 1), (7, 3, 2)];
+    let sides = ["before", "after"].map(str::to_owned);
+    let figures =
+        [&odd[..], &[(1, 2, 0)]].map(|after| classes::named("odd", sides.clone(), &odd, after));
+    assert!(figures[0].is_some() && figures[1].is_none());
+    for figure in figures.iter().flatten() {
+        balanced(&inline(figure));
+    }
+}
+
+/// Four workloads, five by eight arms, six replicates with series and latencies.
+fn large() -> Evidence {
+    let grid = findings("study-grid");
+    let mut evidence = Evidence::bare(Findings { cells: Vec::new(), ..grid.clone() });
+    let (names, threads) =
+        (["ext2", "ext3", "ext4", "xfs", "btrfs"], [1, 2, 4, 8, 16, 32, 64, 128]);
+    evidence.findings.factors[0].levels = names.map(str::to_owned).into();
+    evidence.findings.factors[1].levels = threads.map(|count| count.to_string()).into();
+    let mut order = 0;
+    for workload in ["sequential-read", "sequential-write", "random-read", "random-write"] {
+        for (place, name) in names.iter().enumerate() {
+            for count in threads {
+                let arm = Arm::from([
+                    ("filesystem".into(), (*name).into()),
+                    ("threads".into(), count.to_string()),
+                ]);
+                for plain in grid.cells.iter().take(4) {
+                    let mut cell = plain.clone();
+                    let factor = (1.0 + place as f64) * f64::from(count).sqrt();
+                    (cell.workload, cell.arm) = (workload.to_owned(), arm.clone());
+                    cell.geometric_mean = cell.geometric_mean.map(|mean| mean * factor);
+                    cell.ci95 = cell.ci95.map(|ends| ends.map(|end| end * factor));
+                    for trial in &mut cell.trials {
+                        order += 1;
+                        trial.order = Some(order);
+                        trial.value = trial.value.map(|value| value * factor);
+                    }
+                    evidence.findings.cells.push(cell);
+                }
+                let mut compared = grid.comparisons[0].clone();
+                (compared.workload, compared.arm) = (workload.to_owned(), arm.clone());
+                evidence.findings.comparisons.push(compared);
+                evidence
+                    .latencies
+                    .push(Latencies { workload: workload.into(), ..latencies(&arm, "write") });
+                evidence.trials.extend((0..6).map(|replicate| RanTrial {
+                    workload: Arc::new(workload.to_owned()),
+                    ..trial(order - replicate, arm.clone(), 1)
+                }));
+            }
+        }
+    }
+    evidence
+}
+
+#[test]
+fn a_large_study_stays_small_on_the_page() {
+    let evidence = large();
+    assert_eq!((evidence.trials.len(), evidence.latencies.len()), (960, 160));
+    let figures = all(&evidence);
+    let sizes: Vec<(usize, String)> =
+        figures.iter().map(|figure| (inline(figure).len(), figure.id.clone())).collect();
+    let total: usize = sizes.iter().map(|(size, _)| size).sum();
+    assert!(total < 450_000, "{total} bytes: {sizes:?}");
+    let kinds =
+        FIGURES.iter().filter(|kind| figures.iter().any(|one| one.id.starts_with(kind.about.name)));
+    assert!(kinds.count() >= 7, "{sizes:?}");
+    let left_out =
+        figures.iter().flat_map(|figure| &figure.notes).any(|note| note.contains("Left out"));
+    assert!(left_out);
+}
+
+#[test]
+fn ten_thousand_trials_are_few_points() {
+    let mut evidence = recorded();
+    let cell = &mut evidence.findings.cells[0];
+    let plain = cell.trials[0].clone();
+    cell.trials = (1..=10_000)
+        .map(|order| assay_core::findings::CellTrial {
+            order: Some(order),
+            replicate: order.div_ceil(2),
+            ..plain.clone()
+        })
+        .collect();
+    let arm = evidence.trials[0].arm.clone();
+    evidence.trials = (1..=10_000).map(|order| trial(order, Arm::clone(&arm), 1)).collect();
+    let figures = all(&evidence);
+    for figure in &figures {
+        assert!(figure.marks() <= 400, "{}: {}", figure.id, figure.marks());
+        assert!(inline(figure).len() < 100_000, "{}", figure.id);
+    }
+    let order = figures.iter().find(|figure| figure.id.starts_with("order")).unwrap();
+    assert!(order.notes[0].contains("a point is the mean of up to 251"), "{:?}", order.notes);
+    let Marks::Points(points) = &order.series[0].marks else { panic!("points") };
+    assert!(points.iter().all(|point| point.interval.is_some()));
+}
+
+#[test]
+fn evidence_without_anything_draws_nothing() {
+    let mut empty = findings("study-two-arms");
+    empty.cells.clear();
+    empty.comparisons.clear();
+    empty.effects.clear();
+    let evidence = Evidence::bare(empty);
+    assert_eq!((all(&evidence), ordered(&evidence).0), (Vec::new(), None));
+}

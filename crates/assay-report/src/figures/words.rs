@@ -1,0 +1,218 @@
+//! Names of arms and sentences of marks, the same in all figures.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::document::{centre, comparison_of, numbers, result, trust_word};
+use crate::figure::{Look, Point, Unit};
+use crate::layout::clean;
+use assay_core::findings::{Cell, Findings, Trust};
+use assay_core::quantity::Better;
+use assay_core::quantity::units::show;
+use assay_core::results::plan::{Arm, level_words};
+
+/// Letters of a name; what is longer loses its middle.
+const LONGEST: usize = 60;
+
+/// Names of arms by what differs among them.
+pub(super) struct Names {
+    varied: Vec<String>,
+}
+
+impl Names {
+    /// The names of the arms of findings.
+    pub fn of(findings: &Findings) -> Self {
+        let mut levels: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let compared = findings.comparisons.iter().flat_map(|found| [&found.arm, &found.baseline]);
+        for (factor, level) in findings.cells.iter().map(|cell| &cell.arm).chain(compared).flatten()
+        {
+            levels.entry(factor).or_default().insert(level);
+        }
+        let declared = findings.factors.iter().map(|factor| factor.name.as_str());
+        let mut order: Vec<&str> = declared.collect();
+        order.extend(
+            levels.keys().filter(|name| !findings.factors.iter().any(|one| one.name == **name)),
+        );
+        let varies = |name: &&str| levels.get(name).is_some_and(|levels| levels.len() > 1);
+        Self { varied: order.into_iter().filter(varies).map(str::to_owned).collect() }
+    }
+
+    /// What varies.
+    pub fn varied(&self) -> &[String] {
+        &self.varied
+    }
+
+    /// `ext4, threads 32`; nothing where nothing varies.
+    pub fn arm(&self, arm: &Arm) -> String {
+        self.arm_without(arm, "")
+    }
+
+    /// The same without one factor.
+    pub fn arm_without(&self, arm: &Arm, without: &str) -> String {
+        let told = self.varied.iter().filter(|name| *name != without);
+        let told = told.filter_map(|name| Some(level_words(name, arm.get(name)?)));
+        short(&told.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// A name from elsewhere, cleaned and not too long.
+pub(super) fn short(name: &str) -> String {
+    let letters: Vec<char> = name.chars().take(4 * LONGEST).collect();
+    let name: String = if letters.len() <= LONGEST {
+        letters.into_iter().collect()
+    } else {
+        let end: Vec<char> = name.chars().rev().take(LONGEST / 2).collect();
+        let begin = letters.into_iter().take(LONGEST / 2);
+        begin.chain(['\u{2026}']).chain(end.into_iter().rev()).collect()
+    };
+    clean(&name)
+}
+
+/// A point with what it says: `ext4, threads 32: 219 MiB/s (208 to 230)`.
+pub(super) fn point(
+    at: f64,
+    unit: &Unit,
+    name: &str,
+    value: f64,
+    interval: Option<[f64; 2]>,
+) -> Point {
+    let interval = interval.filter(|ends| ends.iter().all(|end| end.is_finite()));
+    let [told, ends] = unit.with_interval(value, interval);
+    let ends = if interval.is_some() { format!(" ({ends})") } else { String::new() };
+    let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
+    Point {
+        at,
+        value,
+        interval,
+        look: Look::Solid,
+        text: format!("{name}{told}{ends}"),
+        label: None,
+        remark: None,
+        joined: true,
+    }
+}
+
+/// The same marked, with the reason.
+pub(super) fn marked(point: Point, look: Look, why: &str) -> Point {
+    let told = point.remark.map_or_else(|| why.to_owned(), |known| format!("{known}; {why}"));
+    Point { look, text: format!("{}; {why}", point.text), remark: Some(told), ..point }
+}
+
+/// The point marked by how far it can be trusted.
+pub(super) fn trusted(point: Point, trust: Option<Trust>) -> Point {
+    match trust {
+        Some(trust @ Trust::Suspect) => marked(point, Look::Hollow, trust_word(trust)),
+        Some(trust @ Trust::Invalid) => marked(point, Look::Crossed, trust_word(trust)),
+        _ => point,
+    }
+}
+
+/// The mean of a cell with its interval and trust, as the tables show it: of the pairs where it is
+/// compared; none where nothing was measured.
+pub(super) fn of_cell(findings: &Findings, at: f64, name: &str, cell: &Cell) -> Option<Point> {
+    let unit = Unit::Metric(cell.metric.clone());
+    let compared = comparison_of(findings, cell);
+    let value = result(cell, compared).filter(|value| value.is_finite())?;
+    let pairs = compared.filter(|found| found.means.is_some() && found.n < cell.n);
+    // The interval is that of all trials, which is another mean.
+    let interval = cell.ci95.filter(|_| pairs.is_none());
+    let told = trusted(point(at, &unit, name, value, interval), cell.trust);
+    let why = match pairs {
+        Some(pairs) => Some(format!("of the {} trials that are compared", pairs.n)),
+        None => cell.ci95.is_none().then(|| no_interval(cell)),
+    };
+    Some(match why {
+        Some(why) => Point { remark: Some(with(told.remark, &why)), ..told },
+        None => told,
+    })
+}
+
+fn with(known: Option<String>, more: &str) -> String {
+    known.map_or_else(|| more.to_owned(), |known| format!("{known}; {more}"))
+}
+
+fn no_interval(cell: &Cell) -> String {
+    match cell.n {
+        0..3 => format!("no interval: {} of 3 trials", cell.n),
+        _ => "no interval: a trial has no value above zero".to_owned(),
+    }
+}
+
+/// The cell of a metric; never the second copy of the baseline.
+pub(super) fn cell<'a>(
+    findings: &'a Findings,
+    workload: &str,
+    arm: &Arm,
+    metric: &str,
+) -> Option<&'a Cell> {
+    findings.cells.iter().find(|cell| {
+        !cell.control && cell.workload == workload && cell.metric == metric && cell.arm == *arm
+    })
+}
+
+/// What a metric is called; one without a noun by its name in words.
+pub(super) fn metric_title(metric: &str) -> String {
+    let told = numbers::heading(metric);
+    if told == metric { short(&metric.replace('_', " ")) } else { told.to_owned() }
+}
+
+/// The arms that say most: the baseline, the best, the worst, then the others in their order.
+pub(super) fn notable(findings: &Findings, subject: Subject<'_>, most: usize) -> Vec<Arm> {
+    let own: Vec<&Cell> = primary(findings, subject);
+    let mut arms: Vec<&Arm> = Vec::new();
+    let compared = findings.comparisons.iter().filter(|found| found.workload == subject.name);
+    arms.extend(compared.filter(|found| found.primary).map(|found| &found.baseline).take(1));
+    let mut sorted: Vec<&&Cell> = own.iter().filter(|cell| centre(cell).is_some()).collect();
+    sorted.sort_by(|left, right| {
+        centre(right).partial_cmp(&centre(left)).unwrap_or(std::cmp::Ordering::Equal)
+    });
+    arms.extend(sorted.first().map(|cell| &cell.arm));
+    arms.extend(sorted.last().map(|cell| &cell.arm));
+    arms.extend(own.iter().map(|cell| &cell.arm));
+    let mut kept: Vec<Arm> = Vec::new();
+    for arm in arms {
+        if kept.len() < most && !kept.contains(arm) && own.iter().any(|cell| cell.arm == *arm) {
+            kept.push(arm.clone());
+        }
+    }
+    // As the study has them, so that colours do not depend on results.
+    kept.sort_by_key(|arm| own.iter().position(|cell| cell.arm == *arm));
+    kept
+}
+
+/// A workload with the metric that verdicts are about.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'a> {
+    pub name: &'a str,
+    pub metric: &'a str,
+    pub better: Better,
+}
+
+/// The workloads in the order of the study.
+pub(super) fn subjects(findings: &Findings) -> Vec<Subject<'_>> {
+    let mut known = BTreeSet::new();
+    let first = findings.cells.iter().filter(|cell| known.insert(cell.workload.as_str()));
+    first.map(|cell| subject_of(findings, cell)).collect()
+}
+
+fn subject_of<'a>(findings: &'a Findings, first: &'a Cell) -> Subject<'a> {
+    let mut judged = findings.comparisons.iter().filter(|found| found.primary);
+    if let Some(found) = judged.find(|found| found.workload == first.workload) {
+        return Subject { name: &first.workload, metric: &found.metric, better: found.better };
+    }
+    let mut own = findings.cells.iter().filter(|cell| cell.workload == first.workload);
+    let cell = own.find(|cell| cell.primary).unwrap_or(first);
+    Subject { name: &first.workload, metric: &cell.metric, better: cell.better }
+}
+
+/// Cells of a workload on its primary metric, without the second copy of the baseline.
+pub(super) fn primary<'a>(findings: &'a Findings, subject: Subject<'_>) -> Vec<&'a Cell> {
+    let own = |cell: &&Cell| {
+        !cell.control && cell.workload == subject.name && cell.metric == subject.metric
+    };
+    findings.cells.iter().filter(own).collect()
+}
+
+/// A margin as the range of ratios that counts as equivalent, with its name.
+pub(super) fn margin(margin: f64) -> ([f64; 2], String) {
+    ([1.0 / (1.0 + margin), 1.0 + margin], format!("margin {}", show::share(margin)))
+}

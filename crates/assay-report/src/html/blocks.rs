@@ -1,0 +1,127 @@
+//! Parts of a document as markup.
+
+use maud::{Markup, html};
+
+use crate::document::{Block, Cell, Remark, Row, Section, Table, Tone};
+use crate::table::{Column, Holds};
+
+/// Remarks up to which all are open.
+const MOST_REMARKS: usize = 12;
+
+/// Rows from which a table is folded up.
+const LONG: usize = 60;
+
+/// A section below a heading of the third rank.
+pub(super) fn section(section: &Section) -> Markup {
+    let caption = section.caption.as_deref();
+    html! {
+        section.part {
+            @if let Some(caption) = caption { h3 { (sentence(caption)) } }
+            @for block in &section.blocks { (self::block(block, caption.unwrap_or("numbers"))) }
+        }
+    }
+}
+
+/// One block; `name` is what a table without a heading of its own is called.
+pub(super) fn block(block: &Block, name: &str) -> Markup {
+    match block {
+        Block::Facts(facts) => html! {
+            dl { @for (name, value) in facts { div { dt { (name) } dd { (value) } } } }
+        },
+        Block::Text(texts) => html! { @for text in texts { p { (text) } } },
+        Block::List(texts) => html! { ul { @for text in texts { li { (text) } } } },
+        Block::Remarks(remarks) => html! {
+            @if remarks.len() > MOST_REMARKS {
+                details.paper {
+                    summary { (remarks.len()) " remarks" }
+                    (list(remarks))
+                }
+            } @else if !remarks.is_empty() { (list(remarks)) }
+        },
+        Block::Table(table) => self::table(table, name),
+    }
+}
+
+fn list(remarks: &[Remark]) -> Markup {
+    html! { ul { @for one in remarks { (remark(one)) } } }
+}
+
+fn remark(remark: &Remark) -> Markup {
+    html! {
+        li {
+            strong { (remark.rule) } ": " (remark.text)
+            @if !remark.rows.is_empty() { " " small { "(" (remark.rows.join("; ")) ")" } }
+        }
+    }
+}
+
+/// A table that can be sorted; a long one is folded up.
+pub(super) fn table(table: &Table, name: &str) -> Markup {
+    if table.rows.len() <= LONG {
+        return open_table(table, name);
+    }
+    html! {
+        details {
+            summary { "Table: " (table.rows.len()) " rows" }
+            (open_table(table, name))
+        }
+    }
+}
+
+fn open_table(table: &Table, name: &str) -> Markup {
+    html! {
+        div.scroll role="region" tabindex="0" aria-label={ "Table: " (name) } {
+            table {
+                caption.unseen { (name) }
+                thead { tr { @for column in &table.columns { (heading(column)) } } }
+                tbody { @for row in &table.rows { (self::row(&table.columns, row)) } }
+            }
+        }
+    }
+}
+
+fn heading(column: &Column) -> Markup {
+    let title = if column.title.is_empty() { &column.name } else { &column.title };
+    html! { th scope="col" class=[column.right.then_some("n")] { (title) } }
+}
+
+fn row(columns: &[Column], row: &Row) -> Markup {
+    let note = |index: usize| (index == 0).then_some(&row.notes).filter(|notes| !notes.is_empty());
+    if row.cells.is_empty() {
+        let rest = columns.len().saturating_sub(1).max(1);
+        return html! {
+            tr { th scope="row" { (row.name) } td.absent colspan=(rest) { (row.notes.join("; ")) } }
+        };
+    }
+    html! {
+        tr {
+            @for (index, (column, cell)) in columns.iter().zip(&row.cells).enumerate() {
+                @if index == 0 {
+                    th scope="row" class=[class(column, cell)] {
+                        (cell.text)
+                        @if let Some(notes) = note(index) { br; small { (notes.join("; ")) } }
+                    }
+                } @else {
+                    td class=[class(column, cell)] { (cell.text) }
+                }
+            }
+        }
+    }
+}
+
+fn class(column: &Column, cell: &Cell) -> Option<&'static str> {
+    match cell.tone {
+        Tone::Good => Some("good"),
+        Tone::Doubtful => Some("doubtful"),
+        Tone::Bad => Some("bad"),
+        Tone::Plain if column.right => Some("n"),
+        Tone::Plain if column.holds == Holds::Words => Some("w"),
+        Tone::Plain => None,
+    }
+}
+
+/// A heading begins with a capital.
+pub(super) fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

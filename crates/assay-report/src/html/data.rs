@@ -1,0 +1,284 @@
+//! The numbers behind a page, as CSV: read by people where they stand, by programs once they are
+//! saved. The bundle keeps everything; here histograms have at most 64 buckets a cell.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use maud::{Markup, html};
+
+use super::{Place, every_trial_name, is_large};
+use crate::document::COMPARISONS;
+use crate::evidence::{Evidence, Latencies};
+use assay_core::findings::{CellTrial, Comparison, Findings};
+use assay_core::quantity::units::show;
+use assay_core::results::plan::{Arm, arm_words};
+use assay_core::results::record::Status;
+use assay_core::results::series;
+
+/// The section of the raw data.
+pub(super) fn section(evidence: &Evidence, place: Place<'_>) -> Markup {
+    let findings = &evidence.findings;
+    let elsewhere = is_large(findings);
+    let trials = if elsewhere { String::new() } else { every_trial(findings) };
+    let tables = [
+        (EVERY_TRIAL, "Every trial with all its metrics", trials),
+        (COMPARISONS, "Every comparison of every metric", comparisons(&evidence.findings)),
+        ("latencies.csv", "Latencies by cell and class", latencies(&evidence.latencies)),
+    ];
+    html! {
+        p { "Trials that were disturbed or left out are here, too. The bundle keeps the rest." }
+        @if elsewhere { (far(findings, place)) }
+        @for (name, what, text) in tables.iter().filter(|(.., text)| lines(text) > 0) {
+            details {
+                summary { (name) ": " (what) ", " (show::count(lines(text) as u64)) " lines" }
+                pre data-name=(name) { (text) }
+            }
+        }
+    }
+}
+
+const EVERY_TRIAL: &str = "every-trial.csv";
+
+/// Where the values of very many trials lie.
+fn far(findings: &Findings, place: Place<'_>) -> Markup {
+    let id = &findings.study.id;
+    let file = match place {
+        Place::Alone => None,
+        Place::Beside(stem) => Some(every_trial_name(stem, id)),
+        Place::Served => Some(format!("/result/{id}/{EVERY_TRIAL}")),
+    };
+    html! { p {
+        "Every trial with all its metrics: "
+        @if let Some(file) = file { a href=(file) { (EVERY_TRIAL) } }
+        @else { code { "assay show --json " (id) } }
+    } }
+}
+
+/// Lines below the heading.
+fn lines(text: &str) -> usize {
+    text.lines().count().saturating_sub(1)
+}
+
+/// What a trial is known by: rows of a table of trials.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Key<'a> {
+    order: u32,
+    replicate: u32,
+    workload: &'a str,
+    arm: &'a Arm,
+    control: bool,
+}
+
+/// Trials in order of time, a column for each metric.
+pub fn every_trial(findings: &Findings) -> String {
+    let metrics: BTreeSet<&str> = findings.cells.iter().map(|cell| cell.metric.as_str()).collect();
+    let mut rows: BTreeMap<Key<'_>, (&CellTrial, Vec<Option<f64>>)> = BTreeMap::new();
+    for cell in &findings.cells {
+        let column = metrics.range(..cell.metric.as_str()).count();
+        for trial in &cell.trials {
+            let key = Key {
+                order: trial.order.unwrap_or(0),
+                replicate: trial.replicate,
+                workload: &cell.workload,
+                arm: &cell.arm,
+                control: cell.control,
+            };
+            let row = rows.entry(key).or_insert_with(|| (trial, vec![None; metrics.len()]));
+            if trial.value.is_some() {
+                row.1[column] = trial.value;
+            }
+        }
+    }
+    let factors = factors(findings);
+    let mut text = String::from("order,replicate,workload");
+    heading(&mut text, &factors);
+    text.push_str(",second_copy,status,reason");
+    for metric in &metrics {
+        text.extend([",", &field(metric)]);
+    }
+    for (key, (trial, values)) in &rows {
+        let status = match trial.status {
+            Status::Ok => "ok",
+            Status::Failed => "failed",
+            Status::Disturbed => "disturbed",
+            Status::LeadIn => "lead-in",
+        };
+        let order = trial.order.map(|order| order.to_string()).unwrap_or_default();
+        let reason = trial.reason.as_deref().unwrap_or_default();
+        let _ = write!(text, "\n{order},{},{}", key.replicate, field(key.workload));
+        levels(&mut text, &factors, key.arm);
+        let _ = write!(text, ",{},{status},{}", u8::from(key.control), field(reason));
+        for value in values {
+            text.push(',');
+            text.extend(value.map(short));
+        }
+    }
+    text.push('\n');
+    text
+}
+
+/// Every comparison: a line for each workload and arm, of the baseline only the levels that
+/// differ; for each metric the ratio, or the difference where a ratio makes no sense.
+fn comparisons(findings: &Findings) -> String {
+    let factors = factors(findings);
+    let mut rows: Vec<Vec<&Comparison>> = Vec::new();
+    let mut known: BTreeMap<(&str, &Arm, &Arm), usize> = BTreeMap::new();
+    for found in &findings.comparisons {
+        let key = (found.workload.as_str(), &found.arm, &found.baseline);
+        let index = *known.entry(key).or_insert(rows.len());
+        match rows.get_mut(index) {
+            Some(row) => row.push(found),
+            None => rows.push(vec![found]),
+        }
+    }
+    let metrics: BTreeSet<&str> =
+        findings.comparisons.iter().map(|found| found.metric.as_str()).collect();
+    let mut text = String::from("workload");
+    heading(&mut text, &factors);
+    text.push_str(",against,n,judged_by,verdict,family_low95,family_high95,p_holm");
+    for metric in &metrics {
+        let _ = write!(text, ",{},low95,high95", field(metric));
+    }
+    for row in &rows {
+        line(&mut text, row, &factors, &metrics);
+    }
+    text.push('\n');
+    text
+}
+
+fn line(
+    text: &mut String,
+    row: &[&Comparison],
+    factors: &BTreeSet<&str>,
+    metrics: &BTreeSet<&str>,
+) {
+    let Some(first) = row.first() else { return };
+    let _ = write!(text, "\n{}", field(&first.workload));
+    levels(text, factors, &first.arm);
+    let mut against = first.baseline.clone();
+    against.retain(|factor, level| first.arm.get(factor) != Some(level));
+    let judged = row.iter().find(|found| found.primary);
+    let n = judged.unwrap_or(&row[0]).n;
+    let _ = write!(text, ",{},{n}", field(&arm_words(&against)));
+    let verdict = judged.and_then(|found| found.verdict);
+    let verdict = verdict.map(|verdict| format!("{verdict:?}").to_lowercase());
+    let metric = judged.map_or("", |found| found.metric.as_str());
+    let _ = write!(text, ",{},{}", field(metric), verdict.unwrap_or_default());
+    let [low, high] = ends(judged.and_then(|found| found.ci95_family));
+    numbers(text, [low, high, judged.and_then(|found| found.p_holm)]);
+    for metric in metrics {
+        let found = row.iter().find(|found| found.metric == *metric);
+        numbers(text, found.map_or([None; 3], |found| effect(found)));
+    }
+}
+
+/// Ratio or difference with its own interval.
+fn effect(found: &Comparison) -> [Option<f64>; 3] {
+    let (value, interval) = match found.difference {
+        Some(difference) => (Some(difference.value), difference.ci95),
+        None => (found.ratio, found.ci95),
+    };
+    let [low, high] = ends(interval);
+    [value, low, high]
+}
+
+fn numbers(text: &mut String, numbers: [Option<f64>; 3]) {
+    for number in numbers {
+        text.push(',');
+        text.extend(number.map(short));
+    }
+}
+
+/// Names of the factors that any arm has.
+fn factors(findings: &Findings) -> BTreeSet<&str> {
+    findings.cells.iter().flat_map(|cell| cell.arm.keys()).map(String::as_str).collect()
+}
+
+fn heading(text: &mut String, factors: &BTreeSet<&str>) {
+    for factor in factors {
+        text.extend([",", &field(&format!("factor:{factor}"))]);
+    }
+}
+
+fn levels(text: &mut String, factors: &BTreeSet<&str>, arm: &Arm) {
+    for factor in factors {
+        text.push(',');
+        text.push_str(&field(arm.get(*factor).map_or("", String::as_str)));
+    }
+}
+
+fn ends(interval: Option<[f64; 2]>) -> [Option<f64>; 2] {
+    interval.map_or([None; 2], |ends| ends.map(Some))
+}
+
+/// One line a cell and class; a bucket is where it begins in nanoseconds, and its count.
+fn latencies(found: &[Latencies]) -> String {
+    let mut text = String::from("workload,arm,second_copy,class,trials,operations,buckets_ns");
+    for one in found {
+        let arm = arm_words(&one.arm);
+        let buckets: Vec<String> =
+            buckets(one).iter().map(|(from, count)| format!("{from}:{count}")).collect();
+        let _ = write!(
+            text,
+            "\n{},{},{},{},{},{},{}",
+            field(&one.workload),
+            field(&arm),
+            u8::from(one.control),
+            field(&one.class),
+            one.trials,
+            one.nanoseconds.len(),
+            buckets.join(" ")
+        );
+    }
+    text.push('\n');
+    text
+}
+
+/// Where each bucket begins, and what fell into it.
+fn buckets(latencies: &Latencies) -> BTreeMap<u64, u64> {
+    let mut counts = BTreeMap::new();
+    for (latency_ns, count) in latencies.nanoseconds.steps() {
+        let from = series::bucket_from_ns(series::bucket(latency_ns));
+        *counts.entry(from).or_insert(0) += count;
+    }
+    counts
+}
+
+/// A number with five digits, which is more than any trial is worth.
+fn short(value: f64) -> String {
+    let rounded: f64 = format!("{value:.4e}").parse().unwrap_or(value);
+    rounded.to_string()
+}
+
+/// A text as a field of a CSV line. A spreadsheet takes what begins like a formula for one: an
+/// apostrophe says that it is a text.
+fn field(text: &str) -> String {
+    let text = if text.starts_with(['=', '+', '-', '@', '\t']) {
+        format!("'{text}")
+    } else {
+        text.to_owned()
+    };
+    if text.contains([',', '"', '\n', '\r']) {
+        return format!("\"{}\"", text.replace('"', "\"\""));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_says_what_it_is() {
+        assert_eq!(field("ext4"), "ext4");
+        assert_eq!(field("=HYPERLINK(1)"), "'=HYPERLINK(1)");
+        assert_eq!(field("a=1,b=\"2\""), "\"a=1,b=\"\"2\"\"\"");
+    }
+
+    #[test]
+    fn numbers_have_five_digits() {
+        assert_eq!(short(123_456_789.0), "123460000");
+        assert_eq!(short(0.000_123_456_78), "0.00012346");
+        assert_eq!(short(0.0), "0");
+    }
+}

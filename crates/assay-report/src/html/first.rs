@@ -1,0 +1,104 @@
+//! The first screen: what was measured, the answer, how far it can be trusted, and the figure that
+//! shows it. Of a check the answer is its numbers, large.
+
+use maud::{Markup, html};
+
+use super::parts::figure;
+use crate::document::{self, Large, Standing, trust_word};
+use crate::figure::Figure;
+use assay_core::findings::said::Said;
+use assay_core::findings::{Findings, Trust};
+
+/// The first screen of a result.
+pub(super) fn screen(findings: &Findings, lead: Option<&Figure>) -> Markup {
+    let large = document::large(findings);
+    html! {
+        header.first {
+            p.kind {
+                (findings.study.kind)
+                @if is_simulated(findings) { " of a simulated drive: what the tool makes of the law that was put in" }
+                " \u{b7} " (day(findings))
+            }
+            h1 { (document::subject(findings)) }
+            p.measured { (document::measured_on(findings)) }
+            @for note in &findings.study.notes { p.note { (note) } }
+            @if large.is_empty() {
+                @for (_, sentence) in findings.sentences().filter(|(said, _)| **said == Said::NotAlone) {
+                    p.warn { (sentence) }
+                }
+                p.answer { (document::answer(findings).text) }
+                (trust(&document::standing(findings)))
+            } @else {
+                @if large.len() > 1 { p.answer { (document::answer(findings).text) } }
+                (trust(&document::standing(findings)))
+                div.targets { @for one in &large { (numbers(one)) } }
+                @if let Some(method) = document::method(findings) { p.note { (method) } }
+                ul.said { @for sentence in &findings.summary { li { (sentence) } } }
+            }
+            @if let Some(lead) = lead { (figure(lead)) }
+        }
+    }
+}
+
+/// The numbers of one target.
+fn numbers(large: &Large) -> Markup {
+    html! {
+        section.target {
+            @if let Some(name) = &large.target { h2 { (name) } }
+            ul.tiles {
+                @for number in &large.numbers {
+                    li class=(tone(number.trust)) {
+                        span.of { (number.workload) }
+                        b.value { (number.value) }
+                        @if let Some(other) = &number.other { span.other { (other) } }
+                        span.range { (number.interval) @if number.wide { " " b.doubtful { "wide" } } }
+                        span.mark { (mark(number.trust)) " " (trust_word(number.trust)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn is_simulated(findings: &Findings) -> bool {
+    let targets = &findings.environment.targets;
+    !targets.is_empty() && targets.iter().all(|target| target.drive == "simulated")
+}
+
+fn day(findings: &Findings) -> String {
+    findings.study.started.replace('T', " ").chars().take(16).collect()
+}
+
+/// How many rows can be trusted, and which rules speak against the others.
+fn trust(standing: &Standing<'_>) -> Markup {
+    html! {
+        p.trust {
+            "Trust: "
+            @for (trust, count) in &standing.rows {
+                span class={ "chip " (tone(*trust)) } { (count) " " (trust_word(*trust)) } " "
+            }
+            @if standing.rows.is_empty() { "not judged: the numbers were brought along. " }
+            @if !standing.rules.is_empty() {
+                "Rules that speak against some: "
+                @for rule in &standing.rules { code { (rule) } " " }
+            }
+            @if standing.absent > 0 { (standing.absent) " rows could not be measured: why stands below." }
+        }
+    }
+}
+
+fn tone(trust: Trust) -> &'static str {
+    match trust {
+        Trust::Trusted => "good",
+        Trust::Suspect => "doubtful",
+        Trust::Invalid => "bad",
+    }
+}
+
+fn mark(trust: Trust) -> &'static str {
+    match trust {
+        Trust::Trusted => "\u{2713}",
+        Trust::Suspect => "?",
+        Trust::Invalid => "\u{2717}",
+    }
+}

@@ -1,0 +1,146 @@
+//! A page: one file that needs nothing else, complete without its script.
+//!
+//! What stands on it is a [`Document`], figures and the data behind them; what is new here is only
+//! their form. Texts from results are escaped by `maud`, and the page's own policy lets it load
+//! nothing and run nothing but the script that it came with.
+
+mod articles;
+mod blocks;
+mod data;
+mod first;
+mod parts;
+mod policy;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::document::{self, Detail, Document};
+use super::evidence::Evidence;
+use super::{svg, text};
+use assay_core::findings::Findings;
+use assay_core::findings::facts::Unknown;
+
+pub use articles::page as articles;
+pub use data::every_trial;
+pub use policy::content_security_policy;
+
+/// The script of a page; everything is on the page without it.
+pub const SCRIPT: &str = include_str!("page.js");
+
+/// The style of all pages: colours by theme, then the rules.
+pub fn style() -> String {
+    let [light, dark] = [svg::Theme::Light, svg::Theme::Dark].map(svg::variables);
+    format!(
+        ":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{}\n{}",
+        svg::RULES,
+        include_str!("page.css")
+    )
+}
+
+/// A whole page: head, landmarks, script.
+pub fn shell(title: &str, contents: &[(String, &str)], body: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(content_security_policy());
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content=(concat!("assay ", env!("CARGO_PKG_VERSION")));
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { (PreEscaped(style())) }
+            }
+            body {
+                a.skip href="#main" { "To the contents" }
+                @if !contents.is_empty() {
+                    nav aria-label="Contents" {
+                        ul { @for (id, name) in contents { li { a href=(id) { (name) } } } }
+                    }
+                }
+                main id="main" tabindex="-1" { (body) }
+                footer { p {
+                    "Made by assay " (env!("CARGO_PKG_VERSION")) ". This file is complete: it loads nothing."
+                } }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// What a page can lead to.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'a> {
+    /// To nothing: it goes through a pipe.
+    Alone,
+    /// To files beside it, whose names begin so.
+    Beside(&'a str),
+    /// To the list of all results, and to addresses below its own.
+    Served,
+}
+
+/// Trials up to which their values stand on the page itself.
+pub const MOST_TRIALS: usize = 2_000;
+
+/// The name of the file with the values of every trial.
+pub fn every_trial_name(stem: &str, id: &str) -> String {
+    format!("{stem}.{id}.every-trial.csv")
+}
+
+/// Whether the values of the trials lie elsewhere.
+pub fn is_large(findings: &Findings) -> bool {
+    // Every trial has as many values as there are metrics, or fewer.
+    let most = findings.cells.iter().filter(|cell| cell.primary);
+    most.map(|cell| cell.trials.len()).sum::<usize>() > MOST_TRIALS
+}
+
+/// The page of one result.
+pub fn page(evidence: &Evidence, place: Place<'_>) -> String {
+    pages(std::slice::from_ref(evidence), place)
+}
+
+/// The page of several results, the first of which is told first: a comparison, then what it
+/// compares.
+pub fn pages(results: &[Evidence], place: Place<'_>) -> String {
+    let title = results.first().map_or_else(|| "assay".to_owned(), |first| title(&first.findings));
+    let parts: Vec<parts::Part> =
+        results.iter().enumerate().map(|(index, one)| parts::part(index, one, place)).collect();
+    // Of what is compared, each as a whole: its own sections are alike.
+    let (first, others) = parts.split_at(parts.len().min(1));
+    let sections = first.iter().flat_map(parts::Part::contents);
+    let sections = sections.chain(others.iter().map(parts::Part::whole));
+    let sections = sections.map(|(id, name)| (format!("#{id}"), name));
+    let (body, meanings) = words::linked(&html! { @for part in &parts { (part.body) } });
+    let end = meanings.iter().map(|_| ("#words".to_owned(), "Glossary"));
+    let contents: Vec<(String, &str)> =
+        back(place).into_iter().chain(sections).chain(end).collect();
+    shell(&title, &contents, &html! { (body) @if let Some(words) = &meanings { (words) } })
+}
+
+/// The way back to the list, where there is one.
+fn back(place: Place<'_>) -> Option<(String, &'static str)> {
+    matches!(place, Place::Served).then(|| ("/".to_owned(), "All results"))
+}
+
+/// What a page is called in a list of tabs: subject, kind, day and machine.
+fn title(findings: &Findings) -> String {
+    let subject = document::subject(findings);
+    let day = findings.study.started.get(..10).unwrap_or_default();
+    let environment = &findings.environment;
+    let cpu = Some(&environment.cpu).filter(|_| !environment.unknown.contains(&Unknown::Cpu));
+    let cpu = cpu.map(|cpu| format!(" \u{b7} {cpu}")).unwrap_or_default();
+    format!("{subject} \u{b7} {} {day}{cpu}", findings.study.kind)
+}
+
+/// The block that is pasted into forums.
+fn forum_block(findings: &Findings) -> String {
+    text::render(&document::forum(findings), document::FORUM_COLUMNS, false)
+}
+
+/// What is known, told at length.
+fn whole_document(findings: &Findings) -> Document {
+    document::with(findings, Detail::Page)
+}

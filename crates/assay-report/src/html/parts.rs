@@ -1,0 +1,256 @@
+//! A result on a page, from the answer to the raw data.
+
+use maud::{Markup, PreEscaped, html};
+
+use super::{Place, blocks, data, first, forum_block, whole_document};
+use crate::document::{self, Block, Document, Section};
+use crate::evidence::{Commands, Evidence};
+use crate::figure::Figure;
+use crate::{figures, svg};
+use assay_core::findings::Findings;
+use assay_core::results::plan::{Arm, pilot_key};
+
+/// A result on a page.
+pub(super) struct Part {
+    /// The anchor of the whole, and what it is called.
+    whole: (String, String),
+    /// Anchors with what stands there.
+    anchors: Vec<(String, String)>,
+    /// Everything about it.
+    pub body: Markup,
+}
+
+impl Part {
+    /// Anchors with what stands there.
+    pub fn contents(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.anchors.iter().map(|(id, name)| (id.as_str(), name.as_str()))
+    }
+
+    /// The anchor of the whole, and what it is called.
+    pub fn whole(&self) -> (&str, &str) {
+        (&self.whole.0, &self.whole.1)
+    }
+}
+
+/// The result with a number of the page: ids of a page are unique.
+pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part {
+    let number = |mut figure: Figure| {
+        figure.id = format!("r{index}-{}", figure.id);
+        figure
+    };
+    let (lead, others) = figures::ordered(evidence);
+    let (lead, others) = (lead.map(number), others.into_iter().map(number).collect::<Vec<_>>());
+    let findings = &evidence.findings;
+    let document = whole_document(findings);
+    let is_check = !document::large(findings).is_empty();
+    let mut page = Sections { index, anchors: Vec::new(), markup: Vec::new() };
+    // What few read is closed; of a check that is all but its numbers.
+    let closed = |id: &str| id == "done" || id == "data" || id == "text";
+    let fold = |id: &'static str| {
+        if closed(id) || (is_check && id == "figures") { Fold::Closed } else { Fold::Open }
+    };
+    page.add(
+        "found",
+        if is_check { "Warnings" } else { "What was found" },
+        fold("found"),
+        &details(findings, &document, is_check),
+    );
+    if !others.is_empty() {
+        let drawn = html! { @for one in &others { (figure(one)) } };
+        page.add("figures", "Figures", fold("figures"), &drawn);
+    }
+    page.add("numbers", "Numbers", fold("numbers"), &numbers(findings, &document));
+    page.add("done", "What was done", fold("done"), &done(evidence, &document));
+    page.add("data", "Raw data", fold("data"), &data::section(evidence, place));
+    page.add("text", "As text", fold("text"), &forum(evidence));
+    let id = format!("r{index}");
+    let subject = document::subject(findings);
+    let body = html! {
+        article id=(id) aria-label=(subject) {
+            (first::screen(findings, lead.as_ref()))
+            @for section in &page.markup { (section) }
+        }
+    };
+    let day = findings.study.started.replace('T', " ").chars().take(19).collect::<String>();
+    let whole = (id, format!("{subject}, {day}"));
+    Part { whole, anchors: page.anchors, body }
+}
+
+/// Sections as they are added.
+struct Sections {
+    index: usize,
+    anchors: Vec<(String, String)>,
+    markup: Vec<Markup>,
+}
+
+/// Whether a section is open from the start.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fold {
+    Open,
+    Closed,
+}
+
+impl Sections {
+    /// The anchor lies inside of what is folded up, so that a link to it opens it.
+    fn add(&mut self, id: &str, name: &str, fold: Fold, body: &Markup) {
+        let id = format!("r{}-{id}", self.index);
+        let heading = html! { h2 id={ (id) "-h" } { (name) } };
+        self.markup.push(match fold {
+            Fold::Open => html! {
+                section id=(id) aria-labelledby={ (id) "-h" } { (heading) (body) }
+            },
+            Fold::Closed => html! {
+                section aria-labelledby={ (id) "-h" } {
+                    details.section { summary { (heading) } div id=(id) { (body) } }
+                }
+            },
+        });
+        self.anchors.push((id, name.to_owned()));
+    }
+}
+
+/// Notes of a figure up to which all are open.
+const MOST_NOTES: usize = 2;
+
+fn notes(notes: &[String]) -> Markup {
+    html! { @for note in notes { p.note { (note) } } }
+}
+
+/// A figure with its table.
+pub(super) fn figure(figure: &Figure) -> Markup {
+    html! {
+        figure {
+            figcaption { (figure.title) }
+            div.chart { (PreEscaped(svg::inline(figure))) }
+            @if figure.notes.len() > MOST_NOTES {
+                details.paper { summary { "Notes" } (notes(&figure.notes)) }
+            } @else { (notes(&figure.notes)) }
+            details.paper {
+                summary { "The same as a table" }
+                (blocks::table(&figure.table(), &figure.title))
+            }
+        }
+    }
+}
+
+/// Captions of sections that say what was found, not how much.
+const FOUND: [&str; 2] = ["questions", "advice"];
+
+fn is_found(section: &Section) -> bool {
+    section.caption.as_deref().is_some_and(|caption| FOUND.contains(&caption))
+}
+
+/// Whether a block states facts of the bench and not of the numbers.
+fn is_bench(block: &Block) -> bool {
+    matches!(block, Block::Facts(_))
+}
+
+fn is_warning(block: &Block) -> bool {
+    matches!(block, Block::Remarks(remarks) if !remarks.is_empty())
+}
+
+/// The blocks of a document that are wanted.
+fn those(document: &Document, wanted: fn(&Block) -> bool) -> Vec<&Block> {
+    let blocks = document.sections.iter().flat_map(|section| &section.blocks);
+    blocks.filter(|block| wanted(block)).collect()
+}
+
+/// What the first screen did not say yet: of a check its sentences stand there.
+fn details(findings: &Findings, document: &Document, is_check: bool) -> Markup {
+    let brief = document::make(findings);
+    let warnings = those(&brief, is_warning);
+    let lines = findings.advice.iter().filter(|advice| !advice.lines.is_empty());
+    html! {
+        @if !is_check { ul { @for sentence in &findings.summary { li { (sentence) } } } }
+        @for section in document.sections.iter().filter(|section| is_found(section)) {
+            (blocks::section(section))
+        }
+        @for advice in lines { pre { (advice.lines.join("\n")) } }
+        @if !is_check { h3 { "Warnings" } }
+        @if warnings.is_empty() { p { "None." } }
+        @for block in warnings { (blocks::block(block, "warnings")) }
+    }
+}
+
+/// Everything of the document that does not stand elsewhere on the page.
+fn numbers(findings: &Findings, document: &Document) -> Markup {
+    let told = |block: &&Block| match block {
+        Block::List(texts) => *texts != findings.summary,
+        block => !is_bench(block) && !matches!(block, Block::Remarks(_)),
+    };
+    let sections = document.sections.iter().filter(|section| !is_found(section));
+    let sections = sections.map(|section| Section {
+        caption: section.caption.clone(),
+        blocks: section.blocks.iter().filter(told).cloned().collect(),
+    });
+    html! {
+        @for section in sections.filter(|section| !section.blocks.is_empty()) {
+            (blocks::section(&section))
+        }
+    }
+}
+
+/// Command lines up to which all are told.
+const MOST_COMMANDS: usize = 24;
+
+/// The command lines that a page shows: where there are many, those that differ from the baseline
+/// in one setting at most.
+fn commands_to_show(evidence: &Evidence) -> Vec<&Commands> {
+    let all: Vec<&Commands> = evidence.commands.iter().collect();
+    if all.len() <= MOST_COMMANDS {
+        return all;
+    }
+    let comparisons = &evidence.findings.comparisons;
+    let bases: Vec<&Arm> = comparisons.iter().map(|found| &found.baseline).collect();
+    let near = |one: &&Commands| {
+        bases.first().is_some_and(|base| {
+            let same = |(name, level): &(&String, &String)| one.arm.get(*name) == Some(*level);
+            base.len() - base.iter().filter(same).count() <= 1
+        })
+    };
+    all.into_iter().filter(near).collect()
+}
+
+fn done(evidence: &Evidence, document: &Document) -> Markup {
+    let shown = commands_to_show(evidence);
+    let remarks = those(document, is_warning);
+    html! {
+        @for block in those(document, is_bench) { (blocks::block(block, "bench")) }
+        @if !remarks.is_empty() { h3 { "All remarks" } }
+        @for block in remarks { (blocks::block(block, "remarks")) }
+        @if !evidence.commands.is_empty() {
+            h3 { "The same by hand" }
+            p { "Command lines that do the same work, for whoever wants to check it with other tools." }
+            details {
+                summary { (shown.len()) " of " (evidence.commands.len()) " workloads and settings" }
+                @for one in &shown { (commands(one)) }
+            }
+            @if shown.len() < evidence.commands.len() {
+                p { "All of them: " code { "assay explain " (evidence.findings.study.id) } }
+            }
+        }
+        @for (name, text) in &evidence.files {
+            details { summary { (name) } pre data-name=(name) { (text) } }
+        }
+    }
+}
+
+fn commands(commands: &Commands) -> Markup {
+    html! {
+        h4 { (pilot_key(&commands.workload, &commands.arm)) }
+        p { (commands.words) }
+        pre { (commands.lines.join("\n")) }
+        @if !commands.remarks.is_empty() {
+            ul { @for remark in &commands.remarks { li { (remark) } } }
+        }
+    }
+}
+
+fn forum(evidence: &Evidence) -> Markup {
+    html! {
+        p { "For forums, mails and phones." }
+        pre.forum data-name={ (evidence.findings.study.id) ".txt" } data-copy="" {
+            (forum_block(&evidence.findings))
+        }
+    }
+}

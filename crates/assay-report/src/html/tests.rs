@@ -1,0 +1,89 @@
+//! Pages as a whole: what a result contains must not become a part of the page.
+
+use super::*;
+use crate::evidence::{Commands, Evidence};
+use crate::tests::fixture;
+
+/// What somebody may put into a title, an arm, a note.
+const HOSTILE: &str =
+    "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;\u{0}\u{1b}[2J";
+
+fn hostile() -> Evidence {
+    let mut findings = fixture("study-grid");
+    findings.study.title = HOSTILE.to_owned();
+    findings.study.notes = vec![HOSTILE.to_owned()];
+    findings.summary.push(HOSTILE.to_owned());
+    for cell in &mut findings.cells {
+        cell.workload = HOSTILE.to_owned();
+        cell.arm.insert(HOSTILE.to_owned(), HOSTILE.to_owned());
+    }
+    for found in &mut findings.comparisons {
+        found.text = HOSTILE.to_owned();
+        found.arm.insert(HOSTILE.to_owned(), HOSTILE.to_owned());
+    }
+    let commands = Commands {
+        workload: HOSTILE.to_owned(),
+        arm: findings.cells[0].arm.clone(),
+        words: HOSTILE.to_owned(),
+        lines: vec![HOSTILE.to_owned()],
+        remarks: vec![HOSTILE.to_owned()],
+    };
+    let files = vec![(HOSTILE.to_owned(), HOSTILE.to_owned())];
+    Evidence { commands: vec![commands], files, ..Evidence::bare(findings) }
+}
+
+#[test]
+fn nothing_of_a_result_becomes_markup() {
+    let page = page(&hostile(), Place::Alone);
+    assert_eq!(page.matches("<script>").count(), 1, "the page's own");
+    assert!(!page.contains("<img"));
+    assert!(!page.contains("style=\""), "the policy forbids it");
+    assert!(page.contains("&lt;script&gt;alert(1)"));
+}
+
+#[test]
+fn a_page_names_nothing_outside_itself() {
+    let page = page(&Evidence::bare(fixture("study-grid")), Place::Alone);
+    for outside in ["http://", "https://", "url(", "@import", "<link", "<img", "<iframe"] {
+        // The name of the language of figures is an address that nobody asks for.
+        let page = page.replace("http://www.w3.org/2000/svg", "");
+        assert!(!page.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn the_policy_lets_the_own_script_and_style_in() {
+    let page = page(&Evidence::bare(fixture("study-grid")), Place::Alone);
+    let policy = content_security_policy();
+    assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
+    let between = |from: &str, to: &str| {
+        let start = page.find(from).unwrap() + from.len();
+        page[start..start + page[start..].find(to).unwrap()].to_owned()
+    };
+    let source = |text: &str| policy.contains(&policy::source(text));
+    assert!(source(&between("<style>", "</style>")));
+    assert!(source(&between("<script>", "</script>")));
+}
+
+#[test]
+fn the_first_screen_answers_with_an_interval() {
+    let page = page(&Evidence::bare(fixture("study-grid")), Place::Alone);
+    let first = page.split("</header>").next().unwrap();
+    let answer = first.split("class=\"answer\">").nth(1).unwrap().split("</p>").next().unwrap();
+    assert!(answer.contains("95 % interval"), "{answer}");
+    assert!(first.contains("Trust:") && first.contains("<svg"), "no trust or no figure");
+}
+
+#[test]
+fn ids_of_a_page_of_several_results_are_unique() {
+    let page = pages(
+        &[Evidence::bare(fixture("study-grid")), Evidence::bare(fixture("study-grid"))],
+        Place::Alone,
+    );
+    let mut ids: Vec<&str> =
+        page.split(" id=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all);
+}

@@ -1,0 +1,31 @@
+//! Findings for readers: a document without a look of its own, and its renderers. Pure functions.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+
+pub mod articles;
+pub mod document;
+pub mod evidence;
+pub mod figure;
+pub mod figures;
+pub mod html;
+mod layout;
+pub mod markdown;
+pub mod null;
+pub mod preview;
+pub mod svg;
+pub mod table;
+#[cfg(test)]
+mod tests;
+pub mod text;
+
+use assay_core::findings::Findings;
+
+pub use document::Document;
+
+/// The findings as one pretty JSON document, `assay-findings/1`. Every number in it is finite: the
+/// analysis makes no other, and JSON has no word for them.
+pub fn json(findings: &Findings) -> String {
+    // Findings hold nothing that JSON cannot say: maps have text keys and numbers are finite.
+    serde_json::to_string_pretty(findings).unwrap_or_default()
+}

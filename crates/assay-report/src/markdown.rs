@@ -1,0 +1,221 @@
+//! A result as Markdown with its figures as SVG files beside it: for wikis and repositories.
+
+use std::fmt::Write;
+
+use super::document::{self, Block, Detail, Document, Remark, Row, Section, Table};
+use super::evidence::Evidence;
+use super::figure::Figure;
+use super::figures;
+use super::layout::clean;
+use super::svg::{self, Theme};
+use assay_core::findings::Findings;
+
+/// Text, and the files that it refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Markdown, with tables as GitHub writes them.
+    pub text: String,
+    /// Names and texts of the SVG files.
+    pub figures: Vec<(String, String)>,
+}
+
+/// The report of results; `stem` begins the names of the figures' files.
+pub fn report(results: &[Evidence], stem: &str) -> Report {
+    let mut report = Report { text: String::new(), figures: Vec::new() };
+    for (index, evidence) in results.iter().enumerate() {
+        let prefix = if results.len() == 1 { stem.to_owned() } else { format!("{stem}-{index}") };
+        report.add(evidence, &prefix);
+    }
+    report
+}
+
+/// A result as one comment: the answer, the tables, what is to be known; the machine folded away.
+pub fn comment(findings: &Findings) -> String {
+    let mut report = Report { text: String::new(), figures: Vec::new() };
+    report.line(&format!("### {}", inline(&findings.study.title)));
+    let mut facts = Vec::new();
+    for Section { caption, blocks } in document::with(findings, Detail::Usual).sections {
+        if let Some(caption) = caption {
+            report.line(&format!("#### {}", inline(&caption)));
+        }
+        for block in blocks {
+            if matches!(block, Block::Facts(_)) { facts.push(block) } else { report.block(&block) }
+        }
+    }
+    report.line("<details><summary>Where this was measured</summary>");
+    for block in &facts {
+        report.block(block);
+    }
+    report.line("</details>");
+    report.text
+}
+
+impl Report {
+    fn add(&mut self, evidence: &Evidence, prefix: &str) {
+        let findings = &evidence.findings;
+        self.line(&format!("# {}", inline(&findings.study.title)));
+        self.line(&format!("**{}**", inline(&document::answer(findings).text)));
+        let (lead, others) = figures::ordered(evidence);
+        self.figures(lead.iter(), prefix);
+        self.document(&document::with(findings, Detail::Usual));
+        if !others.is_empty() {
+            self.line("## Figures");
+            self.figures(others.iter(), prefix);
+        }
+        if !evidence.commands.is_empty() {
+            self.line("## The same by hand");
+            let lines = evidence.commands.iter().flat_map(|one| {
+                let what = format!("# {}: {}", one.workload, one.words);
+                std::iter::once(what).chain(one.lines.clone())
+            });
+            let lines: Vec<String> = lines.map(|line| clean(&line)).collect();
+            self.line(&format!("```sh\n{}\n```", lines.join("\n").replace("```", "'''")));
+        }
+    }
+
+    fn line(&mut self, text: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(text);
+        self.text.push('\n');
+    }
+
+    fn figures<'a>(&mut self, figures: impl Iterator<Item = &'a Figure>, prefix: &str) {
+        for figure in figures {
+            let name = format!("{prefix}-{}.svg", figure.id);
+            self.line(&format!("![{}]({})", inline(&figure.title), address(&name)));
+            for note in &figure.notes {
+                self.line(&inline(note));
+            }
+            self.figures.push((name, svg::file(figure, Theme::Light)));
+        }
+    }
+
+    fn document(&mut self, document: &Document) {
+        for Section { caption, blocks } in &document.sections {
+            if let Some(caption) = caption {
+                self.line(&format!("## {}", inline(caption)));
+            }
+            for block in blocks {
+                self.block(block);
+            }
+        }
+    }
+
+    fn block(&mut self, block: &Block) {
+        let told = match block {
+            Block::Facts(facts) => {
+                let fact = |(name, value): &(String, String)| {
+                    format!("- {}: {}", inline(name), inline(value))
+                };
+                facts.iter().map(fact).collect()
+            }
+            Block::Text(texts) => vec![inline(&texts.join(" "))],
+            Block::List(texts) => texts.iter().map(|text| format!("- {}", inline(text))).collect(),
+            Block::Remarks(remarks) => remarks.iter().map(remark).collect(),
+            Block::Table(told) => table(told),
+        };
+        if !told.is_empty() {
+            self.line(&told.join("\n"));
+        }
+    }
+}
+
+fn remark(remark: &Remark) -> String {
+    let rows = if remark.rows.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", inline(&remark.rows.join("; ")))
+    };
+    format!("- **{}**: {}{rows}", inline(&remark.rule), inline(&remark.text))
+}
+
+fn table(table: &Table) -> Vec<String> {
+    let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
+    let titles = table.columns.iter().map(|column| inline(&column.title)).collect();
+    let marks = table.columns.iter().map(|column| if column.right { "---:" } else { "---" });
+    let mut lines = vec![line(titles), line(marks.map(str::to_owned).collect())];
+    lines.extend(table.rows.iter().map(|row| line(cells(row, table.columns.len()))));
+    lines
+}
+
+fn cells(row: &Row, columns: usize) -> Vec<String> {
+    let notes = row.notes.iter().map(|note| inline(note)).collect::<Vec<_>>().join("; ");
+    let mut cells: Vec<String> = row.cells.iter().map(|cell| inline(&cell.text)).collect();
+    if cells.is_empty() {
+        cells = vec![inline(&row.name), notes];
+    } else if let Some(first) = cells.first_mut().filter(|_| !notes.is_empty()) {
+        *first = format!("{first} ({notes})");
+    }
+    cells.resize(columns, String::new());
+    cells
+}
+
+/// A text in which nothing is a mark of Markdown or HTML.
+fn inline(text: &str) -> String {
+    let mut told = String::with_capacity(text.len());
+    for letter in clean(text).chars() {
+        match letter {
+            '&' => told.push_str("&amp;"),
+            '<' => told.push_str("&lt;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' => {
+                told.extend(['\\', letter]);
+            }
+            '>' => told.push_str("&gt;"),
+            // Neither a mention nor an address becomes a link.
+            '@' => told.push_str("&#64;"),
+            _ => told.push(letter),
+        }
+    }
+    let told = told.replace("://", "&#58;//").replace("www.", "www&#46;");
+    // What would begin a list.
+    let marked = told.starts_with(['-', '+']);
+    let counted = told.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    if marked {
+        return format!("\\{told}");
+    }
+    match counted.strip_prefix(['.', ')']) {
+        Some(rest) if counted.len() < told.len() => {
+            let number = &told[..told.len() - counted.len()];
+            format!("{number}\\{}{rest}", &counted[..1])
+        }
+        _ => told,
+    }
+}
+
+/// A file name in the address of a picture.
+fn address(name: &str) -> String {
+    let mut told = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.".contains(&byte) {
+            told.push(byte as char);
+        } else {
+            let _ = write!(told, "%{byte:02X}");
+        }
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_text_is_a_mark() {
+        assert_eq!(inline("<b>*a*|b"), "&lt;b&gt;\\*a\\*\\|b");
+        assert_eq!(inline("1. see https://a @b"), "1\\. see https&#58;//a &#64;b");
+        assert_eq!(inline("- x"), "\\- x");
+        assert_eq!(inline("1.5 times"), "1\\.5 times");
+        assert_eq!(address("r#1)-a b.svg"), "r%231%29-a%20b.svg");
+        assert_eq!(inline("![x](y)\n# z"), "\\!\\[x\\](y)?\\# z");
+    }
+
+    #[test]
+    fn tables_keep_their_columns() {
+        let columns = super::super::table::columns(&["name", ">n"]);
+        let absent = Row { name: "a".into(), cells: Vec::new(), notes: vec!["gone".into()] };
+        let lines = table(&Table { columns, rows: vec![absent] });
+        assert_eq!(lines, ["| name | n |", "| --- | ---: |", "| a | gone |"]);
+    }
+}

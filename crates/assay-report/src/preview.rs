@@ -1,0 +1,395 @@
+//! What a study would do, before it runs.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::layout::{text_of, wrap};
+use assay_core::analysis::Foresight;
+use assay_core::failure::Outcome;
+use assay_core::quantity::units::show;
+use assay_core::results::plan::is_false;
+use assay_core::results::plan::{Plan, PlannedTrial, PlannedWorkload, Survey, arm_words};
+use assay_core::study::{Order, Study};
+use assay_core::system::identity::{Loss, Stake};
+use assay_core::system::site::{Site, TargetKind};
+
+/// Format of the document.
+pub const FORMAT: &str = "assay-preview/1";
+
+/// Trials up to which every replicate is listed.
+const MOST_LISTED: usize = 120;
+
+/// A study before it runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Preview {
+    /// Format and version.
+    pub format: String,
+    /// What the study asks.
+    pub title: String,
+    /// Seed of the order.
+    pub seed: u64,
+    /// Replicates.
+    pub replicates: u32,
+    /// Arms, the second copy of the baseline included.
+    pub arms: usize,
+    /// Trials, lead-in included.
+    pub trial_count: usize,
+    /// Whether the pilot chooses how many replicates, and how long their trials are.
+    #[serde(skip_serializing_if = "is_false")]
+    pub by_pilot: bool,
+    /// Seconds that the trials take; at most, where operations are counted.
+    pub trials_s: f64,
+    /// Whether trials end when their operations are done, and so sooner.
+    #[serde(skip_serializing_if = "is_false")]
+    pub at_most: bool,
+    /// Bytes that are written before trials, to fill areas.
+    pub area_bytes: u64,
+    /// How often a file system is made during the trials.
+    pub made: usize,
+    /// Seconds of trials that write, at full speed.
+    pub writing_s: f64,
+    /// Programs that are run, each once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<String>,
+    /// Whether runs of them are counted, however long they take.
+    #[serde(skip_serializing_if = "is_false")]
+    pub open_ended: bool,
+    /// What is changed, and how it is undone.
+    pub changes: Vec<String>,
+    /// What is lost with each device that is overwritten, or would be with --destroy.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stakes: Vec<PreviewStake>,
+    /// What the study asks for that is not here, and what becomes of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lacks: Vec<String>,
+    /// What will not be measured, and why.
+    pub absent: Vec<String>,
+    /// What the study will be able to see.
+    pub foresight: Vec<Foresight>,
+    /// The trials in order.
+    pub trials: Vec<PreviewTrial>,
+}
+
+/// One trial to come.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PreviewTrial {
+    /// Position.
+    pub order: u32,
+    /// Replicate from 1.
+    pub replicate: u32,
+    /// Run first, and left out of the analysis.
+    #[serde(skip_serializing_if = "is_false")]
+    pub lead_in: bool,
+    /// Workload.
+    pub workload: String,
+    /// Arm.
+    pub arm: assay_core::results::plan::Arm,
+    /// The second copy of the baseline.
+    pub control: bool,
+}
+
+/// A block device among the targets, and what it would cost to overwrite it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PreviewStake {
+    /// Target as the user wrote it.
+    pub target: String,
+    /// Whether the study will overwrite it: the right text was given with --destroy.
+    pub overwritten: bool,
+    /// What is lost, one thing each.
+    pub lost: Vec<String>,
+    /// What --destroy needs; none where the device cannot be overwritten.
+    pub destroy: Option<String>,
+    /// Why it cannot be overwritten.
+    pub refused: Option<String>,
+}
+
+impl PreviewStake {
+    /// From what the machine says of a target's device.
+    pub fn new(target: &str, stake: Outcome<Stake>) -> Self {
+        let (target, overwritten) = (target.to_owned(), false);
+        match stake {
+            Ok(stake) => {
+                let lost = stake.losses.iter().map(Loss::words).collect();
+                let destroy = Some(stake.text());
+                Self { target, overwritten, lost, destroy, refused: None }
+            }
+            Err(failure) => {
+                let refused = Some(failure.message);
+                Self { target, overwritten, lost: Vec::new(), destroy: None, refused }
+            }
+        }
+    }
+
+    fn line(&self) -> String {
+        let Self { target, lost, .. } = self;
+        let nothing = "nothing that is known".to_owned();
+        let lost = if lost.is_empty() { nothing } else { lost.join("; ") };
+        match (&self.destroy, &self.refused) {
+            (_, Some(reason)) => format!("{target}: cannot be overwritten: {reason}"),
+            _ if self.overwritten => format!("{target}: all data on it: {lost}"),
+            (text, None) => {
+                let text = text.as_deref().unwrap_or_default();
+                format!("{target}: nothing; --destroy {text:?} would overwrite it: {lost}")
+            }
+        }
+    }
+}
+
+/// The preview of a plan that was made from estimates; `stakes` are of the targets that are block
+/// devices.
+pub fn make(
+    study: &Study,
+    plan: &Plan,
+    (sites, changes, lacks): (&[Site], &[String], &[String]),
+    stakes: Vec<PreviewStake>,
+    foresight: Vec<Foresight>,
+) -> Preview {
+    let time = |trial: &PlannedTrial| {
+        let workload = plan.work_of(trial);
+        let bound = if is_open_ended(&workload) { 0 } else { workload.time_ns };
+        (workload.ramp_ns + bound, workload.writes())
+    };
+    let open_ended = plan.workloads.iter().any(is_open_ended);
+    let all_ns: u64 = plan.trials.iter().map(|trial| time(trial).0 + plan.gap_ns).sum();
+    let writing_ns: u64 =
+        plan.trials.iter().map(time).filter(|(_, writes)| *writes).map(|(ns, _)| ns).sum();
+    let mut arms: Vec<_> = plan.workloads.iter().map(|one| (&one.arm, one.control)).collect();
+    arms.sort();
+    arms.dedup();
+    let surveys = sites.iter().zip(&plan.surveys);
+    let made = surveys
+        .clone()
+        .filter(|(site, survey)| survey.area.written && site.kind != TargetKind::Simulated);
+    let standings: Vec<&Survey> = (0..plan.trials.len())
+        .filter(|index| plan.is_remade_before(*index))
+        .map(|index| &plan.surveys[plan.workloads[plan.trials[index].workload].target])
+        .collect();
+    let remade: u64 = standings.iter().map(|survey| survey.area.length).sum();
+    Preview {
+        format: FORMAT.to_owned(),
+        title: study.title.clone(),
+        seed: plan.seed,
+        replicates: plan.replicates,
+        arms: arms.len(),
+        trial_count: plan.trials.len(),
+        trials_s: all_ns as f64 / 1e9,
+        by_pilot: false,
+        at_most: !open_ended
+            && plan.workloads.iter().any(|workload| workload.work.operations().is_some()),
+        runs: programs(plan),
+        open_ended,
+        area_bytes: made.map(|(_, survey)| survey.area.length).sum::<u64>() + remade,
+        made: standings.len(),
+        writing_s: writing_ns as f64 / 1e9,
+        changes: changes.iter().cloned().chain(surveys.filter_map(change)).collect(),
+        stakes: stakes
+            .into_iter()
+            .map(|stake| {
+                let of_it = |survey: &&Survey| survey.target == stake.target && survey.area.written;
+                let overwritten = plan.surveys.iter().any(|survey| of_it(&survey));
+                PreviewStake { overwritten, ..stake }
+            })
+            .collect(),
+        lacks: lacks.to_vec(),
+        absent: plan
+            .absent
+            .iter()
+            .map(|absent| format!("{}{}: {}", absent.name, levels(&absent.arm), absent.reason))
+            .collect(),
+        foresight,
+        trials: plan
+            .trials
+            .iter()
+            .map(|trial| PreviewTrial {
+                order: trial.order,
+                replicate: trial.replicate,
+                lead_in: trial.is_lead_in(),
+                workload: plan.workloads[trial.workload].name.clone(),
+                arm: trial.arm.clone(),
+                control: plan.workloads[trial.workload].control,
+            })
+            .collect(),
+    }
+}
+
+fn levels(arm: &assay_core::results::plan::Arm) -> String {
+    if arm.is_empty() {
+        return String::new();
+    }
+    format!(" ({})", arm_words(arm))
+}
+
+/// What happens to a target, and how that is undone; what happens on a file system that a factor
+/// makes goes with it.
+fn change((site, survey): (&Site, &Survey)) -> Option<String> {
+    if !survey.under.is_empty() || survey.area.length == 0 {
+        return None;
+    }
+    let (target, size) = (&site.target, show::bytes(survey.area.length));
+    Some(match (site.kind, survey.area.written) {
+        (TargetKind::Simulated, _) => format!("{target}: nothing, it is simulated"),
+        (TargetKind::Directory, _) => {
+            format!("{target}: a file of {size} is made, written, and gone afterwards")
+        }
+        (TargetKind::Device, true) if survey.area.start == 0 => {
+            format!("{target}: its first {size} are overwritten; that cannot be undone")
+        }
+        (TargetKind::Device, true) => format!(
+            "{target}: {size} from {} on are overwritten; that cannot be undone",
+            show::bytes(survey.area.start)
+        ),
+        _ => format!("{target}: nothing, it is only read"),
+    })
+}
+
+/// Whether nothing but the end of its runs ends a trial.
+fn is_open_ended(workload: &PlannedWorkload) -> bool {
+    workload.work.kind().runs_programs && workload.work.operations().is_some()
+}
+
+/// How programs are run, each once.
+fn programs(plan: &Plan) -> Vec<String> {
+    let own = plan.workloads.iter().filter(|one| one.work.kind().runs_programs);
+    let mut words: Vec<String> = own.map(|one| one.work.words()).collect();
+    let mut known = BTreeSet::new();
+    words.retain(|one| known.insert(one.clone()));
+    words
+}
+
+/// The preview as text.
+pub fn render(preview: &Preview, order: Order, width: usize) -> String {
+    let width = width.clamp(20, 80);
+    let mut lines = wrap(&format!("assay plan: {}", preview.title), "", 2, width);
+    lines.push(String::new());
+    let mut fact = |name: &str, value: &str| {
+        lines.extend(wrap(value, &format!("{name:8}  "), 10, width));
+    };
+    fact("trials", &trials(preview, order));
+    fact("time", &time(preview));
+    fact("bytes", &bytes(preview));
+    for program in &preview.runs {
+        fact("runs", program);
+    }
+    for change in &preview.changes {
+        fact("changes", change);
+    }
+    for stake in &preview.stakes {
+        fact("loses", &stake.line());
+    }
+    for (names, text) in sights(&preview.foresight) {
+        fact("sees", &format!("{}: {text}", names.join(", ")));
+    }
+    for lack in &preview.lacks {
+        fact("lacks", lack);
+    }
+    for absent in &preview.absent {
+        fact("absent", absent);
+    }
+    lines.push(String::new());
+    lines.extend(listed(preview, order, width));
+    text_of(&lines)
+}
+
+/// What is seen of workloads, those together of which the same is told.
+fn sights(foresight: &[Foresight]) -> Vec<(Vec<&str>, &str)> {
+    let mut told: Vec<(Vec<&str>, &str)> = Vec::new();
+    for sight in foresight {
+        let text = sight.sight.as_str();
+        match told.iter_mut().find(|(_, known)| *known == text) {
+            Some((names, _)) => names.push(&sight.workload),
+            None => told.push((vec![&sight.workload], text)),
+        }
+    }
+    told
+}
+
+fn trials(preview: &Preview, order: Order) -> String {
+    let plural = |count: usize, thing: &str| {
+        if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+    };
+    let lead_ins = preview.trials.iter().filter(|trial| trial.lead_in).count();
+    let chosen = if preview.by_pilot {
+        "; the pilot may choose more replicates of shorter trials"
+    } else {
+        ""
+    };
+    format!(
+        "{}: {}, {}, {}; {} order, seed {}{chosen}",
+        preview.trial_count,
+        plural(preview.arms, "arm"),
+        plural(preview.replicates as usize, "replicate"),
+        plural(lead_ins, "lead-in"),
+        order.name(),
+        preview.seed
+    )
+}
+
+fn time(preview: &Preview) -> String {
+    let trials = show::duration(preview.trials_s * 1e9);
+    let trials = if preview.open_ended {
+        "as long as the counted runs take; the first run will tell".to_owned()
+    } else if preview.at_most {
+        format!("at most {trials} (it counts operations and ends when they are done)")
+    } else {
+        format!("about {trials}")
+    };
+    if preview.area_bytes == 0 {
+        return trials;
+    }
+    let made = match preview.made {
+        0 => String::new(),
+        1 => "to make 1 file system and ".to_owned(),
+        count => format!("to make {count} file systems and "),
+    };
+    format!("{trials}, and the time {made}to write {}", show::bytes(preview.area_bytes))
+}
+
+fn bytes(preview: &Preview) -> String {
+    let area = show::bytes(preview.area_bytes);
+    match (preview.area_bytes, preview.writing_s > 0.0) {
+        (0, false) if !preview.runs.is_empty() => "what the commands write".to_owned(),
+        (0, false) => "nothing is written".to_owned(),
+        (_, false) => format!("{area} are written, then nothing but reads"),
+        (0, true) => format!("writes for {}", show::duration(preview.writing_s * 1e9)),
+        (_, true) => format!(
+            "{area} are written, then {} of writes as fast as the target takes them",
+            show::duration(preview.writing_s * 1e9)
+        ),
+    }
+}
+
+/// The trials, a line a replicate where replicates follow each other.
+fn listed(preview: &Preview, order: Order, width: usize) -> Vec<String> {
+    let by_replicate = order.is_by_replicate();
+    let mut lines = Vec::new();
+    let mut rest = preview.trials.as_slice();
+    let mut listed = 0;
+    while let Some(first) = rest.first() {
+        let own =
+            rest.iter().take_while(|trial| trial.replicate == first.replicate || !by_replicate);
+        let count = own.clone().count().max(1);
+        if listed + count > MOST_LISTED && listed > 0 {
+            lines.push(format!(
+                "... and {} more trials: --json lists them all",
+                preview.trials.len() - listed
+            ));
+            break;
+        }
+        let head = match (by_replicate, first.replicate) {
+            (true, 0) => "lead-in:".to_owned(),
+            (true, replicate) => format!("replicate {replicate}:"),
+            (false, _) => "in order:".to_owned(),
+        };
+        let names: Vec<String> = own.take(count).map(name).collect();
+        lines.extend(wrap(&format!("{head} {}", names.join("; ")), "", 2, width));
+        (rest, listed) = (&rest[count..], listed + count);
+    }
+    lines
+}
+
+fn name(trial: &PreviewTrial) -> String {
+    let lead_in = if trial.lead_in { "lead-in " } else { "" };
+    let again = if trial.control { " (control)" } else { "" };
+    format!("{lead_in}{}{}{again}", trial.workload, levels(&trial.arm))
+}

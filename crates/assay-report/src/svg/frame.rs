@@ -1,0 +1,256 @@
+//! Where everything of a figure stands: legend, plot, room for the words at its axes.
+
+use super::pen::{shortened, width_of};
+use super::scale::{Ruler, Tick};
+use crate::figure::{Axis, Figure, Layout, Look, Marks, Scale, SpanKind};
+
+/// Width of every figure; pages scale it.
+pub(super) const WIDTH: f64 = 760.0;
+/// Height of the plot of an upright figure.
+const PLOT: f64 = 280.0;
+/// Height of a line of words.
+pub(super) const LINE: f64 = 18.0;
+/// Room at the edges.
+const EDGE: f64 = 8.0;
+/// The most room for names beside a plot.
+pub(super) const NAMES: f64 = 250.0;
+/// The most room for a name below a plot that is written aslant.
+pub(super) const ASLANT: f64 = 150.0;
+/// How much wider bold letters are.
+pub(super) const BOLD: f64 = 1.15;
+/// Room of a key of the legend beside its name.
+const SWATCH: f64 = 26.0;
+
+/// One key of the legend.
+#[derive(Clone)]
+pub(super) struct Key {
+    /// The series, or what else is explained.
+    pub of: KeyOf,
+    pub name: String,
+    pub x: f64,
+    pub y: f64,
+    pub width: f64,
+}
+
+/// What a key explains.
+#[derive(Clone, Copy)]
+pub(super) enum KeyOf {
+    Series(usize),
+    Guide { line: bool },
+    Span(SpanKind),
+    Look(Look),
+}
+
+/// A figure with its places.
+#[derive(Clone)]
+pub(super) struct Frame<'a> {
+    pub figure: &'a Figure,
+    pub along: Ruler<'a>,
+    pub value: Ruler<'a>,
+    /// Values of the first series of a mirrored figure.
+    pub mirror: Option<Ruler<'a>>,
+    /// Left, top, right and bottom of the plot.
+    pub plot: [f64; 4],
+    pub height: f64,
+    /// Where the words over the plot stand.
+    pub heading: f64,
+    pub keys: Vec<Key>,
+    /// Whether names below the plot are written aslant.
+    pub aslant: bool,
+}
+
+impl<'a> Frame<'a> {
+    /// Lays a figure out below `top`.
+    pub fn new(figure: &'a Figure, top: f64) -> Self {
+        let (keys, bottom) = keys(figure, top);
+        let titled = if figure.layout == Layout::Upright { &figure.value } else { &figure.along };
+        let bottom = if titled.title.is_empty() { bottom } else { bottom + LINE };
+        let heading = bottom - 4.0;
+        let plot_top = bottom + if figure.spans.is_empty() { 6.0 } else { 14.0 };
+        let upright = figure.layout == Layout::Upright;
+        let height = plot_height(figure);
+        let (side, below) =
+            if upright { (&figure.value, &figure.along) } else { (&figure.along, &figure.value) };
+        let (side_extent, below_extent) = if upright {
+            (figure.extent_of_values(), figure.extent_along())
+        } else {
+            (figure.extent_along(), figure.extent_of_values())
+        };
+        // Names go down, values go up.
+        let ends = [plot_top, plot_top + height];
+        let down = matches!(side.scale, Scale::Category(_)) || !upright;
+        let side = Ruler::new(side, side_extent, if down { ends } else { [ends[1], ends[0]] });
+        let left = EDGE + side_room(&side);
+        let right = WIDTH - EDGE - right_room(figure);
+        let below = Ruler::new(below, below_extent, [left, right]);
+        let aslant = is_aslant(&below);
+        let words = if aslant { room_aslant(&below) } else { LINE };
+        let plot = [left, plot_top, right, plot_top + height];
+        let (along, value) = if upright { (below, side) } else { (side, below) };
+        let mut frame = Self {
+            figure,
+            along,
+            value,
+            mirror: None,
+            plot,
+            heading,
+            keys,
+            aslant,
+            height: plot[3] + words + LINE + EDGE,
+        };
+        if figure.layout == Layout::Mirrored {
+            let middle = f64::midpoint(left, right);
+            frame.mirror = Some(frame.value.over([middle, left]));
+            frame.value = frame.value.over([middle, right]);
+        }
+        frame
+    }
+
+    /// The same with everything so many pixels further along.
+    pub fn aside(&self, pixels: f64) -> Self {
+        let along = self.along.over(self.along.px.map(|px| px + pixels));
+        Self { along, ..self.clone() }
+    }
+
+    /// Where a place along and a value meet.
+    pub fn place(&self, along: f64, value: f64) -> [f64; 2] {
+        let (along, value) = (self.along.at(along), self.value.at(value));
+        self.point(along, value)
+    }
+
+    /// The pixels of a place along and of a value as x and y.
+    pub fn point(&self, along: f64, value: f64) -> [f64; 2] {
+        if self.figure.layout == Layout::Upright { [along, value] } else { [value, along] }
+    }
+
+    /// Ticks of the axis below, as many as do not touch each other.
+    pub fn ticks_below(&self, ruler: &Ruler<'_>) -> Vec<Tick> {
+        let wide = (ruler.px[1] - ruler.px[0]).abs();
+        let ticks = ruler.ticks((wide / 60.0).clamp(3.0, 12.0));
+        let room = |tick: &Tick| if self.aslant { 14.0 } else { width_of(&tick.text) + 10.0 };
+        apart(ticks, room)
+    }
+
+    /// Ticks of the axis on the left.
+    pub fn ticks_aside(ruler: &Ruler<'_>) -> Vec<Tick> {
+        let tall = (ruler.px[1] - ruler.px[0]).abs();
+        apart(ruler.ticks((tall / 40.0).clamp(3.0, 8.0)), |_| 13.0)
+    }
+
+    /// The axis on the left and the one below.
+    pub fn sides(&self) -> (&Ruler<'a>, &Ruler<'a>) {
+        let upright = self.figure.layout == Layout::Upright;
+        if upright { (&self.value, &self.along) } else { (&self.along, &self.value) }
+    }
+}
+
+/// Every one, every second, every third ... of the ticks, so that they have room.
+fn apart(ticks: Vec<Tick>, room: impl Fn(&Tick) -> f64) -> Vec<Tick> {
+    let fits = |stride: usize| {
+        let kept: Vec<&Tick> = ticks.iter().step_by(stride).collect();
+        let free = |pair: &[&Tick]| {
+            (pair[1].px - pair[0].px).abs() >= f64::midpoint(room(pair[0]), room(pair[1]))
+        };
+        kept.windows(2).all(free)
+    };
+    let stride = (1..=ticks.len().max(1)).find(|stride| fits(*stride)).unwrap_or(1);
+    ticks.into_iter().step_by(stride).collect()
+}
+
+/// Rows of a lying figure have a height each; tables have square cells.
+fn plot_height(figure: &Figure) -> f64 {
+    let slots = |axis: &Axis| match &axis.scale {
+        Scale::Category(slots) => slots.len().max(1) as f64,
+        _ => 1.0,
+    };
+    let bars = figure.series.iter().filter(|series| matches!(series.marks, Marks::Bars(_))).count();
+    match figure.layout {
+        Layout::Upright if matches!(figure.value.scale, Scale::Category(_)) => {
+            slots(&figure.value) * 30.0
+        }
+        Layout::Upright => PLOT,
+        Layout::Mirrored => slots(&figure.along) * 16.0,
+        Layout::Lying if bars > 0 => slots(&figure.along) * (13.0 * bars as f64 + 10.0),
+        Layout::Lying => {
+            slots(&figure.along) * if slots(&figure.along) > 40.0 { 17.0 } else { 22.0 }
+        }
+    }
+}
+
+/// Room for the words on the left of the plot; bold ones take more.
+fn side_room(side: &Ruler<'_>) -> f64 {
+    let width = |tick: Tick| {
+        let bold = if side.is_heading(&tick) { BOLD } else { 1.0 };
+        bold * width_of(&tick.text)
+    };
+    let widths = Frame::ticks_aside(side).into_iter().map(width);
+    widths.fold(24.0, f64::max).min(NAMES) + 10.0
+}
+
+/// Room for what is printed at the ends of bars, or for half of the last tick's words.
+fn right_room(figure: &Figure) -> f64 {
+    let labels = figure.series.iter().flat_map(|series| series.marks.points());
+    let widths = labels.filter_map(|point| point.label.as_deref()).map(width_of);
+    widths.fold(28.0, |most, width| most.max(width + 10.0))
+}
+
+/// Whether the names below do not fit side by side.
+fn is_aslant(below: &Ruler<'_>) -> bool {
+    let Scale::Category(slots) = &below.axis.scale else { return false };
+    slots.iter().any(|slot| width_of(&slot.name) + 8.0 > below.slot())
+}
+
+/// Height of the longest name below, aslant.
+fn room_aslant(below: &Ruler<'_>) -> f64 {
+    let longest = below.ticks(0.0).iter().map(|tick| width_of(&tick.text)).fold(0.0, f64::max);
+    longest.min(ASLANT) * 0.58 + 16.0
+}
+
+/// The legend in rows from `top` on, and where it ends.
+fn keys(figure: &Figure, top: f64) -> (Vec<Key>, f64) {
+    let mut keys: Vec<Key> = Vec::new();
+    let (mut x, mut y) = (EDGE, top + 2.0);
+    for (of, name) in explained(figure) {
+        let shown = shortened(&name, NAMES);
+        let width = SWATCH + width_of(&shown) + 12.0;
+        if x + width > WIDTH - EDGE && x > EDGE {
+            (x, y) = (EDGE, y + 20.0);
+        }
+        keys.push(Key { of, name, x, y, width });
+        x += width;
+    }
+    let bottom = if keys.is_empty() { top } else { y + 20.0 };
+    (keys, bottom)
+}
+
+/// What needs a key.
+fn explained(figure: &Figure) -> Vec<(KeyOf, String)> {
+    let mut told = Vec::new();
+    let named = figure.series.iter().enumerate().filter(|(_, series)| !series.name.is_empty());
+    told.extend(named.map(|(index, series)| (KeyOf::Series(index), series.name.clone())));
+    for guide in figure.guides.iter().filter(|guide| !guide.name.is_empty()) {
+        told.push((KeyOf::Guide { line: guide.from == guide.to }, guide.name.clone()));
+    }
+    for (kind, name) in [(SpanKind::Ramp, "ramp, not counted"), (SpanKind::Disturbed, "disturbed")]
+    {
+        if figure.spans.iter().any(|span| span.kind == kind) {
+            told.push((KeyOf::Span(kind), name.to_owned()));
+        }
+    }
+    // Names of series say what lies behind their looks; doubts about single numbers have a key.
+    for (look, words) in
+        [(Look::Hollow, &["suspect", "no interval"][..]), (Look::Crossed, &["invalid"])]
+    {
+        let points = || figure.series.iter().flat_map(|series| series.marks.points());
+        let looking = |word: &&&str| {
+            points()
+                .filter(|point| point.look == look)
+                .any(|point| point.remark.as_ref().is_some_and(|text| text.contains(**word)))
+        };
+        let words: Vec<&str> = words.iter().filter(looking).copied().collect();
+        if !words.is_empty() {
+            told.push((KeyOf::Look(look), words.join(" or ")));
+        }
+    }
+    told
+}

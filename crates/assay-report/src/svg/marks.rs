@@ -1,0 +1,259 @@
+//! The marks themselves: each carries what it says.
+
+use super::frame::Frame;
+use super::pen::{Pen, px, segment};
+use crate::figure::{Colour, Layout, Look, MOST_BANDS, Marks, Point, SERIES_COLOURS, Series, Tile};
+
+/// Points from which on they are drawn small.
+const MANY: usize = 60;
+/// Pixels between lines that stand beside each other.
+const BESIDE: f64 = 5.0;
+/// Patterns of lines, so that they are told apart in grey.
+const DASHES: [&str; 8] = ["", "7 3", "2 3", "9 3 2 3", "13 4", "4 2", "1 4", "9 3 2 3 2 3"];
+
+/// The class of a series, which is the name of its colour too.
+pub(super) fn class(colour: Colour) -> String {
+    match colour {
+        Colour::Series(index) => format!("c{}", index % SERIES_COLOURS),
+        Colour::Heat(step) => format!("h{}", step.min(7)),
+        Colour::Better(step) => format!("b{}", step.min(2)),
+        Colour::Worse(step) => format!("w{}", step.min(2)),
+        Colour::Same => "n0".to_owned(),
+    }
+}
+
+/// How full bars of a series are, so that they too are told apart in grey.
+pub(super) fn filled(shape: usize) -> &'static str {
+    ["", " fill-opacity=\"0.45\"", " fill-opacity=\"0.75\"", " fill-opacity=\"0.2\""][shape % 4]
+}
+
+/// A line without a filling, in the pattern of a series.
+pub(super) fn lined(shape: usize) -> String {
+    match DASHES[shape % DASHES.len()] {
+        "" => "class=\"line\" fill=\"none\"".to_owned(),
+        pattern => format!("class=\"line\" fill=\"none\" stroke-dasharray=\"{pattern}\""),
+    }
+}
+
+/// Corners of markers around their middle, in radii; a circle has none.
+const SHAPES: [&[[f64; 2]]; 8] = [
+    &[],
+    &[[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]],
+    &[[0.0, -1.2], [1.2, 1.0], [-1.2, 1.0]],
+    &[[0.0, -1.4], [1.2, 0.0], [0.0, 1.4], [-1.2, 0.0]],
+    &[[0.0, 1.2], [1.2, -1.0], [-1.2, -1.0]],
+    &[[-1.3, -0.6], [1.3, -0.6], [1.3, 0.6], [-1.3, 0.6]],
+    &[
+        [-1.2, -1.2],
+        [0.0, -0.5],
+        [1.2, -1.2],
+        [0.5, 0.0],
+        [1.2, 1.2],
+        [0.0, 0.5],
+        [-1.2, 1.2],
+        [-0.5, 0.0],
+    ],
+    &[[-0.6, -1.3], [0.6, -1.3], [0.6, 1.3], [-0.6, 1.3]],
+];
+
+/// A marker around a place, as a closed path.
+pub(super) fn marker([x, y]: [f64; 2], shape: usize, r: f64) -> String {
+    let corners = SHAPES[shape % SHAPES.len()];
+    if corners.is_empty() {
+        let (left, r, d) = (px(x - r), px(r), px(2.0 * r));
+        return format!("M{left} {}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0-{d} 0z", px(y));
+    }
+    through(corners.iter().map(|[right, down]| [x + r * right, y + r * down])) + "z"
+}
+
+/// A path through places.
+fn through(places: impl Iterator<Item = [f64; 2]>) -> String {
+    let step = |(index, [x, y]): (usize, [f64; 2])| {
+        format!("{}{} {}", if index == 0 { "M" } else { "L" }, px(x), px(y))
+    };
+    places.enumerate().map(step).collect()
+}
+
+/// All marks of a series.
+pub(super) fn series(pen: &mut Pen, frame: &Frame<'_>, index: usize, own: &Series) {
+    let class = class(own.colour);
+    let colour = pen.theme.colour(&class);
+    let stroke = match own.marks {
+        Marks::Tiles(_) => " shape-rendering=\"crispEdges\"".to_owned(),
+        Marks::Bars(_) => format!(" stroke=\"{colour}\"{}", filled(own.shape)),
+        _ => format!(" stroke=\"{colour}\" stroke-width=\"1.5\""),
+    };
+    let named = format!("class=\"series {class}\" data-series=\"{index}\"");
+    pen.add(&format!("<g {named} fill=\"{colour}\"{stroke}>\n"));
+    match &own.marks {
+        Marks::Points(all) => points(pen, frame, own, all, true),
+        Marks::Line(all) => lines(pen, frame, index, all),
+        Marks::Steps(all) => steps(pen, frame, own, all),
+        Marks::Bars(all) => bars(pen, frame, index, all),
+        Marks::Tiles(all) => tiles(pen, frame, all),
+    }
+    pen.add("</g>\n");
+}
+
+/// Attributes of a mark. What it says is its title, which the script of a page shows at once.
+fn mark(pen: &Pen, look: Look) -> String {
+    match look {
+        Look::Solid | Look::Ringed => "class=\"mark\"".to_owned(),
+        Look::Hollow | Look::Crossed => {
+            let paper = pen.theme.colour("paper");
+            format!("class=\"mark hollow\" fill=\"{paper}\" fill-opacity=\"1\"")
+        }
+    }
+}
+
+/// A marker with what its look adds to it.
+pub(super) fn looking([x, y]: [f64; 2], shape: usize, r: f64, look: Look) -> String {
+    let mut path = marker([x, y], shape, r);
+    if look == Look::Crossed {
+        let c = 0.7 * r;
+        path += &segment([x - c, y - c], [x + c, y + c]);
+        path += &segment([x - c, y + c], [x + c, y - c]);
+    }
+    path
+}
+
+fn points(pen: &mut Pen, frame: &Frame<'_>, own: &Series, all: &[Point], whiskers: bool) {
+    let r = if all.len() > MANY { 2.2 } else { 4.0 };
+    for point in all {
+        let place = frame.place(point.at, point.value);
+        let along = frame.along.at(point.at);
+        let whisker = if whiskers { whisker(frame, along, point, r) } else { String::new() };
+        let path = whisker + &looking(place, own.shape, r, point.look);
+        pen.path(&mark(pen, point.look), &path, &point.text);
+        if point.look == Look::Ringed {
+            pen.path("class=\"line\" fill=\"none\"", &marker(place, 0, r + 4.0), "");
+        }
+    }
+}
+
+/// The interval as lines beside the marker, with a cap where it ends and an arrow where it goes on.
+fn whisker(frame: &Frame<'_>, along: f64, point: &Point, r: f64) -> String {
+    let centre = frame.value.at(point.value);
+    let mut path = String::new();
+    for end in point.interval.into_iter().flatten().filter(|end| end.is_finite()) {
+        let at = frame.value.at(end);
+        let away = (at - centre).signum();
+        if (at - centre).abs() > r {
+            path += &segment(frame.point(along, centre + away * r), frame.point(along, at));
+        }
+        let back = at - if frame.value.shows(end) { 0.0 } else { away * 5.0 };
+        let corners = [(along - 3.5, back), (along, at), (along + 3.5, back)];
+        path += &through(corners.into_iter().map(|(along, value)| frame.point(along, value)));
+    }
+    path
+}
+
+/// A line with its points. Where bands would hide each other, every line stands a little beside
+/// the one before, and its intervals are strokes.
+fn lines(pen: &mut Pen, frame: &Frame<'_>, index: usize, all: &[Point]) {
+    let own = &frame.figure.series[index];
+    let banded = |series: &&Series| {
+        matches!(series.marks, Marks::Line(_))
+            && series.marks.points().iter().any(|point| point.interval.is_some())
+    };
+    let count = frame.figure.series.iter().filter(banded).count();
+    if count <= MOST_BANDS {
+        line(pen, frame, own, all, true);
+        points(pen, frame, own, all, false);
+        return;
+    }
+    let place = frame.figure.series[..index].iter().filter(banded).count();
+    let aside = BESIDE * (place as f64 - (count - 1) as f64 / 2.0);
+    let shifted = frame.aside(aside);
+    line(pen, &shifted, own, all, false);
+    points(pen, &shifted, own, all, true);
+}
+
+/// Points that a line goes through without a break.
+fn strands(all: &[Point]) -> impl Iterator<Item = &[Point]> {
+    all.chunk_by(|_, next| next.joined)
+}
+
+fn line(pen: &mut Pen, frame: &Frame<'_>, own: &Series, all: &[Point], bands: bool) {
+    for strand in strands(all) {
+        let ends = |point: &Point| Some((point.at, point.interval?));
+        let banded: Vec<(f64, [f64; 2])> = strand.iter().filter_map(ends).collect();
+        let up = banded.iter().map(|(at, ends)| frame.place(*at, ends[0]));
+        let down = banded.iter().rev().map(|(at, ends)| frame.place(*at, ends[1]));
+        if bands && banded.len() > 1 {
+            let band = through(up.chain(down)) + "z";
+            pen.path("class=\"bare\" stroke=\"none\" fill-opacity=\"0.22\"", &band, "");
+        }
+        let places = strand.iter().map(|point| frame.place(point.at, point.value));
+        pen.path(&lined(own.shape), &through(places), "");
+    }
+}
+
+/// A thick line over the width of each value, a thin one from value to value.
+fn steps(pen: &mut Pen, frame: &Frame<'_>, own: &Series, all: &[Point]) {
+    let joined = all.windows(2).filter(|pair| pair[1].joined);
+    let gaps = joined.map(|pair| pair[1].at - pair[0].at).filter(|gap| *gap > 0.0);
+    let wide = gaps.reduce(f64::min).unwrap_or(1.0);
+    let ends = |point: &Point| [point.at, point.at + wide].map(|at| frame.place(at, point.value));
+    for strand in strands(all) {
+        pen.path(&lined(own.shape), &through(strand.iter().flat_map(ends)), "");
+    }
+    for point in all {
+        let [from, to] = ends(point);
+        let attributes = mark(pen, Look::Solid) + " stroke-width=\"3\"";
+        pen.path(&attributes, &segment(from, to), &point.text);
+    }
+}
+
+fn bars(pen: &mut Pen, frame: &Frame<'_>, index: usize, all: &[Point]) {
+    let mirrored = frame.figure.layout == Layout::Mirrored;
+    let side = |series: &&Series| matches!(series.marks, Marks::Bars(_));
+    let count = |part: &[Series]| part.iter().filter(side).count();
+    let all_series = &frame.figure.series;
+    let (place, count) =
+        if mirrored { (0, 1) } else { (count(&all_series[..index]), count(all_series)) };
+    let value = frame.mirror.as_ref().filter(|_| index == 0).unwrap_or(&frame.value);
+    let room = frame.along.slot() - if mirrored { 2.0 } else { 8.0 };
+    let thick = (room / count as f64).max(1.0);
+    let mut whiskers = String::new();
+    for point in all {
+        let centre = frame.along.at(point.at) + thick * (place as f64 + 0.5) - room / 2.0;
+        let half = thick / 2.0 - 0.5;
+        let [x1, y1] = frame.point(centre - half, value.origin());
+        let [x2, y2] = frame.point(centre + half, value.at(point.value));
+        let dashed = if point.look == Look::Crossed { " stroke-dasharray=\"3 2\"" } else { "" };
+        let corners = [[x1, y1], [x2, y1], [x2, y2], [x1, y2]].into_iter();
+        let attributes = mark(pen, point.look) + dashed;
+        pen.path(&attributes, &(through(corners) + "z"), &point.text);
+        whiskers += &whisker(frame, centre, point, 0.0);
+        if let Some(label) = &point.label {
+            let end = point.interval.map_or(point.value, |ends| ends[1].max(point.value));
+            let [x, y] = frame.point(centre, value.at(end));
+            let ink =
+                format!("fill=\"{}\" fill-opacity=\"1\" stroke=\"none\"", pen.theme.colour("ink"));
+            pen.text([x + 6.0, y + 4.0], "start", &ink, label, f64::INFINITY);
+        }
+    }
+    if !whiskers.is_empty() {
+        let ink = pen.theme.colour("ink");
+        let attributes = format!("class=\"guide line\" fill=\"none\" stroke=\"{ink}\"");
+        pen.path(&format!("{attributes} pointer-events=\"none\""), &whiskers, "");
+    }
+}
+
+fn tiles(pen: &mut Pen, frame: &Frame<'_>, all: &[Tile]) {
+    for tile in all {
+        let [x1, y1] = frame.place(tile.at[0], tile.value[0]);
+        let [x2, y2] = frame.place(tile.at[1], tile.value[1]);
+        let (left, top) = (x1.min(x2), y1.min(y2));
+        // Tables have lines between their cells, planes have none.
+        let gap = if tile.printed { 1.0 } else { 0.0 };
+        let (wide, tall) = ((x2 - x1).abs() - gap, (y2 - y1).abs() - gap);
+        pen.rect(&mark(pen, Look::Solid), [left, top, wide, tall], &tile.text);
+        if tile.printed {
+            let middle = [left + wide / 2.0, top + tall / 2.0 + 4.0];
+            let ink = format!("fill=\"{}\" pointer-events=\"none\"", pen.theme.colour("ink"));
+            pen.text(middle, "middle", &ink, &tile.label, wide - 2.0);
+        }
+    }
+}

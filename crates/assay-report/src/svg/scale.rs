@@ -1,0 +1,166 @@
+//! From values to pixels, and where ticks stand.
+
+use crate::figure::{Axis, Scale};
+
+/// An axis laid over pixels.
+#[derive(Clone, Debug)]
+pub(super) struct Ruler<'a> {
+    pub axis: &'a Axis,
+    /// First and last value shown, as [`Ruler::position`] has them.
+    domain: [f64; 2],
+    /// Pixels of both.
+    pub px: [f64; 2],
+}
+
+/// A mark on an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Tick {
+    pub px: f64,
+    pub text: String,
+    /// Which value it is, from 0.
+    pub index: usize,
+}
+
+impl<'a> Ruler<'a> {
+    /// The axis over what it has to show.
+    pub fn new(axis: &'a Axis, extent: Option<[f64; 2]>, px: [f64; 2]) -> Self {
+        Self { axis, domain: domain(axis, extent.unwrap_or([1.0, 1.0])), px }
+    }
+
+    /// The same over other pixels.
+    pub fn over(&self, px: [f64; 2]) -> Self {
+        Self { px, ..self.clone() }
+    }
+
+    /// Where a value lies; what is outside is put on the edge.
+    pub fn at(&self, value: f64) -> f64 {
+        let [low, high] = self.domain;
+        let share = ((position(&self.axis.scale, value) - low) / (high - low)).clamp(0.0, 1.0);
+        let share = if share.is_nan() { 0.0 } else { share };
+        self.px[0] + share * (self.px[1] - self.px[0])
+    }
+
+    /// Whether a value lies within.
+    pub fn shows(&self, value: f64) -> bool {
+        let place = position(&self.axis.scale, value);
+        let slack = 1e-9 * (self.domain[1] - self.domain[0]);
+        place >= self.domain[0] - slack && place <= self.domain[1] + slack
+    }
+
+    /// Where bars begin: zero, or the beginning of the axis.
+    pub fn origin(&self) -> f64 {
+        if self.axis.from_zero { self.at(0.0) } else { self.px[0] }
+    }
+
+    /// Pixels from one name to the next.
+    pub fn slot(&self) -> f64 {
+        (self.px[1] - self.px[0]).abs() / (self.domain[1] - self.domain[0])
+    }
+
+    /// Whether a tick is a heading over names.
+    pub fn is_heading(&self, tick: &Tick) -> bool {
+        let Scale::Category(slots) = &self.axis.scale else { return false };
+        slots.get(tick.index).is_some_and(|slot| slot.heading)
+    }
+
+    /// About `wanted` ticks at round values, in ascending order.
+    pub fn ticks(&self, wanted: f64) -> Vec<Tick> {
+        let values = match &self.axis.scale {
+            Scale::Category(slots) => (0..slots.len()).map(|index| index as f64).collect(),
+            Scale::Percentile => percentiles(self.domain[1]),
+            Scale::Linear | Scale::Time => self.linear(self.domain, wanted),
+            Scale::Log2 => self.powers(2.0, wanted),
+            Scale::Log10 => self.logarithmic(wanted),
+        };
+        let text = |value: f64| match self.axis.scale {
+            Scale::Category(_) => self.axis.text(value),
+            _ => self.axis.unit.tick(value),
+        };
+        let tick = |(index, value)| Tick { px: self.at(value), text: text(value), index };
+        let shown = values.into_iter().filter(|value| self.shows(*value)).enumerate();
+        shown.map(tick).collect()
+    }
+
+    /// Multiples of a round step between two values.
+    fn linear(&self, [low, high]: [f64; 2], wanted: f64) -> Vec<f64> {
+        let base = self.axis.unit.base(low.abs().max(high.abs()));
+        let rough = (high - low) / base / wanted;
+        let size = 10_f64.powf(rough.log10().floor());
+        let round = [1.0, 2.0, 5.0].into_iter().find(|step| step * size >= rough).unwrap_or(10.0);
+        // Parts of a binary unit are halves, so that they are round in the unit below.
+        let halves = self.axis.unit.is_binary() && rough < 1.0;
+        let step = if halves { rough.log2().ceil().exp2() } else { round * size } * base;
+        if !step.is_finite() || step <= 0.0 {
+            return vec![low];
+        }
+        let (first, last) =
+            ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
+        (first..=last.min(first + 50)).map(|index| index as f64 * step).collect()
+    }
+
+    fn logarithmic(&self, wanted: f64) -> Vec<f64> {
+        let [low, high] = self.domain;
+        let between = |digits: &[f64]| -> Vec<f64> {
+            let decades = low.floor() as i32..=high.ceil() as i32;
+            decades.flat_map(|n| digits.iter().map(move |digit| digit * 10_f64.powi(n))).collect()
+        };
+        match high - low {
+            span if span < 0.5 => self.linear([10_f64.powf(low), 10_f64.powf(high)], wanted),
+            _ if self.axis.unit.is_binary() => self.powers(4.0, wanted),
+            span if span < 1.0 => between(&[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0]),
+            span if span < 2.5 => between(&[1.0, 2.0, 5.0]),
+            _ => self.powers(10.0, wanted),
+        }
+    }
+
+    /// Powers of a base, as many as are wanted.
+    fn powers(&self, base: f64, wanted: f64) -> Vec<f64> {
+        let to = |place: f64| match self.axis.scale {
+            Scale::Log2 => place / base.log2(),
+            _ => place / base.log10(),
+        };
+        let (first, last) =
+            ((to(self.domain[0]) - 1e-9).ceil() as i32, (to(self.domain[1]) + 1e-9).floor() as i32);
+        let stride = (f64::from(last - first) / wanted).ceil().max(1.0) as usize;
+        (first..=last).step_by(stride).map(|power| base.powi(power)).collect()
+    }
+}
+
+/// A value on its scale; steps are equal there.
+fn position(scale: &Scale, value: f64) -> f64 {
+    match scale {
+        Scale::Linear | Scale::Time | Scale::Category(_) => value,
+        Scale::Log10 => value.max(f64::MIN_POSITIVE).log10(),
+        Scale::Log2 => value.max(f64::MIN_POSITIVE).log2(),
+        Scale::Percentile => -(1.0 - value).max(1e-15).log10(),
+    }
+}
+
+/// What an axis shows, for values from `low` to `high`.
+fn domain(axis: &Axis, [low, high]: [f64; 2]) -> [f64; 2] {
+    if let Scale::Category(slots) = &axis.scale {
+        return [-0.5, slots.len().max(1) as f64 - 0.5];
+    }
+    let (low, high) = if axis.from_zero { (low.min(0.0), high.max(0.0)) } else { (low, high) };
+    let (low, high) = (position(&axis.scale, low), position(&axis.scale, high));
+    let span = high - low;
+    // SurroundingsFacts a single value there is room as well.
+    let least = match axis.scale {
+        Scale::Log10 => 0.04,
+        Scale::Log2 | Scale::Time | Scale::Percentile => 1.0,
+        _ => 1e-3 * low.abs().max(high.abs()).max(1e-12),
+    };
+    let room = if span < least { least } else { 0.05 * span };
+    match axis.scale {
+        Scale::Percentile => [0.0, high],
+        Scale::Time if span >= least => [low, high],
+        _ if axis.from_zero && low >= 0.0 => [0.0, high + room],
+        _ => [low - room, high + room],
+    }
+}
+
+/// 0, a half, and as many nines as there are.
+fn percentiles(highest: f64) -> Vec<f64> {
+    let nines = (1..=(highest + 1e-9).floor() as i32).map(|n| 1.0 - 10_f64.powi(-n));
+    [0.0, 0.5].into_iter().chain(nines).collect()
+}

@@ -1,0 +1,252 @@
+//! Tables of text: aligned columns where they fit, one entry below the other where they do not.
+
+use super::layout::{clean, text_of, width_of, wrap};
+
+/// Room that a last column needs to be wrapped in place.
+const LEAST_LAST: usize = 20;
+
+/// One column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Heading.
+    pub title: String,
+    /// What it is called beside its value where columns do not fit.
+    pub name: String,
+    /// Numbers stand to the right.
+    pub right: bool,
+    /// A table that is too wide may be broken before it.
+    pub breaks: bool,
+    /// What it holds.
+    pub holds: Holds,
+    /// A share for a phone is without it.
+    pub detail: bool,
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// A value.
+    Value,
+    /// A part of the row's name: where a table is broken in two, both parts have it. The first
+    /// column always is one.
+    Name,
+    /// A judgement: a word that gets a line of its own where columns do not fit.
+    Judgement,
+    /// A sentence: as a last column it is wrapped in place, as far as there is room.
+    Words,
+}
+
+impl Column {
+    /// A column of words.
+    #[must_use]
+    pub fn left(title: impl Into<String>) -> Self {
+        let title = title.into();
+        let name = title.clone();
+        Self { name, title, right: false, breaks: false, holds: Holds::Value, detail: false }
+    }
+
+    /// A column of numbers.
+    #[must_use]
+    pub fn right(title: impl Into<String>) -> Self {
+        Self { right: true, ..Self::left(title) }
+    }
+
+    /// The same as a name of the row.
+    #[must_use]
+    pub fn key(self) -> Self {
+        Self { holds: Holds::Name, ..self }
+    }
+
+    /// The same, before which a table may be broken.
+    #[must_use]
+    pub fn breaks(self) -> Self {
+        Self { breaks: true, ..self }
+    }
+
+    /// The same, which a share for a phone is without.
+    #[must_use]
+    pub fn detail(self) -> Self {
+        Self { detail: true, ..self }
+    }
+
+    /// The same with sentences.
+    #[must_use]
+    pub fn words(self) -> Self {
+        Self { holds: Holds::Words, ..self }
+    }
+
+    /// The same as a judgement.
+    #[must_use]
+    pub fn judged(self) -> Self {
+        Self { holds: Holds::Judgement, ..self }
+    }
+}
+
+impl Holds {
+    /// Whether it gets a line of its own where columns do not fit.
+    pub(super) fn is_alone(self) -> bool {
+        matches!(self, Self::Judgement | Self::Words)
+    }
+}
+
+/// Columns from their headings; a `>` in front puts a column to the right.
+pub fn columns(titles: &[&str]) -> Vec<Column> {
+    let column = |title: &&str| match title.strip_prefix('>') {
+        Some(title) => Column::right(title),
+        None => Column::left(*title),
+    };
+    titles.iter().map(column).collect()
+}
+
+/// A table at most `width` columns wide; every line ends with a line feed. Nothing is cut: a last
+/// column of words is wrapped, and a table that does not fit is written entry by entry.
+pub fn table(columns: &[Column], rows: &[Vec<String>], width: usize) -> String {
+    let lines =
+        aligned(columns, rows, width, &plain).unwrap_or_else(|| stacked(columns, rows, width));
+    text_of(&lines)
+}
+
+/// How the word of a row and column is coloured.
+pub(super) type Paint<'a> = dyn Fn(usize, usize, &str) -> String + 'a;
+
+fn plain(_: usize, _: usize, word: &str) -> String {
+    word.to_owned()
+}
+
+/// Heading and rows in columns; none where they do not fit.
+pub(super) fn aligned(
+    columns: &[Column],
+    rows: &[Vec<String>],
+    width: usize,
+    paint: &Paint<'_>,
+) -> Option<Vec<String>> {
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|cell| clean(cell)).collect()).collect();
+    let cell_width = |index: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(index)).map(|cell| width_of(cell));
+        cells.chain([width_of(&columns[index].title)]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns.len()).map(cell_width).collect();
+    let (last, before) = widths.split_last()?;
+    let (gap, last) = [2, 1].into_iter().find_map(|gap| {
+        let room = width.checked_sub(before.iter().sum::<usize>() + gap * before.len())?;
+        let wraps = columns.last().is_some_and(|column| !column.right)
+            && room >= LEAST_LAST.max(longest_word(&rows, before.len()));
+        (room >= *last || wraps).then_some((gap, (*last).min(room)))
+    })?;
+    let titles: Vec<String> = columns.iter().map(|column| column.title.clone()).collect();
+    let mut lines = row_lines(columns, &titles, before, gap, last, &|_, word| word.to_owned());
+    for (index, row) in rows.iter().enumerate() {
+        let own = |column: usize, word: &str| paint(index, column, word);
+        lines.extend(row_lines(columns, row, before, gap, last, &own));
+    }
+    Some(lines)
+}
+
+fn longest_word(rows: &[Vec<String>], column: usize) -> usize {
+    let cells = rows.iter().filter_map(|row| row.get(column));
+    cells.flat_map(|cell| cell.split_whitespace()).map(width_of).max().unwrap_or(0)
+}
+
+fn row_lines(
+    columns: &[Column],
+    row: &[String],
+    before: &[usize],
+    gap: usize,
+    last: usize,
+    paint: &dyn Fn(usize, &str) -> String,
+) -> Vec<String> {
+    let mut begin = String::new();
+    for (index, room) in before.iter().enumerate() {
+        let cell = row.get(index).map_or("", String::as_str);
+        begin.push_str(&padded(cell, *room, columns[index].right, |word| paint(index, word)));
+        begin.push_str(&" ".repeat(gap));
+    }
+    let indent = before.iter().sum::<usize>() + gap * before.len();
+    let (end, cell) = (before.len(), row.get(before.len()).map_or("", String::as_str));
+    if columns[end].right || width_of(cell) <= last {
+        begin.push_str(&padded(cell, last, columns[end].right, |word| paint(end, word)));
+        return vec![begin.trim_end().to_owned()];
+    }
+    let mut lines = wrap(cell, "", 0, last).into_iter();
+    let first = lines.next().unwrap_or_default();
+    let rest = lines.map(|line| format!("{}{line}", " ".repeat(indent)));
+    std::iter::once(format!("{begin}{first}")).chain(rest).collect()
+}
+
+fn padded(cell: &str, room: usize, right: bool, paint: impl Fn(&str) -> String) -> String {
+    let blanks = " ".repeat(room.saturating_sub(width_of(cell)));
+    let cell = if cell.is_empty() { String::new() } else { paint(cell) };
+    if right { blanks + &cell } else { cell + &blanks }
+}
+
+fn stacked(columns: &[Column], rows: &[Vec<String>], width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for row in rows {
+        for (index, (column, cell)) in columns.iter().zip(row).enumerate() {
+            if index == 0 {
+                lines.extend(wrap(cell, "", 2, width));
+            } else if !cell.is_empty() {
+                lines.extend(wrap(&format!("{}: {cell}", column.title), "  ", 4, width));
+            }
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn rows() -> Vec<Vec<String>> {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+        vec![
+            row(["cached", "7", "the bytes came from memory and not from the device"]),
+            row(["steal", "12", "short"]),
+        ]
+    }
+
+    #[test]
+    fn columns_are_aligned_where_they_fit() {
+        assert_eq!(
+            table(&columns(&["rule", ">n", "text"]), &rows(), 80),
+            "rule     n  text\n\
+             cached   7  the bytes came from memory and not from the device\n\
+             steal   12  short\n"
+        );
+    }
+
+    #[test]
+    fn a_last_column_of_words_is_wrapped() {
+        assert_eq!(
+            table(&columns(&["rule", ">n", "text"]), &rows(), 40),
+            "rule     n  text\n\
+             cached   7  the bytes came from memory\n            and not from the device\n\
+             steal   12  short\n"
+        );
+    }
+
+    #[test]
+    fn entries_are_stacked_where_columns_do_not_fit() {
+        assert_eq!(
+            table(&columns(&["rule", ">n", "text"]), &rows(), 24),
+            "cached\n  n: 7\n  text: the bytes came\n    from memory and not\n    from the device\n\
+             steal\n  n: 12\n  text: short\n"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_too_long_unless_one_word_is(
+            rows in proptest::collection::vec(proptest::collection::vec("[a-z ]{0,30}", 3), 0..6),
+            width in 10_usize..100,
+        ) {
+            let text = table(&columns(&["a", ">b", "c"]), &rows, width);
+            for line in text.lines() {
+                prop_assert!(width_of(line) <= width || !line.trim().contains(' '), "{line:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Fixtures: `NAME.json` holds findings, `NAME.80.txt` and `NAME.40.txt` what they look like.
+//! `UPDATE_EXPECT=1` writes the texts anew. Findings named `study-*` are what the analysis makes of
+//! the measurements in `studies.rs`; `cargo test -p assay -- --ignored studies` writes them anew.
+#![allow(clippy::disallowed_methods, reason = "these tests read and rewrite fixtures")]
+
+mod agreement;
+mod studies;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use super::document::Detail;
+use super::layout::width_of;
+use super::{document, json, text};
+use assay_core::findings::{Band, Findings, Member, Surface, Trust};
+use assay_core::results::plan::Arm;
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/findings")
+}
+
+fn fixtures() -> Vec<(String, Findings)> {
+    all().clone()
+}
+
+fn all() -> &'static Vec<(String, Findings)> {
+    static READ: OnceLock<Vec<(String, Findings)>> = OnceLock::new();
+    READ.get_or_init(read)
+}
+
+/// The findings of one fixture.
+pub(super) fn fixture(name: &str) -> Findings {
+    fixtures().into_iter().find(|(own, _)| own == name).unwrap().1
+}
+
+fn read() -> Vec<(String, Findings)> {
+    let mut found: Vec<PathBuf> = std::fs::read_dir(directory())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .collect();
+    found.sort();
+    let read = |path: PathBuf| {
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        (name, serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap())
+    };
+    found.into_iter().map(read).collect()
+}
+
+fn rendered(findings: &Findings, width: usize, colour: bool) -> String {
+    text::render(&document::make(findings), width, colour)
+}
+
+fn in_full(findings: &Findings, width: usize) -> String {
+    text::render(&document::with(findings, Detail::Full), width, false)
+}
+
+fn is_study(name: &str) -> bool {
+    name.starts_with("study-")
+}
+
+fn expect(path: &Path, found: &str) {
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(path, found).unwrap();
+    }
+    let expected = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(found == expected, "{} differs:\n{found}", path.display());
+}
+
+#[test]
+fn fixtures_look_as_expected() {
+    for (name, findings) in fixtures() {
+        for width in if is_study(&name) { [80, 50] } else { [80, 40] } {
+            let path = directory().join(format!("{name}.{width}.txt"));
+            expect(&path, &rendered(&findings, width, false));
+        }
+        expect(&directory().join(format!("{name}.full.txt")), &in_full(&findings, 80));
+    }
+    assert!(fixtures().len() >= 3);
+}
+
+#[test]
+fn a_wide_terminal_gets_the_same_block() {
+    for (_, findings) in fixtures() {
+        assert_eq!(rendered(&findings, 200, false), rendered(&findings, 80, false));
+    }
+}
+
+#[test]
+fn the_block_is_plain_text() {
+    for (_, findings) in fixtures() {
+        for block in [rendered(&findings, 80, false), in_full(&findings, 80)] {
+            let plain = |c: char| c.is_ascii_graphic() || matches!(c, ' ' | '\n' | '\u{b1}');
+            assert!(block.chars().all(plain));
+            assert!(block.lines().all(|line| width_of(line) <= 80 && line.trim_end() == line));
+        }
+    }
+}
+
+#[test]
+fn colour_changes_nothing_but_colour() {
+    for (name, findings) in fixtures() {
+        for width in [40, 80] {
+            let coloured = rendered(&findings, width, true);
+            // Without a verdict and without trust there is nothing to colour.
+            let grey = [
+                "study-sequential",
+                "study-unordered",
+                "study-inconclusive",
+                "study-one-pair",
+                "study-compare",
+            ];
+            let grey = grey.iter().any(|kind| name.starts_with(kind));
+            assert_eq!(coloured.contains("\u{1b}["), !grey, "{name}");
+            let plain = ["\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[0m"]
+                .iter()
+                .fold(coloured, |text, code| text.replace(code, ""));
+            assert_eq!(plain, rendered(&findings, width, false));
+        }
+    }
+}
+
+#[test]
+fn json_is_one_document_that_reads_back() {
+    for (_, findings) in fixtures() {
+        let text = json(&findings);
+        let back: Findings = serde_json::from_str(&text).unwrap();
+        assert_eq!(back, findings);
+        assert!(text.starts_with("{\n  \"format\": \"assay-findings/1\""));
+    }
+}
+
+/// At every width: no line is wider than the page unless one word is, and no word of a sentence is
+/// lost.
+#[test]
+fn a_page_of_any_width_holds_its_words_and_nothing_sticks_out() {
+    for (width, (name, findings)) in
+        (1..120).flat_map(|width| all().iter().map(move |one| (width, one)))
+    {
+        let block = rendered(findings, width, false);
+        for line in block.lines() {
+            let one_word = !line.trim().contains(' ');
+            assert!(width_of(line) <= width || one_word, "{name} at {width}: {line:?}");
+        }
+        let words: HashSet<&str> = block.split_whitespace().collect();
+        for word in findings.summary.iter().flat_map(|sentence| sentence.split_whitespace()) {
+            assert!(words.contains(word), "{name} at {width}: {word}");
+        }
+    }
+}
+
+/// The findings of a check of two drives, with their members changed.
+fn mirror(change: impl Fn(&mut Vec<Member>)) -> Findings {
+    let (_, mut findings) = fixtures().into_iter().find(|(name, _)| name == "mirror").unwrap();
+    change(&mut findings.members);
+    findings
+}
+
+#[test]
+fn the_usual_page_shows_members_only_where_several_stand_side_by_side() {
+    let chain = mirror(|members| {
+        members.retain(|one| matches!(one.device.as_str(), "loop3" | "vdb"));
+    });
+    assert!(!rendered(&chain, 80, false).contains("members"));
+    assert!(in_full(&chain, 80).contains("members"));
+    let below_one = mirror(|members| {
+        members.retain(|one| one.device != "loop3" && one.device != "vdb");
+        let top =
+            Member { device: "md0".to_owned(), kind: "raid1".to_owned(), ..members[0].clone() };
+        members.insert(0, Member { below: vec!["sda".to_owned(), "sdb".to_owned()], ..top });
+    });
+    assert!(rendered(&below_one, 80, false).contains("md0"));
+}
+
+#[test]
+fn many_members_are_counted_on_the_usual_page() {
+    let many = mirror(|members| {
+        let own = members.clone();
+        for size in 1..10 {
+            let arm = Arm::from([("size".to_owned(), format!("{size} KiB"))]);
+            members.extend(own.iter().map(|one| Member { arm: arm.clone(), ..one.clone() }));
+        }
+    });
+    let page = rendered(&many, 80, false);
+    assert!(page.contains("80 rows of the devices below the targets"), "{page}");
+    assert!(in_full(&many, 80).contains("9 KiB"));
+}
+
+#[test]
+fn a_surface_is_a_table_with_its_trust_on_every_page() {
+    let band = |index: u32, rate: Option<f64>| Band {
+        from_percent: 10 * index,
+        to_percent: 10 * index + 10,
+        n: if rate.is_some() { 3 } else { 0 },
+        bandwidth_bytes_per_s: rate,
+        min: rate.map(|rate| rate / 2.0),
+        max: rate.map(|rate| rate * 2.0),
+    };
+    let rate = |index: u32| (index < 9).then(|| f64::from((10 - index) << 20));
+    let mut surface = Surface {
+        workload: "surface".to_owned(),
+        arm: [("depth".to_owned(), "1".to_owned())].into(),
+        trust: Some(Trust::Suspect),
+        bands: (0..10).map(|index| band(index, rate(index))).collect(),
+        note: Some("the time of 1 s ended 3 of 3 trials early".to_owned()),
+    };
+    for name in ["card", "study-two-arms"] {
+        let mut found = fixtures().into_iter().find(|one| one.0 == name).unwrap().1;
+        found.surfaces = vec![surface.clone()];
+        let text = rendered(&found, 80, false);
+        for line in [
+            "surface depth 1: rate over the area\n",
+            "of the area      rate     lowest   highest  n  trust\n",
+            "0-10 %       10 MiB/s    5 MiB/s  20 MiB/s  3  suspect\n",
+            "90-100 %            -          -         -  0  -\n",
+            "Not whole: the time of 1 s ended 3 of 3 trials early.",
+        ] {
+            assert!(text.contains(line), "{line}:\n{text}");
+        }
+    }
+    surface.arm.clear();
+    let mut found = fixtures().remove(0).1;
+    found.surfaces = vec![surface];
+    assert!(rendered(&found, 80, false).contains("\nsurface: rate over the area\n"));
+}
+
+#[test]
+fn questions_and_the_card_stand_on_every_page() {
+    use assay_core::findings::answers::{Answer, Beside, CardNumber, CardRow, Claim, Standing};
+    let number = |value: f64| Some(CardNumber { value, ci95: None, trust: Some(Trust::Trusted) });
+    for (name, mut found) in fixtures() {
+        found.answers = vec![Answer {
+            ask: "Is the rate highest at 32 to 64 threads?".to_owned(),
+            published: Some("it peaks there.".to_owned()),
+            answer: "The numbers do not tell.".to_owned(),
+            verdict: Claim::NotShown,
+            because: vec!["random-read: best operations per second at 8.".to_owned()],
+            evidence: Vec::new(),
+        }];
+        found.card = Some(CardRow {
+            device: "SD16G, mmc".to_owned(),
+            capacity_bytes: Some(16_000_000_000),
+            linear_read: number(82.4e6),
+            linear_write: number(21e6),
+            random_read: number(1820.0),
+            random_write: number(19.3),
+            claimed_bytes_per_s: Some(95e6),
+            share_of_claim: Some(82.4 / 95.0),
+            price: Some("12.50 GBP".parse().unwrap()),
+            iops_per_unit: Some(19.3 / 12.5),
+            price_per_gb: Some(12.5 / 16.0),
+            beside: vec![Beside {
+                item: "5400 rpm laptop disk".to_owned(),
+                metric: "random write 4K".to_owned(),
+                iops: 90.0,
+                kind: "author's rule".to_owned(),
+                place: Standing::Below,
+                writes: true,
+            }],
+            text: vec!["Random writes are below it.".to_owned()],
+        });
+        for width in [40, 80] {
+            let page = rendered(&found, width, false);
+            let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
+            let asked = "- Is the rate highest at 32 to 64 threads? NOT SHOWN: The numbers do not \
+                         tell. random-read: best operations per second at 8. Published: it peaks \
+                         there.";
+            assert!(flat.contains(asked), "{name}:\n{page}");
+            for word in ["82.4", "21", "1,820", "19.3", "95 MB/s", "12.50 GBP", "1.54", "below"] {
+                assert!(page.contains(word), "{name}, {word}:\n{page}");
+            }
+            assert!(page.trim_end().ends_with("Random writes are below it."), "{page}");
+            assert!(page.lines().all(|line| width_of(line) <= width.max(50)), "{page}");
+        }
+    }
+}
+
+#[test]
+fn the_surroundings_stand_on_the_full_page_with_what_there_is() {
+    use assay_core::results::surroundings::facts::{
+        DriveHealth, Hottest, ObservedField, SurroundingsFacts, WorkloadSurroundings,
+    };
+    let row = |arm: &str, watts| WorkloadSurroundings {
+        workload: "sync-write".to_owned(),
+        arm: [("scheduler".to_owned(), arm.to_owned())].into(),
+        n: 6,
+        busy_share: Some(0.31),
+        busiest_share: Some(0.6),
+        steal_share: Some(0.0),
+        pressure_shares: [("io".to_owned(), 0.42)].into(),
+        swapped_pages: Some(0),
+        hottest: Some(Hottest { sensor: "nvme0 Composite".to_owned(), from_c: 38.9, to_c: 61.0 }),
+        energy_j: watts,
+        power_w: watts,
+    };
+    let drive = DriveHealth {
+        drive: "nvme0n1".to_owned(),
+        written_bytes: Some(12 << 30),
+        used_percent: Some([3, 4]),
+        temperature_c: None,
+        grown: [("media_errors".to_owned(), 2)].into(),
+    };
+    let plain = ObservedField {
+        workload: "sync-write".to_owned(),
+        probe: "clock".to_owned(),
+        field: Some("suspended_ns".to_owned()),
+        n: 3,
+        mean: Some(2e6),
+        min: Some(0.0),
+        max: Some(6e6),
+        ..ObservedField::default()
+    };
+    let (_, mut found) = fixtures().into_iter().find(|one| one.0 == "study-two-arms").unwrap();
+    found.surroundings = SurroundingsFacts {
+        workloads: vec![row("none", Some(14.2)), row("bfq", None)],
+        observed: vec![plain],
+        drives: vec![drive],
+        energy_of: Some("powercap: processor packages and their memory, not the drive".to_owned()),
+        idle_w: Some(9.5),
+    };
+    assert!(!rendered(&found, 120, false).contains("surroundings"));
+    let page = in_full(&found, 80);
+    let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    for line in [
+        "sync-write scheduler none cpus busy 31 %, busiest 60 %, waits: io 42 %, energy 14.2 J, \
+         power 14.2 W, hottest nvme0 Composite: 38.9 to 61 \u{b0}C",
+        "sync-write bfq cpus busy 31 %, busiest 60 %, waits: io 42 %, energy -, power -,",
+        "memory, not the drive; the machine at rest took 9.5 W.",
+        "sync-write clock suspended_ns: that the machine slept 2 ms 0 ns 6 ms",
+        "nvme0n1 12 GiB 3 % to 4 % - media_errors +2",
+    ] {
+        assert!(flat.contains(line), "{line}:\n{page}");
+    }
+    for missing in ["stolen", "swapped", "waits: cpu"] {
+        assert!(!page.contains(missing), "{missing}:\n{page}");
+    }
+}

@@ -1,0 +1,94 @@
+//! Numbers of a page never contradict their neighbours: a ratio and the two means that it is of,
+//! over generated studies in which trials are missing, disturbed, repeated and failed.
+
+use proptest::prelude::*;
+
+use super::studies::generated;
+use crate::document::{self, Block, numbers};
+use assay_core::findings::Findings;
+use assay_core::results::record::Status;
+
+/// What a row of a table shows of a comparison.
+struct Shown {
+    depth: String,
+    result: String,
+    ratio: String,
+    n: String,
+    /// What the baseline is said to have had in the same pairs, or what its own row shows.
+    baseline: String,
+}
+
+/// The rows of the table of arms, as a reader sees them.
+fn shown(found: &Findings) -> Vec<Shown> {
+    let page = document::make(found);
+    let blocks = page.sections.iter().flat_map(|section| &section.blocks);
+    let mut rows = Vec::new();
+    for block in blocks {
+        let Block::Table(table) = block else { continue };
+        let column = |title: &str| table.columns.iter().position(|one| one.title == title);
+        let places = ["depth", "IOPS", "ratio", "n"].map(column);
+        let [Some(depth), Some(result), Some(ratio), Some(n)] = places else { continue };
+        for row in &table.rows {
+            let said = |note: &String| Some(note.split_once("the baseline had ")?.1.to_owned());
+            rows.push(Shown {
+                depth: row.cells[depth].text.clone(),
+                result: row.cells[result].text.clone(),
+                ratio: row.cells[ratio].text.clone(),
+                n: row.cells[n].text.clone(),
+                baseline: row.notes.iter().find_map(said).unwrap_or_default(),
+            });
+        }
+    }
+    let own = rows.iter().find(|row| row.depth == "1").map(|row| row.result.clone());
+    for row in rows.iter_mut().filter(|row| row.baseline.is_empty()) {
+        row.baseline = own.clone().unwrap_or_default();
+    }
+    rows
+}
+
+/// What became of a trial: mostly nothing.
+fn fate() -> impl Strategy<Value = Option<Status>> {
+    prop_oneof![
+        6 => Just(Some(Status::Ok)),
+        2 => Just(Some(Status::Disturbed)),
+        1 => Just(Some(Status::Failed)),
+        1 => Just(None),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn a_ratio_and_its_means_as_shown_lie_on_one_side(
+        seed in 0_u64..1000,
+        noise in 0.001_f64..0.6,
+        arms in 2_usize..6,
+        replicates in 1_usize..9,
+        fates in proptest::collection::vec(fate(), 60),
+        again in proptest::collection::vec(any::<bool>(), 60),
+    ) {
+        let found = generated(seed, noise, (arms, replicates), &fates, &again);
+        for one in found.comparisons.iter().filter(|one| one.n < 3) {
+            prop_assert!(one.ratio.is_none() && one.means.is_none(), "{one:?}");
+        }
+        for one in &found.comparisons {
+            let (Some(ratio), Some([arm, baseline])) = (one.ratio, one.means) else { continue };
+            prop_assert!((arm / baseline / ratio - 1.0).abs() < 1e-9, "{one:?}");
+        }
+        let rows = shown(&found);
+        prop_assert!(rows.len() >= 2, "the table of arms is not found");
+        for row in rows {
+            let own = |arm: &assay_core::results::plan::Arm| arm.get("depth") == Some(&row.depth);
+            let compared = found.comparisons.iter().find(|one| one.primary && own(&one.arm));
+            let Some(one) = compared else { continue };
+            let words = |value| numbers::under_heading("iops", value);
+            let Some([arm, baseline]) = one.means else {
+                prop_assert_eq!(row.ratio.as_str(), "-", "{}", row.result);
+                continue;
+            };
+            // What is shown is the mean that the ratio is of, on both sides and by its count.
+            prop_assert_eq!(&row.result, &words(arm));
+            prop_assert_eq!(&row.baseline, &words(baseline));
+            prop_assert!(row.n.starts_with(&one.n.to_string()), "{} {}", row.n, one.n);
+        }
+    }
+}

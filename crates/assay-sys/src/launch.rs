@@ -1,0 +1,483 @@
+//! Starting a program at next to no cost: what can be made beforehand is made beforehand, and the new
+//! process borrows this one's memory until it becomes the program.
+
+mod into_group;
+
+use std::cell::Cell;
+use std::ffi::{CStr, CString, c_char, c_int, c_long, c_void};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Instant;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
+use rustix::process::{
+    DumpableBehavior, Gid, Pid, Resource, Rlimit, Signal, Uid, chdir, dumpable_behavior, getpid,
+    getppid, set_dumpable_behavior, set_parent_process_death_signal, setpgid, setrlimit, setsid,
+};
+use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+
+/// The steps until exec need little; the pages are there before the clock runs.
+const STACK_BYTES: usize = 64 << 10;
+/// No page of any machine is larger.
+const GUARD_BYTES: usize = 64 << 10;
+/// The kernel's own limit is 64; the C library keeps some for itself and refuses them.
+const SIGNALS: std::ops::RangeInclusive<c_int> = 1..=64;
+/// Runs what is executable, but says not by what.
+const SHELL: &CStr = c"/bin/sh";
+const NOT_STARTED: c_int = 127;
+
+/// Whose a program is to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Owner<'a> {
+    /// User id.
+    pub user: u32,
+    /// Group id.
+    pub group: u32,
+    /// Ids of the other groups.
+    pub groups: &'a [u32],
+}
+
+/// A program to be started in a process group of its own, without a terminal. What it prints is lost.
+///
+/// Not in a session of its own: the kernel may give each session its own share of the processors
+/// (`sched_autogroup_enabled`), and on a busy machine a program that begins with one is started late.
+#[derive(Clone, Copy, Debug)]
+pub struct Launch<'a> {
+    /// Where it may lie: the first that can be started is.
+    pub paths: &'a [CString],
+    /// Its words, its own name first.
+    pub words: &'a [CString],
+    /// Its environment, `NAME=value` each.
+    pub environment: &'a [CString],
+    /// Where it runs; other paths are relative to this.
+    pub directory: &'a CStr,
+    /// What it reads; nothing where there is none.
+    pub input: Option<&'a CStr>,
+    /// `/dev/null`, open for reading and writing.
+    pub null: BorrowedFd<'a>,
+    /// The terminal of this process (`/dev/tty`), where it has one: the program loses it.
+    pub terminal: Option<BorrowedFd<'a>>,
+    /// Where it complains.
+    pub complaint: BorrowedFd<'a>,
+    /// Whose it is, where that is not this process's user.
+    pub owner: Option<Owner<'a>>,
+    /// The control group that it is born in.
+    pub group: Option<GroupEntry<'a>>,
+}
+
+/// How a control group is entered.
+#[derive(Clone, Copy, Debug)]
+pub enum GroupEntry<'a> {
+    /// Version 1: its list of `tasks`, open for writing.
+    Tasks(BorrowedFd<'a>),
+    /// Version 2: its directory. To write into its list would hold all of the machine's processes up.
+    Directory(BorrowedFd<'a>),
+}
+
+/// What could not be done on the way to a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A process, its group, its limits, its signals.
+    Process,
+    /// To enter the control group.
+    Group,
+    /// To become another user's.
+    Owner,
+    /// To enter the directory.
+    Directory,
+    /// To open what it reads.
+    Input,
+    /// What it reads would be a terminal.
+    Terminal,
+    /// The program itself.
+    Program,
+}
+
+/// Why a program did not start.
+#[derive(Debug)]
+pub struct NotStarted {
+    /// Where on the way.
+    pub step: Step,
+    /// What the kernel said.
+    pub error: io::Error,
+}
+
+/// A program that runs.
+#[derive(Debug)]
+pub struct Launched {
+    /// Right before it was started.
+    pub began: Instant,
+    /// Its id, and that of its process group.
+    pub process: Pid,
+    /// By this it is waited for.
+    pub handle: OwnedFd,
+    /// Given back later: what is done right after the start takes time from the program.
+    _stack: Stack,
+}
+
+impl Launch<'_> {
+    /// Starts it.
+    ///
+    /// It is ended when the thread that calls this ends. Its signals are as the kernel gives them to a
+    /// first program: nothing caught, ignored or held back.
+    pub fn start(&self) -> Result<Launched, NotStarted> {
+        let process = |error| NotStarted { step: Step::Process, error };
+        let stack = Stack::new().map_err(process)?;
+        let words = pointers(self.words);
+        let environment = pointers(self.environment);
+        // The shell's name, room for the path of the script, the script's own words.
+        let mut script = vec![SHELL.as_ptr(), std::ptr::null()];
+        script.extend(&words[1.min(words.len() - 1)..]);
+        let groups: Vec<Gid> =
+            self.owner.iter().flat_map(|owner| owner.groups).map(|id| Gid::from_raw(*id)).collect();
+        let plan = Plan {
+            launch: self,
+            words: &words,
+            environment: &environment,
+            script: Cell::from_mut(script.as_mut_slice()).as_slice_of_cells(),
+            groups: &groups,
+            parent: getpid(),
+            signals: &unusual_signals(),
+            failed: Cell::new(None),
+        };
+        let dumpable = dumpable_behavior();
+        let (began, started) = held_back(|| (Instant::now(), clone(&stack, &plan)));
+        if self.owner.is_some() && matches!(dumpable, Ok(DumpableBehavior::Dumpable)) {
+            // The kernel took it from the memory that was shared meanwhile, so that the new owner could
+            // not look into it.
+            let _ = set_dumpable_behavior(DumpableBehavior::Dumpable);
+        }
+        let into_group = matches!(self.group, Some(GroupEntry::Directory(_)));
+        let step = if into_group { Step::Group } else { Step::Process };
+        let (process, handle) = started.map_err(|error| NotStarted { step, error })?;
+        let Some((step, errno)) = plan.failed.get() else {
+            return Ok(Launched { began, process, handle, _stack: stack });
+        };
+        // It has ended or is about to; nobody else knows of it.
+        let _ = reap_when_ended(process);
+        Err(NotStarted { step, error: errno.into() })
+    }
+}
+
+/// What a process used that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// Processor time outside the kernel, of it and of those that it waited for.
+    pub user_ns: u64,
+    /// Processor time inside the kernel, of it and of those that it waited for.
+    pub system_ns: u64,
+    /// The most resident memory of the largest of them. No less than this process had when it started
+    /// it: until then both had the same.
+    pub largest_bytes: u64,
+}
+
+/// Takes a child away that has ended, with what it used; none while it runs.
+pub fn reap(process: Pid) -> io::Result<Option<Usage>> {
+    wait(process, libc::WNOHANG)
+}
+
+fn reap_when_ended(process: Pid) -> io::Result<Option<Usage>> {
+    wait(process, 0)
+}
+
+/// The kernel's `struct rusage`. By its own call: on 32 bits the C library may give back nothing.
+#[repr(C)]
+#[derive(Default)]
+struct RawUsage {
+    user: [c_long; 2],
+    system: [c_long; 2],
+    largest_kib: c_long,
+    others: [c_long; 13],
+}
+
+fn wait(process: Pid, options: c_int) -> io::Result<Option<Usage>> {
+    let mut usage = RawUsage::default();
+    let none: *mut c_int = std::ptr::null_mut();
+    let id = process.as_raw_nonzero().get();
+    loop {
+        // SAFETY: the last pointer is to a struct of this frame, as large as the kernel's.
+        let waited = unsafe { libc::syscall(libc::SYS_wait4, id, none, options, &raw mut usage) };
+        match waited {
+            0 => return Ok(None),
+            1.. => break,
+            _ => {
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+        }
+    }
+    Ok(Some(Usage {
+        user_ns: nanoseconds(usage.user),
+        system_ns: nanoseconds(usage.system),
+        largest_bytes: (usage.largest_kib as u64).saturating_mul(1024),
+    }))
+}
+
+/// Of seconds and microseconds.
+const fn nanoseconds([seconds, microseconds]: [c_long; 2]) -> u64 {
+    seconds as u64 * 1_000_000_000 + microseconds as u64 * 1000
+}
+
+/// All groups of a user by name, as the system's own tables have them, the given one included.
+pub fn groups_of(user: &CStr, group: u32) -> Vec<u32> {
+    let mut groups: Vec<libc::gid_t> = vec![0; 64];
+    loop {
+        let mut count = groups.len() as c_int;
+        // SAFETY: the name ends with a zero byte and `count` says how many ids there is room for.
+        let found = unsafe {
+            libc::getgrouplist(user.as_ptr(), group, groups.as_mut_ptr(), &raw mut count)
+        };
+        let count = count.max(0) as usize;
+        if found >= 0 {
+            groups.truncate(count);
+            return groups;
+        }
+        // It said how many there are; no user is in more than the kernel takes.
+        if groups.len() >= 1 << 16 {
+            return vec![group];
+        }
+        groups.resize(count.max(groups.len() * 2), 0);
+    }
+}
+
+/// All that is done between the two: made before, and only looked at there.
+struct Plan<'a> {
+    launch: &'a Launch<'a>,
+    words: &'a [*const c_char],
+    environment: &'a [*const c_char],
+    script: &'a [Cell<*const c_char>],
+    groups: &'a [Gid],
+    parent: Pid,
+    signals: &'a [c_int],
+    /// Set by the child, in the memory that both have.
+    failed: Cell<Option<(Step, Errno)>>,
+}
+
+impl Plan<'_> {
+    /// What the child does. It allocates nothing, locks nothing and calls the kernel only: this
+    /// process's other threads go on meanwhile.
+    fn carry_out(&self) -> (Step, Errno) {
+        match self.before_program() {
+            Ok(()) => (Step::Program, self.become_program()),
+            Err(failed) => failed,
+        }
+    }
+
+    fn before_program(&self) -> Result<(), (Step, Errno)> {
+        let at = |step| move |error| (step, error);
+        if let Some(GroupEntry::Tasks(group)) = self.launch.group {
+            // Zero stands for the writer.
+            rustix::io::write(group, b"0").map_err(at(Step::Group))?;
+        }
+        self.leave_terminal().map_err(at(Step::Process))?;
+        let none = Rlimit { current: Some(0), maximum: Some(0) };
+        setrlimit(Resource::Core, none).map_err(at(Step::Process))?;
+        if let Some(owner) = self.launch.owner {
+            self.hand_over(owner).map_err(at(Step::Owner))?;
+        }
+        // After that, because another user's it is taken away.
+        set_parent_process_death_signal(Some(Signal::KILL)).map_err(at(Step::Process))?;
+        if getppid() != Some(self.parent) {
+            return Err((Step::Process, Errno::SRCH));
+        }
+        chdir(self.launch.directory).map_err(at(Step::Directory))?;
+        let input = self.launch.input.map(open_input).transpose()?;
+        duplicate(input.unwrap_or(self.launch.null.as_raw_fd()), 0).map_err(at(Step::Input))?;
+        duplicate(self.launch.null.as_raw_fd(), 1).map_err(at(Step::Process))?;
+        duplicate(self.launch.complaint.as_raw_fd(), 2).map_err(at(Step::Process))?;
+        for signal in self.signals {
+            // SAFETY: the kernel's own way with a signal needs nothing of this process.
+            unsafe { libc::signal(*signal, libc::SIG_DFL) };
+        }
+        Ok(())
+    }
+
+    /// Gives up this process's terminal: a session of its own has none, if nothing else helps.
+    fn leave_terminal(&self) -> Result<(), Errno> {
+        // SAFETY: the request takes no argument; it changes the calling process alone.
+        let is_left = self.launch.terminal.is_none_or(|terminal| unsafe {
+            libc::ioctl(terminal.as_raw_fd(), libc::TIOCNOTTY) == 0
+        });
+        if is_left { setpgid(None, None) } else { setsid().map(drop) }
+    }
+
+    /// Not by the C library's calls: those would change the user of every thread of the parent.
+    fn hand_over(&self, owner: Owner<'_>) -> Result<(), Errno> {
+        set_thread_groups(self.groups)?;
+        let group = Gid::from_raw(owner.group);
+        set_thread_res_gid(group, group, group)?;
+        let user = Uid::from_raw(owner.user);
+        set_thread_res_uid(user, user, user)
+    }
+
+    /// Tries each path as a shell would; comes back only when none could be started.
+    fn become_program(&self) -> Errno {
+        // SAFETY: an empty set is made and then used; this is the only thread of this process.
+        unsafe {
+            let mut none: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut none);
+            libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+        }
+        let mut worst = Errno::NOENT;
+        for path in self.launch.paths {
+            let mut error = execute(path, self.words.as_ptr(), self.environment);
+            if error == Errno::NOEXEC {
+                // A script that does not say by what it runs.
+                self.script[1].set(path.as_ptr());
+                error = execute(SHELL, self.script.as_ptr().cast(), self.environment);
+            }
+            match error {
+                Errno::NOENT | Errno::NOTDIR => {}
+                Errno::ACCESS => worst = Errno::ACCESS,
+                other => return other,
+            }
+        }
+        worst
+    }
+}
+
+/// Opens what is read: without waiting for a writer, because this process waits meanwhile.
+fn open_input(path: &CStr) -> Result<RawFd, (Step, Errno)> {
+    let at = |error| (Step::Input, error);
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, flags, Mode::empty()).map_err(at)?;
+    let flags = rustix::fs::fcntl_getfl(&file).map_err(at)?;
+    rustix::fs::fcntl_setfl(&file, flags.difference(OFlags::NONBLOCK)).map_err(at)?;
+    // SAFETY: the descriptor is open; the call only asks.
+    if unsafe { libc::isatty(file.as_raw_fd()) } == 1 {
+        return Err((Step::Terminal, Errno::NOTTY));
+    }
+    // It stays open until it becomes the program.
+    Ok(std::os::fd::IntoRawFd::into_raw_fd(file))
+}
+
+fn duplicate(from: RawFd, to: RawFd) -> Result<(), Errno> {
+    // SAFETY: plain numbers; what was open as `to` in the child is closed, in the child alone.
+    if unsafe { libc::dup2(from, to) } == to { Ok(()) } else { Err(last_error()) }
+}
+
+fn execute(path: &CStr, words: *const *const c_char, environment: &[*const c_char]) -> Errno {
+    // SAFETY: both lists end with a null pointer, and all texts outlive the call.
+    unsafe { libc::execve(path.as_ptr(), words, environment.as_ptr()) };
+    last_error()
+}
+
+fn last_error() -> Errno {
+    Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
+}
+
+fn pointers(texts: &[CString]) -> Vec<*const c_char> {
+    texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
+}
+
+/// Signals that this process catches or ignores: only those need to be put back.
+fn unusual_signals() -> Vec<c_int> {
+    let is_unusual = |signal: &c_int| {
+        // SAFETY: all zeros is a value of this plain struct; the call only asks and fills it.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(*signal, std::ptr::null(), &raw mut action) == 0
+                && action.sa_sigaction != libc::SIG_DFL
+        }
+    };
+    SIGNALS.filter(is_unusual).collect()
+}
+
+/// Holds signals back meanwhile: a handler that ran in the child would run in this process's memory.
+fn held_back<T>(act: impl FnOnce() -> T) -> T {
+    // SAFETY: the sets are filled before they are used, and belong to this frame.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        let result = act();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        result
+    }
+}
+
+/// Makes the child, and waits until it has become the program or failed.
+fn clone(stack: &Stack, plan: &Plan<'_>) -> io::Result<(Pid, OwnedFd)> {
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD;
+    let mut handle: c_int = -1;
+    let argument: *const Plan<'_> = plan;
+    let argument: *mut c_void = argument.cast_mut().cast();
+    // SAFETY: the child runs `child` on a stack of its own with a guard below it, while this thread
+    // waits (CLONE_VFORK): nothing it looks at goes away, and nobody else writes to it. Signals are
+    // held back. `handle` is where CLONE_PIDFD puts its descriptor.
+    let id = unsafe {
+        if let Some(GroupEntry::Directory(group)) = plan.launch.group {
+            let wanted = into_group::Wanted {
+                flags: flags as u64 | into_group::FLAG,
+                handle: (&raw mut handle) as u64,
+                exit_signal: libc::SIGCHLD as u64,
+                stack: stack.bottom() as u64,
+                stack_bytes: STACK_BYTES as u64,
+                group: group.as_raw_fd() as u64,
+                ..into_group::Wanted::default()
+            };
+            into_group::clone(&wanted, argument)?
+        } else {
+            libc::clone(child, stack.top(), flags | libc::SIGCHLD, argument, &raw mut handle)
+        }
+    };
+    let process = Pid::from_raw(id).filter(|_| id > 0).ok_or_else(io::Error::last_os_error)?;
+    // SAFETY: the kernel opened it for this call alone.
+    Ok((process, unsafe { OwnedFd::from_raw_fd(handle) }))
+}
+
+extern "C" fn child(argument: *mut c_void) -> c_int {
+    // SAFETY: `clone` was given a plan that lives until the parent goes on, which is after this.
+    let plan = unsafe { &*argument.cast::<Plan<'_>>() };
+    plan.failed.set(Some(plan.carry_out()));
+    // SAFETY: ends this process at once, without what the parent wants done at its own end.
+    unsafe { libc::_exit(NOT_STARTED) }
+}
+
+/// Memory for the child to run on, with a guard below: what overflows it ends the child alone.
+#[derive(Debug)]
+struct Stack(*mut c_void);
+
+// SAFETY: plain memory that nobody else has.
+unsafe impl Send for Stack {}
+
+impl Stack {
+    fn new() -> io::Result<Self> {
+        let flags = MapFlags::PRIVATE | MapFlags::STACK | MapFlags::POPULATE;
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: new memory where the kernel likes; then its lower part becomes the guard.
+        unsafe {
+            let all = GUARD_BYTES + STACK_BYTES;
+            let base = rustix::mm::mmap_anonymous(std::ptr::null_mut(), all, access, flags)?;
+            let stack = Self(base);
+            rustix::mm::mprotect(base, GUARD_BYTES, MprotectFlags::empty())?;
+            Ok(stack)
+        }
+    }
+
+    /// Its lowest byte, above the guard.
+    fn bottom(&self) -> *mut c_void {
+        self.0.wrapping_byte_add(GUARD_BYTES)
+    }
+
+    /// Stacks grow down from here.
+    fn top(&self) -> *mut c_void {
+        self.bottom().wrapping_byte_add(STACK_BYTES)
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        // SAFETY: exactly what `new` mapped; the child that ran on it has memory of its own by now.
+        let _ = unsafe { rustix::mm::munmap(self.0, GUARD_BYTES + STACK_BYTES) };
+    }
+}
+
+#[cfg(test)]
+#[path = "launch/tests.rs"]
+mod tests;

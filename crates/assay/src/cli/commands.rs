@@ -1,0 +1,144 @@
+//! A study of commands that the command line names, without a file.
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use assay_core::failure::{Failure, Outcome};
+use assay_core::study::{self, Study};
+use assay_core::work::command;
+
+/// The factor whose levels are commands.
+const COMMAND: &str = "command";
+/// Replicates where the line does not say.
+const REPLICATES: u32 = 10;
+
+/// Commands to measure, in place of a study file.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Commands instead of a study file")]
+pub struct CommandArguments {
+    /// A line for the shell, to be run again and again (again for each command that is compared)
+    #[arg(long = "command", value_name = "LINE")]
+    lines: Vec<String>,
+    /// {NAME} in a line stands for each of these in turn: a factor of the study (again for more)
+    #[arg(short = 'L', long = "levels", num_args = 2, value_names = ["NAME", "VALUE,VALUE"])]
+    levels: Vec<String>,
+    /// A line that is run before each run; it is not measured
+    #[arg(long, value_name = "LINE", requires = "lines")]
+    prepare: Option<String>,
+    /// A line that is run after each run, also after one that failed; it is not measured
+    #[arg(long, value_name = "LINE", requires = "lines")]
+    cleanup: Option<String>,
+    /// An empty page cache before each run (as root)
+    #[arg(long, requires = "lines")]
+    cold: bool,
+    /// Start the program itself: the line is its words
+    #[arg(long, requires = "lines")]
+    no_shell: bool,
+    /// Count runs that end with an error too
+    #[arg(long, requires = "lines")]
+    ignore_failure: bool,
+    /// End a run that takes longer, with all that it started
+    #[arg(long, value_name = "TIME", requires = "lines")]
+    timeout: Option<String>,
+    /// A file that the commands read as their standard input
+    #[arg(long, value_name = "FILE", requires = "lines")]
+    input: Option<String>,
+    /// Runs of a trial: by default again until its second is over
+    #[arg(long, value_name = "N", requires = "lines")]
+    runs: Option<u64>,
+}
+
+impl CommandArguments {
+    /// Whether there are any.
+    pub fn are_there(&self) -> bool {
+        !self.lines.is_empty()
+    }
+
+    /// What `--baseline` means where it is one of the commands.
+    pub fn baseline(&self, text: &str) -> Option<(String, String)> {
+        let varied = self.lines.len() > 1;
+        let named = varied && self.lines.iter().any(|line| line == text);
+        named.then(|| (COMMAND.to_owned(), text.to_owned()))
+    }
+
+    /// The study that compares them.
+    ///
+    /// # Errors
+    /// The user's mistake.
+    pub fn study(&self) -> Outcome<Study> {
+        if let Some(twice) = self.twice() {
+            return Err(Failure::mistake(format!(
+                "--command '{twice}' stands there twice: each command is compared with the others"
+            )));
+        }
+        let mut factors = self.factors()?;
+        if self.lines.len() > 1 {
+            factors.insert(COMMAND.to_owned(), json!(self.lines));
+        }
+        let study = json!({
+            "format": study::FORMAT,
+            "title": self.title(),
+            "replicates": REPLICATES,
+            "factors": factors,
+            "workload": [{ "name": COMMAND, "command": self.work()? }],
+        });
+        serde_json::from_value(study)
+            .map_err(|error| Failure::mistake(format!("the commands make no study: {error}")))
+    }
+
+    fn title(&self) -> String {
+        match self.lines.as_slice() {
+            [one] => format!("How long does this take: {one}"),
+            several => format!("Which of {} commands takes least time?", several.len()),
+        }
+    }
+
+    fn work(&self) -> Outcome<command::Asked> {
+        let run = match self.lines.as_slice() {
+            [one] => one.as_str(),
+            _ => "",
+        };
+        let timeout = self.timeout.as_deref().map(|text| {
+            text.parse().map_err(|error| Failure::mistake(format!("--timeout: {error}")))
+        });
+        Ok(command::Asked {
+            prepare: self.prepare.clone(),
+            cleanup: self.cleanup.clone(),
+            input: self.input.clone(),
+            cold: self.cold,
+            shell: !self.no_shell,
+            ignore_failure: self.ignore_failure,
+            timeout: timeout.transpose()?,
+            runs: self.runs,
+            ..command::Asked::new(run)
+        })
+    }
+
+    fn twice(&self) -> Option<&String> {
+        let mut lines = self.lines.iter().enumerate();
+        lines.find(|(index, line)| self.lines[..*index].contains(line)).map(|(_, line)| line)
+    }
+
+    /// The levels that lines name, by factor.
+    fn factors(&self) -> Outcome<Map<String, Value>> {
+        let texts = || {
+            let others = [&self.prepare, &self.cleanup, &self.input];
+            self.lines.iter().chain(others.into_iter().flatten())
+        };
+        let mut factors = Map::new();
+        for pair in self.levels.chunks_exact(2) {
+            let (name, values) = (&pair[0], &pair[1]);
+            let placeholder = format!("{{{name}}}");
+            if !texts().any(|text| text.contains(&placeholder)) {
+                return Err(Failure::mistake(format!(
+                    "-L {name}: no line has {placeholder} in it, which stands for its values"
+                )));
+            }
+            let levels: Vec<&str> = values.split(',').map(str::trim).collect();
+            if factors.insert(name.clone(), json!(levels)).is_some() {
+                return Err(Failure::mistake(format!("-L {name} stands there twice")));
+            }
+        }
+        Ok(factors)
+    }
+}

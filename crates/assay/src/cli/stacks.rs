@@ -1,0 +1,30 @@
+//! `assay stacks`: has threads with stacks and says what they added to its memory. Nobody types it: a
+//! study of the kind `stacks` starts it, a process for each trial.
+
+use clap::Args;
+
+use super::output;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::system::System;
+use assay_core::work::stacks;
+
+/// Start threads with stacks, and read this process's memory meanwhile
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// How many threads
+    #[arg(value_name = "N")]
+    threads: u32,
+    /// Bytes that are reserved for the stack of each
+    #[arg(value_name = "BYTES")]
+    limit_bytes: u64,
+}
+
+/// Runs the command.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    let Arguments { threads, limit_bytes } = *arguments;
+    let held = stacks::hold(system, threads, limit_bytes);
+    let held =
+        held.map_err(|error| Failure::refused(format!("a thread could not be started: {error}")))?;
+    output::json(&held);
+    Ok(())
+}

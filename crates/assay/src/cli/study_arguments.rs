@@ -1,0 +1,390 @@
+//! A study and what the command line changes of it: shared by `run` and `plan`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::commands::CommandArguments;
+use super::{output, studies};
+use crate::runner::Consented;
+use assay_core::factors::{self, Role};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::plan::allocation::Quick;
+use assay_core::plan::arms::TARGET;
+use assay_core::probes::energy::meter;
+use assay_core::quantity::{Percent, Time};
+use assay_core::study::{Card, Stop, StopRule, Study, fields::SMALLEST_BUDGET, file};
+use assay_core::system::System;
+use assay_core::work::observe;
+
+/// Settings that may be written though studies usually have no business there: said here, and never
+/// taken from a study file or a result.
+#[derive(Debug, Default, Args)]
+pub struct Allowed {
+    /// Let `tunable:PATH` write to this file of the kernel, which is not on the list (again for more)
+    #[arg(long = "allow-tunable", value_name = "PATH")]
+    paths: Vec<String>,
+}
+
+impl Allowed {
+    /// The paths.
+    ///
+    /// # Errors
+    /// The user's mistake where no setting can lie there.
+    pub fn paths(&self) -> Outcome<Vec<PathBuf>> {
+        let path = |text: &String| {
+            factors::setting_path(text).ok_or_else(|| {
+                Failure::mistake(format!(
+                    "--allow-tunable {text}: name a file below /sys or /proc/sys, without .."
+                ))
+            })
+        };
+        self.paths.iter().map(path).collect()
+    }
+}
+
+/// What a study may do that is said here, and never taken from a study file or a result.
+#[derive(Debug, Default, Args)]
+pub struct Permitted {
+    #[command(flatten)]
+    settings: Allowed,
+    /// Under sudo, run the study's commands as root too, and not as the user who called sudo
+    #[arg(long)]
+    as_root: bool,
+}
+
+impl Permitted {
+    /// These, and the devices that may be overwritten.
+    ///
+    /// # Errors
+    /// The user's mistake where no setting can lie at a path.
+    pub fn consented(&self, destroy: &[String]) -> Outcome<Consented> {
+        let (destroy, allowed) = (destroy.to_vec(), self.settings.paths()?);
+        Ok(Consented { destroy, allowed, as_root: self.as_root })
+    }
+}
+
+/// A study as the command line asks for it.
+#[derive(Debug, Args)]
+pub struct StudyArguments {
+    /// A study file, or the name of a shipped study; none with --command
+    #[arg(value_name = "STUDY", required_unless_present = "lines")]
+    study: Option<String>,
+    /// Directories, files or block devices instead of the study's own; several are compared
+    #[arg(value_name = "TARGET")]
+    targets: Vec<String>,
+    /// Levels of a factor, such as depth=1,4,16 (again for another factor)
+    #[arg(long, value_name = "NAME=LEVEL,LEVEL")]
+    set: Vec<String>,
+    /// Complete passes over all arms
+    #[arg(long, value_name = "N")]
+    replicates: Option<u32>,
+    /// Seed of order, offsets and content; drawn where it is not given
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Time for each target, such as 10m: the study ends with the replicate that is nearest
+    #[arg(long, value_name = "TIME")]
+    budget: Option<String>,
+    /// Short trials: a first look, with every level
+    #[arg(long, conflicts_with = "budget")]
+    quick: bool,
+    /// Time of a trial that is counted, such as 10s or 2min
+    #[arg(long, value_name = "TIME")]
+    time: Option<String>,
+    /// Under others' work: take a level back from so many times the baseline's worst on (2x, or off)
+    #[arg(long, value_name = "FACTOR")]
+    harm: Option<String>,
+    /// End after the first replicate with which every comparison has its verdict
+    #[arg(long, value_name = "WHEN", value_parser = ["decided"])]
+    until: Option<String>,
+    /// What arms are compared with, such as depth=1 (again for another factor)
+    #[arg(long, value_name = "NAME=LEVEL")]
+    baseline: Vec<String>,
+    /// What counts as equivalent, such as 5%
+    #[arg(long, value_name = "SHARE")]
+    margin: Option<String>,
+    /// The metric that verdicts are about (see: assay list metrics)
+    #[arg(long, value_name = "METRIC")]
+    primary: Option<String>,
+    /// Overwrite the block device: its id and +NAME for all it carries (see: assay plan)
+    #[arg(long, value_name = "ID")]
+    pub destroy: Vec<String>,
+    #[command(flatten)]
+    pub permitted: Permitted,
+    #[command(flatten)]
+    commands: CommandArguments,
+    /// On a loop device of its own, made for the study and removed afterwards (as root)
+    #[arg(long, conflicts_with_all = ["targets", "destroy"])]
+    lab: bool,
+    /// A power meter's file, a time and watts in each line: energy is told of it
+    #[arg(long, value_name = "FILE")]
+    meter: Option<String>,
+    /// The speed that is printed on the card, such as 95MB/s: its row of the flash table says how
+    /// much of that it does
+    #[arg(long, value_name = "RATE")]
+    claimed: Option<String>,
+    /// What the card costs, such as "12.50 GBP"
+    #[arg(long, value_name = "PRICE")]
+    price: Option<String>,
+}
+
+/// Presets about one setting, whichever it is.
+const EXAMPLES: &[&str] = &["starvation", "tunable", "live"];
+
+/// Replicates at most of a study that ends when it is decided, where none are named.
+const MOST_UNTIL_DECIDED: u32 = 100;
+
+impl StudyArguments {
+    /// The study to run, and where.
+    pub fn study(&self, system: &dyn System) -> Outcome<(Study, Vec<String>)> {
+        let study = self.changed(self.placed(self.asked(system)?)?)?;
+        let study = self.metered(system, self.sold_as(self.at_speed(study))?)?;
+        let study = if self.lab { study.in_lab() } else { study };
+        // What the command line made of it is read like a file, so that both know the same rules.
+        let study = file::parse("the study as changed", &file::write(&study.settled())?)?;
+        let targets = self.targets_of(&study);
+        Ok((study, targets))
+    }
+
+    /// What the line names: a study, or commands.
+    fn asked(&self, system: &dyn System) -> Outcome<Study> {
+        match &self.study {
+            Some(study) if !self.commands.are_there() => studies::load(system, study),
+            _ => self.commands.study(),
+        }
+    }
+
+    /// The targets that the line names: with commands there is no study before them.
+    fn targets(&self) -> Vec<String> {
+        let first = self.study.iter().filter(|_| self.commands.are_there());
+        first.chain(&self.targets).cloned().collect()
+    }
+
+    /// A quick look, where one is wished for.
+    fn at_speed(&self, study: Study) -> Study {
+        if self.quick { study.quick() } else { study }
+    }
+
+    /// How a quick look is divided, where one is wished for; replicates that were named stay.
+    pub fn quick(&self) -> Option<Quick> {
+        self.quick.then_some(Quick { replicates: self.replicates })
+    }
+
+    /// What the card is sold as, where that was told.
+    fn sold_as(&self, mut study: Study) -> Outcome<Study> {
+        if let Some(text) = &self.claimed {
+            let claimed = Some(read("--claimed", text)?);
+            study.card = Some(Card { claimed, ..study.card.unwrap_or_default() });
+        }
+        if let Some(text) = &self.price {
+            let price = Some(read("--price", text)?);
+            study.card = Some(Card { price, ..study.card.unwrap_or_default() });
+        }
+        Ok(study)
+    }
+
+    /// With the meter's file, which a resumed study finds from anywhere. It may begin later.
+    fn metered(&self, system: &dyn System, mut study: Study) -> Outcome<Study> {
+        let Some(file) = &self.meter else { return Ok(study) };
+        let path = match system.canonical(Path::new(file)) {
+            Ok(path) => path,
+            Err(error) => {
+                output::message(&format!(
+                    "--meter {file}: {error}; trials before its first line have no energy"
+                ));
+                Path::new(file).to_owned()
+            }
+        };
+        if let Some(reason) = meter::mistaken(system, &path) {
+            return Err(Failure::mistake(format!("--meter {file}: {reason}")));
+        }
+        study.meter = Some(path.display().to_string());
+        Ok(study)
+    }
+
+    fn changed(&self, mut study: Study) -> Outcome<Study> {
+        for text in &self.set {
+            let (name, levels) = assignment("--set", text, "depth=1,4,16")?;
+            let levels = levels.split(',').map(|level| level.trim().to_owned()).collect();
+            if name == TARGET {
+                study.target = None;
+            }
+            let setting = |name: &String| factors::has_role(name, Role::Setting);
+            if setting(&name) && EXAMPLES.contains(&study.preset.as_deref().unwrap_or_default()) {
+                // The preset's own setting is an example: those that are named stand for it.
+                let named = |own: &String| self.set.iter().any(|set| set.starts_with(own));
+                study.factors.retain(|own, _| !setting(own) || named(own));
+            }
+            study.factors.insert(name, levels);
+            study.arms.clear();
+        }
+        if !self.baseline.is_empty() {
+            let named = self.baseline.iter().map(|text| match self.commands.baseline(text) {
+                Some(command) => Ok(command),
+                None => assignment("--baseline", text, "depth=1"),
+            });
+            study.baseline = named.collect::<Outcome<BTreeMap<String, String>>>()?;
+        }
+        if let (Some(count), StopRule::Looks) = (self.replicates, study.stop.rule) {
+            return Err(Failure::mistake(format!(
+                "--replicates {count}: the looks of this study say how many there are"
+            )));
+        }
+        study.replicates = self.replicates.unwrap_or(study.replicates);
+        study.seed = self.seed.or(study.seed);
+        study.primary = self.primary.clone().or(study.primary);
+        if let Some(text) = &self.margin {
+            let margin: Percent = read("--margin", text)?;
+            study.margin = Some(margin);
+        }
+        if let Some(text) = &self.budget {
+            study.budget = Some(budget(text)?);
+        }
+        if self.until.is_some() {
+            study.replicates = self.replicates.unwrap_or(MOST_UNTIL_DECIDED);
+            study.stop = Stop { rule: StopRule::Open, ..Stop::default() };
+        }
+        self.spanned(study)
+    }
+
+    /// With the time of a trial, and the limit of harm.
+    fn spanned(&self, mut study: Study) -> Outcome<Study> {
+        if let Some(text) = &self.time {
+            let time: Time = read("--time", text)?;
+            for workload in &mut study.workload {
+                let ramp = workload.work.ramp();
+                workload.work.set_span(Some(time), ramp);
+            }
+        }
+        if let Some(text) = &self.harm {
+            let harm = read("--harm", text)?;
+            let mut others =
+                study.workload.iter_mut().filter_map(|own| observe::Asked::of_mut(&mut own.work));
+            let Some(first) = others.next() else {
+                return Err(Failure::mistake(
+                    "--harm is for others' work, which this study does not look at: leave it out",
+                ));
+            };
+            first.harm = harm;
+        }
+        Ok(study)
+    }
+
+    /// Targets of the command line: several are a factor of the study, one stands for its own.
+    fn placed(&self, mut study: Study) -> Outcome<Study> {
+        if self.lab {
+            return in_lab(study);
+        }
+        let targets = self.targets();
+        if targets.is_empty() {
+            return Ok(study);
+        }
+        if study.factors.contains_key(TARGET) {
+            return Err(Failure::mistake(
+                "the study compares targets of its own: leave TARGET out, or say --set target=A,B",
+            ));
+        }
+        study.target = None;
+        if targets.len() > 1 {
+            study.factors.insert(TARGET.to_owned(), targets);
+        }
+        Ok(study)
+    }
+
+    /// The targets: the factor's, the command line's, the study's own, or this directory.
+    fn targets_of(&self, study: &Study) -> Vec<String> {
+        let own = study.target.as_ref().map(assay_core::study::Target::word);
+        match (study.factors.get(TARGET), self.targets().into_iter().next()) {
+            (Some(targets), _) => targets.clone(),
+            (None, Some(target)) => vec![target],
+            (None, None) => vec![own.unwrap_or_else(|| ".".to_owned())],
+        }
+    }
+}
+
+/// Refuses a study that cannot be taken to a loop device.
+fn in_lab(study: Study) -> Outcome<Study> {
+    if study.factors.contains_key(TARGET) {
+        return Err(Failure::mistake("--lab: the study compares targets of its own"));
+    }
+    Ok(study)
+}
+
+/// `NAME=REST`.
+fn assignment(option: &str, text: &str, example: &str) -> Outcome<(String, String)> {
+    let parts = text.split_once('=').filter(|(name, rest)| !name.is_empty() && !rest.is_empty());
+    let (name, rest) = parts.ok_or_else(|| {
+        Failure::mistake(format!("{option} {text}: write it like {option} {example}"))
+    })?;
+    Ok((name.trim().to_owned(), rest.trim().to_owned()))
+}
+
+fn read<T: std::str::FromStr<Err: std::fmt::Display>>(option: &str, text: &str) -> Outcome<T> {
+    text.parse().map_err(|error| Failure::mistake(format!("{option}: {error}")))
+}
+
+/// A budget that leaves something to measure in.
+pub fn budget(text: &str) -> Outcome<Time> {
+    let budget: Time = read("--budget", text)?;
+    if budget < SMALLEST_BUDGET {
+        return Err(Failure::mistake(format!(
+            "--budget {text}: that is too short to measure anything; say at least 2 s"
+        )));
+    }
+    Ok(budget)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use assay_core::system::Fake;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        of_study: StudyArguments,
+    }
+
+    fn study(words: &[&str]) -> Outcome<Study> {
+        let line = Line::try_parse_from(["assay"].iter().chain(words)).unwrap();
+        line.of_study.study(&Fake::new()).map(|(study, _)| study)
+    }
+
+    #[test]
+    fn a_named_tunable_stands_for_the_example() {
+        const NAMED: &str = "tunable:/proc/sys/vm/dirty_expire_centisecs";
+        let own = study(&["tunable", "--lab"]).unwrap();
+        assert_eq!(own.factors.len(), 1);
+        let other = study(&["tunable", "--lab", "--set", &format!("{NAMED}=100,3000")]).unwrap();
+        assert_eq!(other.factors.keys().collect::<Vec<_>>(), [NAMED]);
+        let same = "tunable:/proc/sys/vm/dirty_background_ratio";
+        let levels = study(&["tunable", "--set", &format!("{same}=1,10,20")]).unwrap();
+        assert_eq!(levels.factors[same], ["1", "10", "20"]);
+        let both = ["tunable", "--set", &format!("{NAMED}=1,2"), "--set", &format!("{same}=1,2")];
+        assert_eq!(study(&both).unwrap().factors.len(), 2);
+    }
+
+    #[test]
+    fn a_card_is_sold_as_the_line_says() {
+        let words = ["flash", "--lab", "--claimed", "95MB/s", "--price", "12.50 GBP"];
+        let card = study(&words).unwrap().card.unwrap();
+        assert_eq!(card.claimed.unwrap().value, 95e6);
+        assert_eq!(card.price.unwrap().currency, "GBP");
+        for words in [["flash", "--claimed", "fast"], ["flash", "--price", "12.50"]] {
+            assert!(study(&words).unwrap_err().message.starts_with(words[1]));
+        }
+    }
+
+    #[test]
+    fn quick_shortens_trials_and_keeps_replicates() {
+        let long = study(&["filesystems", "--lab"]).unwrap();
+        let quick = study(&["filesystems", "--lab", "--quick"]).unwrap();
+        assert_eq!((quick.replicates, quick.repeat_disturbed), (long.replicates, false));
+        assert!(quick.workload.iter().all(|work| work.work.time() < long.workload[0].work.time()));
+        let named = study(&["filesystems", "--lab", "--quick", "--replicates", "12"]).unwrap();
+        assert_eq!(named.replicates, 12);
+    }
+}

@@ -1,0 +1,94 @@
+//! `assay watchdog`: puts everything back when the run that started it dies. Nobody types it.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::output;
+use crate::real::{signals, watchdog};
+use assay_core::factors::guard::journals;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::system::journal::{self, Report};
+use assay_core::system::{System, identity};
+
+/// Time between two looks at a journal that the dead process has not let go of yet.
+const PAUSE: Duration = Duration::from_millis(10);
+/// Looks at it: a minute of them.
+const ATTEMPTS: u32 = 6000;
+
+/// Wait beside a study, and put everything back should it be killed
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The run whose journal is put back
+    #[arg(value_name = "ID")]
+    id: String,
+}
+
+/// Runs the command.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    let refused = |error: std::io::Error| Failure::refused(format!("watchdog: {error}"));
+    // Whoever ends the whole group of the study means the study.
+    signals::catch(|_| None).map_err(refused)?;
+    watchdog::be_ready();
+    if !watchdog::is_left_alone().map_err(refused)? {
+        return Ok(());
+    }
+    let report = put_back(system, &arguments.id)?;
+    if !report.failed.is_empty() {
+        return Err(Failure::not_restored(format!(
+            "{} was killed, and not everything could be put back: {}; free it, then run assay restore",
+            arguments.id,
+            report.failed.join("; ")
+        )));
+    }
+    output::message(&format!(
+        "{} was killed; everything that it had changed was put back",
+        arguments.id
+    ));
+    Ok(())
+}
+
+/// Undoes the journal of a run as soon as the kernel has taken it from the dead process; nothing where
+/// the run had put everything back itself.
+fn put_back(system: &dyn System, id: &str) -> Outcome<Report> {
+    let directory = journals(&identity::state_directory(system)?);
+    for _ in 0..ATTEMPTS {
+        let found = journal::look_through(system, &directory)?;
+        if found.busy.iter().any(|busy| busy.id == id) {
+            system.sleep(PAUSE);
+            continue;
+        }
+        let own = found.unfinished.iter().find(|own| own.id == id);
+        return own.map_or_else(|| Ok(Report::default()), |own| journal::restore(system, own));
+    }
+    Err(Failure::not_restored(format!(
+        "the journal of {id} is still held by another process: run assay restore when it has ended"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use assay_core::system::Fake;
+    use assay_core::system::journal::{Journal, Undo};
+
+    #[test]
+    fn only_the_journal_of_its_own_run_is_put_back() {
+        let fake = Fake::new();
+        for id in ["mine", "other"] {
+            fake.put(format!("/made-by-{id}"), "x");
+            let directory = Path::new("/var/lib/assay/journal");
+            let mut journal = Journal::begin(&fake, directory, id).unwrap();
+            let path = format!("/made-by-{id}").into();
+            journal.record(&fake, Undo::File { path }).unwrap();
+        }
+        let report = put_back(&fake, "mine").unwrap();
+        assert_eq!((report.done.len(), report.failed.len()), (1, 0));
+        let left: Vec<_> = fake.files().into_keys().collect();
+        assert!(left.iter().any(|path| path.ends_with("made-by-other")), "{left:?}");
+        assert!(!left.iter().any(|path| path.ends_with("made-by-mine")), "{left:?}");
+        assert_eq!(put_back(&fake, "mine").unwrap(), Report::default());
+    }
+}

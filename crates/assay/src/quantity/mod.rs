@@ -1,7 +1,0 @@
-//! Values with units: what users write ("512 MiB", "25 %", "2 min") and what tables print.
-
-pub mod metric;
-pub mod units;
-
-pub use metric::{Better, METRICS, Metric, Scale, all as all_metrics};
-pub use units::{Bytes, Percent, Time};

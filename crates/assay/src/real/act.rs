@@ -1,0 +1,194 @@
+//! Changes of the machine, carried out.
+
+use std::ffi::CString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::ops::Range;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use assay_sys::LoopOptions;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+
+use super::files;
+use assay_core::system::Act;
+
+/// Where programs of the system lie that are not in every user's `PATH`.
+const BESIDE: [&str; 4] = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin"];
+/// Bytes that are written at once.
+const CHUNK: usize = 1 << 20;
+
+/// Carries one change out.
+pub fn act(act: &Act) -> io::Result<()> {
+    match act {
+        Act::Set { path, value } => set(path, value),
+        Act::Mount { device, point, filesystem, options } => {
+            let (flags, data) = split_options(options);
+            let data = CString::new(data)?;
+            let data = (!data.is_empty()).then_some(data.as_c_str());
+            Ok(mount(device, point, filesystem.as_str(), flags, data)?)
+        }
+        Act::Unmount { point } => Ok(unmount(point, UnmountFlags::NOFOLLOW)?),
+        Act::CreateFile { path, bytes } => {
+            let file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+            file.set_len(*bytes)?;
+            file.sync_all()
+        }
+        Act::RemoveFile { path } => {
+            std::fs::remove_file(path)?;
+            files::sync_directory_of(path)
+        }
+        Act::CreateDirectory { path } => std::fs::create_dir(path),
+        Act::RemoveDirectory { path } => std::fs::remove_dir(path),
+        Act::WriteFile { path, text } => files::write_of_system(path, text.as_bytes()),
+        Act::AttachLoop { device, file } => attach_loop(device, file),
+        Act::DetachLoop { device } => assay_sys::detach_loop(writable(device, false)?.as_fd()),
+        Act::AddPartition { disk, number, range } => {
+            let disk = File::open(disk)?;
+            assay_sys::add_partition(disk.as_fd(), *number, range.clone())
+        }
+        Act::RemovePartition { disk, number } => {
+            assay_sys::remove_partition(File::open(disk)?.as_fd(), *number)
+        }
+        Act::Run { program, arguments } => run(program, arguments),
+        Act::Wipe { device, range } => wipe(device, range.clone()),
+        Act::Discard { device, range } => discard(device, range.clone()),
+    }
+}
+
+/// Where a program lies; none where it is not installed.
+pub fn program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let beside = BESIDE.iter().map(PathBuf::from);
+    let places = std::env::split_paths(&path).filter(|place| place.is_absolute()).chain(beside);
+    places.map(|place| place.join(name)).find(|path| path.is_file())
+}
+
+/// A free loop device.
+pub fn free_loop() -> io::Result<PathBuf> {
+    let control = File::open("/dev/loop-control")?;
+    Ok(format!("/dev/loop{}", assay_sys::free_loop(control.as_fd())?).into())
+}
+
+fn set(path: &Path, value: &str) -> io::Result<()> {
+    let path = std::fs::canonicalize(path)?;
+    if !(path.starts_with("/sys") || path.starts_with("/proc/sys")) {
+        return Err(Errno::PERM.into());
+    }
+    // One write call: the kernel takes each for a whole value.
+    let mut file = OpenOptions::new().write(true).open(path)?;
+    file.write_all(value.as_bytes())
+}
+
+/// Options that the kernel takes as flags; the others are the file system's own.
+fn split_options(options: &str) -> (MountFlags, String) {
+    let mut flags = MountFlags::empty();
+    let mut own = Vec::new();
+    for option in options.split(',').filter(|option| !option.is_empty()) {
+        match option {
+            "defaults" | "rw" => {}
+            "ro" => flags |= MountFlags::RDONLY,
+            "noatime" => flags |= MountFlags::NOATIME,
+            "relatime" => flags |= MountFlags::RELATIME,
+            "strictatime" => flags |= MountFlags::STRICTATIME,
+            "nodiratime" => flags |= MountFlags::NODIRATIME,
+            "lazytime" => flags |= MountFlags::LAZYTIME,
+            "sync" => flags |= MountFlags::SYNCHRONOUS,
+            "dirsync" => flags |= MountFlags::DIRSYNC,
+            "nosuid" => flags |= MountFlags::NOSUID,
+            "nodev" => flags |= MountFlags::NODEV,
+            "noexec" => flags |= MountFlags::NOEXEC,
+            other => own.push(other),
+        }
+    }
+    (flags, own.join(","))
+}
+
+fn writable(device: &Path, exclusive: bool) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | if exclusive { OFlags::EXCL } else { OFlags::empty() };
+    File::options().read(true).write(true).custom_flags(flags.bits() as i32).open(device)
+}
+
+fn attach_loop(device: &Path, file: &Path) -> io::Result<()> {
+    let device = writable(device, false)?;
+    let file = writable(file, false)?;
+    let direct = LoopOptions { direct_io: true, partitions: true, ..LoopOptions::default() };
+    let attach = |options| assay_sys::attach_loop(device.as_fd(), file.as_fd(), options);
+    match attach(direct) {
+        // A file system without direct I/O: the note about loop devices in the page cache says it.
+        Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
+            attach(LoopOptions { direct_io: false, ..direct })
+        }
+        other => other,
+    }
+}
+
+fn run(name: &str, arguments: &[String]) -> io::Result<()> {
+    let path = program(name).ok_or_else(|| {
+        io::Error::new(io::ErrorKind::NotFound, format!("{name} is not installed"))
+    })?;
+    let mut command = Command::new(path);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.env("LC_ALL", "C");
+    let output = assay_sys::end_with_parent(&mut command).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let said = lines.collect::<Vec<_>>().join("; ");
+    Err(io::Error::other(format!("{name}: {}: {said}", output.status)))
+}
+
+fn wipe(device: &Path, range: Range<u64>) -> io::Result<()> {
+    let device = writable(device, true)?;
+    let zeros = vec![0; CHUNK];
+    let end = range.end.min(assay_sys::block_device_bytes(device.as_fd())?);
+    let mut at = range.start;
+    while at < end {
+        let step = (end - at).min(CHUNK as u64);
+        device.write_all_at(&zeros[..step as usize], at)?;
+        at += step;
+    }
+    device.sync_all()
+}
+
+fn discard(device: &Path, range: Range<u64>) -> io::Result<()> {
+    assay_sys::discard(writable(device, true)?.as_fd(), range)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_flags_are_told_from_a_file_systems_options() {
+        let (flags, own) = split_options("noatime,data=writeback,ro,,defaults,barrier=0");
+        assert_eq!(flags, MountFlags::NOATIME | MountFlags::RDONLY);
+        assert_eq!(own, "data=writeback,barrier=0");
+    }
+
+    #[test]
+    fn only_the_kernels_settings_are_set() {
+        let error = set(Path::new("/etc/passwd"), "x").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+        let error = set(Path::new("/sys/../etc/passwd"), "x").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+    }
+
+    #[test]
+    fn a_program_that_fails_says_why() {
+        let arguments = ["/no/such/file".to_owned()];
+        let message = run("ls", &arguments).unwrap_err().to_string();
+        assert!(
+            message.contains("ls: exit status: 2: ") && message.contains("/no/such"),
+            "{message}"
+        );
+        let message = run("assay-no-such-program", &[]).unwrap_err().to_string();
+        assert_eq!(message, "assay-no-such-program is not installed");
+    }
+}

@@ -1,0 +1,284 @@
+//! Area files: unnamed where the file system can; else named, marked and locked, so that a later
+//! run can tell a leftover from the file of a check that is running.
+//!
+//! The lock is `flock`, which the kernel drops with the process. Between making and locking, a
+//! file may be taken for a leftover and removed: its maker sees that no name is left, and makes
+//! another.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::{self, AtFlags, CWD, FileType, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::{direct_flag, files};
+use assay_core::system::identity::caller;
+use assay_core::system::{AreaFile, Caching, Leftover, System};
+
+const PREFIX: &str = ".assay-area-";
+const MAGIC: &str = "assay area 1\n";
+const MARK_BYTES: usize = 4096;
+/// Where the area of a named file begins: a multiple of every erase block and stripe in use.
+const NAMED_FIRST_BYTE: u64 = 1 << 20;
+const MODE: Mode = Mode::from_raw_mode(0o600);
+const ATTEMPTS: usize = 16;
+/// Those who look for leftovers hold a lock for microseconds.
+const LOCK_ATTEMPTS: usize = 100;
+/// How long the lock of a process that is gone is waited for.
+const DEAD_ATTEMPTS: usize = 60;
+const DEAD_PAUSE: Duration = Duration::from_millis(50);
+const LOCK_PAUSE: Duration = Duration::from_millis(2);
+
+/// Makes an area file.
+pub fn create(system: &dyn System, directory: &Path, caching: Caching) -> io::Result<AreaFile> {
+    match open_unnamed(directory, caching) {
+        Ok(file) => Ok(AreaFile { file, name: None, note: None, first_byte: 0 }),
+        Err(error) if refuses_unnamed(error) => {
+            // EINVAL may also be about O_DIRECT: then unnamed files work without it.
+            if caching == Caching::Direct && open_unnamed(directory, Caching::Buffered).is_ok() {
+                return Err(error.into());
+            }
+            create_named(system, directory, caching)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn open_unnamed(directory: &Path, caching: Caching) -> Result<File, Errno> {
+    // O_EXCL: nobody can give it a name later.
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::EXCL | OFlags::CLOEXEC;
+    Ok(fs::open(directory, flags | direct_flag(caching), MODE)?.into())
+}
+
+const fn refuses_unnamed(error: Errno) -> bool {
+    matches!(error, Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT)
+}
+
+/// Makes a named file, marked and locked.
+pub(super) fn create_named(
+    system: &dyn System,
+    directory: &Path,
+    caching: Caching,
+) -> io::Result<AreaFile> {
+    for _ in 0..ATTEMPTS {
+        let path = directory.join(format!("{PREFIX}{:016x}", files::random()));
+        match make_marked(system, &path) {
+            Ok(true) => {}
+            Ok(false) => continue,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(error) => return Err(remove_after(&path, error)),
+        }
+        match reopen_locked(&path, caching) {
+            Ok(Some((file, locked))) => return Ok(named_area(file, path, locked)),
+            Ok(None) => {}
+            Err(error) => return Err(remove_after(&path, error)),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::ResourceBusy, "area files keep disappearing here"))
+}
+
+fn named_area(file: File, path: PathBuf, locked: bool) -> AreaFile {
+    let mut note = "this file system offers no unnamed files".to_owned();
+    if !locked {
+        note.push_str(" and no locks: if this run is killed, the file stays");
+    }
+    AreaFile { file, name: Some(path), note: Some(note), first_byte: NAMED_FIRST_BYTE }
+}
+
+/// Makes the file with its mark; false when it was removed as a leftover meanwhile.
+fn make_marked(system: &dyn System, path: &Path) -> io::Result<bool> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = File::from(fs::open(path, flags, MODE)?);
+    lock(&file)?;
+    if !has_name(&file)? {
+        return Ok(false);
+    }
+    files::give_to_caller(system, &file)?;
+    file.write_all_at(&mark(system), 0)?;
+    file.sync_all()?;
+    Ok(true)
+}
+
+/// Opens a marked file as asked; none when it was removed as a leftover meanwhile.
+///
+/// The mark needs no alignment because the file was first opened without `O_DIRECT`, and a file
+/// system that refuses `O_DIRECT` would otherwise leave a new file behind.
+fn reopen_locked(path: &Path, caching: Caching) -> io::Result<Option<(File, bool)>> {
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | direct_flag(caching);
+    let file = match fs::open(path, flags, Mode::empty()) {
+        Err(Errno::NOENT) => return Ok(None),
+        other => File::from(other?),
+    };
+    let locked = lock(&file)?;
+    Ok(has_name(&file)?.then_some((file, locked)))
+}
+
+/// Locks a file of our own; false where the file system has no locks.
+fn lock(file: &File) -> io::Result<bool> {
+    for _ in 0..LOCK_ATTEMPTS {
+        match fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => thread::sleep(LOCK_PAUSE),
+            Err(Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOLCK) => return Ok(false),
+            other => return other.map(|()| true).map_err(Into::into),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process holds the area file's lock"))
+}
+
+fn has_name(file: &File) -> io::Result<bool> {
+    Ok(file.metadata()?.nlink() > 0)
+}
+
+fn mark(system: &dyn System) -> Vec<u8> {
+    let text = format!("{MAGIC}pid {}\nboot {}\n", std::process::id(), boot_id(system));
+    let mut mark = text.into_bytes();
+    mark.resize(MARK_BYTES, b'\n');
+    mark
+}
+
+fn remove_after(path: &Path, error: io::Error) -> io::Error {
+    // The first error is the one to tell; a file that stays is found as a leftover.
+    let _ = std::fs::remove_file(path);
+    error
+}
+
+/// Removes a named area file of this process, if the name still leads to it.
+pub fn remove(area: &AreaFile) -> io::Result<()> {
+    let Some(path) = &area.name else {
+        return Ok(());
+    };
+    match leads_to(path, &area.file) {
+        Ok(true) => std::fs::remove_file(path),
+        Ok(false) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Area files that no running process holds.
+pub fn leftovers(system: &dyn System, directory: &Path) -> io::Result<Vec<Leftover>> {
+    let names = system.list(directory)?;
+    let paths = names.iter().filter(|name| is_area_name(name)).map(|name| directory.join(name));
+    Ok(paths.filter_map(|path| leftover(system, path)).collect())
+}
+
+fn leftover(system: &dyn System, path: PathBuf) -> Option<Leftover> {
+    // What cannot be opened, locked or read is not ours to remove.
+    let file = take(system, &path).ok()?;
+    let size_bytes = file.metadata().ok()?.len();
+    Some(Leftover { path, size_bytes })
+}
+
+/// Removes a leftover, after looking again.
+pub fn remove_leftover(system: &dyn System, leftover: &Leftover) -> io::Result<()> {
+    let name = leftover.path.file_name().unwrap_or_default().to_string_lossy();
+    if !is_area_name(&name) {
+        return Err(not_a_leftover("its name is not that of an area file"));
+    }
+    let file = take(system, &leftover.path)?;
+    if !leads_to(&leftover.path, &file)? {
+        return Err(not_a_leftover("it was replaced meanwhile"));
+    }
+    std::fs::remove_file(&leftover.path)
+}
+
+/// Opens and locks a file that has every sign of a leftover. The lock goes with the file. Nothing is
+/// opened for writing before it has shown that it is one; then only where locks need it (NFS).
+fn take(system: &dyn System, path: &Path) -> io::Result<File> {
+    let file = open_leftover(system, path, OFlags::RDONLY)?;
+    match lock_of_the_dead(system, &file) {
+        Ok(()) => marked(file),
+        Err(error) if error.raw_os_error() == Some(Errno::BADF.raw_os_error()) => {
+            let file = open_leftover(system, path, OFlags::RDWR)?;
+            lock_of_the_dead(system, &file)?;
+            marked(file)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens a file that looks like a leftover.
+fn open_leftover(system: &dyn System, path: &Path, access: OFlags) -> io::Result<File> {
+    let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(fs::open(path, flags, Mode::empty())?);
+    let found = file.metadata()?;
+    if FileType::from_raw_mode(found.mode()) != FileType::RegularFile {
+        return Err(not_a_leftover("it is not a regular file"));
+    }
+    if !is_ours(system, found.uid()) {
+        return Err(not_a_leftover("it belongs to another user"));
+    }
+    marked(file)
+}
+
+/// The file, if it begins with the mark or is empty. Asked before and after locking: its maker may
+/// have been at work in between.
+fn marked(file: File) -> io::Result<File> {
+    if has_mark_or_is_empty(&file)? {
+        Ok(file)
+    } else {
+        Err(not_a_leftover("it does not begin with the mark of an area file"))
+    }
+}
+
+/// Locks a leftover. The kernel gives back what a killed process held (its rings keep the file open)
+/// a moment after the process is gone, so the lock of a process that is gone is waited for.
+fn lock_of_the_dead(system: &dyn System, file: &File) -> io::Result<()> {
+    for _ in 0..DEAD_ATTEMPTS {
+        match fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) if maker_is_gone(system, file) => thread::sleep(DEAD_PAUSE),
+            other => return Ok(other?),
+        }
+    }
+    Err(Errno::WOULDBLOCK.into())
+}
+
+/// Whether the process that the mark names is gone. Without a readable mark it may be alive.
+fn maker_is_gone(system: &dyn System, file: &File) -> bool {
+    let mut start = [0; 256];
+    let read = file.read_at(&mut start, 0).unwrap_or(0);
+    let text = String::from_utf8_lossy(&start[..read]);
+    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
+    let (Some(process), Some(boot)) = (field("pid "), field("boot ")) else { return false };
+    let gone = |id: &str| system.status(&Path::new("/proc").join(id)).is_err();
+    boot != boot_id(system) || process.parse::<u32>().is_ok_and(|_| gone(process))
+}
+
+fn boot_id(system: &dyn System) -> String {
+    let text = system.read_text(Path::new("/proc/sys/kernel/random/boot_id")).unwrap_or_default();
+    text.trim().to_owned()
+}
+
+fn is_ours(system: &dyn System, owner: u32) -> bool {
+    let user = system.user().id;
+    user == 0 || owner == user || caller(system).is_some_and(|caller| caller.user == owner)
+}
+
+fn has_mark_or_is_empty(file: &File) -> io::Result<bool> {
+    let mut start = [0; MAGIC.len()];
+    match file.read_exact_at(&mut start, 0) {
+        Ok(()) => Ok(start == MAGIC.as_bytes()),
+        // Killed between making and marking.
+        Err(_) => Ok(file.metadata()?.len() == 0),
+    }
+}
+
+fn leads_to(path: &Path, file: &File) -> io::Result<bool> {
+    let named = fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?;
+    let open = fs::fstat(file)?;
+    Ok((named.st_dev, named.st_ino) == (open.st_dev, open.st_ino))
+}
+
+fn is_area_name(name: &str) -> bool {
+    name.strip_prefix(PREFIX).is_some_and(|rest| {
+        rest.len() == 16 && rest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}
+
+fn not_a_leftover(reason: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("not a leftover: {reason}"))
+}

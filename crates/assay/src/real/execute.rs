@@ -1,0 +1,139 @@
+//! Programs of the user's, run and measured: each with all that it starts, of which nothing is left.
+
+mod asked;
+mod group;
+mod running;
+mod tree;
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::process::{child_subreaper, getpid, set_child_subreaper};
+
+use assay_core::presence::Presence;
+use assay_core::system::execute::Ending;
+use assay_core::system::{Executed, Execution};
+use assay_sys::{Launch, Launched, NotStarted, Owner, Step};
+
+use asked::Asked;
+use group::{Group, Groups};
+use running::{Running, Tail};
+use tree::{Own, Tree};
+
+/// One program runs at a time: two would disturb each other's measure, and what one of them leaves
+/// behind could be either's.
+static TURN: Mutex<Groups> = Mutex::new(Groups::Unknown);
+
+/// Waits until no program runs, and lets none start until what it gives is dropped.
+pub(super) fn turn() -> MutexGuard<'static, Groups> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a program and measures it. What it started has ended when this returns.
+pub fn execute(execution: &Execution<'_>) -> io::Result<Executed> {
+    let mut turn = turn();
+    // It may have been wished while another program had the turn.
+    if execution.stop.load(Ordering::Relaxed) {
+        return Ok(not_started());
+    }
+    measure(execution, turn.ready())
+}
+
+/// A run that was not wished any more when it should have begun.
+fn not_started() -> Executed {
+    let why = "it was not started";
+    Executed {
+        ending: Ending::Stopped,
+        wall_ns: 0,
+        user_ns: 0,
+        system_ns: 0,
+        peak_memory: Presence::absent(why),
+        read_bytes: Presence::absent(why),
+        write_bytes: Presence::absent(why),
+        complaint: String::new(),
+        left_running: 0,
+    }
+}
+
+/// The same in a control group, or without one, by who has the turn.
+pub(super) fn measure(execution: &Execution<'_>, group: Option<&Group>) -> io::Result<Executed> {
+    let asked = Asked::new(execution)?;
+    let _orphans = Orphans::come_here()?;
+    let (mut hears, says) = io::pipe()?;
+    rustix::io::ioctl_fionbio(&hears, true)?;
+    let null = File::options().read(true).write(true).open("/dev/null")?;
+    // Nothing where this process has none.
+    let terminal = File::open("/dev/tty").ok();
+    let (own, complaint) = (Own::find()?, Tail::new());
+    // The clock runs from here on: what is done now is done beside the program.
+    let (launched, group) = start(&asked, group, &null, terminal.as_ref(), &says)?;
+    drop(says);
+    let tree = Tree::new(own, launched.process, group);
+    Running::new(execution, launched, tree, &mut hears, complaint).finish()
+}
+
+/// Removes what this process made to measure programs.
+pub fn leave() {
+    turn().remove();
+}
+
+/// Starts it, in the control group where that takes it.
+fn start<'a>(
+    asked: &Asked,
+    group: Option<&'a Group>,
+    null: &File,
+    terminal: Option<&File>,
+    says: &io::PipeWriter,
+) -> io::Result<(Launched, Option<&'a Group>)> {
+    let launch = Launch {
+        paths: &asked.paths,
+        words: &asked.words,
+        environment: &asked.environment,
+        directory: &asked.directory,
+        input: asked.input.as_deref(),
+        null: null.as_fd(),
+        terminal: terminal.map(File::as_fd),
+        complaint: says.as_fd(),
+        owner: asked.owner.as_ref().map(|owner| Owner {
+            user: owner.user,
+            group: owner.group,
+            groups: &owner.groups,
+        }),
+        group: group.map(Group::entry),
+    };
+    match launch.start() {
+        Ok(launched) => Ok((launched, group)),
+        Err(NotStarted { step: Step::Group, .. }) => {
+            let launch = Launch { group: None, ..launch };
+            let launched = launch.start().map_err(|failed| asked.explained(&failed))?;
+            Ok((launched, None))
+        }
+        Err(failed) => Err(asked.explained(&failed)),
+    }
+}
+
+/// Meanwhile, who loses its parent below this process becomes its child: so what a program leaves
+/// behind can be found, however it hides.
+struct Orphans {
+    before: bool,
+}
+
+impl Orphans {
+    fn come_here() -> io::Result<Self> {
+        let before = child_subreaper()?.is_some();
+        set_child_subreaper(Some(getpid()))?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for Orphans {
+    fn drop(&mut self) {
+        if !self.before {
+            // Asking for what was so before cannot fail.
+            let _ = set_child_subreaper(None);
+        }
+    }
+}

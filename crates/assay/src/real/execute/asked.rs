@@ -1,0 +1,279 @@
+//! What a program is started with, made before the clock runs; and the words for what hinders it.
+
+use std::collections::BTreeMap;
+use std::ffi::{CString, OsStr, OsString};
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use assay_core::system::Execution;
+use assay_core::system::identity::Caller;
+use assay_sys::{NotStarted, Step};
+
+/// Where programs are looked for without a `PATH`.
+const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// Variables that name whose process it is.
+const OWN: [&str; 5] = ["HOME", "LOGNAME", "MAIL", "SHELL", "USER"];
+const MAILBOXES: &str = "/var/mail";
+
+type Variables = BTreeMap<OsString, OsString>;
+
+/// Whose the program is to be.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Owner {
+    pub user: u32,
+    pub group: u32,
+    pub groups: Vec<u32>,
+}
+
+/// One run of a program as the kernel wants it.
+#[derive(Debug)]
+pub struct Asked {
+    pub paths: Vec<CString>,
+    pub words: Vec<CString>,
+    pub environment: Vec<CString>,
+    pub directory: CString,
+    pub input: Option<CString>,
+    pub owner: Option<Owner>,
+}
+
+impl Asked {
+    pub fn new(execution: &Execution<'_>) -> io::Result<Self> {
+        let Some(program) = execution.words.first().filter(|program| !program.is_empty()) else {
+            let message = "no program is named: write the program and its words";
+            return Err(io::Error::new(ErrorKind::InvalidInput, message));
+        };
+        let account = execution.caller.map(|caller| account(&passwords(), caller.user));
+        let variables = variables(std::env::vars_os(), account.as_ref(), execution.environment);
+        let paths = paths(program, variables.get(OsStr::new("PATH")));
+        if paths.is_empty() {
+            return Err(absent(program, execution.directory));
+        }
+        let name = account.flatten().map(|account| account.name);
+        Ok(Self {
+            paths: paths.into_iter().map(|path| text(path.into())).collect::<Result<_, _>>()?,
+            words: execution
+                .words
+                .iter()
+                .map(|word| text(word.into()))
+                .collect::<Result<_, _>>()?,
+            environment: variables.into_iter().map(assignment).collect::<Result<_, _>>()?,
+            directory: text(execution.directory.into())?,
+            input: execution.input.map(|path| text(path.into())).transpose()?,
+            owner: execution.caller.map(|caller| owner(caller, name)).transpose()?,
+        })
+    }
+
+    /// What hindered it, and what to do about that.
+    pub fn explained(&self, failed: &NotStarted) -> io::Error {
+        let (error, kind) = (&failed.error, failed.error.kind());
+        let shown = |text: &CString| text.to_string_lossy().into_owned();
+        let program = self.words.first().map(shown).unwrap_or_default();
+        let directory = shown(&self.directory);
+        let input = self.input.as_ref().map(shown).unwrap_or_default();
+        let who =
+            self.owner.as_ref().map_or("this user".to_owned(), |o| format!("user {}", o.user));
+        let message = match (failed.step, kind) {
+            (Step::Program, ErrorKind::NotFound) => return absent(&program, Path::new(&directory)),
+            // A place of PATH that this user may not look into is not the reason.
+            (Step::Program, ErrorKind::PermissionDenied) if !self.is_anywhere() => {
+                return absent(&program, Path::new(&directory));
+            }
+            (Step::Program, ErrorKind::PermissionDenied) => format!(
+                "cannot start `{program}`: {who} may not execute it; if it is a program, `chmod +x` makes it one"
+            ),
+            (Step::Program, _) => format!("cannot start `{program}`: {error}"),
+            (Step::Directory, ErrorKind::NotFound) => {
+                format!("the directory {directory} is not there: make it, or name another")
+            }
+            (Step::Directory, _) => format!(
+                "the directory {directory} cannot be entered by {who}: {error}; name one that can"
+            ),
+            (Step::Input, _) => format!(
+                "{input}, which `{program}` is to read, cannot be opened by {who}: {error}; name a file that can be read"
+            ),
+            (Step::Terminal, _) => format!(
+                "{input} is a terminal, and a program that is measured is given none: name a file that `{program}` can read"
+            ),
+            (Step::Owner, _) => format!(
+                "cannot start `{program}` as {who}: {error}; run it as root, or as the user that you are"
+            ),
+            (Step::Process | Step::Group, _) => {
+                format!(
+                    "no process could be made for `{program}`: {error}; end others and try again"
+                )
+            }
+        };
+        io::Error::new(kind, message)
+    }
+
+    /// Whether any of the places where it may lie has it.
+    fn is_anywhere(&self) -> bool {
+        let directory = Path::new(OsStr::from_bytes(self.directory.as_bytes()));
+        let place = |path: &CString| directory.join(OsStr::from_bytes(path.as_bytes()));
+        self.paths.iter().any(|path| place(path).symlink_metadata().is_ok())
+    }
+}
+
+/// A program that is not where it was looked for.
+fn absent(program: &str, directory: &Path) -> io::Error {
+    let why = if !program.contains('/') {
+        "there is no such program in the directories of PATH; check its name, install it, or give its whole path".to_owned()
+    } else if directory.join(program).exists() {
+        "what it is run by (the first line of a script, the loader of a program) is not there; install that".to_owned()
+    } else {
+        format!("there is no such file, seen from {}; check its path", directory.display())
+    };
+    io::Error::new(ErrorKind::NotFound, format!("cannot start `{program}`: {why}"))
+}
+
+/// Where a program may lie, in the order in which a shell looks. What is surely not there is left out.
+fn paths(program: &str, path: Option<&OsString>) -> Vec<PathBuf> {
+    if program.contains('/') {
+        return vec![program.into()];
+    }
+    let path = path.map_or(OsStr::new(USUAL_PATH), OsString::as_os_str);
+    let is_absent = |path: &PathBuf| {
+        let found = path.is_absolute().then(|| path.symlink_metadata());
+        found.is_some_and(|found| found.is_err_and(|error| error.kind() == ErrorKind::NotFound))
+    };
+    // An empty place is where it runs.
+    let places = std::env::split_paths(path);
+    places.map(|place| place.join(program)).filter(|path| !is_absent(path)).collect()
+}
+
+/// Variables of a program: this process's; of the caller what says who that is; and what is added.
+fn variables(
+    inherited: impl Iterator<Item = (OsString, OsString)>,
+    account: Option<&Option<Account>>,
+    added: &[(String, String)],
+) -> Variables {
+    let mut variables: Variables = inherited.collect();
+    if let Some(account) = account {
+        variables.retain(|name, _| !name.as_bytes().starts_with(b"SUDO_"));
+        let had_mail = variables.contains_key(OsStr::new("MAIL"));
+        variables.retain(|name, _| OWN.iter().all(|own| name != own));
+        let own = account.iter().flat_map(|account| account.variables(had_mail));
+        variables.extend(own.map(|(name, value)| (name.into(), value.into())));
+    }
+    variables.extend(added.iter().map(|(name, value)| (name.into(), value.into())));
+    variables
+}
+
+/// A line of the password file.
+#[derive(Debug, PartialEq, Eq)]
+struct Account {
+    name: String,
+    home: String,
+    shell: String,
+}
+
+impl Account {
+    fn variables(&self, has_mail: bool) -> Vec<(&'static str, String)> {
+        let mail = has_mail.then(|| ("MAIL", format!("{MAILBOXES}/{}", self.name)));
+        let own = [
+            ("HOME", self.home.clone()),
+            ("LOGNAME", self.name.clone()),
+            ("SHELL", self.shell.clone()),
+            ("USER", self.name.clone()),
+        ];
+        own.into_iter().chain(mail).collect()
+    }
+}
+
+fn passwords() -> String {
+    // Without the file nobody has a name.
+    std::fs::read("/etc/passwd")
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .unwrap_or_default()
+}
+
+fn account(table: &str, user: u32) -> Option<Account> {
+    table.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let [name, _, id, _, _, home, shell] = fields[..] else { return None };
+        let shell = if shell.is_empty() { "/bin/sh" } else { shell };
+        let account =
+            || Account { name: name.to_owned(), home: home.to_owned(), shell: shell.to_owned() };
+        (id.parse() == Ok(user)).then(account)
+    })
+}
+
+/// A user without a name is in no other group.
+fn owner(caller: Caller, name: Option<String>) -> io::Result<Owner> {
+    let Caller { user, group } = caller;
+    let groups = match name {
+        Some(name) => assay_sys::groups_of(&text(name.into())?, group),
+        None => vec![group],
+    };
+    Ok(Owner { user, group, groups })
+}
+
+fn assignment((mut name, value): (OsString, OsString)) -> io::Result<CString> {
+    name.push("=");
+    name.push(value);
+    text(name)
+}
+
+fn text(text: OsString) -> io::Result<CString> {
+    CString::new(text.into_vec()).map_err(|error| {
+        let message = "a word, path or variable for the program has a zero byte in it; take it out";
+        io::Error::new(ErrorKind::InvalidInput, format!("{message} ({error})"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "root:x:0:0:root:/root:/bin/bash\nana:x:1000:1000:Ana,,,:/home/ana:\n";
+
+    fn list(variables: &Variables) -> String {
+        let shown = |(name, value): (&OsString, &OsString)| {
+            format!("{}={}", name.to_string_lossy(), value.to_string_lossy())
+        };
+        variables.iter().map(shown).collect::<Vec<_>>().join(" ")
+    }
+
+    fn under_sudo() -> impl Iterator<Item = (OsString, OsString)> {
+        let set = [
+            ("HOME", "/root"),
+            ("LANG", "C"),
+            ("MAIL", "/var/mail/root"),
+            ("SUDO_UID", "1000"),
+            ("SUDO_COMMAND", "/usr/bin/assay"),
+            ("USER", "root"),
+        ];
+        set.into_iter().map(|(name, value)| (name.into(), value.into()))
+    }
+
+    #[test]
+    fn the_environment_of_the_caller_names_the_caller_alone() {
+        let added = [("LANG".to_owned(), "de".to_owned())];
+        let account = account(TABLE, 1000);
+        let variables = variables(under_sudo(), Some(&account), &added);
+        let expected =
+            "HOME=/home/ana LANG=de LOGNAME=ana MAIL=/var/mail/ana SHELL=/bin/sh USER=ana";
+        assert_eq!(list(&variables), expected);
+    }
+
+    #[test]
+    fn a_caller_without_a_name_has_no_home() {
+        assert_eq!(list(&variables(under_sudo(), Some(&account(TABLE, 7)), &[])), "LANG=C");
+    }
+
+    #[test]
+    fn without_a_caller_the_environment_is_this_process_s() {
+        let kept = list(&variables(under_sudo(), None, &[]));
+        assert!(kept.contains("SUDO_UID=1000") && kept.contains("HOME=/root"), "{kept}");
+    }
+
+    #[test]
+    fn a_path_is_taken_as_it_is_and_a_name_is_looked_for() {
+        assert_eq!(paths("./x", None), [PathBuf::from("./x")]);
+        let path = OsString::from("/no/such/place:/bin::/usr/bin");
+        let found = paths("sh", Some(&path));
+        assert_eq!(found, ["/bin/sh", "sh", "/usr/bin/sh"].map(PathBuf::from));
+        assert!(paths("assay-no-such-program", None).is_empty());
+    }
+}

@@ -1,0 +1,382 @@
+//! A control group for the programs that are measured: the kernel keeps the peak of its memory, and
+//! knows who belongs to it.
+//!
+//! It lies below this process's own group, or beside it, and its name says whose it is: what a process left that was
+//! killed is ended and removed by the next one.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use assay_sys::GroupEntry;
+
+use super::tree::{self, Process};
+
+const MARK: &str = "assay";
+/// Memory that is still charged to a group when all have ended: cached pages of files, mostly. More than
+/// this would hide a part of the next program's.
+const MOST_LEFT_BYTES: u64 = 1 << 20;
+/// Those that are killed may take this long to be gone.
+const KILLED: Duration = Duration::from_secs(2);
+
+/// The group of this process, made when the first program is measured.
+#[derive(Debug)]
+pub enum Groups {
+    /// It was not looked for yet.
+    Unknown,
+    /// None can be made.
+    Impossible,
+    /// It is there.
+    Made(Group),
+}
+
+impl Groups {
+    /// A group that nobody is in and whose peak begins now; none where none can be made.
+    pub fn ready(&mut self) -> Option<&Group> {
+        let group = match std::mem::replace(self, Self::Impossible) {
+            Self::Unknown => Place::find().into_iter().find_map(Place::first_group),
+            Self::Impossible => None,
+            Self::Made(group) if group.begins_anew().is_ok() => Some(group),
+            // One that holds more than its own beginning goes, and another takes its name.
+            Self::Made(group) => {
+                let place = group.place.clone();
+                group.remove();
+                place.make()
+            }
+        };
+        *self = group.map_or(Self::Impossible, Self::Made);
+        match self {
+            Self::Made(group) => Some(group),
+            Self::Unknown | Self::Impossible => None,
+        }
+    }
+
+    /// Removes it; the next program that is measured has a new one.
+    pub fn remove(&mut self) {
+        if let Self::Made(group) = std::mem::replace(self, Self::Unknown) {
+            group.remove();
+        }
+    }
+}
+
+/// A control group of this process's own.
+#[derive(Debug)]
+pub struct Group {
+    place: Place,
+    directory: PathBuf,
+    /// What is opened to enter it.
+    entry: File,
+    /// Where the kernel keeps the peak; version 2 lets it begin anew for each who has it open.
+    peak: File,
+}
+
+impl Group {
+    /// To enter it.
+    pub fn entry(&self) -> GroupEntry<'_> {
+        match self.place.version {
+            Version::One => GroupEntry::Tasks(self.entry.as_fd()),
+            Version::Two => GroupEntry::Directory(self.entry.as_fd()),
+        }
+    }
+
+    /// Ids of all processes in it.
+    pub fn members(&self) -> Vec<i32> {
+        members(&self.directory)
+    }
+
+    /// Kills all in it at once, where the kernel can do that.
+    pub fn kill(&self) {
+        kill_all(&self.directory);
+    }
+
+    /// The most memory that it had since it began.
+    pub fn peak_bytes(&self) -> Option<u64> {
+        let mut text = [0; 32];
+        let length = self.peak.read_at(&mut text, 0).ok()?;
+        std::str::from_utf8(&text[..length]).ok()?.trim().parse().ok()
+    }
+
+    /// Lets its peak begin anew; an error where it would not begin near zero, or cannot (version 2
+    /// before Linux 6.12).
+    fn begins_anew(&self) -> io::Result<()> {
+        let left = number(&self.directory.join(self.place.version.files().now));
+        if left.is_none_or(|left| left > MOST_LEFT_BYTES) {
+            return Err(io::Error::other("it holds memory of the program before"));
+        }
+        self.peak.write_all_at(b"0", 0)
+    }
+
+    fn remove(self) {
+        clear(&self.directory);
+    }
+}
+
+/// The kernel has two kinds of control groups; a controller is in one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    One,
+    Two,
+}
+
+/// Names of a group's files.
+struct Files {
+    entry: &'static str,
+    peak: &'static str,
+    now: &'static str,
+}
+
+impl Version {
+    const fn files(self) -> Files {
+        match self {
+            Self::One => Files {
+                entry: "tasks",
+                peak: "memory.max_usage_in_bytes",
+                now: "memory.usage_in_bytes",
+            },
+            Self::Two => Files { entry: ".", peak: "memory.peak", now: "memory.current" },
+        }
+    }
+}
+
+/// Where groups can be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    directory: PathBuf,
+    version: Version,
+}
+
+impl Place {
+    /// Where this process may make one, the best first.
+    fn find() -> Vec<Self> {
+        let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        places(&groups, &mounts)
+    }
+
+    /// Makes the first one, after what others left is gone.
+    fn first_group(self) -> Option<Group> {
+        self.clear_leftovers();
+        self.make()
+    }
+
+    fn make(self) -> Option<Group> {
+        let directory = self.directory.join(Name::own()?.to_string());
+        let is_new = match fs::create_dir(&directory) {
+            Ok(()) => true,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+            Err(_) => return None,
+        };
+        let group = self.open(&directory).ok();
+        let group = group.filter(|group| is_new || group.begins_anew().is_ok());
+        if group.is_none() {
+            clear(&directory);
+        }
+        group
+    }
+
+    fn open(self, directory: &Path) -> io::Result<Group> {
+        let files = self.version.files();
+        let peak = directory.join(files.peak);
+        // Before Linux 6.12 version 2 only shows it.
+        let peak =
+            File::options().read(true).write(true).open(&peak).or_else(|_| File::open(peak))?;
+        let is_list = self.version == Version::One;
+        let entry =
+            File::options().read(!is_list).write(is_list).open(directory.join(files.entry))?;
+        Ok(Group { place: self, directory: directory.to_owned(), entry, peak })
+    }
+
+    /// Ends and removes what processes left that are no more.
+    fn clear_leftovers(&self) {
+        let Ok(entries) = fs::read_dir(&self.directory) else { return };
+        let Some(own) = Name::own() else { return };
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_str().and_then(Name::parse);
+            if name.is_some_and(|name| name.space == own.space && !name.is_alive()) {
+                clear(&entry.path());
+            }
+        }
+    }
+}
+
+/// Which process made a group.
+#[derive(Debug, PartialEq, Eq)]
+struct Name {
+    process: i32,
+    started: u64,
+    /// In which numbering of processes (a container has its own).
+    space: String,
+}
+
+impl Name {
+    fn own() -> Option<Self> {
+        let own = Process::find(std::process::id() as i32)?;
+        let space = fs::read_link("/proc/self/ns/pid").ok()?;
+        let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect();
+        Some(Self { process: own.id, started: own.started, space: digits(space.to_str()?) })
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('-');
+        let (MARK, process, started, space, None) =
+            (parts.next()?, parts.next()?, parts.next()?, parts.next()?, parts.next())
+        else {
+            return None;
+        };
+        let is_number = !space.is_empty() && space.bytes().all(|byte| byte.is_ascii_digit());
+        let (process, started) = (process.parse().ok()?, started.parse().ok()?);
+        is_number.then(|| Self { process, started, space: space.to_owned() })
+    }
+
+    fn is_alive(&self) -> bool {
+        Process::find(self.process).is_some_and(|found| found.started == self.started)
+    }
+}
+
+impl std::fmt::Display for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{MARK}-{}-{}-{}", self.process, self.started, self.space)
+    }
+}
+
+/// Kills who is in a group and removes it. What cannot be removed is a leftover, for the next one.
+fn clear(directory: &Path) {
+    let until = Instant::now() + KILLED;
+    loop {
+        kill_all(directory);
+        tree::kill(&members(directory));
+        if fs::remove_dir(directory).is_ok() || !directory.exists() || Instant::now() >= until {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn kill_all(directory: &Path) {
+    // Version 2 has it since Linux 5.14; else they are killed one by one.
+    let _ = File::options()
+        .write(true)
+        .open(directory.join("cgroup.kill"))
+        .and_then(|file| file.write_at(b"1", 0));
+}
+
+fn members(directory: &Path) -> Vec<i32> {
+    let text = fs::read_to_string(directory.join("cgroup.procs")).unwrap_or_default();
+    text.lines().filter_map(|line| line.parse().ok()).collect()
+}
+
+fn number(path: &Path) -> Option<u64> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+/// Directories in which groups with the memory controller can be, by the kernel's lists of a process's
+/// groups and of mounts. Of version 2 a group that processes are in has none below it, so there its
+/// neighbours are asked for too.
+fn places(groups: &str, mounts: &str) -> Vec<Place> {
+    let mut parted = groups.lines().filter_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        Some((parts.next()?, parts.next()?))
+    });
+    let has_memory = |list: &str| list.split(',').any(|controller| controller == "memory");
+    let one = parted.clone().find(|(controllers, _)| has_memory(controllers));
+    if let Some((_, own)) = one {
+        let directory =
+            mounted(mounts, own, |kind, options| kind == "cgroup" && has_memory(options));
+        return directory
+            .map(|directory| Place { directory, version: Version::One })
+            .into_iter()
+            .collect();
+    }
+    let Some((_, own)) = parted.find(|(controllers, _)| controllers.is_empty()) else {
+        return Vec::new();
+    };
+    let beside = Path::new(own).parent().and_then(Path::to_str);
+    let directories = [Some(own), beside].into_iter().flatten();
+    let directories =
+        directories.filter_map(|path| mounted(mounts, path, |kind, _| kind == "cgroup2"));
+    directories.map(|directory| Place { directory, version: Version::Two }).collect()
+}
+
+/// Where a group lies among the mounts.
+fn mounted(mounts: &str, group: &str, is_meant: impl Fn(&str, &str) -> bool) -> Option<PathBuf> {
+    mounts.lines().find_map(|line| {
+        let (front, back) = line.split_once(" - ")?;
+        let mut back = back.split(' ');
+        let (kind, options) = (back.next()?, back.nth(1)?);
+        let mut front = front.split(' ').skip(3);
+        let (root, point) = (front.next()?, front.next()?);
+        // A container sees a part of the tree, and not what is above it.
+        let below = Path::new(group).strip_prefix(root).ok()?;
+        let is_seen = !group.split('/').any(|part| part == "..");
+        (is_meant(kind, options) && is_seen).then(|| Path::new(point).join(below))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n\
+        32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n\
+        35 31 0:32 /in /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory\n\
+        41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
+
+    #[test]
+    fn the_own_group_of_the_memory_controller_is_found() {
+        let found = places("5:devices:/\n4:memory:/in/deep/er\n0::/\n", MOUNTS);
+        let directory = "/sys/fs/cgroup/memory/deep/er".into();
+        assert_eq!(found, [Place { directory, version: Version::One }]);
+        assert_eq!(places("4:memory:/elsewhere\n", MOUNTS), []);
+        assert_eq!(places("", MOUNTS), []);
+    }
+
+    #[test]
+    fn of_version_2_the_own_group_and_its_parent_are_asked_for() {
+        let place = |directory: &str| Place { directory: directory.into(), version: Version::Two };
+        let mounts =
+            "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
+        let found = places("0::/user.slice/user-1000.slice/session-3.scope\n", mounts);
+        let slice = "/sys/fs/cgroup/user.slice/user-1000.slice";
+        assert_eq!(found, [place(&format!("{slice}/session-3.scope")), place(slice)]);
+        assert_eq!(places("0::/\n", mounts), [place("/sys/fs/cgroup/")]);
+        assert_eq!(places("0::/../other\n", mounts), [], "out of sight");
+    }
+
+    #[test]
+    #[ignore = "needs root: cargo xtask test"]
+    fn what_a_killed_process_left_in_its_group_is_ended() {
+        use assay_lab::needs::{Need, have, skip};
+        if !have(&[Need::Root]) {
+            return;
+        }
+        let _turn = super::super::turn();
+        let Some(place) = Place::find().pop() else { return skip("no controller of memory here") };
+        let own = Name::own().unwrap();
+        let dead = Name { started: own.started - 1, ..own };
+        let left = place.directory.join(dead.to_string());
+        if let Err(error) = fs::create_dir(&left) {
+            return skip(&format!("no control group can be made here: {error}"));
+        }
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        fs::write(left.join("cgroup.procs"), child.id().to_string()).unwrap();
+        place.clear_leftovers();
+        assert!(!left.exists());
+        assert!(!child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn the_name_of_a_group_names_its_process() {
+        let own = Name::own().unwrap();
+        assert_eq!(Name::parse(&own.to_string()), Some(Name::own().unwrap()));
+        assert!(own.is_alive());
+        assert!(!Name { started: own.started - 1, ..own }.is_alive());
+        for other in
+            ["assay-7-8", "assay-7-8-9-1", "other-7-8-9", "assay-x-8-9", "assay-7-8-", "assay"]
+        {
+            assert_eq!(Name::parse(other), None, "{other}");
+        }
+    }
+}

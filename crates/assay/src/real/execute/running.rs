@@ -1,0 +1,435 @@
+//! From the start of a program until nothing of it is left.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, PipeReader, Read};
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+
+use assay_core::presence::Presence;
+use assay_core::system::execute::{Ending, KEPT_COMPLAINT_BYTES, PeakBy, PeakMemory};
+use assay_core::system::{Executed, Execution};
+use assay_sys::Launched;
+
+use super::group::Group;
+use super::tree::{Process, Tree};
+
+/// How often memory is looked at where the kernel does not keep its peak, and the wish to stop.
+const LOOK: Duration = Duration::from_millis(20);
+/// To look at many processes takes long: no more than this part of the time.
+const LOOKING_SHARE: u32 = 20;
+/// What ends together with the program may take this long.
+const TOGETHER: Duration = Duration::from_millis(200);
+/// What is asked to end may take this long.
+const ASKED: Duration = Duration::from_secs(2);
+/// What is killed may take this long: it may wait for a device.
+const KILLED: Duration = Duration::from_secs(10);
+/// Between two looks whether all has ended.
+const SLICE: Duration = Duration::from_millis(5);
+/// Looks at the orphans for each look at all processes.
+const CHASES: u32 = 200;
+const CHUNK: usize = 64 << 10;
+const MOST_CHUNKS: u32 = 16;
+
+/// A program that runs.
+pub struct Running<'a> {
+    execution: &'a Execution<'a>,
+    launched: Launched,
+    tree: Tree<'a>,
+    hears: Option<&'a mut PipeReader>,
+    complaint: Tail,
+    /// When its end was seen.
+    ended: Option<Duration>,
+    is_reaped: bool,
+    /// Counts of its bytes. Without root they are shown to who opened them while it ran.
+    bytes: Option<File>,
+    sampled: Option<u64>,
+    spent: Spent,
+}
+
+/// What was used by those that were reaped.
+#[derive(Debug, Default)]
+struct Spent {
+    user_ns: u64,
+    system_ns: u64,
+    largest_bytes: u64,
+    /// Bytes read and written; none where the kernel did not tell of one of them.
+    bytes: Option<(u64, u64)>,
+}
+
+impl<'a> Running<'a> {
+    pub fn new(
+        execution: &'a Execution<'a>,
+        launched: Launched,
+        tree: Tree<'a>,
+        hears: &'a mut PipeReader,
+        complaint: Tail,
+    ) -> Self {
+        let is_root = rustix::process::geteuid().is_root();
+        let bytes = if is_root { None } else { File::open(bytes_of(launched.process)).ok() };
+        Self {
+            bytes,
+            execution,
+            launched,
+            tree,
+            hears: Some(hears),
+            complaint,
+            ended: None,
+            is_reaped: false,
+            sampled: None,
+            spent: Spent { bytes: Some((0, 0)), ..Spent::default() },
+        }
+    }
+
+    /// Measures it until it ends or is to be ended, and leaves nothing of it.
+    pub fn finish(mut self) -> io::Result<Executed> {
+        let forced = self.watch()?;
+        let left_running = if forced.is_some() { 0 } else { self.left_running()? };
+        if forced.is_some() || left_running > 0 {
+            self.end_all()?;
+        }
+        // Who has it open from elsewhere may go on for ever; no pipe holds more than this.
+        for _ in 0..MOST_CHUNKS {
+            if !self.hear() {
+                break;
+            }
+        }
+        let ending = forced.map_or_else(|| self.own_ending(), Ok)?;
+        let opened = self.bytes.take();
+        self.take(self.launched.process, opened)?;
+        self.is_reaped = true;
+        let peak_memory = self.peak();
+        let bytes = |which: fn((u64, u64)) -> u64| match self.spent.bytes {
+            Some(bytes) => Presence::Present(which(bytes)),
+            None => Presence::absent(
+                "the kernel did not show them of each of its processes; to root it does",
+            ),
+        };
+        Ok(Executed {
+            ending,
+            wall_ns: self.ended.unwrap_or_default().as_nanos() as u64,
+            user_ns: self.spent.user_ns,
+            system_ns: self.spent.system_ns,
+            peak_memory,
+            read_bytes: bytes(|(read, _)| read),
+            write_bytes: bytes(|(_, written)| written),
+            complaint: self.complaint.text(),
+            left_running,
+        })
+    }
+
+    /// Until it ends by itself (none) or has to be ended.
+    fn watch(&mut self) -> io::Result<Option<Ending>> {
+        let over = self.execution.timeout.and_then(|limit| self.launched.began.checked_add(limit));
+        let mut look = self.launched.began + LOOK;
+        while self.ended.is_none() {
+            let now = Instant::now();
+            if self.execution.stop.load(Ordering::Relaxed) {
+                return Ok(Some(Ending::Stopped));
+            }
+            if over.is_some_and(|over| now >= over) {
+                return Ok(Some(Ending::TimedOut));
+            }
+            if now >= look {
+                self.look()?;
+                look = now + LOOK.max(now.elapsed() * LOOKING_SHARE);
+            }
+            self.wait(over.map_or(look, |over| over.min(look)))?;
+        }
+        Ok(None)
+    }
+
+    /// Takes away what ended without a parent, and looks at the memory of the others.
+    fn look(&mut self) -> io::Result<()> {
+        let orphans = self.take_over(self.tree.orphans())?;
+        if self.tree.group().is_none() {
+            let now = self.tree.resident_bytes(&orphans);
+            self.sampled = Some(self.sampled.unwrap_or_default().max(now));
+        }
+        Ok(())
+    }
+
+    /// Until its end, a word of it, or the given moment.
+    fn wait(&mut self, until: Instant) -> io::Result<()> {
+        let left = until.saturating_duration_since(Instant::now());
+        let time = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+        let handle = PollFd::new(&self.launched.handle, PollFlags::IN);
+        let (has_ended, has_said) = match (&self.hears, self.ended) {
+            (Some(hears), None) => ready(&mut [handle, PollFd::new(*hears, PollFlags::IN)], &time)?,
+            (Some(hears), Some(_)) => {
+                let (said, _) = ready(&mut [PollFd::new(*hears, PollFlags::IN)], &time)?;
+                (false, said)
+            }
+            (None, None) => ready(&mut [handle], &time)?,
+            (None, Some(_)) => ready(&mut [], &time)?,
+        };
+        if has_ended {
+            self.ended = Some(self.launched.began.elapsed());
+        }
+        if has_said {
+            self.hear();
+        }
+        Ok(())
+    }
+
+    /// Keeps the end of what it has said until now; whether it said anything.
+    fn hear(&mut self) -> bool {
+        let Some(hears) = &mut self.hears else { return false };
+        match self.complaint.read(hears) {
+            Ok(true) => return true,
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            // Nobody is left who could say anything.
+            Ok(false) | Err(_) => self.hears = None,
+        }
+        false
+    }
+
+    /// How many still run after the program has ended, and do not end together with it.
+    fn left_running(&mut self) -> io::Result<u32> {
+        if self.settle(TOGETHER)? {
+            return Ok(0);
+        }
+        let running = self.tree.running().len() as u32;
+        // One that is reborn all the time is not met by who looks through all processes.
+        if running == 0 && self.settle(Duration::ZERO)? { Ok(0) } else { Ok(running.max(1)) }
+    }
+
+    /// Waits until nothing runs any more; whether that came in time.
+    fn settle(&mut self, limit: Duration) -> io::Result<bool> {
+        let until = Instant::now() + limit;
+        loop {
+            let orphans = self.tree.orphans();
+            // Who was over when it was looked at may have left another behind since.
+            if orphans.is_empty() && self.ended.is_some() {
+                return Ok(true);
+            }
+            let found = orphans.len();
+            let running = self.take_over(orphans)?;
+            if Instant::now() >= until {
+                return Ok(false);
+            }
+            if running.len() == found {
+                self.wait(Instant::now() + SLICE)?;
+            }
+        }
+    }
+
+    /// Ends all that runs: first it is asked to.
+    fn end_all(&mut self) -> io::Result<()> {
+        self.tree.send(Signal::TERM);
+        // What was stopped cannot hear that before it goes on.
+        self.tree.send(Signal::CONT);
+        if self.settle(ASKED)? {
+            return Ok(());
+        }
+        let until = Instant::now() + KILLED;
+        loop {
+            let failed = self.tree.kill();
+            self.chase()?;
+            if self.settle(SLICE)? {
+                return Ok(());
+            }
+            if Instant::now() >= until {
+                return Err(self.still_there(failed.as_ref()));
+            }
+        }
+    }
+
+    /// Kills orphans as fast as they can be found: who starts another and ends has another number each
+    /// time, but is always a child of this process sooner or later.
+    fn chase(&mut self) -> io::Result<()> {
+        for _ in 0..CHASES {
+            let orphans = self.tree.orphans();
+            if orphans.is_empty() {
+                break;
+            }
+            for orphan in self.take_over(orphans)? {
+                // Its number is its own until it is reaped here.
+                let id = Pid::from_raw(orphan.id);
+                let _ = id.map(|id| kill_process(id, Signal::KILL));
+            }
+        }
+        Ok(())
+    }
+
+    fn still_there(&self, failed: Option<&(Process, io::Error)>) -> io::Error {
+        let why = failed.map_or(String::new(), |(_, error)| format!(": {error}"));
+        let running = self.tree.running();
+        let process = running.first().or(failed.map(|(process, _)| process));
+        let shown = process.map_or("a process".to_owned(), |process| {
+            format!("process {} ({})", process.id, process.name)
+        });
+        let program = self.execution.words.first().map_or("", String::as_str);
+        io::Error::other(format!(
+            "{shown}, which `{program}` started, does not end{why}; end it before you go on"
+        ))
+    }
+
+    /// Takes those away that are over; gives the others.
+    fn take_over(&mut self, orphans: Vec<Process>) -> io::Result<Vec<Process>> {
+        let mut running = Vec::new();
+        for orphan in orphans {
+            match Pid::from_raw(orphan.id) {
+                Some(id) if orphan.is_over => self.take(id, None)?,
+                _ => running.push(orphan),
+            }
+        }
+        Ok(running)
+    }
+
+    /// Takes a child away that has ended, and adds what it used.
+    fn take(&mut self, process: Pid, opened: Option<File>) -> io::Result<()> {
+        let bytes = moved_bytes(process, opened);
+        let Some(usage) = assay_sys::reap(process)? else { return Ok(()) };
+        let spent = &mut self.spent;
+        spent.user_ns += usage.user_ns;
+        spent.system_ns += usage.system_ns;
+        spent.largest_bytes = spent.largest_bytes.max(usage.largest_bytes);
+        let sum = spent.bytes.zip(bytes);
+        spent.bytes = sum.map(|(old, new)| (old.0 + new.0, old.1 + new.1));
+        Ok(())
+    }
+
+    fn own_ending(&self) -> io::Result<Ending> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        let status = waitid(WaitId::PidFd(self.launched.handle.as_fd()), options)?;
+        let status = status.ok_or_else(|| io::Error::other("a program that has ended runs"))?;
+        match (status.exit_status(), status.terminating_signal()) {
+            (Some(code), _) => Ok(Ending::Exited(code)),
+            (None, Some(signal)) => Ok(Ending::Signalled(signal)),
+            (None, None) => Err(io::Error::other("it is not known how the program ended")),
+        }
+    }
+
+    fn peak(&self) -> Presence<PeakMemory> {
+        if let Some(bytes) = self.tree.group().and_then(Group::peak_bytes) {
+            return Presence::Present(PeakMemory { bytes, by: PeakBy::Cgroup });
+        }
+        // Until a program runs, its process has what this one has: less cannot be told apart.
+        let floor = own_peak_bytes().unwrap_or(u64::MAX);
+        let largest = Some(self.spent.largest_bytes).filter(|bytes| *bytes > floor);
+        match (self.sampled, largest) {
+            (Some(sampled), largest) => {
+                let bytes = sampled.max(largest.unwrap_or_default());
+                Presence::Present(PeakMemory { bytes, by: PeakBy::Sampled })
+            }
+            (None, Some(bytes)) => {
+                Presence::Present(PeakMemory { bytes, by: PeakBy::LargestProcess })
+            }
+            (None, None) => Presence::absent(
+                "it was over before its memory could be looked at, and the kernel keeps the peak of so small a \
+                 program only for a control group, which could not be made here",
+            ),
+        }
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if !self.is_reaped {
+            // Something failed on the way: nothing is measured any more, but nothing stays either.
+            self.tree.kill();
+            // Another user's may go on: it is not waited for without end.
+            let handle = PollFd::new(&self.launched.handle, PollFlags::IN);
+            let _ = poll(&mut [handle], Some(&Timespec { tv_sec: 1, tv_nsec: 0 }));
+            let _ = assay_sys::reap(self.launched.process);
+        }
+    }
+}
+
+/// Polls; whether the first and the second have something. Who interrupts it has a look taken.
+fn ready(among: &mut [PollFd<'_>], time: &Timespec) -> io::Result<(bool, bool)> {
+    match poll(among, Some(time)) {
+        Ok(_) => {}
+        Err(rustix::io::Errno::INTR) => return Ok((false, false)),
+        Err(error) => return Err(error.into()),
+    }
+    let is_ready = |at: usize| among.get(at).is_some_and(|fd| !fd.revents().is_empty());
+    Ok((is_ready(0), is_ready(1)))
+}
+
+fn bytes_of(process: Pid) -> String {
+    format!("/proc/{}/io", process.as_raw_nonzero())
+}
+
+/// Bytes that a process, and those that it waited for, had read from storage and written to it. What
+/// was written and then deleted never goes there.
+fn moved_bytes(process: Pid, opened: Option<File>) -> Option<(u64, u64)> {
+    let file = opened.or_else(|| File::open(bytes_of(process)).ok());
+    let text = io::read_to_string(file?).ok()?;
+    let field = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        line?.parse::<u64>().ok()
+    };
+    let written = field("write_bytes")?.saturating_sub(field("cancelled_write_bytes")?);
+    Some((field("read_bytes")?, written))
+}
+
+/// The most resident memory that this process itself ever had.
+fn own_peak_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
+}
+
+/// The last bytes of a stream, however long that is.
+pub struct Tail {
+    kept: Vec<u8>,
+    chunk: Box<[u8]>,
+}
+
+impl Tail {
+    pub fn new() -> Self {
+        Self { kept: Vec::new(), chunk: vec![0; CHUNK].into() }
+    }
+
+    /// Reads once; whether there can be more.
+    fn read(&mut self, from: &mut impl Read) -> io::Result<bool> {
+        let count = from.read(&mut self.chunk)?;
+        self.kept.extend(&self.chunk[count.saturating_sub(KEPT_COMPLAINT_BYTES)..count]);
+        self.kept.drain(..self.kept.len().saturating_sub(KEPT_COMPLAINT_BYTES));
+        Ok(count > 0)
+    }
+
+    /// As text, from the first whole character on.
+    fn text(&self) -> String {
+        let is_inside = |byte: &u8| byte & 0b1100_0000 == 0b1000_0000;
+        let begin = self.kept.iter().take(3).take_while(|byte| is_inside(byte)).count();
+        String::from_utf8_lossy(&self.kept[begin..]).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_long_stream_is_kept() {
+        let mut tail = Tail::new();
+        let long: Vec<u8> = (0..CHUNK * 3).map(|at| b'a' + (at % 26) as u8).collect();
+        let mut from = long.as_slice();
+        while tail.read(&mut from).unwrap() {}
+        assert_eq!(tail.text().as_bytes(), &long[long.len() - KEPT_COMPLAINT_BYTES..]);
+        assert!(!tail.read(&mut [].as_slice()).unwrap());
+    }
+
+    #[test]
+    fn a_character_that_was_cut_is_left_out() {
+        let mut tail = Tail::new();
+        let long = "é".repeat(KEPT_COMPLAINT_BYTES) + "!";
+        let mut from = long.as_bytes();
+        while tail.read(&mut from).unwrap() {}
+        let text = tail.text();
+        assert!(text.starts_with('é') && text.ends_with("é!"), "{text}");
+    }
+
+    #[test]
+    fn this_process_had_some_memory() {
+        assert!(own_peak_bytes().unwrap() > 1 << 20);
+        assert!(moved_bytes(rustix::process::getpid(), None).is_some());
+    }
+}

@@ -1,0 +1,264 @@
+//! The processes of one run: found by whose children they are, never by name.
+
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::io;
+
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, getpgrp, getpid, kill_process_group, pidfd_open, pidfd_send_signal,
+};
+
+use super::group::Group;
+
+/// One process as the kernel tells of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    pub id: i32,
+    pub name: String,
+    parent: i32,
+    group: i32,
+    /// Ticks since the machine started; with the id it names one process of all times.
+    pub started: u64,
+    resident_pages: u64,
+    /// It has ended; its parent has not asked for its end yet.
+    pub is_over: bool,
+}
+
+impl Process {
+    /// A process by its id, where there is one.
+    pub fn find(id: i32) -> Option<Self> {
+        let bytes = std::fs::read(format!("/proc/{id}/stat")).ok()?;
+        Self::parse(id, &String::from_utf8_lossy(&bytes))
+    }
+
+    /// The name may hold anything, brackets too; all that follows is numbers.
+    fn parse(id: i32, text: &str) -> Option<Self> {
+        let (head, tail) = text.rsplit_once(')')?;
+        let fields: Vec<&str> = tail.split_whitespace().collect();
+        let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+        let is_dead = matches!(*fields.first()?, "Z" | "X");
+        Some(Self {
+            id,
+            name: head.split_once('(')?.1.to_owned(),
+            parent: number(1)? as i32,
+            group: number(2)? as i32,
+            // Its first thread may have ended before the others.
+            is_over: is_dead && number(17)? <= 1,
+            started: number(19)?,
+            resident_pages: number(21)?,
+        })
+    }
+
+    /// Sends it a signal: to this very process, whoever else gets its number meanwhile.
+    fn send(&self, signal: Signal) -> io::Result<()> {
+        let Some(id) = Pid::from_raw(self.id) else { return Ok(()) };
+        let gone = |error: Errno| if error == Errno::SRCH { Ok(()) } else { Err(error.into()) };
+        let handle = match pidfd_open(id, PidfdFlags::empty()) {
+            Ok(handle) => handle,
+            Err(error) => return gone(error),
+        };
+        if Self::find(self.id).is_none_or(|now| now.started != self.started) {
+            return Ok(());
+        }
+        pidfd_send_signal(handle, signal).or_else(gone)
+    }
+}
+
+/// A program with all that it started.
+#[derive(Debug)]
+pub struct Tree<'a> {
+    program: i32,
+    own: Own,
+    group: Option<&'a Group>,
+    /// When it started; looked up when something may be left of it.
+    started: OnceCell<u64>,
+}
+
+/// This process among the others.
+#[derive(Clone, Copy, Debug)]
+pub struct Own {
+    id: i32,
+    group: i32,
+}
+
+impl Own {
+    pub fn find() -> io::Result<Self> {
+        let (id, group) = (getpid().as_raw_nonzero().get(), getpgrp());
+        if Process::find(id).is_none() {
+            let message = "/proc does not show processes, and nothing could be found that a program leaves \
+                           behind; mount it";
+            return Err(io::Error::other(message));
+        }
+        Ok(Self { id, group: group.as_raw_nonzero().get() })
+    }
+}
+
+impl<'a> Tree<'a> {
+    /// The program must not be reaped before this is dropped: its number stands for all of it.
+    pub const fn new(own: Own, program: Pid, group: Option<&'a Group>) -> Self {
+        let started = OnceCell::new();
+        Self { program: program.as_raw_nonzero().get(), own, group, started }
+    }
+
+    fn started(&self) -> u64 {
+        // It is there until it is reaped; else nothing could be told from others', and nothing is touched.
+        *self
+            .started
+            .get_or_init(|| Process::find(self.program).map_or(u64::MAX, |program| program.started))
+    }
+
+    pub const fn group(&self) -> Option<&'a Group> {
+        self.group
+    }
+
+    /// Whose parent ended before it, so that it is this process's child now. Children that this
+    /// process made itself are in its own process group; what a program starts is in that of the
+    /// program, or in a newer one.
+    fn is_orphan(&self, process: &Process) -> bool {
+        process.id != self.program
+            && process.parent == self.own.id
+            && process.group != self.own.group
+            && process.started >= self.started()
+    }
+
+    /// Orphans alone. Where there are none, nothing but the program itself can run: whose ancestors have
+    /// all ended is an orphan, or below one.
+    pub fn orphans(&self) -> Vec<Process> {
+        let children = children(self.own.id).unwrap_or_else(everybody);
+        let found = children.into_iter().filter_map(Process::find);
+        found.filter(|process| self.is_orphan(process)).collect()
+    }
+
+    /// All that run, the program among them.
+    pub fn running(&self) -> Vec<Process> {
+        let mut processes: Vec<Process> =
+            everybody().into_iter().filter_map(Process::find).collect();
+        processes.sort_by_key(|process| process.started);
+        let members = self.group.map(Group::members).unwrap_or_default();
+        let mut found: Vec<Process> = Vec::new();
+        let mut ids = BTreeSet::from([self.program]);
+        // Numbers of processes begin anew: a child may stand before its parent. Then once more.
+        loop {
+            let (more, rest): (Vec<_>, Vec<_>) = processes.into_iter().partition(|process| {
+                ids.contains(&process.id)
+                    || process.group == self.program
+                    || self.is_orphan(process)
+                    || members.contains(&process.id)
+                    || ids.contains(&process.parent)
+            });
+            if more.is_empty() {
+                break;
+            }
+            ids.extend(more.iter().map(|process| process.id));
+            found.extend(more);
+            processes = rest;
+        }
+        found.retain(|process| !process.is_over && process.id != self.own.id);
+        found
+    }
+
+    /// Resident memory of all that run, bytes: what several share is counted for each.
+    pub fn resident_bytes(&self, orphans: &[Process]) -> u64 {
+        let mut pages = 0;
+        let mut next: Vec<Process> = orphans.to_vec();
+        next.extend(Process::find(self.program));
+        while let Some(process) = next.pop() {
+            pages += process.resident_pages;
+            let below = children(process.id).unwrap_or_default();
+            next.extend(below.into_iter().filter_map(Process::find));
+        }
+        pages * rustix::param::page_size() as u64
+    }
+
+    /// Sends a signal to all that run; gives the first that could not be sent.
+    pub fn send(&self, signal: Signal) -> Option<(Process, io::Error)> {
+        let mut failed = None;
+        for process in self.running() {
+            if let Err(error) = process.send(signal) {
+                failed.get_or_insert((process, error));
+            }
+        }
+        failed
+    }
+
+    /// Kills all that run. First the program's own group at once, where nothing can be born meanwhile:
+    /// its number is the program's, which is nobody else's until that is reaped.
+    pub fn kill(&self) -> Option<(Process, io::Error)> {
+        if let Some(program) = Pid::from_raw(self.program) {
+            // There may be nobody in it any more.
+            let _ = kill_process_group(program, Signal::KILL);
+        }
+        if let Some(group) = self.group {
+            group.kill();
+        }
+        self.send(Signal::KILL)
+    }
+}
+
+/// Children of a process; none given where the kernel does not list them.
+fn children(id: i32) -> Option<Vec<i32>> {
+    let mut found = Vec::new();
+    for thread in std::fs::read_dir(format!("/proc/{id}/task")).ok()? {
+        let path = thread.ok()?.path().join("children");
+        match std::fs::read_to_string(path) {
+            Ok(text) => {
+                found.extend(text.split_whitespace().filter_map(|id| id.parse::<i32>().ok()));
+            }
+            // The thread has ended; or no kernel with lists, which the first thread shows.
+            Err(_) if id_has_lists(id) => {}
+            Err(_) => return None,
+        }
+    }
+    Some(found)
+}
+
+fn id_has_lists(id: i32) -> bool {
+    std::path::Path::new(&format!("/proc/{id}/task/{id}/children")).exists()
+}
+
+fn everybody() -> Vec<i32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Kills processes by their ids.
+pub fn kill(ids: &[i32]) {
+    for process in ids.iter().filter_map(|id| Process::find(*id)) {
+        // Who cannot be killed is still there when it is looked at again.
+        let _ = process.send(Signal::KILL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_read_whatever_its_name() {
+        let line = |state: &str, threads: u32| {
+            format!(
+                "7 (a) b (c) {state} 4 5 6 0 -1 0 0 0 0 0 1 2 0 0 20 0 {threads} 0 99 4096 12 0"
+            )
+        };
+        let found = Process::parse(7, &line("S", 1)).unwrap();
+        assert_eq!(found.name, "a) b (c");
+        assert_eq!((found.parent, found.group, found.started), (4, 5, 99));
+        assert_eq!((found.resident_pages, found.is_over), (12, false));
+        assert!(Process::parse(7, &line("Z", 1)).unwrap().is_over);
+        assert!(!Process::parse(7, &line("Z", 3)).unwrap().is_over, "other threads run");
+        assert_eq!(Process::parse(7, "7 (a) S 4"), None);
+    }
+
+    #[test]
+    fn a_signal_for_one_of_other_times_is_not_sent() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let found = Process::find(child.id() as i32).unwrap();
+        let earlier = Process { started: found.started - 1, ..found.clone() };
+        earlier.send(Signal::KILL).unwrap();
+        assert!(child.try_wait().unwrap().is_none());
+        found.send(Signal::KILL).unwrap();
+        child.wait().unwrap();
+        found.send(Signal::KILL).unwrap();
+    }
+}

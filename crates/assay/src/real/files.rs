@@ -1,0 +1,264 @@
+//! The tool's own files: written whole and synced; under sudo they belong to the caller, apart from
+//! the tool's own state, which root follows and nobody else may write.
+
+use std::fs::File;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{self, AtFlags, CWD, FlockOperation, Gid, Mode, OFlags, Uid};
+use rustix::io::Errno;
+
+use assay_core::system::identity::caller;
+use assay_core::system::trust::OTHERS_WRITE;
+use assay_core::system::{HoldError, Locking, OwnFile, System};
+
+const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
+/// Of files of state: what stands in them is done by root.
+const OWN_FILE_MODE: Mode = Mode::from_raw_mode(0o600);
+const OWN_DIRECTORY_MODE: u32 = 0o700;
+/// Any permission of the group and of others.
+const OTHERS_ANYTHING: u32 = 0o077;
+const DIRECTORY_MODE: u32 = 0o755;
+/// Bytes of a file of state that are read: no run comes near.
+const MOST_OWN_BYTES: u64 = 64 << 20;
+
+/// Makes a directory and its parents.
+pub fn create_directory(system: &dyn System, path: &Path) -> io::Result<()> {
+    let missing: Vec<&Path> = path
+        .ancestors()
+        .take_while(|part| !part.as_os_str().is_empty() && !part.is_dir())
+        .collect();
+    for part in missing.into_iter().rev() {
+        // Whatever the process may be allowed to make: root refuses what anybody may write to.
+        match std::fs::DirBuilder::new().mode(DIRECTORY_MODE).create(part) {
+            Ok(()) => give_path_to_caller(system, part)?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && part.is_dir() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Writes a file so that readers see the old or the new one, and never a part.
+pub fn write_whole(system: &dyn System, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace(path, |temporary| write_new(Some(system), temporary, bytes))
+}
+
+/// The same for a file of the machine's configuration: it stays root's, whoever called sudo.
+pub fn write_of_system(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace(path, |temporary| write_new(None, temporary, bytes))
+}
+
+fn replace(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    let temporary = temporary_beside(path)?;
+    let written = write(&temporary)
+        .and_then(|()| std::fs::rename(&temporary, path))
+        .and_then(|()| sync_directory_of(path));
+    if written.is_err() {
+        // The first error is what matters; after the rename there is nothing to remove.
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn write_new(giver: Option<&dyn System>, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(fs::open(path, flags, FILE_MODE)?);
+    giver.map_or(Ok(()), |system| give_to_caller(system, &file))?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Appends and syncs; a write that fails half-way is taken back.
+pub fn append(system: &dyn System, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let flags =
+        OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = File::from(fs::open(path, flags, FILE_MODE)?);
+    if file.metadata()?.len() == 0 {
+        give_to_caller(system, &file)?;
+        sync_directory_of(path)?;
+    }
+    append_to(&file, bytes)
+}
+
+/// Makes a directory of state. Parents that are missing are the caller's only below what is the
+/// caller's already: `/var/lib/assay` stays root's.
+pub fn create_own_directory(system: &dyn System, path: &Path) -> io::Result<()> {
+    let directory = directory_of(path);
+    let there = directory.ancestors().find_map(|part| std::fs::metadata(part).ok());
+    let callers = caller(system).zip(there).is_some_and(|(own, found)| own.user == found.uid());
+    if callers {
+        create_directory(system, directory)?;
+    } else {
+        std::fs::create_dir_all(directory)?;
+    }
+    match std::fs::DirBuilder::new().mode(OWN_DIRECTORY_MODE).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => sync_directory_of(path),
+    }
+}
+
+/// Opens and locks a file of state, without waiting.
+pub fn lock(system: &dyn System, path: &Path, locking: Locking) -> Result<OwnFile, HoldError> {
+    // Nobody may let root wait at a pipe.
+    let common = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let flags = match locking {
+        Locking::Look | Locking::Glance | Locking::Secret => OFlags::RDONLY,
+        Locking::Own => OFlags::RDWR | OFlags::APPEND,
+        // Network file systems lock alone only what is open for writing.
+        Locking::Mark => OFlags::RDWR,
+        Locking::New => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
+    };
+    let failed = |error: Errno| HoldError::Failed(error.into());
+    let file = File::from(fs::open(path, common | flags, OWN_FILE_MODE).map_err(failed)?);
+    let operation = match locking {
+        Locking::Look | Locking::Glance | Locking::Secret => FlockOperation::NonBlockingLockShared,
+        Locking::Own | Locking::New | Locking::Mark => FlockOperation::NonBlockingLockExclusive,
+    };
+    fs::flock(&file, operation).map_err(|error| match error {
+        Errno::WOULDBLOCK => holder(system, &file),
+        other => failed(other),
+    })?;
+    if !matches!(locking, Locking::Mark | Locking::Glance) {
+        be_own(system, &file).map_err(HoldError::Failed)?;
+    }
+    if locking == Locking::Secret {
+        be_secret(&file).map_err(HoldError::Failed)?;
+    }
+    if locking == Locking::New
+        && let Err(error) = sync_directory_of(path)
+    {
+        // Whoever finds an empty one takes it for that of a run that is gone.
+        if file.metadata().is_ok_and(|found| found.len() == 0) {
+            let _ = std::fs::remove_file(path);
+        }
+        return Err(HoldError::Failed(error));
+    }
+    Ok(OwnFile { path: path.to_owned(), file: Some(file) })
+}
+
+/// Who has locked a file, as far as the kernel tells this process.
+pub fn holder(system: &dyn System, file: &File) -> HoldError {
+    let locks = system.read_text(Path::new("/proc/locks")).unwrap_or_default();
+    let inode = file.metadata().map_or(0, |found| found.ino());
+    let place = format!(":{inode}");
+    // 1: FLOCK  ADVISORY  WRITE 4711 00:2f:12345 0 EOF
+    let process = locks.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let ours = fields.get(1) == Some(&"FLOCK")
+            && fields.get(5).is_some_and(|lock| lock.ends_with(&place));
+        ours.then(|| fields.get(4)?.parse::<u32>().ok()).flatten()
+    });
+    let found = process.and_then(|id| system.status(&Path::new("/proc").join(id.to_string())).ok());
+    HoldError::Held { process, user: found.map(|found| found.user) }
+}
+
+fn be_own(system: &dyn System, file: &File) -> io::Result<()> {
+    let found = file.metadata()?;
+    // Removed between opening and locking: whoever had it has put everything back.
+    if found.nlink() == 0 {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    let owned = [0, system.user().id].contains(&found.uid());
+    if found.is_file() && owned && found.mode() & OTHERS_WRITE == 0 {
+        return Ok(());
+    }
+    let message = format!(
+        "user {} may have written it, and what stands in it would be done: look through it, then remove it",
+        found.uid()
+    );
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
+}
+
+fn be_secret(file: &File) -> io::Result<()> {
+    if file.metadata()?.mode() & OTHERS_ANYTHING == 0 {
+        return Ok(());
+    }
+    let message = "others may have read it, so that it is no secret any more: remove it";
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
+}
+
+/// Text of a locked file of state.
+pub fn read_own(file: &OwnFile) -> io::Result<String> {
+    let Some(file) = &file.file else { return Ok(String::new()) };
+    let length = file.metadata()?.len();
+    if length > MOST_OWN_BYTES {
+        let message = format!("it has {length} bytes, more than any that this tool writes");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    }
+    let mut bytes = vec![0; length as usize];
+    file.read_exact_at(&mut bytes, 0)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Appends to a locked file of state and syncs; a write that fails half-way is taken back.
+pub fn append_own(file: &OwnFile, bytes: &[u8]) -> io::Result<()> {
+    let Some(file) = &file.file else { return Err(io::ErrorKind::NotFound.into()) };
+    append_to(file, bytes)
+}
+
+fn append_to(mut file: &File, bytes: &[u8]) -> io::Result<()> {
+    let before = file.metadata()?.len();
+    let written = file.write_all(bytes).and_then(|()| file.sync_data());
+    if written.is_err() {
+        // Best effort: the caller hears of the write's failure in any case.
+        let _ = file.set_len(before);
+    }
+    written
+}
+
+/// Makes names in the directory of a path last.
+pub fn sync_directory_of(path: &Path) -> io::Result<()> {
+    match File::open(directory_of(path))?.sync_all() {
+        // Some network and FUSE file systems cannot sync directories: nothing more can be done.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        other => other,
+    }
+}
+
+/// Gives an open file to the caller of sudo, if there is one.
+pub fn give_to_caller(system: &dyn System, file: impl AsFd) -> io::Result<()> {
+    let Some(caller) = caller(system) else {
+        return Ok(());
+    };
+    let owner = (Uid::from_raw(caller.user), Gid::from_raw(caller.group));
+    tolerate_no_owners(fs::fchown(file, Some(owner.0), Some(owner.1)))
+}
+
+fn give_path_to_caller(system: &dyn System, path: &Path) -> io::Result<()> {
+    let Some(caller) = caller(system) else {
+        return Ok(());
+    };
+    let owner = (Uid::from_raw(caller.user), Gid::from_raw(caller.group));
+    let flags = AtFlags::SYMLINK_NOFOLLOW;
+    tolerate_no_owners(fs::chownat(CWD, path, Some(owner.0), Some(owner.1), flags))
+}
+
+/// FAT and some network file systems keep no owners.
+fn tolerate_no_owners(result: rustix::io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(rustix::io::Errno::PERM | rustix::io::Errno::OPNOTSUPP) => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
+    Ok(directory_of(path).join(format!(".{name}.{:016x}.tmp", random())))
+}
+
+/// A number that no other process guesses by accident; not for secrets.
+pub fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
+}

@@ -1,0 +1,147 @@
+//! Looking at what is not a file: the kernel's log, programs that only tell.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use super::act::program;
+use assay_core::system::{KernelLog, ProgramOutput};
+
+/// A record of the kernel's log is never longer.
+const LONGEST_RECORD: usize = 8192;
+/// Records that are read at once: a log that grows faster than it is read must end some time.
+const MOST_RECORDS: usize = 10_000;
+/// How long a program may look: a bridge that does not answer must not hold a study up.
+const LONGEST_LOOK: Duration = Duration::from_secs(3);
+/// The same for one that reads a device, which may have to wake up first.
+const LONGEST_READ: Duration = Duration::from_secs(30);
+/// Bytes of its answer that are read.
+const LONGEST_ANSWER: u64 = 4 << 20;
+
+/// Opens the log at its end.
+pub fn follow_kernel_log() -> io::Result<KernelLog> {
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    let mut file = File::options().read(true).custom_flags(flags).open("/dev/kmsg")?;
+    file.seek(SeekFrom::End(0))?;
+    Ok(KernelLog { file: Some(file), seen: 0 })
+}
+
+/// One read call gives one record; `EPIPE` says that some were overwritten before they were read.
+pub fn new_in_kernel_log(log: &mut KernelLog) -> io::Result<Vec<String>> {
+    let mut records = Vec::new();
+    let Some(file) = &mut log.file else { return Ok(records) };
+    let mut buffer = vec![0; LONGEST_RECORD];
+    for _ in 0..MOST_RECORDS {
+        match file.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(length) => records.push(String::from_utf8_lossy(&buffer[..length]).into_owned()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            Err(error) if is_overtaken(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(records)
+}
+
+fn is_overtaken(error: &io::Error) -> bool {
+    let again = error.kind() == io::ErrorKind::Interrupted;
+    again || error.raw_os_error() == Some(Errno::PIPE.raw_os_error())
+}
+
+/// What a program prints.
+pub fn output_of(name: &str, arguments: &[&str]) -> io::Result<String> {
+    Ok(ended(name, arguments, Stdio::null(), LONGEST_LOOK)?.text)
+}
+
+/// How a program ends that has an open file as its standard input, and what it says.
+pub fn told_of(name: &str, arguments: &[&str], input: &File) -> io::Result<ProgramOutput> {
+    ended(name, arguments, input.try_clone()?.into(), LONGEST_READ)
+}
+
+fn ended(
+    name: &str,
+    arguments: &[&str],
+    input: Stdio,
+    limit: Duration,
+) -> io::Result<ProgramOutput> {
+    let path = program(name).ok_or_else(|| {
+        io::Error::new(io::ErrorKind::NotFound, format!("{name} is not installed"))
+    })?;
+    let mut command = Command::new(path);
+    command.args(arguments).env("LC_ALL", "C");
+    command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = assay_sys::end_with_parent(&mut command).spawn()?;
+    let (answer, complaint) = (child.stdout.take(), child.stderr.take());
+    std::thread::scope(|scope| {
+        let answer = scope.spawn(move || all_of(answer));
+        let complaint = scope.spawn(move || all_of(complaint));
+        let status = ends_in_time(&mut child, name, limit)?;
+        let lost = |_| io::Error::other("its answer was lost");
+        let text = answer.join().map_err(lost)??;
+        let complaint = complaint.join().map_err(lost)??;
+        Ok(ProgramOutput { code: status.code(), text, complaint })
+    })
+}
+
+fn all_of(from: Option<impl Read>) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    from.map(|from| from.take(LONGEST_ANSWER).read_to_end(&mut bytes)).transpose()?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Waits for a program, and ends it when it takes too long.
+fn ends_in_time(child: &mut Child, name: &str, limit: Duration) -> io::Result<ExitStatus> {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if began.elapsed() > limit {
+            child.kill()?;
+            child.wait()?;
+            let message = format!("{name} did not answer within {} s", limit.as_secs());
+            return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_tells_whatever_its_exit_code() {
+        assert_eq!(output_of("sh", &["-c", "echo told; exit 4"]).unwrap(), "told\n");
+        let long = output_of("sh", &["-c", "head -c 300000 /dev/zero"]).unwrap();
+        assert_eq!(long.len(), 300_000);
+    }
+
+    #[test]
+    fn a_program_that_is_missing_or_hangs_is_an_error() {
+        let missing = output_of("assay-no-such-program", &[]).unwrap_err();
+        assert_eq!(missing.to_string(), "assay-no-such-program is not installed");
+        let slow = output_of("sh", &["-c", "exec sleep 60"]).unwrap_err();
+        assert_eq!(slow.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn the_kernels_log_begins_at_its_end() {
+        // Who may read it is the machine's business; who may not is told so.
+        match follow_kernel_log() {
+            Ok(mut log) => {
+                let first = new_in_kernel_log(&mut log).unwrap();
+                assert!(first.len() < MOST_RECORDS);
+            }
+            Err(error) => assert!(
+                matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::NotFound),
+                "{error}"
+            ),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! A second process that puts everything back should this one die: it holds the other end of a pipe,
+//! in a session of its own, and the kernel tells it when this one is gone, however that came about.
+
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use rustix::mm::{MlockAllFlags, mlockall};
+
+use assay_core::system::Watchdog;
+
+/// This program, also when its file was replaced meanwhile.
+const OWN: &str = "/proc/self/exe";
+/// The command that it is started with.
+pub const COMMAND: &str = "watchdog";
+/// What it reads when it is not needed any more.
+const DISMISSED: u8 = b'.';
+/// The kernel ends it for want of memory last of all.
+const LAST: &str = "-1000";
+
+/// The other process; it goes away when this is dropped.
+struct Dog {
+    child: Child,
+    pipe: Option<ChildStdin>,
+}
+
+impl Watchdog for Dog {}
+
+impl Drop for Dog {
+    fn drop(&mut self) {
+        if let Some(mut pipe) = self.pipe.take() {
+            // Where it is gone already there is nothing to dismiss.
+            let _ = pipe.write_all(&[DISMISSED]);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts it for a run.
+pub fn start(id: &str) -> io::Result<Box<dyn Watchdog>> {
+    let mut command = Command::new(OWN);
+    command.arg0("assay").args([COMMAND, id]).current_dir("/");
+    command.stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut child = assay_sys::in_own_session(&mut command).spawn()?;
+    let pipe = child.stdin.take();
+    Ok(Box::new(Dog { child, pipe }))
+}
+
+/// Makes this process hard to keep from its work: its memory stays where it is, so that a starved
+/// drive is not waited for, and the kernel spares it.
+pub fn be_ready() {
+    // Both are help, and no condition.
+    let _ = mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE);
+    let _ = std::fs::write("/proc/self/oom_score_adj", LAST);
+}
+
+/// Waits until the other process says that it is not needed, or dies. Whether that died.
+///
+/// # Errors
+/// The kernel's.
+pub fn is_left_alone() -> io::Result<bool> {
+    let mut said = Vec::new();
+    io::stdin().lock().read_to_end(&mut said)?;
+    Ok(!said.contains(&DISMISSED))
+}

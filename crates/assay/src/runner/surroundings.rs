@@ -1,0 +1,71 @@
+//! What is looked at once before and once after the trials of a study: the drives' health, and the
+//! energy of the machine at rest.
+
+use std::time::Duration;
+
+use super::event::{Context, Event};
+use assay_core::presence::Presence;
+use assay_core::probes::energy::{self, Energy};
+use assay_core::probes::{Asked, drive_health};
+use assay_core::quantity::units::show;
+use assay_core::results::bundle::Bundle;
+use assay_core::results::environment::Environment;
+use assay_core::results::plan::Plan;
+use assay_core::results::surroundings::Surroundings;
+use assay_core::system::System;
+use assay_core::system::site::{Drive, Site, TargetKind};
+
+/// How often a rest looks whether the user wants to stop.
+const STEP: Duration = Duration::from_millis(100);
+
+/// Before the first trial.
+pub fn before(context: &mut Context<'_>, plan: &Plan, sites: &[Site]) -> Surroundings {
+    let mut found = Surroundings {
+        health_before: drive_health::of_sites(context.system, sites),
+        ..Surroundings::default()
+    };
+    let real = sites.iter().any(|site| site.kind != TargetKind::Simulated);
+    if let Some(rest_ns) = plan.idle_ns.filter(|_| real) {
+        let time = show::duration(rest_ns as f64);
+        (context.tell)(Event::Making { what: format!("a baseline of the idle machine, {time}") });
+        found.idle = idle(context, plan, Duration::from_nanos(rest_ns));
+    }
+    found
+}
+
+/// Energy while nothing is done.
+fn idle(context: &Context<'_>, plan: &Plan, rest: Duration) -> Presence<Energy> {
+    let asked = Asked { probes: &plan.probes, meter: plan.meter.as_deref() };
+    let system = context.system;
+    let early = energy::read(system);
+    let mut left = rest;
+    while !left.is_zero() && !context.is_stopped() {
+        let step = left.min(STEP);
+        system.sleep(step);
+        left -= step;
+    }
+    if context.is_stopped() {
+        return Presence::absent("the rest before the first trial was cut short");
+    }
+    let late = energy::read(system).with_meter(system, asked.meter);
+    energy::between(&early, &late, energy::is_asked(asked))
+}
+
+/// After the last trial, also of a study that was interrupted: the drives that told something once
+/// more, kept with the environment. A study whose result cannot be written is told all the same.
+pub fn after(system: &dyn System, environment: &mut Environment, bundle: Option<&Bundle<'_>>) {
+    let mut sites = environment.sites.clone();
+    let found = &mut environment.surroundings;
+    let told = |drive: &Drive| found.health_before.get(&drive.name).is_some_and(has_value);
+    for site in &mut sites {
+        site.drives.retain(told);
+    }
+    found.health_after = drive_health::of_sites(system, &sites);
+    if let Some(bundle) = bundle.filter(|_| !found.health_after.is_empty()) {
+        let _ = bundle.keep_environment(environment);
+    }
+}
+
+fn has_value<T>(seen: &Presence<T>) -> bool {
+    seen.value().is_some()
+}

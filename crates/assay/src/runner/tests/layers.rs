@@ -1,0 +1,96 @@
+//! Studies on what each layer makes, in a laboratory on the fake machine: from the target to the
+//! records, and nothing is left.
+
+use super::*;
+use assay_core::factors::example_levels;
+use assay_core::factors::layers::{LAYERS, Layer};
+use assay_core::study::Target;
+
+const MOUNTS: &str = "/proc/self/mountinfo";
+
+/// A study of some levels in a laboratory.
+fn lab(factors: &[(&str, &[String])], start: bool) -> Request<'static> {
+    let mut request = Request { targets: Vec::new(), ..request("") };
+    request.study.target = Some(Target::Loop(Bytes(1 << 30)));
+    let named = factors.iter().map(|(name, levels)| ((*name).to_owned(), levels.to_vec()));
+    request.study.factors = named.collect();
+    request.study.area.size = Some(Bytes(8 << 20));
+    request.study.area.start = start.then_some(assay_core::study::Start::At(Bytes(512 << 20)));
+    request.study.replicates = 2;
+    request
+}
+
+/// The factor that chooses of a layer, with its levels.
+fn choice(layer: &dyn Layer) -> Option<(&'static str, Vec<String>)> {
+    let factor = layer.factors().first()?;
+    Some((factor.about().name, example_levels(*factor).into_iter().take(2).collect()))
+}
+
+fn bare() -> Fake {
+    let fake = machine();
+    fake.with_file_systems();
+    fake
+}
+
+/// What is mounted, and which block devices there are.
+fn condition(fake: &Fake) -> (String, Vec<String>) {
+    let devices = fake.list(Path::new("/sys/class/block")).unwrap();
+    (fake.read_text(Path::new(MOUNTS)).unwrap(), devices)
+}
+
+fn runs(factors: &[(&str, &[String])], start: bool) {
+    let fake = bare();
+    let before = condition(&fake);
+    let mut warnings = Vec::new();
+    let mut tell = |event| {
+        if let Event::Warning(text) = event {
+            warnings.push(text);
+        }
+    };
+    let finished = run(&fake, lab(factors, start), &AtomicBool::new(false), &mut tell).unwrap();
+    // Nothing of it is others' work.
+    assert!(warnings.iter().all(|text| !text.contains("taken back")), "{warnings:?}");
+    assert!(finished.plan.absent.is_empty(), "{:?}", finished.plan.absent);
+    let arms: usize = factors.iter().map(|(_, levels)| levels.len()).product();
+    let counted = finished.trials.iter().filter(|trial| trial.record.replicate > 0);
+    assert!(counted.count() >= arms * 2 * 2, "{factors:?}");
+    for trial in &finished.trials {
+        assert_ne!(trial.record.status, Status::Failed, "{factors:?}: {:?}", trial.record.reason);
+    }
+    assert_eq!(condition(&fake), before, "{factors:?}");
+    assert!(fake.list(Path::new("/var/lib/assay/journal")).unwrap().is_empty());
+}
+
+#[test]
+fn a_study_of_each_layer_alone_and_of_all_together_runs_and_leaves_nothing() {
+    let all: Vec<(&str, Vec<String>)> = LAYERS.iter().filter_map(|layer| choice(*layer)).collect();
+    for (name, levels) in &all {
+        for start in [false, true] {
+            runs(&[(name, levels)], start);
+        }
+    }
+    let all: Vec<(&str, &[String])> =
+        all.iter().map(|(name, own)| (*name, own.as_slice())).collect();
+    runs(&all, true);
+}
+
+#[test]
+fn what_was_taken_down_behind_ones_back_is_seen_before_the_next_trial() {
+    let fake = bare();
+    let levels = ["ext4".to_owned()];
+    let before = fake.read_text(Path::new(MOUNTS)).unwrap();
+    let request = lab(&[("filesystem", &levels)], false);
+    let mut ended = 0;
+    let finished = run(&fake, request, &AtomicBool::new(false), &mut |event| {
+        if matches!(event, Event::TrialEnded { .. }) {
+            ended += 1;
+            if ended == 1 {
+                fake.put(MOUNTS, &before);
+            }
+        }
+    });
+    let finished = finished.unwrap();
+    let mut failed = finished.trials.iter().filter(|one| one.record.status == Status::Failed);
+    let reason = failed.next().and_then(|trial| trial.record.reason.as_deref()).unwrap();
+    assert!(reason.starts_with("nothing is mounted there"), "before it, not after: {reason}");
+}

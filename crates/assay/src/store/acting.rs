@@ -1,0 +1,59 @@
+//! Finding and opening a result that is to be acted upon, and not only shown.
+
+use std::path::{Path, PathBuf};
+
+use crate::runner::apply::site_now;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::results::bundle::{self, Stored};
+use assay_core::results::vouch::{Purpose, Voucher, vouch};
+use assay_core::study::Target;
+use assay_core::system::System;
+use assay_core::system::site::TargetKind;
+
+/// A result with the proof that what it says may be done, and where it lies.
+pub struct Acting {
+    /// The result, as it was looked through.
+    pub stored: Stored,
+    /// The proof.
+    pub voucher: Voucher,
+    /// Where it lies.
+    pub directory: PathBuf,
+}
+
+/// Opens the result that a command is to act upon.
+///
+/// # Errors
+/// The mistakes of [`super::find`], and the refusals of [`vouch`]: before anything is written.
+pub fn open(system: &dyn System, wanted: Option<&str>, purpose: Purpose) -> Outcome<Acting> {
+    if let Some(path) = wanted.map(Path::new).filter(|path| bundle::is_bundle(system, path)) {
+        // Without a slash at its end, which would lead through a link.
+        let bare: PathBuf = path.components().collect();
+        bundle::unlinked(system, &bare)?;
+    }
+    let directory = super::find(system, wanted)?;
+    let (stored, voucher) = vouch(system, &directory, purpose)?;
+    Ok(Acting { stored, voucher, directory })
+}
+
+/// Refuses a result whose targets, of those that are named, stand on other drives now.
+pub fn on_the_same_drives(system: &dyn System, stored: &Stored, targets: &[String]) -> Outcome<()> {
+    let is_own = matches!(stored.study.target, Some(Target::Loop(_)));
+    if is_own || stored.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated) {
+        return Ok(());
+    }
+    let surveyed = stored.environment.sites.iter().zip(&stored.plan.surveys);
+    let wanted = surveyed.filter(|(site, survey)| {
+        let path = site.path.display().to_string();
+        targets.is_empty() || targets.contains(&survey.target) || targets.contains(&path)
+    });
+    let found: Vec<_> = wanted.collect();
+    if found.is_empty() {
+        return Err(Failure::refused(format!(
+            "{}: what its targets stood on is not told in it; run the study again",
+            stored.id
+        )));
+    }
+    found.into_iter().try_for_each(|(site, survey)| {
+        site_now(system, &stored.study, site, !survey.under.is_empty()).map(|_| ())
+    })
+}

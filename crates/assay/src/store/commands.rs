@@ -1,0 +1,99 @@
+//! A study as the command lines that do the same work.
+
+use assay_core::factors::View;
+use assay_core::factors::layers::{Gives, Stack, Wish};
+use assay_core::factors::lines::{MOUNT_POINT, lines};
+use assay_core::results::plan::{Arm, Plan, PlannedWorkload, Survey};
+use assay_core::study::{Study, simulated};
+use assay_core::system::site::Site;
+use assay_core::system::{self, System};
+use assay_core::work::{ByHand, CommandLine};
+
+/// Name of the file that the lines work on in a directory.
+const FILE: &str = "assay-explain.fio";
+
+/// One workload under one arm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// Workload.
+    pub workload: String,
+    /// Arm.
+    pub arm: Arm,
+    /// The target as the user wrote it.
+    pub target: String,
+    /// The workload in words, as the study has it.
+    pub words: String,
+    /// What is typed before it, to bring the machine there.
+    pub before: Vec<String>,
+    /// What is typed.
+    pub line: CommandLine,
+}
+
+/// What each target of a plan stands on here and now, where it can be told.
+pub fn sites(system: &dyn System, plan: &Plan) -> Vec<Option<Site>> {
+    let site = |survey: &Survey| system::resolve(system, &survey.target).ok();
+    plan.surveys.iter().map(site).collect()
+}
+
+/// The command lines of a plan, one for each workload and arm. A stored result names the devices
+/// that were recorded with it: here the same names may be somebody else's.
+pub fn of(system: &dyn System, study: &Study, plan: &Plan, sites: &[Option<Site>]) -> Vec<Command> {
+    // The second copy of the baseline is the same line again.
+    let workloads = plan.workloads.iter();
+    let workloads = workloads.filter(|own| !own.control && !own.work.is_only_watched());
+    workloads
+        .map(|workload| {
+            let survey = &plan.surveys[workload.target];
+            let site = sites.get(workload.target).and_then(Option::as_ref);
+            let view = site.map(|site| View { system, site });
+            Command {
+                workload: workload.name.clone(),
+                arm: workload.arm.clone(),
+                target: survey.target.clone(),
+                words: words(study, workload),
+                before: lines(&workload.arm, view.as_ref()),
+                line: by_hand(workload, survey, &place(workload, survey)),
+            }
+        })
+        .collect()
+}
+
+fn by_hand(workload: &PlannedWorkload, survey: &Survey, path: &str) -> CommandLine {
+    let levels = workload.arm.iter().map(|(factor, level)| format!("-{factor}-{level}"));
+    let name = levels.fold(workload.name.clone(), |name, level| name + &level);
+    workload.work.by_hand(&ByHand {
+        name: &name,
+        area: survey.area,
+        path,
+        ramp_ns: workload.ramp_ns,
+        time_ns: workload.time_ns,
+        note: workload.note.as_deref(),
+        background: workload.background.as_ref(),
+    })
+}
+
+fn words(study: &Study, workload: &PlannedWorkload) -> String {
+    let own = study.workload.iter().find(|own| own.name == workload.name);
+    let own = own.and_then(|own| own.under(&workload.arm).ok());
+    own.map_or_else(|| workload.words(), |own| own.words())
+}
+
+/// What the lines work on: the target, or what is made on it. Others' work has no file of the tool's.
+fn place(workload: &PlannedWorkload, survey: &Survey) -> String {
+    if workload.work.is_others() {
+        return survey.target.clone();
+    }
+    if survey.under.is_empty() {
+        return file(&survey.target, survey.area.written);
+    }
+    let Ok(stack) = Stack::of(&Wish::of(&survey.under)) else { return file(MOUNT_POINT, true) };
+    let out = stack.typed(vec![survey.target.clone().into()]).out;
+    file(&out.to_string_lossy(), stack.gives() == Some(Gives::Directory))
+}
+
+fn file(target: &str, written: bool) -> String {
+    if target.starts_with(simulated::PREFIX) {
+        return "FILE".to_owned();
+    }
+    if written { format!("{}/{FILE}", target.trim_end_matches('/')) } else { target.to_owned() }
+}

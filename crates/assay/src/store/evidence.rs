@@ -1,0 +1,127 @@
+//! Everything that a page about a result is made of.
+
+use std::path::Path;
+
+use super::{commands, facts_of, findings_at};
+use assay_core::analysis::Gathering;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::findings::Findings;
+use assay_core::results::bundle::{self, Stored};
+use assay_core::results::record::Trial;
+use assay_core::results::trials::Trials;
+use assay_core::results::{cut, imported, series};
+use assay_core::system::site::Site;
+use assay_core::system::{System, quoted};
+use assay_report::evidence::{self, Commands, Evidence, Latencies, RanTrial};
+
+/// Files of a bundle that say what was done, in the order of reading.
+const FILES: [&str; 2] = ["study.toml", "environment.json"];
+
+/// The findings of the result in a directory with the records behind them.
+pub fn evidence_at(system: &dyn System, directory: &Path) -> Outcome<Evidence> {
+    if imported::is_one(system, directory) {
+        let findings = findings_at(system, directory)?;
+        let table = Some(directory.join(imported::SOURCE));
+        return Ok(Evidence { table, ..Evidence::bare(findings) });
+    }
+    let mut stored = bundle::frame(system, directory)?;
+    // The records tell the arms of trials; those of the plan would be kept for nothing.
+    stored.plan.trials.iter_mut().for_each(|trial| trial.arm.clear());
+    let mut records = Records::default();
+    let findings = each_workload(system, directory, &stored, |trials| {
+        records.add(system, directory, &stored, trials)
+    })?;
+    records.ran.sort_by_key(|(line, _)| *line);
+    let files = FILES.iter().filter_map(|&name| {
+        let text = system.read_text(&directory.join(name)).ok()?;
+        Some((name.to_owned(), cut::lines(&text).into_owned()))
+    });
+    Ok(Evidence {
+        findings,
+        trials: records.ran.into_iter().map(|(_, ran)| ran).collect(),
+        latencies: records.latencies,
+        commands: typed(system, &stored),
+        files: files.collect(),
+        table: None,
+    })
+}
+
+/// The values of every trial as a table: as it was brought along, else made anew.
+///
+/// # Errors
+/// Where the table cannot be read.
+pub fn every_trial(system: &dyn System, evidence: &Evidence) -> Outcome<String> {
+    let Some(table) = &evidence.table else {
+        return Ok(assay_report::html::every_trial(&evidence.findings));
+    };
+    system
+        .read_text(table)
+        .map_err(|error| Failure::refused(format!("{} cannot be read: {error}", table.display())))
+}
+
+/// The findings of a stored study, whose trials are read one workload at a time; `look` sees those
+/// of each, with the numbers of their lines.
+pub(super) fn each_workload(
+    system: &dyn System,
+    directory: &Path,
+    stored: &Stored,
+    mut look: impl FnMut(&[(usize, Trial)]) -> Outcome<()>,
+) -> Outcome<Findings> {
+    let workloads = stored.plan.workloads.len();
+    let trials = Trials::open(system, directory, &stored.plan)?;
+    let mut gathering = Gathering::new(&stored.plan, &stored.environment);
+    for workload in 0..workloads {
+        let own = trials.of(workload)?;
+        gathering.take(&own.iter().map(|(_, trial)| trial).collect::<Vec<_>>());
+        look(&own)?;
+    }
+    Ok(gathering.findings(facts_of(stored)))
+}
+
+/// What figures are drawn from, beside the findings.
+#[derive(Default)]
+struct Records {
+    /// With the numbers of their lines: they ran in that order.
+    ran: Vec<(usize, RanTrial)>,
+    latencies: Vec<Latencies>,
+}
+
+impl Records {
+    /// Adds the trials of one workload.
+    fn add(
+        &mut self,
+        system: &dyn System,
+        directory: &Path,
+        stored: &Stored,
+        own: &[(usize, Trial)],
+    ) -> Outcome<()> {
+        let Some((_, first)) = own.first() else { return Ok(()) };
+        let planned = &stored.plan.workloads[first.record.workload];
+        let trials: Vec<&Trial> = own.iter().map(|(_, trial)| trial).collect();
+        let series = trials.iter().map(|trial| series::read(system, directory, &trial.record));
+        let series = series.collect::<Outcome<Vec<_>>>()?;
+        let ran = evidence::ran(planned, &trials, series);
+        self.ran.extend(own.iter().map(|(line, _)| *line).zip(ran));
+        let latencies = evidence::latencies(&stored.plan, &stored.environment, &trials);
+        self.latencies.extend(latencies);
+        Ok(())
+    }
+}
+
+fn typed(system: &dyn System, stored: &Stored) -> Vec<Commands> {
+    let recorded: Vec<Option<Site>> = stored.environment.sites.iter().cloned().map(Some).collect();
+    let commands = commands::of(system, &stored.study, &stored.plan, &recorded);
+    let typed = commands.into_iter().map(|command| {
+        let words: Vec<String> = command.line.words.iter().map(|word| quoted(word)).collect();
+        let mut lines = command.before;
+        lines.push(words.join(" "));
+        Commands {
+            workload: command.workload,
+            arm: command.arm,
+            words: command.words,
+            lines,
+            remarks: command.line.remarks,
+        }
+    });
+    typed.collect()
+}

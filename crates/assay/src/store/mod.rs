@@ -1,0 +1,219 @@
+//! The results that are kept: finding one by what the user types, and opening it.
+
+pub mod acting;
+pub mod commands;
+mod evidence;
+pub mod progress;
+
+use std::path::{Path, PathBuf};
+
+use crate::runner::Finished;
+use assay_core::analysis;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::findings::Findings;
+use assay_core::findings::facts::Unknown;
+use assay_core::findings::{Check, EnvironmentFacts, StudyFacts};
+use assay_core::importers::{self, Imported};
+use assay_core::results::bundle::{self, Stored};
+use assay_core::results::environment::Environment;
+use assay_core::results::imported::{self, Import, StoredImport};
+use assay_core::results::plan::Plan;
+use assay_core::system::{System, identity};
+
+pub use evidence::{every_trial, evidence_at};
+
+/// The directory of a result: a path, an id, the beginning of one, or the newest.
+pub fn find(system: &dyn System, wanted: Option<&str>) -> Outcome<PathBuf> {
+    if let Some(path) = wanted.map(Path::new).filter(|path| bundle::is_bundle(system, path)) {
+        return system
+            .canonical(path)
+            .map_err(|error| Failure::refused(format!("{}: {error}", path.display())));
+    }
+    match wanted {
+        Some(id) => find_kept(system, id).or_else(|failure| titled(system, id).ok_or(failure)),
+        None => newest(system),
+    }
+}
+
+/// The one result with a title; none where there are several.
+fn titled(system: &dyn System, wanted: &str) -> Option<PathBuf> {
+    let results = identity::results_directory(system).ok()?;
+    let ids = bundle::ids(system, &results);
+    let own = |directory: &PathBuf| {
+        bundle::frame(system, directory).is_ok_and(|stored| stored.title() == wanted)
+    };
+    let mut found = ids.iter().map(|id| results.join(id)).filter(own);
+    found.next().filter(|_| found.next().is_none())
+}
+
+fn newest(system: &dyn System) -> Outcome<PathBuf> {
+    let results = identity::results_directory(system)?;
+    let newest = bundle::ids(system, &results).into_iter().next();
+    newest.map(|id| results.join(id)).ok_or_else(|| {
+        Failure::mistake(format!(
+            "there is no result in {} yet: assay check makes one",
+            results.display()
+        ))
+    })
+}
+
+/// The directory of a kept result: its id, or the beginning of one. Never a path, so that nothing
+/// outside the results can be named.
+pub fn find_kept(system: &dyn System, wanted: &str) -> Outcome<PathBuf> {
+    let results = identity::results_directory(system)?;
+    let ids = bundle::ids(system, &results);
+    let matching: Vec<&String> = ids.iter().filter(|id| id.starts_with(wanted)).collect();
+    match matching.as_slice() {
+        _ if ids.iter().any(|id| id == wanted) => Ok(results.join(wanted)),
+        [id] if !wanted.is_empty() => Ok(results.join(id)),
+        several @ [_, _, ..] => Err(Failure::mistake(format!(
+            "`{wanted}` fits {} results: type more of the id",
+            several.len()
+        ))),
+        _ => Err(Failure::mistake(format!(
+            "no result is called `{wanted}`: assay list results shows what there is"
+        ))),
+    }
+}
+
+/// The findings of the result in a directory.
+pub fn findings_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {
+    if imported::is_one(system, directory) {
+        let stored = imported::read(system, directory)?;
+        let imported = read_import(&stored.about, &stored.text, &stored.id)?;
+        return Ok(findings_of_import(&stored, imported));
+    }
+    let stored = bundle::frame(system, directory)?;
+    evidence::each_workload(system, directory, &stored, |_| Ok(()))
+}
+
+/// The findings of a stored study.
+pub fn findings_of(stored: &Stored) -> Findings {
+    analysis::findings(facts_of(stored), &stored.plan, &stored.environment, &stored.trials)
+}
+
+/// What a stored study is called.
+fn facts_of(stored: &Stored) -> StudyFacts {
+    StudyFacts {
+        id: stored.id.clone(),
+        title: stored.title().to_owned(),
+        kind: stored.study.kind().to_owned(),
+        notes: stored.label.notes.clone(),
+        confirms: stored.study.confirms.clone(),
+        ended: stored.ended.clone().filter(|why| !why.is_empty()),
+        ..unnamed(&stored.plan, &stored.environment)
+    }
+}
+
+/// What is known of a study before it has a name.
+pub fn unnamed(plan: &Plan, environment: &Environment) -> StudyFacts {
+    StudyFacts {
+        id: String::new(),
+        title: String::new(),
+        kind: "study".to_owned(),
+        plan_sha256: plan.sha256.clone(),
+        started: environment.started.clone(),
+        seed: plan.seed,
+        notes: Vec::new(),
+        confirms: None,
+        ended: None,
+    }
+}
+
+/// The findings of a study that just ran.
+pub fn findings_of_run(finished: Finished) -> Findings {
+    findings_of(&Stored {
+        id: finished.id,
+        study: finished.study,
+        plan: finished.plan,
+        environment: finished.environment,
+        trials: finished.trials,
+        label: bundle::Label::default(),
+        ended: finished.ended,
+    })
+}
+
+/// The numbers of a file that is imported, or was; `name` is what messages call it.
+pub fn read_import(about: &Import, text: &str, name: &str) -> Outcome<Imported> {
+    let importer = importers::find(&about.importer).ok_or_else(|| {
+        Failure::mistake(format!(
+            "{name}: this version of assay has no importer {}: use the version that imported it, \
+             or a newer one",
+            about.importer
+        ))
+    })?;
+    let options = importers::Options {
+        baseline: about.baseline.clone(),
+        margin: about.margin,
+        primary: about.primary.clone(),
+    };
+    (importer.read)(name, text, &options)
+}
+
+/// The findings of numbers that were brought along. What the importer took for granted is told
+/// with them.
+pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings {
+    let study = StudyFacts {
+        id: stored.id.clone(),
+        title: stored.title().to_owned(),
+        kind: "import".to_owned(),
+        plan_sha256: stored.about.sha256.clone(),
+        started: stored.about.imported.clone(),
+        seed: 0,
+        notes: stored.label.notes.clone(),
+        confirms: None,
+        ended: None,
+    };
+    let unknown = || "not recorded".to_owned();
+    let environment = EnvironmentFacts {
+        assay: stored.about.assay.clone(),
+        kernel: unknown(),
+        cpu: unknown(),
+        cpus: None,
+        memory_bytes: None,
+        virtualisation: unknown(),
+        targets: Vec::new(),
+        unknown: Unknown::ALL.to_vec(),
+    };
+    let mut findings = analysis::judge(study, environment, imported.measurements);
+    let told = imported.notes.into_iter();
+    findings.checks.extend(told.map(|text| Check::new("import", text)));
+    findings
+}
+
+/// Later results against the first one.
+pub fn compared(results: &[Findings]) -> Outcome<Findings> {
+    let Some((first, later)) = results.split_first() else {
+        return Err(Failure::mistake("there is nothing to compare: name two results"));
+    };
+    if let Some(same) = later.iter().find(|other| other.study.id == first.study.id) {
+        return Err(Failure::mistake(format!(
+            "{} is named twice: a result cannot be compared with itself",
+            same.study.id
+        )));
+    }
+    something(analysis::compare(first, later))
+}
+
+/// The findings of a side of several results against another; `margin` as a share.
+///
+/// # Errors
+/// Where they have nothing in common.
+pub fn compared_sides(
+    earlier: &[Findings],
+    later: &[Findings],
+    margin: Option<f64>,
+) -> Outcome<Findings> {
+    let found = analysis::compare_sides(earlier, later, margin);
+    something(found.ok_or_else(|| Failure::mistake("there is nothing to compare"))?)
+}
+
+fn something(found: Findings) -> Outcome<Findings> {
+    if found.comparisons.is_empty() {
+        return Err(Failure::mistake(
+            "the results have no workload with the same settings in common, so there is nothing \
+             to compare",
+        ));
+    }
+    Ok(found)
+}

@@ -1,0 +1,418 @@
+//! A study as it goes on, for those who watch: what has run, what runs, how long it may take. Reads
+//! only what was added since the last look, and nothing that the measurement needs.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use assay_core::analysis;
+use assay_core::failure::Outcome;
+use assay_core::plan::pace::Pace;
+use assay_core::plan::repeats;
+use assay_core::quantity::metric::Of;
+use assay_core::results::bundle;
+use assay_core::results::cut;
+use assay_core::results::environment::Environment;
+use assay_core::results::log::{ENDED, Entry};
+use assay_core::results::plan::{Plan, PlannedTrial, arm_words};
+use assay_core::results::record::{Status, Trial, TrialRecord};
+use assay_core::system::{Caching, FileKind, System};
+use assay_core::work::metrics;
+use assay_report::document;
+
+/// Bytes of trials that are read at once; more for a line that is longer.
+const PART_BYTES: u64 = 1 << 20;
+/// Bytes of the longest line.
+const MOST_BYTES: u64 = 16 << 20;
+/// Trials that are kept in words, the latest.
+pub const LATEST: usize = 500;
+
+/// Where a study stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// A process works on it.
+    Running,
+    /// It has ended, by its plan or by a rule.
+    Ended,
+    /// Nobody works on it, and trials are left.
+    Interrupted,
+}
+
+/// How far a study is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Progress {
+    /// Id of the bundle.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Where it stands.
+    pub phase: Phase,
+    /// Why it ended before its last planned trial, where a rule ended it.
+    pub ended: Option<String>,
+    /// Trials that have run, the lead-in and repeats included.
+    pub done: usize,
+    /// Trials in all, as far as is known.
+    pub planned: usize,
+    /// When it began, or was gone on with last, RFC 3339.
+    pub began: String,
+    /// Seconds since then while it runs.
+    pub elapsed_s: Option<u64>,
+    /// Seconds that the trials left are expected to take while it runs.
+    pub left_s: Option<u64>,
+    /// The trial that runs.
+    pub now: Option<String>,
+    /// What a reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// One trial that has run, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Ran {
+    /// Position in the plan.
+    pub order: u32,
+    /// Replicate, or `lead-in`.
+    pub replicate: String,
+    /// Workload.
+    pub workload: String,
+    /// Levels of its arm.
+    pub arm: String,
+    /// Value of the metric that its workload is compared by, with the unit.
+    pub value: String,
+    /// `ok`, `failed`, `disturbed`, `lead-in`.
+    pub status: Status,
+    /// Why, unless ok.
+    pub reason: Option<String>,
+}
+
+/// The trials to come, as far as is known.
+#[derive(Debug, Default)]
+struct Ahead {
+    trials: usize,
+    expected_ns: u64,
+    /// The one that runs, in words.
+    first: Option<String>,
+}
+
+/// Trials that did not go as they should.
+#[derive(Debug, Default)]
+struct Odd {
+    count: usize,
+    /// Why the last one did not.
+    last: Option<String>,
+}
+
+impl Odd {
+    fn add(&mut self, reason: Option<&String>) {
+        self.count += 1;
+        self.last = reason.cloned();
+    }
+
+    fn sentence(&self, words: &str, all: usize) -> Option<String> {
+        let last = self.last.as_deref().unwrap_or("no reason was kept");
+        let text = || format!("{} of {all} trials {words}; the last: {last}", self.count);
+        (self.count > 0).then(text)
+    }
+}
+
+/// A study that is watched.
+#[derive(Debug)]
+pub struct Watched {
+    directory: PathBuf,
+    id: String,
+    title: String,
+    plan: Plan,
+    environment: Environment,
+    ran: Vec<repeats::Ran>,
+    /// How long they took.
+    pace: Pace,
+    rows: Arc<Vec<Ran>>,
+    /// Rows before those that are kept.
+    earlier: usize,
+    disturbed: Odd,
+    failed: Odd,
+    ahead: Ahead,
+    read_bytes: u64,
+    damaged: Option<String>,
+    log: Vec<Entry>,
+    log_bytes: u64,
+}
+
+impl Watched {
+    /// Begins to watch the study in a directory.
+    pub fn new(system: &dyn System, directory: &Path) -> Outcome<Self> {
+        let known = bundle::frame(system, directory)?;
+        let mut watched = Self {
+            directory: directory.to_owned(),
+            id: known.id,
+            title: known.label.title.unwrap_or(known.study.title),
+            plan: known.plan,
+            environment: known.environment,
+            ran: Vec::new(),
+            pace: Pace::default(),
+            rows: Arc::default(),
+            earlier: 0,
+            disturbed: Odd::default(),
+            failed: Odd::default(),
+            ahead: Ahead::default(),
+            read_bytes: 0,
+            damaged: None,
+            log: Vec::new(),
+            log_bytes: 0,
+        };
+        watched.look(system);
+        Ok(watched)
+    }
+
+    /// Reads what is new.
+    pub fn look(&mut self, system: &dyn System) {
+        let before = (self.ran.len(), self.log.len());
+        self.look_at_log(system);
+        self.look_at_trials(system);
+        if before != (self.ran.len(), self.log.len()) || self.ahead.trials == 0 {
+            self.ahead = self.look_ahead();
+        }
+    }
+
+    fn look_at_log(&mut self, system: &dyn System) {
+        let log = system.status(&self.directory.join("log.jsonl")).map(|found| found.size_bytes);
+        if log.as_ref().is_ok_and(|bytes| *bytes != self.log_bytes) {
+            self.log = bundle::log(system, &self.directory);
+            self.log_bytes = log.unwrap_or_default();
+        }
+    }
+
+    fn look_at_trials(&mut self, system: &dyn System) {
+        loop {
+            match self.news(system) {
+                Ok(text) if text.is_empty() => return,
+                Ok(text) => self.take(system, &text),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+                Err(error) => {
+                    self.damaged = Some(format!("trials.jsonl cannot be read: {error}"));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The latest trials that have run, and how many ran before them; the same list again as long as
+    /// nothing is added.
+    pub fn rows(&self) -> (Arc<Vec<Ran>>, usize) {
+        (Arc::clone(&self.rows), self.earlier)
+    }
+
+    /// How far it is.
+    pub fn progress(&self, system: &dyn System) -> Progress {
+        let running = bundle::is_running(system, &self.directory);
+        let phase = match (running, self.ahead.trials == 0 || self.end().is_some()) {
+            (true, _) => Phase::Running,
+            (false, true) => Phase::Ended,
+            (false, false) => Phase::Interrupted,
+        };
+        let resumed = self.log.iter().rev().find(|entry| entry.event == "resumed");
+        let began = resumed.map_or(&self.environment.started, |entry| &entry.at);
+        let ended = self.end().filter(|why| !why.is_empty());
+        Progress {
+            id: self.id.clone(),
+            title: self.title.clone(),
+            phase,
+            ended: ended.map(|why| cut::text(why).into_owned()),
+            done: self.ran.len(),
+            planned: self.ran.len() + self.ahead.trials,
+            began: cut::text(began).into_owned(),
+            elapsed_s: seconds_between(began, &system.now()).filter(|_| running),
+            left_s: running.then_some(self.ahead.expected_ns.div_ceil(1_000_000_000)),
+            now: self.ahead.first.clone().filter(|_| running),
+            warnings: self.warnings(),
+        }
+    }
+
+    /// Why it ended, where it did: nothing more where that was with its last trial.
+    fn end(&self) -> Option<&str> {
+        let ended = self.log.iter().rev().find(|entry| entry.event == ENDED);
+        ended.map(|entry| entry.text.as_str())
+    }
+
+    /// The trials to come.
+    fn look_ahead(&self) -> Ahead {
+        let again = self.ran.iter().filter(|record| record.repeats.is_some()).count();
+        let early = self.end().is_some_and(|why| !why.is_empty());
+        let first = if early { usize::MAX } else { self.ran.len() - again };
+        let planned = self.plan.trials.iter().skip(first);
+        let repeated = repeats::repeats(&self.plan, &self.ran);
+        let repeated = repeated.iter().skip(again).map(|(planned, _)| planned);
+        let left: Vec<&PlannedTrial> = planned.chain(repeated).collect();
+        let expected = left.iter().map(|planned| self.pace.expected_ns(&self.plan, planned));
+        Ahead {
+            trials: left.len(),
+            expected_ns: expected.fold(0, u64::saturating_add),
+            first: left.first().map(|planned| self.words(planned)),
+        }
+    }
+
+    /// Some of `trials.jsonl` that was not read yet.
+    fn news(&mut self, system: &dyn System) -> io::Result<String> {
+        let path = self.directory.join("trials.jsonl");
+        let found = system.status(&path)?;
+        if found.kind != FileKind::File {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no file"));
+        }
+        if found.size_bytes < self.read_bytes {
+            // Cut off, and so another file than the one that was read.
+            (self.read_bytes, self.earlier) = (0, 0);
+            (self.disturbed, self.failed) = (Odd::default(), Odd::default());
+            self.ran.clear();
+            self.pace = Pace::default();
+            self.rows = Arc::default();
+        }
+        let new = found.size_bytes - self.read_bytes;
+        if new == 0 {
+            return Ok(String::new());
+        }
+        let file = system.open_for_reading(&path, Caching::Buffered)?;
+        let mut part = PART_BYTES;
+        loop {
+            let text = self.whole_lines(system, &file, new.min(part))?;
+            if !text.is_empty() || new <= part {
+                self.read_bytes += text.len() as u64;
+                return Ok(String::from_utf8_lossy(&text).into_owned());
+            }
+            if part >= MOST_BYTES {
+                let message = "a line of it has no end";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            }
+            part *= 4;
+        }
+    }
+
+    /// The lines that end within so many bytes. The last one may be half written: it is read when
+    /// it is whole.
+    fn whole_lines(&self, system: &dyn System, file: &File, most: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; most as usize];
+        let mut there = 0;
+        while there < bytes.len() {
+            let at = self.read_bytes + there as u64;
+            match system.read_at(file, at, &mut bytes[there..])? {
+                0 => break,
+                count => there += count,
+            }
+        }
+        bytes.truncate(there);
+        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        bytes.truncate(whole);
+        Ok(bytes)
+    }
+
+    fn take(&mut self, system: &dyn System, text: &str) {
+        for line in text.lines() {
+            match bundle::record(line, &self.plan.format) {
+                Ok(record) if record.workload < self.plan.workloads.len() => {
+                    self.add(system, record);
+                }
+                Ok(_) => self.damaged = Some("a trial is not of the plan".to_owned()),
+                Err(error) => self.damaged = Some(format!("a trial cannot be read: {error}")),
+            }
+        }
+    }
+
+    fn add(&mut self, system: &dyn System, record: TrialRecord) {
+        self.ran.push(repeats::Ran::from(&record));
+        self.pace.learn(&self.plan, &record);
+        match record.status {
+            Status::Disturbed => self.disturbed.add(record.reason.as_ref()),
+            Status::Failed => self.failed.add(record.reason.as_ref()),
+            Status::Ok | Status::LeadIn => {}
+        }
+        let ran = self.in_words(system, record);
+        let rows = Arc::make_mut(&mut self.rows);
+        rows.push(ran);
+        if rows.len() >= 2 * LATEST {
+            self.earlier += rows.drain(..rows.len() - LATEST).count();
+        }
+    }
+
+    fn in_words(&self, system: &dyn System, record: TrialRecord) -> Ran {
+        let workload = &self.plan.workloads[record.workload];
+        let repeats = record.repeats.map(|of| format!(", repeats {}", of.replicate));
+        Ran {
+            order: record.order,
+            replicate: match record.status {
+                Status::LeadIn => "lead-in".to_owned(),
+                _ => format!("{}{}", record.replicate, repeats.unwrap_or_default()),
+            },
+            workload: workload.name.clone(),
+            arm: levels(&workload.arm, workload.control),
+            status: record.status,
+            reason: record.reason.clone(),
+            value: self.value(system, record),
+        }
+    }
+
+    /// What the trial says, in words.
+    fn value(&self, system: &dyn System, record: TrialRecord) -> String {
+        if record.measured.is_none() {
+            return "-".to_owned();
+        }
+        let primary = self.plan.design.primary.as_deref();
+        let latencies =
+            primary.and_then(metrics::find).is_some_and(|metric| metric.of == Of::Latencies);
+        let trial = if latencies {
+            match bundle::trial(system, &self.directory, record) {
+                Ok(trial) => trial,
+                Err(failure) => return failure.message,
+            }
+        } else {
+            Trial { record, latency_ns: std::collections::BTreeMap::new() }
+        };
+        match analysis::trial_value(&self.plan, &self.environment, &trial) {
+            (metric, Ok(value)) => document::number(&metric, value),
+            (_, Err(reason)) => reason,
+        }
+    }
+
+    fn words(&self, planned: &PlannedTrial) -> String {
+        let workload = &self.plan.workloads[planned.workload];
+        let arm = levels(&workload.arm, workload.control);
+        let arm = if arm.is_empty() { arm } else { format!(" with {arm}") };
+        let target = &self.plan.surveys[workload.target].target;
+        format!("{}{arm} on {target}, {}", workload.name, planned.turn())
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let all = self.ran.len();
+        let found = [
+            self.disturbed.sentence("were disturbed", all),
+            self.failed.sentence("failed", all),
+            self.damaged.clone(),
+        ];
+        found.into_iter().flatten().collect()
+    }
+}
+
+fn levels(arm: &assay_core::results::plan::Arm, control: bool) -> String {
+    let words = arm_words(arm);
+    if control { format!("{words} (control)").trim().to_owned() } else { words }
+}
+
+/// Seconds from one moment to another, both RFC 3339.
+fn seconds_between(from: &str, to: &str) -> Option<u64> {
+    let [from, to] = [from, to].map(str::parse::<jiff::Timestamp>);
+    u64::try_from(to.ok()?.as_second().checked_sub(from.ok()?.as_second())?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_passes_across_zones() {
+        let from = "2026-11-20T10:00:00+01:00";
+        assert_eq!(seconds_between(from, "2026-11-20T09:01:30+00:00"), Some(90));
+        assert_eq!(seconds_between(from, "2026-11-20T08:00:00+00:00"), None);
+        assert_eq!(seconds_between("yesterday", from), None);
+    }
+}

@@ -1,0 +1,211 @@
+//! What the probes see of the machine, as it is shown while it is watched: shares of the time and
+//! levels of now.
+
+use serde::Serialize;
+
+use assay_core::presence::Presence;
+use assay_core::probes::load;
+use assay_core::probes::memory::{Levels, Machine};
+use assay_core::probes::pressure::{Resources, Waited};
+use assay_core::probes::temperature;
+use assay_core::probes::ticks::Ticks;
+use assay_core::quantity::units::show;
+use assay_core::system::System;
+
+/// Shares of a processor's time, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Load {
+    /// Programs.
+    pub user: f64,
+    /// The kernel, interrupts included.
+    pub system: f64,
+    /// Nothing to do, while somebody waited for a device.
+    pub waiting: f64,
+    /// Given to others by the hypervisor.
+    pub stolen: f64,
+}
+
+impl Load {
+    /// Shares of the time between two readings.
+    fn between(before: &Ticks, after: &Ticks) -> Self {
+        let grown = |pick: fn(&Ticks) -> u64| pick(after).saturating_sub(pick(before)) as f64;
+        let load = Self {
+            user: grown(|ticks| ticks.user + ticks.nice),
+            system: grown(|ticks| ticks.system + ticks.irq + ticks.softirq),
+            waiting: grown(|ticks| ticks.iowait),
+            stolen: grown(|ticks| ticks.steal),
+        };
+        let all = load.user + load.system + load.waiting + load.stolen;
+        load.divided_by((all + grown(|ticks| ticks.idle)).max(1.0))
+    }
+
+    /// At work.
+    pub fn busy(&self) -> f64 {
+        self.user + self.system
+    }
+
+    /// The sum of two.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            user: self.user + other.user,
+            system: self.system + other.system,
+            waiting: self.waiting + other.waiting,
+            stolen: self.stolen + other.stolen,
+        }
+    }
+
+    /// Each share divided.
+    #[must_use]
+    pub fn divided_by(&self, number: f64) -> Self {
+        Self {
+            user: self.user / number,
+            system: self.system / number,
+            waiting: self.waiting / number,
+            stolen: self.stolen / number,
+        }
+    }
+}
+
+type EachTicks = Presence<Vec<(u32, Ticks)>>;
+
+/// What each processor did between two readings of the probe `load`.
+pub fn loads(before: &EachTicks, after: &EachTicks) -> Presence<Vec<Load>> {
+    before.both(after, |before, after| {
+        load::pairs(before, after).map(|(_, early, late)| Load::between(early, late)).collect()
+    })
+}
+
+/// Shares of the time, 0 to 1, in which work waited.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Pressure {
+    /// Somebody waited for a processor.
+    pub cpu: f64,
+    /// Somebody waited for a device.
+    pub io: f64,
+    /// All who had work waited for devices.
+    pub io_full: f64,
+    /// Somebody waited for memory.
+    pub memory: f64,
+    /// All who had work waited for memory.
+    pub memory_full: f64,
+}
+
+/// What waited between two readings of the probe `pressure`; only where all of it is told.
+pub fn pressure(before: &Resources, after: &Resources, span_ns: u64) -> Presence<Pressure> {
+    let missing = after.values().chain(before.values()).find_map(Presence::reason);
+    if let Some(reason) = missing {
+        let advice = "some kernels count it only with psi=1 at their start";
+        return Presence::absent(format!("/proc/pressure: {reason}; {advice}"));
+    }
+    let waited = |name: &str| {
+        let (early, late) = (before.get(name)?.value()?, after.get(name)?.value()?);
+        Some(late.since(early))
+    };
+    let share = |ns: u64| (ns as f64 / (span_ns as f64).max(1.0)).min(1.0);
+    let full = |waited: Waited| waited.full_ns.map(share);
+    let told = || {
+        let (cpu, io, memory) = (waited("cpu")?, waited("io")?, waited("memory")?);
+        Some(Pressure {
+            cpu: share(cpu.some_ns),
+            io: share(io.some_ns),
+            io_full: full(io)?,
+            memory: share(memory.some_ns),
+            memory_full: full(memory)?,
+        })
+    };
+    Presence::from_option(told(), "/proc/pressure has an unknown form")
+}
+
+/// One temperature.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sensor {
+    /// Driver and label: `nvme Composite`.
+    pub name: String,
+    /// Degrees Celsius.
+    pub celsius: f64,
+}
+
+/// What the sensors of the probe `temperature` show; those of drives only where they may be asked.
+pub fn sensors(system: &dyn System, ask_drives: bool) -> Presence<Vec<Sensor>> {
+    let named = |found: temperature::Monitor, name: String| Sensor {
+        name: show::clean(&name),
+        celsius: found.now_mc as f64 / 1e3,
+    };
+    let monitors = temperature::monitors(system, ask_drives).into_iter();
+    let mut all: Vec<Sensor> = monitors
+        .map(|found| {
+            let name = format!("{} {}", found.kind.as_deref().unwrap_or("sensor"), found.label);
+            named(found, name)
+        })
+        .collect();
+    if all.is_empty() {
+        let zones = temperature::zones(system).into_iter();
+        all.extend(zones.map(|found| {
+            let name = found.kind.clone().unwrap_or_else(|| "zone".to_owned());
+            named(found, name)
+        }));
+    }
+    Presence::from_option((!all.is_empty()).then_some(all), "no sensor tells a temperature here")
+}
+
+/// Memory at one moment, and what was swapped since an earlier one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Memory {
+    /// All of it.
+    pub total_bytes: u64,
+    /// What programs could still have.
+    pub available_bytes: u64,
+    /// Written by programs, not by the devices yet.
+    pub dirty_bytes: u64,
+    /// On its way to the devices.
+    pub writeback_bytes: u64,
+    /// Swap.
+    pub swap_bytes: u64,
+    /// Swap in use.
+    pub swap_used_bytes: u64,
+    /// Brought back from swap.
+    pub swapped_in_bytes: u64,
+    /// Put into swap.
+    pub swapped_out_bytes: u64,
+}
+
+impl Memory {
+    /// Share that is in use, 0 to 1.
+    pub fn used(&self) -> f64 {
+        1.0 - self.available_bytes as f64 / (self.total_bytes as f64).max(1.0)
+    }
+}
+
+/// Two readings of the probe `memory`.
+pub fn memory(before: &Machine, after: &Machine) -> Presence<Memory> {
+    let bytes = |pages: u64| pages.saturating_mul(after.page_bytes);
+    let swapped = before.counters.both(&after.counters, |before, after| {
+        [
+            bytes(after.swapped_in.saturating_sub(before.swapped_in)),
+            bytes(after.swapped_out.saturating_sub(before.swapped_out)),
+        ]
+    });
+    let told = after.levels.both(&swapped, of_levels);
+    match told {
+        Presence::Present(told) => Presence::from_option(told, "/proc/meminfo has an unknown form"),
+        Presence::Absent(reason) => Presence::Absent(reason),
+    }
+}
+
+fn of_levels(levels: &Levels, [swapped_in, swapped_out]: &[u64; 2]) -> Option<Memory> {
+    let (total, available) = levels.total_and_available?;
+    Some(Memory {
+        total_bytes: total,
+        available_bytes: available,
+        dirty_bytes: levels.dirty,
+        writeback_bytes: levels.writeback,
+        swap_bytes: levels.swap,
+        swap_used_bytes: levels.swap_used,
+        swapped_in_bytes: *swapped_in,
+        swapped_out_bytes: *swapped_out,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! Commands as root: on file systems that are made for them, with an empty page cache, as the caller of
+//! sudo, and on a drive that they fill.
+
+use std::fs;
+
+use assay_lab::process::run;
+use assay_lab::volume::{Filesystem, Volume};
+use serde_json::Value;
+
+use crate::turn::{LIMIT, Need, assay, require, word};
+
+const SHORT: [&str; 6] = ["--replicates", "3", "--runs", "2", "--quiet", "--json"];
+
+fn cells<'a>(findings: &'a Value, metric: &str) -> Vec<&'a Value> {
+    let all = findings["cells"].as_array().unwrap();
+    all.iter().filter(|cell| cell["metric"] == metric).collect()
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn commands_run_on_file_systems_that_are_made_for_them() {
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
+    let line = "head -c 4M /dev/urandom > file && sync -f . && findmnt -n -o FSTYPE -T . >&2";
+    let words = ["run", "--lab", "--set", "filesystem=ext2,ext4", "--command", line];
+    let ended =
+        assay(&volume).run(&[&words[..], &["--prepare", "rm -f file"], &SHORT].concat(), LIMIT);
+    let ended = ended.unwrap();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let found = ended.json().unwrap();
+    let times = cells(&found, "duration_s");
+    assert_eq!(times.len(), 2, "{found:#}");
+    assert!(times.iter().all(|cell| cell["n"] == 3), "{times:#?}");
+    // What was written went to storage, or was on its way there.
+    let written = cells(&found, "write_bytes");
+    assert!(written.iter().all(|cell| cell["median"].as_f64().unwrap() >= 4_194_304.0));
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_cold_run_reads_from_storage_and_a_warm_one_does_not() {
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
+    fs::write(volume.directory().join("file"), vec![7_u8; 8 << 20]).unwrap();
+    let place = word(volume.directory());
+    let read = |more: &[&str]| {
+        let words = ["run", &place, "--command", "cat file", "--no-shell"];
+        let ended = assay(&volume).run(&[&words[..], more, &SHORT].concat(), LIMIT).unwrap();
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        let found = ended.json().unwrap();
+        cells(&found, "read_bytes")[0]["median"].as_f64().unwrap()
+    };
+    assert!(read(&["--cold"]) >= f64::from(8 << 20));
+    assert!(read(&[]) < f64::from(1 << 20));
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn under_sudo_commands_are_the_callers() {
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
+    let place = word(volume.directory());
+    let home = volume.scratch().folder("callers-home", 0o755, Some(4242)).unwrap();
+    let assay = assay(&volume);
+    let code = |line: &str, more: &[&str]| {
+        let words = ["run", &place, "--command", line];
+        let mut command = assay.command(&[&words[..], more, &SHORT].concat());
+        command.envs([("SUDO_UID", "4242"), ("SUDO_GID", "4242")]).env("ASSAY_HOME", &home);
+        let ended = run(&mut command, LIMIT).unwrap();
+        (ended.code, ended.stderr)
+    };
+    let as_caller = code("test $(id -u) = 4242 && test $(id -G) = 4242", &[]);
+    assert_eq!(as_caller.0, 0, "{}", as_caller.1);
+    let as_root = code("test $(id -u) = 0", &["--as-root"]);
+    assert_eq!(as_root.0, 0, "{}", as_root.1);
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_command_that_fills_the_drive_says_so_and_the_result_is_kept() {
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
+    let place = word(volume.directory());
+    // The pilot and the first trial find room; each run leaves its file.
+    let line = "head -c 15M /dev/zero > $(date +%s%N)";
+    let words = ["run", &place, "--command", line, "--replicates", "6", "--runs", "1", "--quiet"];
+    let ended = assay(&volume).run(&words, LIMIT).unwrap();
+    assert_eq!(ended.code, 5, "{}{}", ended.stdout, ended.stderr);
+    let kept = assay(&volume).run(&["show", "--json"], LIMIT).unwrap().json().unwrap();
+    assert!(kept.to_string().contains("No space left on device"), "{kept:#}");
+    assert!(cells(&kept, "duration_s")[0]["n"].as_u64().unwrap() >= 1);
+}

@@ -1,0 +1,118 @@
+//! Settings under others' work: processes of production on a loop device, and what a study may do to
+//! them.
+
+use std::path::Path;
+
+use assay_lab::live::{self, PUT_BACK};
+use assay_lab::needs::count;
+use assay_lab::volume::Filesystem;
+
+use crate::turn::{Need, require};
+
+const NEEDS: [Need; 4] = [
+    Need::Volume(Filesystem::Ext4),
+    Need::Program("fio"),
+    Need::Program("addpart"),
+    Need::Path("/sys/fs/cgroup/blkio"),
+];
+
+/// The line of README's table of questions.
+fn readme_line() -> &'static str {
+    let readme = include_str!("../../../../README.md");
+    let row = readme.lines().find(|line| line.starts_with("| ") && line.contains("run live"));
+    row.and_then(|row| row.split('`').nth(1)).unwrap()
+}
+
+fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_assay"))
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_study_that_is_killed_under_others_work_is_put_back_by_another_process() {
+    let Some(_turn) = require(&NEEDS) else { return };
+    let mut lines = Vec::new();
+    let longest = live::kill(program(), count(3, 20), 18, |line| lines.push(line.to_owned()));
+    let longest = longest.unwrap_or_else(|error| panic!("{error}\n{}", lines.join("\n")));
+    assert!(longest < PUT_BACK, "{}", lines.join("\n"));
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_study_that_is_asked_to_end_leaves_neither_a_setting_nor_its_watcher() {
+    let Some(_turn) = require(&NEEDS) else { return };
+    live::asked_to_end(program()).unwrap();
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_level_that_hurts_is_taken_back_and_the_study_goes_on_without_it() {
+    let Some(_turn) = require(&NEEDS) else { return };
+    live::taken_back(program()).unwrap();
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_level_that_holds_readers_back_is_worse_for_reads() {
+    let Some(_turn) = require(&NEEDS) else { return };
+    live::throttled(program()).unwrap();
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn where_the_load_doubles_in_one_level_no_verdict_stands() {
+    let Some(_turn) = require(&NEEDS) else { return };
+    live::doubled(program()).unwrap();
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn live_runs_in_a_reduced_form() {
+    let Some(_turn) = require(&NEEDS) else { return };
+    let found = live::preset(program(), readme_line()).unwrap();
+    for class in ["reads", "writes", "flushes"] {
+        let (_, told) = live::verdict(&found, class).unwrap();
+        assert!(told["means"].is_array(), "{told:#}");
+    }
+    let cells = found["cells"].as_array().unwrap();
+    for metric in ["block_read_iops", "block_read_bytes_per_s", "device_read_share"] {
+        let own = cells.iter().filter(|cell| cell["metric"] == metric);
+        assert!(own.clone().count() == 2, "{metric}");
+        assert!(own.into_iter().all(|cell| cell["geometric_mean"].as_f64() > Some(0.0)));
+    }
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn without_root_what_can_be_seen_is_seen_and_the_rest_is_absent_with_its_reason() {
+    let Some(_turn) = require(&NEEDS) else { return };
+    let (found, refused) = live::unprivileged(program()).unwrap();
+    let (_, told) = live::verdict(&found, "reads").unwrap();
+    assert!(told["means"].is_array(), "{told:#}");
+    let absent = found["absent"].as_array().unwrap();
+    let tail = absent.iter().find(|one| one["metric"] == "block_read_p99_ns").unwrap();
+    let reason = tail["reason"].as_str().unwrap();
+    assert!(reason.contains("single requests were not seen"), "{reason}");
+    assert!(refused.contains("root"), "{refused}");
+}
+
+mod in_full {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs root, minutes: cargo xtask test long"]
+    fn a_closed_loop_that_becomes_faster_and_busier_is_better() {
+        let Some(_turn) = require(&NEEDS) else { return };
+        live::closed_loop(program()).unwrap();
+    }
+
+    #[test]
+    #[ignore = "needs root, minutes: cargo xtask test long"]
+    fn of_six_studies_of_identical_levels_at_most_two_find_a_winner() {
+        let Some(_turn) = require(&NEEDS) else { return };
+        let mut lines = Vec::new();
+        let winners = live::identical(program(), 6, |line| lines.push(line.to_owned())).unwrap();
+        // The classes share an error of 5 %: three of six happen in 2 of 1,000 rounds.
+        assert!(winners <= 2, "{}", lines.join("\n"));
+    }
+}

@@ -1,0 +1,285 @@
+//! Commands without a study file, as they are typed: compared, failing, hanging, leaving things behind.
+
+use std::fs;
+use std::path::Path;
+use std::sync::MutexGuard;
+use std::time::{Duration, Instant};
+
+use assay_lab::home::Home;
+use assay_lab::process::run;
+use serde_json::Value;
+
+/// A home of a test's own, and the turn of this test: two studies on one drive refuse each other.
+struct Bench {
+    home: Home,
+    _turn: (MutexGuard<'static, ()>, Option<fs::File>),
+}
+
+impl Bench {
+    fn new(test: &str) -> Self {
+        // Only root can wait for other programs' tests, and has any.
+        let turn = (crate::turn(), assay_lab::turn().ok());
+        Self { home: crate::home(test), _turn: turn }
+    }
+
+    /// The words of a run in the folder of this test.
+    fn words<'a>(&'a self, words: &[&'a str]) -> Vec<&'a str> {
+        let folder = self.home.scratch.path().to_str().unwrap();
+        [&["run", folder, "--quiet"], words].concat()
+    }
+
+    fn json(&self, words: &[&str]) -> Value {
+        self.home.json(&[self.words(words), vec!["--json"]].concat())
+    }
+
+    fn text(&self, words: &[&str]) -> String {
+        self.home.text(&self.words(words))
+    }
+
+    fn refused(&self, code: i32, words: &[&str]) -> String {
+        self.home.refused(code, &self.words(words))
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.home.scratch.path().join(name).display().to_string()
+    }
+
+    /// Names of the results.
+    fn results(&self) -> Vec<String> {
+        let folder = self.home.scratch.path().join("home/results");
+        let entries = fs::read_dir(folder).into_iter().flatten();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+}
+
+const SHORT: [&str; 4] = ["--replicates", "5", "--runs", "2"];
+
+fn is_gone(process: &str) -> bool {
+    let process = process.trim();
+    assert!(!process.is_empty());
+    let stat = fs::read_to_string(Path::new("/proc").join(process).join("stat"));
+    // What ended and is not waited for by its new parent is nothing that runs.
+    stat.map_or(true, |stat| stat.contains(") Z "))
+}
+
+fn read_when_there(path: &str) -> String {
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        match fs::read_to_string(path) {
+            Ok(text) if text.ends_with('\n') => return text,
+            _ => assert!(Instant::now() < until, "{path} never came"),
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_longer_sleep_is_worse_and_the_table_has_everything() {
+    let bench = Bench::new("commands-worse");
+    let commands = ["--command", "sleep 0.01", "--command", "sleep 0.04"];
+    let found = bench.json(&[&commands[..], &SHORT].concat());
+    let compared = found["comparisons"].as_array().unwrap();
+    let own = compared.iter().find(|one| one["metric"] == "duration_s").unwrap();
+    assert_eq!(own["verdict"], "worse");
+    assert_eq!(own["baseline"]["command"], "sleep 0.01");
+    let id = found["study"]["id"].as_str().unwrap();
+    let page = bench.home.text(&["show", id]);
+    for word in ["sleep 0.04", "range", "memory", "worse", "through the shell"] {
+        assert!(page.contains(word), "{word} is not in {page}");
+    }
+    let by_hand = bench.home.text(&["explain", id]);
+    assert!(by_hand.contains("hyperfine --runs 2 'sleep 0.01'"), "{by_hand}");
+}
+
+/// The rows of README's table of questions that run commands, as they stand there.
+#[test]
+fn the_questions_of_the_readme_are_answered() {
+    let bench = Bench::new("commands-readme");
+    let readme = include_str!("../../../../README.md");
+    let rows = readme.lines().filter(|line| line.starts_with("| ") && line.contains("--command"));
+    let program = Path::new(env!("CARGO_BIN_EXE_assay")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let mut seen = 0;
+    for line in rows.filter_map(|row| row.split('`').nth(1)) {
+        seen += 1;
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", line]).current_dir(bench.home.scratch.path()).env("PATH", &path);
+        shell.env("ASSAY_HOME", bench.home.assay.home());
+        let ended = run(&mut shell, Duration::from_secs(100)).unwrap();
+        assert_eq!(ended.code, 0, "{line}: {}{}", ended.stdout, ended.stderr);
+        assert!(ended.stdout.contains("95 % interval"), "{line}: {}", ended.stdout);
+    }
+    assert!(seen > 0);
+}
+
+#[test]
+fn the_baseline_is_the_one_that_is_named_and_placeholders_are_factors() {
+    let bench = Bench::new("commands-factors");
+    let found = bench.json(
+        &[
+            &["--command", "sleep {s}", "--command", "sleep {s}; true", "-L", "s", "0.01,0.03"][..],
+            &["--baseline", "sleep {s}; true", "--replicates", "3", "--runs", "1"],
+        ]
+        .concat(),
+    );
+    let names: Vec<&str> = found["factors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["command", "s"]);
+    let compared = found["comparisons"].as_array().unwrap();
+    assert!(compared.iter().all(|one| one["baseline"]["command"] == "sleep {s}; true"));
+}
+
+#[test]
+fn one_command_has_its_row_and_a_comment_is_markdown() {
+    let bench = Bench::new("commands-one");
+    let one = ["--command", "sleep 0.01", "--replicates", "3", "--runs", "1"];
+    assert!(bench.text(&one).contains("\ncommands\n"));
+    let comment = bench.text(&[&one[..], &["--markdown"]].concat());
+    assert!(comment.starts_with("### How long does this take: sleep 0.01\n"), "{comment}");
+    assert!(comment.contains("| workload | mean |"), "{comment}");
+}
+
+#[test]
+fn what_was_measured_before_is_a_gate() {
+    let bench = Bench::new("commands-gate");
+    bench.text(&[&["--command", "sleep 0.01"][..], &SHORT].concat());
+    let earlier = bench.results().remove(0);
+    let gate = ["--against", &earlier, "--gate", "50%", "--gate-sees", "400%"];
+    let slow = bench.words(&[&["--command", "sleep 0.1"][..], &SHORT, &gate].concat());
+    let ended = bench.home.run(&slow);
+    // On a machine whose processors others have, the gate says that it cannot see.
+    assert!([1, 5].contains(&ended.code), "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("gate: command: "), "{}", ended.stdout);
+    assert!(ended.stderr.contains("the gate of 50 % "), "{}", ended.stderr);
+    let told = bench.refused(2, &["--command", "true", "--gate", "5%"]);
+    assert!(told.contains("--against"), "{told}");
+}
+
+#[test]
+fn what_cannot_be_run_is_told_before_anything_is_measured() {
+    let bench = Bench::new("commands-mistakes");
+    for (words, said) in [
+        (&["--command", "surely-not-there"][..], "exit code 127"),
+        (&["--command", "surely-not-there a", "--no-shell"], "surely-not-there"),
+        (&["--command", "echo far too bad >&2; exit 3"], "exit code 3; it said: far too bad"),
+        (&["--command", "kill -9 $$"], "signal 9"),
+        (&["--command", "true", "--prepare", "exit 1"], "prepare `exit 1` ended with exit code 1"),
+        (&["--command", "cat", "--input", "nothing"], "nothing"),
+    ] {
+        let told = bench.refused(3, words);
+        assert!(told.contains(said), "{told}");
+    }
+    for (words, said) in [
+        (&["--command", "true", "-L", "n", "1,2"][..], "{n}"),
+        (&["--command", "a", "--command", "a"], "twice"),
+        (&["--command", "tar 'x", "--no-shell"], "quote"),
+        (&["--command", "true", "--timeout", "soon"], "--timeout"),
+    ] {
+        let told = bench.home.told(2, &bench.words(words));
+        assert!(told.contains(said), "{told}");
+    }
+    assert_eq!(bench.results(), Vec::<String>::new());
+}
+
+#[test]
+fn trials_that_were_fine_stay_when_a_later_run_fails() {
+    let bench = Bench::new("commands-fourth");
+    // The pilot is its first run; the fourth is in a trial.
+    let line = "echo x >> count; test $(wc -l < count) -ne 4";
+    let words = bench.words(&["--command", line, "--replicates", "5", "--runs", "1"]);
+    let ended = bench.home.run(&words);
+    assert_eq!(ended.code, 5, "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("1 of "), "{}", ended.stderr);
+    let kept = bench.home.json(&["show", "--json"]);
+    let cell = kept["cells"].as_array().unwrap().iter().find(|one| one["metric"] == "duration_s");
+    assert_eq!(cell.unwrap()["n"], 4);
+    assert!(kept.to_string().contains("ended with exit code 1"));
+    bench.text(&["--command", "false", "--ignore-failure", "--replicates", "2", "--runs", "1"]);
+}
+
+#[test]
+fn nothing_of_a_command_is_left_running_whatever_it_does() {
+    let bench = Bench::new("commands-left");
+    let pid = bench.path("pid");
+    let line = "(setsid sh -c 'trap \"\" TERM; echo $$ > pid; sleep 1000' &) ; \
+                while ! test -s pid; do sleep 0.01; done";
+    bench.text(&["--command", line, "--replicates", "2", "--runs", "1"]);
+    assert!(is_gone(&read_when_there(&pid)));
+    fs::remove_file(&pid).unwrap();
+    let line = "trap '' TERM; echo $$ > pid; while true; do sleep 1; done";
+    let told = bench.refused(3, &["--command", line, "--timeout", "300ms"]);
+    assert!(told.contains("did not end within 300 ms"), "{told}");
+    assert!(is_gone(&read_when_there(&pid)));
+}
+
+#[test]
+fn floods_and_terminals_are_no_trouble() {
+    let bench = Bench::new("commands-flood");
+    let flood = "head -c 300000000 /dev/zero | tr '\\0' x; head -c 300000000 /dev/zero >&2";
+    bench.text(&["--command", flood, "--replicates", "2", "--runs", "1"]);
+    let asks = "cat; if (read x < /dev/tty) 2> /dev/null; then exit 1; fi";
+    bench.text(&["--command", asks, "--replicates", "2", "--runs", "1"]);
+}
+
+#[test]
+fn who_interrupts_a_prepare_leaves_nothing_running() {
+    let bench = Bench::new("commands-interrupted");
+    let pid = bench.path("pid");
+    let words = ["--command", "sleep 0.01", "--replicates", "3", "--prepare"];
+    let prepare = "echo $$ > pid; sleep 1000";
+    let words = bench.words(&[&words[..], &[prepare]].concat());
+    let running = bench.home.assay.start(&words).unwrap();
+    let process = read_when_there(&pid);
+    running.signal("INT").unwrap();
+    let ended = running.end(Duration::from_secs(60)).unwrap();
+    assert_eq!(ended.code, 130, "{}{}", ended.stdout, ended.stderr);
+    assert!(is_gone(&process));
+}
+
+#[test]
+fn values_of_the_environment_are_kept_nowhere() {
+    let bench = Bench::new("commands-secret");
+    let words =
+        bench.words(&["--command", "test -n \"$A_SECRET\"", "--replicates", "2", "--runs", "1"]);
+    let mut command = bench.home.assay.command(&words);
+    let ended = run(command.env("A_SECRET", "zmxncbvalskdj"), Duration::from_secs(100)).unwrap();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let kept = bench.home.scratch.path().join("home");
+    let mut looked_at = 0;
+    let mut folders = vec![kept];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                looked_at += 1;
+                let text = fs::read(&path).unwrap();
+                assert!(!String::from_utf8_lossy(&text).contains("zmxncbvalskdj"), "{path:?}");
+            }
+        }
+    }
+    assert!(looked_at > 3);
+}
+
+#[test]
+fn commands_of_a_result_that_was_brought_along_are_not_run() {
+    let bench = Bench::new("commands-stranger");
+    let marker = bench.path("was-run");
+    let line = "echo x >> was-run";
+    bench.text(&["--command", line, "--replicates", "2", "--runs", "1"]);
+    let id = bench.results().remove(0);
+    let result = bench.home.scratch.path().join("home/results").join(&id);
+    // As it looks where the maker has no key of ours.
+    fs::remove_file(result.join("seal.jsonl")).unwrap();
+    fs::remove_file(&marker).unwrap();
+    for words in [&["resume", &id, "--quiet"][..], &["confirm", &id, "--quiet"]] {
+        let told = bench.home.told(3, words);
+        assert!(told.contains("seal"), "{told}");
+    }
+    assert!(!Path::new(&marker).exists());
+}

@@ -1,0 +1,146 @@
+//! Words are made from data at the end and never parsed back: nothing that makes or tells findings may
+//! look for words in a text.
+//!
+//! What it cannot see: words that come in a variable, words in the arms of a `match`.
+
+use super::source::blanked;
+use super::{in_house, rust_files};
+
+/// What looks into a text.
+const LOOKING: [&str; 18] = [
+    "starts_with",
+    "ends_with",
+    "contains",
+    "strip_prefix",
+    "strip_suffix",
+    "trim_start_matches",
+    "trim_end_matches",
+    "split",
+    "split_once",
+    "rsplit",
+    "rsplit_once",
+    "splitn",
+    "find",
+    "rfind",
+    "matches",
+    "match_indices",
+    "replace",
+    "replacen",
+];
+
+/// Rooms that make or tell what was found.
+const ROOMS: [&str; 8] =
+    ["analysis", "findings", "plan", "report", "results", "runner", "store", "truth"];
+
+/// The name of a metric carries its unit: that is a contract with whoever brings numbers along.
+const UNIT: &str = "the unit in the name of a metric";
+
+/// What may be looked for all the same: file, words, and whose text it is.
+const ALLOWED: [(&str, &str, &str); 19] = [
+    ("analysis/verdicts/words/answers.rs", "_bytes_per_s", UNIT),
+    ("analysis/verdicts/words/answers.rs", "_ns", UNIT),
+    ("report/document/numbers.rs", "bytes_per", UNIT),
+    ("report/document/numbers.rs", "_per", UNIT),
+    ("report/document/numbers.rs", "_s_per", UNIT),
+    ("report/document/numbers.rs", "_j_per", UNIT),
+    ("report/figure/unit.rs", "_bytes", UNIT),
+    ("report/figure/unit.rs", "bytes_per_s", UNIT),
+    ("report/figure/unit.rs", "_per", UNIT),
+    ("report/articles.rs", ".csv", "the name of a file"),
+    ("report/layout.rs", "GLUE", "a mark of ours that no text has: where lines may not break"),
+    ("report/markdown.rs", "www.", "any text: forums make links of it"),
+    ("results/version/work.rs", "not measured: ", "what plans of the first format stored"),
+    ("results/vouch.rs", "simulated::PREFIX", "a target as the user writes it"),
+    ("runner/places.rs", "simulated::PREFIX", "a target as the user writes it"),
+    ("runner/start.rs", "simulated::PREFIX", "a target as the user writes it"),
+    ("store/commands.rs", "simulated::PREFIX", "a target as the user writes it"),
+    ("runner/abilities.rs", "Max locked memory", "a file of the kernel"),
+    // The environments of bundles know it by these words alone.
+    ("truth/cached.rs", "LOOP_IN_MEMORY", "a reason that was stored"),
+];
+
+/// More of them, of files with several.
+const KERNEL: [(&str, &str); 2] = [("truth/kernel_log.rs", "ata"), ("truth/kernel_log.rs", "usb ")];
+
+/// Words that a file looks for in texts, each with its line.
+fn looked_for(text: &str) -> Vec<(usize, String)> {
+    let code = blanked(text);
+    let end = code.find("mod tests {").unwrap_or(code.len());
+    let mut found = Vec::new();
+    for name in LOOKING {
+        let call = format!(".{name}(");
+        for (at, _) in code[..end].match_indices(&call) {
+            let argument = text[at + call.len()..].trim_start().trim_start_matches('&');
+            found.extend(words(argument).map(|words| (at, words)));
+        }
+    }
+    for operator in ["== ", "!= "] {
+        for (at, _) in code[..end].match_indices(operator) {
+            let other = text[at + operator.len()..].trim_start_matches("Some(");
+            let several = |words: &String| words.trim().contains(' ');
+            found.extend(words(other).filter(several).map(|words| (at, words)));
+        }
+    }
+    let line = |at: usize| 1 + text[..at].matches('\n').count();
+    found.into_iter().map(|(at, words)| (line(at), words)).collect()
+}
+
+/// The literal with letters, or the name of a constant, that a text begins with.
+fn words(text: &str) -> Option<String> {
+    let literal = text.strip_prefix('"').and_then(|rest| rest.split('"').next());
+    let own = literal.or_else(|| constant(text))?;
+    own.contains(|c: char| c.is_alphabetic()).then(|| own.to_owned())
+}
+
+fn constant(text: &str) -> Option<&str> {
+    let path = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
+    let own = text.split(|c: char| !path(c)).next()?;
+    let last = own.rsplit("::").next()?;
+    let shouts = |c: char| c.is_ascii_uppercase() || c == '_';
+    (last.len() > 2 && last.chars().all(shouts)).then_some(own)
+}
+
+fn is_test(name: &str) -> bool {
+    name.contains("tests") || name.contains("testing")
+}
+
+#[test]
+fn words_are_never_parsed_back() {
+    let mut wrong = Vec::new();
+    for (name, text) in rust_files() {
+        let Some(own) = in_house(&name) else { continue };
+        if is_test(&own) || !ROOMS.iter().any(|room| own.starts_with(&format!("{room}/"))) {
+            continue;
+        }
+        for (line, words) in looked_for(&text) {
+            let allowed = ALLOWED.iter().any(|(file, known, _)| *file == own && *known == words)
+                || KERNEL.contains(&(&*own, &*words));
+            if !allowed {
+                wrong.push(format!("{name}:{line}: looks for {words:?} in a text"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "carry it as data:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_is_allowed_is_there() {
+    let files = rust_files();
+    let known = ALLOWED.iter().map(|(file, words, _)| (*file, *words)).chain(KERNEL);
+    for (file, words) in known {
+        let own = files.iter().find(|(name, _)| in_house(name).as_deref() == Some(file));
+        let there = own.is_some_and(|(_, text)| looked_for(text).iter().any(|(_, w)| w == words));
+        assert!(there, "{file} no longer looks for {words:?}: take it off the list");
+    }
+}
+
+#[test]
+fn a_look_into_a_text_is_seen() {
+    let one = |text: &str| looked_for(text).into_iter().map(|(_, words)| words).collect::<Vec<_>>();
+    assert_eq!(one("note.starts_with(\"fragile\")"), ["fragile"]);
+    assert_eq!(one("note\n.contains(\n&\"depth of\")"), ["depth of"]);
+    assert_eq!(one("text.contains(words::NOT_ALONE)"), ["words::NOT_ALONE"]);
+    assert_eq!(one("value == \"not recorded\" || name == \"order\""), ["not recorded"]);
+    assert_eq!(one("text.split(\", \").find(own); // .contains(\"a\")"), Vec::<String>::new());
+    assert_eq!(one("fn f() {}\nmod tests {\n x.contains(\"told\");\n}"), Vec::<String>::new());
+}

@@ -1,0 +1,192 @@
+//! `cargo xtask bench-execute`: what it costs to measure a program.
+//!
+//! The same short program by the product and by a bare loop (start, wait, clock), in turns, in an order
+//! drawn for each pair: whatever the product does between its two looks at the clock shows here.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use assay::real::{self, Real};
+use assay_core::presence::Presence;
+use assay_core::system::execute::PeakBy;
+use assay_core::system::{Execution, System};
+
+use crate::fio::{Draws, middle};
+use crate::lab::Done;
+use crate::options::Options;
+use crate::{build, facts};
+
+/// Pairs of a round: the medians of a round are one pair of the interval.
+const PAIRS: usize = 25;
+/// What measuring may add to a program of one millisecond: this share of its time.
+const MOST_COST: f64 = 0.05;
+const PROGRAMS: [&[&str]; 2] = [&["/bin/true"], &["/bin/sleep", "0.001"]];
+
+/// A program with what was measured, seconds.
+struct Case {
+    words: Vec<String>,
+    /// Median of each round by the bare loop, and by the product.
+    bare: Vec<f64>,
+    ours: Vec<f64>,
+    /// The same with what is done before the start and after the end.
+    whole: Vec<f64>,
+    peak: &'static str,
+}
+
+/// Measures and prints the table.
+pub fn run(options: &Options) -> Done<bool> {
+    let rounds = options.number("--rounds");
+    if cfg!(debug_assertions) {
+        return optimised(rounds, options.has("--write"));
+    }
+    let head = facts::lines();
+    let mut draws = Draws::new();
+    let mut cases: Vec<Case> = PROGRAMS.iter().map(|words| Case::new(words)).collect();
+    for round in 0..=rounds {
+        for case in &mut cases {
+            case.round(&mut draws, round > 0)?;
+        }
+    }
+    real::leave();
+    let (page, holds) = page(&head, rounds, &cases)?;
+    println!("{page}");
+    if options.has("--write") {
+        build::write_page("execute.md", &page)?;
+    }
+    Ok(holds)
+}
+
+/// The same chore built as people run the product.
+fn optimised(rounds: usize, write: bool) -> Done<bool> {
+    let rounds = rounds.to_string();
+    let mut words = vec!["run", "--quiet", "--release", "--package", "xtask", "--"];
+    words.extend(["bench-execute", "--rounds", &rounds]);
+    words.extend(write.then_some("--write"));
+    let status = build::cargo(&words).status().map_err(|error| format!("cargo: {error}"))?;
+    Ok(status.success())
+}
+
+impl Case {
+    fn new(words: &[&str]) -> Self {
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        Self { words, bare: Vec::new(), ours: Vec::new(), whole: Vec::new(), peak: "not known" }
+    }
+
+    /// The first round warms up and is not kept.
+    fn round(&mut self, draws: &mut Draws, kept: bool) -> Done<()> {
+        let (mut bare, mut ours, mut whole) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..PAIRS {
+            let first = draws.next().is_multiple_of(2);
+            for by_product in [first, !first] {
+                if by_product {
+                    let began = Instant::now();
+                    ours.push(self.by_product()?);
+                    whole.push(began.elapsed().as_secs_f64());
+                } else {
+                    bare.push(self.by_hand()?);
+                }
+            }
+        }
+        if kept {
+            self.bare.push(middle(&bare));
+            self.ours.push(middle(&ours));
+            self.whole.push(middle(&whole));
+        }
+        Ok(())
+    }
+
+    fn by_product(&mut self) -> Done<f64> {
+        let executed = Real::new().execute(&Execution {
+            words: &self.words,
+            directory: Path::new("/"),
+            environment: &[],
+            caller: None,
+            input: None,
+            timeout: None,
+            stop: &AtomicBool::new(false),
+        });
+        let executed = executed.map_err(|error| error.to_string())?;
+        self.peak = match executed.peak_memory {
+            Presence::Present(peak) if peak.by == PeakBy::Cgroup => "control group",
+            Presence::Present(peak) if peak.by == PeakBy::Sampled => "sampled",
+            Presence::Present(_) => "largest process",
+            Presence::Absent(_) => "not known",
+        };
+        Ok(executed.wall_ns as f64 / 1e9)
+    }
+
+    /// As little as can be done: files are opened before, the kernel is asked to start it and to wait.
+    fn by_hand(&self) -> Done<f64> {
+        let fail = |error: std::io::Error| error.to_string();
+        let null = File::options().read(true).write(true).open("/dev/null").map_err(fail)?;
+        let mut command = Command::new(&self.words[0]);
+        command.args(&self.words[1..]).stdin(null.try_clone().map_err(fail)?);
+        command.stdout(null.try_clone().map_err(fail)?).stderr(null);
+        let began = Instant::now();
+        let status = command.spawn().and_then(|mut child| child.wait()).map_err(fail)?;
+        let time = began.elapsed().as_secs_f64();
+        if status.success() { Ok(time) } else { Err(format!("{:?}: {status}", self.words)) }
+    }
+
+    /// Time by the product by the bare loop's, and the ends of its 95 % interval.
+    fn ratio(&self) -> Done<[f64; 3]> {
+        let paired = assay_stats::paired_ratio(&self.bare, &self.ours);
+        let interval = paired.and_then(|paired| Some((paired.ratio, paired.ci95?)));
+        let (ratio, [low, high]) = interval.ok_or("an interval needs three rounds")?;
+        Ok([ratio, low, high])
+    }
+}
+
+fn page(head: &[String], rounds: usize, cases: &[Case]) -> Done<(String, bool)> {
+    let mut page = format!(
+        "# What measuring a program costs\n\n\
+         `cargo xtask bench-execute --rounds {rounds}`: a short program by `System::execute` and by a bare loop\n\
+         (`posix_spawn`, wait, clock; nothing else), {PAIRS} pairs a round in an order drawn for each pair, one\n\
+         round before that to warm up. The ratio is of the medians of each round, ours / bare: geometric mean\n\
+         over the rounds with its 95 % t interval on the log scale. Target: no more than {:.2}.\n\n{}\n\n\
+         | program | bare, ms | ours, ms | ratio | 95 % interval | with all before and after, ms | peak of memory by |\n\
+         |---|---|---|---|---|---|---|\n",
+        1.0 + MOST_COST,
+        head.join("\n")
+    );
+    let mut holds = true;
+    for case in cases {
+        let [ratio, low, high] = case.ratio()?;
+        holds &= ratio <= 1.0 + MOST_COST;
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            page,
+            "| `{}` | {:.3} | {:.3} | {ratio:.3} | {low:.3} to {high:.3} | {:.3} | {} |",
+            case.words.join(" "),
+            middle(&case.bare) * 1e3,
+            middle(&case.ours) * 1e3,
+            middle(&case.whole) * 1e3,
+            case.peak
+        );
+    }
+    page.push_str("\nTimes are medians over the rounds.\n");
+    Ok((page, holds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_says_whether_the_target_is_met() -> Done<()> {
+        let case = |ours: f64| Case {
+            bare: vec![1e-3, 1.01e-3, 0.99e-3],
+            ours: vec![ours, ours * 1.01, ours * 0.99],
+            whole: vec![2e-3; 3],
+            ..Case::new(&["/bin/true"])
+        };
+        let (page, holds) = page(&[], 3, &[case(1.02e-3)])?;
+        assert!(holds && page.contains("| `/bin/true` | 1.000 | 1.020 | 1.020 |"), "{page}");
+        assert!(!super::page(&[], 3, &[case(1.02e-3), case(1.2e-3)])?.1);
+        Ok(())
+    }
+}
