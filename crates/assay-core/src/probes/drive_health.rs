@@ -1,11 +1,12 @@
-//! What drives say of their own health: the log of NVMe devices, and what `smartctl` reads of all
-//! others.
+//! What drives say of their own health: the log of NVMe devices, the attributes and statistics of ATA
+//! drives, the registers of memory cards, and what `smartctl` reads of the rest.
 
+mod ata;
+mod mmc;
 mod nvme;
 mod smartctl;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,19 +23,25 @@ pub static PROBE: Entry = Entry {
         summary: "wear, errors and temperature of the drives, as they tell them themselves",
         text: "Asked once before the first trial and once after the last one, because wear is \
                part of what a study costs: NVMe drives give their health log (temperature, \
-               percentage used, bytes written, media errors, unsafe shutdowns, minutes above \
-               their warning and critical temperatures, how often they slowed down for heat); of \
-               SATA drives, and of those behind USB bridges that pass it on, smartctl reads the \
-               attributes 5, 187, 197, 198, 199, what counts wear (177, 231, 233) and the bytes \
-               written (241). The result says what the study wrote and how far the wear went. \
-               Costs some milliseconds for an NVMe drive, up to some seconds for smartctl, and \
-               nothing in trials. Needs root, and for all but NVMe drives the program smartctl \
-               (smartmontools); virtual drives and SD cards tell nothing.",
+               percentage used, spare, bytes written, media errors, unsafe shutdowns, minutes \
+               above their warning and critical temperatures, how often they slowed down for \
+               heat). SATA drives, and those behind bridges that say that they take ATA commands \
+               (VPD page 0x89), are asked for their own verdict, the attributes 5, 9, 187, 194, \
+               197, 198 and 199, and the log of statistics (wear, hours, bytes written); one that \
+               sleeps is not woken. Where they tell no wear, and of drives that take no ATA \
+               commands, smartctl is asked where it is installed: it knows what the makers' own \
+               attributes mean (177, 231, 233, 241). Soldered memory cards (eMMC) tell their life \
+               time in steps of 10 %. The result says what the study wrote and how far the wear \
+               went. Costs some milliseconds, up to some seconds for smartctl, and nothing in \
+               trials. Needs root for all but memory cards; virtual drives and SD cards tell \
+               nothing.",
     },
     fields: &[
         field("*.source", Unit::Word, "who was asked"),
         field("*.temperature_c", Unit::Count, "degrees Celsius"),
         field("*.used_percent", Unit::Count, "wear in percent of what it was made for"),
+        field("*.spare_percent", Unit::Count, "of the blocks that stand in, what is left"),
+        field("*.passed", Unit::Word, "the drive's own verdict: no failure is near"),
         field("*.written_bytes", Unit::Bytes, "that were ever written"),
         field("*.counters.*", Unit::Count, "what its kind counts"),
     ],
@@ -47,7 +54,7 @@ pub static PROBE: Entry = Entry {
 /// What a drive says of itself. What its kind does not count is not there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {
-    /// Who was asked: `nvme`, `smartctl`.
+    /// Who was asked: `nvme`, `ata`, `mmc`, `smartctl`.
     pub source: String,
     /// Degrees Celsius.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,6 +62,12 @@ pub struct Health {
     /// Wear in percent of what it was made for; may pass 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_percent: Option<u64>,
+    /// What is left of the blocks that stand in for bad ones, in percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spare_percent: Option<u64>,
+    /// Its own verdict: whether it expects to go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed: Option<bool>,
     /// Bytes that were ever written to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_bytes: Option<u64>,
@@ -75,30 +88,61 @@ pub fn of_sites(system: &dyn System, sites: &[Site]) -> BTreeMap<String, Presenc
     found
 }
 
-/// What a drive says of itself.
+/// What a drive says of itself; where it tells no wear, what smartctl makes of it.
 pub fn read(system: &dyn System, drive: &Drive) -> Presence<Health> {
+    let own = ask(system, drive);
+    let worn = own.value().is_some_and(|health| health.used_percent.is_some());
+    if worn || !drive.name.starts_with("sd") && !drive.name.starts_with("nvme") || !is_root(system)
+    {
+        return own;
+    }
+    let usb = drive.bus.value().is_some_and(|bus| bus == "usb");
+    let other = smartctl::read(system, &devices::file_of(&drive.name), usb);
+    match (own, other) {
+        (_, Presence::Present(told)) => Presence::Present(told),
+        (Presence::Present(own), _) => Presence::Present(own),
+        (Presence::Absent(own), Presence::Absent(other)) => {
+            Presence::absent(format!("{own}; {other}"))
+        }
+    }
+}
+
+/// The same without another program: by the drive's own commands.
+pub fn ask(system: &dyn System, drive: &Drive) -> Presence<Health> {
     let name = drive.name.as_str();
-    if system.user().id != 0 {
+    if name.starts_with("mmcblk") {
+        return mmc::read(system, name);
+    }
+    if !["nvme", "sd"].iter().any(|start| name.starts_with(start)) {
+        return Presence::absent("virtual drives and memory do not tell their health");
+    }
+    if !is_root(system) {
         return Presence::absent("only root may ask a drive for its health");
     }
-    let device = Path::new("/dev").join(name);
+    let device = devices::file_of(name);
     if name.starts_with("nvme") {
         return match system.nvme_health_log(&device) {
             Ok(page) => nvme::health(&page),
-            Err(error) => {
-                let other = smartctl::read(system, &device, false);
-                other.value().map_or_else(
-                    || Presence::absent(format!("its health log: {}", sysfs::reason(&error))),
-                    |health| Presence::Present(health.clone()),
-                )
-            }
+            Err(error) => Presence::absent(format!("its health log: {}", sysfs::reason(&error))),
         };
     }
-    if name.starts_with("sd") {
-        let usb = drive.bus.value().is_some_and(|bus| bus == "usb");
-        return smartctl::read(system, &device, usb);
+    if takes_ata_commands(system, drive) {
+        ata::read(system, &device)
+    } else {
+        Presence::absent("it does not say that it takes ATA commands")
     }
-    Presence::absent("virtual drives, SD cards and memory do not tell their health")
+}
+
+fn is_root(system: &dyn System) -> bool {
+    system.user().id == 0
+}
+
+/// Whether a drive is on an ATA port, or says so behind another one: bridges that do not may hang when
+/// they are asked all the same.
+fn takes_ata_commands(system: &dyn System, drive: &Drive) -> bool {
+    let page = sysfs::block(&drive.name).join("device/vpd_pg89");
+    drive.bus.value().is_some_and(|bus| bus == "sata")
+        || system.read_bytes(&page).is_ok_and(|page| !page.is_empty())
 }
 
 /// Which drives tell it here, or why none does.

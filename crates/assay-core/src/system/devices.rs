@@ -16,7 +16,7 @@ use super::{DeviceNumber, System, mounts, sysfs};
 
 pub use counters::{Counters, counters, under_way};
 pub use describe::{device_id, drive, has_lasting_id};
-pub use link::sata_link;
+pub use link::{pcie_most, pcie_on_way, sata_link};
 pub use stack::{Below, backing_file, is_buffered_loop, layer, partitions};
 
 /// Bytes of the unit in which sysfs tells sizes, whatever the device's blocks are.
