@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::look::{Entry, Presentation, Unit, field};
 use crate::catalogue::About;
 use crate::presence::Presence;
+use crate::quantity::units::show;
 use crate::system::site::{Drive, Site};
 use crate::system::{System, devices, sysfs};
 
@@ -74,6 +75,57 @@ pub struct Health {
     /// Counters by name, such as `media_errors`, `unsafe_shutdowns`, `reallocated_sectors`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,
+}
+
+/// Counters that are no trouble, however high.
+const EVERYDAY: [&str; 3] = ["power_on_hours", "error_log_entries", "critical_warning"];
+/// What each bit of the critical warning of an NVMe drive says, the lowest first (NVM Express Base
+/// Specification 2.0, figure 207).
+const WARNINGS: [&str; 6] = [
+    "its spare blocks run out",
+    "its temperature is out of bounds",
+    "it is unreliable after many errors",
+    "it takes no writes any more",
+    "its backup of volatile memory failed",
+    "its persistent memory is read-only",
+];
+
+impl Health {
+    /// The verdict in a word or two: `passed, 3 % worn`.
+    pub fn brief(&self) -> String {
+        let verdict = match self.passed {
+            Some(true) => "passed",
+            Some(false) => "FAILING",
+            None => "no verdict",
+        };
+        let worn = self.used_percent.map(|used| format!("{used} % worn"));
+        [verdict.to_owned()].into_iter().chain(worn).collect::<Vec<_>>().join(", ")
+    }
+
+    /// All that should be known of it: `FAILING, 41 \u{b0}C, 10,000 hours; pending sectors 3`.
+    pub fn words(&self) -> String {
+        let mut told = vec![self.brief()];
+        told.extend(self.temperature_c.map(|celsius| format!("{celsius} \u{b0}C")));
+        told.extend(self.spare_percent.map(|spare| format!("{spare} % spare")));
+        let hours = self.counters.get("power_on_hours");
+        told.extend(hours.map(|hours| format!("{} hours", show::count(*hours))));
+        told.extend(self.written_bytes.map(|bytes| format!("{} written", show::bytes(bytes))));
+        let counted = self
+            .counters
+            .iter()
+            .filter(|(name, count)| **count > 0 && !EVERYDAY.contains(&name.as_str()));
+        let troubles = counted
+            .map(|(name, count)| format!("{} {}", name.replace('_', " "), show::count(*count)));
+        let parts = [told.join(", ")].into_iter().chain(self.warnings()).chain(troubles);
+        parts.collect::<Vec<_>>().join("; ")
+    }
+
+    /// What an NVMe drive warns of.
+    fn warnings(&self) -> Vec<String> {
+        let bits = self.counters.get("critical_warning").copied().unwrap_or_default();
+        let set = WARNINGS.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
+        set.map(|(_, words)| (*words).to_owned()).collect()
+    }
 }
 
 /// The health of each drive below some targets, by its kernel name; nothing of simulated ones.
@@ -185,6 +237,41 @@ mod tests {
         assert!(health("nvme1n1", "nvme").reason().unwrap().contains("its health log"));
         fake.set_user(1000);
         assert!(health("nvme0n1", "nvme").reason().unwrap().contains("only root"));
+    }
+
+    #[test]
+    fn health_is_a_sentence_that_begins_with_the_verdict() {
+        let counters = [
+            ("critical_warning", 0b101),
+            ("media_errors", 0),
+            ("power_on_hours", 12_345),
+            ("unsafe_shutdowns", 7),
+        ];
+        let health = Health {
+            passed: Some(false),
+            temperature_c: Some(41),
+            used_percent: Some(104),
+            spare_percent: Some(3),
+            counters: counters.map(|(name, count)| (name.to_owned(), count)).into(),
+            ..Health::default()
+        };
+        assert_eq!(
+            health.words(),
+            "FAILING, 104 % worn, 41 \u{b0}C, 3 % spare, 12,345 hours; its spare blocks run out; it \
+             is unreliable after many errors; unsafe shutdowns 7"
+        );
+        assert_eq!(Health::default().words(), "no verdict");
+        assert_eq!(Health { passed: Some(true), ..Health::default() }.brief(), "passed");
+    }
+
+    #[test]
+    fn only_drives_that_say_so_are_sent_ata_commands() {
+        let fake = Fake::recorded("file /sys/class/block/sdb/size 1\n").unwrap();
+        let stick = drive("sdb", "usb");
+        assert!(ask(&fake, &stick).reason().unwrap().contains("does not say"));
+        fake.put("/sys/class/block/sdb/device/vpd_pg89", [0, 0x89, 2, 0x38]);
+        // It is asked now, and the fake machine has no answer.
+        assert!(!ask(&fake, &stick).reason().unwrap().contains("does not say"));
     }
 
     #[test]
