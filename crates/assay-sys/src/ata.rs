@@ -251,6 +251,8 @@ fn refusal(sense: &[u8]) -> String {
     };
     match (key, code) {
         (5, _) => "it takes no ATA commands".to_owned(),
+        // Aborted: what libata says of a command that the drive refused.
+        (0x0b, [0, 0]) => "the drive does not know the command".to_owned(),
         (_, [code, more]) => format!("refused with sense {key:x}/{code:02x}/{more:02x}"),
     }
 }
@@ -382,6 +384,9 @@ mod tests {
         // Invalid command operation code.
         let invalid = [0x70, 0, 5, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0];
         assert_eq!(words(AtaQuestion::Identify, &told(&invalid)), "it takes no ATA commands");
+        let aborted = [0x72, 0x0b, 0, 0, 0, 0, 0, 0];
+        let unknown = words(AtaQuestion::GeneralStatistics, &told(&aborted));
+        assert_eq!(unknown, "the drive does not know the command");
         let medium = [0x72, 3, 0x11, 0x04];
         assert_eq!(words(AtaQuestion::Identify, &told(&medium)), "refused with sense 3/11/04");
         let silent = words(AtaQuestion::PowerMode, &told(&[]));

@@ -108,7 +108,10 @@ impl Health {
         told.extend(self.temperature_c.map(|celsius| format!("{celsius} \u{b0}C")));
         told.extend(self.spare_percent.map(|spare| format!("{spare} % spare")));
         let hours = self.counters.get("power_on_hours");
-        told.extend(hours.map(|hours| format!("{} hours", show::count(*hours))));
+        told.extend(hours.map(|hours| match hours {
+            1 => "1 hour".to_owned(),
+            _ => format!("{} hours", show::count(*hours)),
+        }));
         told.extend(self.written_bytes.map(|bytes| format!("{} written", show::bytes(bytes))));
         let counted = self
             .counters

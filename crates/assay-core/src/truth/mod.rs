@@ -13,6 +13,7 @@ mod kernel_log;
 mod link_ceiling;
 mod oom;
 mod power_supply;
+mod slow_member;
 mod stalled;
 mod starved;
 mod steal;
@@ -120,6 +121,7 @@ pub static RULES: &[&dyn TruthRule] = &[
     &starved::Starved,
     &stalled::Stalled,
     &unstable::Unstable,
+    &slow_member::SlowMember,
     &steal::Steal,
     &foreign::Foreign,
     &swap::Swap,
@@ -206,6 +208,7 @@ mod tests {
                 "starved",
                 "stalled",
                 "unstable",
+                "slow-member",
                 "steal",
                 "foreign",
                 "swap",

@@ -23,7 +23,7 @@ pub fn drive(system: &dyn System, name: &str) -> Drive {
         serial: serial(system, name, &bus),
         size_bytes: size_of(system, name),
         rotational: sysfs::flag(system, &queue.join("rotational")),
-        turns_per_minute: turns(system, name),
+        turns_per_minute: turns(system, name, &bus),
         removable: sysfs::flag(system, &block.join("removable")),
         ports: ports(&place(system, name)),
         link: link(system, name, &bus),
@@ -42,10 +42,16 @@ pub fn drive(system: &dyn System, name: &str) -> Drive {
 
 /// Page 0xb1 of a SCSI device, to which ATA is translated: after four bytes of header the rate of its
 /// medium (SBC-4, section 6.6.2); 1 is one that does not turn, 0 says nothing.
-fn turns(system: &dyn System, name: &str) -> Presence<u64> {
+fn turns(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<u64> {
     /// Slower ones are no rates.
     const SLOWEST: u16 = 0x401;
     const FASTEST: u16 = 0xfffe;
+    let told = bus
+        .value()
+        .is_none_or(|bus| ["sata", "scsi", "usb", "nvme", "mmc"].contains(&bus.as_str()));
+    if !told {
+        return Presence::absent("no drive with a medium of its own");
+    }
     let block = sysfs::block(name);
     let page = system.read_bytes(&block.join("device/vpd_pgb1")).unwrap_or_default();
     let rate = page.get(4..6).map(|rate| u16::from_be_bytes([rate[0], rate[1]]));
@@ -55,9 +61,9 @@ fn turns(system: &dyn System, name: &str) -> Presence<u64> {
         (Some(1), _) => Presence::absent("nothing turns in it"),
         (_, Some(false)) => Presence::absent("nothing turns in it, as the kernel sees it"),
         (Some(_), _) => Presence::absent("the drive does not tell its rate"),
-        (None, Some(true)) => {
-            Presence::absent("the kernel shows no page 0xb1 of it (Linux 5.18 does)")
-        }
+        (None, Some(true)) => Presence::absent(
+            "page 0xb1 of it is not there (it has none, or Linux is older than 5.18)",
+        ),
         (None, None) => turning.map(u64::from),
     }
 }
