@@ -115,6 +115,7 @@ mod tests {
     use super::*;
     use crate::watch::sampler::{Sampler, Tracing, disks};
     use assay_core::system::Fake;
+    use assay_core::system::devices::Counters;
 
     /// A mirror of two disks on btrfs.
     fn machine() -> Fake {
@@ -196,7 +197,7 @@ mod tests {
         at_rest
             .disks
             .iter_mut()
-            .for_each(|disk| disk.counters = Presence::Present(Default::default()));
+            .for_each(|disk| disk.counters = Presence::Present(Counters::default()));
         assert!(slowest_of(&state.arrays[0], &at_rest).reason().unwrap().contains("32 reads"));
     }
 }
