@@ -2,6 +2,7 @@
 //! evidence has not what it needs.
 
 pub mod bars;
+pub mod boots;
 pub mod classes;
 pub mod effects;
 pub mod grid;
@@ -38,6 +39,7 @@ pub static FIGURES: &[&Drawing] = &[
     &sweep::SWEEP,
     &effects::EFFECTS,
     &surface::SURFACE,
+    &boots::BOOTS,
     &runs::RUNS,
     &bars::BARS,
     &grid::GRID,
@@ -94,6 +96,7 @@ fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figu
     // Of some kinds the one with the most to show leads, of others the first.
     let latencies = (&percentiles::PERCENTILES, false);
     let order = [
+        (&boots::BOOTS, false),
         (&sweep::SWEEP, false),
         (&runs::RUNS, true),
         (&effects::EFFECTS, true),

@@ -80,6 +80,7 @@ impl System for DryRun<'_> {
         new_in_kernel_log(log: &mut KernelLog) -> io::Result<Vec<String>>;
         output_of(program: &str, arguments: &[&str]) -> io::Result<String>;
         told_of(program: &str, arguments: &[&str], input: &File) -> io::Result<ProgramOutput>;
+        answer_of(program: &str, arguments: &[&str], most_bytes: u64) -> io::Result<ProgramOutput>;
         nvme_health_log(device: &Path) -> io::Result<Vec<u8>>;
         leftovers(directory: &Path) -> io::Result<Vec<Leftover>>;
         open_for_reading(path: &Path, caching: Caching) -> io::Result<File>;

@@ -30,6 +30,7 @@ kinds! {
     command = Command,
     observe = Observe,
     stacks = Stacks,
+    boot = Boot,
 }
 
 const NAME: Field = needed(

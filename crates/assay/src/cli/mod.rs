@@ -3,6 +3,7 @@
 mod advise;
 mod apply;
 mod articles;
+mod boots;
 mod calc;
 mod check;
 mod commands;

@@ -4,6 +4,7 @@ pub mod abilities;
 pub mod apply;
 pub mod area;
 pub mod bed;
+pub mod boots;
 mod changes;
 pub mod event;
 mod lookout;
