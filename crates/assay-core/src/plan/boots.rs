@@ -44,16 +44,29 @@ pub fn of_groups(study: &Study, asked: &Asked, boots: Vec<Boot>) -> Vec<Boot> {
     boots.into_iter().filter(|boot| levels.contains(&asked.by.group(boot))).collect()
 }
 
+/// The metric that boots are compared by: from the kernel on where any of them tells it; containers
+/// have userspace alone.
+pub fn primary(boots: &[Boot]) -> &'static str {
+    let whole = |boot: &Boot| boot.phases.from_kernel_us().value().is_some();
+    let userspace = |boot: &Boot| boot.phases.userspace_us.value().is_some();
+    let alone = !boots.iter().any(whole) && boots.iter().any(userspace);
+    if alone { boot::USERSPACE.name } else { boot::WHOLE.name }
+}
+
 /// The plan of boots of which the groups are known, one trial each.
-pub fn plan(study: &Study, asked: &Asked, groups: &[String], (target, seed): (&str, u64)) -> Plan {
+pub fn plan(
+    study: &Study,
+    (asked, primary): (&Asked, &str),
+    groups: &[String],
+    (target, seed): (&str, u64),
+) -> Plan {
     let layout = Layout::of(study, &[target.to_owned()]);
     let mut design = layout.design.clone();
     (design.order, design.repeats) = (Order::Recorded, 0);
     let by = asked.by.name();
     let name = study.workload.iter().find(|own| Asked::of(&own.work).is_some());
     let name = name.map_or("boot", |own| &own.name);
-    let primary = study.primary.clone().unwrap_or_else(|| boot::WHOLE.name.to_owned());
-    design.primary = Some(primary);
+    design.primary = Some(study.primary.clone().unwrap_or_else(|| primary.to_owned()));
     let workload = |arm: &Arm| PlannedWorkload {
         name: name.to_owned(),
         arm: arm.clone(),

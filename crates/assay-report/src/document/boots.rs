@@ -6,7 +6,7 @@ use super::{Block, Cell, NONE, Row, Section, Table};
 use crate::table::{Column, columns};
 use assay_core::findings::boots::BootGroup;
 use assay_core::findings::{Cell as Measured, Findings};
-use assay_core::work::boot::{PHASES, USERSPACE, WHOLE};
+use assay_core::work::boot::{PHASES, UNTIL, USERSPACE, WHOLE};
 
 /// What systemd's own manual says of such times.
 const MEANT: &str = "From the message that a unit is being started to the one that it has. That is no time \
@@ -41,7 +41,7 @@ fn cell<'a>(findings: &'a Findings, group: &BootGroup, metric: &str) -> Option<&
 
 /// A row a group, a column a phase.
 fn phases(findings: &Findings) -> Section {
-    let all: Vec<_> = PHASES.iter().chain([&WHOLE]).collect();
+    let all: Vec<_> = PHASES.iter().chain([&WHOLE, &UNTIL]).collect();
     let told: Vec<_> = all
         .into_iter()
         .filter(|metric| {

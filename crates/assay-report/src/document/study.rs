@@ -21,7 +21,7 @@ pub(super) fn is_one(findings: &Findings) -> bool {
     let judged = findings.comparisons.iter().any(|found| found.margin.is_some());
     let varies = findings.factors.iter().any(|factor| factor.levels.len() > 1);
     let factors = varies && (judged || findings.study.kind != "check");
-    factors || is_across(findings)
+    factors || is_across(findings) || !findings.boots.is_empty()
 }
 
 /// Whether findings set whole results side by side.

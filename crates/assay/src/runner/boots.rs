@@ -82,7 +82,8 @@ pub fn run(system: &dyn System, wanted: Wanted, context: &mut Context<'_>) -> Ou
     let id = new_id(&started, entropy(system));
     let target = target_of(&source);
     let groups: Vec<String> = found.boots.iter().map(|boot| asked.by.group(boot)).collect();
-    let plan = planned::plan(&study, &asked, &groups, (&target, seed));
+    let plan =
+        planned::plan(&study, (&asked, planned::primary(&found.boots)), &groups, (&target, seed));
     let environment = environment_of(system, &target, found.is_own, started);
     let directory = results.as_ref().map(|results| results.join(&id));
     let (mut bundle, mut unkept) =

@@ -138,7 +138,8 @@ pub const PHASES: &[Metric] = &[
     USERSPACE,
 ];
 
-const UNTIL: Metric = phase("boot_until_s", "time until the unit", "until the named unit had started");
+/// Until the named unit had started.
+pub const UNTIL: Metric = phase("boot_until_s", "time until the unit", "until the named unit had started");
 
 const fn phase(name: &'static str, noun: &'static str, summary: &'static str) -> Metric {
     metric(name, Better::Lower, noun, summary)
