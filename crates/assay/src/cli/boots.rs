@@ -7,8 +7,11 @@ use clap::Args;
 use super::progress::Progress;
 use super::{output, running};
 use crate::runner::boots::{self, Wanted};
-use crate::runner::{Context, Finished};
+use crate::runner::reboots::{self, Step};
+use crate::runner::{Context, Event, Finished};
+use crate::store::acting;
 use assay_core::failure::{Failure, Outcome};
+use assay_core::results::vouch::Purpose;
 use assay_core::study::Study;
 use assay_core::system::{System, identity};
 use assay_core::work::boot::labels::{self, Labels};
@@ -32,12 +35,26 @@ pub struct BootArguments {
     /// json, or a directory with a journal
     #[arg(long, value_name = "PATH")]
     journal: Option<PathBuf>,
+    /// Restart the machine so many times and record each boot (root); shown first, done with --yes
+    #[arg(long, value_name = "N", conflicts_with = "journal", value_parser = clap::value_parser!(u32).range(1..=100))]
+    reboots: Option<u32>,
+    /// With --reboots: do it
+    #[arg(long, requires = "reboots")]
+    yes: bool,
 }
 
 impl BootArguments {
     /// Whether anything is said.
     fn is_there(&self) -> bool {
-        self.by.is_some() || self.boots.is_some() || self.journal.is_some()
+        self.by.is_some()
+            || self.boots.is_some()
+            || self.journal.is_some()
+            || self.reboots.is_some()
+    }
+
+    /// How many boots are to be made.
+    pub fn reboots(&self) -> Option<u32> {
+        self.reboots
     }
 
     /// The study with what is said; none where its trials are no boots.
@@ -49,7 +66,7 @@ impl BootArguments {
         let Some(asked) = asked else {
             if self.is_there() {
                 return Err(Failure::mistake(
-                    "--by, --boots and --journal are for studies of boots: assay run boot",
+                    "--by, --boots, --journal and --reboots are for studies of boots: assay run boot",
                 ));
             }
             return Ok(Err(study));
@@ -87,6 +104,86 @@ pub fn run(
     let finished = boots::run(system, wanted, &mut context);
     progress.finish();
     finished
+}
+
+/// Shows what restarting would do, and does it where that was said.
+///
+/// # Errors
+/// Refused where it cannot be done, with the reason.
+pub fn reboots(
+    system: &dyn System,
+    study: Study,
+    boots: u32,
+    arguments: &BootArguments,
+) -> Outcome<()> {
+    let stop = running::stop_on_signals(&running::PUTS_BACK)?;
+    let results = identity::results_directory(system)?;
+    let proposal = reboots::propose(system, study, boots, results)?;
+    let mut text = format!(
+        "restarts this machine {boots} times; each boot is recorded as it ends starting up, in the result {}\n\
+         until then this unit is there, as {}:\n\n{}\n",
+        proposal.id,
+        proposal.path().display(),
+        proposal.unit
+    );
+    for caution in &proposal.cautions {
+        text += &format!("- {caution}\n");
+    }
+    text +=
+        "- it is gone after the last boot, after anything that goes wrong, and by assay restore\n";
+    output::text(&text);
+    if !arguments.yes {
+        output::text("nothing was changed: add --yes to do it");
+        return Ok(());
+    }
+    let mut tell = |event| {
+        if let Event::Warning(text) = event {
+            output::message(&text);
+        }
+    };
+    let id = proposal.id.clone();
+    let mut context = Context { system, runs_as: None, stop: &stop, tell: &mut tell };
+    reboots::start(system, proposal, &mut context)?;
+    output::message(&format!("restarting; afterwards: assay show {id}"));
+    Ok(())
+}
+
+/// Goes on with a study of boots: takes in those since, and as the unit restarts for the next.
+///
+/// # Errors
+/// As the runner's; the unit is gone then.
+pub fn resume(
+    system: &dyn System,
+    id: Option<&str>,
+    after_boot: bool,
+    how: running::Printing,
+) -> Outcome<()> {
+    let stop = running::stop_on_signals(&running::PUTS_BACK)?;
+    let mut tell = |event| {
+        if let Event::Warning(text) = event {
+            output::message(&text);
+        }
+    };
+    let mut context = Context { system, runs_as: None, stop: &stop, tell: &mut tell };
+    let acting = acting::open(system, id, Purpose::GoOn);
+    if !after_boot {
+        return running::print(system, reboots::record(system, acting?, &mut context)?, how);
+    }
+    let acting = match (acting, id) {
+        (Err(failure), Some(id)) => {
+            reboots::give_up(system, id)?;
+            return Err(failure);
+        }
+        (acting, _) => acting?,
+    };
+    match reboots::after_boot(system, acting, &mut context)? {
+        Step::Done(finished) => running::print(system, *finished, how),
+        Step::Ended(finished) => running::close(system, *finished),
+        Step::Restarts { recorded, of } => {
+            output::message(&format!("boot {recorded} of {of} is recorded; restarting"));
+            Ok(())
+        }
+    }
 }
 
 /// What reading would give, without keeping it.

@@ -47,6 +47,9 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     let (study, targets) = arguments.of_study.study(system)?;
     let study = match arguments.of_boots.of(study, arguments.of_study.has_targets())? {
         Ok(study) => {
+            if let Some(count) = arguments.of_boots.reboots() {
+                return boots::reboots(system, study, count, &arguments.of_boots);
+            }
             let finished = boots::run(system, study, &arguments.of_boots, arguments.how.quiet)?;
             // What was recorded unfinished is no trial that this run lost.
             return running::print(system, finished, arguments.how);

@@ -12,6 +12,7 @@ mod others;
 pub mod pilot;
 mod places;
 mod prepare;
+pub mod reboots;
 pub mod session;
 mod settle;
 pub mod start;

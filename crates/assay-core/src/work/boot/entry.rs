@@ -207,6 +207,12 @@ impl Entry {
     }
 }
 
+/// Microseconds since 1970 of a time as RFC 3339 writes it.
+pub fn wall_us(text: &str) -> Option<u64> {
+    let time: jiff::Timestamp = text.parse().ok()?;
+    u64::try_from(time.as_microsecond()).ok()
+}
+
 /// An id of 128 bits, in the one way that ids are written here.
 pub(super) fn id(text: &str) -> Option<String> {
     let plain: String = text.trim().chars().filter(|sign| *sign != '-').collect();

@@ -91,7 +91,8 @@ pub struct Phases {
 }
 
 impl Phases {
-    fn absent(reason: &str) -> Self {
+    /// None of them, because.
+    pub fn absent(reason: &str) -> Self {
         let absent = || Presence::absent(reason);
         Self {
             firmware_us: absent(),
