@@ -340,6 +340,7 @@ pub fn trial(workload: &PlannedWorkload, replicate: u32) -> TrialRecord {
                 write: if workload.writes() { one } else { Count::default() },
             },
             values: BTreeMap::new(),
+            absent: BTreeMap::new(),
             notes: Vec::new(),
             detail: io::Detail {
                 classes,

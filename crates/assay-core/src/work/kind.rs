@@ -262,7 +262,7 @@ pub trait Runs {
 
     /// What one of its own metrics was, from what was measured; none where it has no such metric.
     fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
-        measured.values.get(metric).copied().map(Ok)
+        measured.value(metric)
     }
 
     /// The metric by which it is compared where the study does not say; `varies` tells what is a
