@@ -15,6 +15,7 @@ mod memory_file;
 mod nvme;
 mod page_cache;
 mod partition;
+mod processor;
 
 #[cfg(test)]
 mod test_support;
@@ -33,3 +34,4 @@ pub use memory_file::memory_file;
 pub use nvme::nvme_health_log;
 pub use page_cache::{CacheCount, cache_count, resident_pages};
 pub use partition::{add_partition, remove_partition};
+pub use processor::hypervisor_signature;

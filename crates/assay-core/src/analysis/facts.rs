@@ -73,6 +73,7 @@ fn machine(assay: &str, machine: &Machine) -> EnvironmentFacts {
         cpus: machine.logical_cpus.value().map(|count| *count as u32),
         memory_bytes: machine.memory_bytes.value().copied(),
         virtualisation: text(&machine.virtualisation, "not known"),
+        emulator: machine.emulator.clone(),
         targets: Vec::new(),
         unknown: unknown(machine),
     }

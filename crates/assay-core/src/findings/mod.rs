@@ -120,6 +120,10 @@ pub struct EnvironmentFacts {
     pub memory_bytes: Option<u64>,
     /// `none`, or what it runs in.
     pub virtualisation: String,
+    /// The program that carried out each instruction in the place of a processor, where one did: its
+    /// times say nothing of hardware.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulator: Option<String>,
     /// Targets.
     pub targets: Vec<TargetFacts>,
     /// What is not known of it.

@@ -32,6 +32,8 @@ const ZONE_HOURS: i8 = 1;
 const PROCESS: u32 = 4711;
 const PAGE: u64 = 4096;
 const KERNEL_LOG: &str = "/dev/kmsg";
+/// Where a recorded machine has what its processor tells of a hypervisor; no file of a real one.
+const HYPERVISOR: &str = "/cpuid/hypervisor";
 /// Any permission of the group and of others.
 const OTHERS_ANYTHING: u32 = 0o077;
 
@@ -413,6 +415,10 @@ impl System for Fake {
     /// Of some ARM machines, so that nobody takes 4 KiB for granted.
     fn page_bytes(&self) -> u64 {
         16_384
+    }
+
+    fn hypervisor(&self) -> Option<String> {
+        Some(self.read_text(Path::new(HYPERVISOR)).ok()?.trim().to_owned())
     }
 
     fn monotonic_ns(&self) -> u64 {

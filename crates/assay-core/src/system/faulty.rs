@@ -198,6 +198,10 @@ impl System for Faulty<'_> {
         self.inner.page_bytes()
     }
 
+    fn hypervisor(&self) -> Option<String> {
+        self.inner.hypervisor()
+    }
+
     fn monotonic_ns(&self) -> u64 {
         self.inner.monotonic_ns()
     }

@@ -30,8 +30,11 @@ pub struct Machine {
     pub memory_bytes: Presence<u64>,
     /// Bytes of swap; 0 is none.
     pub swap_bytes: Presence<u64>,
-    /// `none`, `kvm guest`, `container`, `kvm guest, container (docker)`, ...
+    /// `none`, `kvm guest`, `container`, `kvm guest, container (docker)`, `emulated (qemu tcg)`, ...
     pub virtualisation: Presence<String>,
+    /// The program that carries out each instruction in the place of a processor, where one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulator: Option<String>,
     /// Clock in use: `tsc`, `kvm-clock`.
     pub clocksource: Presence<String>,
     /// Differs after every start of the machine.
@@ -60,6 +63,7 @@ pub fn machine(system: &dyn System) -> Machine {
         memory_bytes: memory(system, "MemTotal"),
         swap_bytes: memory(system, "SwapTotal"),
         virtualisation: virtualisation(system),
+        emulator: emulator(system).map(str::to_owned),
         clocksource: text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         boot_id: text("/proc/sys/kernel/random/boot_id"),
         graphics: graphics(system),
@@ -140,8 +144,21 @@ fn virtualisation(system: &dyn System) -> Presence<String> {
     }
 }
 
+/// The emulator that carries out each instruction, by the signature that it shows to the processor's
+/// own question, or by the name of the processor that it makes up.
+fn emulator(system: &dyn System) -> Option<&'static str> {
+    const TCG: &str = "qemu tcg";
+    let signature = system.hypervisor();
+    let cpu = cpu(system);
+    let made_up = cpu.value().is_some_and(|name| name.starts_with("QEMU TCG CPU"));
+    (made_up || signature.as_deref() == Some("TCGTCGTCGTCG")).then_some(TCG)
+}
+
 /// The hypervisor below, if one shows itself.
 fn guest(system: &dyn System) -> Option<String> {
+    if let Some(name) = emulator(system) {
+        return Some(format!("emulated ({name})"));
+    }
     let text = |path: &str| sysfs::text(system, Path::new(path)).value().cloned();
     if let Some(kind) = text("/sys/hypervisor/type") {
         return Some(format!("{kind} guest"));

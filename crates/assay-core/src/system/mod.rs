@@ -318,6 +318,8 @@ pub trait System: Sync {
     fn user(&self) -> User;
     /// Bytes of a page of memory.
     fn page_bytes(&self) -> u64;
+    /// What the hypervisor below calls itself to the processor: `TCGTCGTCGTCG`; none where none does.
+    fn hypervisor(&self) -> Option<String>;
 
     /// Wall clock as RFC 3339 with the local offset, whole seconds.
     fn now(&self) -> String;

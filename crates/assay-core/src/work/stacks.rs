@@ -73,7 +73,7 @@ static KEYS: Fields = Fields {
 };
 
 const fn growth(name: &'static str, noun: &'static str, summary: &'static str) -> Metric {
-    metric(name, Better::Lower, noun, summary)
+    metric(name, Better::Lower, noun, summary).amount()
 }
 
 const RESIDENT: Metric = growth(
@@ -101,11 +101,8 @@ const PAGE_TABLES: Metric = growth(
     "page tables",
     "what the threads added to the tables that lead to the memory of a process (VmPTE)",
 );
-const STARTING: Metric = growth(
-    "stacks_start_s",
-    "time to start",
-    "time until all threads ran",
-);
+const STARTING: Metric =
+    metric("stacks_start_s", Better::Lower, "time to start", "time until all threads ran");
 
 impl Kind for Asked {
     const ABOUT: About = About {
