@@ -349,7 +349,7 @@ fn one(first: &Findings, other: &Findings, unit: Unit) -> Vec<Comparison> {
         *families.entry(one.workload.clone()).or_default() += 1;
     }
     let family = |one: &Comparison| families.get(&one.workload).copied().unwrap_or_default();
-    let emulated = [first, other].iter().any(|side| side.environment.emulator.is_some());
+    let emulated = [first, other].iter().any(|side| side.environment.is_emulated());
     let judge = |(mut one, test): (Comparison, Option<Welch>)| {
         let family = family(&one);
         if emulated && is_of_speed(&one.metric) {

@@ -162,7 +162,7 @@ fn judged(
         let told = vec![("device-bytes", Remark { trust: Trust::Suspect, text })];
         return Some((told, Unquiet::default()));
     };
-    let emulator = machine.emulator.as_deref();
+    let emulator = machine.emulator();
     let case = Case { site, survey, workload, trials: &counting, emulator };
     Some((truth::remarks(&case), truth::unquiet(&case)))
 }

@@ -139,11 +139,11 @@ fn machine() -> Machine {
         memory_bytes: Presence::Present(8 << 30),
         swap_bytes: Presence::absent("-"),
         virtualisation: Presence::Present("none".to_owned()),
-        emulator: None,
         clocksource: Presence::absent("-"),
         boot_id: Presence::absent("-"),
         graphics: Vec::new(),
         limits: Presence::absent("-"),
+        place: Presence::absent("-"),
     }
 }
 

@@ -8,7 +8,7 @@ pub mod said;
 
 use serde::{Deserialize, Serialize};
 
-use self::facts::{FilesystemFacts, IoFacts, Ordered, Unknown};
+use self::facts::{FilesystemFacts, IoFacts, Ordered, PlaceFacts, PlaceSort, Unknown};
 use self::notes::Note;
 use self::said::Said;
 use crate::quantity::{Better, Scale};
@@ -120,15 +120,21 @@ pub struct EnvironmentFacts {
     pub memory_bytes: Option<u64>,
     /// `none`, or what it runs in.
     pub virtualisation: String,
-    /// The program that carried out each instruction in the place of a processor, where one did: its
-    /// times say nothing of hardware.
+    /// Where it ran; nothing of results that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub emulator: Option<String>,
+    pub place: Option<PlaceFacts>,
     /// Targets.
     pub targets: Vec<TargetFacts>,
     /// What is not known of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<Unknown>,
+}
+
+impl EnvironmentFacts {
+    /// Whether an emulator carried out each instruction: times then say nothing of hardware.
+    pub fn is_emulated(&self) -> bool {
+        self.place.as_ref().is_some_and(|place| place.kind == PlaceSort::Emulator)
+    }
 }
 
 /// One trial of a cell.

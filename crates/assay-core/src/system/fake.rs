@@ -32,8 +32,6 @@ const ZONE_HOURS: i8 = 1;
 const PROCESS: u32 = 4711;
 const PAGE: u64 = 4096;
 const KERNEL_LOG: &str = "/dev/kmsg";
-/// Where a recorded machine has what its processor tells of a hypervisor; no file of a real one.
-const HYPERVISOR: &str = "/cpuid/hypervisor";
 /// Any permission of the group and of others.
 const OTHERS_ANYTHING: u32 = 0o077;
 
@@ -325,6 +323,9 @@ impl Fake {
     }
 }
 
+/// Where a recorded machine has the names that hypervisors give themselves.
+const SIGNATURES: &str = "/cpuid/hypervisor";
+
 impl State {
     fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
         let (path, _) = self.tree.find(path)?;
@@ -412,13 +413,15 @@ impl System for Fake {
             .to_string()
     }
 
+    fn hypervisor_signatures(&self) -> Vec<String> {
+        // As a recorded tree tells them: a line each.
+        let told = self.read_text(Path::new(SIGNATURES)).unwrap_or_default();
+        told.lines().map(str::to_owned).collect()
+    }
+
     /// Of some ARM machines, so that nobody takes 4 KiB for granted.
     fn page_bytes(&self) -> u64 {
         16_384
-    }
-
-    fn hypervisor(&self) -> Option<String> {
-        Some(self.read_text(Path::new(HYPERVISOR)).ok()?.trim().to_owned())
     }
 
     fn monotonic_ns(&self) -> u64 {

@@ -198,8 +198,8 @@ impl System for Faulty<'_> {
         self.inner.page_bytes()
     }
 
-    fn hypervisor(&self) -> Option<String> {
-        self.inner.hypervisor()
+    fn hypervisor_signatures(&self) -> Vec<String> {
+        self.inner.hypervisor_signatures()
     }
 
     fn monotonic_ns(&self) -> u64 {

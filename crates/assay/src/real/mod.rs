@@ -100,8 +100,8 @@ impl System for Real {
         rustix::param::page_size() as u64
     }
 
-    fn hypervisor(&self) -> Option<String> {
-        assay_sys::hypervisor_signature()
+    fn hypervisor_signatures(&self) -> Vec<String> {
+        assay_sys::hypervisor_signatures()
     }
 
     fn monotonic_ns(&self) -> u64 {

@@ -172,7 +172,7 @@ pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings
         cpus: None,
         memory_bytes: None,
         virtualisation: unknown(),
-        emulator: None,
+        place: None,
         targets: Vec::new(),
         unknown: Unknown::ALL.to_vec(),
     };
