@@ -123,6 +123,27 @@ fn logical_cpus(cpuinfo: &Presence<String>) -> Presence<u64> {
     })
 }
 
+/// Processors that this process may run on: fewer than there are in some containers.
+pub fn usable_processors(system: &dyn System) -> Presence<u64> {
+    let status = sysfs::text(system, Path::new("/proc/self/status"));
+    let usable = sysfs::parsed(status, |text| {
+        let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+        counted(list.trim())
+    });
+    let all = || logical_cpus(&sysfs::text(system, Path::new("/proc/cpuinfo")));
+    if usable.value().is_some() { usable } else { all() }
+}
+
+/// How many numbers a list like `0-3,6` has.
+fn counted(list: &str) -> Option<u64> {
+    let spans = list.split(',').map(|span| {
+        let (first, last) = span.split_once('-').unwrap_or((span, span));
+        let [first, last]: [u64; 2] = [first.parse().ok()?, last.parse().ok()?];
+        Some(last.checked_sub(first)? + 1)
+    });
+    spans.sum()
+}
+
 /// Bytes that the kernel tells of its memory below a name (`MemTotal`).
 pub fn memory(system: &dyn System, name: &str) -> Presence<u64> {
     let text = sysfs::text(system, Path::new("/proc/meminfo"));

@@ -165,6 +165,11 @@ pub trait Asks {
     /// Tells what must hold between its keys and does not; `path` is that of its table.
     fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints);
 
+    /// Programs without which it cannot be run.
+    fn programs(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
     /// Whether its own words name a factor, so that each level makes other work of it.
     fn takes(&self, _factor: &str, _study: &InStudy<'_>) -> bool {
         false
