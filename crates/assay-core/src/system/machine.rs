@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{System, sysfs};
 use crate::digest::{hexadecimal, sha256};
+use crate::findings::places::Sort;
 use crate::presence::Presence;
 
 /// What stays the same while a study runs, as far as the kernel tells. No host name.
@@ -203,6 +204,20 @@ fn container(system: &dyn System) -> Option<String> {
         .or_else(|| there("/.dockerenv").then(|| "docker".to_owned()))
         .or_else(|| there("/run/.containerenv").then(|| "podman".to_owned()))?;
     Some(format!("container ({name})"))
+}
+
+/// A place by its virtualisation as it was recorded: what it is called, and what sort it is.
+pub fn place(virtualisation: &str) -> (String, Sort) {
+    if virtualisation == "none" {
+        return ("bare metal".to_owned(), Sort::BareMetal);
+    }
+    let any = |sign: &str| virtualisation.split(", ").any(|part| part.starts_with(sign));
+    let sort = match (any("emulated"), any("container")) {
+        (true, _) => Sort::Emulated,
+        (false, true) => Sort::Container,
+        (false, false) => Sort::Guest,
+    };
+    (virtualisation.to_owned(), sort)
 }
 
 fn graphics(system: &dyn System) -> Vec<String> {

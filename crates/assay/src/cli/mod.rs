@@ -3,6 +3,7 @@
 mod advise;
 mod apply;
 mod articles;
+mod by_place;
 mod calc;
 mod check;
 mod commands;
