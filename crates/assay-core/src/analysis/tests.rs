@@ -143,6 +143,7 @@ fn machine() -> Machine {
         boot_id: Presence::absent("-"),
         graphics: Vec::new(),
         limits: Presence::absent("-"),
+        place: Presence::absent("-"),
     }
 }
 

@@ -245,6 +245,7 @@ fn environment() -> EnvironmentFacts {
         cpus: None,
         memory_bytes: None,
         virtualisation: NOT_PUBLISHED.to_owned(),
+        place: None,
         targets: Vec::new(),
         unknown: Unknown::ALL.to_vec(),
     }

@@ -9,7 +9,7 @@ pub mod said;
 
 use serde::{Deserialize, Serialize};
 
-use self::facts::{FilesystemFacts, IoFacts, Ordered, Unknown};
+use self::facts::{FilesystemFacts, IoFacts, Ordered, PlaceFacts, Unknown};
 use self::notes::Note;
 use self::said::Said;
 use crate::quantity::{Better, Scale};
@@ -121,6 +121,9 @@ pub struct EnvironmentFacts {
     pub memory_bytes: Option<u64>,
     /// `none`, or what it runs in.
     pub virtualisation: String,
+    /// Where it ran; nothing of results that did not record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<PlaceFacts>,
     /// Targets.
     pub targets: Vec<TargetFacts>,
     /// What is not known of it.

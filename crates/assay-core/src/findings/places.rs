@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::EnvironmentFacts;
+use super::facts::PlaceSort;
 use crate::quantity::Better;
 use crate::results::plan::{Arm, is_false};
 use crate::results::seal::Known;
@@ -48,22 +49,6 @@ pub enum Chosen {
     First,
 }
 
-/// What sort of place it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Sort {
-    /// Nothing lies between the kernel and the machine.
-    BareMetal,
-    /// A guest of a hypervisor.
-    Guest,
-    /// A container.
-    Container,
-    /// The processor itself is made by a program: its speed is that program's.
-    Emulated,
-    /// Nobody wrote it down.
-    NotRecorded,
-}
-
 /// Where the name of a place comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -83,10 +68,12 @@ pub struct Placed {
     pub name: String,
     /// Where the name comes from.
     pub named: Named,
-    /// What sort it is.
-    pub sort: Sort,
+    /// What sort it is, where that was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sort: Option<PlaceSort>,
     /// What was recorded of it, whatever it is called.
-    pub found: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<String>,
     /// Its machine; without targets.
     pub machine: EnvironmentFacts,
     /// The results that were measured there, in the order in which they were given.
@@ -96,7 +83,7 @@ pub struct Placed {
 impl Placed {
     /// Whether the processor is made by a program.
     pub fn is_emulated(&self) -> bool {
-        self.sort == Sort::Emulated
+        self.sort == Some(PlaceSort::Emulator)
     }
 }
 

@@ -73,6 +73,7 @@ impl System for DryRun<'_> {
         variable(name: &str) -> Option<String>;
         user() -> User;
         page_bytes() -> u64;
+        hypervisor_signatures() -> Vec<String>;
         now() -> String;
         monotonic_ns() -> u64;
         wall_ns() -> u64;

@@ -323,6 +323,9 @@ impl Fake {
     }
 }
 
+/// Where a recorded machine has the names that hypervisors give themselves.
+const SIGNATURES: &str = "/cpuid/hypervisor";
+
 impl State {
     fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
         let (path, _) = self.tree.find(path)?;
@@ -408,6 +411,12 @@ impl System for Fake {
         time.to_zoned(jiff::tz::offset(ZONE_HOURS).to_time_zone())
             .strftime("%Y-%m-%dT%H:%M:%S%:z")
             .to_string()
+    }
+
+    fn hypervisor_signatures(&self) -> Vec<String> {
+        // As a recorded tree tells them: a line each.
+        let told = self.read_text(Path::new(SIGNATURES)).unwrap_or_default();
+        told.lines().map(str::to_owned).collect()
     }
 
     /// Of some ARM machines, so that nobody takes 4 KiB for granted.

@@ -198,6 +198,10 @@ impl System for Faulty<'_> {
         self.inner.page_bytes()
     }
 
+    fn hypervisor_signatures(&self) -> Vec<String> {
+        self.inner.hypervisor_signatures()
+    }
+
     fn monotonic_ns(&self) -> u64 {
         self.inner.monotonic_ns()
     }

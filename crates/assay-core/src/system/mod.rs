@@ -22,6 +22,7 @@ pub mod identity;
 pub mod journal;
 pub mod machine;
 pub mod mounts;
+pub mod place;
 pub mod resolve;
 pub mod signatures;
 pub mod site;
@@ -318,6 +319,9 @@ pub trait System: Sync {
     fn user(&self) -> User;
     /// Bytes of a page of memory.
     fn page_bytes(&self) -> u64;
+    /// Names that hypervisors give themselves in the processor's own registers (CPUID); none where
+    /// there is no hypervisor, or no such register.
+    fn hypervisor_signatures(&self) -> Vec<String>;
 
     /// Wall clock as RFC 3339 with the local offset, whole seconds.
     fn now(&self) -> String;

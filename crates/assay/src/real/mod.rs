@@ -100,6 +100,10 @@ impl System for Real {
         rustix::param::page_size() as u64
     }
 
+    fn hypervisor_signatures(&self) -> Vec<String> {
+        assay_sys::hypervisor_signatures()
+    }
+
     fn monotonic_ns(&self) -> u64 {
         let time = clock_gettime(ClockId::Monotonic);
         time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

@@ -174,6 +174,7 @@ pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings
         cpus: None,
         memory_bytes: None,
         virtualisation: unknown(),
+        place: None,
         targets: Vec::new(),
         unknown: Unknown::ALL.to_vec(),
     };

@@ -12,11 +12,11 @@ mod words;
 
 use super::sessions::common_margin;
 use crate::failure::{Failure, Outcome};
-use crate::findings::places::{Beside, Chosen, Placed, Places, Sort};
+use crate::findings::places::{Beside, Chosen, Placed, Places, Row};
+use crate::findings::facts::{PlaceSort, Unknown};
 use crate::results::seal::Known;
-use crate::findings::{
-    EnvironmentFacts, FORMAT, Findings, StudyFacts, facts::Unknown, said::Sentence,
-};
+use crate::findings::said::Sentence;
+use crate::findings::{AbsentCell, EnvironmentFacts, FORMAT, Findings, StudyFacts};
 use crate::results::surroundings::facts::SurroundingsFacts;
 
 use rows::Told;
@@ -105,11 +105,13 @@ pub fn by_place(brought: &[Brought], asked: Question) -> Outcome<Findings> {
 
 /// Puts the baseline first and emulated places last.
 fn choose(spots: &mut [Spot], wanted: Option<&str>) -> Outcome<Chosen> {
-    let place = |sort: Sort| spots.iter().position(|spot| spot.placed.sort == sort);
+    let bare = || {
+        spots.iter().position(|spot| spot.placed.sort == Some(PlaceSort::BareMetal))
+    };
     let real = || spots.iter().position(|spot| !spot.placed.is_emulated());
     let (at, chosen) = match wanted {
         Some(wanted) => (asked_for(spots, wanted)?, Chosen::Asked),
-        None => match (place(Sort::BareMetal), spots.iter().position(|spot| spot.first)) {
+        None => match (bare(), spots.iter().position(|spot| spot.first)) {
             (Some(at), _) => (at, Chosen::BareMetal),
             (None, Some(at)) => (at, Chosen::Table),
             (None, None) => (real().unwrap_or_default(), Chosen::First),
@@ -153,10 +155,10 @@ fn nothing_in_common(spots: &[Spot]) -> Failure {
 }
 
 /// Workloads that are missing somewhere, as in any findings.
-fn absent(rows: &[crate::findings::places::Row]) -> Vec<crate::findings::AbsentCell> {
+fn absent(rows: &[Row]) -> Vec<AbsentCell> {
     let missing = rows.iter().filter_map(|row| {
         let reason = row.absent.clone()?;
-        Some(crate::findings::AbsentCell {
+        Some(AbsentCell {
             workload: row.workload.clone(),
             arm: rows::placed(&row.arm, &row.place),
             metric: Some(row.metric.clone()),
@@ -210,6 +212,7 @@ fn nowhere() -> EnvironmentFacts {
         cpus: None,
         memory_bytes: None,
         virtualisation: several(),
+        place: None,
         targets: Vec::new(),
         unknown: Unknown::ALL.to_vec(),
     }

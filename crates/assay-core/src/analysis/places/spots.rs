@@ -2,11 +2,10 @@
 
 use super::{Brought, words};
 use crate::failure::{Failure, Outcome};
-use crate::findings::facts::Unknown;
-use crate::findings::places::{Named, PLACE, Placed, PlacedResult, Sort};
+use crate::findings::facts::{PlaceSort, Unknown};
+use crate::findings::places::{Named, PLACE, Placed, PlacedResult};
 use crate::findings::{EnvironmentFacts, Findings};
 use crate::results::plan::Arm;
-use crate::system::machine;
 
 /// A place with the findings of its results.
 pub(super) struct Spot {
@@ -65,8 +64,8 @@ fn of_result(one: &Brought) -> Outcome<Vec<Spot>> {
         placed: Placed {
             name: level.clone(),
             named: Named::Table,
-            sort: Sort::NotRecorded,
-            found: "not recorded".to_owned(),
+            sort: None,
+            found: None,
             machine: EnvironmentFacts { targets: Vec::new(), ..one.findings.environment.clone() },
             results: vec![result(one)],
         },
@@ -106,20 +105,17 @@ fn within(findings: &Findings, level: &String) -> Findings {
 fn measured(one: &Brought) -> Outcome<Spot> {
     let findings = &one.findings;
     let environment = &findings.environment;
-    let recorded = !environment.unknown.contains(&Unknown::Virtualisation);
-    let (found, sort) = if recorded { found(environment) } else { unknown() };
+    let found = found(environment);
     let named = if one.label.is_some() { Named::Given } else { Named::Found };
-    let name = match (&one.label, recorded) {
-        (Some(label), _) => label.clone(),
-        (None, true) => found.clone(),
-        (None, false) => {
-            let id = &findings.study.id;
-            return Err(Failure::mistake(format!(
-                "{id} does not tell where it was measured: name its place with --label {id}=NAME, or \
-                 for good with assay note {id} --place NAME"
-            )));
-        }
-    };
+    let name = one.label.clone().or_else(|| Some(found.as_ref()?.0.clone()));
+    let name = name.ok_or_else(|| {
+        let id = &findings.study.id;
+        Failure::mistake(format!(
+            "{id} does not tell where it was measured: name its place with --label {id}=NAME, or for \
+             good with assay note {id} --place NAME"
+        ))
+    })?;
+    let (found, sort) = found.unzip();
     Ok(Spot {
         placed: Placed {
             name,
@@ -134,14 +130,22 @@ fn measured(one: &Brought) -> Outcome<Spot> {
     })
 }
 
-fn unknown() -> (String, Sort) {
-    ("not recorded".to_owned(), Sort::NotRecorded)
+/// What was recorded of a place, and what sort it is. Versions before places recorded less.
+fn found(environment: &EnvironmentFacts) -> Option<(String, PlaceSort)> {
+    if let Some(place) = &environment.place {
+        return Some((place.name.clone(), place.kind));
+    }
+    if environment.unknown.contains(&Unknown::Virtualisation) {
+        return None;
+    }
+    Some(match environment.virtualisation.as_str() {
+        NO_GUEST => ("bare metal".to_owned(), PlaceSort::BareMetal),
+        guest => (guest.to_owned(), PlaceSort::Hypervisor),
+    })
 }
 
-/// What was recorded of a place, and what sort it is.
-fn found(environment: &EnvironmentFacts) -> (String, Sort) {
-    machine::place(&environment.virtualisation)
-}
+/// What versions before places called bare metal.
+const NO_GUEST: &str = "none";
 
 fn result(one: &Brought) -> PlacedResult {
     PlacedResult {
