@@ -60,8 +60,8 @@ pub use library::Library;
 
 use crate::failure::{Failure, Outcome};
 use crate::findings::Findings;
-use crate::findings::places::Beside;
 use crate::findings::answers::{Answer, Claim as Verdict};
+use crate::findings::places::Beside;
 use about::{ARTICLES, About, Again, Text};
 use judges::{TOPICS, judge_of};
 use published::Book;

@@ -132,7 +132,8 @@ pub fn sealed(system: &dyn System, directory: &Path) -> Known {
     let Ok(unproven) = Unproven::read(&text) else { return Known::Broken };
     let about = unproven.about();
     let store = bundle::store_of(system, directory).ok();
-    let elsewhere = about.machine != machine::identity(system) || store != Some(about.store.clone());
+    let elsewhere =
+        about.machine != machine::identity(system) || store != Some(about.store.clone());
     if about.id != bundle::id_of(directory) || elsewhere {
         return Known::Elsewhere;
     }

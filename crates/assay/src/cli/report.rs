@@ -90,11 +90,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 }
 
 /// The results that are wanted; several of them with their comparison before them.
-fn evidence(
-    system: &dyn System,
-    words: &[String],
-    places: &ByPlace,
-) -> Outcome<Vec<Evidence>> {
+fn evidence(system: &dyn System, words: &[String], places: &ByPlace) -> Outcome<Vec<Evidence>> {
     let wanted: Vec<Option<&str>> = match words {
         [] if places.is_asked() => {
             return Err(Failure::mistake("--by place needs results: name one for each place"));

@@ -12,11 +12,11 @@ mod words;
 
 use super::sessions::common_margin;
 use crate::failure::{Failure, Outcome};
-use crate::findings::places::{Beside, Chosen, Placed, Places, Row};
 use crate::findings::facts::{PlaceSort, Unknown};
-use crate::results::seal::Known;
+use crate::findings::places::{Beside, Chosen, Placed, Places, Row};
 use crate::findings::said::Sentence;
 use crate::findings::{AbsentCell, EnvironmentFacts, FORMAT, Findings, StudyFacts};
+use crate::results::seal::Known;
 use crate::results::surroundings::facts::SurroundingsFacts;
 
 use rows::Told;
@@ -105,9 +105,7 @@ pub fn by_place(brought: &[Brought], asked: Question) -> Outcome<Findings> {
 
 /// Puts the baseline first and emulated places last.
 fn choose(spots: &mut [Spot], wanted: Option<&str>) -> Outcome<Chosen> {
-    let bare = || {
-        spots.iter().position(|spot| spot.placed.sort == Some(PlaceSort::BareMetal))
-    };
+    let bare = || spots.iter().position(|spot| spot.placed.sort == Some(PlaceSort::BareMetal));
     let real = || spots.iter().position(|spot| !spot.placed.is_emulated());
     let (at, chosen) = match wanted {
         Some(wanted) => (asked_for(spots, wanted)?, Chosen::Asked),

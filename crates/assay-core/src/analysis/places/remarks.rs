@@ -56,7 +56,8 @@ fn seals(place: &Placed) -> Option<Check> {
         (Known::NotLookedAt, "sealed, which only root can look into"),
         (Known::None, "without a seal: measured without root, so anybody could have changed it"),
     ];
-    let other = other.into_iter().filter_map(|(seal, words)| Some(format!("{} is {words}", of(seal)?)));
+    let other =
+        other.into_iter().filter_map(|(seal, words)| Some(format!("{} is {words}", of(seal)?)));
     let told: Vec<String> = broken.into_iter().chain(other).collect();
     (!told.is_empty()).then(|| Check::new("seal", format!("{}: {}", place.name, told.join("; "))))
 }
@@ -177,7 +178,8 @@ fn emulated(spots: &[Spot]) -> Option<Check> {
 fn failures(row: &Row) -> Option<Check> {
     let all = row.failed + row.n;
     (row.failed > 0 && row.unit != Unit::Sessions).then(|| {
-        let text = format!("{} in {}: {} of {all} trials failed", row.workload, row.place, row.failed);
+        let text =
+            format!("{} in {}: {} of {all} trials failed", row.workload, row.place, row.failed);
         Check::new("failed", text)
     })
 }
@@ -192,15 +194,19 @@ fn contradiction(row: &Row, rows: &[Row]) -> Option<Check> {
     })?;
     let (base, value) = (whole.value?, row.value?);
     let share = told.percent / 100.0;
+    let unit = if row.metric == "duration_s" { " s" } else { "" };
     let (numbers, meant) = match row.better {
-        Better::Lower => (format!("{base} of {value}"), base / share),
-        Better::Higher => (format!("{value} of {base}"), base * share),
+        Better::Lower => (format!("{base} of {value}{unit}"), base / share),
+        Better::Higher => (format!("{value} of {base}{unit}"), base * share),
     };
     let decimals = printed::decimals(told.percent).max(2);
     let text = format!(
-        "{} in {}: {} % was printed, but {numbers} are {:.decimals$} %; {} % would be {meant:.0}: one \
-         of the two numbers is wrong, and they cannot tell which",
-        row.workload, row.place, told.percent, told.computed, told.percent
+        "{} in {}: {percent} % was printed, but {numbers} are {:.decimals$} %; {percent} % would be \
+         {meant:.0}{unit}: one of the two numbers is wrong, and they cannot tell which",
+        row.workload,
+        row.place,
+        told.computed,
+        percent = told.percent
     );
     Some(Check::new(PUBLISHED, text))
 }
@@ -210,6 +216,6 @@ fn contradictions(table: &Beside) -> impl Iterator<Item = Check> {
     let wrong = table.rows.iter().filter(|row| !row.printed.follows);
     wrong.filter_map(|row| {
         let remark = row.remark.as_ref()?;
-        Some(Check::new(PUBLISHED, format!("{}, {}: {remark}", table.source, row.place)))
+        Some(Check::new(PUBLISHED, format!("{}: {remark}", table.source)))
     })
 }

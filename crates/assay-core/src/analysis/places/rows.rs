@@ -134,25 +134,18 @@ fn compared(
         found.text = words::comparison(&found, [&spots[0].placed, &spots[at + 1].placed], &key.2);
         Some(found)
     };
-    let mut judged: Vec<Option<Comparison>> =
-        pairs.into_iter().enumerate().map(judged).collect();
+    let mut judged: Vec<Option<Comparison>> = pairs.into_iter().enumerate().map(judged).collect();
     correct(judged.iter_mut().flatten().filter(|found| found.verdict.is_some()));
     std::iter::once(None).chain(judged).collect()
 }
 
 /// A place against the baseline; none where either has no number.
-fn pair(
-    spots: [&Spot; 2],
-    key: &Key,
-    own: [&Own; 2],
-    margin: Option<f64>,
-) -> Option<Pair> {
+fn pair(spots: [&Spot; 2], key: &Key, own: [&Own; 2], margin: Option<f64>) -> Option<Pair> {
     let [before, after] = [own[0].sample?, own[1].sample?];
     let names = spots.map(|spot| spot.placed.name.as_str());
     let arms = names.map(|name| placed(&key.2, name));
     let cells = own.map(|own| &own.cell);
-    let mut found =
-        across::comparison(cells, arms, Kind::OtherDayOrMachine, Some((before, after)));
+    let mut found = across::comparison(cells, arms, Kind::OtherDayOrMachine, Some((before, after)));
     if let ([Some(base)], [Some(value)]) = (single(own[0]).as_slice(), single(own[1]).as_slice()) {
         // Two printed numbers have the ratio that a reader computes, to the last digit.
         (found.ratio, found.means) = (Some(value / base), Some([*value, *base]));
@@ -193,9 +186,9 @@ fn row(spot: &Spot, key: &Key, own: Option<&Own>) -> Row {
         n: known.and_then(|own| own.sample).map_or(0, |sample| sample.n),
         failed: own.map_or(0, |own| own.failed),
         value: known.and_then(centre),
-        ci95: known.filter(|own| own.sample.is_some_and(|s| s.n == own.cell.n)).and_then(
-            |own| own.cell.ci95,
-        ),
+        ci95: known
+            .filter(|own| own.sample.is_some_and(|s| s.n == own.cell.n))
+            .and_then(|own| own.cell.ci95),
         percent: None,
         percent_ci95: None,
         percent_ci95_family: None,
@@ -223,8 +216,7 @@ fn missing(spot: &Spot, key: &Key, own: Option<&Own>) -> String {
     let (workload, metric, _) = key;
     let absent = spot.results.iter().flat_map(|one| &one.absent);
     let mut absent = absent.filter(|absent| {
-        absent.workload == *workload
-            && absent.metric.as_ref().is_none_or(|absent| absent == metric)
+        absent.workload == *workload && absent.metric.as_ref().is_none_or(|absent| absent == metric)
     });
     if let Some(known) = absent.next() {
         return known.obstacle.clone().unwrap_or_else(|| known.reason.clone());
@@ -239,14 +231,11 @@ fn missing(spot: &Spot, key: &Key, own: Option<&Own>) -> String {
 
 /// What a place has of a workload, over all of its results; none where none of them has it.
 fn own(spot: &Spot, key: &Key) -> Option<Own> {
-    let has = |cell: &&Cell| {
-        cell.primary && !cell.control && across::key(cell) == *key
-    };
+    let has = |cell: &&Cell| cell.primary && !cell.control && across::key(cell) == *key;
     let own: Vec<&Cell> =
         spot.results.iter().filter_map(|one| one.cells.iter().find(has)).collect();
-    let failed = |cell: &&Cell| {
-        cell.trials.iter().filter(|trial| trial.status == Status::Failed).count()
-    };
+    let failed =
+        |cell: &&Cell| cell.trials.iter().filter(|trial| trial.status == Status::Failed).count();
     let failed = own.iter().map(failed).sum();
     let known: Vec<&Cell> = own.iter().copied().filter(|cell| sample(cell).is_some()).collect();
     let (cell, unit) = match known.as_slice() {
@@ -319,12 +308,11 @@ fn again(of: &[&Cell], trials: Vec<CellTrial>) -> Cell {
 fn printed_percent(spots: &[Spot], spot: &Spot, key: &Key) -> Option<Printed> {
     let percent = |spot: &Spot| {
         let mut cells = spot.results.iter().flat_map(|one| &one.cells);
-        let cell = cells.find(|cell| {
-            cell.workload == key.0 && cell.metric == PUBLISHED_PERCENT
-        })?;
+        let cell = cells.find(|cell| cell.workload == key.0 && cell.metric == PUBLISHED_PERCENT)?;
         cell.median
     };
-    let number = |spot: &Spot| own(spot, key).and_then(|own| Some((own.cell.better, centre(&own)?)));
+    let number =
+        |spot: &Spot| own(spot, key).and_then(|own| Some((own.cell.better, centre(&own)?)));
     let whole = spots.iter().find(|spot| percent(spot) == Some(100.0))?;
     let (told, (_, base), (better, value)) = (percent(spot)?, number(whole)?, number(spot)?);
     let computed = self::percent(better, value / base);

@@ -21,7 +21,10 @@ pub(super) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 /// `2 processors`.
 pub(super) fn processors(count: Option<u32>) -> String {
-    count.map_or_else(|| "processors not told".to_owned(), |count| counted(count as usize, "processor"))
+    count.map_or_else(
+        || "processors not told".to_owned(),
+        |count| counted(count as usize, "processor"),
+    )
 }
 
 /// `8 GiB memory`.
@@ -103,11 +106,7 @@ pub(super) fn comparison(found: &Comparison, [base, place]: [&Placed; 2], arm: &
 const MOST_SENTENCES: usize = 4;
 
 /// What was found: each comparison where there are few; else a sentence a place.
-pub(super) fn sentences(
-    spots: &[Spot],
-    rows: &[Row],
-    comparisons: &[Comparison],
-) -> Vec<Sentence> {
+pub(super) fn sentences(spots: &[Spot], rows: &[Row], comparisons: &[Comparison]) -> Vec<Sentence> {
     if comparisons.len() <= MOST_SENTENCES {
         let one = |found: &Comparison| {
             Sentence::new(Said::Comparison { id: found.id.clone() }, &*found.text)
@@ -115,7 +114,9 @@ pub(super) fn sentences(
         return comparisons.iter().map(one).collect();
     }
     let base = &spots[0].placed.name;
-    if rows.iter().all(|row| row.workload == rows[0].workload && row.arm == rows[0].arm) {
+    let compared: Vec<&Row> = rows.iter().filter(|row| row.comparison.is_some()).collect();
+    let of_first = |row: &&Row| row.workload == compared[0].workload && row.arm == compared[0].arm;
+    if compared.iter().all(of_first) {
         return one_workload(base, rows, comparisons).into_iter().collect();
     }
     let others = spots[1..].iter();
@@ -130,7 +131,8 @@ fn one_workload(base: &str, rows: &[Row], comparisons: &[Comparison]) -> Option<
         other.percent.unwrap_or_default().total_cmp(&one.percent.unwrap_or_default())
     });
     let (first, last) = (known.first()?, known.last()?);
-    let told = |row: &Row| percents(row.percent.unwrap_or_default(), row.percent_interval())[0].clone();
+    let told =
+        |row: &Row| percents(row.percent.unwrap_or_default(), row.percent_interval())[0].clone();
     let what = work(&first.workload, &first.arm);
     let [most, least] = [told(first), told(last)];
     let text = format!(
