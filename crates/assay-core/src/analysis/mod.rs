@@ -16,6 +16,7 @@ mod harm;
 mod lines;
 mod metrics;
 mod null;
+pub mod places;
 mod rows;
 mod sentences;
 mod series;
@@ -142,6 +143,7 @@ fn judged(
         surfaces: Vec::new(),
         answers: told.answers,
         card: None,
+        places: None,
         factors: measured.design.factors,
         members: Vec::new(),
         probes: Vec::new(),

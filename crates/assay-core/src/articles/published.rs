@@ -232,6 +232,7 @@ impl Book {
             surfaces: Vec::new(),
             answers: Vec::new(),
             card: None,
+            places: None,
         }
     }
 }

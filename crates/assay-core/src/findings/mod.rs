@@ -4,6 +4,7 @@ pub mod answers;
 pub mod facts;
 pub mod measurements;
 pub mod notes;
+pub mod places;
 pub mod said;
 
 use serde::{Deserialize, Serialize};
@@ -685,6 +686,9 @@ pub struct Findings {
     /// Its row of the flash table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<answers::CardRow>,
+    /// Several places in per cent of one of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub places: Option<places::Places>,
 }
 
 /// The rate of a workload over its area, from its first byte to its last.

@@ -10,13 +10,20 @@ use assay_core::system::System;
 
 /// Add a note to a result
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  assay note 20261120-1031 \"with the new cable\"")]
+#[command(after_help = "\
+Examples:
+  assay note 20261120-1031 \"with the new cable\"
+  assay note 20261120-1031 --place \"KVM, 2 processors\"   what compare --by place calls it")]
 pub struct NoteArguments {
     /// Id, or the beginning of one
     #[arg(value_name = "ID")]
     result: String,
     /// The note
-    text: String,
+    #[arg(required_unless_present = "place")]
+    text: Option<String>,
+    /// What the place where it was measured is called; empty for what was found
+    #[arg(long, value_name = "NAME")]
+    place: Option<String>,
 }
 
 /// Give a result another title
@@ -32,7 +39,12 @@ pub struct RenameArguments {
 
 /// Runs `assay note`.
 pub fn note(system: &dyn System, arguments: NoteArguments) -> Outcome<()> {
-    change(system, &arguments.result, |label| label.notes.push(arguments.text))
+    change(system, &arguments.result, |label| {
+        label.notes.extend(arguments.text);
+        if let Some(name) = arguments.place {
+            label.place = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+        }
+    })
 }
 
 /// Runs `assay rename`.

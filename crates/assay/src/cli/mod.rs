@@ -4,6 +4,7 @@ mod advise;
 mod apply;
 mod articles;
 mod build;
+mod by_place;
 mod calc;
 mod check;
 mod commands;

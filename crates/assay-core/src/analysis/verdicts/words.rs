@@ -52,7 +52,7 @@ pub(super) fn replicates(count: usize) -> String {
 }
 
 /// A number of things.
-pub(super) fn counted(count: usize, thing: &str) -> String {
+pub(in crate::analysis) fn counted(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
