@@ -14,6 +14,7 @@ mod confirm;
 mod doctor;
 mod explain;
 mod import;
+mod inventory;
 mod label;
 mod list;
 mod meant;
