@@ -2,6 +2,7 @@
 //! evidence has not what it needs.
 
 pub mod bars;
+pub mod boots;
 pub mod classes;
 pub mod effects;
 pub mod grid;
@@ -40,6 +41,7 @@ pub static FIGURES: &[&Drawing] = &[
     &sweep::SWEEP,
     &effects::EFFECTS,
     &surface::SURFACE,
+    &boots::BOOTS,
     &runs::RUNS,
     &bars::BARS,
     &grid::GRID,
@@ -102,6 +104,7 @@ fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figu
     let latencies = (&percentiles::PERCENTILES, false);
     let order = [
         (&places::PLACES, false),
+        (&boots::BOOTS, false),
         (&sweep::SWEEP, false),
         (&runs::RUNS, true),
         (&effects::EFFECTS, true),

@@ -81,6 +81,7 @@ impl System for DryRun<'_> {
         new_in_kernel_log(log: &mut KernelLog) -> io::Result<Vec<String>>;
         output_of(program: &str, arguments: &[&str]) -> io::Result<String>;
         told_of(program: &str, arguments: &[&str], input: &File) -> io::Result<ProgramOutput>;
+        answer_of(program: &str, arguments: &[&str], most_bytes: u64) -> io::Result<ProgramOutput>;
         nvme_health_log(device: &Path) -> io::Result<Vec<u8>>;
         ask_ata(device: &Path, question: AtaQuestion) -> io::Result<Vec<u8>>;
         leftovers(directory: &Path) -> io::Result<Vec<Leftover>>;

@@ -701,6 +701,16 @@ impl System for Fake {
         self.lock().told.get(&line).cloned().ok_or_else(|| Errno::NOENT.into())
     }
 
+    fn answer_of(&self, program: &str, arguments: &[&str], most: u64) -> io::Result<ProgramOutput> {
+        let line = [&[program], arguments].concat().join(" ");
+        let told = self.lock().told.get(&line).cloned();
+        let mut told = told.ok_or_else(|| io::Error::from(Errno::NOENT))?;
+        let most = usize::try_from(most).unwrap_or(usize::MAX).min(told.text.len());
+        told.text
+            .truncate((0..=most).rev().find(|at| told.text.is_char_boundary(*at)).unwrap_or(0));
+        Ok(told)
+    }
+
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed> {
         let line = execution.words.join(" ");
         let mut state = self.lock();

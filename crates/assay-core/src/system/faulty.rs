@@ -120,6 +120,7 @@ impl System for Faulty<'_> {
         new_in_kernel_log(log: &mut KernelLog) -> Vec<String>;
         output_of(program: &str, arguments: &[&str]) -> String;
         told_of(program: &str, arguments: &[&str], input: &File) -> ProgramOutput;
+        answer_of(program: &str, arguments: &[&str], most_bytes: u64) -> ProgramOutput;
         nvme_health_log(device: &Path) -> Vec<u8>;
         ask_ata(device: &Path, question: AtaQuestion) -> Vec<u8>;
         forget_cache() -> ();

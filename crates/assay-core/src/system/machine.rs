@@ -62,6 +62,28 @@ fn not_recorded() -> Presence<Place> {
     Presence::absent("not recorded by the version that measured")
 }
 
+impl Machine {
+    /// A machine of which only somebody's records are here, because.
+    pub fn elsewhere(why: &str) -> Self {
+        Self {
+            kernel: Presence::absent(why),
+            kernel_version: Presence::absent(why),
+            architecture: String::new(),
+            distribution: Presence::absent(why),
+            cpu: Presence::absent(why),
+            logical_cpus: Presence::absent(why),
+            governor: Presence::absent(why),
+            memory_bytes: Presence::absent(why),
+            swap_bytes: Presence::absent(why),
+            virtualisation: Presence::absent(why),
+            clocksource: Presence::absent(why),
+            boot_id: Presence::absent(why),
+            graphics: Vec::new(),
+            limits: Presence::absent(why),
+        }
+    }
+}
+
 /// Reads what there is to know.
 pub fn machine(system: &dyn System) -> Machine {
     let graphics_devices = graphics::devices(system);

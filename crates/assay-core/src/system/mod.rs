@@ -413,6 +413,14 @@ pub trait System: Sync {
     /// reads what may be slow.
     fn told_of(&self, program: &str, arguments: &[&str], input: &File)
     -> io::Result<ProgramOutput>;
+    /// Runs a program that only looks, for longer, and reads at most so many bytes of its answer: then it
+    /// is ended. What it read may be slow, and long.
+    fn answer_of(
+        &self,
+        program: &str,
+        arguments: &[&str],
+        most_bytes: u64,
+    ) -> io::Result<ProgramOutput>;
     /// Runs a program of the user's and measures it. What it started has ended when this returns.
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed>;
     /// Writes back what is dirty and makes the kernel forget all clean pages and names of files.

@@ -5,6 +5,7 @@ mod apply;
 mod articles;
 mod build;
 mod by_place;
+mod boots;
 mod calc;
 mod check;
 mod commands;

@@ -311,6 +311,15 @@ impl System for Real {
         look::told_of(program, arguments, input)
     }
 
+    fn answer_of(
+        &self,
+        program: &str,
+        arguments: &[&str],
+        most_bytes: u64,
+    ) -> io::Result<ProgramOutput> {
+        look::answer_of(program, arguments, most_bytes)
+    }
+
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed> {
         execute::execute(execution)
     }
