@@ -16,6 +16,7 @@ use crate::findings::said::Sentence;
 use crate::findings::{
     AbsentCell, Comparison, Findings, Member, StudyFacts, Surface, WorkloadFacts,
 };
+use crate::probes::processors::ProcessorTicks;
 use crate::results::design::{Design, Stopping};
 use crate::results::environment::Environment;
 use crate::results::plan::{Arm, Plan};
@@ -38,6 +39,7 @@ pub struct Gathering<'a> {
     surroundings: surroundings::Gathered,
     counts: checks::Counts,
     costs: watched::Costs,
+    ticks: ProcessorTicks,
 }
 
 impl<'a> Gathering<'a> {
@@ -58,6 +60,7 @@ impl<'a> Gathering<'a> {
             surroundings: surroundings::Gathered::default(),
             counts: checks::Counts::default(),
             costs: watched::Costs::default(),
+            ticks: ProcessorTicks::default(),
         }
     }
 
@@ -68,6 +71,8 @@ impl<'a> Gathering<'a> {
         for trial in trials {
             self.counts.add(&trial.record);
             self.costs.add(&trial.record);
+            let seen = trial.record.evidence.processors.value().and_then(|own| own.ticks.value());
+            self.ticks = self.ticks.and(seen.copied().unwrap_or_default());
         }
         let row = rows::row(workload, plan, environment, trials);
         let (series, absent) = series::series(&self.design, &row);
@@ -97,8 +102,11 @@ impl<'a> Gathering<'a> {
         let mut live: Vec<String> = others.map(|own| own.name.clone()).collect();
         live.dedup();
         let measured = Measurements { design: self.design.into_owned(), series, unfinished, live };
-        let (mut found, mut verdicts) =
-            judged(study, facts::environment(plan, environment), measured);
+        let mut surrounding = facts::environment(plan, environment);
+        if let Some(place) = &mut surrounding.place {
+            place.steal_share = self.ticks.steal_share();
+        }
+        let (mut found, mut verdicts) = judged(study, surrounding, measured);
         found.workloads = rows.iter().map(workload_facts).collect();
         for comparison in &mut found.comparisons {
             if let Some(note) = in_flight(comparison, &rows) {

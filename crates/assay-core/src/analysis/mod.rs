@@ -17,6 +17,7 @@ mod harm;
 mod lines;
 mod metrics;
 mod null;
+pub mod places;
 mod rows;
 mod sentences;
 mod series;
@@ -121,7 +122,7 @@ fn judged(
         (None, "import") => Stage::Imported,
         (None, _) => Stage::Measured,
     };
-    let told = verdicts::verdicts(&measured, stage);
+    let told = verdicts::verdicts(&measured, stage, environment.is_emulated());
     let sentences = sentences::of_verdicts(&told);
     let found = Findings {
         format: FORMAT.to_owned(),
@@ -144,6 +145,7 @@ fn judged(
         boots: Vec::new(),
         answers: told.answers,
         card: None,
+        places: None,
         factors: measured.design.factors,
         members: Vec::new(),
         probes: Vec::new(),

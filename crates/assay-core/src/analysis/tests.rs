@@ -142,7 +142,9 @@ fn machine() -> Machine {
         clocksource: Presence::absent("-"),
         boot_id: Presence::absent("-"),
         graphics: Vec::new(),
+        graphics_devices: Vec::new(),
         limits: Presence::absent("-"),
+        place: Presence::absent("-"),
     }
 }
 

@@ -233,6 +233,7 @@ impl Book {
             boots: Vec::new(),
             answers: Vec::new(),
             card: None,
+            places: None,
         }
     }
 }
@@ -245,6 +246,7 @@ fn environment() -> EnvironmentFacts {
         cpus: None,
         memory_bytes: None,
         virtualisation: NOT_PUBLISHED.to_owned(),
+        place: None,
         targets: Vec::new(),
         unknown: Unknown::ALL.to_vec(),
     }

@@ -5,11 +5,12 @@ pub mod boots;
 pub mod facts;
 pub mod measurements;
 pub mod notes;
+pub mod places;
 pub mod said;
 
 use serde::{Deserialize, Serialize};
 
-use self::facts::{FilesystemFacts, IoFacts, Ordered, Unknown};
+use self::facts::{FilesystemFacts, IoFacts, Ordered, PlaceFacts, PlaceSort, Unknown};
 use self::notes::Note;
 use self::said::Said;
 use crate::quantity::{Better, Scale};
@@ -121,11 +122,21 @@ pub struct EnvironmentFacts {
     pub memory_bytes: Option<u64>,
     /// `none`, or what it runs in.
     pub virtualisation: String,
+    /// Where it ran; nothing of results that did not record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<PlaceFacts>,
     /// Targets.
     pub targets: Vec<TargetFacts>,
     /// What is not known of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<Unknown>,
+}
+
+impl EnvironmentFacts {
+    /// Whether an emulator carried out each instruction: times then say nothing of hardware.
+    pub fn is_emulated(&self) -> bool {
+        self.place.as_ref().is_some_and(|place| place.kind == PlaceSort::Emulator)
+    }
 }
 
 /// One trial of a cell.
@@ -684,6 +695,9 @@ pub struct Findings {
     /// Its row of the flash table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<answers::CardRow>,
+    /// Several places in per cent of one of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub places: Option<places::Places>,
 }
 
 /// The rate of a workload over its area, from its first byte to its last.
