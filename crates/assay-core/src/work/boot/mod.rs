@@ -6,6 +6,8 @@ mod finished;
 pub mod kernel_log;
 pub mod labels;
 mod planned;
+#[cfg(test)]
+mod recorded_tests;
 pub mod source;
 pub mod timeline;
 
