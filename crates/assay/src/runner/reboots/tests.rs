@@ -30,7 +30,7 @@ fn refusal(fake: &Fake) -> String {
 #[test]
 fn what_cannot_be_restarted_is_refused_with_the_reason() {
     let fake = machine();
-    fake.put("/.dockerenv", "");
+    fake.put("/.dockerenv", "").put("/proc/cpuinfo", "processor\t: 0\n");
     assert!(refusal(&fake).contains("container"), "{}", refusal(&fake));
     let fake = Fake::new();
     assert!(refusal(&fake).contains("systemd is not the first program"), "{}", refusal(&fake));
