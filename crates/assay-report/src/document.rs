@@ -12,6 +12,7 @@ mod forum;
 mod grid;
 mod large;
 mod load;
+mod micro;
 pub(super) mod numbers;
 mod opening;
 mod probes;

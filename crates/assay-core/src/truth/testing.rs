@@ -60,6 +60,7 @@ impl Bench {
             ignore_failure: false,
             timeout_ns: None,
             runs: None,
+            tree: None,
         }
         .into();
         bench.each(|trial| {

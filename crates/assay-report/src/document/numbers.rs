@@ -128,6 +128,16 @@ pub(super) fn p(value: Option<f64>) -> String {
     }
 }
 
+/// `73.8 to 80.9 ms`.
+pub(super) fn span(metric: &str, ends: Option<[f64; 2]>) -> String {
+    let Some(ends) = ends else { return NONE.to_owned() };
+    let [low, high] = ends.map(|end| under_heading(metric, end));
+    let shared =
+        low.split_once(' ').zip(high.split_once(' ')).filter(|(low, high)| low.1 == high.1);
+    let low = shared.map_or(low.as_str(), |((number, _), _)| number);
+    format!("{low} to {high}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
