@@ -91,6 +91,7 @@ impl Ordered {
             Order::Crd => ", all trials in one random order",
             Order::Sequential => ", one arm after the other",
             Order::Unknown => " in an order that was not recorded",
+            Order::Recorded => return "in the order of time, as they happened".to_owned(),
         };
         format!("{replicates}{order}")
     }
@@ -136,14 +137,18 @@ pub enum PlaceSort {
 }
 
 impl PlaceFacts {
-    /// It and what of it changes times, in a line.
-    pub fn words(&self) -> String {
+    /// What of it changes times.
+    pub fn around(&self) -> impl Iterator<Item = String> {
         let clock = self.clocksource.as_ref().map(|clock| format!("clock source {clock}"));
         let steal = self.steal_share.map(|share| format!("steal {}", show::percent(share * 100.0)));
         let vulnerabilities =
             self.mitigations.as_ref().map(|told| format!("vulnerabilities: {told}"));
-        let told = [self.frequency.clone(), clock, steal, vulnerabilities].into_iter().flatten();
-        [self.name.clone()].into_iter().chain(told).collect::<Vec<_>>().join("; ")
+        [self.frequency.clone(), clock, steal, vulnerabilities].into_iter().flatten()
+    }
+
+    /// It and what of it changes times, in a line.
+    pub fn words(&self) -> String {
+        [self.name.clone()].into_iter().chain(self.around()).collect::<Vec<_>>().join("; ")
     }
 }
 

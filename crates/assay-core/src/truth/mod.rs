@@ -7,12 +7,14 @@ mod clock;
 mod compressed;
 mod depth;
 mod device_bytes;
+mod emulated;
 mod evidence;
 mod foreign;
 mod kernel_log;
 mod link_ceiling;
 mod oom;
 mod power_supply;
+mod slow_member;
 mod stalled;
 mod starved;
 mod steal;
@@ -44,6 +46,8 @@ pub struct Case<'a> {
     pub workload: &'a PlannedWorkload,
     /// Its trials, lead-in and failed ones left out.
     pub trials: &'a [&'a TrialRecord],
+    /// What carried out each instruction in the place of a processor, where something did.
+    pub emulator: Option<&'a str>,
 }
 
 impl<'a> Case<'a> {
@@ -108,6 +112,7 @@ pub trait TruthRule: Sync {
 
 /// All rules, in the order in which they are told.
 pub static RULES: &[&dyn TruthRule] = &[
+    &emulated::Emulated,
     &unwritten::Unwritten,
     &cached::Cached,
     &cache_state::CacheState,
@@ -120,6 +125,7 @@ pub static RULES: &[&dyn TruthRule] = &[
     &starved::Starved,
     &stalled::Stalled,
     &unstable::Unstable,
+    &slow_member::SlowMember,
     &steal::Steal,
     &foreign::Foreign,
     &swap::Swap,
@@ -194,6 +200,7 @@ mod tests {
         assert_eq!(
             names,
             [
+                "emulated",
                 "unwritten",
                 "cached",
                 "cache-state",
@@ -206,6 +213,7 @@ mod tests {
                 "starved",
                 "stalled",
                 "unstable",
+                "slow-member",
                 "steal",
                 "foreign",
                 "swap",

@@ -29,6 +29,7 @@ pub struct Bench {
     pub survey: Survey,
     pub workload: PlannedWorkload,
     pub trials: Vec<TrialRecord>,
+    pub emulator: Option<String>,
 }
 
 impl Bench {
@@ -74,7 +75,7 @@ impl Bench {
     fn new(name: &str, read_percent: u8) -> Self {
         let workload = workload(name, read_percent);
         let trials = (1..=3).map(|replicate| trial(&workload, replicate)).collect();
-        Self { site: site(), survey: survey(), workload, trials }
+        Self { site: site(), survey: survey(), workload, trials, emulator: None }
     }
 
     pub fn without_trials(mut self) -> Self {
@@ -85,6 +86,12 @@ impl Bench {
     /// Changes what the target stands on.
     pub fn site(mut self, change: impl FnOnce(&mut Site)) -> Self {
         change(&mut self.site);
+        self
+    }
+
+    /// On a machine that a program makes up.
+    pub fn emulated(mut self, by: &str) -> Self {
+        self.emulator = Some(by.to_owned());
         self
     }
 
@@ -125,6 +132,7 @@ impl Bench {
             survey: &self.survey,
             workload: &self.workload,
             trials: &trials,
+            emulator: self.emulator.as_deref(),
         })
     }
 
@@ -237,6 +245,7 @@ pub fn drive() -> Drive {
         serial: Presence::Present("S1".to_owned()),
         size_bytes: 64 << 30,
         rotational: Presence::Present(false),
+        turns_per_minute: Presence::absent("nothing turns in it"),
         removable: Presence::Present(false),
         bus: Presence::Present("sata".to_owned()),
         ports: vec!["ata1".to_owned()],
@@ -244,6 +253,8 @@ pub fn drive() -> Drive {
             name: "SATA 6.0 Gbit/s".to_owned(),
             ceiling_bytes_per_s: 600e6,
         }),
+        usb_version: Presence::absent("not on USB"),
+        card: Presence::absent("no memory card"),
         scheduler: Presence::Present("mq-deadline".to_owned()),
         write_cache: Presence::Present("write back".to_owned()),
         discard: Presence::Present(true),
@@ -341,6 +352,7 @@ pub fn trial(workload: &PlannedWorkload, replicate: u32) -> TrialRecord {
                 write: if workload.writes() { one } else { Count::default() },
             },
             values: BTreeMap::new(),
+            absent: BTreeMap::new(),
             notes: Vec::new(),
             detail: io::Detail {
                 classes,

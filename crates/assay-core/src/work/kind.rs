@@ -267,7 +267,7 @@ pub trait Runs {
 
     /// What one of its own metrics was, from what was measured; none where it has no such metric.
     fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
-        measured.values.get(metric).copied().map(Ok)
+        measured.value(metric)
     }
 
     /// The metric by which it is compared where the study does not say; `varies` tells what is a
@@ -338,6 +338,12 @@ pub trait Runs {
 
     /// Whether nothing was run: somebody else's work was looked at.
     fn is_only_watched(&self) -> bool {
+        false
+    }
+
+    /// Whether its trials were not made at will but recorded by others: no rule of trust has evidence of
+    /// them.
+    fn is_recorded(&self) -> bool {
         false
     }
 }

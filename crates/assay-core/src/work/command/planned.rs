@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::tree::{self, Tree};
-use super::{DURATION, Detail, course, line};
+use super::{DURATION, course, line};
 use crate::quantity::Time;
 use crate::quantity::units::show;
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
-use crate::work::measured::{Measured, Ran};
+use crate::work::measured::Ran;
 use crate::work::place::Run;
 use crate::work::{self};
 
@@ -99,11 +99,6 @@ impl Runs for Planned {
 
     fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
         course::run(self, run)
-    }
-
-    fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
-        let told = measured.values.get(metric).copied().map(Ok);
-        told.or_else(|| Some(Err(Detail::of(measured)?.absent.get(metric)?.clone())))
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
