@@ -79,7 +79,9 @@ impl Machine {
             clocksource: Presence::absent(why),
             boot_id: Presence::absent(why),
             graphics: Vec::new(),
+            graphics_devices: Vec::new(),
             limits: Presence::absent(why),
+            place: Presence::absent(why),
         }
     }
 }

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::output;
 use crate::store;
-use assay_core::failure::Outcome;
+use assay_core::failure::{Failure, Outcome};
 use assay_core::results::bundle;
 use assay_core::system::System;
 
@@ -47,7 +47,10 @@ pub fn note(system: &dyn System, arguments: NoteArguments) -> Outcome<()> {
     if let Some(rest) = arguments.result.strip_prefix("boot") {
         let which = rest.strip_prefix(':');
         if rest.is_empty() || which.is_some() {
-            return super::boots::note(system, which, arguments.text.as_deref().unwrap_or_default());
+            let Some(text) = arguments.text.filter(|_| arguments.place.is_none()) else {
+                return Err(Failure::mistake("a boot has a label, but no --place"));
+            };
+            return super::boots::note(system, which, &text);
         }
     }
     change(system, &arguments.result, |label| {

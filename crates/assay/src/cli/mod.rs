@@ -3,9 +3,9 @@
 mod advise;
 mod apply;
 mod articles;
+mod boots;
 mod build;
 mod by_place;
-mod boots;
 mod calc;
 mod check;
 mod commands;

@@ -43,11 +43,6 @@ impl Runs for Planned {
         })
     }
 
-    fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
-        let told = measured.values.get(metric).copied().map(Ok);
-        told.or_else(|| Some(Err(Detail::of(measured)?.absent.get(metric)?.clone())))
-    }
-
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
         WHOLE.name
     }
@@ -78,9 +73,6 @@ impl Runs for Planned {
 pub struct Detail {
     /// The boot.
     pub boot: Boot,
-    /// Metrics that could not be had, by name, and why.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub absent: BTreeMap<String, String>,
 }
 
 impl Counts for Detail {
@@ -121,7 +113,8 @@ pub fn measured(boot: Boot) -> Result<Measured, String> {
         waited_ns: None,
         claims: Claims::default(),
         values,
+        absent,
         notes: boot.notes.clone(),
-        detail: Detail { boot, absent }.into(),
+        detail: Detail { boot }.into(),
     })
 }
