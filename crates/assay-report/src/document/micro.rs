@@ -6,8 +6,8 @@ use crate::table::{Column, columns};
 use assay_core::findings::Findings;
 
 /// The metric that micro-benchmarks are compared by, and what one operation takes.
-const RATE: &str = "micro_operations_per_s";
-const COST: &str = "micro_operation_ns";
+pub(super) const RATE: &str = "micro_operations_per_s";
+pub(super) const COST: &str = "micro_operation_ns";
 
 /// The section; none where there was no micro-benchmark.
 pub(super) fn section(findings: &Findings) -> Option<Section> {

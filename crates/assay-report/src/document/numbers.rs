@@ -36,7 +36,11 @@ pub(crate) fn under_heading(metric: &str, value: f64) -> String {
 /// A value that stands alone.
 pub(crate) fn value(metric: &str, value: f64) -> String {
     let told = under_heading(metric, value);
-    if metric == "iops" { format!("{told} IOPS") } else { told }
+    match metric {
+        "iops" => format!("{told} IOPS"),
+        super::micro::RATE => format!("{told} operations/s"),
+        _ => told,
+    }
 }
 
 /// Arm over baseline, or arm minus baseline where a ratio makes no sense.
