@@ -71,7 +71,7 @@ fn a_tree_of_the_users_is_copied_cleaned_built_and_removed() {
 fn jobs_are_a_factor_where_they_are_named() {
     let bench = Bench::new("compile-jobs");
     let source = bench.source();
-    let words = ["--source", &source, "--build", "sleep 0.0{jobs}", "--set", "jobs=1,4", "--json"];
+    let words = ["--source", &source, "--build", "sleep 0.{jobs}", "--set", "jobs=1,4", "--json"];
     let found = bench.home.json(&bench.run(&words));
     let compared = found["comparisons"].as_array().unwrap();
     let own = compared.iter().find(|one| one["metric"] == "duration_s").unwrap();
