@@ -21,6 +21,7 @@ use crate::results::design::ALPHA;
 use crate::results::plan::{Arm, arm_words, pilot_key};
 use crate::results::record::Status;
 use crate::results::surroundings::facts::SurroundingsFacts;
+use crate::work::metrics::is_of_speed;
 use crate::work::observe::metrics::ARRIVALS;
 
 /// Name of the made-up factor that tells the results apart.
@@ -365,8 +366,12 @@ fn one(first: &Findings, other: &Findings, unit: Unit) -> Vec<Comparison> {
         *families.entry(one.workload.clone()).or_default() += 1;
     }
     let family = |one: &Comparison| families.get(&one.workload).copied().unwrap_or_default();
-    let judge = |(one, test): (Comparison, Option<Welch>)| {
+    let emulated = [first, other].iter().any(|side| side.environment.is_emulated());
+    let judge = |(mut one, test): (Comparison, Option<Welch>)| {
         let family = family(&one);
+        if emulated && is_of_speed(&one.metric) {
+            one.add(Note::Emulated, words::note(&Note::Emulated, ["", ""]));
+        }
         judged(one, test.as_ref(), family, unit)
     };
     let mut judged: Vec<Comparison> = found.into_iter().map(judge).collect();
@@ -486,7 +491,9 @@ pub(super) fn weighed(
         let is_invalid =
             |note: &Note| matches!(note, Note::TrustOfResult { trust: Trust::Invalid, .. });
         let invalid = found.note_facts.iter().any(is_invalid);
-        let told = found.ci95_family.is_some_and(|ends| ends[1].is_finite()) && !invalid;
+        let emulated = found.note_facts.contains(&Note::Emulated);
+        let speaks = !invalid && !emulated;
+        let told = speaks && found.ci95_family.is_some_and(|ends| ends[1].is_finite());
         let intervals = logs(alpha).zip(logs(2.0 * alpha)).filter(|_| told);
         found.verdict = intervals.map(|intervals| verdict(&mut found, intervals, unit));
     }

@@ -121,7 +121,7 @@ fn judged(
         (None, "import") => Stage::Imported,
         (None, _) => Stage::Measured,
     };
-    let told = verdicts::verdicts(&measured, stage);
+    let told = verdicts::verdicts(&measured, stage, environment.is_emulated());
     let sentences = sentences::of_verdicts(&told);
     let found = Findings {
         format: FORMAT.to_owned(),

@@ -9,7 +9,7 @@ pub mod said;
 
 use serde::{Deserialize, Serialize};
 
-use self::facts::{FilesystemFacts, IoFacts, Ordered, PlaceFacts, Unknown};
+use self::facts::{FilesystemFacts, IoFacts, Ordered, PlaceFacts, PlaceSort, Unknown};
 use self::notes::Note;
 use self::said::Said;
 use crate::quantity::{Better, Scale};
@@ -129,6 +129,13 @@ pub struct EnvironmentFacts {
     /// What is not known of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<Unknown>,
+}
+
+impl EnvironmentFacts {
+    /// Whether an emulator carried out each instruction: times then say nothing of hardware.
+    pub fn is_emulated(&self) -> bool {
+        self.place.as_ref().is_some_and(|place| place.kind == PlaceSort::Emulator)
+    }
 }
 
 /// One trial of a cell.

@@ -14,6 +14,8 @@ pub enum Said {
     Invalid,
     /// One drive against yardsticks that an owner knows.
     Owner,
+    /// A program carried out each instruction in the place of a processor.
+    Emulated,
     /// Nothing but the tool was measured.
     Simulated,
     /// Two identical arms look different.

@@ -112,6 +112,11 @@ impl System for DryRun<'_> {
         Ok(())
     }
 
+    fn make_tree(&self, directory: &Path, files: &[(String, String)]) -> io::Result<()> {
+        self.note(format!("make {} with {} files", directory.display(), files.len()));
+        Ok(())
+    }
+
     fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.note(format!("append {} bytes to {}", bytes.len(), path.display()));
         Ok(())

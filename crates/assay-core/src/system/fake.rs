@@ -505,6 +505,16 @@ impl System for Fake {
         Ok([42; 32])
     }
 
+    fn make_tree(&self, directory: &Path, files: &[(String, String)]) -> io::Result<()> {
+        if self.status(directory).is_ok() {
+            return Err(Errno::EXIST.into());
+        }
+        for (path, text) in files {
+            self.put(directory.join(path), text);
+        }
+        Ok(())
+    }
+
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
         let mut state = self.lock();
         let path = state.place(path)?;

@@ -84,6 +84,7 @@ impl System for Faulty<'_> {
         create_directory(path: &Path) -> ();
         create_own_directory(path: &Path) -> ();
         write_whole(path: &Path, bytes: &[u8]) -> ();
+        make_tree(directory: &Path, files: &[(String, String)]) -> ();
         remove_directory(path: &Path) -> ();
         create_area(directory: &Path, caching: Caching) -> AreaFile;
         remove_area(area: &AreaFile) -> ();

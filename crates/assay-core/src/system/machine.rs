@@ -31,7 +31,7 @@ pub struct Machine {
     pub memory_bytes: Presence<u64>,
     /// Bytes of swap; 0 is none.
     pub swap_bytes: Presence<u64>,
-    /// `none`, `kvm guest`, `container`, `kvm guest, container (docker)`, ...
+    /// `none`, `kvm guest`, `container`, `kvm guest, container (docker)`, `emulated (qemu tcg)`, ...
     pub virtualisation: Presence<String>,
     /// Clock in use: `tsc`, `kvm-clock`.
     pub clocksource: Presence<String>,
@@ -45,6 +45,13 @@ pub struct Machine {
     /// Where it runs: on the metal, below which hypervisor, in which container, and how that shows.
     #[serde(default = "not_recorded")]
     pub place: Presence<Place>,
+}
+
+impl Machine {
+    /// The program that carries out each instruction in the place of a processor, where one does.
+    pub fn emulator(&self) -> Option<&str> {
+        self.place.value()?.emulator()
+    }
 }
 
 fn not_recorded() -> Presence<Place> {
@@ -114,6 +121,27 @@ fn logical_cpus(cpuinfo: &Presence<String>) -> Presence<u64> {
         let count = text.lines().filter(|line| line.starts_with("processor")).count();
         (count > 0).then_some(count as u64)
     })
+}
+
+/// Processors that this process may run on: fewer than there are in some containers.
+pub fn usable_processors(system: &dyn System) -> Presence<u64> {
+    let status = sysfs::text(system, Path::new("/proc/self/status"));
+    let usable = sysfs::parsed(status, |text| {
+        let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+        counted(list.trim())
+    });
+    let all = || logical_cpus(&sysfs::text(system, Path::new("/proc/cpuinfo")));
+    if usable.value().is_some() { usable } else { all() }
+}
+
+/// How many numbers a list like `0-3,6` has.
+fn counted(list: &str) -> Option<u64> {
+    let spans = list.split(',').map(|span| {
+        let (first, last) = span.split_once('-').unwrap_or((span, span));
+        let [first, last]: [u64; 2] = [first.parse().ok()?, last.parse().ok()?];
+        Some(last.checked_sub(first)? + 1)
+    });
+    spans.sum()
 }
 
 /// Bytes that the kernel tells of its memory below a name (`MemTotal`).

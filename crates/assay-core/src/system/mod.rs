@@ -350,6 +350,9 @@ pub trait System: Sync {
     fn append_own(&self, file: &OwnFile, bytes: &[u8]) -> io::Result<()>;
     /// Random bytes that nobody can guess.
     fn random(&self) -> io::Result<[u8; 32]>;
+    /// Makes a directory that is not there yet, with these files below it (path and text), and sees to
+    /// it that they are on the device.
+    fn make_tree(&self, directory: &Path, files: &[(String, String)]) -> io::Result<()>;
     /// Removes a directory of the tool's own with all that is in it.
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
 

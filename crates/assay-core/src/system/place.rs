@@ -171,6 +171,12 @@ impl Place {
         order.into_iter().find(|kind| self.layers.iter().any(|layer| layer.kind == *kind))
     }
 
+    /// The program that carries out each instruction in the place of a processor, where one does.
+    pub fn emulator(&self) -> Option<&str> {
+        let emulates = |layer: &&PlaceLayer| layer.kind == PlaceKind::Emulator;
+        self.layers.iter().find(emulates).map(|layer| layer.name.as_str())
+    }
+
     /// What it shows by, all layers together.
     pub fn signs(&self) -> Vec<String> {
         self.layers.iter().flat_map(|layer| layer.signs.iter().cloned()).collect()

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::build::BuildArguments;
 use super::commands::CommandArguments;
 use super::{output, studies};
 use crate::runner::Consented;
@@ -114,6 +115,8 @@ pub struct StudyArguments {
     pub permitted: Permitted,
     #[command(flatten)]
     commands: CommandArguments,
+    #[command(flatten)]
+    build: BuildArguments,
     /// On a loop device of its own, made for the study and removed afterwards (as root)
     #[arg(long, conflicts_with_all = ["targets", "destroy"])]
     lab: bool,
@@ -139,11 +142,13 @@ impl StudyArguments {
     /// The study to run, and where.
     pub fn study(&self, system: &dyn System) -> Outcome<(Study, Vec<String>)> {
         let study = self.changed(self.placed(self.asked(system)?)?)?;
+        let study = self.build.built(system, study)?;
         let study = self.metered(system, self.sold_as(self.at_speed(study))?)?;
         let study = if self.lab { study.in_lab() } else { study };
         // What the command line made of it is read like a file, so that both know the same rules.
         let study = file::parse("the study as changed", &file::write(&study.settled())?)?;
         let targets = self.targets_of(&study);
+        self.build.check(system, &targets)?;
         Ok((study, targets))
     }
 

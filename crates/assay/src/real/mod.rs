@@ -153,6 +153,10 @@ impl System for Real {
         Ok(bytes)
     }
 
+    fn make_tree(&self, directory: &Path, texts: &[(String, String)]) -> io::Result<()> {
+        files::make_tree(directory, texts)
+    }
+
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
         std::fs::remove_dir_all(path)
     }

@@ -15,6 +15,7 @@ use crate::findings::{Comparison, Difference, Kind, Trust, Verdict};
 use crate::quantity::{Better, Scale};
 use crate::results::design::{Design, Stopping};
 use crate::results::plan::arm_words;
+use crate::work::metrics::is_of_speed;
 
 /// Pairs that the exact sign-flip test can enumerate.
 const MOST_FOR_SIGN_FLIP: usize = 20;
@@ -175,6 +176,19 @@ pub(super) fn withhold(design: &Design, found: &mut [Comparison]) {
         (one.within_margin, one.replicates_needed) = (false, None);
         one.keep_notes(|note| !note.is_of_the_verdict());
         one.text = words::unfinished(one, design);
+    }
+}
+
+/// Takes the verdicts on times and rates away: the machine is emulated.
+pub(super) fn of_an_emulator(design: &Design, found: &mut [Comparison]) {
+    for one in found.iter_mut().filter(|one| is_of_speed(&one.metric)) {
+        let had = one.verdict.take().is_some();
+        (one.withheld, one.within_margin, one.replicates_needed) = (false, false, None);
+        one.keep_notes(|note| !note.is_of_the_verdict());
+        if had {
+            one.text = words::emulated(one, design);
+            one.add(Note::Emulated, words::note(&Note::Emulated, ["", ""]));
+        }
     }
 }
 

@@ -34,6 +34,10 @@ pub(super) fn no_verdict(order: Order) -> Option<&'static str> {
     }
 }
 
+/// Why numbers of an emulated machine get no verdict.
+pub(in crate::analysis) const NO_VERDICT_EMULATED: &str =
+    "no verdict: on an emulated machine times and rates say nothing of hardware";
+
 /// An arm for a sentence, by what varies.
 pub(super) fn short_words(arm: &Arm, design: &Design) -> String {
     let varies = |factor: &String| {
@@ -208,6 +212,12 @@ pub(super) fn unfinished(found: &Comparison, design: &Design) -> String {
         ),
         None => format!("{arm} and {base}: no verdict before the study's end."),
     }
+}
+
+/// A comparison on an emulated machine.
+pub(super) fn emulated(found: &Comparison, design: &Design) -> String {
+    let plain = comparison(found, design);
+    format!("{}; {NO_VERDICT_EMULATED}.", plain.trim_end_matches('.'))
 }
 
 /// A comparison whose difference the load may explain.
@@ -471,6 +481,7 @@ pub(in crate::analysis) fn across(found: &Comparison) -> String {
             format!("this suggests that they are equivalent within {margin}")
         }
         Some(Verdict::Inconclusive) => "this does not tell them apart".to_owned(),
+        None if found.note_facts.contains(&Note::Emulated) => NO_VERDICT_EMULATED.to_owned(),
         None => "there is no verdict".to_owned(),
     };
     // Where both have a baseline of their own, ratios are compared and not the results.
