@@ -225,6 +225,7 @@ fn ran(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> Ran {
             waited_ns,
             claims: Claims::default(),
             values,
+            absent: BTreeMap::new(),
             notes: Vec::new(),
             detail: Detail { operations, processes: done.len() as u64 }.into(),
         },
