@@ -2,6 +2,7 @@
 //! alone; [`super::text`] gives it a form.
 
 mod answers;
+mod boots;
 mod check;
 mod check_tables;
 mod classes;

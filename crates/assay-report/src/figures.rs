@@ -2,6 +2,7 @@
 //! evidence has not what it needs.
 
 pub mod bars;
+pub mod boots;
 pub mod classes;
 pub mod effects;
 pub mod grid;
@@ -40,6 +41,7 @@ pub static FIGURES: &[&Drawing] = &[
     &sweep::SWEEP,
     &effects::EFFECTS,
     &surface::SURFACE,
+    &boots::BOOTS,
     &runs::RUNS,
     &bars::BARS,
     &grid::GRID,
@@ -93,9 +95,10 @@ fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
     FIGURES.iter().map(&mut drawn).collect()
 }
 
-/// Of places the first, which is per cent. Of a check, whose numbers stand large already, their latencies, and where there are several
-/// targets the bars of both; else the curve where levels are
-/// numbers, the arms against their baseline, the rate over a surface, or bars; of several of a kind one of the workload that the answer names.
+/// Of places the first, which is per cent. Of a check, whose numbers stand large already, their
+/// latencies, and where there are several targets the bars of both; else the curve where levels are
+/// numbers, the arms against their baseline, the rate over a surface, or bars; of several of a kind
+/// one of the workload that the answer names.
 fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figure> {
     if evidence.findings.places.is_some() {
         return kinds.iter().flatten().next();
@@ -104,6 +107,7 @@ fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figu
     // Of some kinds the one with the most to show leads, of others the first.
     let latencies = (&percentiles::PERCENTILES, false);
     let order = [
+        (&boots::BOOTS, false),
         (&sweep::SWEEP, false),
         (&runs::RUNS, true),
         (&effects::EFFECTS, true),

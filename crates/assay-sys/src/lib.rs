@@ -4,6 +4,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+mod ata;
 mod block;
 mod block_latency;
 mod child;
@@ -20,6 +21,7 @@ mod partition;
 #[cfg(test)]
 mod test_support;
 
+pub use ata::{AtaQuestion, ask_ata};
 pub use block::{block_device_bytes, discard};
 pub use block_latency::{
     BlockClass, BlockTotals, BlockTrace, ClassTotals, DeviceTotals, LATENCY_BUCKETS, LatencyTotals,

@@ -93,6 +93,7 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Fi
         probes: Vec::new(),
         surroundings: SurroundingsFacts::default(),
         surfaces: Vec::new(),
+        boots: Vec::new(),
         answers: Vec::new(),
         card: None,
         places: None,

@@ -6,9 +6,10 @@ use std::borrow::Cow;
 use super::rows::{self, Row};
 use super::verdicts::words;
 use super::{
-    card, checks, classes, design, facts, harm, judged, lines, sentences, series, surfaces,
+    boots, card, checks, classes, design, facts, harm, judged, lines, sentences, series, surfaces,
     surroundings, watched,
 };
+use crate::findings::boots::BootGroup;
 use crate::findings::measurements::{Measurements, Series};
 use crate::findings::notes::Note;
 use crate::findings::said::Sentence;
@@ -32,6 +33,7 @@ pub struct Gathering<'a> {
     absent: Vec<AbsentCell>,
     classes: Vec<classes::Classes>,
     surfaces: Vec<Surface>,
+    boots: Vec<BootGroup>,
     members: Vec<Member>,
     taken_back: Vec<Sentence>,
     surroundings: surroundings::Gathered,
@@ -52,6 +54,7 @@ impl<'a> Gathering<'a> {
             absent: Vec::new(),
             classes: Vec::new(),
             surfaces: Vec::new(),
+            boots: Vec::new(),
             members: Vec::new(),
             taken_back: Vec::new(),
             surroundings: surroundings::Gathered::default(),
@@ -77,6 +80,7 @@ impl<'a> Gathering<'a> {
         self.absent.extend(absent);
         self.classes.push(classes::of_row(&row));
         self.surfaces.extend(surfaces::of_row(plan, &row));
+        self.boots.extend(boots::of_row(&row));
         self.members.extend(watched::members(&row));
         self.taken_back.extend(harm::sentence(&workload.name, trials));
         self.surroundings.add(&row);
@@ -115,6 +119,7 @@ impl<'a> Gathering<'a> {
         told.extend(classes::sentences(&found));
         told.append(&mut verdicts);
         found.surfaces = self.surfaces;
+        found.boots = self.boots;
         lines::add(&mut found, plan, environment);
         found.card = card::row(plan, &found);
         found.absent = absent;

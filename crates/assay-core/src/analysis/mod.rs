@@ -4,6 +4,7 @@
 //! them: a study that ran here and a table that was brought along go the same way.
 
 mod across;
+mod boots;
 mod card;
 mod cells;
 mod checks;
@@ -141,6 +142,7 @@ fn judged(
         advice: told.advice,
         checks: told.checks,
         surfaces: Vec::new(),
+        boots: Vec::new(),
         answers: told.answers,
         card: None,
         places: None,

@@ -152,7 +152,7 @@ fn judged(
     if counting.is_empty() {
         return None;
     }
-    if workload.work.is_only_watched() {
+    if workload.work.is_only_watched() || workload.work.is_recorded() {
         // The rules hold what the tool did against the devices: it did nothing.
         return Some((Vec::new(), Unquiet::default()));
     }

@@ -3,6 +3,7 @@
 //! Nothing is said from an invalid row but that it is invalid; a suspect row says "about". Each
 //! yardstick is named with its number.
 
+mod boots;
 mod owner;
 #[cfg(test)]
 mod tests;
@@ -64,6 +65,9 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
     let simulated = story.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated);
     if simulated && !story.judged {
         return vec![Sentence::new(Said::Simulated, SIMULATED)];
+    }
+    if !story.found.boots.is_empty() {
+        return boots::of_groups(story.found).chain(story.told.iter().cloned()).collect();
     }
     let invalid = invalid(story);
     // Where every row is invalid for one reason, that says how far the whole can be trusted.

@@ -142,6 +142,7 @@ fn machine() -> Machine {
         clocksource: Presence::absent("-"),
         boot_id: Presence::absent("-"),
         graphics: Vec::new(),
+        graphics_devices: Vec::new(),
         limits: Presence::absent("-"),
         place: Presence::absent("-"),
     }

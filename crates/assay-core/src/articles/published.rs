@@ -230,6 +230,7 @@ impl Book {
             probes: Vec::new(),
             surroundings: SurroundingsFacts::default(),
             surfaces: Vec::new(),
+            boots: Vec::new(),
             answers: Vec::new(),
             card: None,
             places: None,

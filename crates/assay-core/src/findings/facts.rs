@@ -91,6 +91,7 @@ impl Ordered {
             Order::Crd => ", all trials in one random order",
             Order::Sequential => ", one arm after the other",
             Order::Unknown => " in an order that was not recorded",
+            Order::Recorded => return "in the order of time, as they happened".to_owned(),
         };
         format!("{replicates}{order}")
     }

@@ -1,6 +1,7 @@
 //! What a study found (`assay-findings/1`): the document of `check --json` and `show --json`.
 
 pub mod answers;
+pub mod boots;
 pub mod facts;
 pub mod measurements;
 pub mod notes;
@@ -262,6 +263,8 @@ pub enum Verdict {
 pub enum Kind {
     /// Pairs from the replicates of one study.
     Paired,
+    /// Groups of one study that share no replicates: what was recorded and not tried.
+    Unpaired,
     /// Two studies, each with the same baseline.
     RerunBaseline,
     /// Two studies that share nothing.
@@ -579,7 +582,10 @@ pub const SEQUENTIAL: &str = "sequential";
 /// Name of the check that nobody knows in which order the trials ran.
 pub const UNORDERED: &str = "unordered";
 
-const WITHOUT_VERDICT: [&str; 2] = [SEQUENTIAL, UNORDERED];
+/// Name of the check that nobody chose in which order the trials came.
+pub const RECORDED: &str = "recorded";
+
+const WITHOUT_VERDICT: [&str; 3] = [SEQUENTIAL, UNORDERED, RECORDED];
 
 /// What one device of the stack below a target did for a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -680,6 +686,9 @@ pub struct Findings {
     /// Rates over the area, for the pattern `spread`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub surfaces: Vec<Surface>,
+    /// Groups of boots, where trials are boots.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub boots: Vec<boots::BootGroup>,
     /// What the numbers say of each claim that the study asked about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<answers::Answer>,

@@ -2,6 +2,7 @@
 
 pub mod allocation;
 pub mod arms;
+pub mod boots;
 pub mod budget;
 pub mod order;
 pub mod pace;

@@ -21,6 +21,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("stack-limit", include_str!("../../../../studies/stack-limit.toml")),
     ("compile", include_str!("../../../../studies/compile.toml")),
     ("place", include_str!("../../../../studies/place.toml")),
+    ("boot", include_str!("../../../../studies/boot.toml")),
 ];
 
 /// What `assay check` runs.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::graphics::{self, Graphics};
 use super::place::{self, Place};
 use super::{System, sysfs};
 use crate::digest::{hexadecimal, sha256};
@@ -39,6 +40,9 @@ pub struct Machine {
     pub boot_id: Presence<String>,
     /// Graphics devices on PCI as `vendor:device` in hexadecimal.
     pub graphics: Vec<String>,
+    /// Graphics devices, with what is known of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub graphics_devices: Vec<Graphics>,
     /// Limits of this process's control groups other than "max": file name to content. A limit
     /// nearer to the process hides those above it.
     pub limits: Presence<BTreeMap<String, String>>,
@@ -58,8 +62,33 @@ fn not_recorded() -> Presence<Place> {
     Presence::absent("not recorded by the version that measured")
 }
 
+impl Machine {
+    /// A machine of which only somebody's records are here, because.
+    pub fn elsewhere(why: &str) -> Self {
+        Self {
+            kernel: Presence::absent(why),
+            kernel_version: Presence::absent(why),
+            architecture: String::new(),
+            distribution: Presence::absent(why),
+            cpu: Presence::absent(why),
+            logical_cpus: Presence::absent(why),
+            governor: Presence::absent(why),
+            memory_bytes: Presence::absent(why),
+            swap_bytes: Presence::absent(why),
+            virtualisation: Presence::absent(why),
+            clocksource: Presence::absent(why),
+            boot_id: Presence::absent(why),
+            graphics: Vec::new(),
+            graphics_devices: Vec::new(),
+            limits: Presence::absent(why),
+            place: Presence::absent(why),
+        }
+    }
+}
+
 /// Reads what there is to know.
 pub fn machine(system: &dyn System) -> Machine {
+    let graphics_devices = graphics::devices(system);
     let text = |path: &str| sysfs::text(system, Path::new(path));
     let place = place::place(system);
     Machine {
@@ -78,7 +107,8 @@ pub fn machine(system: &dyn System) -> Machine {
         virtualisation: place.clone().map(|place| place.virtualisation()),
         clocksource: text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         boot_id: text("/proc/sys/kernel/random/boot_id"),
-        graphics: graphics(system),
+        graphics: graphics::numbers(&graphics_devices),
+        graphics_devices,
         limits: limits(system),
         place,
     }
@@ -155,19 +185,6 @@ pub fn kilobytes(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     let kib: u64 = rest.split_whitespace().next()?.parse().ok()?;
     Some(kib.saturating_mul(1024))
-}
-
-fn graphics(system: &dyn System) -> Vec<String> {
-    let root = Path::new("/sys/bus/pci/devices");
-    let read = |slot: &str, file: &str| {
-        sysfs::text(system, &root.join(slot).join(file)).value().cloned().unwrap_or_default()
-    };
-    let slots = sysfs::names(system, root).into_iter();
-    let displays = slots.filter(|slot| read(slot, "class").starts_with("0x03"));
-    let number = |slot: &str, file: &str| read(slot, file).trim_start_matches("0x").to_owned();
-    displays
-        .map(|slot| format!("{}:{}", number(&slot, "vendor"), number(&slot, "device")))
-        .collect()
 }
 
 fn limits(system: &dyn System) -> Presence<BTreeMap<String, String>> {

@@ -340,4 +340,10 @@ pub trait Runs {
     fn is_only_watched(&self) -> bool {
         false
     }
+
+    /// Whether its trials were not made at will but recorded by others: no rule of trust has evidence of
+    /// them.
+    fn is_recorded(&self) -> bool {
+        false
+    }
 }

@@ -31,6 +31,7 @@ kinds! {
     observe = Observe,
     stacks = Stacks,
     micro = Micro,
+    boot = Boot,
 }
 
 const NAME: Field = needed(

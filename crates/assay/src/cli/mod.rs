@@ -3,6 +3,7 @@
 mod advise;
 mod apply;
 mod articles;
+mod boots;
 mod build;
 mod by_place;
 mod calc;
@@ -14,6 +15,7 @@ mod confirm;
 mod doctor;
 mod explain;
 mod import;
+mod inventory;
 mod label;
 mod list;
 mod meant;

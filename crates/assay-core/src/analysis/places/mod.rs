@@ -97,6 +97,7 @@ pub fn by_place(brought: &[Brought], asked: Question) -> Outcome<Findings> {
         surfaces: Vec::new(),
         answers: Vec::new(),
         card: None,
+        boots: Vec::new(),
         places: Some(places),
     };
     found.say(sentences);
