@@ -103,13 +103,7 @@ pub fn run(options: &Options) -> Done<bool> {
 pub fn try_packages(target: &str, program: &Path) -> Done<bool> {
     let known = MACHINES.iter().find(|machine| machine.target == target);
     let machine = known.ok_or_else(|| format!("{target} is not packed"))?;
-    // Of no commit: what is tested may be no checkout.
-    let release = Release {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        commit: String::new(),
-        seconds: 0,
-        folder: PathBuf::new(),
-    };
+    let release = Release::of_none();
     let bytes = read(program)?;
     let (name, archive) = release.archive(machine, &bytes)?;
     let (_, package) = release.debian(machine, &bytes)?;
@@ -148,6 +142,16 @@ pub fn try_packages(target: &str, program: &Path) -> Done<bool> {
     tried(machine, &folder.join("assay"), &release)
 }
 
+/// Builds the static program for machines of this kind, of no commit, and tells where it is.
+pub fn own() -> Done<PathBuf> {
+    let machine = MACHINES.iter().find(|machine| machine.name == std::env::consts::ARCH);
+    let machine = machine.ok_or("there is no static program for this machine")?;
+    if let Some(reason) = missing(machine.target) {
+        return Err(format!("{reason}; or --try"));
+    }
+    Release::of_none().build(machine)
+}
+
 /// Why a program of a target cannot be run here, by itself or by an emulator.
 pub fn untried(target: &str) -> Option<String> {
     let machine = MACHINES.iter().find(|machine| machine.target == target)?;
@@ -166,6 +170,16 @@ fn git(words: &[&str]) -> Done<String> {
 }
 
 impl Release {
+    /// Of no commit: what is tested may be no checkout.
+    fn of_none() -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: String::new(),
+            seconds: 0,
+            folder: PathBuf::new(),
+        }
+    }
+
     fn of_head() -> Done<Self> {
         let changed = if git(&["status", "--porcelain"])?.is_empty() { "" } else { "-changed" };
         let seconds = git(&["log", "-1", "--format=%ct"])?;

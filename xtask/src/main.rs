@@ -15,6 +15,7 @@ mod fio;
 mod fuzz;
 mod import;
 mod kills;
+mod lab_guest;
 mod live;
 mod options;
 mod packages;
@@ -45,9 +46,25 @@ struct Command {
     numbers: &'static [(&'static str, usize)],
     /// Options with a word.
     words: &'static [&'static str],
-    /// Whether everything is well; what is not was printed.
-    run: fn(&Options) -> Done<bool>,
+    run: Run,
 }
+
+/// What a chore does.
+enum Run {
+    /// Whether everything is well; what is not was printed.
+    Chore(fn(&Options) -> Done<bool>),
+    /// The exit code is that of what it ran.
+    Program(fn(&Options) -> Done<u8>),
+}
+
+impl Command {
+    /// Whether words of another command stand after `--`.
+    fn takes_rest(&self) -> bool {
+        matches!(self.run, Run::Program(_))
+    }
+}
+
+use Run::{Chore, Program};
 
 const COMMANDS: &[Command] = &[
     Command {
@@ -57,7 +74,16 @@ const COMMANDS: &[Command] = &[
         flags: &["fast", "all", "long", "--no-lints"],
         numbers: &[],
         words: &[],
-        run: suite::run,
+        run: Chore(suite::run),
+    },
+    Command {
+        name: "lab",
+        usage: "[--try] [--script FILE] [--memory 512M] [--cpus N] [--drives N] [--size 1G] [--modules A,B] [--programs A,B] [--append TEXT] [--kernel DIRECTORY] [--accel kvm|tcg] [--timeout SECONDS] [--out DIRECTORY] [-- COMMAND...]",
+        summary: "runs a command in a guest of QEMU that has the program, and brings its results back; --try: the unoptimised program, as the tests do",
+        flags: &["--try"],
+        numbers: &[("--cpus", 2), ("--drives", 1), ("--timeout", 300)],
+        words: lab_guest::WORDS,
+        run: Program(lab_guest::run),
     },
     Command {
         name: "pages",
@@ -66,7 +92,7 @@ const COMMANDS: &[Command] = &[
         flags: &["--check"],
         numbers: &[],
         words: &[],
-        run: pages::run,
+        run: Chore(pages::run),
     },
     Command {
         name: "browser",
@@ -75,7 +101,7 @@ const COMMANDS: &[Command] = &[
         flags: &[],
         numbers: &[],
         words: &[],
-        run: browser::run,
+        run: Chore(browser::run),
     },
     Command {
         name: "dist",
@@ -84,7 +110,7 @@ const COMMANDS: &[Command] = &[
         flags: &["--try"],
         numbers: &[],
         words: &[],
-        run: dist::run,
+        run: Chore(dist::run),
     },
     Command {
         name: "bench-pages",
@@ -93,7 +119,7 @@ const COMMANDS: &[Command] = &[
         flags: &["--write"],
         numbers: &[("--rounds", 7)],
         words: &[],
-        run: browser::bench::run,
+        run: Chore(browser::bench::run),
     },
     Command {
         name: "bench-serve",
@@ -102,7 +128,7 @@ const COMMANDS: &[Command] = &[
         flags: &["--write"],
         numbers: &[("--results", 10), ("--trials", 20_000)],
         words: &["--program"],
-        run: serve::run,
+        run: Chore(serve::run),
     },
     Command {
         name: "pictures",
@@ -111,7 +137,7 @@ const COMMANDS: &[Command] = &[
         flags: &[],
         numbers: &[],
         words: &["--home"],
-        run: pictures::draw,
+        run: Chore(pictures::draw),
     },
     Command {
         name: "bench-fio",
@@ -120,7 +146,7 @@ const COMMANDS: &[Command] = &[
         flags: &["--write"],
         numbers: &[("--rounds", 8), ("--seconds", 3)],
         words: &[],
-        run: fio::run,
+        run: Chore(fio::run),
     },
     Command {
         name: "bench-probe",
@@ -129,7 +155,7 @@ const COMMANDS: &[Command] = &[
         flags: &["--write"],
         numbers: &[("--rounds", 24), ("--milliseconds", 1_000)],
         words: &[],
-        run: probe::run,
+        run: Chore(probe::run),
     },
     Command {
         name: "bench-execute",
@@ -138,7 +164,7 @@ const COMMANDS: &[Command] = &[
         flags: &["--write"],
         numbers: &[("--rounds", 40)],
         words: &[],
-        run: execute::run,
+        run: Chore(execute::run),
     },
     Command {
         name: "bench-commands",
@@ -147,7 +173,7 @@ const COMMANDS: &[Command] = &[
         flags: &["--write"],
         numbers: &[("--rounds", 10), ("--studies", 20)],
         words: &["--program"],
-        run: commands::run,
+        run: Chore(commands::run),
     },
     Command {
         name: "bpf",
@@ -156,7 +182,7 @@ const COMMANDS: &[Command] = &[
         flags: &[],
         numbers: &[],
         words: &[],
-        run: bpf::run,
+        run: Chore(bpf::run),
     },
     Command {
         name: "kills",
@@ -165,7 +191,7 @@ const COMMANDS: &[Command] = &[
         flags: &["--write"],
         numbers: &[("--count", 200)],
         words: &[],
-        run: kills::run,
+        run: Chore(kills::run),
     },
     Command {
         name: "live",
@@ -174,7 +200,7 @@ const COMMANDS: &[Command] = &[
         flags: &["--write"],
         numbers: &[("--kills", 50), ("--studies", 20)],
         words: &["--only", "--program"],
-        run: live::run,
+        run: Chore(live::run),
     },
     Command {
         name: "signals",
@@ -183,7 +209,7 @@ const COMMANDS: &[Command] = &[
         flags: &["--write"],
         numbers: &[("--count", 200)],
         words: &[],
-        run: signals::run,
+        run: Chore(signals::run),
     },
     Command {
         name: "clean-checks",
@@ -192,7 +218,7 @@ const COMMANDS: &[Command] = &[
         flags: &["--write"],
         numbers: &[("--count", 50)],
         words: &[],
-        run: clean_checks::run,
+        run: Chore(clean_checks::run),
     },
     Command {
         name: "simulate",
@@ -201,7 +227,7 @@ const COMMANDS: &[Command] = &[
         flags: &["--write"],
         numbers: &[("--studies", simulate::STUDIES), ("--seed", simulate::SEED)],
         words: &["--only"],
-        run: simulate::run,
+        run: Chore(simulate::run),
     },
     Command {
         name: "fuzz",
@@ -210,7 +236,7 @@ const COMMANDS: &[Command] = &[
         flags: &["--write"],
         numbers: &[("--count", fuzz::COUNT), ("--seed", fuzz::SEED)],
         words: &["--only"],
-        run: fuzz::run,
+        run: Chore(fuzz::run),
     },
     Command {
         name: "bench-import",
@@ -219,7 +245,7 @@ const COMMANDS: &[Command] = &[
         flags: &["--write"],
         numbers: &[("--rounds", 15)],
         words: &[],
-        run: import::run,
+        run: Chore(import::run),
     },
     Command {
         name: "startup",
@@ -228,7 +254,7 @@ const COMMANDS: &[Command] = &[
         flags: &["--write"],
         numbers: &[],
         words: &[],
-        run: startup::run,
+        run: Chore(startup::run),
     },
 ];
 
@@ -239,9 +265,12 @@ fn main() -> ExitCode {
         return help(name);
     };
     let options = Options::parse(&words[1..], command);
-    match options.and_then(|options| (command.run)(&options)) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+    let ended = options.and_then(|options| match command.run {
+        Chore(run) => run(&options).map(|well| u8::from(!well)),
+        Program(run) => run(&options),
+    });
+    match ended {
+        Ok(code) => ExitCode::from(code),
         Err(error) => {
             eprintln!("xtask: {name}: {error}");
             ExitCode::FAILURE

@@ -11,6 +11,8 @@ pub struct Options {
     flags: Vec<String>,
     numbers: BTreeMap<String, usize>,
     texts: BTreeMap<String, String>,
+    /// What stands after `--`.
+    rest: Vec<String>,
 }
 
 impl Options {
@@ -22,7 +24,9 @@ impl Options {
         }
         let mut words = words.iter();
         while let Some(word) = words.next() {
-            if command.flags.contains(&word.as_str()) {
+            if word == "--" && command.takes_rest() {
+                options.rest = words.by_ref().cloned().collect();
+            } else if command.flags.contains(&word.as_str()) {
                 options.flags.push(word.clone());
             } else if options.numbers.contains_key(word) {
                 let number = words.next().and_then(|text| text.parse().ok());
@@ -48,6 +52,11 @@ impl Options {
     /// A number.
     pub fn number(&self, name: &str) -> usize {
         self.numbers.get(name).copied().unwrap_or_default()
+    }
+
+    /// The words after `--`.
+    pub fn rest(&self) -> &[String] {
+        &self.rest
     }
 
     /// A word, where it was given.

@@ -5,18 +5,22 @@ use std::process::Command;
 use crate::lab::{Done, has, is_root};
 
 /// Package, and a program by which it is recognised.
-const NEEDED: [(&str, &str); 16] = [
+const NEEDED: [(&str, &str); 20] = [
     ("btrfs-progs", "mkfs.btrfs"),
+    ("busybox-static", "busybox"),
     ("chromium", "chromium"),
     ("chromium-driver", "chromedriver"),
     ("clang", "clang"),
+    ("cpio", "cpio"),
     ("dosfstools", "mkfs.vfat"),
     ("e2fsprogs", "mkfs.ext4"),
     ("fio", "fio"),
     ("fuse3", "fusermount3"),
     ("gocryptfs", "gocryptfs"),
+    ("kmod", "depmod"),
     ("llvm", "llvm-strip"),
     ("python3", "python3"),
+    ("qemu-system-x86", "qemu-system-x86_64"),
     ("qemu-user-static", "qemu-aarch64-static"),
     ("tmux", "tmux"),
     ("util-linux", "losetup"),

@@ -11,6 +11,7 @@ pub mod browser;
 pub mod clean;
 pub mod crowd;
 pub mod fuzz;
+pub mod guest;
 pub mod home;
 pub mod hostile;
 pub mod kills;
@@ -113,6 +114,11 @@ impl Scratch {
     /// Makes one below the temporary directory, for what measures the drive there.
     pub fn on_drive(name: &str) -> Done<Self> {
         Self::below(&std::env::temp_dir(), name)
+    }
+
+    /// Makes one in a directory, for what is renamed to a place there.
+    pub fn beside(place: &Path, name: &str) -> Done<Self> {
+        Self::below(place, name)
     }
 
     fn below(place: &Path, name: &str) -> Done<Self> {

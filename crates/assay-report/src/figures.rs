@@ -2,6 +2,7 @@
 //! evidence has not what it needs.
 
 pub mod bars;
+pub mod boots;
 pub mod classes;
 pub mod effects;
 pub mod grid;
@@ -9,6 +10,7 @@ pub mod heat;
 pub mod order;
 pub mod percentiles;
 pub mod periods;
+pub mod places;
 mod runs;
 pub mod series;
 pub mod surface;
@@ -35,9 +37,11 @@ pub struct Drawing {
 
 /// All kinds, in the order of reading.
 pub static FIGURES: &[&Drawing] = &[
+    &places::PLACES,
     &sweep::SWEEP,
     &effects::EFFECTS,
     &surface::SURFACE,
+    &boots::BOOTS,
     &runs::RUNS,
     &bars::BARS,
     &grid::GRID,
@@ -80,20 +84,30 @@ fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
         figure
     };
     let mut drawn = |kind: &&Drawing| -> Vec<Figure> {
+        // Places have figures of their own, which say what the others would.
+        let is_of_places = kind.about.name == places::PLACES.about.name;
+        if evidence.findings.places.is_some() != is_of_places {
+            return Vec::new();
+        }
         let figures = (kind.draw)(evidence).into_iter();
         figures.filter(|figure| figure.marks() <= MOST_MARKS).map(&mut one).collect()
     };
     FIGURES.iter().map(&mut drawn).collect()
 }
 
-/// Of a check, whose numbers stand large already, their latencies, and where there are several
-/// targets the bars of both; else the curve where levels are
-/// numbers, the arms against their baseline, the rate over a surface, or bars; of several of a kind one of the workload that the answer names.
+/// Of places the first, which is per cent. Of a check, whose numbers stand large already, their
+/// latencies, and where there are several targets the bars of both; else the curve where levels are
+/// numbers, the arms against their baseline, the rate over a surface, or bars; of several of a kind
+/// one of the workload that the answer names.
 fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figure> {
+    if evidence.findings.places.is_some() {
+        return kinds.iter().flatten().next();
+    }
     let targets = large(&evidence.findings).len();
     // Of some kinds the one with the most to show leads, of others the first.
     let latencies = (&percentiles::PERCENTILES, false);
     let order = [
+        (&boots::BOOTS, false),
         (&sweep::SWEEP, false),
         (&runs::RUNS, true),
         (&effects::EFFECTS, true),

@@ -8,6 +8,7 @@ mod ata;
 mod block;
 mod block_latency;
 mod child;
+mod cpuid;
 mod file_map;
 mod heap;
 mod launch;
@@ -27,6 +28,7 @@ pub use block_latency::{
     MOST_TRACED, TraceMeans, latency_bucket, latency_bucket_from_ns,
 };
 pub use child::{end_with_parent, in_own_session};
+pub use cpuid::hypervisor_signatures;
 pub use file_map::{MappedExtent, file_extents};
 pub use heap::share_one_heap;
 pub use launch::{GroupEntry, Launch, Launched, NotStarted, Owner, Step, Usage, groups_of, reap};

@@ -160,6 +160,7 @@ fn environment() -> EnvironmentFacts {
         cpus: None,
         memory_bytes: None,
         virtualisation: String::new(),
+        place: None,
         targets: Vec::new(),
         unknown: Vec::new(),
     }

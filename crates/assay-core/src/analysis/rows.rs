@@ -11,6 +11,7 @@ use crate::results::environment::Environment;
 use crate::results::plan::{Arm, Plan, PlannedWorkload};
 use crate::results::record::{Status, Trial, TrialRecord};
 use crate::results::tally::Tally;
+use crate::system::machine::Machine;
 use crate::system::site::Site;
 use crate::truth::{self, Case, Remark, Unquiet};
 
@@ -81,7 +82,7 @@ pub(super) fn row<'a>(
         .map(|trial| Measured { record: &trial.record, latency_ns: merged(&trial.latency_ns) })
         .collect();
     let site = environment.sites.get(workload.target);
-    let judged = judged(workload, plan, site, &measured);
+    let judged = judged(workload, plan, (site, &environment.machine), &measured);
     let trust = judged.as_ref().map(|(told, _)| {
         told.iter().map(|(_, remark)| remark.trust).max().unwrap_or(Trust::Trusted)
     });
@@ -143,7 +144,7 @@ pub(super) fn one<'a>(plan: &'a Plan, environment: &'a Environment, trial: &'a T
 fn judged(
     workload: &PlannedWorkload,
     plan: &Plan,
-    site: Option<&Site>,
+    (site, machine): (Option<&Site>, &Machine),
     trials: &[Measured<'_>],
 ) -> Option<(Vec<(&'static str, Remark)>, Unquiet)> {
     let counting: Vec<&TrialRecord> =
@@ -151,7 +152,7 @@ fn judged(
     if counting.is_empty() {
         return None;
     }
-    if workload.work.is_only_watched() {
+    if workload.work.is_only_watched() || workload.work.is_recorded() {
         // The rules hold what the tool did against the devices: it did nothing.
         return Some((Vec::new(), Unquiet::default()));
     }
@@ -161,7 +162,8 @@ fn judged(
         let told = vec![("device-bytes", Remark { trust: Trust::Suspect, text })];
         return Some((told, Unquiet::default()));
     };
-    let case = Case { site, survey, workload, trials: &counting };
+    let emulator = machine.emulator();
+    let case = Case { site, survey, workload, trials: &counting, emulator };
     Some((truth::remarks(&case), truth::unquiet(&case)))
 }
 

@@ -3,6 +3,7 @@
 //! Nothing is said from an invalid row but that it is invalid; a suspect row says "about". Each
 //! yardstick is named with its number.
 
+mod boots;
 mod owner;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,16 @@ const MOST_INVALID: usize = 2;
 const SIMULATED: &str =
     "Simulated: the numbers show what the tool makes of the law that was put in, and no drive.";
 
+/// What comes before all numbers of a machine that a program makes up.
+fn emulated(story: &Story<'_>) -> Option<Sentence> {
+    let name = story.environment.machine.emulator()?;
+    let text = format!(
+        "Emulated: {name} carried out each instruction in the place of a processor. Times and rates are \
+         those of the emulator and say nothing of hardware."
+    );
+    Some(Sentence::new(Said::Emulated, text))
+}
+
 /// What there is to tell.
 pub(super) struct Story<'a> {
     /// Rows of the table.
@@ -55,6 +66,9 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
     if simulated && !story.judged {
         return vec![Sentence::new(Said::Simulated, SIMULATED)];
     }
+    if !story.found.boots.is_empty() {
+        return boots::of_groups(story.found).chain(story.told.iter().cloned()).collect();
+    }
     let invalid = invalid(story);
     // Where every row is invalid for one reason, that says how far the whole can be trusted.
     let said = story.absent == 0
@@ -66,6 +80,8 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
     let unquiet = unquiet::sentence(story.rows, story.more_help);
     let unquiet = unquiet.map(|text| Sentence::new(Said::NotAlone, text));
     told.splice(0..0, unquiet.iter().cloned());
+    let emulated = emulated(story);
+    told.splice(0..0, emulated.iter().cloned());
     if story.judged {
         told.extend(story.told.iter().cloned());
         if simulated {
@@ -77,7 +93,8 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
     }
     if !story.judged {
         // Those of verdicts are few already, and say where there is more.
-        told.truncate(MOST - 1 + usize::from(unquiet.is_some()));
+        let first = usize::from(unquiet.is_some()) + usize::from(emulated.is_some());
+        told.truncate(MOST - 1 + first);
     }
     if !said {
         told.push(Sentence::new(Said::Trust, trust(story)));
@@ -87,7 +104,8 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
 
 /// What a check tells its owner: its workloads are known to be comparable with those yardsticks.
 fn of_a_check(story: &Story<'_>) -> Vec<Sentence> {
-    if story.found.study.kind != "check" {
+    // Of an emulator's numbers there is nothing to tell an owner: no yardstick is held against them.
+    if story.found.study.kind != "check" || story.environment.machine.emulator().is_some() {
         return Vec::new();
     }
     if story.environment.sites.len() > 1 {

@@ -144,6 +144,7 @@ fn machine() -> Machine {
         graphics: Vec::new(),
         graphics_devices: Vec::new(),
         limits: Presence::absent("-"),
+        place: Presence::absent("-"),
     }
 }
 

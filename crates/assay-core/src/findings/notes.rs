@@ -59,6 +59,8 @@ pub enum Note {
     },
     /// Not what verdicts are about.
     Secondary,
+    /// A side was measured on a machine that a program makes up: its times say nothing of hardware.
+    Emulated,
     /// The order of the trials leaves no verdict.
     NoOrder {
         /// The order.

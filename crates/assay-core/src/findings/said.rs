@@ -14,6 +14,8 @@ pub enum Said {
     Invalid,
     /// One drive against yardsticks that an owner knows.
     Owner,
+    /// A program carried out each instruction in the place of a processor.
+    Emulated,
     /// Nothing but the tool was measured.
     Simulated,
     /// Two identical arms look different.
@@ -36,6 +38,8 @@ pub enum Said {
         /// Workload.
         workload: String,
     },
+    /// How long a group of boots took.
+    Boots,
     /// Who ranks first.
     Rank {
         /// Workload.

@@ -36,6 +36,15 @@ pub struct Metric {
     pub summary: &'static str,
     /// What it is taken from.
     pub of: Of,
+    /// Whether it depends on how fast the machine is: an emulated one says nothing by it.
+    pub is_of_speed: bool,
+}
+
+impl Metric {
+    /// The same, of an amount that does not depend on how fast the machine is.
+    pub const fn amount(self) -> Self {
+        Self { is_of_speed: false, ..self }
+    }
 }
 
 /// What a metric is taken from.
@@ -84,7 +93,7 @@ pub const fn metric(
     noun: &'static str,
     summary: &'static str,
 ) -> Metric {
-    Metric { name, better, noun, summary, of: Of::Counts }
+    Metric { name, better, noun, summary, of: Of::Counts, is_of_speed: true }
 }
 
 const fn of_latencies(
@@ -93,7 +102,7 @@ const fn of_latencies(
     noun: &'static str,
     summary: &'static str,
 ) -> Metric {
-    Metric { name, better, noun, summary, of: Of::Latencies }
+    Metric { name, better, noun, summary, of: Of::Latencies, is_of_speed: true }
 }
 
 const fn of_class(
@@ -103,7 +112,7 @@ const fn of_class(
     noun: &'static str,
     summary: &'static str,
 ) -> Metric {
-    Metric { name, better, noun, summary, of: Of::Class { class, what } }
+    Metric { name, better, noun, summary, of: Of::Class { class, what }, is_of_speed: true }
 }
 
 /// Operations per second.
@@ -462,7 +471,7 @@ pub static CLASS_METRICS: &[Metric] = &[
 /// need not say which way is better.
 pub static OTHERS: &[Metric] = &[
     metric("duration_s", Better::Lower, "time", "time that a command took"),
-    metric("peak_rss_bytes", Better::Lower, "peak memory", "largest resident memory"),
+    metric("peak_rss_bytes", Better::Lower, "peak memory", "largest resident memory").amount(),
     metric("ping_p50_ms", Better::Lower, "median round trip", "median round trip under load"),
     metric("ping_p95_ms", Better::Lower, "p95 round trip", "p95 of the round trip under load"),
 ];

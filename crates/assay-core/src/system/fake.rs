@@ -334,6 +334,9 @@ impl Fake {
     }
 }
 
+/// Where a recorded machine has the names that hypervisors give themselves.
+const SIGNATURES: &str = "/cpuid/hypervisor";
+
 impl State {
     fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
         let (path, _) = self.tree.find(path)?;
@@ -421,6 +424,12 @@ impl System for Fake {
             .to_string()
     }
 
+    fn hypervisor_signatures(&self) -> Vec<String> {
+        // As a recorded tree tells them: a line each.
+        let told = self.read_text(Path::new(SIGNATURES)).unwrap_or_default();
+        told.lines().map(str::to_owned).collect()
+    }
+
     /// Of some ARM machines, so that nobody takes 4 KiB for granted.
     fn page_bytes(&self) -> u64 {
         16_384
@@ -505,6 +514,16 @@ impl System for Fake {
     /// The same ones each time: what a machine in memory does is to be told beforehand.
     fn random(&self) -> io::Result<[u8; 32]> {
         Ok([42; 32])
+    }
+
+    fn make_tree(&self, directory: &Path, files: &[(String, String)]) -> io::Result<()> {
+        if self.status(directory).is_ok() {
+            return Err(Errno::EXIST.into());
+        }
+        for (path, text) in files {
+            self.put(directory.join(path), text);
+        }
+        Ok(())
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
@@ -680,6 +699,20 @@ impl System for Fake {
     fn told_of(&self, program: &str, arguments: &[&str], _: &File) -> io::Result<ProgramOutput> {
         let line = [&[program], arguments].concat().join(" ");
         self.lock().told.get(&line).cloned().ok_or_else(|| Errno::NOENT.into())
+    }
+
+    fn answer_of(&self, program: &str, arguments: &[&str], most: u64) -> io::Result<ProgramOutput> {
+        let line = [&[program], arguments].concat().join(" ");
+        let told = {
+            let state = self.lock();
+            // A program that was given no answer for these words may have one for all.
+            state.told.get(&line).or_else(|| state.told.get(program)).cloned()
+        };
+        let mut told = told.ok_or_else(|| io::Error::from(Errno::NOENT))?;
+        let most = usize::try_from(most).unwrap_or(usize::MAX).min(told.text.len());
+        told.text
+            .truncate((0..=most).rev().find(|at| told.text.is_char_boundary(*at)).unwrap_or(0));
+        Ok(told)
     }
 
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed> {

@@ -84,6 +84,7 @@ impl System for Faulty<'_> {
         create_directory(path: &Path) -> ();
         create_own_directory(path: &Path) -> ();
         write_whole(path: &Path, bytes: &[u8]) -> ();
+        make_tree(directory: &Path, files: &[(String, String)]) -> ();
         remove_directory(path: &Path) -> ();
         create_area(directory: &Path, caching: Caching) -> AreaFile;
         remove_area(area: &AreaFile) -> ();
@@ -119,6 +120,7 @@ impl System for Faulty<'_> {
         new_in_kernel_log(log: &mut KernelLog) -> Vec<String>;
         output_of(program: &str, arguments: &[&str]) -> String;
         told_of(program: &str, arguments: &[&str], input: &File) -> ProgramOutput;
+        answer_of(program: &str, arguments: &[&str], most_bytes: u64) -> ProgramOutput;
         nvme_health_log(device: &Path) -> Vec<u8>;
         ask_ata(device: &Path, question: AtaQuestion) -> Vec<u8>;
         forget_cache() -> ();
@@ -197,6 +199,10 @@ impl System for Faulty<'_> {
 
     fn page_bytes(&self) -> u64 {
         self.inner.page_bytes()
+    }
+
+    fn hypervisor_signatures(&self) -> Vec<String> {
+        self.inner.hypervisor_signatures()
     }
 
     fn monotonic_ns(&self) -> u64 {

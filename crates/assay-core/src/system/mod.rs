@@ -24,6 +24,7 @@ pub mod journal;
 pub mod machine;
 pub mod mounts;
 mod pci;
+pub mod place;
 pub mod resolve;
 pub mod signatures;
 pub mod site;
@@ -320,6 +321,9 @@ pub trait System: Sync {
     fn user(&self) -> User;
     /// Bytes of a page of memory.
     fn page_bytes(&self) -> u64;
+    /// Names that hypervisors give themselves in the processor's own registers (CPUID); none where
+    /// there is no hypervisor, or no such register.
+    fn hypervisor_signatures(&self) -> Vec<String>;
 
     /// Wall clock as RFC 3339 with the local offset, whole seconds.
     fn now(&self) -> String;
@@ -348,6 +352,9 @@ pub trait System: Sync {
     fn append_own(&self, file: &OwnFile, bytes: &[u8]) -> io::Result<()>;
     /// Random bytes that nobody can guess.
     fn random(&self) -> io::Result<[u8; 32]>;
+    /// Makes a directory that is not there yet, with these files below it (path and text), and sees to
+    /// it that they are on the device.
+    fn make_tree(&self, directory: &Path, files: &[(String, String)]) -> io::Result<()>;
     /// Removes a directory of the tool's own with all that is in it.
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
 
@@ -406,6 +413,14 @@ pub trait System: Sync {
     /// reads what may be slow.
     fn told_of(&self, program: &str, arguments: &[&str], input: &File)
     -> io::Result<ProgramOutput>;
+    /// Runs a program that only looks, for longer, and reads at most so many bytes of its answer: then it
+    /// is ended. What it read may be slow, and long.
+    fn answer_of(
+        &self,
+        program: &str,
+        arguments: &[&str],
+        most_bytes: u64,
+    ) -> io::Result<ProgramOutput>;
     /// Runs a program of the user's and measures it. What it started has ended when this returns.
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed>;
     /// Writes back what is dirty and makes the kernel forget all clean pages and names of files.

@@ -7,6 +7,7 @@ mod clock;
 mod compressed;
 mod depth;
 mod device_bytes;
+mod emulated;
 mod evidence;
 mod foreign;
 mod kernel_log;
@@ -45,6 +46,8 @@ pub struct Case<'a> {
     pub workload: &'a PlannedWorkload,
     /// Its trials, lead-in and failed ones left out.
     pub trials: &'a [&'a TrialRecord],
+    /// What carried out each instruction in the place of a processor, where something did.
+    pub emulator: Option<&'a str>,
 }
 
 impl<'a> Case<'a> {
@@ -109,6 +112,7 @@ pub trait TruthRule: Sync {
 
 /// All rules, in the order in which they are told.
 pub static RULES: &[&dyn TruthRule] = &[
+    &emulated::Emulated,
     &unwritten::Unwritten,
     &cached::Cached,
     &cache_state::CacheState,
@@ -196,6 +200,7 @@ mod tests {
         assert_eq!(
             names,
             [
+                "emulated",
                 "unwritten",
                 "cached",
                 "cache-state",

@@ -29,6 +29,7 @@ pub struct Bench {
     pub survey: Survey,
     pub workload: PlannedWorkload,
     pub trials: Vec<TrialRecord>,
+    pub emulator: Option<String>,
 }
 
 impl Bench {
@@ -60,6 +61,7 @@ impl Bench {
             ignore_failure: false,
             timeout_ns: None,
             runs: None,
+            tree: None,
         }
         .into();
         bench.each(|trial| {
@@ -73,7 +75,7 @@ impl Bench {
     fn new(name: &str, read_percent: u8) -> Self {
         let workload = workload(name, read_percent);
         let trials = (1..=3).map(|replicate| trial(&workload, replicate)).collect();
-        Self { site: site(), survey: survey(), workload, trials }
+        Self { site: site(), survey: survey(), workload, trials, emulator: None }
     }
 
     pub fn without_trials(mut self) -> Self {
@@ -84,6 +86,12 @@ impl Bench {
     /// Changes what the target stands on.
     pub fn site(mut self, change: impl FnOnce(&mut Site)) -> Self {
         change(&mut self.site);
+        self
+    }
+
+    /// On a machine that a program makes up.
+    pub fn emulated(mut self, by: &str) -> Self {
+        self.emulator = Some(by.to_owned());
         self
     }
 
@@ -124,6 +132,7 @@ impl Bench {
             survey: &self.survey,
             workload: &self.workload,
             trials: &trials,
+            emulator: self.emulator.as_deref(),
         })
     }
 
@@ -343,6 +352,7 @@ pub fn trial(workload: &PlannedWorkload, replicate: u32) -> TrialRecord {
                 write: if workload.writes() { one } else { Count::default() },
             },
             values: BTreeMap::new(),
+            absent: BTreeMap::new(),
             notes: Vec::new(),
             detail: io::Detail {
                 classes,

@@ -32,6 +32,11 @@ pub fn find(name: &str) -> Option<&'static Metric> {
     of_kinds().chain(SHARED).chain(CLASS_METRICS).chain(OTHERS).find(|metric| metric.name == name)
 }
 
+/// Whether a metric depends on how fast the machine is; of one that is not known here that is assumed.
+pub fn is_of_speed(name: &str) -> bool {
+    find(name).is_none_or(|metric| metric.is_of_speed)
+}
+
 /// What a sentence calls a metric; one that is not known here keeps its name.
 pub fn noun(name: &str) -> &str {
     find(name).map_or(name, |metric| metric.noun)

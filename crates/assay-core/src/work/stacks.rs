@@ -73,7 +73,7 @@ static KEYS: Fields = Fields {
 };
 
 const fn growth(name: &'static str, noun: &'static str, summary: &'static str) -> Metric {
-    metric(name, Better::Lower, noun, summary)
+    metric(name, Better::Lower, noun, summary).amount()
 }
 
 const RESIDENT: Metric = growth(
@@ -101,11 +101,8 @@ const PAGE_TABLES: Metric = growth(
     "page tables",
     "what the threads added to the tables that lead to the memory of a process (VmPTE)",
 );
-const STARTING: Metric = growth(
-    "stacks_start_s",
-    "time to start",
-    "time until all threads ran",
-);
+const STARTING: Metric =
+    metric("stacks_start_s", Better::Lower, "time to start", "time until all threads ran");
 
 impl Kind for Asked {
     const ABOUT: About = About {
@@ -225,19 +222,15 @@ impl Runs for Planned {
                 waited_ns: None,
                 claims: Claims::default(),
                 values,
+                absent,
                 notes: Vec::new(),
-                detail: Detail { held, absent }.into(),
+                detail: Detail { held }.into(),
             },
             histograms: BTreeMap::new(),
             series: Vec::new(),
             threads_cpu_ns: 0,
             stopped: !going(),
         })
-    }
-
-    fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
-        let told = measured.values.get(metric).copied().map(Ok);
-        told.or_else(|| Some(Err(Detail::of(measured)?.absent.get(metric)?.clone())))
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
@@ -273,9 +266,6 @@ impl Runs for Planned {
 pub struct Detail {
     /// The readings, a process each.
     pub held: Vec<Held>,
-    /// Metrics that could not be had, by name, and why.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub absent: BTreeMap<String, String>,
 }
 
 impl Counts for Detail {

@@ -101,6 +101,10 @@ impl System for Real {
         rustix::param::page_size() as u64
     }
 
+    fn hypervisor_signatures(&self) -> Vec<String> {
+        assay_sys::hypervisor_signatures()
+    }
+
     fn monotonic_ns(&self) -> u64 {
         let time = clock_gettime(ClockId::Monotonic);
         time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
@@ -148,6 +152,10 @@ impl System for Real {
         // So few bytes are always given at once.
         rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
         Ok(bytes)
+    }
+
+    fn make_tree(&self, directory: &Path, texts: &[(String, String)]) -> io::Result<()> {
+        files::make_tree(directory, texts)
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
@@ -301,6 +309,15 @@ impl System for Real {
         input: &File,
     ) -> io::Result<ProgramOutput> {
         look::told_of(program, arguments, input)
+    }
+
+    fn answer_of(
+        &self,
+        program: &str,
+        arguments: &[&str],
+        most_bytes: u64,
+    ) -> io::Result<ProgramOutput> {
+        look::answer_of(program, arguments, most_bytes)
     }
 
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed> {

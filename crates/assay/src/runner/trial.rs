@@ -264,6 +264,8 @@ fn status(
         survey: &setting.surveyed.survey,
         workload,
         trials: &[record],
+        // No event: it takes no trial away.
+        emulator: None,
     };
     match truth::disturbance(&case, record) {
         Some(reason) => (Status::Disturbed, Some(reason)),

@@ -16,6 +16,7 @@ use crate::quantity::{Better, Scale};
 use crate::results::design::{Ask, AskKind, Design, Factor};
 use crate::results::plan::{Arm, arm_in_words};
 use crate::results::record::Status;
+use crate::work::metrics::is_of_speed;
 
 /// A slope of logarithms this near to 1 is proportional, and this near to 0 flat.
 const NEAR: f64 = 0.2;
@@ -69,24 +70,30 @@ fn why(series: &[Series], workload: &str, levels: &Arm) -> &'static str {
 /// The answers to all claims of a study.
 pub(super) fn answers(
     design: &Design,
-    questions: &[Question<'_>],
+    (questions, emulated): (&[Question<'_>], bool),
     series: &[Series],
     comparisons: &[Comparison],
 ) -> Vec<Answer> {
     let asked = design.questions.iter();
-    asked.map(|ask| answer(design, ask, (questions, series), comparisons)).collect()
+    asked.map(|ask| answer(design, ask, (questions, series, emulated), comparisons)).collect()
 }
 
 fn answer(
     design: &Design,
     ask: &Ask,
-    (questions, series): (&[Question<'_>], &[Series]),
+    (questions, series, emulated): (&[Question<'_>], &[Series], bool),
     comparisons: &[Comparison],
 ) -> Answer {
     let places: Vec<Place<'_, '_>> =
         ask.workloads.iter().flat_map(|name| places(ask, name, questions, series)).collect();
-    let mut cases: Vec<Case> =
-        places.iter().map(|place| case(design, ask, place, places.len())).collect();
+    let case = |place: &Place<'_, '_>| {
+        if emulated && is_of_speed(place.question.metric) {
+            let text = format!("{}: {}", name(design, place), words::NO_VERDICT_EMULATED);
+            return Case { claim: Claim::NotShown, text };
+        }
+        case(design, ask, place, places.len())
+    };
+    let mut cases: Vec<Case> = places.iter().map(case).collect();
     let measured = |name: &&String| places.iter().any(|place| place.question.workload == **name);
     let missing = ask.workloads.iter().filter(|name| !measured(name));
     cases.extend(missing.map(|name| no_data(words::missing(name, why(series, name, &Arm::new())))));
@@ -424,8 +431,8 @@ fn reaches(
         return no_data(words::missing(name, place.why(None)));
     };
     let ends = Bound::of(design, cases).interval(&sample).map(|ends| ends.map(f64::exp));
-    let least = ask.least.as_ref().map_or(0.0, |amount| amount.value);
-    let most = ask.most.as_ref().map_or(f64::INFINITY, |amount| amount.value);
+    let least = ask.least.as_ref().map_or(0.0, |amount| amount.of(question.metric));
+    let most = ask.most.as_ref().map_or(f64::INFINITY, |amount| amount.of(question.metric));
     let claim = match ends {
         Some([low, high]) if low >= least && high <= most => Claim::Supported,
         Some([low, high]) if high < least || low > most => Claim::Contradicted,

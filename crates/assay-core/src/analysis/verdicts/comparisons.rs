@@ -9,12 +9,14 @@ use super::arms::{Question, Runs};
 use super::bound::{Bound, exp};
 use super::notes;
 use super::pairs::{Pairs, pairs};
+use super::unpaired;
 use super::words;
 use crate::findings::notes::Note;
 use crate::findings::{Comparison, Difference, Kind, Trust, Verdict};
 use crate::quantity::{Better, Scale};
-use crate::results::design::{Design, Stopping};
+use crate::results::design::{Design, Order, Stopping};
 use crate::results::plan::arm_words;
+use crate::work::metrics::is_of_speed;
 
 /// Pairs that the exact sign-flip test can enumerate.
 const MOST_FOR_SIGN_FLIP: usize = 20;
@@ -65,6 +67,11 @@ impl Ruler {
     /// The single and the family interval of a mean difference, on the scale of comparison.
     pub fn intervals(&self, sample: &Sample) -> [Option<[f64; 2]>; 2] {
         [self.single.interval(sample), self.family.interval(sample)]
+    }
+
+    /// The error of a single interval, and of one of the family.
+    fn alphas(&self) -> [f64; 2] {
+        [self.single.alpha, self.family.alpha]
     }
 
     /// The verdict on a mean difference of logarithms.
@@ -154,6 +161,9 @@ fn comparison(
         found.replicates_needed =
             sample.as_ref().and_then(|sample| replicates_needed(sample, ruler));
     }
+    if design.order == Order::Recorded {
+        unpaired::put(&mut found, (baseline, arm), &ruler.alphas(), question.scale);
+    }
     let mut told = notes::notes(design, question, (baseline, arm), &pairs, &found);
     if let Some(judged) = judged.filter(|_| verdict.is_some()) {
         told.extend(depends(&pairs, judged, ruler, question.scale));
@@ -175,6 +185,19 @@ pub(super) fn withhold(design: &Design, found: &mut [Comparison]) {
         (one.within_margin, one.replicates_needed) = (false, None);
         one.keep_notes(|note| !note.is_of_the_verdict());
         one.text = words::unfinished(one, design);
+    }
+}
+
+/// Takes the verdicts on times and rates away: the machine is emulated.
+pub(super) fn of_an_emulator(design: &Design, found: &mut [Comparison]) {
+    for one in found.iter_mut().filter(|one| is_of_speed(&one.metric)) {
+        let had = one.verdict.take().is_some();
+        (one.withheld, one.within_margin, one.replicates_needed) = (false, false, None);
+        one.keep_notes(|note| !note.is_of_the_verdict());
+        if had {
+            one.text = words::emulated(one, design);
+            one.add(Note::Emulated, words::note(&Note::Emulated, ["", ""]));
+        }
     }
 }
 

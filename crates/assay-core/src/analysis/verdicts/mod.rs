@@ -16,6 +16,7 @@ mod outliers;
 mod pairs;
 mod ranks;
 mod trends;
+mod unpaired;
 pub(super) mod words;
 mod words_of_advice;
 
@@ -34,6 +35,7 @@ use crate::findings::{
 };
 use crate::results::design::Design;
 use crate::results::plan::level_words;
+use crate::work::metrics::is_of_speed;
 
 use arms::Question;
 
@@ -71,8 +73,8 @@ pub(super) struct Verdicts {
 }
 
 /// Compares all arms of all workloads. `stage` says whether the study is the first one or
-/// confirms another.
-pub(super) fn verdicts(measured: &Measurements, stage: Stage) -> Verdicts {
+/// confirms another; on an emulated machine nothing is said from times and rates.
+pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) -> Verdicts {
     let design = &measured.design;
     let mut questions: Vec<Question<'_>> = arms::questions(&measured.series);
     let judged = design.margin.is_some();
@@ -91,7 +93,7 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage) -> Verdicts {
     let sound: Vec<Question<'_>> = arms::questions(sound);
     let told = judged && !measured.unfinished;
     let answers = if told {
-        answers::answers(design, &sound, &measured.series, &comparisons)
+        answers::answers(design, (&sound, emulated), &measured.series, &comparisons)
     } else {
         Vec::new()
     };
@@ -105,12 +107,18 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage) -> Verdicts {
     if measured.unfinished {
         comparisons::withhold(design, &mut comparisons);
     }
+    if emulated {
+        comparisons::of_an_emulator(design, &mut comparisons);
+    }
     let grid = if judged && !measured.unfinished { sound } else { Vec::new() };
     if !grid.is_empty() {
         checks.extend(checks::left_out(&primary, &grid));
     }
     // Where the load differs, arms have no places and no effects either.
-    let stands = |question: &&Question<'_>| !unequal.iter().any(|name| name == question.workload);
+    let stands = |question: &&Question<'_>| {
+        let speaks = !emulated || !is_of_speed(question.metric);
+        speaks && !unequal.iter().any(|name| name == question.workload)
+    };
     let grid: Vec<&Question<'_>> = grid.into_iter().filter(stands).collect();
     let grid = grid.as_slice();
     let several = if design.factors.len() > 1 { grid } else { &[] };

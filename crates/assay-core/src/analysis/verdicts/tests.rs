@@ -101,6 +101,7 @@ fn environment() -> EnvironmentFacts {
         cpus: Some(2),
         memory_bytes: None,
         virtualisation: "none".to_owned(),
+        place: None,
         targets: Vec::new(),
         unknown: Vec::new(),
     }

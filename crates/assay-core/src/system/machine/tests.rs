@@ -48,6 +48,14 @@ fn guests_and_containers_by_their_signs() {
 }
 
 #[test]
+fn processors_are_those_that_may_be_used() {
+    let fake = machines::machine("sata-ssd");
+    assert_eq!(present(&usable_processors(&fake)), 4, "nobody says that there are fewer");
+    fake.put("/proc/self/status", "Name:\ta\nCpus_allowed:\tf\nCpus_allowed_list:\t0-1,3\n");
+    assert_eq!(present(&usable_processors(&fake)), 3);
+}
+
+#[test]
 fn a_board_is_known_by_its_name() {
     let found = machine(&machines::machine("sd-card"));
     assert_eq!(present(&found.cpu), "Raspberry Pi 4 Model B Rev 1.1");

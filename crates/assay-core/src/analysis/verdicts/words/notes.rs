@@ -1,6 +1,6 @@
 //! The words of remarks beside a comparison.
 
-use super::{counted, no_verdict, replicates, verdict_word};
+use super::{NO_VERDICT_EMULATED, counted, no_verdict, replicates, verdict_word};
 use crate::analysis::verdicts::notes::SETTLED;
 use crate::findings::Trust;
 use crate::findings::notes::{Failures, Note, Side};
@@ -26,6 +26,7 @@ pub fn note(note: &Note, [baseline, arm]: [&str; 2]) -> String {
         }
         Note::RatioOnly { pairs } => format!("ratio only: no verdict at {}", replicates(*pairs)),
         Note::Secondary => "secondary, unadjusted".to_owned(),
+        Note::Emulated => NO_VERDICT_EMULATED.to_owned(),
         Note::NoOrder { order } => no_verdict(*order).unwrap_or_default().to_owned(),
         Note::TooFew { pairs: 0 } => "no complete and undisturbed pair".to_owned(),
         Note::TooFew { pairs: 1 } => "1 pair: no ratio and no interval".to_owned(),

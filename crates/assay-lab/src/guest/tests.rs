@@ -1,0 +1,28 @@
+use super::*;
+
+#[test]
+fn how_a_job_ended_is_read_from_its_second_line() {
+    assert_eq!(ending("up\n7 10240\n"), Some((7, 10_240)));
+    assert_eq!(ending("up\n"), None);
+    assert_eq!(ending("up\n300 5\n"), None);
+    assert_eq!(ending(""), None);
+}
+
+#[test]
+fn words_reach_the_job_as_they_are() {
+    for word in ["a b", "it's", "$HOME", "", "*"] {
+        let line = format!("printf %s {}", for_shell(word));
+        assert_eq!(call("sh", &["-c", &line]).as_deref(), Ok(word));
+    }
+}
+
+#[test]
+fn the_first_process_is_a_shell_script_that_can_be_read() {
+    let scratch = Scratch::new("init");
+    let checked = scratch.and_then(|scratch| {
+        let file = scratch.path().join("init");
+        fs::write(&file, INIT).map_err(|error| error.to_string())?;
+        call("sh", &["-n", &file.display().to_string()])
+    });
+    assert_eq!(checked, Ok(String::new()));
+}

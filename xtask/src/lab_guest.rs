@@ -1,0 +1,175 @@
+//! `cargo xtask lab`: a command in a guest of QEMU that has the program, and its results.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use assay_core::quantity::Bytes;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use crate::build::{built_binary, root};
+use crate::dist;
+use crate::lab::Done;
+use crate::lab::guest::kernel::Kernel;
+use crate::lab::guest::machine::Accelerator;
+use crate::lab::guest::tree::found;
+use crate::lab::guest::{self, Asked, Ended, Stream};
+use crate::options::Options;
+
+/// Options with a word.
+pub const WORDS: &[&str] = &[
+    "--script",
+    "--memory",
+    "--size",
+    "--modules",
+    "--programs",
+    "--append",
+    "--kernel",
+    "--accel",
+    "--out",
+];
+
+/// What a guest has where nothing else is said.
+const MEMORY: &str = "1 GiB";
+const SIZE: &str = "1 GiB";
+
+/// Where kernels are kept and results are brought.
+fn kept() -> PathBuf {
+    root().join("target/lab")
+}
+
+/// Boots a guest, runs the command, brings its results back; the exit code is the command's.
+pub fn run(options: &Options) -> Done<u8> {
+    if let Some(reason) = guest::missing() {
+        return Err(reason);
+    }
+    let asked = asked(options)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        flag::register(signal, Arc::clone(&stop)).map_err(|error| error.to_string())?;
+    }
+    let ended = guest::run(&asked, &stop, &mut pass_on)?;
+    let into = options.text("--out").map_or_else(|| kept().join("home"), PathBuf::from);
+    let names = ended.unpack(&into)?;
+    eprintln!("xtask: lab: {}", told(&ended));
+    for name in names {
+        eprintln!("xtask: lab: ASSAY_HOME={} assay show {name}", into.display());
+    }
+    Ok(ended.code)
+}
+
+/// What a guest of the tests is asked for: this program, these words, and usual numbers.
+pub fn usual(assay: PathBuf, kernel: Kernel) -> Asked {
+    Asked {
+        kernel,
+        assay,
+        accelerator: None,
+        memory_bytes: 1 << 30,
+        cpus: 2,
+        drives: vec![1 << 30],
+        append: String::new(),
+        modules: Vec::new(),
+        programs: Vec::new(),
+        script: None,
+        words: Vec::new(),
+        limit: Duration::from_secs(300),
+    }
+}
+
+/// The kernel that is kept.
+pub fn kernel() -> Done<Kernel> {
+    Kernel::kept(&kept().join("kernels"))
+}
+
+fn asked(options: &Options) -> Done<Asked> {
+    let script = options.text("--script").map(read).transpose()?;
+    if script.is_none() && options.rest().is_empty() {
+        return Err("no command: cargo xtask lab -- assay doctor".to_owned());
+    }
+    let bytes = |name: &str, usual: &str| -> Done<u64> {
+        let text = options.text(name).unwrap_or(usual);
+        let read = with_unit(text).parse::<Bytes>();
+        read.map(|bytes| bytes.0).map_err(|error| format!("{name}: {error}"))
+    };
+    let accelerator = options.text("--accel").map(|name| {
+        Accelerator::named(name).ok_or_else(|| format!("--accel is kvm or tcg, not `{name}`"))
+    });
+    let programs = listed(options, "--programs")
+        .into_iter()
+        .map(|name| found(&name).ok_or_else(|| format!("there is no program {name}")));
+    let [memory_bytes, size] = [bytes("--memory", MEMORY)?, bytes("--size", SIZE)?];
+    let (accelerator, programs) = (accelerator.transpose()?, programs.collect::<Done<Vec<_>>>()?);
+    let kernel = match options.text("--kernel") {
+        Some(folder) => Kernel::unpacked(Path::new(folder))?,
+        None => kernel()?,
+    };
+    Ok(Asked {
+        accelerator,
+        memory_bytes,
+        cpus: options.number("--cpus"),
+        drives: vec![size; options.number("--drives")],
+        append: options.text("--append").unwrap_or_default().to_owned(),
+        modules: listed(options, "--modules"),
+        programs,
+        script,
+        words: options.rest().to_vec(),
+        limit: Duration::from_secs(options.number("--timeout") as u64),
+        ..usual(program(options.has("--try"))?, kernel)
+    })
+}
+
+/// The static program as people install it; the unoptimised one of this machine, with its libraries,
+/// where that is asked for.
+fn program(unoptimised: bool) -> Done<PathBuf> {
+    if unoptimised { built_binary(&[]) } else { dist::own() }
+}
+
+/// `512M` is said of memory everywhere; here, too, it is 512 MiB.
+fn with_unit(text: &str) -> String {
+    let text = text.trim();
+    match text.chars().last() {
+        Some(unit @ ('K' | 'M' | 'G' | 'T')) => format!("{} {unit}iB", text.trim_end_matches(unit)),
+        _ => text.to_owned(),
+    }
+}
+
+fn listed(options: &Options, name: &str) -> Vec<String> {
+    let words = options.text(name).unwrap_or_default().split(',').map(str::trim);
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+fn read(path: &str) -> Done<Vec<u8>> {
+    fs::read(path).map_err(|error| format!("{path}: {error}"))
+}
+
+fn pass_on(stream: Stream, bytes: &[u8]) {
+    // Whoever reads may have gone; the guest goes on.
+    let _ = match stream {
+        Stream::Out => io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()),
+        Stream::Err => io::stderr().write_all(bytes),
+    };
+}
+
+/// How it went, in one line.
+pub fn told(ended: &Ended) -> String {
+    let (booted, time) = (ended.booted.as_secs_f64(), ended.time.as_secs_f64());
+    let name = ended.accelerator.name();
+    format!("{name}, up after {booted:.1} s, over after {time:.1} s, exit code {}", ended.code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_written_as_everywhere() {
+        for (text, bytes) in [("512M", 512 << 20), ("1 GiB", 1 << 30), ("2G", 2 << 30)] {
+            assert_eq!(with_unit(text).parse::<Bytes>().map(|read| read.0), Ok(bytes), "{text}");
+        }
+        assert!(with_unit("much").parse::<Bytes>().is_err());
+    }
+}
