@@ -89,6 +89,7 @@ fn what_the_kernel_says_of_weaknesses_and_of_the_frequency() {
     let found = place(&fake).value().cloned().unwrap();
     assert_eq!(found.frequency_driver.value().unwrap(), "acpi-cpufreq");
     assert_eq!(found.mitigations.value().unwrap()["mds"], "Vulnerable");
+    assert_eq!(found.mitigated().unwrap(), "0 mitigated, 1 not affected, 1 open (mds)");
     assert_eq!((found.kind(), found.name().as_str()), (None, "bare metal"));
 }
 
