@@ -21,7 +21,12 @@ pub(super) fn sections(findings: &Findings) -> Vec<Section> {
     }
     let mut found = vec![phases(findings)];
     let slow = findings.boots.iter().filter(|group| !group.units.is_empty());
-    found.extend(slow.map(|group| units(group)));
+    found.extend(slow.map(units));
+    if let Some(last) =
+        found.last_mut().filter(|_| findings.boots.iter().any(|group| !group.units.is_empty()))
+    {
+        last.blocks.push(Block::Text(vec![MEANT.to_owned()]));
+    }
     found.extend(unfinished(findings));
     found.extend(notes(findings));
     found
@@ -105,7 +110,7 @@ fn units(group: &BootGroup) -> Section {
     });
     let table = Table { columns, rows: rows.collect() };
     let title = format!("{}: slowest units", name(group));
-    Section::titled(title, vec![Block::Table(table), Block::Text(vec![MEANT.to_owned()])])
+    Section::titled(title, vec![Block::Table(table)])
 }
 
 fn unfinished(findings: &Findings) -> Option<Section> {

@@ -9,7 +9,7 @@ use super::{output, running};
 use crate::runner::boots::{self, Wanted};
 use crate::runner::reboots::{self, Step};
 use crate::runner::{Context, Event, Finished};
-use crate::store::acting;
+use crate::store::{self, acting};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::results::vouch::Purpose;
 use assay_core::study::Study;
@@ -165,16 +165,19 @@ pub fn resume(
         }
     };
     let mut context = Context { system, runs_as: None, stop: &stop, tell: &mut tell };
-    let acting = acting::open(system, id, Purpose::GoOn);
-    if !after_boot {
-        return running::print(system, reboots::record(system, acting?, &mut context)?, how);
-    }
-    let acting = match (acting, id) {
-        (Err(failure), Some(id)) => {
+    let Some(id) = id.filter(|_| after_boot) else {
+        let acting = acting::open(system, id, Purpose::GoOn)?;
+        return running::print(system, reboots::record(system, acting, &mut context)?, how);
+    };
+    let ready = store::find_kept(system, id)
+        .and_then(|directory| reboots::begin_boot(system, (id, &directory), &context))
+        .and_then(|()| acting::open(system, Some(id), Purpose::GoOn));
+    let acting = match ready {
+        Ok(acting) => acting,
+        Err(failure) => {
             reboots::give_up(system, id)?;
             return Err(failure);
         }
-        (acting, _) => acting?,
     };
     match reboots::after_boot(system, acting, &mut context)? {
         Step::Done(finished) => running::print(system, *finished, how),

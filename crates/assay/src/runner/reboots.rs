@@ -240,7 +240,25 @@ pub fn give_up(system: &dyn System, id: &str) -> Outcome<()> {
     }
 }
 
-/// What the unit does: waits for the end of the start-up, records what booted since, restarts or ends.
+/// What the unit does first: notes that a boot has begun, and waits until its start-up is over. Nothing else
+/// is read meanwhile: what this process does then is a part of the boot.
+///
+/// # Errors
+/// Refused where that cannot be noted; the unit is taken away then.
+pub fn begin_boot(
+    system: &dyn System,
+    (id, directory): (&str, &Path),
+    context: &Context<'_>,
+) -> Outcome<()> {
+    if let Err(failure) = note_the_beginning(system, directory) {
+        give_up(system, id)?;
+        return Err(failure);
+    }
+    wait(system, context);
+    Ok(())
+}
+
+/// What it does then: records what booted since, restarts or ends.
 ///
 /// # Errors
 /// What went wrong, after the unit was taken away.
@@ -257,9 +275,6 @@ pub fn after_boot(system: &dyn System, acting: Acting, context: &mut Context<'_>
 }
 
 fn go_on(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<Step> {
-    let directory = acting.directory.clone();
-    note_the_beginning(system, &directory)?;
-    wait(system, context);
     let finished = record(system, acting, context)?;
     if context.is_stopped() {
         return Ok(Step::Ended(Box::new(Finished { interrupted: true, ..finished })));
@@ -313,11 +328,16 @@ fn note_the_beginning(system: &dyn System, directory: &Path) -> Outcome<()> {
 /// Until systemd says that the start-up is over, or has not for a quarter of an hour.
 fn wait(system: &dyn System, context: &Context<'_>) {
     for _ in 0..MOST_LOOKS {
+        for _ in 0..LOOK.as_secs() {
+            if context.is_stopped() {
+                return;
+            }
+            system.sleep(Duration::from_secs(1));
+        }
         let said = system.output_of("systemctl", &["is-system-running"]).unwrap_or_default();
-        if OVER.contains(&said.trim()) || context.is_stopped() {
+        if OVER.contains(&said.trim()) {
             return;
         }
-        system.sleep(LOOK);
     }
 }
 

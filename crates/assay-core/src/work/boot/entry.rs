@@ -62,7 +62,11 @@ pub const FIELDS: &str = "_BOOT_ID,_MACHINE_ID,_TRANSPORT,_PID,MESSAGE_ID,MESSAG
 /// Reads a text in either format.
 pub fn read(bytes: &[u8]) -> Read {
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
-    if first == Some(&b'{') { json(bytes) } else { export(bytes) }
+    match first {
+        None => Read::default(),
+        Some(b'{' | b'\x1e') => json(bytes),
+        Some(_) => export(bytes),
+    }
 }
 
 /// One JSON object a line.

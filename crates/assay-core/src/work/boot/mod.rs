@@ -6,6 +6,8 @@ mod finished;
 pub mod kernel_log;
 pub mod labels;
 mod planned;
+#[cfg(test)]
+mod recorded_tests;
 pub mod source;
 pub mod timeline;
 
@@ -71,7 +73,12 @@ impl By {
             Self::RootDevice => boot.root.value().cloned(),
             Self::Label => boot.label.clone(),
         };
-        told.unwrap_or_else(|| if self == Self::Label { "no label" } else { "not told" }.to_owned())
+        let untold = match self {
+            Self::Kernel => "unknown kernel",
+            Self::RootDevice => "unknown root device",
+            Self::Label => "no label",
+        };
+        told.unwrap_or_else(|| untold.to_owned())
     }
 }
 
@@ -121,7 +128,7 @@ static KEYS: Fields = Fields {
 };
 
 /// From the kernel's start to the end of the start-up.
-pub const WHOLE: Metric = phase("boot_s", "boot", "kernel, initrd and userspace together: what every machine tells");
+pub const WHOLE: Metric = phase("boot_s", "start-up time", "kernel, initrd and userspace together: what every machine tells");
 /// Until the last job of the start-up was done.
 pub const USERSPACE: Metric = phase(
     "boot_userspace_s",

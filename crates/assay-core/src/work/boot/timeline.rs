@@ -134,6 +134,8 @@ pub fn boots(entries: &[Entry], until: Option<&str>) -> Vec<Boot> {
     let last = found.len();
     let boot = |(place, (id, mut own)): (usize, (&str, Vec<&Entry>))| {
         own.sort_by_key(|entry| (entry.monotonic_us, entry.sequence.as_ref().map(|one| one.1)));
+        // Files that overlap have the same entry twice.
+        own.dedup_by(|one, other| one.sequence.is_some() && one.sequence == other.sequence);
         boot(id, &own, place + 1 == last, until)
     };
     found.into_iter().enumerate().map(boot).collect()

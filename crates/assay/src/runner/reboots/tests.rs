@@ -1,6 +1,11 @@
+use std::sync::atomic::AtomicBool;
+
 use super::*;
+use assay_core::results::vouch::Voucher;
 use assay_core::study::presets;
 use assay_core::system::Fake;
+use assay_core::system::journal;
+use assay_core::work::boot::timeline::ids;
 
 fn preset() -> Study {
     presets::find("boot").unwrap().unwrap()
@@ -25,8 +30,145 @@ fn refusal(fake: &Fake) -> String {
 #[test]
 fn what_cannot_be_restarted_is_refused_with_the_reason() {
     let fake = machine();
-    fake.put("/.dockerenv", "");
+    fake.put("/.dockerenv", "").put("/proc/cpuinfo", "processor\t: 0\n");
     assert!(refusal(&fake).contains("container"), "{}", refusal(&fake));
     let fake = Fake::new();
     assert!(refusal(&fake).contains("systemd is not the first program"), "{}", refusal(&fake));
+}
+
+const RESULTS: &str = "/var/lib/assay/results";
+
+/// What the journal says of boots: `a` finished, `A` was cut off.
+fn journal(fake: &Fake, boots: &str) {
+    let mut text = String::new();
+    for (number, boot) in boots.chars().enumerate() {
+        let id = boot.to_ascii_lowercase().to_string().repeat(32);
+        let entry = |at: u64, kind: &str, more: &str| {
+            let count = number * 10 + usize::try_from(at).unwrap();
+            format!(
+                "{{\"_BOOT_ID\":\"{id}\",\"__MONOTONIC_TIMESTAMP\":\"{}\",\"__CURSOR\":\"s={};i={count:x}\",\
+                 \"_PID\":\"1\",\"MESSAGE_ID\":\"{kind}\"{more}}}\n",
+                at * 1_000_000,
+                "5".repeat(32)
+            )
+        };
+        text += &entry(1, ids::JOURNAL_STARTED, "");
+        if boot.is_ascii_lowercase() {
+            let phases = ",\"KERNEL_USEC\":\"2000000\",\"USERSPACE_USEC\":\"3000000\"";
+            text += &entry(5, ids::FINISHED, phases);
+        }
+    }
+    fake.put_told("journalctl", 0, &text, "");
+    let last = boots.chars().last().unwrap_or('a').to_ascii_lowercase();
+    fake.put("/proc/sys/kernel/random/boot_id", last.to_string().repeat(32));
+}
+
+/// A machine that has begun a study of so many boots.
+fn begun(boots: u32) -> (Fake, String) {
+    let fake = machine();
+    journal(&fake, "a");
+    let (stop, mut tell) = (AtomicBool::new(false), |_| {});
+    let unit = unit(
+        &fake,
+        "20261123-0000",
+        Path::new("/usr/bin/assay"),
+        (Path::new(RESULTS), Path::new("/j")),
+    );
+    let proposal = Proposal {
+        study: preset(),
+        id: new_id("2026-11-23T00:00:00+00:00", 7),
+        boots,
+        results: RESULTS.into(),
+        unit: unit.unwrap(),
+        cautions: Vec::new(),
+    };
+    let id = proposal.id.clone();
+    let mut context = Context { system: &fake, runs_as: None, stop: &stop, tell: &mut tell };
+    start(&fake, proposal, &mut context).unwrap();
+    (fake, id)
+}
+
+fn is_there(fake: &Fake) -> bool {
+    let [file, _] = unit_files(UNIT, WANTED_BY);
+    fake.files().contains_key(&file)
+}
+
+/// What the unit does in a boot.
+fn one_boot(fake: &Fake, id: &str) -> Outcome<Step> {
+    let directory = Path::new(RESULTS).join(id);
+    let (stop, mut tell) = (AtomicBool::new(false), |_| {});
+    fake.put_output("systemctl is-system-running", "running\n");
+    let mut context = Context { system: fake, runs_as: None, stop: &stop, tell: &mut tell };
+    begin_boot(fake, (id, &directory), &context)?;
+    let stored = bundle::read(fake, &directory)?;
+    let acting = Acting { stored, voucher: Voucher::of(id), directory };
+    after_boot(fake, acting, &mut context)
+}
+
+#[test]
+fn boots_are_recorded_one_by_one_and_the_unit_is_gone_after_the_last() {
+    let (fake, id) = begun(3);
+    assert!(is_there(&fake));
+    journal(&fake, "ab");
+    assert!(matches!(one_boot(&fake, &id).unwrap(), Step::Restarts { recorded: 1, of: 3 }));
+    // The next one loses its power, after it was noted, and leaves nothing in the journal.
+    let directory = Path::new(RESULTS).join(&id);
+    fake.put("/proc/sys/kernel/random/boot_id", "c".repeat(32));
+    note_the_beginning(&fake, &directory).unwrap();
+    assert!(is_there(&fake));
+    journal(&fake, "abd");
+    let Step::Done(finished) = one_boot(&fake, &id).unwrap() else { panic!("three boots were") };
+    let told: Vec<bool> =
+        finished.trials.iter().map(|trial| trial.record.measured.is_some()).collect();
+    assert_eq!(told, [true, false, true]);
+    assert!(finished.trials[1].record.reason.as_ref().unwrap().contains("cut off"));
+    assert!(!is_there(&fake), "the unit stays");
+    let journals =
+        fake.files().keys().filter(|path| path.to_string_lossy().contains("/journal/2")).count();
+    assert_eq!(journals, 0, "the journal of changes stays");
+}
+
+#[test]
+fn what_goes_wrong_takes_the_unit_away_and_restarts_nothing() {
+    let (fake, id) = begun(3);
+    fake.put_told("journalctl", 1, "", "no such file");
+    fake.put("/proc/sys/kernel/random/boot_id", "b".repeat(32));
+    assert!(one_boot(&fake, &id).is_err());
+    assert!(!is_there(&fake));
+}
+
+#[test]
+fn restore_ends_a_series_of_boots() {
+    let (fake, id) = begun(3);
+    let home = identity::state_directory(&fake).unwrap();
+    let left = journal::unfinished(&fake, &journals(&home)).unwrap();
+    let report = journal::restore(&fake, &left[0]).unwrap();
+    assert_eq!(report.failed, [""; 0]);
+    assert_eq!(report.done, [format!("disable and remove {UNIT}")]);
+    assert!(!is_there(&fake));
+    journal(&fake, "ab");
+    // Was it under way meanwhile, it restarts nothing; what it recorded stays.
+    let Step::Ended(finished) = one_boot(&fake, &id).unwrap() else { panic!("it goes on") };
+    assert_eq!(finished.trials.len(), 1);
+}
+
+#[test]
+fn a_unit_that_somebody_else_changed_is_not_removed() {
+    let (fake, _) = begun(3);
+    let [file, _] = unit_files(UNIT, WANTED_BY);
+    fake.put(&file, "[Unit]\nDescription=mine\n");
+    let home = identity::state_directory(&fake).unwrap();
+    let left = journal::unfinished(&fake, &journals(&home)).unwrap();
+    let report = journal::restore(&fake, &left[0]).unwrap();
+    assert!(report.failed[0].contains("somebody else has changed it"), "{:?}", report.failed);
+    assert!(is_there(&fake));
+}
+
+#[test]
+fn a_path_that_a_unit_cannot_hold_is_refused() {
+    let fake = machine();
+    let odd = Path::new("/home/a%b/results");
+    let refused =
+        unit(&fake, "1", Path::new("/usr/bin/assay"), (odd, Path::new("/j"))).unwrap_err();
+    assert!(refused.message.contains("cannot stand in a unit"), "{}", refused.message);
 }
