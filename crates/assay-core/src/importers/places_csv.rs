@@ -81,7 +81,7 @@ fn read(name: &str, text: &str, options: &Options) -> Outcome<Imported> {
     }
     let baseline = table.baseline(options, number, &mut mistakes);
     mistakes.outcome()?;
-    Ok(table.imported(baseline, &columns, options))
+    Ok(table.imported(baseline.as_deref(), &columns, options))
 }
 
 /// The columns; what is wrong with them is told.
@@ -258,16 +258,16 @@ impl Table {
 
     fn imported(
         self,
-        baseline: Option<String>,
+        baseline: Option<&str>,
         columns: &[(String, Holds)],
         options: &Options,
     ) -> Imported {
-        let notes = notes(&self, baseline.as_deref(), columns, options);
+        let notes = notes(&self, baseline, columns, options);
         let trials = self.rows.len();
         let arm = |place: &str| Arm::from([(PLACE.to_owned(), place.to_owned())]);
         let design = Design {
             factors: vec![Factor { name: PLACE.to_owned(), levels: self.places.clone() }],
-            baseline: baseline.as_deref().map(arm).unwrap_or_default(),
+            baseline: baseline.map(arm).unwrap_or_default(),
             margin: options.margin.or(Some(DEFAULT_MARGIN.fraction())),
             primary: options.primary.clone(),
             order: Order::Unknown,

@@ -17,6 +17,7 @@ mod crowd;
 mod hostile;
 mod import;
 mod import_command;
+mod places;
 mod resume;
 mod seal;
 mod serve;

@@ -246,7 +246,7 @@ fn own(spot: &Spot, key: &Key) -> Option<Own> {
         few => (together(few), Unit::TrialsOfResults),
     };
     let sample = sample(&cell);
-    Some(Own { sample, cell, unit, failed })
+    Some(Own { cell, unit, sample, failed })
 }
 
 fn sample(cell: &Cell) -> Option<Sample> {

@@ -32,12 +32,12 @@ impl Spot {
 
 /// The places of results, in the order in which they come.
 pub(super) fn spots(brought: &[Brought]) -> Outcome<Vec<Spot>> {
+    let ids: Vec<&String> = brought.iter().map(|one| &one.findings.study.id).collect();
+    if let Some((_, id)) = ids.iter().enumerate().find(|(at, id)| ids[..*at].contains(id)) {
+        return Err(Failure::mistake(format!("{id} is named twice: name each result once")));
+    }
     let mut spots: Vec<Spot> = Vec::new();
-    for (at, one) in brought.iter().enumerate() {
-        let id = &one.findings.study.id;
-        if brought[..at].iter().any(|other| other.findings.study.id == *id) {
-            return Err(Failure::mistake(format!("{id} is named twice: name each result once")));
-        }
+    for one in brought {
         for spot in of_result(one)? {
             add(&mut spots, spot);
         }

@@ -10,10 +10,10 @@ use crate::importers::{self, Options};
 
 /// A result of a place with these rates, all of one workload.
 fn measured(id: &str, place: (&str, PlaceSort), rates: &[u64]) -> Brought {
-    of_bench(id, place, Bench::new(&["."]).row(0, "random-read-q1", 4096, rates))
+    of_bench(id, place, &Bench::new(&["."]).row(0, "random-read-q1", 4096, rates))
 }
 
-fn of_bench(id: &str, (name, kind): (&str, PlaceSort), bench: Bench) -> Brought {
+fn of_bench(id: &str, (name, kind): (&str, PlaceSort), bench: &Bench) -> Brought {
     let mut findings = bench.findings();
     findings.study.id = id.to_owned();
     // Classes of requests and latencies are not what is asked here.
@@ -97,7 +97,8 @@ fn rates_are_per_cent_of_the_baseline_and_its_interval_lies_around_them() {
 #[test]
 fn of_times_less_is_faster() {
     let rows = |place: &str, times: [f64; 3]| -> String {
-        times.iter().map(|time| format!("{place},{time}\n")).collect()
+        let rows = times.iter().map(|time| format!("{place},{time}"));
+        rows.collect::<Vec<_>>().join("\n") + "\n"
     };
     let text = format!(
         "place,seconds\n{}{}",
@@ -235,7 +236,7 @@ fn equal_names_of_other_machines_are_other_places() {
 fn what_a_place_lacks_is_absent_with_its_reason() {
     let both = |name: &str| {
         let bench = Bench::new(&["."]).row(0, "random-read-q1", 4096, &around(10_000));
-        of_bench(name, BARE, bench.row(0, "sequential-write", 4096, &around(100)))
+        of_bench(name, BARE, &bench.row(0, "sequential-write", 4096, &around(100)))
     };
     let mut guest = measured("k", KVM, &around(9_000));
     let found = compared(&[both("a"), guest.clone()]);
@@ -303,10 +304,11 @@ fn seals_that_do_not_hold_are_told() {
 fn what_cannot_be_compared_is_refused_with_what_to_do() {
     let [bare, kvm] = [measured("a", BARE, &around(10)), measured("k", KVM, &around(9))];
     let none = Question::default;
-    let alone = refused(&[bare.clone()], none());
+    let alone = refused(std::slice::from_ref(&bare), none());
     assert_eq!(alone, "all of it is of one place, bare metal: name a result of another place");
     assert!(refused(&[bare.clone(), bare.clone()], none()).starts_with("a is named twice"));
-    let other = of_bench("k", KVM, Bench::new(&["."]).row(0, "sequential-write", 4096, &around(9)));
+    let other =
+        of_bench("k", KVM, &Bench::new(&["."]).row(0, "sequential-write", 4096, &around(9)));
     let nothing = refused(&[bare.clone(), other], none());
     assert!(
         nothing.ends_with("bare metal has random-read-q1; KVM has sequential-write"),

@@ -140,7 +140,7 @@ fn one_workload(base: &str, rows: &[Row], comparisons: &[Comparison]) -> Option<
          them; {}.",
         first.place,
         last.place,
-        verdicts(comparisons.iter())
+        verdicts(&comparisons.iter().collect::<Vec<_>>())
     );
     Some(Sentence::new(Said::Counts, text))
 }
@@ -173,16 +173,17 @@ fn one_place(
         "it is emulated: that is no verdict on it".to_owned()
     } else {
         let ids: Vec<&String> = own.iter().filter_map(|row| row.comparison.as_ref()).collect();
-        verdicts(comparisons.iter().filter(|found| ids.contains(&&found.id)))
+        let own = comparisons.iter().filter(|found| ids.contains(&&found.id));
+        verdicts(&own.collect::<Vec<_>>())
     };
     let text = format!("{} has {range} of the speed of {base}; {end}.", place.name);
     Some(Sentence::new(Said::Counts, text))
 }
 
 /// `across machines, 4 suggest slower, 1 does not tell`.
-fn verdicts<'a>(found: impl Iterator<Item = &'a Comparison> + Clone) -> String {
-    let count = |wanted: Option<Verdict>| found.clone().filter(|one| one.verdict == wanted).count();
-    let all = found.clone().count();
+fn verdicts(found: &[&Comparison]) -> String {
+    let count = |wanted: Option<Verdict>| found.iter().filter(|one| one.verdict == wanted).count();
+    let all = found.len();
     if count(None) == all {
         return "without intervals there is no verdict".to_owned();
     }
