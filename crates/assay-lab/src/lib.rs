@@ -185,6 +185,11 @@ impl Mounted {
         Ok(Self { point: point.to_owned() })
     }
 
+    /// Where it is mounted.
+    pub fn point(&self) -> &Path {
+        &self.point
+    }
+
     /// Takes over a mount that another program made (a FUSE program).
     pub fn made_by_another(point: &Path) -> Done<Self> {
         if mounted_below(point) {

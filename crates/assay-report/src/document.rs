@@ -13,6 +13,7 @@ mod forum;
 mod grid;
 mod large;
 mod load;
+mod micro;
 pub(super) mod numbers;
 mod opening;
 pub(super) mod places;

@@ -95,15 +95,18 @@ fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
     FIGURES.iter().map(&mut drawn).collect()
 }
 
-/// Of a check, whose numbers stand large already, their latencies, and where there are several
-/// targets the bars of both; else the curve where levels are
-/// numbers, the arms against their baseline, the rate over a surface, or bars; of several of a kind one of the workload that the answer names.
+/// Of places the first, which is per cent. Of a check, whose numbers stand large already, their
+/// latencies, and where there are several targets the bars of both; else the curve where levels are
+/// numbers, the arms against their baseline, the rate over a surface, or bars; of several of a kind
+/// one of the workload that the answer names.
 fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figure> {
+    if evidence.findings.places.is_some() {
+        return kinds.iter().flatten().next();
+    }
     let targets = large(&evidence.findings).len();
     // Of some kinds the one with the most to show leads, of others the first.
     let latencies = (&percentiles::PERCENTILES, false);
     let order = [
-        (&places::PLACES, false),
         (&boots::BOOTS, false),
         (&sweep::SWEEP, false),
         (&runs::RUNS, true),

@@ -46,6 +46,8 @@ mod refusals;
 mod rules;
 #[path = "machine/slow_device.rs"]
 mod slow_device;
+#[path = "machine/slow_member.rs"]
+mod slow_member;
 #[path = "machine/starvation.rs"]
 mod starvation;
 #[path = "machine/studies.rs"]

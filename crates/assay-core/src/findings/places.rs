@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::EnvironmentFacts;
 use super::facts::PlaceSort;
+use super::{EnvironmentFacts, Trust};
 use crate::quantity::Better;
 use crate::results::plan::{Arm, is_false};
 use crate::results::seal::Known;
@@ -147,6 +147,9 @@ pub struct Row {
     /// Per cent as somebody printed them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub printed: Option<Printed>,
+    /// How far it can be trusted; absent where nobody could judge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
     /// Its place is emulated: no verdict.
     #[serde(default, skip_serializing_if = "is_false")]
     pub emulated: bool,
@@ -156,6 +159,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// Whether it is what it says it is, as far as it was judged.
+    pub fn is_sound(&self) -> bool {
+        self.trust != Some(Trust::Invalid)
+    }
+
     /// The interval that the verdict is read from; of an emulated place, which has none, its own.
     pub fn percent_interval(&self) -> Option<[f64; 2]> {
         self.percent_ci95_family.or(self.percent_ci95)

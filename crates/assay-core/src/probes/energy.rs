@@ -169,7 +169,7 @@ impl Reading {
         let there = |(source, told): &(&'static Source, Presence<BTreeMap<String, Counter>>)| {
             told.value().is_some() && !self.is_barred(source)
         };
-        self.meter.is_some() || self.counters.iter().any(|one| there(one))
+        self.meter.is_some() || self.counters.iter().any(there)
     }
 
     /// The same with the meter's file as it is now.

@@ -168,11 +168,9 @@ fn last_of(members: &[Work], class: &'static str, pick: fn(&Work) -> Served) -> 
     let by_mean =
         |one: &&&Work, other: &&&Work| pick(one).mean_ns().total_cmp(&pick(other).mean_ns());
     let last = *judged.iter().max_by(by_mean)?;
-    let others: Vec<&Work> =
-        judged.iter().copied().filter(|work| work.device != last.device).collect();
-    let of_others = |value: &dyn Fn(&Work) -> f64| median(others.iter().map(|work| value(work)));
-    let others_ns = of_others(&|work| pick(work).mean_ns())?;
-    let is_slow = is_slow(last, (class, pick), &of_others)?;
+    let others = Others(judged.into_iter().filter(|work| work.device != last.device).collect());
+    let others_ns = others.median(|work| pick(work).mean_ns())?;
+    let is_slow = is_slow(last, &others, (class, pick))?;
     let mean_ns = pick(last).mean_ns();
     // What takes no whole millisecond in all cannot be divided by.
     let times = if others_ns > 0.0 { mean_ns / others_ns } else { 1.0 };
@@ -183,33 +181,40 @@ fn last_of(members: &[Work], class: &'static str, pick: fn(&Work) -> Served) -> 
 /// the step of the kernel's sums is taken from it and given to them.
 fn is_slow(
     last: &Work,
+    others: &Others<'_>,
     (class, pick): (&str, fn(&Work) -> Served),
-    of_others: &dyn Fn(&dyn Fn(&Work) -> f64) -> Option<f64>,
 ) -> Option<bool> {
     let own = pick(last);
     let at_least = own.moved_ns(-STEP_NS);
     let at_most = |work: &Work| pick(work).moved_ns(STEP_NS);
-    let did_no_more = own.requests as f64
-        <= NO_MORE_WORK * of_others(&|work| pick(work).requests as f64)?
-        && own.bytes as f64 <= NO_MORE_WORK * of_others(&|work| pick(work).bytes as f64)?
-        && last.requests() as f64 <= NO_MORE_WORK * of_others(&|work| work.requests() as f64)?;
+    let no_more = |own: u64, others: f64| own as f64 <= NO_MORE_WORK * others;
+    let did_no_more = no_more(own.requests, others.median(|work| pick(work).requests as f64)?)
+        && no_more(own.bytes, others.median(|work| pick(work).bytes as f64)?)
+        && no_more(last.requests(), others.median(|work| work.requests() as f64)?);
     let behind = |own: f64, others: f64| own > 0.0 && own >= SLOW_TIMES * others;
+    let busy_longer = class == WRITE
+        || behind(last.busy_per_request_ns(), others.median(Work::busy_per_request_ns)?);
     Some(
         did_no_more
-            && behind(at_least.mean_ns(), of_others(&|work| at_most(work).mean_ns())?)
-            && behind(at_least.ns_per_byte(), of_others(&|work| at_most(work).ns_per_byte())?)
-            && (class == WRITE
-                || behind(last.busy_per_request_ns(), of_others(&Work::busy_per_request_ns)?)),
+            && busy_longer
+            && behind(at_least.mean_ns(), others.median(|work| at_most(work).mean_ns())?)
+            && behind(at_least.ns_per_byte(), others.median(|work| at_most(work).ns_per_byte())?),
     )
 }
 
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_unstable_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    let upper = values.get(middle)?;
-    let is_even = values.len().is_multiple_of(2);
-    Some(if is_even { f64::midpoint(values[middle - 1], *upper) } else { *upper })
+/// The members that one is compared with.
+struct Others<'a>(Vec<&'a Work>);
+
+impl Others<'_> {
+    /// The median of a value of theirs; none where there are none.
+    fn median(&self, value: impl Fn(&Work) -> f64) -> Option<f64> {
+        let mut values: Vec<f64> = self.0.iter().map(|work| value(work)).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        let middle = values.len() / 2;
+        let upper = values.get(middle)?;
+        let is_even = values.len().is_multiple_of(2);
+        Some(if is_even { f64::midpoint(values[middle - 1], *upper) } else { *upper })
+    }
 }
 
 #[cfg(test)]

@@ -69,12 +69,11 @@ fn of_array(case: &Case<'_>, array: &Array) -> Option<Remark> {
     };
     let first = named.first()?;
     Some(Remark::note(format!(
-        "{} is the slow member of {}: {} a {}, {} times the median of the others ({}), in {} of {} \
-         trials",
+        "{} is the slow member of {}: {} a request, {} times the median of the others ({}), in {} of \
+         {} trials",
         told(case, &first.device),
         array.words(),
         show::duration(middle(|one| one.mean_ns)),
-        first.class,
         show::three_digits(middle(|one| one.times)),
         show::duration(middle(|one| one.others_ns)),
         named.len(),

@@ -14,8 +14,10 @@ use super::measured::{Claims, Counts, Measured, Ran};
 use super::place::{Offer, Run};
 use crate::catalogue::About;
 use crate::catalogue::keys::{Fields, Form, field, needed};
+use crate::outside;
 use crate::quantity::metric::metric;
 use crate::quantity::{Better, Bytes, Metric, Time};
+use crate::system::Caching;
 
 pub use assay_load::Micro as Operation;
 
@@ -244,10 +246,16 @@ fn repeated(run: &Run<'_>, operation: Operation, time_ns: u64) -> Result<MicroOu
     let own = run.system.read_link(Path::new("/proc/self/exe"));
     let own = own.map_err(|error| format!("this program cannot be found: {error}"))?;
     let (own, time) = (own.display().to_string(), time_ns.to_string());
-    let text = run.system.output_of(&own, &["micro", operation.name(), &time]);
-    let text = text.map_err(|error| error.to_string())?;
-    serde_json::from_str(&text)
-        .map_err(|_| format!("the machine refused: {}", words(operation)))
+    // Whoever asks with an input has the patience for a machine that is busy with others' work.
+    let none = run.system.open_for_reading(Path::new("/dev/null"), Caching::Buffered);
+    let told = none.and_then(|none| {
+        run.system.told_of(&own, &["micro", operation.name(), &time], &none)
+    });
+    let told = told.map_err(|error| error.to_string())?;
+    serde_json::from_str(&told.text).map_err(|_| {
+        let complaint = told.complaint.trim().trim_start_matches("assay: ");
+        format!("the machine refused {}: {}", operation.name(), outside::spelled(complaint))
+    })
 }
 
 /// What only micro-benchmarks count.

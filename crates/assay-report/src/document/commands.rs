@@ -1,7 +1,7 @@
 //! What commands took: time with its range, processors, memory.
 
 use super::check::missing;
-use super::numbers::under_heading;
+use super::numbers::{span, under_heading};
 use super::{Block, NONE, Row, Section, Table, centre, comparison_of, find, result};
 use crate::table::{Column, columns};
 use assay_core::findings::{Cell, Findings};
@@ -78,14 +78,4 @@ fn range(findings: &Findings, cell: &Cell) -> Option<[f64; 2]> {
 
 fn told(metric: &str, value: Option<f64>) -> String {
     value.map_or_else(|| NONE.to_owned(), |value| under_heading(metric, value))
-}
-
-/// `73.8 to 80.9 ms`.
-fn span(metric: &str, ends: Option<[f64; 2]>) -> String {
-    let Some(ends) = ends else { return NONE.to_owned() };
-    let [low, high] = ends.map(|end| under_heading(metric, end));
-    let shared =
-        low.split_once(' ').zip(high.split_once(' ')).filter(|(low, high)| low.1 == high.1);
-    let low = shared.map_or(low.as_str(), |((number, _), _)| number);
-    format!("{low} to {high}")
 }

@@ -1,7 +1,7 @@
 //! What a first screen shows large: the subject, what it was measured on, and of a check its numbers.
 
 use super::numbers::value;
-use super::{answer, centre, facts, find, standing, study, trust_word};
+use super::{answer, centre, commands, facts, find, micro, standing, study, trust_word};
 use assay_core::findings::facts::IoFacts;
 use assay_core::findings::{Cell, Findings, TargetFacts, Trust, WorkloadFacts};
 use assay_core::quantity::units::show;
@@ -19,6 +19,9 @@ pub struct Large {
     /// One a workload.
     pub numbers: Vec<LargeNumber>,
 }
+
+/// Trials are shorter, where a time ends them.
+const DAY_NS: u64 = 86_400_000_000_000;
 
 /// Upper end of an interval over the lower one from which on it is called wide.
 const WIDE: f64 = 2.0;
@@ -60,12 +63,15 @@ pub fn large(findings: &Findings) -> Vec<Large> {
 }
 
 fn number(findings: &Findings, cell: &Cell) -> Option<LargeNumber> {
-    let other = match cell.metric.as_str() {
-        "iops" => "bandwidth_bytes_per_s",
-        "bandwidth_bytes_per_s" => "iops",
+    let of = |metric| find(findings, &cell.workload, &cell.arm, false, metric);
+    let (cell, other) = match cell.metric.as_str() {
+        "iops" => (cell, of("bandwidth_bytes_per_s")),
+        "bandwidth_bytes_per_s" => (cell, of("iops")),
+        // What one takes is easier to remember than how many there are.
+        micro::RATE => (of(micro::COST)?, Some(cell)),
+        commands::DURATION => (cell, None),
         _ => return None,
     };
-    let other = find(findings, &cell.workload, &cell.arm, false, other);
     let interval = cell.ci95.map(|ends| range(&cell.metric, ends));
     let wide = cell.ci95.is_some_and(|[low, high]| high > WIDE * low);
     Some(LargeNumber {
@@ -98,7 +104,11 @@ fn range(metric: &str, [low, high]: [f64; 2]) -> String {
 pub fn method(findings: &Findings) -> Option<String> {
     let trials = findings.cells.iter().filter(|cell| cell.primary).map(|cell| cell.n).max()?;
     let work = findings.workloads.first()?;
-    let time = show::duration(work.time_ns as f64);
+    // Where something else ends a trial, its time says nothing of it.
+    let timed = |one: &WorkloadFacts| one.time_ns == work.time_ns && one.time_ns < DAY_NS;
+    let timed = findings.workloads.iter().all(timed);
+    let time = timed.then(|| format!(" of {}", show::duration(work.time_ns as f64)));
+    let time = time.unwrap_or_default();
     // The workloads of a check have names of ours, which need a word.
     let deep = |one: &WorkloadFacts| {
         let small = one.io.is_some_and(|io| io.pattern == Pattern::Random && io.size_bytes == 4096);
@@ -106,7 +116,7 @@ pub fn method(findings: &Findings) -> Option<String> {
     };
     let queue = findings.study.kind == "check" && findings.workloads.iter().any(deep);
     let names = if queue { "; q1, q32: operations of 4 KiB in flight at once" } else { "" };
-    Some(format!("Means of {trials} trials of {time}, below them their 95 % intervals{names}."))
+    Some(format!("Means of {trials} trials{time}, below them their 95 % intervals{names}."))
 }
 
 /// A result in a few words: the first number that reads and the first that writes of a check, else
@@ -125,7 +135,12 @@ pub fn headline(findings: &Findings) -> Headline {
         |io| io.data_sync && io.only_writes(),
     ];
     let told: Vec<String> = wanted.into_iter().filter_map(first).collect();
-    let text = if told.is_empty() { answer(findings).text } else { told.join(", ") };
+    let others = || numbers.clone().next().filter(|(_, own)| own.io.is_none());
+    let text = match (told.is_empty(), others()) {
+        (false, _) => told.join(", "),
+        (true, Some((_, own))) => format!("{} {}", own.value, own.workload),
+        (true, None) => answer(findings).text,
+    };
     let standing = standing(findings);
     let rows = standing.rows.iter();
     let trust: Vec<String> =

@@ -36,7 +36,11 @@ pub(crate) fn under_heading(metric: &str, value: f64) -> String {
 /// A value that stands alone.
 pub(crate) fn value(metric: &str, value: f64) -> String {
     let told = under_heading(metric, value);
-    if metric == "iops" { format!("{told} IOPS") } else { told }
+    match metric {
+        "iops" => format!("{told} IOPS"),
+        super::micro::RATE => format!("{told} operations/s"),
+        _ => told,
+    }
 }
 
 /// Arm over baseline, or arm minus baseline where a ratio makes no sense.
@@ -126,6 +130,16 @@ pub(super) fn p(value: Option<f64>) -> String {
         Some(p) if p < 0.0001 => "<0.0001".to_owned(),
         Some(p) => format!("{p:.4}"),
     }
+}
+
+/// `73.8 to 80.9 ms`.
+pub(super) fn span(metric: &str, ends: Option<[f64; 2]>) -> String {
+    let Some(ends) = ends else { return NONE.to_owned() };
+    let [low, high] = ends.map(|end| under_heading(metric, end));
+    let shared =
+        low.split_once(' ').zip(high.split_once(' ')).filter(|(low, high)| low.1 == high.1);
+    let low = shared.map_or(low.as_str(), |((number, _), _)| number);
+    format!("{low} to {high}")
 }
 
 #[cfg(test)]

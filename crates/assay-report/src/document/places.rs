@@ -3,13 +3,13 @@
 use super::facts::{self, Facts};
 use super::numbers;
 use super::remarks::{self, Name};
-use super::{Block, Cell, Detail, Document, Remark, Row, Section, Table, Tone};
+use super::{Block, Cell, Detail, Document, Remark, Row, Section, Table, Tone, answers};
 use crate::table::Column;
 use assay_core::findings::facts::PlaceFacts;
 use assay_core::findings::places::{Beside, Placed, Places, Row as Number, Unit};
 use assay_core::findings::{Comparison, EnvironmentFacts, Findings};
-use assay_core::quantity::printed;
 use assay_core::quantity::units::show;
+use assay_core::quantity::{Better, printed};
 use assay_core::results::plan::{Arm, arm_in_words};
 use assay_core::results::seal::Known;
 
@@ -27,6 +27,8 @@ pub(super) fn document(findings: &Findings, places: &Places, detail: Detail) -> 
     sections.extend(places.beside.iter().map(beside));
     sections.extend(machines(places));
     sections.push(Section::of(Block::Remarks(all_remarks(findings, detail))));
+    sections.extend(answers::questions(findings));
+    sections.extend(answers::card(findings));
     Document { title: facts::title(findings), sections }
 }
 
@@ -45,7 +47,13 @@ pub(super) fn tables(findings: &Findings, places: &Places, bars: bool) -> Vec<Se
             .iter()
             .filter(|row| row.workload == *workload && row.arm == **arm && row.metric == *metric);
         let table = table(findings, places, &own.collect::<Vec<_>>(), bars);
-        Section::titled(work_name(workload, arm), vec![Block::Table(table)])
+        let caption = format!(
+            "{}: {}, {}",
+            work_name(workload, arm),
+            heading(metric),
+            better(places, metric)
+        );
+        Section::titled(caption, vec![Block::Table(table)])
     };
     works.iter().map(section).collect()
 }
@@ -77,11 +85,12 @@ fn table(findings: &Findings, places: &Places, rows: &[&Number], bars: bool) -> 
         intervals: rows.iter().any(|row| row.percent_interval().is_some()),
         counts: rows.iter().any(|row| row.n > 1),
         printed: decimals.max(),
-        verdicts: rows.iter().any(|row| row.emulated || row.percent_interval().is_some()),
+        verdicts: rows
+            .iter()
+            .any(|row| row.emulated || !row.is_sound() || row.percent_interval().is_some()),
         bars: bars.then(|| percents.fold(100.0, f64::max)),
     };
-    let metric = rows.first().map_or("", |row| row.metric.as_str());
-    let mut titles = vec![Column::left("place").key(), Column::right(heading(metric))];
+    let mut titles = vec![Column::left("place").key(), Column::right("result")];
     titles.push(Column::right("% of base"));
     titles.extend(columns.printed.map(|_| Column::right("printed")));
     titles.extend(columns.intervals.then(|| Column::right("95 % interval")));
@@ -110,6 +119,15 @@ fn absent(rows: &[&Number]) -> Vec<Row> {
         notes: vec![format!("{}: {reason}", places.join(", "))],
     };
     told.into_iter().map(line).collect()
+}
+
+/// Which way its numbers are better.
+fn better(places: &Places, metric: &str) -> &'static str {
+    let row = places.rows.iter().find(|row| row.metric == metric);
+    match row.map(|row| row.better) {
+        Some(Better::Lower) => "less is better",
+        _ => "more is better",
+    }
 }
 
 fn heading(metric: &str) -> String {
@@ -182,21 +200,20 @@ fn verdict(findings: &Findings, row: &Number) -> Cell {
     if row.emulated {
         return Cell { text: "emulated".to_owned(), tone: Tone::Doubtful };
     }
+    if !row.is_sound() {
+        return Cell { text: "invalid".to_owned(), tone: Tone::Bad };
+    }
     let found = row.comparison.as_ref().and_then(|id| findings.comparison(id));
     found
         .map_or_else(|| Cell::plain("baseline"), |found: &Comparison| numbers::judged(found, false))
 }
 
-/// Its speed as a bar: full blocks, those of an emulated place pale.
+/// Its speed as a bar; that of an emulated place is dotted.
 fn bar(row: &Number, most: f64) -> String {
     let Some(percent) = row.percent else { return String::new() };
-    let halves = (percent / most * 2.0 * BAR as f64).round() as usize;
-    let block = if row.emulated { "\u{2591}" } else { "\u{2588}" };
-    let mut bar = block.repeat(halves / 2);
-    if halves % 2 == 1 {
-        bar.push_str(if row.emulated { "\u{2591}" } else { "\u{258c}" });
-    }
-    if bar.is_empty() { "\u{258f}".to_owned() } else { bar }
+    let letters = (percent / most * BAR as f64).round().max(1.0) as usize;
+    let sign = if row.emulated { "." } else { "#" };
+    sign.repeat(letters.min(BAR))
 }
 
 /// How it is to be read.

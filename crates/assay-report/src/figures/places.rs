@@ -1,6 +1,6 @@
 //! Places side by side: per cent of the baseline place, and each workload in its own unit.
 
-use super::words::{metric_title, point, short};
+use super::words::{metric_title, point, short, trusted};
 use super::{Drawing, at_most, clipped};
 use crate::document::places::{value, work_name};
 use crate::evidence::Evidence;
@@ -137,10 +137,10 @@ fn of_row(at: f64, row: &Row, value: f64) -> Point {
     looking(row, Point { label: Some(format!("{percent} %")), text, ..told })
 }
 
-/// Emulated places are hatched.
+/// Emulated places are hatched; others are marked by how far they can be trusted.
 fn looking(row: &Row, point: Point) -> Point {
     if !row.emulated {
-        return point;
+        return trusted(point, row.trust);
     }
     let text = format!("{}; emulated", point.text);
     Point { look: Look::Hatched, remark: Some("emulated".to_owned()), text, ..point }
@@ -231,7 +231,7 @@ fn finished(
         title: title.to_owned(),
         description:
             "Each bar is a place, the line at its end the 95 % interval. Hatched bars are \
-                      emulated."
+                      emulated, hollow ones not to be trusted."
                 .to_owned(),
         layout: Layout::Lying,
         along,

@@ -10,7 +10,7 @@ use regex_lite::Regex;
 
 use super::{FIGURES, all, classes, ordered};
 use crate::evidence::{Evidence, Latencies, RanTrial};
-use crate::figure::{Figure, Marks};
+use crate::figure::{Figure, Look, Marks};
 use crate::svg::{Theme, file, inline};
 use assay_core::findings::{Band, Findings, Surface, Trust};
 use assay_core::results::plan::Arm;
@@ -171,6 +171,8 @@ fn only(evidence: &str, id: &str) -> Figure {
 #[test]
 fn figures_look_as_their_files() {
     let pictures = [
+        ("places", only("places", "places-percent")),
+        ("places-compile", only("places", "places-compile-duration-s")),
         ("sweep", only("study-grid", "sweep-random-write-threads-iops")),
         ("sweep-latency", only("study-grid", "sweep-random-write-threads-latency-p99-ns")),
         ("effects", only("study-eight-arms", "effects-iops-random-write")),
@@ -233,6 +235,7 @@ fn the_lead_shows_the_answer() {
         ("study-eight-arms", "effects-iops-random-write"),
         ("card", "bars-iops"),
         ("recorded", "effects-iops-random-write"),
+        ("places", "places-percent"),
     ];
     for (name, id) in leads {
         assert_eq!(ordered(of(name)).0.unwrap().id, id, "{name}");
@@ -272,6 +275,26 @@ fn values_and_intervals_of_a_table_are_those_of_the_findings() {
     // As `study-eight-arms.80.txt` has them.
     assert_eq!(row("btrfs"), "btrfs | worse | 0.70 | 0.59 to 0.83 | worse");
     assert!(row("jfs").ends_with("suspect"), "{}", row("jfs"));
+}
+
+#[test]
+fn emulated_places_are_hatched_and_published_ones_have_their_own_colour() {
+    let figure = only("places", "places-percent");
+    let names: Vec<&str> = figure.series.iter().map(|series| series.name.as_str()).collect();
+    assert_eq!(names, ["places", "emulated: no verdict", "published"]);
+    let looks = |at: usize| figure.series[at].marks.points().iter().map(|point| point.look);
+    assert!(looks(0).all(|look| look == Look::Solid) && looks(1).all(|look| look == Look::Hatched));
+    // Bars that never meet have the whole room of a name.
+    assert_eq!([0, 1, 2].map(|at| figure.bars_beside(at)), [[1, 0]; 3]);
+    let doubted = figure.series[2].marks.points().iter().filter(|point| point.remark.is_some());
+    let doubted: Vec<&str> = doubted.map(|point| point.text.as_str()).collect();
+    assert_eq!(doubted, ["article 000, VirtualBox 4.1.18: 8876.945 s, 19.06 %"]);
+    // Nothing else is drawn of places: it would say the same again.
+    let drawn = all(of("places"));
+    assert!(drawn.iter().all(|figure| figure.id.starts_with("places-")), "{drawn:?}");
+    assert!(
+        drawn.iter().any(|figure| figure.notes.iter().any(|note| note.contains("no compiler")))
+    );
 }
 
 #[test]

@@ -82,7 +82,8 @@ fn trust(standing: &Standing<'_>) -> Markup {
                 "Rules that speak against some: "
                 @for rule in &standing.rules { code { (rule) } " " }
             }
-            @if standing.absent > 0 { (standing.absent) " rows could not be measured: why stands below." }
+            @if standing.absent == 1 { "1 row could not be measured: why stands below." }
+            @else if standing.absent > 0 { (standing.absent) " rows could not be measured: why stands below." }
         }
     }
 }

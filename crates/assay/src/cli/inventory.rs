@@ -186,6 +186,29 @@ mod tests {
         assert_eq!(told[3], "array btrfs: btrfs of sda and sdb");
     }
 
+    /// Recorded in a guest whose drives QEMU emulates, with the answers that they gave.
+    #[test]
+    fn drives_that_were_asked_for_real_are_told_by_their_own_answers() {
+        let told = words(&machine("qemu-drives"));
+        let expected = [
+            "graphics 0000:00:04.0: Cirrus Logic GD 5446; driver cirrus",
+            "graphics 0000:02:00.0: Red Hat, Inc. Virtio 1.0 GPU; no driver has it; PCIe 1.0 x1",
+            "drive mmcblk0: QEMU! (maker 0x0000aa); 256 MiB; firmware 0x1; link: the kernel tells a \
+             card's bus speed only in debugfs; SD, maker 0x0000aa, oem 0x5859, made 02/2006; health \
+             not told: SD cards and old MMC cards do not tell their health",
+            "drive nvme0n1: QEMU NVMe Ctrl; 256 MiB; firmware 7.2.22; PCIe 1.0 x1; health: passed, 0 \
+             % worn, 50 \u{b0}C, 0 % spare, 0 hours, 0 B written",
+            "drive sda: Lab disk; 256 MiB; firmware 2.5+; SATA 1.5 Gbit/s; 7,200 turns a minute; \
+             health: passed, 31 \u{b0}C, 1 hour",
+            "drive sdb: QEMU HARDDISK; 256 MiB; firmware 2.5+; SATA 1.5 Gbit/s; health: passed, 31 \
+             \u{b0}C, 1 hour",
+            "drive sdc: QEMU USB HARDDRIVE; 256 MiB; firmware 2.5+; USB 5 Gbit/s; speaks USB 3.00; \
+             rotational: page 0xb1 of it is not there (it has none, or Linux is older than 5.18); \
+             health not told: it does not say that it takes ATA commands",
+        ];
+        assert_eq!(told, expected);
+    }
+
     #[test]
     fn a_card_says_who_made_it_and_memory_is_no_hardware() {
         let told = words(&machine("sd-card"));

@@ -76,9 +76,9 @@ pub fn sentences(state: &State, span: &Span) -> Vec<String> {
         let slowest = slowest_of(array, span);
         let slowest = slowest.value()?;
         Some(if slowest.is_slow {
-            format!("slowest member: {} ({})", slowest.words(), array.words)
+            format!("slowest member: {}; of {}", slowest.words(), array.words)
         } else {
-            format!("no member of {} is slow: the last is {}", array.words, slowest.words())
+            format!("no member of {} is slow: the slowest is {}", array.words, slowest.words())
         })
     });
     told.collect()
@@ -115,6 +115,7 @@ mod tests {
     use super::*;
     use crate::watch::sampler::{Sampler, Tracing, disks};
     use assay_core::system::Fake;
+    use assay_core::system::devices::Counters;
 
     /// A mirror of two disks on btrfs.
     fn machine() -> Fake {
@@ -160,7 +161,7 @@ mod tests {
     fn a_slow_member_is_told_on_the_page_at_the_end_and_in_the_document() {
         let state = state(&machine(), [930, 3800]);
         let words = "slowest member: sdb, 38 ms a write, 4.09 times the median of the others";
-        assert_eq!(sentences(&state, &state.whole), [format!("{words} (btrfs of sda and sdb)")]);
+        assert_eq!(sentences(&state, &state.whole), [format!("{words}; of btrfs of sda and sdb")]);
         assert_eq!(warnings(&state), [words]);
         let printed = crate::watch::printed::printed(&state);
         assert!(printed.contains("slowest member: sdb, 38 ms a write"), "{printed}");
@@ -177,10 +178,8 @@ mod tests {
         let state = state(&machine(), [930, 1100]);
         assert_eq!(
             sentences(&state, &state.whole),
-            [
-                "no member of btrfs of sda and sdb is slow: the last is sdb, 11 ms a write, 1.18 times \
-              the median of the others"
-            ]
+            ["no member of btrfs of sda and sdb is slow: the slowest is sdb, 11 ms a write, 1.18 \
+              times the median of the others"]
         );
         assert!(warnings(&state).is_empty());
     }
@@ -198,7 +197,7 @@ mod tests {
         at_rest
             .disks
             .iter_mut()
-            .for_each(|disk| disk.counters = Presence::Present(Default::default()));
+            .for_each(|disk| disk.counters = Presence::Present(Counters::default()));
         assert!(slowest_of(&state.arrays[0], &at_rest).reason().unwrap().contains("32 reads"));
     }
 }

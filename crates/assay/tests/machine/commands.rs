@@ -90,3 +90,24 @@ fn a_command_that_fills_the_drive_says_so_and_the_result_is_kept() {
     assert!(kept.to_string().contains("No space left on device"), "{kept:#}");
     assert!(cells(&kept, "duration_s")[0]["n"].as_u64().unwrap() >= 1);
 }
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_tree_on_a_drive_without_room_is_told_and_taken_away() {
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
+    let place = word(volume.directory());
+    let words = ["run", "compile", &place, "--quiet", "--build", "head -c 90M /dev/zero > out"];
+    let refused = || {
+        let ended = assay(&volume).run(&words, LIMIT).unwrap();
+        assert_eq!(ended.code, 3, "{}{}", ended.stdout, ended.stderr);
+        assert!(!volume.directory().join("assay-tree").exists());
+        ended.stderr
+    };
+    let filled = refused();
+    assert!(filled.contains("is full") && filled.contains("No space left on device"), "{filled}");
+    // Where not even the tree has room, nothing is begun.
+    fs::write(volume.directory().join("file"), vec![7_u8; 45 << 20]).unwrap();
+    let begun = refused();
+    assert!(begun.contains("there is no room for a generated tree of 120 C files"), "{begun}");
+}

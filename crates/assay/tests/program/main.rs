@@ -13,6 +13,7 @@ mod bundles;
 mod calc;
 mod cli;
 mod commands;
+mod compile;
 mod crowd;
 mod hostile;
 mod import;

@@ -194,6 +194,7 @@ fn row(spot: &Spot, key: &Key, own: Option<&Own>) -> Row {
         percent_ci95_family: None,
         comparison: None,
         printed: None,
+        trust: known.and_then(|own| own.cell.trust),
         emulated: spot.placed.is_emulated(),
         absent: if known.is_some() { None } else { Some(missing(spot, key, own)) },
     }

@@ -295,7 +295,7 @@ fn seals_that_do_not_hold_are_told() {
     let found = compared(&[measured("a", BARE, &around(10_000)), edited]);
     assert_eq!(
         told(&found, "seal"),
-        ["KVM: k was changed after it was measured: its seal is broken, do not believe it"]
+        ["k (KVM): changed after it was measured: the seal is broken, do not believe it"]
     );
 }
 

@@ -125,7 +125,7 @@ pub(super) fn sentences(spots: &[Spot], rows: &[Row], comparisons: &[Comparison]
 
 /// Many places and one workload: from the nearest to the farthest. Emulated ones are not among them.
 fn one_workload(base: &str, rows: &[Row], comparisons: &[Comparison]) -> Option<Sentence> {
-    let compared = |row: &&Row| row.comparison.is_some() && !row.emulated;
+    let compared = |row: &&Row| row.comparison.is_some() && !row.emulated && row.is_sound();
     let mut known: Vec<&Row> = rows.iter().filter(compared).collect();
     known.sort_by(|one, other| {
         other.percent.unwrap_or_default().total_cmp(&one.percent.unwrap_or_default())
@@ -152,7 +152,9 @@ fn one_place(
     rows: &[Row],
     comparisons: &[Comparison],
 ) -> Option<Sentence> {
-    let own = rows.iter().filter(|row| row.place == place.name && row.comparison.is_some());
+    let own = rows
+        .iter()
+        .filter(|row| row.place == place.name && row.comparison.is_some() && row.is_sound());
     let mut own: Vec<&Row> = own.collect();
     own.sort_by(|one, other| {
         one.percent.unwrap_or_default().total_cmp(&other.percent.unwrap_or_default())

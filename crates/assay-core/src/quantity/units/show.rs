@@ -137,17 +137,22 @@ pub fn ratios(value: f64, [low, high]: [f64; 2]) -> [String; 3] {
     all.map(|one| text(one, digits))
 }
 
-/// Per cent with the ends of their interval, without the sign: decimals as the interval is worth, and
-/// without one two, as tables print them.
+/// Per cent with the ends of their interval, without the sign: decimals as the interval is worth and
+/// as it takes to tell its ends from 100; without one two, as tables print them.
 pub fn percents(value: f64, ends: Option<[f64; 2]>) -> [String; 3] {
-    match ends {
-        Some([low, high]) if (high - low) > 1e-6 * high => {
-            let digits = (1.0 - (high - low).log10().floor()).clamp(0.0, 2.0) as usize;
-            [value, low, high].map(|one| format!("{one:.digits$}"))
-        }
-        Some(ends) => [value, ends[0], ends[1]].map(|one| format!("{one:.2}")),
-        None => [format!("{value:.2}"), String::new(), String::new()],
-    }
+    let Some([low, high]) = ends else {
+        return [format!("{value:.2}"), String::new(), String::new()];
+    };
+    let width = high - low;
+    let enough =
+        if width > 1e-6 * high { (1.0 - width.log10().floor()).clamp(0.0, 2.0) } else { 2.0 };
+    let is_whole = |end: f64, digits: usize| {
+        let text = format!("{end:.digits$}");
+        end != 100.0 && text.parse() == Ok(100.0)
+    };
+    let told = |digits: &usize| ![low, high].iter().any(|end| is_whole(*end, *digits));
+    let digits = (enough as usize..6).find(told).unwrap_or(6);
+    [value, low, high].map(|one| format!("{one:.digits$}"))
 }
 
 /// Three significant digits without a unit, zeros at the end left out: `0.25`, `9.1`, `85`, `812`.

@@ -226,3 +226,14 @@ fn a_ratio_and_its_interval_have_the_same_decimals() {
     assert_eq!(told(1.02, [1.0004, 1.04]), "1.0200 1.0004 1.0400");
     assert_eq!(told(2.4, [2.4, 2.4]), "2.4 2.4 2.4");
 }
+
+#[test]
+fn per_cent_has_the_decimals_that_its_interval_is_worth() {
+    let told = |value, ends| show::percents(value, ends).join(" ");
+    assert_eq!(told(61.6197, None).trim_end(), "61.62");
+    assert_eq!(told(61.6197, Some([54.2, 86.4])), "62 54 86");
+    assert_eq!(told(61.6197, Some([61.0, 62.3])), "61.6 61.0 62.3");
+    assert_eq!(told(61.6197, Some([61.61, 61.62])), "61.62 61.61 61.62");
+    // An end beside 100 is told from it.
+    assert_eq!(told(68.0, Some([46.0, 100.4])), "68.0 46.0 100.4");
+}

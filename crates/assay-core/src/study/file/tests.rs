@@ -71,6 +71,7 @@ fn full() -> Study {
     ];
     for (workload, io) in study.workload.iter_mut().zip(all) {
         workload.work = io.into();
+        workload.optional = true;
     }
     let background = Asked { sync: WriteSync::EachWrite, ..Asked::sample() };
     study.workload[0].background = Some(background);

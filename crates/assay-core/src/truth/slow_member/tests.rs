@@ -58,7 +58,7 @@ fn speaks_of_a_member_that_takes_twice_as_long() {
     assert_eq!(remark.trust, Trust::Trusted);
     assert_eq!(
         remark.text,
-        "sda (Example SSD) is the slow member of btrfs of sda, sdb and sdc: 40 ms a write, 4.21 \
+        "sda (Example SSD) is the slow member of btrfs of sda, sdb and sdc: 40 ms a request, 4.21 \
          times the median of the others (9.5 ms), in 3 of 3 trials"
     );
     let two = mirror(&[10, 21]).judge(&SlowMember).unwrap();
@@ -168,10 +168,21 @@ struct Lab {
 }
 
 /// Order of events: the earliest first.
-#[derive(PartialEq, PartialOrd)]
 struct At(f64, usize);
 
+impl PartialEq for At {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
 impl Eq for At {}
+
+impl PartialOrd for At {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 impl Ord for At {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
@@ -199,12 +210,11 @@ impl Lab {
         let many = self.mean_ns.len();
         let any = draws.below(many as u64) as usize;
         match self.pattern {
-            Pattern::Stripe => vec![(any, 4096)],
             Pattern::Mirror => (0..many).map(|member| (member, 4096)).collect(),
             Pattern::Pinned => vec![(client.min(many - 1), 4096)],
             Pattern::Parity => vec![(1 + any % (many - 1), 4096), (0, 4096)],
             Pattern::Metadata if draws.below(10) == 0 => vec![(0, 512), (any, 4096)],
-            Pattern::Metadata => vec![(any, 4096)],
+            Pattern::Stripe | Pattern::Metadata => vec![(any, 4096)],
         }
     }
 

@@ -182,9 +182,8 @@ fn at(system: &dyn System, path: &Path, most: usize, until: Option<&str>) -> Out
     let place = path.to_string_lossy();
     let binary = match status.kind {
         FileKind::Directory if holds_journals(system, path) => Some(["--directory", &place]),
-        FileKind::Directory => None,
         FileKind::File if begins_as_journal(system, path) => Some(["--file", &place]),
-        FileKind::File => None,
+        FileKind::Directory | FileKind::File => None,
         _ => return Err(Failure::mistake(format!("--journal {shown}: that is neither a file nor a directory"))),
     };
     let found = match binary {

@@ -301,3 +301,62 @@ fn the_fake_clock_goes_on_while_a_program_runs() {
     trial(&fake, &Asked { runs: Some(1), ..Asked::new("work") }, MS).unwrap();
     assert!(fake.monotonic_ns() - before >= 11 * MS);
 }
+
+/// The fake, with this program and what makes and removes a tree.
+fn with_tree() -> Fake {
+    let fake = fake();
+    fake.add("link /proc/self/exe /usr/bin/assay\ndir /home/me\n").unwrap();
+    for line in ["/usr/bin/assay tree assay-tree --c-files 2", "rm -rf assay-tree", tree::PRIME] {
+        fake.put_executions(&format!("sh -c {line}"), [took(MS)]);
+    }
+    fake
+}
+
+fn in_tree() -> Asked {
+    let prepare = Some("before".to_owned());
+    Asked { c_files: Some(2), prepare, runs: Some(1), shell: false, ..Asked::new("work") }
+}
+
+#[test]
+fn a_tree_is_made_read_before_each_run_and_removed() {
+    let fake = with_tree();
+    // As a run left it behind that was killed.
+    fake.put("/home/me/assay-tree/.made-by-assay", "");
+    trial(&fake, &in_tree(), MS).unwrap();
+    let lines = fake.executed();
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim_start_matches("sh -c ")).collect();
+    let wanted = [
+        "rm -rf assay-tree",
+        "/usr/bin/assay tree assay-tree --c-files 2",
+        "before",
+        tree::PRIME,
+        "work",
+        "rm -rf assay-tree",
+    ];
+    assert_eq!(lines, wanted);
+}
+
+#[test]
+fn a_tree_without_room_is_not_begun() {
+    let fake = with_tree();
+    fake.add("space /home/me 5000 1000000\n").unwrap();
+    let told = trial(&fake, &in_tree(), MS).unwrap_err();
+    assert!(told.contains("there is no room for a generated tree of 2 C files"), "{told}");
+    assert!(fake.executed().is_empty());
+}
+
+#[test]
+fn jobs_stand_for_a_number_unless_they_are_a_factor() {
+    let mut asked = Asked { jobs: Some(4), ..Asked::new("make -j{jobs}") };
+    assert_eq!(asked.planned().unwrap().run, "make -j4");
+    asked.take("jobs", "16");
+    assert_eq!(asked.planned().unwrap().run, "make -j16");
+}
+
+#[test]
+fn a_source_with_spaces_is_one_word() {
+    let tree = Tree::Copied { source: "/home/me/the source".to_owned() };
+    let lines = tree.making("/opt/my assay");
+    assert_eq!(lines[0], "'/opt/my assay' tree assay-tree");
+    assert!(lines[1].starts_with("cp -a '/home/me/the source'/. assay-tree/"), "{lines:?}");
+}

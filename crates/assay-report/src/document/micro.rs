@@ -1,0 +1,42 @@
+//! What micro-benchmarks came to: how often an operation was done, and what one takes.
+
+use super::numbers::{span, under_heading};
+use super::{Block, Cell, NONE, Row, Section, Table, centre, find};
+use crate::table::{Column, columns};
+use assay_core::findings::Findings;
+
+/// The metric that micro-benchmarks are compared by, and what one operation takes.
+pub(super) const RATE: &str = "micro_operations_per_s";
+pub(super) const COST: &str = "micro_operation_ns";
+
+/// The section; none where there was no micro-benchmark.
+pub(super) fn section(findings: &Findings) -> Option<Section> {
+    let own = findings.cells.iter().filter(|cell| cell.metric == RATE && !cell.control);
+    let rows: Vec<Row> = own
+        .map(|cell| {
+            let each = find(findings, &cell.workload, &cell.arm, false, COST).and_then(centre);
+            let told = |metric: &str, value: Option<f64>| {
+                value.map_or_else(|| NONE.to_owned(), |value| under_heading(metric, value))
+            };
+            let words = [
+                cell.workload.clone(),
+                told(RATE, centre(cell)),
+                span(RATE, cell.ci95),
+                told(COST, each),
+            ];
+            Row {
+                name: cell.workload.clone(),
+                cells: words.map(Cell::from).into_iter().chain([Cell::trust(cell.trust)]).collect(),
+                notes: Vec::new(),
+            }
+        })
+        .collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let mut columns = columns(&["micro-benchmark", ">operations/s", ">95 % interval", ">each"]);
+    columns.push(Column::left("trust").judged());
+    let table = Block::Table(Table { columns, rows });
+    let legend = "One operation after the other, in one thread; each: the time that one takes.";
+    Some(Section::titled("micro-benchmarks", vec![table, Block::Text(vec![legend.to_owned()])]))
+}
