@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_core::quantity::Bytes;
@@ -19,6 +19,8 @@ use crate::lab::guest::machine::Accelerator;
 use crate::lab::guest::tree::found;
 use crate::lab::guest::{self, Asked, Ended, Stream};
 use crate::options::Options;
+use crate::suite::guest::check;
+use crate::suite::skips::Skips;
 
 /// Options with a word.
 pub const WORDS: &[&str] = &[
@@ -26,12 +28,16 @@ pub const WORDS: &[&str] = &[
     "--memory",
     "--size",
     "--modules",
-    "--programs",
+    "--carry",
     "--append",
     "--kernel",
     "--accel",
     "--out",
+    "--program",
 ];
+
+/// The exit code of a command that an interrupt ended.
+pub const INTERRUPTED: i32 = 130;
 
 /// What a guest has where nothing else is said.
 const MEMORY: &str = "1 GiB";
@@ -47,12 +53,23 @@ pub fn run(options: &Options) -> Done<u8> {
     if let Some(reason) = guest::missing() {
         return Err(reason);
     }
+    if options.has("--check") {
+        let mut skipped = Skips::new();
+        let well = check(|| program(options), &mut skipped)?;
+        for (name, reason) in &skipped {
+            println!("xtask: skipped {name}: {reason}");
+        }
+        return Ok(u8::from(!well));
+    }
     let asked = asked(options)?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         flag::register(signal, Arc::clone(&stop)).map_err(|error| error.to_string())?;
     }
-    let ended = guest::run(&asked, &stop, &mut pass_on)?;
+    let ended = match guest::run(&asked, &stop, &mut pass_on) {
+        Err(_) if stop.load(Ordering::Relaxed) => return Ok(INTERRUPTED as u8),
+        ended => ended?,
+    };
     let into = options.text("--out").map_or_else(|| kept().join("home"), PathBuf::from);
     let names = ended.unpack(&into)?;
     eprintln!("xtask: lab: {}", told(&ended));
@@ -98,7 +115,7 @@ fn asked(options: &Options) -> Done<Asked> {
     let accelerator = options.text("--accel").map(|name| {
         Accelerator::named(name).ok_or_else(|| format!("--accel is kvm or tcg, not `{name}`"))
     });
-    let programs = listed(options, "--programs")
+    let programs = listed(options, "--carry")
         .into_iter()
         .map(|name| found(&name).ok_or_else(|| format!("there is no program {name}")));
     let [memory_bytes, size] = [bytes("--memory", MEMORY)?, bytes("--size", SIZE)?];
@@ -118,14 +135,18 @@ fn asked(options: &Options) -> Done<Asked> {
         script,
         words: options.rest().to_vec(),
         limit: Duration::from_secs(options.number("--timeout") as u64),
-        ..usual(program(options.has("--try"))?, kernel)
+        ..usual(program(options)?, kernel)
     })
 }
 
 /// The static program as people install it; the unoptimised one of this machine, with its libraries,
-/// where that is asked for.
-fn program(unoptimised: bool) -> Done<PathBuf> {
-    if unoptimised { built_binary(&[]) } else { dist::own() }
+/// or another where that is asked for.
+fn program(options: &Options) -> Done<PathBuf> {
+    match options.text("--program") {
+        Some(path) => found(path).ok_or_else(|| format!("there is no program {path}")),
+        None if options.has("--try") => built_binary(&[]),
+        None => dist::own(),
+    }
 }
 
 /// `512M` is said of memory everywhere; here, too, it is 512 MiB.

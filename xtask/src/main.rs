@@ -78,9 +78,9 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "lab",
-        usage: "[--try] [--script FILE] [--memory 512M] [--cpus N] [--drives N] [--size 1G] [--modules A,B] [--programs A,B] [--append TEXT] [--kernel DIRECTORY] [--accel kvm|tcg] [--timeout SECONDS] [--out DIRECTORY] [-- COMMAND...]",
-        summary: "runs a command in a guest of QEMU that has the program, and brings its results back; --try: the unoptimised program, as the tests do",
-        flags: &["--try"],
+        usage: "[--check] [--try] [--program FILE] [--script FILE] [--memory 512M] [--cpus N] [--drives N] [--size 1G] [--modules A,B] [--carry PROGRAM,PROGRAM] [--append TEXT] [--kernel DIRECTORY] [--accel kvm|tcg] [--timeout SECONDS] [--out DIRECTORY] [-- COMMAND...]",
+        summary: "runs a command in a guest of QEMU that has the program, and brings its results back; --try: the unoptimised program; --program: another one; --check: what the tests look at",
+        flags: &["--check", "--try"],
         numbers: &[("--cpus", 2), ("--drives", 1), ("--timeout", 300)],
         words: lab_guest::WORDS,
         run: Program(lab_guest::run),

@@ -16,6 +16,7 @@ mod harm;
 mod lines;
 mod metrics;
 mod null;
+mod reserved;
 mod rows;
 mod sentences;
 mod series;

@@ -237,7 +237,8 @@ fn setup(asked: &Asked, accelerator: Accelerator, folder: &Path) -> Done<Setup> 
 
 /// The first file system of a guest.
 fn tree(asked: &Asked, folder: &Path) -> Done<Tree> {
-    let mut tree = Tree::with(&["proc", "sys", "dev", "run", "tmp", "root", "home/lab/results", "etc"]);
+    let mut tree =
+        Tree::with(&["proc", "sys", "dev", "run", "tmp", "root", "home/lab/results", "etc"]);
     tree.file("init", 0o755, INIT);
     tree.device("dev/console", [5, 1]);
     tree.file(
