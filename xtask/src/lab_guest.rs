@@ -12,7 +12,6 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use crate::build::{built_binary, root};
-use crate::dist;
 use crate::lab::Done;
 use crate::lab::guest::kernel::Kernel;
 use crate::lab::guest::machine::Accelerator;
@@ -21,6 +20,7 @@ use crate::lab::guest::{self, Asked, Ended, Stream};
 use crate::options::Options;
 use crate::suite::guest::check;
 use crate::suite::skips::Skips;
+use crate::{dist, journals};
 
 /// Options with a word.
 pub const WORDS: &[&str] = &[
@@ -34,10 +34,14 @@ pub const WORDS: &[&str] = &[
     "--accel",
     "--out",
     "--program",
+    "--release",
 ];
 
 /// The exit code of a command that an interrupt ended.
 pub const INTERRUPTED: i32 = 130;
+
+/// The release of a root disk where none is named.
+const RELEASE: &str = "bookworm";
 
 /// What a guest has where nothing else is said.
 const MEMORY: &str = "1 GiB";
@@ -60,6 +64,11 @@ pub fn run(options: &Options) -> Done<u8> {
             println!("xtask: skipped {name}: {reason}");
         }
         return Ok(u8::from(!well));
+    }
+    if options.has("--record-journals") {
+        let all = journals::RELEASES.to_vec();
+        let releases = options.text("--release").map_or(all, |one| vec![one]);
+        return journals::record(&releases, program(options)?);
     }
     let asked = asked(options)?;
     let stop = Arc::new(AtomicBool::new(false));
@@ -93,8 +102,14 @@ pub fn usual(assay: PathBuf, kernel: Kernel) -> Asked {
         programs: Vec::new(),
         script: None,
         words: Vec::new(),
+        root: None,
         limit: Duration::from_secs(300),
     }
+}
+
+/// The root disk of a release that is kept.
+pub fn root_of(release: &str, kernel: &Kernel) -> Done<PathBuf> {
+    guest::root::kept(&kept().join("roots"), release, kernel)
 }
 
 /// The kernel that is kept.
@@ -124,7 +139,10 @@ fn asked(options: &Options) -> Done<Asked> {
         Some(folder) => Kernel::unpacked(Path::new(folder))?,
         None => kernel()?,
     };
+    let release = options.text("--release").unwrap_or(RELEASE);
+    let root = options.has("--systemd").then(|| root_of(release, &kernel)).transpose()?;
     Ok(Asked {
+        root,
         accelerator,
         memory_bytes,
         cpus: options.number("--cpus"),
