@@ -19,6 +19,7 @@ mod job;
 mod latency;
 mod law;
 mod merge;
+mod micro;
 mod mix;
 mod outcome;
 mod pattern;
@@ -31,6 +32,7 @@ pub use engines::ENGINES;
 pub use error::LoadError;
 pub use job::{Content, Job, Pattern, Target, WriteSync};
 pub use law::{Law, LawShape};
+pub use micro::{Micro, MicroOutcome, repeat};
 pub use mix::Mix;
 pub use outcome::{
     Class, ClassOutcome, EngineFacts, LATENCY_BUCKETS, Outcome, QueueFacts, SecondRow, Totals,

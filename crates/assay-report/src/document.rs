@@ -2,6 +2,7 @@
 //! alone; [`super::text`] gives it a form.
 
 mod answers;
+mod boots;
 mod check;
 mod check_tables;
 mod classes;
@@ -14,6 +15,7 @@ mod large;
 mod load;
 pub(super) mod numbers;
 mod opening;
+pub(super) mod places;
 mod probes;
 mod remarks;
 mod study;
@@ -138,10 +140,10 @@ pub fn make(findings: &Findings) -> Document {
 
 /// The document of findings with as much detail as is wanted.
 pub fn with(findings: &Findings, detail: Detail) -> Document {
-    if study::is_one(findings) {
-        study::document(findings, detail)
-    } else {
-        check::document(findings, detail)
+    match &findings.places {
+        Some(places) => places::document(findings, places, detail),
+        None if study::is_one(findings) => study::document(findings, detail),
+        None => check::document(findings, detail),
     }
 }
 

@@ -173,6 +173,8 @@ pub enum Look {
     Crossed,
     /// The one to look at.
     Ringed,
+    /// Of another sort than the others: emulated.
+    Hatched,
 }
 
 /// A rectangle that stands for an amount.
@@ -301,6 +303,21 @@ impl Figure {
     /// How many marks it has.
     pub fn marks(&self) -> usize {
         self.series.iter().map(|series| series.marks.len()).sum()
+    }
+
+    /// How many bars share a place along the axis at most, and which of them a series is, from 0.
+    /// Bars that never meet have all the room.
+    pub fn bars_beside(&self, index: usize) -> [usize; 2] {
+        let is_bars = |series: &&Series| matches!(series.marks, Marks::Bars(_));
+        let count = |part: &[Series]| part.iter().filter(is_bars).count();
+        let mut known: Vec<f64> = Vec::new();
+        for point in self.series.iter().filter(is_bars).flat_map(|one| one.marks.points()) {
+            if known.contains(&point.at) {
+                return [count(&self.series), count(&self.series[..index])];
+            }
+            known.push(point.at);
+        }
+        [1, 0]
     }
 
     /// Smallest and largest place along the axis.

@@ -2,6 +2,7 @@
 //! evidence has not what it needs.
 
 pub mod bars;
+pub mod boots;
 pub mod classes;
 pub mod effects;
 pub mod grid;
@@ -9,6 +10,7 @@ pub mod heat;
 pub mod order;
 pub mod percentiles;
 pub mod periods;
+pub mod places;
 mod runs;
 pub mod series;
 pub mod surface;
@@ -35,9 +37,11 @@ pub struct Drawing {
 
 /// All kinds, in the order of reading.
 pub static FIGURES: &[&Drawing] = &[
+    &places::PLACES,
     &sweep::SWEEP,
     &effects::EFFECTS,
     &surface::SURFACE,
+    &boots::BOOTS,
     &runs::RUNS,
     &bars::BARS,
     &grid::GRID,
@@ -80,6 +84,11 @@ fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
         figure
     };
     let mut drawn = |kind: &&Drawing| -> Vec<Figure> {
+        // Places have figures of their own, which say what the others would.
+        let is_of_places = kind.about.name == places::PLACES.about.name;
+        if evidence.findings.places.is_some() != is_of_places {
+            return Vec::new();
+        }
         let figures = (kind.draw)(evidence).into_iter();
         figures.filter(|figure| figure.marks() <= MOST_MARKS).map(&mut one).collect()
     };
@@ -94,6 +103,8 @@ fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figu
     // Of some kinds the one with the most to show leads, of others the first.
     let latencies = (&percentiles::PERCENTILES, false);
     let order = [
+        (&places::PLACES, false),
+        (&boots::BOOTS, false),
         (&sweep::SWEEP, false),
         (&runs::RUNS, true),
         (&effects::EFFECTS, true),

@@ -96,6 +96,21 @@ fn series_swatch(pen: &mut Pen, series: &Series, [x, y]: [f64; 2], swatch: [f64;
     if matches!(series.marks, Marks::Bars(_) | Marks::Tiles(_)) {
         let filled =
             if matches!(series.marks, Marks::Bars(_)) { marks::filled(series.shape) } else { "" };
+        let points = series.marks.points();
+        if !points.is_empty() && points.iter().all(|point| point.look == Look::Hatched) {
+            let colour = pen.theme.colour(&class);
+            pen.add(&format!("<g class=\"{class}\" stroke=\"{colour}\">"));
+            pen.rect(
+                &pen.paint("hollow", "fill").replace("#808080", pen.theme.colour("paper")),
+                swatch,
+                "",
+            );
+            let [left, top, wide, tall] = swatch;
+            let lines = marks::hatching([left, top, left + wide, top + tall]);
+            pen.path("class=\"line\" fill=\"none\"", &lines, "");
+            pen.add("</g>");
+            return;
+        }
         pen.rect(&(pen.paint(&class, "fill") + filled), swatch, "");
         return;
     }

@@ -1,6 +1,6 @@
-//! Exact tests: sign flips of paired differences (rule R4), failure counts (rule R11).
+//! Exact tests: binomial tails, sign flips of paired differences (rule R4), failure counts (rule R11).
 
-use statrs::distribution::{Discrete, Hypergeometric};
+use statrs::distribution::{Binomial, Discrete, DiscreteCDF, Hypergeometric};
 
 /// Most differences for which the sign flips are enumerated.
 const MOST_FLIPPED: usize = 20;
@@ -10,6 +10,19 @@ const TIED: f64 = 1e-12;
 
 /// Probabilities that differ by less than this share count as equal (R's `fisher.test`).
 const EQUALLY_LIKELY: f64 = 1e-7;
+
+/// Probability of `hits` or more in `n` independent tries that each hit with `probability`.
+///
+/// Source: the upper tail of the binomial distribution, `scipy.stats.binom.sf(hits - 1, n, p)`. 1 for
+/// no hits, 0 for more hits than tries; none for what is no probability.
+pub fn binomial_at_least(hits: u64, n: u64, probability: f64) -> Option<f64> {
+    let binomial = Binomial::new(probability, n).ok()?;
+    Some(match hits {
+        0 => 1.0,
+        _ if hits > n => 0.0,
+        _ => binomial.sf(hits - 1),
+    })
+}
 
 /// Exact two-sided p that `differences` (any one unit) are symmetric about 0.
 ///

@@ -4,9 +4,11 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+mod ata;
 mod block;
 mod block_latency;
 mod child;
+mod cpuid;
 mod file_map;
 mod heap;
 mod launch;
@@ -15,17 +17,18 @@ mod memory_file;
 mod nvme;
 mod page_cache;
 mod partition;
-mod processor;
 
 #[cfg(test)]
 mod test_support;
 
+pub use ata::{AtaQuestion, ask_ata};
 pub use block::{block_device_bytes, discard};
 pub use block_latency::{
     BlockClass, BlockTotals, BlockTrace, ClassTotals, DeviceTotals, LATENCY_BUCKETS, LatencyTotals,
     MOST_TRACED, TraceMeans, latency_bucket, latency_bucket_from_ns,
 };
 pub use child::{end_with_parent, in_own_session};
+pub use cpuid::hypervisor_signatures;
 pub use file_map::{MappedExtent, file_extents};
 pub use heap::share_one_heap;
 pub use launch::{GroupEntry, Launch, Launched, NotStarted, Owner, Step, Usage, groups_of, reap};
@@ -34,4 +37,3 @@ pub use memory_file::memory_file;
 pub use nvme::nvme_health_log;
 pub use page_cache::{CacheCount, cache_count, resident_pages};
 pub use partition::{add_partition, remove_partition};
-pub use processor::hypervisor_signature;

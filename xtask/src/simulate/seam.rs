@@ -160,7 +160,7 @@ fn environment() -> EnvironmentFacts {
         cpus: None,
         memory_bytes: None,
         virtualisation: String::new(),
-        emulator: None,
+        place: None,
         targets: Vec::new(),
         unknown: Vec::new(),
     }

@@ -93,8 +93,10 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Fi
         probes: Vec::new(),
         surroundings: SurroundingsFacts::default(),
         surfaces: Vec::new(),
+        boots: Vec::new(),
         answers: Vec::new(),
         card: None,
+        places: None,
     };
     found.say(sentences);
     found
@@ -134,12 +136,13 @@ fn named_cells(findings: &Findings) -> Vec<Cell> {
 }
 
 /// Something that was recorded around a result.
-struct Fact {
+pub(super) struct Fact {
     /// What sets it apart from the others.
-    key: String,
+    pub key: String,
     /// What it is called: what all workloads have in common is told once.
-    name: String,
-    value: String,
+    pub name: String,
+    /// What was recorded.
+    pub value: String,
 }
 
 impl Fact {
@@ -187,7 +190,7 @@ fn facts(findings: &Findings) -> Vec<Fact> {
         Fact::new("processors", number(cpus.map(u64::from))),
         Fact::new("memory bytes", number(*memory_bytes)),
         Fact::new("virtualisation", virtualisation),
-        Fact::new("started", findings.study.started.chars().take(10).collect::<String>()),
+        Fact::new("started", day(findings)),
         Fact::new("order", order(findings)),
     ];
     let baselines = findings.comparisons.iter().map(|found| arm_words(&found.baseline));
@@ -199,6 +202,18 @@ fn facts(findings: &Findings) -> Vec<Fact> {
             of_target(target).map(|(what, value)| Fact::new(&format!("{name} {what}"), value));
         facts.extend(own);
     }
+    facts.extend(work(findings));
+    facts
+}
+
+/// The day on which a result was taken.
+pub(super) fn day(findings: &Findings) -> String {
+    findings.study.started.chars().take(10).collect()
+}
+
+/// What was done in each workload.
+pub(super) fn work(findings: &Findings) -> Vec<Fact> {
+    let mut facts = Vec::new();
     for workload in &findings.workloads {
         let key = pilot_key(&workload.name, &workload.arm);
         let [time, ramp] = [workload.time_ns, workload.ramp_ns].map(about);
@@ -219,7 +234,7 @@ fn about(ns: u64) -> String {
 }
 
 /// How trials were ordered, without the seed, which always differs.
-fn order(findings: &Findings) -> String {
+pub(super) fn order(findings: &Findings) -> String {
     let told = findings.checks.iter().find_map(|check| check.order);
     told.map_or_else(|| "not recorded".to_owned(), Ordered::words)
 }
@@ -342,14 +357,17 @@ fn one(first: &Findings, other: &Findings, unit: Unit) -> Vec<Comparison> {
         // Two values have no interval (R4).
         let enough = samples.filter(|(before, after)| before.n.min(after.n) >= FEWEST_FOR_INTERVAL);
         let test = enough.and_then(|(before, after)| welch(&before, &after));
-        found.push((comparison((first, cell), (other, later), kind, samples), test));
+        let arms = [(cell, first), (later, other)].map(|(cell, of)| named(&cell.arm, &of.study.id));
+        let mut told = comparison([cell, later], arms, kind, samples);
+        told.doubt([cell, later], ["the earlier", "the later"]);
+        found.push((told, test));
     }
     let mut families: BTreeMap<String, usize> = BTreeMap::new();
     for (one, _) in found.iter().filter(|(one, _)| one.primary) {
         *families.entry(one.workload.clone()).or_default() += 1;
     }
     let family = |one: &Comparison| families.get(&one.workload).copied().unwrap_or_default();
-    let emulated = [first, other].iter().any(|side| side.environment.emulator.is_some());
+    let emulated = [first, other].iter().any(|side| side.environment.is_emulated());
     let judge = |(mut one, test): (Comparison, Option<Welch>)| {
         let family = family(&one);
         if emulated && is_of_speed(&one.metric) {
@@ -380,19 +398,21 @@ fn correct_by_workload(found: &mut [Comparison]) {
     }
 }
 
-fn level(trial: &CellTrial) -> Option<f64> {
+/// The logarithm of a trial that counts.
+pub(super) fn level(trial: &CellTrial) -> Option<f64> {
     let counts = trial.status == Status::Ok;
     trial.value.filter(|value| counts && *value > 0.0).map(f64::ln)
 }
 
-fn comparison(
-    (first, cell): (&Findings, &Cell),
-    (other, later): (&Findings, &Cell),
+/// A comparison of two cells with these arms: baseline first, as their samples are. What it says is
+/// still to be told.
+pub(super) fn comparison(
+    [cell, _]: [&Cell; 2],
+    [baseline, arm]: [Arm; 2],
     kind: Kind,
     samples: Option<(Sample, Sample)>,
 ) -> Comparison {
-    let arm = named(&later.arm, &other.study.id);
-    let mut found = Comparison {
+    Comparison {
         class_of: None,
         id: format!("{}:{}:{}", cell.workload, cell.metric, arm_words(&arm)),
         kind,
@@ -400,7 +420,7 @@ fn comparison(
         metric: cell.metric.clone(),
         better: cell.better,
         primary: cell.primary,
-        baseline: named(&cell.arm, &first.study.id),
+        baseline,
         arm,
         n: samples.map_or(0, |(before, after)| before.n.min(after.n)),
         means: samples
@@ -424,12 +444,18 @@ fn comparison(
         text: String::new(),
         notes: Vec::new(),
         note_facts: Vec::new(),
-    };
-    for note in trust_notes([cell, later]) {
-        let words = words::note(&note, ["the earlier", "the later"]);
-        found.add(note, words);
     }
-    found
+}
+
+impl Comparison {
+    /// Adds what is to be known of the cells' numbers where they are not trusted; `names` are what
+    /// the cells are called.
+    pub(super) fn doubt(&mut self, cells: [&Cell; 2], names: [&str; 2]) {
+        for note in trust_notes(cells) {
+            let words = words::note(&note, names);
+            self.add(note, words);
+        }
+    }
 }
 
 /// What is to be known of numbers that are not trusted.
@@ -441,8 +467,21 @@ fn trust_notes(cells: [&Cell; 2]) -> impl Iterator<Item = Note> {
     })
 }
 
-/// The intervals and the verdict, which is never *equivalent* where each side is one day.
-fn judged(mut found: Comparison, test: Option<&Welch>, family: usize, unit: Unit) -> Comparison {
+/// The intervals, the verdict, which is never *equivalent* where each side is one day, and the
+/// sentence.
+fn judged(found: Comparison, test: Option<&Welch>, family: usize, unit: Unit) -> Comparison {
+    let mut found = weighed(found, test, family, unit);
+    found.text = across_words(&found);
+    found
+}
+
+/// The same without its sentence.
+pub(super) fn weighed(
+    mut found: Comparison,
+    test: Option<&Welch>,
+    family: usize,
+    unit: Unit,
+) -> Comparison {
     let logs = |alpha: f64| test?.interval(alpha);
     let ends = |alpha: f64| Some(logs(alpha)?.map(f64::exp));
     found.ci95 = ends(ALPHA);
@@ -459,7 +498,6 @@ fn judged(mut found: Comparison, test: Option<&Welch>, family: usize, unit: Unit
         let intervals = logs(alpha).zip(logs(2.0 * alpha)).filter(|_| told);
         found.verdict = intervals.map(|intervals| verdict(&mut found, intervals, unit));
     }
-    found.text = across_words(&found);
     found
 }
 

@@ -54,9 +54,10 @@ pub(super) fn row(plan: &Plan, found: &Findings) -> Option<CardRow> {
         price_per_gb: card.price.as_ref().and_then(|price| per_gb(price.amount)),
         price: card.price.clone(),
         // An emulator's numbers lie beside nobody's.
-        beside: match &found.environment.emulator {
-            Some(_) => Vec::new(),
-            None => beside(random_read.as_ref(), random_write.as_ref()),
+        beside: if found.environment.is_emulated() {
+            Vec::new()
+        } else {
+            beside(random_read.as_ref(), random_write.as_ref())
         },
         random_read,
         random_write,

@@ -3,7 +3,7 @@
 use super::time::Time;
 use crate::findings::Check;
 use crate::findings::facts::Ordered;
-use crate::results::design::{Fresh, Stopping};
+use crate::results::design::{Fresh, Order, Stopping};
 use crate::results::plan::Plan;
 use crate::results::record::{Status, TrialRecord};
 
@@ -45,7 +45,8 @@ pub(super) fn checks(plan: &Plan, counts: Counts, ended: Option<&str>) -> Vec<Ch
     let Counts { run, repeats, disturbed, failed, .. } = counts;
     let watched = plan.workloads.iter().all(|workload| workload.work.is_only_watched());
     let mut found = Vec::new();
-    found.extend((!watched).then(|| order(plan)));
+    let recorded = plan.design.order == Order::Recorded;
+    found.extend((!watched && !recorded).then(|| order(plan)));
     found.extend(counts.time.text().map(|text| check("time", text)));
     let planned = plan.trials.iter().filter(|trial| !trial.is_lead_in()).count();
     match ended {
@@ -78,7 +79,11 @@ pub(super) fn checks(plan: &Plan, counts: Counts, ended: Option<&str>) -> Vec<Ch
         };
         found.push(check("disturbed", format!("{disturbed} of {run} trials {verbs}")));
     }
-    if failed > 0 {
+    if failed > 0 && recorded {
+        let verbs =
+            if failed == 1 { "has no number and counts" } else { "have no number and count" };
+        found.push(check("failed", format!("{failed} of {run} {verbs} in no mean")));
+    } else if failed > 0 {
         let verbs =
             if failed == 1 { "failed and does not count" } else { "failed and do not count" };
         found.push(check("failed", format!("{failed} of {run} trials {verbs}")));

@@ -1,11 +1,14 @@
 //! The machine, the targets and the workloads in words.
 
-use crate::findings::facts::{FilesystemFacts, IoFacts, Unknown};
+use std::collections::BTreeMap;
+
+use crate::findings::facts::{FilesystemFacts, IoFacts, PlaceFacts, PlaceSort, Unknown};
 use crate::findings::{EnvironmentFacts, TargetFacts};
 use crate::presence::Presence;
 use crate::results::environment::Environment;
 use crate::results::plan::{Plan, PlannedWorkload, Survey};
 use crate::system::machine::Machine;
+use crate::system::place::PlaceKind;
 use crate::system::site::{Backing, Drive, Mount, Site, TargetKind};
 use crate::work::io::{self, WriteSync};
 
@@ -73,10 +76,45 @@ fn machine(assay: &str, machine: &Machine) -> EnvironmentFacts {
         cpus: machine.logical_cpus.value().map(|count| *count as u32),
         memory_bytes: machine.memory_bytes.value().copied(),
         virtualisation: text(&machine.virtualisation, "not known"),
-        emulator: machine.emulator.clone(),
+        place: place(machine),
         targets: Vec::new(),
         unknown: unknown(machine),
     }
+}
+
+/// Where it runs; what happened to the processors meanwhile is told by trials.
+fn place(machine: &Machine) -> Option<PlaceFacts> {
+    let place = machine.place.value()?;
+    let told = |seen: &Presence<String>| seen.value().cloned();
+    let governor = told(&machine.governor).map(|governor| format!("governor {governor}"));
+    let frequency: Vec<String> =
+        [governor, told(&place.frequency_driver)].into_iter().flatten().collect();
+    Some(PlaceFacts {
+        name: place.name(),
+        kind: match place.kind() {
+            None => PlaceSort::BareMetal,
+            Some(PlaceKind::Hypervisor) => PlaceSort::Hypervisor,
+            Some(PlaceKind::Emulator) => PlaceSort::Emulator,
+            Some(PlaceKind::Container) => PlaceSort::Container,
+        },
+        signs: place.signs(),
+        frequency: (!frequency.is_empty()).then(|| frequency.join(", ")),
+        mitigations: place.mitigations.value().map(mitigations),
+        clocksource: told(&machine.clocksource),
+        steal_share: None,
+    })
+}
+
+/// How many weaknesses are which way; those that are open by their names.
+fn mitigations(all: &BTreeMap<String, String>) -> String {
+    let is = |text: &str, word: &str| text.split(' ').any(|part| part.starts_with(word));
+    let unaffected = all.values().filter(|text| text.starts_with("Not affected")).count();
+    let open = |text: &str| is(text, "Vulnerable") && !is(text, "Mitigation");
+    let open: Vec<&str> =
+        all.iter().filter(|(_, text)| open(text)).map(|(name, _)| name.as_str()).collect();
+    let rest = all.len() - unaffected - open.len();
+    let names = if open.is_empty() { String::new() } else { format!(" ({})", open.join(", ")) };
+    format!("{rest} mitigated, {unaffected} not affected, {} open{names}", open.len())
 }
 
 fn unknown(machine: &Machine) -> Vec<Unknown> {

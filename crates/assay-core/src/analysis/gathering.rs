@@ -6,15 +6,17 @@ use std::borrow::Cow;
 use super::rows::{self, Row};
 use super::verdicts::words;
 use super::{
-    card, checks, classes, design, facts, harm, judged, lines, reserved, sentences, series,
+    boots, card, checks, classes, design, facts, harm, judged, lines, reserved, sentences, series,
     surfaces, surroundings, watched,
 };
+use crate::findings::boots::BootGroup;
 use crate::findings::measurements::{Measurements, Series};
 use crate::findings::notes::Note;
 use crate::findings::said::Sentence;
 use crate::findings::{
     AbsentCell, Comparison, Findings, Member, StudyFacts, Surface, WorkloadFacts,
 };
+use crate::probes::processors::ProcessorTicks;
 use crate::results::design::{Design, Stopping};
 use crate::results::environment::Environment;
 use crate::results::plan::{Arm, Plan};
@@ -31,11 +33,13 @@ pub struct Gathering<'a> {
     absent: Vec<AbsentCell>,
     classes: Vec<classes::Classes>,
     surfaces: Vec<Surface>,
+    boots: Vec<BootGroup>,
     members: Vec<Member>,
     taken_back: Vec<Sentence>,
     surroundings: surroundings::Gathered,
     counts: checks::Counts,
     costs: watched::Costs,
+    ticks: ProcessorTicks,
 }
 
 impl<'a> Gathering<'a> {
@@ -50,11 +54,13 @@ impl<'a> Gathering<'a> {
             absent: Vec::new(),
             classes: Vec::new(),
             surfaces: Vec::new(),
+            boots: Vec::new(),
             members: Vec::new(),
             taken_back: Vec::new(),
             surroundings: surroundings::Gathered::default(),
             counts: checks::Counts::default(),
             costs: watched::Costs::default(),
+            ticks: ProcessorTicks::default(),
         }
     }
 
@@ -65,6 +71,8 @@ impl<'a> Gathering<'a> {
         for trial in trials {
             self.counts.add(&trial.record);
             self.costs.add(&trial.record);
+            let seen = trial.record.evidence.processors.value().and_then(|own| own.ticks.value());
+            self.ticks = self.ticks.and(seen.copied().unwrap_or_default());
         }
         let row = rows::row(workload, plan, environment, trials);
         let (series, absent) = series::series(&self.design, &row);
@@ -72,6 +80,7 @@ impl<'a> Gathering<'a> {
         self.absent.extend(absent);
         self.classes.push(classes::of_row(&row));
         self.surfaces.extend(surfaces::of_row(plan, &row));
+        self.boots.extend(boots::of_row(&row));
         self.members.extend(watched::members(&row));
         self.taken_back.extend(harm::sentence(&workload.name, trials));
         self.surroundings.add(&row);
@@ -93,8 +102,11 @@ impl<'a> Gathering<'a> {
         let mut live: Vec<String> = others.map(|own| own.name.clone()).collect();
         live.dedup();
         let measured = Measurements { design: self.design.into_owned(), series, unfinished, live };
-        let (mut found, mut verdicts) =
-            judged(study, facts::environment(plan, environment), measured);
+        let mut surrounding = facts::environment(plan, environment);
+        if let Some(place) = &mut surrounding.place {
+            place.steal_share = self.ticks.steal_share();
+        }
+        let (mut found, mut verdicts) = judged(study, surrounding, measured);
         found.workloads = rows.iter().map(workload_facts).collect();
         for comparison in &mut found.comparisons {
             if let Some(note) = in_flight(comparison, &rows) {
@@ -108,6 +120,7 @@ impl<'a> Gathering<'a> {
         told.extend(reserved::sentences(&found, &rows));
         told.append(&mut verdicts);
         found.surfaces = self.surfaces;
+        found.boots = self.boots;
         lines::add(&mut found, plan, environment);
         found.card = card::row(plan, &found);
         found.absent = absent;

@@ -4,6 +4,7 @@
 //! them: a study that ran here and a table that was brought along go the same way.
 
 mod across;
+mod boots;
 mod card;
 mod cells;
 mod checks;
@@ -16,6 +17,7 @@ mod harm;
 mod lines;
 mod metrics;
 mod null;
+pub mod places;
 mod reserved;
 mod rows;
 mod sentences;
@@ -121,7 +123,7 @@ fn judged(
         (None, "import") => Stage::Imported,
         (None, _) => Stage::Measured,
     };
-    let told = verdicts::verdicts(&measured, stage, environment.emulator.is_some());
+    let told = verdicts::verdicts(&measured, stage, environment.is_emulated());
     let sentences = sentences::of_verdicts(&told);
     let found = Findings {
         format: FORMAT.to_owned(),
@@ -141,8 +143,10 @@ fn judged(
         advice: told.advice,
         checks: told.checks,
         surfaces: Vec::new(),
+        boots: Vec::new(),
         answers: told.answers,
         card: None,
+        places: None,
         factors: measured.design.factors,
         members: Vec::new(),
         probes: Vec::new(),

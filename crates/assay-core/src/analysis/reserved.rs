@@ -106,7 +106,7 @@ mod tests {
                 let Some(measured) = &mut trial.measured else { return };
                 let values = [(stacks::VIRTUAL.name, *reserved), (stacks::RESIDENT.name, *used)];
                 measured.values = values.map(|(name, value)| (name.to_owned(), value)).into();
-                measured.detail = stacks::Detail { held: Vec::new(), absent: [].into() }.into();
+                measured.detail = stacks::Detail { held: Vec::new() }.into();
             });
             let arm = Arm::from([("stack-limit".to_owned(), format!("{limit_bytes} B"))]);
             let planned = &mut bench.plan.workloads[at];

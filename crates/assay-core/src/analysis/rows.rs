@@ -152,7 +152,7 @@ fn judged(
     if counting.is_empty() {
         return None;
     }
-    if workload.work.is_only_watched() {
+    if workload.work.is_only_watched() || workload.work.is_recorded() {
         // The rules hold what the tool did against the devices: it did nothing.
         return Some((Vec::new(), Unquiet::default()));
     }
@@ -162,7 +162,7 @@ fn judged(
         let told = vec![("device-bytes", Remark { trust: Trust::Suspect, text })];
         return Some((told, Unquiet::default()));
     };
-    let emulator = machine.emulator.as_deref();
+    let emulator = machine.emulator();
     let case = Case { site, survey, workload, trials: &counting, emulator };
     Some((truth::remarks(&case), truth::unquiet(&case)))
 }

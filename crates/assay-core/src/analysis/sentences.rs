@@ -3,6 +3,7 @@
 //! Nothing is said from an invalid row but that it is invalid; a suspect row says "about". Each
 //! yardstick is named with its number.
 
+mod boots;
 mod owner;
 #[cfg(test)]
 mod tests;
@@ -33,7 +34,7 @@ const SIMULATED: &str =
 
 /// What comes before all numbers of a machine that a program makes up.
 fn emulated(story: &Story<'_>) -> Option<Sentence> {
-    let name = story.environment.machine.emulator.as_deref()?;
+    let name = story.environment.machine.emulator()?;
     let text = format!(
         "Emulated: {name} carried out each instruction in the place of a processor. Times and rates are \
          those of the emulator and say nothing of hardware."
@@ -64,6 +65,9 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
     let simulated = story.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated);
     if simulated && !story.judged {
         return vec![Sentence::new(Said::Simulated, SIMULATED)];
+    }
+    if !story.found.boots.is_empty() {
+        return boots::of_groups(story.found).chain(story.told.iter().cloned()).collect();
     }
     let invalid = invalid(story);
     // Where every row is invalid for one reason, that says how far the whole can be trusted.
@@ -101,7 +105,7 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
 /// What a check tells its owner: its workloads are known to be comparable with those yardsticks.
 fn of_a_check(story: &Story<'_>) -> Vec<Sentence> {
     // Of an emulator's numbers there is nothing to tell an owner: no yardstick is held against them.
-    if story.found.study.kind != "check" || story.environment.machine.emulator.is_some() {
+    if story.found.study.kind != "check" || story.environment.machine.emulator().is_some() {
         return Vec::new();
     }
     if story.environment.sites.len() > 1 {

@@ -30,7 +30,7 @@ pub fn compare_sides(
 }
 
 /// The margin that all results were planned with.
-fn common_margin<'a>(results: impl Iterator<Item = &'a Findings>) -> Option<f64> {
+pub(super) fn common_margin<'a>(results: impl Iterator<Item = &'a Findings>) -> Option<f64> {
     let mut margins = results.map(|one| one.comparisons.iter().find_map(|found| found.margin));
     let first = margins.next()??;
     margins.all(|margin| margin == Some(first)).then_some(first)

@@ -357,6 +357,7 @@ mod tests {
                     ("power_on_hours".to_owned(), errors),
                 ]
                 .into(),
+                ..Health::default()
             })
         };
         let told = |after: Presence<Health>| {

@@ -11,6 +11,7 @@ use crate::results::plan::{AbsentWorkload, Arm, PlannedTrial};
 use crate::results::record::{Status, TrialRecord};
 use crate::results::tally::Tally;
 use crate::system::machine::Machine;
+use crate::system::place::{Place, PlaceKind, PlaceLayer};
 use crate::system::site::{Backing, TargetKind};
 use crate::truth::testing;
 use crate::work::io::{self, Mix, Pattern, WriteSync};
@@ -111,6 +112,17 @@ impl Bench {
         self
     }
 
+    /// On a machine that an emulator makes up.
+    pub fn emulated(mut self) -> Self {
+        let (kind, name) = (PlaceKind::Emulator, "QEMU TCG".to_owned());
+        self.environment.machine.place = Presence::Present(Place {
+            layers: vec![PlaceLayer { kind, name, signs: Vec::new() }],
+            frequency_driver: Presence::absent("-"),
+            mitigations: Presence::absent("-"),
+        });
+        self
+    }
+
     pub fn findings(&self) -> Findings {
         let study = StudyFacts {
             id: "20260730-120000-abcd".to_owned(),
@@ -139,11 +151,12 @@ fn machine() -> Machine {
         memory_bytes: Presence::Present(8 << 30),
         swap_bytes: Presence::absent("-"),
         virtualisation: Presence::Present("none".to_owned()),
-        emulator: None,
         clocksource: Presence::absent("-"),
         boot_id: Presence::absent("-"),
         graphics: Vec::new(),
+        graphics_devices: Vec::new(),
         limits: Presence::absent("-"),
+        place: Presence::absent("-"),
     }
 }
 

@@ -72,7 +72,7 @@ pub static ARTICLES: &[About] = &[
                 )],
             },
             Text {
-                title: "Virtual Performance - Or Lack Thereof",
+                title: super::virtualisation::TITLE,
                 measured: "seconds of a kernel build in eight places, the best of three runs",
                 again: &[Again::None(
                     "no preset: it takes a machine with each hypervisor; bring times of your own \

@@ -61,6 +61,7 @@ pub use library::Library;
 use crate::failure::{Failure, Outcome};
 use crate::findings::Findings;
 use crate::findings::answers::{Answer, Claim as Verdict};
+use crate::findings::places::Beside;
 use about::{ARTICLES, About, Again, Text};
 use judges::{TOPICS, judge_of};
 use published::Book;
@@ -194,6 +195,21 @@ fn measured(text: &Text) -> Measured {
         measured: text.measured.to_owned(),
         again: again.collect(),
     }
+}
+
+/// The table of places of an article (`000` or `article-000`), with the digits that it prints.
+///
+/// # Errors
+/// The user's mistake where the article has none.
+pub fn beside(library: &Library, name: &str) -> Outcome<Beside> {
+    let number = name.strip_prefix("article-").unwrap_or(name);
+    if number == virtualisation::TOPIC.article {
+        return virtualisation::beside(library);
+    }
+    Err(Failure::mistake(format!(
+        "--beside {name}: only article-{} has a table of places",
+        virtualisation::TOPIC.article
+    )))
 }
 
 /// The articles that a word names: a number, a word of a title, or a word of a table's name. A

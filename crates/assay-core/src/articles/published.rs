@@ -230,8 +230,10 @@ impl Book {
             probes: Vec::new(),
             surroundings: SurroundingsFacts::default(),
             surfaces: Vec::new(),
+            boots: Vec::new(),
             answers: Vec::new(),
             card: None,
+            places: None,
         }
     }
 }
@@ -244,7 +246,7 @@ fn environment() -> EnvironmentFacts {
         cpus: None,
         memory_bytes: None,
         virtualisation: NOT_PUBLISHED.to_owned(),
-        emulator: None,
+        place: None,
         targets: Vec::new(),
         unknown: Unknown::ALL.to_vec(),
     }

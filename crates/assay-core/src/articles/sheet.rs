@@ -3,6 +3,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::importers::lines::{OpenQuote, Splitter, lines};
+use crate::quantity::printed;
 
 /// Larger numbers are a mistake, and ratios of such numbers would not be finite.
 const LARGEST: f64 = 1e15;
@@ -205,12 +206,7 @@ impl Printed {
 
     /// Whether an amount rounds, or is cut off, to the printed digits: published numbers are both.
     pub fn says(self, amount: f64) -> bool {
-        let unit = 10_f64.powi(self.decimals as i32);
-        // Products of decimals fall beside the whole number that they mean.
-        let scaled = amount * unit;
-        let nudge = scaled.abs() * 1e-12;
-        let wanted = (self.value * unit).round();
-        (scaled + nudge).round() == wanted || (scaled + nudge).trunc() == wanted
+        printed::says(self.value, self.decimals, amount)
     }
 
     /// Whether it was cut off where rounding would have given another digit.

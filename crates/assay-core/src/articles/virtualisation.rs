@@ -8,12 +8,15 @@ use super::words::{list, percent, several};
 use super::{Claim, Library};
 use crate::failure::Outcome;
 use crate::findings::Trust;
+use crate::findings::places::{self as placed, Beside, BesideRow};
 use crate::quantity::units::show;
 
 const DATA: &str = "virtualisation.csv";
 /// What the others are percentages of.
 const BARE: &str = "bare metal";
 const WORKLOAD: &str = "kernel-compile";
+/// Title of the text.
+pub(super) const TITLE: &str = "Virtual Performance - Or Lack Thereof";
 /// Decimals of the published percentages.
 const DECIMALS: usize = 2;
 
@@ -135,6 +138,36 @@ fn as_fast_again(library: &Library, claim: &Claim) -> Outcome<Ruling> {
         String::new()
     };
     Ok(Ruling::supported(format!("{sentence}{how}. It is arithmetic: no spread was published.")))
+}
+
+/// The table as it is set beside measured places, with the digits that were printed.
+pub(super) fn beside(library: &Library) -> Outcome<Beside> {
+    let sheet = library.sheet(DATA)?;
+    let places = places(&sheet)?;
+    let rows = sheet.rows().zip(&places).map(|(row, place)| {
+        let disagrees = !place.published.says(100.0 * place.share);
+        let flag = Some(row.text("flag")?.to_owned()).filter(|flag| !flag.is_empty());
+        let remark = if disagrees { Some(disagreement(place, &places)) } else { flag };
+        Ok(BesideRow {
+            place: place.name.to_owned(),
+            value: format!("{} s", row.text("seconds")?),
+            percent: format!("{} %", row.text("published_percent")?),
+            printed: placed::Printed {
+                percent: place.published.value,
+                computed: 100.0 * place.share,
+                follows: !disagrees,
+            },
+            remark,
+        })
+    });
+    Ok(Beside {
+        source: format!("article {}", TOPIC.article),
+        title: TITLE.to_owned(),
+        work: WORKLOAD.to_owned(),
+        statistic: sheet.statistic(),
+        baseline: BARE.to_owned(),
+        rows: rows.collect::<Outcome<_>>()?,
+    })
 }
 
 fn numbers(library: &Library, book: &mut Book) -> Outcome<()> {

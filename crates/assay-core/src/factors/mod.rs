@@ -173,6 +173,8 @@ static FACTORS: &[&dyn Factor] = &[
     &observed::DRIVE_KIND,
     &observed::ENCRYPTION,
     &observed::KERNEL,
+    &observed::ROOT_DEVICE,
+    &observed::LABEL,
 ];
 
 /// All factors, in the order in which they are brought about: what is made first.

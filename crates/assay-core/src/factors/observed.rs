@@ -1,10 +1,12 @@
 //! What the operator sets and the tool only looks at: other hardware, another kernel, another host.
 //! A study with such a factor is run once at each of its levels, and the results are compared.
 
+use std::path::Path;
+
 use super::{Factor, Role, View};
 use crate::catalogue::About;
 use crate::presence::Presence;
-use crate::system::machine;
+use crate::system::{machine, sysfs};
 
 /// One row.
 pub(super) struct Observed {
@@ -67,6 +69,34 @@ pub(super) static KERNEL: Observed = Observed {
     example: "[\"6.12.1\", \"6.18.0\"]",
     words: &[],
     look: |view| machine::machine(view.system).kernel,
+};
+
+pub(super) static ROOT_DEVICE: Observed = Observed {
+    about: about(
+        "root-device",
+        "the device that the kernel takes its root from",
+        "What stands after `root=` on the kernel's command line.",
+    ),
+    example: "[\"/dev/sda2\", \"/dev/nvme0n1p2\"]",
+    words: &[],
+    look: |view| {
+        let line = sysfs::text(view.system, Path::new("/proc/cmdline"));
+        sysfs::parsed(line, |line| {
+            let root = line.split_whitespace().rev().find_map(|word| word.strip_prefix("root="));
+            root.map(str::to_owned)
+        })
+    },
+};
+
+pub(super) static LABEL: Observed = Observed {
+    about: about(
+        "label",
+        "what you call it",
+        "Any words: nothing of the machine tells them. Boots are labelled with `assay note boot`.",
+    ),
+    example: "[\"old disk\", \"new disk\"]",
+    words: &[],
+    look: |_| Presence::absent("a label is what you say"),
 };
 
 fn drive_kind(view: &View<'_>) -> Presence<String> {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Findings, TargetFacts, WorkloadFacts};
+use crate::quantity::units::show;
 use crate::results::design::Order;
 use crate::results::plan::Arm;
 use crate::results::plan::is_false;
@@ -90,8 +91,64 @@ impl Ordered {
             Order::Crd => ", all trials in one random order",
             Order::Sequential => ", one arm after the other",
             Order::Unknown => " in an order that was not recorded",
+            Order::Recorded => return "in the order of time, as they happened".to_owned(),
         };
         format!("{replicates}{order}")
+    }
+}
+
+/// Where a study ran.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlaceFacts {
+    /// What it is called: `bare metal`, `KVM`, `container (docker) on KVM`.
+    pub name: String,
+    /// What of it matters most for speed.
+    pub kind: PlaceSort,
+    /// What it shows by: `CPUID: KVMKVMKVM`.
+    pub signs: Vec<String>,
+    /// Driver and governor of the processors' frequency, where the kernel controls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency: Option<String>,
+    /// How many of the known weaknesses of processors are which way, where the kernel tells:
+    /// `4 mitigated, 14 not affected, 1 vulnerable (mds)`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mitigations: Option<String>,
+    /// Clock in use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clocksource: Option<String>,
+    /// Share of the processors' time during the trials that the hypervisor gave to others, where the
+    /// kernel tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steal_share: Option<f64>,
+}
+
+/// The sort of place that a study ran in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlaceSort {
+    /// Nothing between it and the processor.
+    BareMetal,
+    /// A hypervisor shares the processor's own time.
+    Hypervisor,
+    /// A processor done in software: its times are nobody's.
+    Emulator,
+    /// The same kernel, seen through name spaces.
+    Container,
+}
+
+impl PlaceFacts {
+    /// What of it changes times.
+    pub fn around(&self) -> impl Iterator<Item = String> {
+        let clock = self.clocksource.as_ref().map(|clock| format!("clock source {clock}"));
+        let steal = self.steal_share.map(|share| format!("steal {}", show::percent(share * 100.0)));
+        let vulnerabilities =
+            self.mitigations.as_ref().map(|told| format!("vulnerabilities: {told}"));
+        [self.frequency.clone(), clock, steal, vulnerabilities].into_iter().flatten()
+    }
+
+    /// It and what of it changes times, in a line.
+    pub fn words(&self) -> String {
+        [self.name.clone()].into_iter().chain(self.around()).collect::<Vec<_>>().join("; ")
     }
 }
 

@@ -1,14 +1,16 @@
 //! What a study found (`assay-findings/1`): the document of `check --json` and `show --json`.
 
 pub mod answers;
+pub mod boots;
 pub mod facts;
 pub mod measurements;
 pub mod notes;
+pub mod places;
 pub mod said;
 
 use serde::{Deserialize, Serialize};
 
-use self::facts::{FilesystemFacts, IoFacts, Ordered, Unknown};
+use self::facts::{FilesystemFacts, IoFacts, Ordered, PlaceFacts, PlaceSort, Unknown};
 use self::notes::Note;
 use self::said::Said;
 use crate::quantity::{Better, Scale};
@@ -120,15 +122,21 @@ pub struct EnvironmentFacts {
     pub memory_bytes: Option<u64>,
     /// `none`, or what it runs in.
     pub virtualisation: String,
-    /// The program that carried out each instruction in the place of a processor, where one did: its
-    /// times say nothing of hardware.
+    /// Where it ran; nothing of results that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub emulator: Option<String>,
+    pub place: Option<PlaceFacts>,
     /// Targets.
     pub targets: Vec<TargetFacts>,
     /// What is not known of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<Unknown>,
+}
+
+impl EnvironmentFacts {
+    /// Whether an emulator carried out each instruction: times then say nothing of hardware.
+    pub fn is_emulated(&self) -> bool {
+        self.place.as_ref().is_some_and(|place| place.kind == PlaceSort::Emulator)
+    }
 }
 
 /// One trial of a cell.
@@ -255,6 +263,8 @@ pub enum Verdict {
 pub enum Kind {
     /// Pairs from the replicates of one study.
     Paired,
+    /// Groups of one study that share no replicates: what was recorded and not tried.
+    Unpaired,
     /// Two studies, each with the same baseline.
     RerunBaseline,
     /// Two studies that share nothing.
@@ -572,7 +582,10 @@ pub const SEQUENTIAL: &str = "sequential";
 /// Name of the check that nobody knows in which order the trials ran.
 pub const UNORDERED: &str = "unordered";
 
-const WITHOUT_VERDICT: [&str; 2] = [SEQUENTIAL, UNORDERED];
+/// Name of the check that nobody chose in which order the trials came.
+pub const RECORDED: &str = "recorded";
+
+const WITHOUT_VERDICT: [&str; 3] = [SEQUENTIAL, UNORDERED, RECORDED];
 
 /// What one device of the stack below a target did for a workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -673,12 +686,18 @@ pub struct Findings {
     /// Rates over the area, for the pattern `spread`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub surfaces: Vec<Surface>,
+    /// Groups of boots, where trials are boots.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub boots: Vec<boots::BootGroup>,
     /// What the numbers say of each claim that the study asked about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<answers::Answer>,
     /// Its row of the flash table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<answers::CardRow>,
+    /// Several places in per cent of one of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub places: Option<places::Places>,
 }
 
 /// The rate of a workload over its area, from its first byte to its last.

@@ -43,6 +43,8 @@ pub enum Said {
         /// Workload.
         workload: String,
     },
+    /// How long a group of boots took.
+    Boots,
     /// Who ranks first.
     Rank {
         /// Workload.

@@ -4,6 +4,7 @@
 pub(crate) mod lines;
 mod mistakes;
 mod order;
+pub mod places_csv;
 pub mod trials_csv;
 mod words;
 
@@ -39,12 +40,22 @@ pub struct Imported {
 pub struct Importer {
     /// What it says of itself.
     pub about: About,
+    /// Whether the first line of a text is of its format alone.
+    pub fits: fn(header: &str) -> bool,
     /// Reads a text; messages call it by the name given first.
     pub read: fn(name: &str, text: &str, options: &Options) -> Outcome<Imported>,
 }
 
 /// All importers, the usual one first.
-pub static IMPORTERS: &[Importer] = &[trials_csv::IMPORTER];
+pub static IMPORTERS: &[Importer] = &[trials_csv::IMPORTER, places_csv::IMPORTER];
+
+/// The importer that a text is for: the one whose header it has, else the usual one, which tells what
+/// is wrong with it.
+pub fn of_text(text: &str) -> &'static Importer {
+    let header = lines::lines(text).next().map_or("", |(_, line)| line);
+    let fitting = IMPORTERS.iter().find(|importer| (importer.fits)(header));
+    fitting.unwrap_or(&IMPORTERS[0])
+}
 
 /// The importer with a name.
 pub fn find(name: &str) -> Option<&'static Importer> {

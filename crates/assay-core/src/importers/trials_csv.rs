@@ -31,6 +31,8 @@ pub const IMPORTER: Importer = Importer {
                allowed). A status is ok, failed, disturbed or lead-in, with a reason after a colon. \
                Lines that begin with # are comments.",
     },
+    // What has no header of another format is told what is wrong with it here.
+    fits: |_| false,
     read,
 };
 

@@ -2,6 +2,7 @@
 
 pub mod allocation;
 pub mod arms;
+pub mod boots;
 pub mod budget;
 pub mod order;
 pub mod pace;
@@ -10,7 +11,7 @@ pub mod repeats;
 use crate::digest::{hexadecimal, sha256};
 use crate::probes::block_latency;
 use crate::results::plan::{
-    AbsentWorkload, Arm, FORMAT, Plan, PlannedTrial, PlannedWorkload, Survey,
+    AbsentWorkload, Arm, FORMAT, Plan, PlannedTrial, PlannedWorkload, Survey, pilot_key,
 };
 use crate::study::{Study, Workload};
 use crate::system::site::TargetKind;
@@ -77,8 +78,8 @@ fn planned_workloads(
     for arm in arms {
         for workload in &study.workload {
             let survey = &surveys[arm.target];
-            let possible = refused(survey, &arm.levels)
-                .map_or_else(|| planned_workload(workload, arm, survey), Err);
+            let refused = refused(survey, &arm.levels).or_else(|| left_out(survey, workload, arm));
+            let possible = refused.map_or_else(|| planned_workload(workload, arm, survey), Err);
             match possible {
                 Ok(possible) => planned.push(possible),
                 Err(reason) => absent.push(AbsentWorkload {
@@ -105,6 +106,11 @@ pub fn under_baseline(study: &Study, layout: &Layout, survey: &Survey) -> Vec<Pl
 fn refused(survey: &Survey, arm: &Arm) -> Option<String> {
     let refusal = survey.refused.iter().find(|refusal| arms::matches(arm, &refusal.levels))?;
     Some(refusal.reason.clone())
+}
+
+/// Why work that may be left out is.
+fn left_out(survey: &Survey, workload: &Workload, arm: &PlannedArm) -> Option<String> {
+    survey.pilot.refused.get(&pilot_key(&workload.name, &arm.levels)).cloned()
 }
 
 /// Why a target is not what some work needs; one of an unknown sort may be.

@@ -26,7 +26,15 @@ pub static PROBE: Entry = Entry {
     },
     fields: FIELDS,
     metrics: &["amplification", "device_requests_per_operation", "device_busy_s_per_gib"],
-    rules: &["unwritten", "cached", "device-bytes", "depth", "compressed", "foreign"],
+    rules: &[
+        "unwritten",
+        "cached",
+        "device-bytes",
+        "depth",
+        "compressed",
+        "foreign",
+        "slow-member",
+    ],
     presentation: Presentation::Tailored,
     here: None,
 };
@@ -39,6 +47,8 @@ pub const FIELDS: &[Field] = &[
     field("*.*.writes", Unit::Count, "write requests"),
     field("*.*.write_bytes", Unit::Bytes, "written"),
     field("*.*.discard_bytes", Unit::Bytes, "discarded"),
+    field("*.*.read_ms", Unit::Milliseconds, "that reads took, summed over them"),
+    field("*.*.write_ms", Unit::Milliseconds, "that writes took, summed over them"),
     field("*.*.busy_ms", Unit::Milliseconds, "in which something was under way"),
     field("*.*.weighted_ms", Unit::Milliseconds, "under way, summed over requests"),
 ];
@@ -58,6 +68,12 @@ pub struct Traffic {
     pub write_bytes: u64,
     /// Bytes discarded.
     pub discard_bytes: u64,
+    /// Milliseconds that reads took, summed over them; none in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_ms: Option<u64>,
+    /// Milliseconds that writes took, summed over them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_ms: Option<u64>,
     /// Milliseconds in which something was in flight.
     pub busy_ms: u64,
     /// Milliseconds in flight, summed over requests.
@@ -180,6 +196,8 @@ impl Traffic {
             writes: counted.writes_completed,
             write_bytes: counted.written_bytes,
             discard_bytes: counted.discarded_bytes,
+            read_ms: Some(counted.read_ms),
+            write_ms: Some(counted.write_ms),
             busy_ms: counted.io_ticks_ms,
             weighted_ms: counted.weighted_ms,
         }

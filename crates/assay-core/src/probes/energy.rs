@@ -164,6 +164,14 @@ pub fn read(system: &dyn System) -> Reading {
 }
 
 impl Reading {
+    /// Whether anything here tells of energy.
+    pub fn tells(&self) -> bool {
+        let there = |(source, told): &(&'static Source, Presence<BTreeMap<String, Counter>>)| {
+            told.value().is_some() && !self.is_barred(source)
+        };
+        self.meter.is_some() || self.counters.iter().any(|one| there(one))
+    }
+
     /// The same with the meter's file as it is now.
     #[must_use]
     pub fn with_meter(self, system: &dyn System, file: Option<&str>) -> Self {

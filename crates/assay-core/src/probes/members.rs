@@ -26,7 +26,7 @@ pub static PROBE: Entry = Entry {
     },
     fields: disk::FIELDS,
     metrics: &[],
-    rules: &["unwritten", "cached", "device-bytes", "compressed"],
+    rules: &["unwritten", "cached", "device-bytes", "compressed", "slow-member"],
     presentation: Presentation::Tailored,
     here: None,
 };

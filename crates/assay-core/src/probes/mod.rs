@@ -20,6 +20,7 @@ pub mod plain;
 pub mod power_supply;
 pub mod pressure;
 pub mod processors;
+pub mod service;
 pub mod temperature;
 pub mod ticks;
 

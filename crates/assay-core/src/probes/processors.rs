@@ -63,6 +63,22 @@ pub struct ProcessorTicks {
     pub steal: u64,
 }
 
+impl ProcessorTicks {
+    /// These, and those of another trial.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            total: self.total.saturating_add(other.total),
+            steal: self.steal.saturating_add(other.steal),
+        }
+    }
+
+    /// Share of the time that the hypervisor gave to others; none where no time was told.
+    pub fn steal_share(self) -> Option<f64> {
+        (self.total > 0).then(|| self.steal as f64 / self.total as f64)
+    }
+}
+
 /// What happened during the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observed {

@@ -52,6 +52,9 @@ pub struct Label {
     /// Notes, oldest first.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// What the place where it was measured is called, instead of what was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
 }
 
 /// A bundle that is being written.

@@ -82,6 +82,9 @@ pub struct Pilot {
     /// How results scatter, by workload, under the baseline; only where arms are compared.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scatter: BTreeMap<String, Scatter>,
+    /// Why work that may be left out cannot be run, by [`pilot_key`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub refused: BTreeMap<String, String>,
 }
 
 /// How the logarithms of a workload's rates scatter: the variance of the mean of a trial of `t`

@@ -180,6 +180,24 @@ impl Unproven {
     }
 }
 
+/// How far the files of a result are known to be what was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Known {
+    /// Root of this machine sealed them, and they are what was sealed.
+    Whole,
+    /// They were changed after they were sealed.
+    Broken,
+    /// They were sealed on another machine, or for another directory: that cannot be looked into here.
+    Elsewhere,
+    /// They are sealed, and only root can look into that.
+    NotLookedAt,
+    /// They have no seal: they were measured without root.
+    None,
+    /// The numbers were brought along.
+    Imported,
+}
+
 /// What was read of a bundle, to be held against its seal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {

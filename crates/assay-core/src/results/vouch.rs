@@ -11,6 +11,7 @@ use super::{id as ids, imported};
 use crate::factors;
 use crate::failure::{Failure, Outcome};
 use crate::outside;
+use crate::results::seal::Known;
 use crate::study::simulated;
 use crate::system::site::TargetKind;
 use crate::system::{System, machine};
@@ -116,6 +117,33 @@ pub fn vouch(
     let sealed = held(&id, &seal, &seen.unwrap_or_default(), &mut stored)?;
     let text = text[..seal.whole_bytes].to_owned();
     Ok((stored, voucher(Some(Sealed { chain: seal.chain, text, trials: sealed }))))
+}
+
+/// How far the files of a result are known to be what was measured, for whoever only reads them.
+pub fn sealed(system: &dyn System, directory: &Path) -> Known {
+    if imported::is_one(system, directory) {
+        return Known::Imported;
+    }
+    let text = match bundle::content(system, &directory.join(seal::FILE)) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Known::None,
+        Err(_) => return Known::NotLookedAt,
+    };
+    let Ok(unproven) = Unproven::read(&text) else { return Known::Broken };
+    let about = unproven.about();
+    let store = bundle::store_of(system, directory).ok();
+    let elsewhere =
+        about.machine != machine::identity(system) || store != Some(about.store.clone());
+    if about.id != bundle::id_of(directory) || elsewhere {
+        return Known::Elsewhere;
+    }
+    let Ok(key) = key::read(system) else { return Known::NotLookedAt };
+    let Some(seal) = unproven.prove(&key) else { return Known::Broken };
+    let mut seen = Some(Reading::default());
+    match bundle::read_seen(system, directory, &mut seen) {
+        Ok(_) if seal.holds(&seen.unwrap_or_default()).is_ok() => Known::Whole,
+        _ => Known::Broken,
+    }
 }
 
 /// Whether a result says which programs to run: those of somebody else's are not run by anybody.

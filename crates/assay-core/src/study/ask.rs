@@ -100,6 +100,15 @@ impl Ask {
     }
 }
 
+impl Amount {
+    /// It in the unit of a metric: times of metrics in seconds are read as times, too.
+    pub fn of(&self, metric: &str) -> f64 {
+        let in_seconds = metric.ends_with("_s") && !metric.ends_with("_per_s");
+        let is_time = self.text.parse::<Time>().is_ok();
+        if in_seconds && is_time { self.value / 1e9 } else { self.value }
+    }
+}
+
 /// A number with the unit of what it counts: `90 IOPS`, `95 MB/s`, `100 us`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

@@ -214,6 +214,9 @@ pub struct Workload {
     /// is compared is `work`. It has neither time nor number of operations of its own.
     #[serde(default, alias = "beside", skip_serializing_if = "Option::is_none")]
     pub background: Option<io::Asked>,
+    /// Where it cannot be run, it is left out with the reason, and the others run.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub optional: bool,
 }
 
 impl Workload {
@@ -266,6 +269,11 @@ const fn default_replicates() -> u32 {
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_yes(value: &bool) -> bool {
     *value
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_no(value: &bool) -> bool {
+    !*value
 }
 
 const fn yes() -> bool {

@@ -19,6 +19,8 @@ pub enum Order {
     Sequential,
     /// Not told; no study file may say so.
     Unknown,
+    /// As it happened: trials that nobody made, of which nobody drew the order; no study file may say so.
+    Recorded,
 }
 
 impl Order {
@@ -31,6 +33,7 @@ impl Order {
             Self::Crd => "crd",
             Self::Sequential => "sequential",
             Self::Unknown => "unknown",
+            Self::Recorded => "recorded",
         }
     }
 
@@ -40,9 +43,10 @@ impl Order {
     }
 
     /// Whether a drift can be told from a difference between arms: not where one arm ran after the
-    /// other, and not where nobody says that it did not.
+    /// other, not where nobody says that it did not, and not
+    /// where nobody chose.
     pub fn tells_arms_from_time(self) -> bool {
-        !matches!(self, Self::Sequential | Self::Unknown)
+        !matches!(self, Self::Sequential | Self::Unknown | Self::Recorded)
     }
 }
 

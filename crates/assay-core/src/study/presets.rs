@@ -19,6 +19,9 @@ const PRESETS: &[(&str, &str)] = &[
     ("tunable", include_str!("../../../../studies/tunable.toml")),
     ("live", include_str!("../../../../studies/live.toml")),
     ("stack-limit", include_str!("../../../../studies/stack-limit.toml")),
+    ("compile", include_str!("../../../../studies/compile.toml")),
+    ("place", include_str!("../../../../studies/place.toml")),
+    ("boot", include_str!("../../../../studies/boot.toml")),
 ];
 
 /// What `assay check` runs.

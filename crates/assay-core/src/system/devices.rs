@@ -1,5 +1,6 @@
 //! Drives and what stands between them and a file system, from sysfs.
 
+mod arrays;
 mod counters;
 mod describe;
 mod link;
@@ -14,9 +15,10 @@ use std::path::{Path, PathBuf};
 use super::site::Drive;
 use super::{DeviceNumber, System, mounts, sysfs};
 
+pub use arrays::{Array, arrays, arrays_of};
 pub use counters::{Counters, counters, under_way};
 pub use describe::{device_id, drive, has_lasting_id};
-pub use link::sata_link;
+pub use link::{pcie_most, pcie_on_way, sata_link};
 pub use stack::{Below, backing_file, is_buffered_loop, layer, partitions};
 
 /// Bytes of the unit in which sysfs tells sizes, whatever the device's blocks are.

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use super::journal::Warrant;
 use super::{
-    Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
-    Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover, Locking, OwnFile,
-    ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
+    Act, AreaFile, AtaQuestion, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
+    DirectAlignment, Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover, Locking,
+    OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
 };
 
 /// Reads pass through; whatever changes something is only noted.
@@ -73,7 +73,7 @@ impl System for DryRun<'_> {
         variable(name: &str) -> Option<String>;
         user() -> User;
         page_bytes() -> u64;
-        hypervisor() -> Option<String>;
+        hypervisor_signatures() -> Vec<String>;
         now() -> String;
         monotonic_ns() -> u64;
         wall_ns() -> u64;
@@ -81,7 +81,9 @@ impl System for DryRun<'_> {
         new_in_kernel_log(log: &mut KernelLog) -> io::Result<Vec<String>>;
         output_of(program: &str, arguments: &[&str]) -> io::Result<String>;
         told_of(program: &str, arguments: &[&str], input: &File) -> io::Result<ProgramOutput>;
+        answer_of(program: &str, arguments: &[&str], most_bytes: u64) -> io::Result<ProgramOutput>;
         nvme_health_log(device: &Path) -> io::Result<Vec<u8>>;
+        ask_ata(device: &Path, question: AtaQuestion) -> io::Result<Vec<u8>>;
         leftovers(directory: &Path) -> io::Result<Vec<Leftover>>;
         open_for_reading(path: &Path, caching: Caching) -> io::Result<File>;
         length(file: &File) -> io::Result<u64>;
@@ -109,6 +111,11 @@ impl System for DryRun<'_> {
 
     fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.note(format!("write {} bytes to {}", bytes.len(), path.display()));
+        Ok(())
+    }
+
+    fn make_tree(&self, directory: &Path, files: &[(String, String)]) -> io::Result<()> {
+        self.note(format!("make {} with {} files", directory.display(), files.len()));
         Ok(())
     }
 

@@ -19,9 +19,10 @@ use assay_sys::memory_file;
 
 use super::journal::Warrant;
 use super::{
-    Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
-    Errno, Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover, Locking, OwnFile,
-    ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog, devices, identity,
+    Act, AreaFile, AtaQuestion, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
+    DirectAlignment, Errno, Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover,
+    Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog, devices,
+    identity,
 };
 pub use act::Manner;
 use tree::{Node, Tree};
@@ -32,8 +33,6 @@ const ZONE_HOURS: i8 = 1;
 const PROCESS: u32 = 4711;
 const PAGE: u64 = 4096;
 const KERNEL_LOG: &str = "/dev/kmsg";
-/// Where a recorded machine has what its processor tells of a hypervisor; no file of a real one.
-const HYPERVISOR: &str = "/cpuid/hypervisor";
 /// Any permission of the group and of others.
 const OTHERS_ANYTHING: u32 = 0o077;
 
@@ -84,8 +83,6 @@ struct State {
     told: BTreeMap<String, ProgramOutput>,
     executions: BTreeMap<String, VecDeque<Executed>>,
     executed: Vec<String>,
-    /// Health logs of NVMe devices.
-    health_logs: BTreeMap<PathBuf, Vec<u8>>,
 }
 
 impl Default for State {
@@ -117,7 +114,6 @@ impl Default for State {
             told: BTreeMap::new(),
             executions: BTreeMap::new(),
             executed: Vec::new(),
-            health_logs: BTreeMap::new(),
         }
     }
 }
@@ -272,7 +268,20 @@ impl Fake {
 
     /// Sets the health log of an NVMe device.
     pub fn put_health_log(&self, device: impl Into<PathBuf>, bytes: &[u8]) -> &Self {
-        self.lock().health_logs.insert(device.into(), bytes.to_vec());
+        let question = tree::asked(&device.into(), tree::HEALTH_LOG);
+        self.lock().tree.answers.insert(question, bytes.to_vec());
+        self
+    }
+
+    /// Sets what an ATA drive answers.
+    pub fn put_ata(
+        &self,
+        device: impl Into<PathBuf>,
+        question: AtaQuestion,
+        bytes: &[u8],
+    ) -> &Self {
+        let question = tree::asked(&device.into(), question.name());
+        self.lock().tree.answers.insert(question, bytes.to_vec());
         self
     }
 
@@ -324,6 +333,9 @@ impl Fake {
         devices::name_of(self, number).map_or(0, |name| devices::size_of(self, &name))
     }
 }
+
+/// Where a recorded machine has the names that hypervisors give themselves.
+const SIGNATURES: &str = "/cpuid/hypervisor";
 
 impl State {
     fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
@@ -412,13 +424,15 @@ impl System for Fake {
             .to_string()
     }
 
+    fn hypervisor_signatures(&self) -> Vec<String> {
+        // As a recorded tree tells them: a line each.
+        let told = self.read_text(Path::new(SIGNATURES)).unwrap_or_default();
+        told.lines().map(str::to_owned).collect()
+    }
+
     /// Of some ARM machines, so that nobody takes 4 KiB for granted.
     fn page_bytes(&self) -> u64 {
         16_384
-    }
-
-    fn hypervisor(&self) -> Option<String> {
-        Some(self.read_text(Path::new(HYPERVISOR)).ok()?.trim().to_owned())
     }
 
     fn monotonic_ns(&self) -> u64 {
@@ -500,6 +514,16 @@ impl System for Fake {
     /// The same ones each time: what a machine in memory does is to be told beforehand.
     fn random(&self) -> io::Result<[u8; 32]> {
         Ok([42; 32])
+    }
+
+    fn make_tree(&self, directory: &Path, files: &[(String, String)]) -> io::Result<()> {
+        if self.status(directory).is_ok() {
+            return Err(Errno::EXIST.into());
+        }
+        for (path, text) in files {
+            self.put(directory.join(path), text);
+        }
+        Ok(())
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
@@ -677,6 +701,16 @@ impl System for Fake {
         self.lock().told.get(&line).cloned().ok_or_else(|| Errno::NOENT.into())
     }
 
+    fn answer_of(&self, program: &str, arguments: &[&str], most: u64) -> io::Result<ProgramOutput> {
+        let line = [&[program], arguments].concat().join(" ");
+        let told = self.lock().told.get(&line).cloned();
+        let mut told = told.ok_or_else(|| io::Error::from(Errno::NOENT))?;
+        let most = usize::try_from(most).unwrap_or(usize::MAX).min(told.text.len());
+        told.text
+            .truncate((0..=most).rev().find(|at| told.text.is_char_boundary(*at)).unwrap_or(0));
+        Ok(told)
+    }
+
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed> {
         let line = execution.words.join(" ");
         let mut state = self.lock();
@@ -695,7 +729,19 @@ impl System for Fake {
     }
 
     fn nvme_health_log(&self, device: &Path) -> io::Result<Vec<u8>> {
-        self.lock().health_logs.get(device).cloned().ok_or_else(|| Errno::NOTTY.into())
+        let answers = &self.lock().tree.answers;
+        answers
+            .get(&tree::asked(device, tree::HEALTH_LOG))
+            .cloned()
+            .ok_or_else(|| Errno::NOTTY.into())
+    }
+
+    fn ask_ata(&self, device: &Path, question: AtaQuestion) -> io::Result<Vec<u8>> {
+        let answers = &self.lock().tree.answers;
+        answers
+            .get(&tree::asked(device, question.name()))
+            .cloned()
+            .ok_or_else(|| Errno::NOTTY.into())
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {

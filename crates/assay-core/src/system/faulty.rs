@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use super::journal::Warrant;
 use super::{
-    Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
-    Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover, Locking, OwnFile,
-    ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
+    Act, AreaFile, AtaQuestion, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
+    DirectAlignment, Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover, Locking,
+    OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
 };
 
 /// Passes everything on to another system, except for one call that fails.
@@ -84,6 +84,7 @@ impl System for Faulty<'_> {
         create_directory(path: &Path) -> ();
         create_own_directory(path: &Path) -> ();
         write_whole(path: &Path, bytes: &[u8]) -> ();
+        make_tree(directory: &Path, files: &[(String, String)]) -> ();
         remove_directory(path: &Path) -> ();
         create_area(directory: &Path, caching: Caching) -> AreaFile;
         remove_area(area: &AreaFile) -> ();
@@ -119,7 +120,9 @@ impl System for Faulty<'_> {
         new_in_kernel_log(log: &mut KernelLog) -> Vec<String>;
         output_of(program: &str, arguments: &[&str]) -> String;
         told_of(program: &str, arguments: &[&str], input: &File) -> ProgramOutput;
+        answer_of(program: &str, arguments: &[&str], most_bytes: u64) -> ProgramOutput;
         nvme_health_log(device: &Path) -> Vec<u8>;
+        ask_ata(device: &Path, question: AtaQuestion) -> Vec<u8>;
         forget_cache() -> ();
     }
 
@@ -198,8 +201,8 @@ impl System for Faulty<'_> {
         self.inner.page_bytes()
     }
 
-    fn hypervisor(&self) -> Option<String> {
-        self.inner.hypervisor()
+    fn hypervisor_signatures(&self) -> Vec<String> {
+        self.inner.hypervisor_signatures()
     }
 
     fn monotonic_ns(&self) -> u64 {

@@ -22,8 +22,8 @@ use serde::{Deserialize, Serialize};
 use super::{HoldError, Locking, OwnFile, System, sysfs, trust};
 use crate::failure::{Failure, Outcome};
 
-pub use restore::{Report, Restored, setting_value};
-pub use undo::{Lifetime, Mark, Undo};
+pub use restore::{RUNNING, Report, Restored, setting_value};
+pub use undo::{Lifetime, Mark, UNITS, Undo, unit_files};
 
 /// Format of journals.
 pub const FORMAT: &str = "assay-journal/1";
@@ -141,6 +141,26 @@ impl Journal {
                 unwritable(&path, &error)
             })?;
         Ok(Self { path, undos: Vec::new(), file, torn: false })
+    }
+
+    /// Takes the journal of a run up again that goes on after a restart of the machine; none where it was
+    /// put back meanwhile.
+    ///
+    /// # Errors
+    /// Refused where another process has it, or it is damaged.
+    pub fn go_on(system: &dyn System, directory: &Path, id: &str) -> Outcome<Option<Self>> {
+        let path = directory.join(format!("{id}{ENDING}"));
+        let file = match system.lock_file(&path, Locking::Own) {
+            Err(HoldError::Failed(error)) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(None);
+            }
+            other => other.map_err(|error| busy(&path, &error))?,
+        };
+        let found = read(system, &path, id, &file);
+        match found.faults.first() {
+            Some(fault) => Err(Failure::refused(format!("{fault}: run assay restore"))),
+            None => Ok(Some(Self { path, undos: found.undos, file, torn: false })),
+        }
     }
 
     /// Notes how a change is undone, before it is made. What is noted already stays as it is: of a

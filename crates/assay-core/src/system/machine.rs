@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::graphics::{self, Graphics};
+use super::place::{self, Place};
 use super::{System, sysfs};
 use crate::digest::{hexadecimal, sha256};
 use crate::presence::Presence;
@@ -32,23 +34,63 @@ pub struct Machine {
     pub swap_bytes: Presence<u64>,
     /// `none`, `kvm guest`, `container`, `kvm guest, container (docker)`, `emulated (qemu tcg)`, ...
     pub virtualisation: Presence<String>,
-    /// The program that carries out each instruction in the place of a processor, where one does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub emulator: Option<String>,
     /// Clock in use: `tsc`, `kvm-clock`.
     pub clocksource: Presence<String>,
     /// Differs after every start of the machine.
     pub boot_id: Presence<String>,
     /// Graphics devices on PCI as `vendor:device` in hexadecimal.
     pub graphics: Vec<String>,
+    /// Graphics devices, with what is known of each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub graphics_devices: Vec<Graphics>,
     /// Limits of this process's control groups other than "max": file name to content. A limit
     /// nearer to the process hides those above it.
     pub limits: Presence<BTreeMap<String, String>>,
+    /// Where it runs: on the metal, below which hypervisor, in which container, and how that shows.
+    #[serde(default = "not_recorded")]
+    pub place: Presence<Place>,
+}
+
+impl Machine {
+    /// The program that carries out each instruction in the place of a processor, where one does.
+    pub fn emulator(&self) -> Option<&str> {
+        self.place.value()?.emulator()
+    }
+}
+
+fn not_recorded() -> Presence<Place> {
+    Presence::absent("not recorded by the version that measured")
+}
+
+impl Machine {
+    /// A machine of which only somebody's records are here, because.
+    pub fn elsewhere(why: &str) -> Self {
+        Self {
+            kernel: Presence::absent(why),
+            kernel_version: Presence::absent(why),
+            architecture: String::new(),
+            distribution: Presence::absent(why),
+            cpu: Presence::absent(why),
+            logical_cpus: Presence::absent(why),
+            governor: Presence::absent(why),
+            memory_bytes: Presence::absent(why),
+            swap_bytes: Presence::absent(why),
+            virtualisation: Presence::absent(why),
+            clocksource: Presence::absent(why),
+            boot_id: Presence::absent(why),
+            graphics: Vec::new(),
+            graphics_devices: Vec::new(),
+            limits: Presence::absent(why),
+            place: Presence::absent(why),
+        }
+    }
 }
 
 /// Reads what there is to know.
 pub fn machine(system: &dyn System) -> Machine {
+    let graphics_devices = graphics::devices(system);
     let text = |path: &str| sysfs::text(system, Path::new(path));
+    let place = place::place(system);
     Machine {
         kernel: text("/proc/sys/kernel/osrelease"),
         kernel_version: text("/proc/sys/kernel/version"),
@@ -59,15 +101,16 @@ pub fn machine(system: &dyn System) -> Machine {
         distribution: distribution(system),
         cpu: cpu(system),
         logical_cpus: logical_cpus(&text("/proc/cpuinfo")),
-        governor: governor(system),
+        governor: place::of_policies(system, "scaling_governor"),
         memory_bytes: memory(system, "MemTotal"),
         swap_bytes: memory(system, "SwapTotal"),
-        virtualisation: virtualisation(system),
-        emulator: emulator(system).map(str::to_owned),
+        virtualisation: place.clone().map(|place| place.virtualisation()),
         clocksource: text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         boot_id: text("/proc/sys/kernel/random/boot_id"),
-        graphics: graphics(system),
+        graphics: graphics::numbers(&graphics_devices),
+        graphics_devices,
         limits: limits(system),
+        place,
     }
 }
 
@@ -96,7 +139,8 @@ fn cpu(system: &dyn System) -> Presence<String> {
     )
 }
 
-fn cpuinfo_field(cpuinfo: &str, name: &str) -> Option<String> {
+/// The first value of a field of `/proc/cpuinfo` that is not empty.
+pub(super) fn cpuinfo_field(cpuinfo: &str, name: &str) -> Option<String> {
     let pairs = cpuinfo.lines().filter_map(|line| line.split_once(':'));
     let mut values = pairs.filter(|(key, _)| key.trim() == name).map(|(_, value)| value.trim());
     values.find(|value| !value.is_empty()).map(str::to_owned)
@@ -109,15 +153,25 @@ fn logical_cpus(cpuinfo: &Presence<String>) -> Presence<u64> {
     })
 }
 
-fn governor(system: &dyn System) -> Presence<String> {
-    let root = Path::new("/sys/devices/system/cpu/cpufreq");
-    let policies = sysfs::names(system, root).into_iter().filter(|name| name.starts_with("policy"));
-    let governor = |policy| sysfs::text(system, &root.join(policy).join("scaling_governor"));
-    let mut found: Vec<String> = policies.filter_map(|p| governor(p).value().cloned()).collect();
-    found.sort();
-    found.dedup();
-    let governors = (!found.is_empty()).then(|| found.join(", "));
-    Presence::from_option(governors, "the kernel does not control the frequency here")
+/// Processors that this process may run on: fewer than there are in some containers.
+pub fn usable_processors(system: &dyn System) -> Presence<u64> {
+    let status = sysfs::text(system, Path::new("/proc/self/status"));
+    let usable = sysfs::parsed(status, |text| {
+        let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+        counted(list.trim())
+    });
+    let all = || logical_cpus(&sysfs::text(system, Path::new("/proc/cpuinfo")));
+    if usable.value().is_some() { usable } else { all() }
+}
+
+/// How many numbers a list like `0-3,6` has.
+fn counted(list: &str) -> Option<u64> {
+    let spans = list.split(',').map(|span| {
+        let (first, last) = span.split_once('-').unwrap_or((span, span));
+        let [first, last]: [u64; 2] = [first.parse().ok()?, last.parse().ok()?];
+        Some(last.checked_sub(first)? + 1)
+    });
+    spans.sum()
 }
 
 /// Bytes that the kernel tells of its memory below a name (`MemTotal`).
@@ -131,108 +185,6 @@ pub fn kilobytes(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     let kib: u64 = rest.split_whitespace().next()?.parse().ok()?;
     Some(kib.saturating_mul(1024))
-}
-
-fn virtualisation(system: &dyn System) -> Presence<String> {
-    let found: Vec<String> = [guest(system), container(system)].into_iter().flatten().collect();
-    if !found.is_empty() {
-        return Presence::Present(found.join(", "));
-    }
-    match sysfs::text(system, Path::new("/proc/cpuinfo")) {
-        Presence::Present(_) => Presence::Present("none".to_owned()),
-        Presence::Absent(reason) => Presence::Absent(reason),
-    }
-}
-
-/// The emulator that carries out each instruction, by the signature that it shows to the processor's
-/// own question, or by the name of the processor that it makes up.
-fn emulator(system: &dyn System) -> Option<&'static str> {
-    const TCG: &str = "qemu tcg";
-    let signature = system.hypervisor();
-    let cpu = cpu(system);
-    let made_up = cpu.value().is_some_and(|name| name.starts_with("QEMU TCG CPU"));
-    (made_up || signature.as_deref() == Some("TCGTCGTCGTCG")).then_some(TCG)
-}
-
-/// The hypervisor below, if one shows itself.
-fn guest(system: &dyn System) -> Option<String> {
-    if let Some(name) = emulator(system) {
-        return Some(format!("emulated ({name})"));
-    }
-    let text = |path: &str| sysfs::text(system, Path::new(path)).value().cloned();
-    if let Some(kind) = text("/sys/hypervisor/type") {
-        return Some(format!("{kind} guest"));
-    }
-    if let Some(tree) = text("/proc/device-tree/hypervisor/compatible") {
-        let name = tree.trim_start_matches("linux,").to_owned();
-        return Some(format!("{name} guest"));
-    }
-    let by_firmware = by_firmware(system);
-    let flags = text("/proc/cpuinfo").and_then(|cpuinfo| cpuinfo_field(&cpuinfo, "flags"));
-    let flagged = flags.is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
-    if !flagged {
-        // Without the flag (ARM), only names that no real machine has count.
-        return by_firmware.map(|name| format!("{name} guest"));
-    }
-    let name = by_firmware.or_else(|| by_clock(system));
-    Some(name.map_or_else(|| "guest".to_owned(), |name| format!("{name} guest")))
-}
-
-fn by_firmware(system: &dyn System) -> Option<&'static str> {
-    const NAMES: [(&str, &str); 8] = [
-        ("QEMU", "kvm"),
-        ("KVM", "kvm"),
-        ("Amazon EC2", "kvm"),
-        ("Google Compute Engine", "kvm"),
-        ("VMware", "vmware"),
-        ("VirtualBox", "virtualbox"),
-        ("Microsoft Corporation Virtual Machine", "hyper-v"),
-        ("Xen", "xen"),
-    ];
-    let text = |name: &str| {
-        let path = Path::new("/sys/class/dmi/id").join(name);
-        sysfs::text(system, &path).value().cloned().unwrap_or_default()
-    };
-    let maker = format!("{} {}", text("sys_vendor"), text("product_name"));
-    // Amazon's metal machines carry its name, too.
-    let metal = maker.contains(".metal");
-    NAMES.iter().find(|(sign, _)| !metal && maker.contains(sign)).map(|(_, name)| *name)
-}
-
-/// Small hypervisors have no firmware to name them, but offer their clock.
-fn by_clock(system: &dyn System) -> Option<&'static str> {
-    let path = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
-    let clocks = sysfs::text(system, Path::new(path));
-    let clocks = clocks.value()?;
-    let known = [("kvm-clock", "kvm"), ("hyperv_clocksource", "hyper-v"), ("xen", "xen")];
-    known.iter().find(|(sign, _)| clocks.contains(sign)).map(|(_, name)| *name)
-}
-
-fn container(system: &dyn System) -> Option<String> {
-    let text = |path: &str| sysfs::text(system, Path::new(path)).value().cloned();
-    let told = text("/proc/1/environ").and_then(|environment| {
-        let mut variables = environment.split('\0');
-        variables.find_map(|variable| variable.strip_prefix("container=").map(str::to_owned))
-    });
-    let there = |path: &str| system.status(Path::new(path)).is_ok();
-    let name = told
-        .or_else(|| text("/run/systemd/container"))
-        .or_else(|| there("/.dockerenv").then(|| "docker".to_owned()))
-        .or_else(|| there("/run/.containerenv").then(|| "podman".to_owned()))?;
-    Some(format!("container ({name})"))
-}
-
-fn graphics(system: &dyn System) -> Vec<String> {
-    let root = Path::new("/sys/bus/pci/devices");
-    let read = |slot: &str, file: &str| {
-        sysfs::text(system, &root.join(slot).join(file)).value().cloned().unwrap_or_default()
-    };
-    let slots = sysfs::names(system, root).into_iter();
-    let displays = slots.filter(|slot| read(slot, "class").starts_with("0x03"));
-    let number = |slot: &str, file: &str| read(slot, file).trim_start_matches("0x").to_owned();
-    displays
-        .map(|slot| format!("{}:{}", number(&slot, "vendor"), number(&slot, "device")))
-        .collect()
 }
 
 fn limits(system: &dyn System) -> Presence<BTreeMap<String, String>> {

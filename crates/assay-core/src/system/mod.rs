@@ -18,10 +18,13 @@ pub mod fake;
 mod faulty;
 
 pub mod devices;
+pub mod graphics;
 pub mod identity;
 pub mod journal;
 pub mod machine;
 pub mod mounts;
+mod pci;
+pub mod place;
 pub mod resolve;
 pub mod signatures;
 pub mod site;
@@ -35,7 +38,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use act::{Act, quoted};
-pub use assay_sys::{BlockTotals, MOST_TRACED, TraceMeans};
+pub use assay_sys::{AtaQuestion, BlockTotals, MOST_TRACED, TraceMeans};
 pub use dry_run::DryRun;
 pub use errno::Errno;
 pub use execute::{Executed, Execution};
@@ -318,8 +321,9 @@ pub trait System: Sync {
     fn user(&self) -> User;
     /// Bytes of a page of memory.
     fn page_bytes(&self) -> u64;
-    /// What the hypervisor below calls itself to the processor: `TCGTCGTCGTCG`; none where none does.
-    fn hypervisor(&self) -> Option<String>;
+    /// Names that hypervisors give themselves in the processor's own registers (CPUID); none where
+    /// there is no hypervisor, or no such register.
+    fn hypervisor_signatures(&self) -> Vec<String>;
 
     /// Wall clock as RFC 3339 with the local offset, whole seconds.
     fn now(&self) -> String;
@@ -348,6 +352,9 @@ pub trait System: Sync {
     fn append_own(&self, file: &OwnFile, bytes: &[u8]) -> io::Result<()>;
     /// Random bytes that nobody can guess.
     fn random(&self) -> io::Result<[u8; 32]>;
+    /// Makes a directory that is not there yet, with these files below it (path and text), and sees to
+    /// it that they are on the device.
+    fn make_tree(&self, directory: &Path, files: &[(String, String)]) -> io::Result<()>;
     /// Removes a directory of the tool's own with all that is in it.
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
 
@@ -406,12 +413,23 @@ pub trait System: Sync {
     /// reads what may be slow.
     fn told_of(&self, program: &str, arguments: &[&str], input: &File)
     -> io::Result<ProgramOutput>;
+    /// Runs a program that only looks, for longer, and reads at most so many bytes of its answer: then it
+    /// is ended. What it read may be slow, and long.
+    fn answer_of(
+        &self,
+        program: &str,
+        arguments: &[&str],
+        most_bytes: u64,
+    ) -> io::Result<ProgramOutput>;
     /// Runs a program of the user's and measures it. What it started has ended when this returns.
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed>;
     /// Writes back what is dirty and makes the kernel forget all clean pages and names of files.
     fn forget_cache(&self) -> io::Result<()>;
     /// The 512 bytes of an NVMe device's health log (log page 2).
     fn nvme_health_log(&self, device: &Path) -> io::Result<Vec<u8>>;
+    /// What an ATA drive answers: a page of 512 bytes, or the registers status, error, count and the
+    /// three parts of the address.
+    fn ask_ata(&self, device: &Path, question: AtaQuestion) -> io::Result<Vec<u8>>;
     /// Starts a process that undoes the journal of a run should this one die before what is given is
     /// dropped, however it dies.
     fn start_watchdog(&self, id: &str) -> io::Result<Box<dyn Watchdog>>;

@@ -60,6 +60,30 @@ pub struct Link {
     pub ceiling_bytes_per_s: f64,
 }
 
+/// What a memory card says of its making.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryCard {
+    /// `SD` or `MMC`.
+    pub kind: Presence<String>,
+    /// Number of the maker: `0x000003`.
+    pub maker_id: Presence<String>,
+    /// Who ordered it, in two letters as a number: `0x5344`.
+    pub oem_id: Presence<String>,
+    /// Month and year in which it was made: `04/2019`.
+    pub made: Presence<String>,
+}
+
+/// What versions before this one did not ask.
+const NOT_ASKED: &str = "not asked by the version that ran the study";
+
+fn not_asked<T>() -> Presence<T> {
+    Presence::absent(NOT_ASKED)
+}
+
+fn is_not_asked<T>(seen: &Presence<T>) -> bool {
+    seen.reason() == Some(NOT_ASKED)
+}
+
 /// A whole device, with what can be known of it. Sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Drive {
@@ -79,6 +103,9 @@ pub struct Drive {
     pub size_bytes: u64,
     /// Turning platters.
     pub rotational: Presence<bool>,
+    /// Turns of the platters a minute.
+    #[serde(default = "not_asked", skip_serializing_if = "is_not_asked")]
+    pub turns_per_minute: Presence<u64>,
     /// Can be taken out.
     pub removable: Presence<bool>,
     /// `nvme`, `sata`, `usb`, `mmc`, `virtio`, `loop`, ...
@@ -88,6 +115,12 @@ pub struct Drive {
     pub ports: Vec<String>,
     /// The link to the machine.
     pub link: Presence<Link>,
+    /// Version of USB that its device speaks: `3.20`.
+    #[serde(default = "not_asked", skip_serializing_if = "is_not_asked")]
+    pub usb_version: Presence<String>,
+    /// What a memory card says of its making.
+    #[serde(default = "not_asked", skip_serializing_if = "is_not_asked")]
+    pub card: Presence<MemoryCard>,
     /// Scheduler in use.
     pub scheduler: Presence<String>,
     /// `write back` or `write through`.

@@ -49,6 +49,8 @@ fn both(left: &Traffic, right: &Traffic) -> Traffic {
         writes: left.writes + right.writes,
         write_bytes: left.write_bytes + right.write_bytes,
         discard_bytes: left.discard_bytes + right.discard_bytes,
+        read_ms: left.read_ms.zip(right.read_ms).map(|(left, right)| left + right),
+        write_ms: left.write_ms.zip(right.write_ms).map(|(left, right)| left + right),
         busy_ms: left.busy_ms + right.busy_ms,
         weighted_ms: left.weighted_ms + right.weighted_ms,
     }

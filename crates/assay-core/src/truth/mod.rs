@@ -14,6 +14,7 @@ mod kernel_log;
 mod link_ceiling;
 mod oom;
 mod power_supply;
+mod slow_member;
 mod stalled;
 mod starved;
 mod steal;
@@ -124,6 +125,7 @@ pub static RULES: &[&dyn TruthRule] = &[
     &starved::Starved,
     &stalled::Stalled,
     &unstable::Unstable,
+    &slow_member::SlowMember,
     &steal::Steal,
     &foreign::Foreign,
     &swap::Swap,
@@ -211,6 +213,7 @@ mod tests {
                 "starved",
                 "stalled",
                 "unstable",
+                "slow-member",
                 "steal",
                 "foreign",
                 "swap",

@@ -61,6 +61,7 @@ impl Bench {
             ignore_failure: false,
             timeout_ns: None,
             runs: None,
+            tree: None,
         }
         .into();
         bench.each(|trial| {
@@ -244,6 +245,7 @@ pub fn drive() -> Drive {
         serial: Presence::Present("S1".to_owned()),
         size_bytes: 64 << 30,
         rotational: Presence::Present(false),
+        turns_per_minute: Presence::absent("nothing turns in it"),
         removable: Presence::Present(false),
         bus: Presence::Present("sata".to_owned()),
         ports: vec!["ata1".to_owned()],
@@ -251,6 +253,8 @@ pub fn drive() -> Drive {
             name: "SATA 6.0 Gbit/s".to_owned(),
             ceiling_bytes_per_s: 600e6,
         }),
+        usb_version: Presence::absent("not on USB"),
+        card: Presence::absent("no memory card"),
         scheduler: Presence::Present("mq-deadline".to_owned()),
         write_cache: Presence::Present("write back".to_owned()),
         discard: Presence::Present(true),
@@ -348,6 +352,7 @@ pub fn trial(workload: &PlannedWorkload, replicate: u32) -> TrialRecord {
                 write: if workload.writes() { one } else { Count::default() },
             },
             values: BTreeMap::new(),
+            absent: BTreeMap::new(),
             notes: Vec::new(),
             detail: io::Detail {
                 classes,

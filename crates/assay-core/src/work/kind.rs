@@ -165,6 +165,11 @@ pub trait Asks {
     /// Tells what must hold between its keys and does not; `path` is that of its table.
     fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints);
 
+    /// Programs without which it cannot be run.
+    fn programs(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
     /// Whether its own words name a factor, so that each level makes other work of it.
     fn takes(&self, _factor: &str, _study: &InStudy<'_>) -> bool {
         false
@@ -262,7 +267,7 @@ pub trait Runs {
 
     /// What one of its own metrics was, from what was measured; none where it has no such metric.
     fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
-        measured.values.get(metric).copied().map(Ok)
+        measured.value(metric)
     }
 
     /// The metric by which it is compared where the study does not say; `varies` tells what is a
@@ -333,6 +338,12 @@ pub trait Runs {
 
     /// Whether nothing was run: somebody else's work was looked at.
     fn is_only_watched(&self) -> bool {
+        false
+    }
+
+    /// Whether its trials were not made at will but recorded by others: no rule of trust has evidence of
+    /// them.
+    fn is_recorded(&self) -> bool {
         false
     }
 }

@@ -46,6 +46,7 @@ macro_rules! kinds {
                     <$module::Asked as Kind>::EXAMPLE,
                 ),)+
                 BACKGROUND,
+                OPTIONAL,
             ],
         };
 

@@ -79,6 +79,9 @@ pub struct Measured {
     /// Metrics that are measured as they are, by name; others are made of what is counted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, f64>,
+    /// Those that could not be had, by name, and why.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub absent: BTreeMap<String, String>,
     /// Things worth telling.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -90,6 +93,12 @@ impl Measured {
     /// Operations inside the window.
     pub fn operations(&self) -> u64 {
         self.detail.operations()
+    }
+
+    /// What a metric was that is measured as it is, or why there is none.
+    pub fn value(&self, metric: &str) -> Option<Result<f64, String>> {
+        let reason = || self.absent.get(metric).cloned().map(Err);
+        self.values.get(metric).copied().map(Ok).or_else(reason)
     }
 
     /// An amount of the window, per second.

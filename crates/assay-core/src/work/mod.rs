@@ -30,6 +30,8 @@ kinds! {
     command = Command,
     observe = Observe,
     stacks = Stacks,
+    micro = Micro,
+    boot = Boot,
 }
 
 const NAME: Field = needed(
@@ -48,6 +50,14 @@ const BACKGROUND: Field = Field {
         "background = { pattern = \"random\", mix = \"write\", size = \"1 MiB\", direct = false }",
     )
 };
+
+const OPTIONAL: Field = field(
+    "optional",
+    Form::Flag,
+    "where it cannot be run, as for want of a program, it is left out with the reason, and the others run; \
+     false by default",
+    "optional = true",
+);
 
 /// A parameter of all work that changes nothing.
 static COPY: Parameter = Parameter {

@@ -224,19 +224,15 @@ impl Runs for Planned {
                 waited_ns: None,
                 claims: Claims::default(),
                 values,
+                absent,
                 notes: Vec::new(),
-                detail: Detail { held, absent }.into(),
+                detail: Detail { held }.into(),
             },
             histograms: BTreeMap::new(),
             series: Vec::new(),
             threads_cpu_ns: 0,
             stopped: !going(),
         })
-    }
-
-    fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
-        let told = measured.values.get(metric).copied().map(Ok);
-        told.or_else(|| Some(Err(Detail::of(measured)?.absent.get(metric)?.clone())))
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
@@ -272,9 +268,6 @@ impl Runs for Planned {
 pub struct Detail {
     /// The readings, a process each.
     pub held: Vec<Held>,
-    /// Metrics that could not be had, by name, and why.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub absent: BTreeMap<String, String>,
 }
 
 impl Counts for Detail {

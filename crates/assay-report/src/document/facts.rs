@@ -99,9 +99,11 @@ pub(super) fn machine(environment: &EnvironmentFacts) -> Facts {
     };
     let memory = environment.memory_bytes.map(|bytes| format!("{} memory", show::bytes(bytes)));
     let guest = known(Unknown::Virtualisation) && environment.virtualisation != NO_GUEST;
-    let guest = guest.then(|| environment.virtualisation.clone());
+    // What recorded its place tells of it in a line of its own.
+    let guest = (guest && environment.place.is_none()).then(|| environment.virtualisation.clone());
     let machine: Vec<String> = [cpu, memory, guest].into_iter().flatten().collect();
     let kernel = known(Unknown::Kernel).then(|| ("kernel".to_owned(), environment.kernel.clone()));
     let machine = (!machine.is_empty()).then(|| ("machine".to_owned(), machine.join(", ")));
-    kernel.into_iter().chain(machine).collect()
+    let place = environment.place.as_ref().map(|place| ("place".to_owned(), place.words()));
+    kernel.into_iter().chain(machine).chain(place).collect()
 }

@@ -19,6 +19,16 @@ pub fn forum(findings: &Findings) -> Document {
 }
 
 fn tables(findings: &Findings) -> Vec<Section> {
+    if let Some(places) = &findings.places {
+        let sections = super::places::tables(findings, places, false).into_iter();
+        let narrow = |block: Block| match block {
+            Block::Table(table) => Block::Table(cut(table, |_, column| !column.detail)),
+            block => block,
+        };
+        return sections
+            .map(|one| Section { blocks: one.blocks.into_iter().map(narrow).collect(), ..one })
+            .collect();
+    }
     if super::study::is_one(findings) {
         let page = Page::of(findings, super::Detail::Usual);
         let table = |workload| {

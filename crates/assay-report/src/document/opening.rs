@@ -48,7 +48,9 @@ pub fn answer(findings: &Findings) -> Answer {
         let found = all().find(|found| clear(found.verdict)).or_else(|| all().next())?;
         // Sentences across results name the workload themselves.
         let text = match found.kind {
-            Kind::Paired | Kind::Published => format!("{}: {}", found.workload, found.text),
+            Kind::Paired | Kind::Unpaired | Kind::Published => {
+                format!("{}: {}", found.workload, found.text)
+            }
             Kind::RerunBaseline | Kind::OtherDayOrMachine => found.text.clone(),
         };
         let of = vec![(found.workload.clone(), found.metric.clone())];

@@ -146,7 +146,11 @@ pub(super) fn with_ranges(remarks: Vec<Remark>) -> Vec<Remark> {
         match groups.iter_mut().find(|(known, ..)| *known == key) {
             Some((_, texts, first)) => {
                 texts.push(own);
-                first.rows.extend(remark.rows);
+                for row in remark.rows {
+                    if !first.rows.contains(&row) {
+                        first.rows.push(row);
+                    }
+                }
             }
             None => groups.push((key, vec![own], remark)),
         }

@@ -4,7 +4,7 @@ use super::facts::{self, Facts};
 use super::remarks::{self, Name};
 use super::study_tables::Workload;
 use super::{
-    Block, Detail, Document, Remark, Section, answers, commands, energy, no_verdict, probes,
+    Block, Detail, Document, Remark, Section, answers, boots, commands, energy, no_verdict, probes,
     study_more, study_tables, surfaces,
 };
 use assay_core::findings::said::Said;
@@ -21,7 +21,7 @@ pub(super) fn is_one(findings: &Findings) -> bool {
     let judged = findings.comparisons.iter().any(|found| found.margin.is_some());
     let varies = findings.factors.iter().any(|factor| factor.levels.len() > 1);
     let factors = varies && (judged || findings.study.kind != "check");
-    factors || is_across(findings)
+    factors || is_across(findings) || !findings.boots.is_empty()
 }
 
 /// Whether findings set whole results side by side.
@@ -110,6 +110,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.push(Section::of(Block::Text(study_tables::legend(&page))));
     sections.extend(commands::section(findings));
     sections.extend(surfaces::sections(findings));
+    sections.extend(boots::sections(findings));
     sections.extend(study_more::sections(&page));
     sections.extend(energy::section(findings));
     sections.extend(probes::sections(findings, detail));

@@ -163,7 +163,8 @@ fn plot_height(figure: &Figure) -> f64 {
         Scale::Category(slots) => slots.len().max(1) as f64,
         _ => 1.0,
     };
-    let bars = figure.series.iter().filter(|series| matches!(series.marks, Marks::Bars(_))).count();
+    let all = figure.series.iter().filter(|series| matches!(series.marks, Marks::Bars(_))).count();
+    let bars = if all > 0 { figure.bars_beside(0)[0] } else { 0 };
     match figure.layout {
         Layout::Upright if matches!(figure.value.scale, Scale::Category(_)) => {
             slots(&figure.value) * 30.0

@@ -99,7 +99,7 @@ pub(super) fn series(pen: &mut Pen, frame: &Frame<'_>, index: usize, own: &Serie
 fn mark(pen: &Pen, look: Look) -> String {
     match look {
         Look::Solid | Look::Ringed => "class=\"mark\"".to_owned(),
-        Look::Hollow | Look::Crossed => {
+        Look::Hollow | Look::Crossed | Look::Hatched => {
             let paper = pen.theme.colour("paper");
             format!("class=\"mark hollow\" fill=\"{paper}\" fill-opacity=\"1\"")
         }
@@ -207,11 +207,7 @@ fn steps(pen: &mut Pen, frame: &Frame<'_>, own: &Series, all: &[Point]) {
 
 fn bars(pen: &mut Pen, frame: &Frame<'_>, index: usize, all: &[Point]) {
     let mirrored = frame.figure.layout == Layout::Mirrored;
-    let side = |series: &&Series| matches!(series.marks, Marks::Bars(_));
-    let count = |part: &[Series]| part.iter().filter(side).count();
-    let all_series = &frame.figure.series;
-    let (place, count) =
-        if mirrored { (0, 1) } else { (count(&all_series[..index]), count(all_series)) };
+    let [count, place] = if mirrored { [1, 0] } else { frame.figure.bars_beside(index) };
     let value = frame.mirror.as_ref().filter(|_| index == 0).unwrap_or(&frame.value);
     let room = frame.along.slot() - if mirrored { 2.0 } else { 8.0 };
     let thick = (room / count as f64).max(1.0);
@@ -225,12 +221,24 @@ fn bars(pen: &mut Pen, frame: &Frame<'_>, index: usize, all: &[Point]) {
         let corners = [[x1, y1], [x2, y1], [x2, y2], [x1, y2]].into_iter();
         let attributes = mark(pen, point.look) + dashed;
         pen.path(&attributes, &(through(corners) + "z"), &point.text);
+        if point.look == Look::Hatched {
+            let lines = hatching([x1.min(x2), y1.min(y2), x1.max(x2), y1.max(y2)]);
+            pen.path("class=\"line\" fill=\"none\" pointer-events=\"none\"", &lines, "");
+        }
         whiskers += &whisker(frame, centre, point, 0.0);
         if let Some(label) = &point.label {
             let end = point.interval.map_or(point.value, |ends| ends[1].max(point.value));
             let [x, y] = frame.point(centre, value.at(end));
-            let ink =
-                format!("fill=\"{}\" fill-opacity=\"1\" stroke=\"none\"", pen.theme.colour("ink"));
+            let [ink, paper] = ["ink", "paper"].map(|name| pen.theme.colour(name));
+            // In front of a guide words stand on paper.
+            let ink = if frame.figure.guides.is_empty() {
+                format!("fill=\"{ink}\" fill-opacity=\"1\" stroke=\"none\"")
+            } else {
+                format!(
+                    "class=\"halo\" fill=\"{ink}\" fill-opacity=\"1\" stroke=\"{paper}\" \
+                     stroke-width=\"4\" paint-order=\"stroke\""
+                )
+            };
             pen.text([x + 6.0, y + 4.0], "start", &ink, label, f64::INFINITY);
         }
     }
@@ -239,6 +247,23 @@ fn bars(pen: &mut Pen, frame: &Frame<'_>, index: usize, all: &[Point]) {
         let attributes = format!("class=\"guide line\" fill=\"none\" stroke=\"{ink}\"");
         pen.path(&format!("{attributes} pointer-events=\"none\""), &whiskers, "");
     }
+}
+
+/// Pixels between the lines of a hatching.
+const HATCH: f64 = 6.0;
+
+/// Lines aslant over a rectangle of left, top, right and bottom.
+pub(super) fn hatching([left, top, right, bottom]: [f64; 4]) -> String {
+    let (wide, tall) = (right - left, bottom - top);
+    let count = ((wide + tall) / HATCH).ceil().clamp(0.0, 1000.0) as usize;
+    let line = |index: usize| {
+        // From the upper or right edge down to the left or lower one.
+        let along = (index as f64 + 0.5) * HATCH;
+        let begin = [left + along.min(wide), top + (along - wide).max(0.0)];
+        let end = [left + (along - tall).max(0.0), top + along.min(tall)];
+        (along < wide + tall).then(|| segment(begin, end))
+    };
+    (0..count).filter_map(line).collect()
 }
 
 fn tiles(pen: &mut Pen, frame: &Frame<'_>, all: &[Tile]) {

@@ -262,7 +262,7 @@ impl Bench {
             cpus: here.then_some(4),
             memory_bytes: here.then_some(8 << 30),
             virtualisation: "none".to_owned(),
-            emulator: None,
+            place: None,
             targets: if here { self.targets.clone() } else { Vec::new() },
             unknown: if here { Vec::new() } else { Unknown::ALL.to_vec() },
         }

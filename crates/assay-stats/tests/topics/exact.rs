@@ -1,6 +1,6 @@
 //! `exact`.
 
-use assay_stats::{fisher_exact, sign_flip};
+use assay_stats::{binomial_at_least, fisher_exact, sign_flip};
 use proptest::prelude::*;
 
 use crate::common::{cases, close, close_p, count, number, numbers, reference};
@@ -29,6 +29,19 @@ fn fisher_gives_the_known_answers() {
         let p = fisher_exact(0, 5, case["failed"].as_u64().unwrap(), 5);
         close(p, number(&case["p"]), 5e-5);
     }
+}
+
+#[test]
+fn binomial_tails_give_the_known_answers() {
+    let file = reference(include_str!("../reference/exact.json"));
+    for case in cases(&file["binomial"]) {
+        let at = |name: &str| case[name].as_u64().unwrap();
+        let p = binomial_at_least(at("hits"), at("n"), number(&case["probability"]));
+        close_p(p.unwrap(), number(&case["p"]), 1e-9);
+    }
+    assert_eq!(binomial_at_least(0, 0, 0.5), Some(1.0));
+    assert_eq!(binomial_at_least(3, 2, 0.5), Some(0.0));
+    assert_eq!(binomial_at_least(1, 2, 1.5), None);
 }
 
 #[test]

@@ -108,5 +108,10 @@ fn area(text: &str) -> Outcome<Bytes> {
 fn mixed(text: &str) -> Outcome<Workload> {
     let mix: Mix = text.parse().map_err(|error| Failure::mistake(format!("--mix: {error}")))?;
     let io = io::Asked { mix, depth: 32, ..io::Asked::sample() };
-    Ok(Workload { name: "random-mixed-q32".to_owned(), work: io.into(), background: None })
+    Ok(Workload {
+        name: "random-mixed-q32".to_owned(),
+        work: io.into(),
+        background: None,
+        optional: false,
+    })
 }

@@ -3,6 +3,7 @@
 use assay_stats::FEWEST_FOR_INTERVAL;
 use clap::Args;
 
+use super::by_place::ByPlace;
 use super::output;
 use crate::store;
 use assay_core::analysis::gate::{self, Ended, Gate, Gated};
@@ -19,13 +20,19 @@ use assay_core::system::System;
 /// compared by their ratio to it; else the plain numbers are, and a change of the machine, the
 /// kernel or the weather looks like a difference: the words are weaker, and nothing is called
 /// equivalent. Three results or more on each side tell days from differences: then it may be.
+///
+/// --by place makes one table of many machines: each workload in each place, in per cent of the
+/// baseline place. Emulated places have numbers, but no verdict. There is no mean over workloads: no
+/// single number says what a place costs.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay compare 20261120-1031 20261121-0915              then and now
   assay compare 20261120-1031 20261121-0915 --gate 5%    exit code 1 when worse by more, 5 when
                                                          that could not be seen
-  assay compare NEW1 NEW2 NEW3 --against OLD1 OLD2 OLD3 --margin 5%  each result is one number")]
+  assay compare NEW1 NEW2 NEW3 --against OLD1 OLD2 OLD3 --margin 5%  each result is one number
+  assay compare --by place BARE GUEST CONTAINER          per cent of bare metal, by workload
+  assay compare --by place A B --label B=\"KVM, 2 CPUs\" --beside article-000")]
 pub struct Arguments {
     /// Ids, the beginnings of some, or paths of bundles: the first one is the baseline, unless
     /// --against names it
@@ -36,9 +43,11 @@ pub struct Arguments {
     against: Vec<String>,
     #[command(flatten)]
     gating: Gating,
+    #[command(flatten)]
+    places: ByPlace,
     /// What counts as equivalent where each side has three results or more (default: the margin of
     /// the gate, or of the studies)
-    #[arg(long, value_name = "SHARE", requires = "against")]
+    #[arg(long, value_name = "SHARE")]
     margin: Option<String>,
     /// One JSON document instead of the tables
     #[arg(long)]
@@ -106,12 +115,16 @@ impl Against {
         let Self { against, gating } = self;
         let results = vec![id];
         let against = against.into_iter().collect();
-        run(system, &Arguments { results, against, gating, margin: None, json })
+        let places = ByPlace::default();
+        run(system, &Arguments { results, against, gating, places, margin: None, json })
     }
 }
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    if arguments.places.is_asked() {
+        return by_place(system, arguments);
+    }
     let asked = arguments.gating.gate()?;
     let (earlier, later) = sides(system, arguments)?;
     let is_earlier = |one: &&Findings| earlier.iter().any(|other| other.study.id == one.study.id);
@@ -125,16 +138,34 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let rows = asked.map(|asked| rows(&earlier, &later, !arguments.against.is_empty(), asked));
     let told = rows.iter().flatten().map(|row| Check::new("gate", row.text()));
     found.checks.extend(told);
-    if arguments.json {
-        output::document(&assay_report::json(&found));
-    } else {
-        let document = assay_report::document::make(&found);
-        let (columns, colour) = (output::columns(system), output::colour(system));
-        output::painted(&assay_report::text::render(&document, columns, colour));
-    }
+    show(system, &found, arguments.json);
     asked
         .zip(rows)
         .map_or(Ok(()), |(asked, rows)| ended(asked, &rows, arguments.gating.allow_missing))
+}
+
+/// The places of all results in one table.
+fn by_place(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    if !arguments.against.is_empty() || arguments.gating.gate.is_some() {
+        return Err(Failure::mistake(
+            "--by place has no sides and no gate: leave out --against and --gate; --baseline names \
+             the place that the others are per cent of",
+        ));
+    }
+    let margin = arguments.margin.as_deref().map(|text| share("--margin", text)).transpose()?;
+    let found = arguments.places.findings(system, &arguments.results, margin)?;
+    show(system, &found, arguments.json);
+    Ok(())
+}
+
+fn show(system: &dyn System, found: &Findings, json: bool) {
+    if json {
+        output::document(&assay_report::json(found));
+    } else {
+        let document = assay_report::document::make(found);
+        let (columns, colour) = (output::columns(system), output::colour(system));
+        output::painted(&assay_report::text::render(&document, columns, colour));
+    }
 }
 
 /// What the sides say of each other: as sessions where both have enough of them.

@@ -1,15 +1,16 @@
-//! `assay doctor`: what this machine lets the tool see and do.
+//! `assay doctor`: what this machine lets the tool see and do, and what it is made of.
 
 use clap::Args;
 use serde_json::json;
 
+use super::inventory::Inventory;
 use super::output;
 use crate::runner::abilities::{self, Ability};
 use assay_core::presence::Presence;
 use assay_core::system::System;
-use assay_report::table;
+use assay_report::table::{self, Column};
 
-/// What can be measured on this machine, and what is missing for the rest
+/// What can be measured on this machine, what is missing for the rest, and its hardware
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  assay doctor")]
 pub struct Arguments {
@@ -21,13 +22,19 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) {
     let abilities = abilities::all(system);
+    let inventory = Inventory::of(system);
     if arguments.json {
-        output::json(&json!({ "format": "assay-doctor/1", "abilities": abilities }));
+        output::json(&json!({
+            "format": "assay-doctor/1", "abilities": abilities, "inventory": inventory.json(),
+        }));
         return;
     }
     let rows: Vec<Vec<String>> = abilities.iter().map(row).collect();
     let columns = table::columns(&["ability", "here", "what and how"]);
     output::text(&table::table(&columns, &rows, output::columns(system)));
+    let columns = [Column::left("hardware here"), Column::left("what is known of it").words()];
+    let hardware = table::table(&columns, &inventory.rows(), output::columns(system));
+    output::text(&format!("\n{hardware}"));
     let next = next(&abilities).map(|words| words.map(str::to_owned).to_vec());
     let columns = table::columns(&["next command here", "what it tells"]);
     output::text(&format!("\n{}", table::table(&columns, &next, output::columns(system))));

@@ -200,7 +200,7 @@ fn about(
     Import {
         format: FORMAT.to_owned(),
         assay: env!("CARGO_PKG_VERSION").to_owned(),
-        importer: importers::trials_csv::IMPORTER.about.name.to_owned(),
+        importer: importers::of_text(text).about.name.to_owned(),
         sha256: hexadecimal(&sha256(text)),
         title: arguments.title.clone().unwrap_or_else(|| name.clone()),
         file: name,

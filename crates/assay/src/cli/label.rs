@@ -1,22 +1,34 @@
-//! `assay note` and `assay rename`: words that the user adds to a result.
+//! `assay note` and `assay rename`: words that the user adds to a result, and labels of boots.
 
 use clap::Args;
 
 use super::output;
 use crate::store;
-use assay_core::failure::Outcome;
+use assay_core::failure::{Failure, Outcome};
 use assay_core::results::bundle;
 use assay_core::system::System;
 
-/// Add a note to a result
+/// Add a note to a result, or a label to a boot
+///
+/// Boots have no results of their own but can be labelled, for assay run boot --by label: boot is the
+/// one that runs, boot:-1 the one before it, boot:-9..-4 several; an empty label takes it away.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  assay note 20261120-1031 \"with the new cable\"")]
+#[command(after_help = "\
+Examples:
+  assay note 20261120-1031 \"with the new cable\"
+  assay note 20261120-1031 --place \"KVM, 2 processors\"   what compare --by place calls it
+  assay note boot:-9..-4 \"old disk\"
+  assay note boot \"new disk\"")]
 pub struct NoteArguments {
-    /// Id, or the beginning of one
+    /// Id, or the beginning of one; or boot, boot:-1, boot:-9..-4, boot:ID
     #[arg(value_name = "ID")]
     result: String,
     /// The note
-    text: String,
+    #[arg(required_unless_present = "place")]
+    text: Option<String>,
+    /// What the place where it was measured is called; empty for what was found
+    #[arg(long, value_name = "NAME")]
+    place: Option<String>,
 }
 
 /// Give a result another title
@@ -32,7 +44,21 @@ pub struct RenameArguments {
 
 /// Runs `assay note`.
 pub fn note(system: &dyn System, arguments: NoteArguments) -> Outcome<()> {
-    change(system, &arguments.result, |label| label.notes.push(arguments.text))
+    if let Some(rest) = arguments.result.strip_prefix("boot") {
+        let which = rest.strip_prefix(':');
+        if rest.is_empty() || which.is_some() {
+            let Some(text) = arguments.text.filter(|_| arguments.place.is_none()) else {
+                return Err(Failure::mistake("a boot has a label, but no --place"));
+            };
+            return super::boots::note(system, which, &text);
+        }
+    }
+    change(system, &arguments.result, |label| {
+        label.notes.extend(arguments.text);
+        if let Some(name) = arguments.place {
+            label.place = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+        }
+    })
 }
 
 /// Runs `assay rename`.

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use super::output;
+use super::{inventory, output};
 use assay_core::catalogue::About;
 use assay_core::catalogue::words::WORDS;
 use assay_core::factors;
@@ -15,8 +15,7 @@ use assay_core::probes;
 use assay_core::quantity::units;
 use assay_core::results::bundle::{self, Listed};
 use assay_core::study::{self, Study, fields, presets};
-use assay_core::system::site::Drive;
-use assay_core::system::{System, devices, identity};
+use assay_core::system::{System, identity};
 use assay_core::truth;
 use assay_core::work::{self, metrics};
 use assay_report::figures::FIGURES;
@@ -29,7 +28,7 @@ use assay_report::table::{self, Column};
 Examples:
   assay list            the results so far, newest first
   assay list --drive vda --preset depth    some of them
-  assay list drives     drives with the ids that --destroy takes
+  assay list drives     drives, their health, and the ids that --destroy takes
   assay list factors    settings that a study file may vary
   assay list probes     what is read around each trial
   assay list rules      the rules that judge each number
@@ -176,17 +175,19 @@ fn results(system: &dyn System, arguments: &Arguments) -> Outcome<Listing> {
 }
 
 fn drives(system: &dyn System) -> Listing {
-    let drives = devices::drives(system);
+    let drives = inventory::drives(system);
+    let columns = ["drive", ">size", "model", "link", "turns", "scheduler", "health", "id"];
     Listing {
         name: "drives",
-        columns: table::columns(&["drive", ">size", "model", "link", "scheduler", "id"]),
+        columns: table::columns(&columns),
         rows: drives.iter().map(drive_row).collect(),
         items: drives.iter().map(|drive| json!(drive)).collect(),
         empty: "no drive is visible here".to_owned(),
     }
 }
 
-fn drive_row(drive: &Drive) -> Vec<String> {
+fn drive_row(asked: &inventory::Asked) -> Vec<String> {
+    let drive = &asked.drive;
     let shown = |seen: &Presence<String>| seen.value().cloned().unwrap_or_else(|| "-".to_owned());
     let link = drive.link.value().map(|link| link.name.clone());
     vec![
@@ -194,7 +195,9 @@ fn drive_row(drive: &Drive) -> Vec<String> {
         units::size(drive.size_bytes),
         shown(&drive.model),
         link.unwrap_or_else(|| shown(&drive.bus)),
+        inventory::turns_cell(drive),
         shown(&drive.scheduler),
+        inventory::health_cell(asked),
         drive.id.clone(),
     ]
 }

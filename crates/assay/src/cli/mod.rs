@@ -3,6 +3,9 @@
 mod advise;
 mod apply;
 mod articles;
+mod boots;
+mod build;
+mod by_place;
 mod calc;
 mod check;
 mod commands;
@@ -12,9 +15,11 @@ mod confirm;
 mod doctor;
 mod explain;
 mod import;
+mod inventory;
 mod label;
 mod list;
 mod meant;
+mod micro;
 mod output;
 mod pages;
 mod plan;
@@ -32,6 +37,7 @@ mod show;
 mod stacks;
 mod studies;
 mod study_arguments;
+mod tree;
 mod undo;
 mod watch;
 mod watchdog;
@@ -117,6 +123,10 @@ enum Command {
     Completions(completions::Arguments),
     #[command(hide = true)]
     Stacks(stacks::Arguments),
+    #[command(hide = true)]
+    Tree(tree::Arguments),
+    #[command(hide = true)]
+    Micro(micro::Arguments),
     #[command(hide = true)]
     Watchdog(watchdog::Arguments),
 }
@@ -206,6 +216,8 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         }
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Stacks(arguments) => stacks::run(system, &arguments),
+        Command::Micro(arguments) => micro::run(&arguments),
+        Command::Tree(arguments) => tree::run(system, &arguments),
         Command::Watchdog(arguments) => watchdog::run(system, &arguments),
     }
 }

@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use super::boots::{self, BootArguments};
 use super::output;
 use super::study_arguments::StudyArguments;
 use crate::runner;
@@ -33,6 +34,8 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     of_study: StudyArguments,
+    #[command(flatten)]
+    of_boots: BootArguments,
     /// One JSON document instead of the text
     #[arg(long)]
     json: bool,
@@ -41,6 +44,10 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let (study, targets) = arguments.of_study.study(system)?;
+    let study = match arguments.of_boots.of(study, arguments.of_study.has_targets())? {
+        Ok(study) => return boots::preview(system, study, &arguments.of_boots),
+        Err(study) => study,
+    };
     let StudyArguments { destroy, permitted, .. } = &arguments.of_study;
     let consented = permitted.consented(destroy)?;
     let seen = runner::preview(system, study, &targets, &consented, arguments.of_study.quick())?;

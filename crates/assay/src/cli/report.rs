@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::by_place::ByPlace;
 use super::output;
 use crate::store;
 use assay_core::failure::{Failure, Outcome};
@@ -23,11 +24,14 @@ Examples:
   assay report                          the newest result, as assay-ID.html
   assay report 20261120-1031 -o a.html  one result, in a file of that name
   assay report 20261120 20261119        two results: compared, then each
+  assay report --by place BARE GUEST    places in per cent of bare metal, then each
   assay report --format markdown        text for a wiki, with its figures beside it")]
 pub struct Arguments {
     /// Ids, beginnings of ids, or paths of bundles; the newest result by default
     #[arg(value_name = "ID|PATH")]
     results: Vec<String>,
+    #[command(flatten)]
+    places: ByPlace,
     /// File to write; - for standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -47,7 +51,7 @@ enum Format {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let results = evidence(system, &arguments.results)?;
+    let results = evidence(system, &arguments.results, &arguments.places)?;
     let standard = arguments.output.as_deref() == Some(Path::new("-"));
     match arguments.format {
         Format::Html => {
@@ -86,14 +90,19 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 }
 
 /// The results that are wanted; several of them with their comparison before them.
-fn evidence(system: &dyn System, wanted: &[String]) -> Outcome<Vec<Evidence>> {
-    let wanted: Vec<Option<&str>> = match wanted {
+fn evidence(system: &dyn System, words: &[String], places: &ByPlace) -> Outcome<Vec<Evidence>> {
+    let wanted: Vec<Option<&str>> = match words {
+        [] if places.is_asked() => {
+            return Err(Failure::mistake("--by place needs results: name one for each place"));
+        }
         [] => vec![None],
         some => some.iter().map(|word| Some(word.as_str())).collect(),
     };
     let found = wanted.iter().map(|word| store::evidence_at(system, &store::find(system, *word)?));
     let mut results = found.collect::<Outcome<Vec<Evidence>>>()?;
-    if results.len() > 1 {
+    if places.is_asked() {
+        results.insert(0, Evidence::bare(places.findings(system, words, None)?));
+    } else if results.len() > 1 {
         let findings: Vec<_> = results.iter().map(|result| result.findings.clone()).collect();
         results.insert(0, Evidence::bare(store::compared(&findings)?));
     }

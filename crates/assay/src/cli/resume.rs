@@ -2,14 +2,15 @@
 
 use clap::Args;
 
-use super::running;
 use super::study_arguments::Permitted;
+use super::{boots, running};
 use crate::store::acting;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::plan::repeats::{Ran, repeats};
 use assay_core::results::bundle::{self, Stored};
 use assay_core::results::vouch::Purpose;
 use assay_core::system::System;
+use assay_core::work::boot::Asked;
 
 /// Go on with an interrupted study, at the trial where it stopped
 ///
@@ -26,6 +27,9 @@ pub struct Arguments {
     /// Overwrite the block device, as the study did: its id and +NAME for all it carries now
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
+    /// What the unit of assay run boot --reboots says
+    #[arg(long, hide = true, requires = "result")]
+    after_boot: bool,
     #[command(flatten)]
     permitted: Permitted,
     #[command(flatten)]
@@ -34,10 +38,16 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    if arguments.after_boot {
+        return boots::resume(system, arguments.result.as_deref(), true, arguments.how);
+    }
     let acting = acting::open(system, arguments.result.as_deref(), Purpose::GoOn)?;
     unfinished(&acting.stored)?;
     if bundle::is_running(system, &acting.directory) {
         return Err(Failure::refused(format!("{} is running: wait for its end", acting.stored.id)));
+    }
+    if Asked::of_study(&acting.stored.study).is_some() {
+        return boots::resume(system, arguments.result.as_deref(), false, arguments.how);
     }
     let consented = arguments.permitted.consented(&arguments.destroy)?;
     let finished = running::resume(system, acting, &consented, arguments.how.quiet)?;

@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use super::boots::{self, BootArguments};
 use super::compare::Against;
 use super::running;
 use super::study_arguments::StudyArguments;
@@ -24,6 +25,7 @@ Examples:
   assay run depth.toml --set depth=1,4,16    other levels, or another factor
   assay run depth.toml --budget 10m --json   end with the replicate nearest to 10 minutes
   assay run depth.toml --watch               with a live page of the device meanwhile
+  assay run boot                             the boots that the systemd journal knows of
   assay list factors                         what can vary")]
 pub struct Arguments {
     #[command(flatten)]
@@ -31,6 +33,8 @@ pub struct Arguments {
     /// The page of `assay watch` meanwhile, with how far the study is
     #[arg(long, conflicts_with = "quiet")]
     watch: bool,
+    #[command(flatten)]
+    of_boots: BootArguments,
     #[command(flatten)]
     against: Against,
     #[command(flatten)]
@@ -41,6 +45,17 @@ pub struct Arguments {
 pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     arguments.against.check(system)?;
     let (study, targets) = arguments.of_study.study(system)?;
+    let study = match arguments.of_boots.of(study, arguments.of_study.has_targets())? {
+        Ok(study) => {
+            if let Some(count) = arguments.of_boots.reboots() {
+                return boots::reboots(system, study, count, &arguments.of_boots);
+            }
+            let finished = boots::run(system, study, &arguments.of_boots, arguments.how.quiet)?;
+            // What was recorded unfinished is no trial that this run lost.
+            return running::print(system, finished, arguments.how);
+        }
+        Err(study) => study,
+    };
     let quick = arguments.of_study.quick();
     let request = Request {
         study,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::build::BuildArguments;
 use super::commands::CommandArguments;
 use super::{output, studies};
 use crate::runner::Consented;
@@ -16,7 +17,7 @@ use assay_core::probes::energy::meter;
 use assay_core::quantity::{Percent, Time};
 use assay_core::study::{Card, Stop, StopRule, Study, fields::SMALLEST_BUDGET, file};
 use assay_core::system::System;
-use assay_core::work::observe;
+use assay_core::work::{boot, observe};
 
 /// Settings that may be written though studies usually have no business there: said here, and never
 /// taken from a study file or a result.
@@ -95,8 +96,9 @@ pub struct StudyArguments {
     /// Under others' work: take a level back from so many times the baseline's worst on (2x, or off)
     #[arg(long, value_name = "FACTOR")]
     harm: Option<String>,
-    /// End after the first replicate with which every comparison has its verdict
-    #[arg(long, value_name = "WHEN", value_parser = ["decided"])]
+    /// decided: end after the first replicate with which every comparison has its verdict. Of boots: a
+    /// unit, whose start is timed as well
+    #[arg(long, value_name = "WHEN")]
     until: Option<String>,
     /// What arms are compared with, such as depth=1 (again for another factor)
     #[arg(long, value_name = "NAME=LEVEL")]
@@ -114,6 +116,8 @@ pub struct StudyArguments {
     pub permitted: Permitted,
     #[command(flatten)]
     commands: CommandArguments,
+    #[command(flatten)]
+    build: BuildArguments,
     /// On a loop device of its own, made for the study and removed afterwards (as root)
     #[arg(long, conflicts_with_all = ["targets", "destroy"])]
     lab: bool,
@@ -139,11 +143,13 @@ impl StudyArguments {
     /// The study to run, and where.
     pub fn study(&self, system: &dyn System) -> Outcome<(Study, Vec<String>)> {
         let study = self.changed(self.placed(self.asked(system)?)?)?;
+        let study = self.build.built(system, study)?;
         let study = self.metered(system, self.sold_as(self.at_speed(study))?)?;
         let study = if self.lab { study.in_lab() } else { study };
         // What the command line made of it is read like a file, so that both know the same rules.
         let study = file::parse("the study as changed", &file::write(&study.settled())?)?;
         let targets = self.targets_of(&study);
+        self.build.check(system, &targets)?;
         Ok((study, targets))
     }
 
@@ -164,6 +170,11 @@ impl StudyArguments {
     /// A quick look, where one is wished for.
     fn at_speed(&self, study: Study) -> Study {
         if self.quick { study.quick() } else { study }
+    }
+
+    /// Whether the line names targets.
+    pub fn has_targets(&self) -> bool {
+        !self.targets().is_empty()
     }
 
     /// How a quick look is divided, where one is wished for; replicates that were named stay.
@@ -241,7 +252,13 @@ impl StudyArguments {
         if let Some(text) = &self.budget {
             study.budget = Some(budget(text)?);
         }
-        if self.until.is_some() {
+        let boots = study.workload.iter_mut().find_map(|own| boot::Asked::of_mut(&mut own.work));
+        if let (Some(unit), Some(asked)) = (&self.until, boots) {
+            asked.until = Some(unit.clone());
+        } else if let Some(when) = &self.until {
+            if when != "decided" {
+                return Err(Failure::mistake(format!("--until {when}: say --until decided")));
+            }
             study.replicates = self.replicates.unwrap_or(MOST_UNTIL_DECIDED);
             study.stop = Stop { rule: StopRule::Open, ..Stop::default() };
         }

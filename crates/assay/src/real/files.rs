@@ -42,6 +42,19 @@ pub fn create_directory(system: &dyn System, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Makes a directory that is not there yet, with files in it.
+pub fn make_tree(directory: &Path, texts: &[(String, String)]) -> io::Result<()> {
+    std::fs::create_dir(directory)?;
+    for (path, text) in texts {
+        let path = directory.join(path);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        std::fs::write(path, text)?;
+    }
+    Ok(fs::syncfs(File::open(directory)?)?)
+}
+
 /// Writes a file so that readers see the old or the new one, and never a part.
 pub fn write_whole(system: &dyn System, path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace(path, |temporary| write_new(Some(system), temporary, bytes))

@@ -55,19 +55,24 @@ fn is_overtaken(error: &io::Error) -> bool {
 
 /// What a program prints.
 pub fn output_of(name: &str, arguments: &[&str]) -> io::Result<String> {
-    Ok(ended(name, arguments, Stdio::null(), LONGEST_LOOK)?.text)
+    Ok(ended(name, arguments, Stdio::null(), (LONGEST_LOOK, LONGEST_ANSWER))?.text)
+}
+
+/// The beginning of a long answer: a program that wants to say more is ended by its closed pipe.
+pub fn answer_of(name: &str, arguments: &[&str], most_bytes: u64) -> io::Result<ProgramOutput> {
+    ended(name, arguments, Stdio::null(), (LONGEST_READ, most_bytes))
 }
 
 /// How a program ends that has an open file as its standard input, and what it says.
 pub fn told_of(name: &str, arguments: &[&str], input: &File) -> io::Result<ProgramOutput> {
-    ended(name, arguments, input.try_clone()?.into(), LONGEST_READ)
+    ended(name, arguments, input.try_clone()?.into(), (LONGEST_READ, LONGEST_ANSWER))
 }
 
 fn ended(
     name: &str,
     arguments: &[&str],
     input: Stdio,
-    limit: Duration,
+    (limit, most_bytes): (Duration, u64),
 ) -> io::Result<ProgramOutput> {
     let path = program(name).ok_or_else(|| {
         io::Error::new(io::ErrorKind::NotFound, format!("{name} is not installed"))
@@ -78,8 +83,8 @@ fn ended(
     let mut child = assay_sys::end_with_parent(&mut command).spawn()?;
     let (answer, complaint) = (child.stdout.take(), child.stderr.take());
     std::thread::scope(|scope| {
-        let answer = scope.spawn(move || all_of(answer));
-        let complaint = scope.spawn(move || all_of(complaint));
+        let answer = scope.spawn(move || beginning_of(answer, most_bytes));
+        let complaint = scope.spawn(move || beginning_of(complaint, LONGEST_ANSWER));
         let status = ends_in_time(&mut child, name, limit)?;
         let lost = |_| io::Error::other("its answer was lost");
         let text = answer.join().map_err(lost)??;
@@ -88,9 +93,9 @@ fn ended(
     })
 }
 
-fn all_of(from: Option<impl Read>) -> io::Result<String> {
+fn beginning_of(from: Option<impl Read>, most_bytes: u64) -> io::Result<String> {
     let mut bytes = Vec::new();
-    from.map(|from| from.take(LONGEST_ANSWER).read_to_end(&mut bytes)).transpose()?;
+    from.map(|from| from.take(most_bytes).read_to_end(&mut bytes)).transpose()?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -120,6 +125,12 @@ mod tests {
         assert_eq!(output_of("sh", &["-c", "echo told; exit 4"]).unwrap(), "told\n");
         let long = output_of("sh", &["-c", "head -c 300000 /dev/zero"]).unwrap();
         assert_eq!(long.len(), 300_000);
+    }
+
+    #[test]
+    fn a_long_answer_is_cut_off_and_its_program_ended() {
+        let told = answer_of("sh", &["-c", "exec yes"], 1000).unwrap();
+        assert_eq!((told.text.len(), told.code), (1000, None));
     }
 
     #[test]

@@ -28,9 +28,10 @@ use rustix::time::{ClockId, clock_gettime};
 
 use assay_core::system::journal::Warrant;
 use assay_core::system::{
-    Act, AreaFile, BlockTotals, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
-    DirectAlignment, Executed, Execution, Extent, FileKind, Hold, HoldError, KernelLog, Leftover,
-    Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog, identity,
+    Act, AreaFile, AtaQuestion, BlockTotals, BlockTracer, CachedPages, Caching, Consent,
+    DeviceNumber, DirectAlignment, Executed, Execution, Extent, FileKind, Hold, HoldError,
+    KernelLog, Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User,
+    Watchdog, identity,
 };
 
 /// The machine that this process runs on.
@@ -100,8 +101,8 @@ impl System for Real {
         rustix::param::page_size() as u64
     }
 
-    fn hypervisor(&self) -> Option<String> {
-        assay_sys::hypervisor_signature()
+    fn hypervisor_signatures(&self) -> Vec<String> {
+        assay_sys::hypervisor_signatures()
     }
 
     fn monotonic_ns(&self) -> u64 {
@@ -151,6 +152,10 @@ impl System for Real {
         // So few bytes are always given at once.
         rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
         Ok(bytes)
+    }
+
+    fn make_tree(&self, directory: &Path, texts: &[(String, String)]) -> io::Result<()> {
+        files::make_tree(directory, texts)
     }
 
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
@@ -306,6 +311,15 @@ impl System for Real {
         look::told_of(program, arguments, input)
     }
 
+    fn answer_of(
+        &self,
+        program: &str,
+        arguments: &[&str],
+        most_bytes: u64,
+    ) -> io::Result<ProgramOutput> {
+        look::answer_of(program, arguments, most_bytes)
+    }
+
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed> {
         execute::execute(execution)
     }
@@ -318,6 +332,13 @@ impl System for Real {
     fn nvme_health_log(&self, device: &Path) -> io::Result<Vec<u8>> {
         let device = File::open(device)?;
         Ok(assay_sys::nvme_health_log(device.as_fd())?.to_vec())
+    }
+
+    fn ask_ata(&self, device: &Path, question: AtaQuestion) -> io::Result<Vec<u8>> {
+        // Without O_NONBLOCK a drive that sleeps would be turned up by the opening.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let device = fs::open(device, flags, Mode::empty())?;
+        assay_sys::ask_ata(device.as_fd(), question)
     }
 
     fn start_watchdog(&self, id: &str) -> io::Result<Box<dyn Watchdog>> {

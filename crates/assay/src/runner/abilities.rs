@@ -9,7 +9,7 @@ use assay_core::factors::guard;
 use assay_core::factors::layers::{LAYERS, Layer, Levels, Wish};
 use assay_core::presence::Presence;
 use assay_core::probes::{self, own_traffic, processors};
-use assay_core::system::{Caching, System, devices, identity, journal};
+use assay_core::system::{Caching, System, devices, identity, journal, place};
 
 /// One ability of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -31,6 +31,7 @@ pub fn all(system: &dyn System) -> Vec<Ability> {
         locked_memory(system),
         counters(system),
         own_traffic_ability(system),
+        where_it_runs(system),
         page_cache(system),
         extents(system),
         steal(system),
@@ -69,6 +70,20 @@ fn engines() -> Vec<Ability> {
             advice: "threads with psync take its place; containers often refuse io_uring",
         })
         .collect()
+}
+
+/// The place, and by what it shows.
+fn where_it_runs(system: &dyn System) -> Ability {
+    let told = place::place(system).map(|place| match place.signs().as_slice() {
+        [] => place.name(),
+        signs => format!("{} ({})", place.name(), signs.join("; ")),
+    });
+    Ability {
+        name: "place".to_owned(),
+        purpose: "bare metal, hypervisor, container or emulator, kept with each result".into(),
+        state: told,
+        advice: "results are told apart by their kernel and processor alone",
+    }
 }
 
 fn settings(system: &dyn System) -> Ability {

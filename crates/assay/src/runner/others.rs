@@ -223,6 +223,7 @@ mod tests {
             waited_ns: None,
             claims: assay_core::work::Claims::default(),
             values: std::collections::BTreeMap::new(),
+            absent: std::collections::BTreeMap::new(),
             notes: Vec::new(),
             detail: detail.into(),
         });

@@ -4,12 +4,13 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_load::Bystanders;
 use assay_stats::Sample;
 
+use assay_core::outside;
 use assay_core::plan::arms::Layout;
 use assay_core::results::plan::{Arm, Pilot, PlannedWorkload, Scatter, pilot_key};
 use assay_core::study::{Study, Workload};
@@ -74,17 +75,50 @@ impl Bench<'_> {
 /// One could not be run.
 pub fn run_all(study: &Study, layout: &Layout, bench: &Bench<'_>) -> Result<Pilot, String> {
     let mut known: Vec<(Work, u64)> = Vec::new();
-    let mut operation_ns = BTreeMap::new();
-    for (key, work) in all_work(study, layout) {
+    let mut pilot = Pilot::default();
+    for (key, (work, optional)) in all_work(study, layout) {
         let cost = match known.iter().find(|(other, _)| work.costs_like(other)) {
-            Some((_, cost)) => Some(*cost),
-            None => bench.run((Duration::ZERO, bench.seed), |run| work.pilot(run))?,
+            Some((_, cost)) => Ok(Some(*cost)),
+            None => tried(&work, bench),
         };
-        let Some(cost) = cost else { continue };
-        known.push((work, cost));
-        operation_ns.insert(key, cost);
+        match cost {
+            Ok(None) => {}
+            Ok(Some(cost)) => {
+                known.push((work, cost));
+                pilot.operation_ns.insert(key, cost);
+            }
+            // What the user stopped is not refused.
+            Err(reason) if optional && !bench.stop.load(Ordering::Relaxed) => {
+                pilot.refused.insert(key, reason);
+            }
+            Err(reason) => return Err(reason),
+        }
     }
-    Ok(Pilot { operation_ns, scatter: BTreeMap::new() })
+    Ok(pilot)
+}
+
+/// What one operation costs, where all that it needs is here.
+fn tried(work: &Work, bench: &Bench<'_>) -> Result<Option<u64>, String> {
+    let missing: Vec<&str> =
+        work.programs().into_iter().filter(|name| bench.system.program(name).is_none()).collect();
+    if !missing.is_empty() {
+        return Err(format!("not installed here: {}", missing.join(", ")));
+    }
+    bench.run((Duration::ZERO, bench.seed), |run| work.pilot(run))
+}
+
+/// What the programs that work needs say of their version, a line each, as far as they are here.
+pub fn versions(study: &Study, system: &dyn System) -> Vec<String> {
+    let mut names: Vec<&str> =
+        study.workload.iter().flat_map(|workload| workload.work.programs()).collect();
+    names.dedup();
+    let version = |name: &str| {
+        let path = system.program(name)?;
+        let text = system.output_of(path.to_str()?, &["--version"]).ok()?;
+        let line = outside::spelled(text.lines().map(str::trim).find(|line| !line.is_empty())?);
+        Some(format!("{name} is {line}"))
+    };
+    names.into_iter().filter_map(version).collect()
 }
 
 /// How the rates of workloads scatter, by name: groups of short looks, a rest between them.
@@ -143,10 +177,11 @@ fn variance(of: &[f64]) -> Option<f64> {
     Some(Sample::of(of)?.sd?.powi(2))
 }
 
-/// Every workload under every arm, whatever its target, by its key.
-fn all_work(study: &Study, layout: &Layout) -> BTreeMap<String, Work> {
+/// Every workload under every arm, whatever its target, by its key, and whether it may be left out.
+fn all_work(study: &Study, layout: &Layout) -> BTreeMap<String, (Work, bool)> {
     let under = |workload: &Workload, levels: &Arm| {
-        Some((pilot_key(&workload.name, levels), workload.under(levels).ok()?.work))
+        let own = workload.under(levels).ok()?;
+        Some((pilot_key(&workload.name, levels), (own.work, own.optional)))
     };
     let arms = layout.arms.iter();
     arms.flat_map(|arm| study.workload.iter().filter_map(|workload| under(workload, arm))).collect()

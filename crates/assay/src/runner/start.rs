@@ -250,7 +250,7 @@ fn unbegun(system: &dyn System, directory: Option<PathBuf>) -> Option<PathBuf> {
 }
 
 /// Seals what root measures on something that is there: what is simulated is never acted upon.
-fn seal(
+pub(super) fn seal(
     context: &mut Context<'_>,
     bundle: &mut Bundle<'_>,
     study: &Study,

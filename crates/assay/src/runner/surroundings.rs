@@ -25,7 +25,9 @@ pub fn before(context: &mut Context<'_>, plan: &Plan, sites: &[Site]) -> Surroun
         ..Surroundings::default()
     };
     let real = sites.iter().any(|site| site.kind != TargetKind::Simulated);
-    if let Some(rest_ns) = plan.idle_ns.filter(|_| real) {
+    // Where nothing tells of energy, a rest would tell nothing either.
+    let tells = || plan.meter.is_some() || energy::read(context.system).tells();
+    if let Some(rest_ns) = plan.idle_ns.filter(|_| real && tells()) {
         let time = show::duration(rest_ns as f64);
         (context.tell)(Event::Making { what: format!("a baseline of the idle machine, {time}") });
         found.idle = idle(context, plan, Duration::from_nanos(rest_ns));

@@ -90,6 +90,7 @@ pub fn make<'a>(
         stop: context.stop,
     };
     let pilot = pilot::run_all(study, layout, &bench).map_err(|error| unmeasured(site, &error))?;
+    opened.notes.extend(pilot::versions(study, system));
     let mut survey = Survey {
         target: site.target.clone(),
         kind: Some(site.kind),

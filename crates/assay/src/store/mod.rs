@@ -3,6 +3,7 @@
 pub mod acting;
 pub mod commands;
 mod evidence;
+mod places;
 pub mod progress;
 
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use assay_core::results::plan::Plan;
 use assay_core::system::{System, identity};
 
 pub use evidence::{every_trial, evidence_at};
+pub use places::brought;
 
 /// The directory of a result: a path, an id, the beginning of one, or the newest.
 pub fn find(system: &dyn System, wanted: Option<&str>) -> Outcome<PathBuf> {
@@ -172,7 +174,7 @@ pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings
         cpus: None,
         memory_bytes: None,
         virtualisation: unknown(),
-        emulator: None,
+        place: None,
         targets: Vec::new(),
         unknown: Unknown::ALL.to_vec(),
     };

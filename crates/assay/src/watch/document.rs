@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::State;
+use super::members;
 use super::sampler::{DiskSpan, Span};
 use super::words::USUAL;
 use assay_core::presence::Presence;
@@ -26,6 +27,7 @@ pub fn document(state: &State) -> Value {
         "seconds": whole.seconds(),
         "means": whole.means,
         "devices": devices,
+        "members": members::document(state),
         "probes": probes(state, whole),
     });
     if whole.unseen_beginnings > 0 {

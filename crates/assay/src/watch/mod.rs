@@ -3,6 +3,7 @@
 //! page of the terminal, as lines, as text at the end, as a document, as a bundle.
 
 pub mod document;
+pub mod members;
 pub mod page;
 pub mod printed;
 pub mod record;

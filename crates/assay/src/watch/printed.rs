@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::State;
+use super::members;
 use super::sampler::{DiskSpan, Span};
 use super::words::{classes, clock, counted_means, percent, rate};
 use assay_core::presence::Presence;
@@ -29,6 +30,10 @@ pub fn printed(state: &State) -> String {
         .collect();
     if !idle.is_empty() {
         wrapped(&mut text, "nothing happened on ", &idle.join(" "));
+        text.push('\n');
+    }
+    for sentence in members::sentences(state, whole) {
+        wrapped(&mut text, "", &sentence);
         text.push('\n');
     }
     machine(&mut text, whole);

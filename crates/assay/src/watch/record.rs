@@ -248,6 +248,7 @@ fn record(started: &str, state: &State, names: &[String]) -> TrialRecord {
             waited_ns: None,
             claims: Claims::default(),
             values: BTreeMap::new(),
+            absent: BTreeMap::new(),
             notes: Vec::new(),
             detail: io::Detail { submitting_ns: span_ns, ..io::Detail::default() }.into(),
         }),

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::members::Array;
 use super::sampler::{Disk, DiskSpan, Load, Reading, Sampler, Span, User};
 
 /// Looks that are remembered: two minutes of one a second.
@@ -14,6 +15,8 @@ const MOST_USERS: usize = 200;
 pub struct State {
     /// The watched disks.
     pub disks: Vec<Disk>,
+    /// Arrays whose members are among them.
+    pub arrays: Vec<Array>,
     /// Since the beginning, or since it was begun anew.
     pub whole: Span,
     /// Since the reading before the last one.
@@ -59,6 +62,7 @@ impl State {
         let none = sampler.between(&first, &first);
         Self {
             disks: sampler.disks().to_vec(),
+            arrays: sampler.arrays().to_vec(),
             whole: none.clone(),
             last: none,
             deepest: vec![0.0; sampler.disks().len()],

@@ -1,5 +1,6 @@
 //! Sentences and short forms that page, lines and text share.
 
+use super::members;
 use super::sampler::{DiskSpan, Span};
 use super::{State, Strip};
 use assay_core::quantity::units::show;
@@ -37,6 +38,7 @@ pub fn warnings(state: &State, strip: Option<&Strip>) -> Vec<String> {
     if let Some(load) = last.load().filter(|load| load.stolen > WORTH_STOLEN) {
         found.push(format!("the hypervisor took {} of the processors", percent(load.stolen)));
     }
+    found.extend(members::warnings(state));
     found.extend(strip.and_then(|strip| disturber(state, strip)));
     found.extend(strip.and_then(|strip| strip.warnings.last().cloned()));
     found

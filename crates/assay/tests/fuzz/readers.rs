@@ -215,6 +215,11 @@ fn journals() -> Vec<Vec<u8>> {
         Undo::FileSystem { disk, start: 1 << 20, label: "assay-1".to_owned() },
         Undo::Directory { path: path("/var/lib/assay/made/mount") },
         Undo::Mount { point: path("/var/lib/assay/made/mount") },
+        Undo::Unit {
+            name: "assay-reboots.service".to_owned(),
+            wanted_by: "sysinit.target".to_owned(),
+            written: "[Unit]\n".to_owned(),
+        },
         Undo::Text {
             path: path("/etc/sysctl.d/61-assay.conf"),
             original: None,

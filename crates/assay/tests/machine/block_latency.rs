@@ -20,6 +20,7 @@ format     = "assay-study/1"
 title      = "By class"
 replicates = 2
 area       = { size = "32 MiB" }
+repeat_disturbed = false
 probes     = ["block-latency"]
 
 [[workload]]
@@ -50,9 +51,14 @@ fn records(volume: &Volume, assay: &Assay) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
+/// How each trial ended.
+fn statuses(records: &[Value]) -> Vec<&Value> {
+    records.iter().map(|record| &record["status"]).collect()
+}
+
 /// Every trial has its own requests, seen by these means.
 fn saw_classes(records: &[Value], device: &str, means: &str) {
-    assert_eq!(records.len(), 5, "a lead-in and two replicates");
+    assert_eq!(records.len(), 5, "a lead-in and two replicates: {:?}", statuses(records));
     for record in records {
         let block = &record["evidence"]["block-latency"]["present"];
         assert_eq!(block["means"], means, "{}", record["evidence"]["block-latency"]);

@@ -431,8 +431,8 @@ fn reaches(
         return no_data(words::missing(name, place.why(None)));
     };
     let ends = Bound::of(design, cases).interval(&sample).map(|ends| ends.map(f64::exp));
-    let least = ask.least.as_ref().map_or(0.0, |amount| amount.value);
-    let most = ask.most.as_ref().map_or(f64::INFINITY, |amount| amount.value);
+    let least = ask.least.as_ref().map_or(0.0, |amount| amount.of(question.metric));
+    let most = ask.most.as_ref().map_or(f64::INFINITY, |amount| amount.of(question.metric));
     let claim = match ends {
         Some([low, high]) if low >= least && high <= most => Claim::Supported,
         Some([low, high]) if high < least || low > most => Claim::Contradicted,

@@ -103,7 +103,7 @@ fn a_peak_is_where_nothing_beats_it() {
 fn an_emulated_machine_answers_nothing_about_speed() {
     let emulated = |metric: &str| {
         let mut study = curve(&HILL, 1);
-        study.emulator = Some("qemu tcg".to_owned());
+        study.emulated = true;
         study.measured.series.iter_mut().for_each(|one| one.metric = metric.to_owned());
         answered(study, between("4", "4"))
     };

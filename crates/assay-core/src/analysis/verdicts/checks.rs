@@ -6,7 +6,7 @@ use assay_stats::{FTest, Slope, bonferroni, carry_over, carry_through, slope};
 
 use super::arms::{Question, Runs};
 use super::words;
-use crate::findings::{CellTrial, Check, NoiseFloor, SEQUENTIAL, UNORDERED};
+use crate::findings::{CellTrial, Check, NoiseFloor, RECORDED, SEQUENTIAL, UNORDERED};
 use crate::quantity::Scale;
 use crate::results::design::{ALPHA, Design, LeadIn, Order};
 use crate::results::plan::Arm;
@@ -41,6 +41,10 @@ pub(super) fn checks(
     }
     if design.order == Order::Unknown {
         found.push(check(UNORDERED, words::UNORDERED_STUDY.to_owned()));
+    }
+    if design.order == Order::Recorded {
+        found.push(check(RECORDED, words::RECORDED_STUDY.to_owned()));
+        return found;
     }
     let ordered = questions.iter().any(|question| {
         question.arms.iter().flat_map(|runs| runs.first.values()).any(|run| run.order.is_some())

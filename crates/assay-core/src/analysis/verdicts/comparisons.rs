@@ -9,11 +9,12 @@ use super::arms::{Question, Runs};
 use super::bound::{Bound, exp};
 use super::notes;
 use super::pairs::{Pairs, pairs};
+use super::unpaired;
 use super::words;
 use crate::findings::notes::Note;
 use crate::findings::{Comparison, Difference, Kind, Trust, Verdict};
 use crate::quantity::{Better, Scale};
-use crate::results::design::{Design, Stopping};
+use crate::results::design::{Design, Order, Stopping};
 use crate::results::plan::arm_words;
 use crate::work::metrics::is_of_speed;
 
@@ -66,6 +67,11 @@ impl Ruler {
     /// The single and the family interval of a mean difference, on the scale of comparison.
     pub fn intervals(&self, sample: &Sample) -> [Option<[f64; 2]>; 2] {
         [self.single.interval(sample), self.family.interval(sample)]
+    }
+
+    /// The error of a single interval, and of one of the family.
+    fn alphas(&self) -> [f64; 2] {
+        [self.single.alpha, self.family.alpha]
     }
 
     /// The verdict on a mean difference of logarithms.
@@ -154,6 +160,9 @@ fn comparison(
     if verdict == Some(Verdict::Inconclusive) && ratios && !is_open {
         found.replicates_needed =
             sample.as_ref().and_then(|sample| replicates_needed(sample, ruler));
+    }
+    if design.order == Order::Recorded {
+        unpaired::put(&mut found, (baseline, arm), &ruler.alphas(), question.scale);
     }
     let mut told = notes::notes(design, question, (baseline, arm), &pairs, &found);
     if let Some(judged) = judged.filter(|_| verdict.is_some()) {

@@ -16,6 +16,7 @@ mod outliers;
 mod pairs;
 mod ranks;
 mod trends;
+mod unpaired;
 pub(super) mod words;
 mod words_of_advice;
 

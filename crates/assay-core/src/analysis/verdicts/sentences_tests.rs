@@ -231,8 +231,15 @@ fn led(lead_in: LeadIn) -> Study {
 fn bench(book: &mut Book) {
     book.add("nothing seen", &three(|_, _| 1.0, Order::Chained).findings());
     book.add("carry-over", &three(|before, _| [1.0, 0.8, 1.0][before], Order::Chained).findings());
-    let orders =
-        [Order::Random, Order::Chained, Order::Rcbd, Order::Crd, Order::Unknown, Order::Sequential];
+    let orders = [
+        Order::Random,
+        Order::Chained,
+        Order::Rcbd,
+        Order::Crd,
+        Order::Unknown,
+        Order::Sequential,
+        Order::Recorded,
+    ];
     for order in orders {
         let falling = three(|_, order| 1.0 - 0.01 * order as f64, order);
         book.add(&format!("drift, {}", order.name()), &falling.findings());
@@ -442,7 +449,7 @@ fn across(book: &mut Book) {
 }
 
 fn emulated(book: &mut Book) {
-    let emulate = |study: &mut Study| study.emulator = Some("qemu tcg".to_owned());
+    let emulate = |study: &mut Study| study.emulated = true;
     book.two("emulated", &NEW, emulate);
     book.two("emulated, no difference", &WILD, emulate);
     let earlier = Study::of(&[("old", &BASE), ("new", &NEW)]).findings();
@@ -451,9 +458,8 @@ fn emulated(book: &mut Book) {
     let mut later = later.findings();
     later.study.id = "friday".to_owned();
     book.add("an emulated result", &crate::analysis::compare(&earlier, &[later]));
-    let mut bench = Bench::new(&["."]).row(0, "random-read-q1", 4096, &[1000, 1010, 990]);
-    bench.environment.machine.emulator = Some("qemu tcg".to_owned());
-    book.add("an emulated check", &bench.findings());
+    let bench = Bench::new(&["."]).row(0, "random-read-q1", 4096, &[1000, 1010, 990]);
+    book.add("an emulated check", &bench.emulated().findings());
 }
 
 fn of_records(book: &mut Book) {
@@ -463,7 +469,14 @@ fn of_records(book: &mut Book) {
         let mut one = bench(&rates[..replicates]);
         one.plan.replicates = replicates as u32;
         book.add(&format!("{replicates} replicates"), &one.findings());
-        for order in [Order::Chained, Order::Rcbd, Order::Crd, Order::Sequential, Order::Unknown] {
+        for order in [
+            Order::Chained,
+            Order::Rcbd,
+            Order::Crd,
+            Order::Sequential,
+            Order::Unknown,
+            Order::Recorded,
+        ] {
             one.plan.design.order = order;
             book.add(&format!("{replicates} replicates, {}", order.name()), &one.findings());
         }
@@ -562,7 +575,9 @@ fn of_order() -> Vec<&'static str> {
     vec![
         super::words::no_verdict(Order::Sequential).unwrap(),
         super::words::no_verdict(Order::Unknown).unwrap(),
+        super::words::no_verdict(Order::Recorded).unwrap(),
         super::words::SEQUENTIAL_STUDY,
+        super::words::RECORDED_STUDY,
         super::words::UNORDERED_STUDY,
         super::words::TWO_RANDOM,
         super::words::UNGUARDED,

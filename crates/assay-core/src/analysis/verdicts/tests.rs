@@ -1,5 +1,6 @@
 //! Measurements in, verdicts out.
 
+use crate::findings::facts::{PlaceFacts, PlaceSort};
 use crate::findings::measurements::{Measurements, Series};
 use crate::findings::{AdviceKind, CellTrial, EnvironmentFacts, Findings, StudyFacts, Verdict};
 use crate::quantity::{Better, Scale};
@@ -10,7 +11,7 @@ use crate::results::record::Status;
 /// A study of one workload and one factor, arm by arm.
 pub(super) struct Study {
     pub measured: Measurements,
-    pub emulator: Option<String>,
+    pub emulated: bool,
 }
 
 pub(super) fn arm(pairs: &[(&str, &str)]) -> Arm {
@@ -68,7 +69,7 @@ impl Study {
             })
             .collect();
         let measured = Measurements { design, series, unfinished: false, live: Vec::new() };
-        Self { measured, emulator: None }
+        Self { measured, emulated: false }
     }
 
     pub fn margin(mut self, margin: f64) -> Self {
@@ -77,7 +78,16 @@ impl Study {
     }
 
     pub fn findings(self) -> Findings {
-        let environment = EnvironmentFacts { emulator: self.emulator, ..environment() };
+        let place = self.emulated.then(|| PlaceFacts {
+            name: "emulated (QEMU TCG)".to_owned(),
+            kind: PlaceSort::Emulator,
+            signs: Vec::new(),
+            frequency: None,
+            mitigations: None,
+            clocksource: None,
+            steal_share: None,
+        });
+        let environment = EnvironmentFacts { place, ..environment() };
         crate::analysis::judge(facts(), environment, self.measured)
     }
 }
@@ -104,7 +114,7 @@ fn environment() -> EnvironmentFacts {
         cpus: Some(2),
         memory_bytes: None,
         virtualisation: "none".to_owned(),
-        emulator: None,
+        place: None,
         targets: Vec::new(),
         unknown: Vec::new(),
     }
@@ -143,7 +153,7 @@ fn an_emulated_machine_judges_amounts_alone() {
     let study = |metric: &str| {
         let mut study = Study::of(&[("old", &BASE), ("new", &ARM), ("other", &ARM)]);
         study.measured.series.iter_mut().for_each(|one| one.metric = metric.to_owned());
-        study.emulator = Some("qemu tcg".to_owned());
+        study.emulated = true;
         study.findings()
     };
     let found = study("iops");
@@ -164,18 +174,17 @@ fn an_emulated_machine_judges_amounts_alone() {
 
 #[test]
 fn nothing_is_said_across_results_where_a_side_is_emulated() {
-    let of = |emulator: Option<&str>, metric: &str| {
+    let of = |emulated: bool, metric: &str| {
         let mut study = Study::of(&[("old", &BASE), ("new", &ARM)]);
         study.measured.series.iter_mut().for_each(|one| one.metric = metric.to_owned());
-        study.emulator = emulator.map(str::to_owned);
+        study.emulated = emulated;
         study.findings()
     };
-    let compared = |sides: [Option<&str>; 2], metric| {
+    let compared = |sides: [bool; 2], metric| {
         let [first, later] = sides.map(|side| of(side, metric));
         crate::analysis::compare(&first, &[later])
     };
-    let tcg = Some("qemu tcg");
-    for sides in [[None, tcg], [tcg, None], [tcg, tcg]] {
+    for sides in [[false, true], [true, false], [true, true]] {
         let found = compared(sides, "iops");
         assert!(!found.comparisons.is_empty());
         for one in &found.comparisons {
@@ -187,7 +196,7 @@ fn nothing_is_said_across_results_where_a_side_is_emulated() {
             compared(sides, "peak_rss_bytes").comparisons.iter().all(|one| one.verdict.is_some())
         );
     }
-    assert!(compared([None, None], "iops").comparisons.iter().all(|one| one.verdict.is_some()));
+    assert!(compared([false, false], "iops").comparisons.iter().all(|one| one.verdict.is_some()));
 }
 
 #[test]

@@ -30,6 +30,10 @@ pub(super) fn no_verdict(order: Order) -> Option<&'static str> {
             "no verdict: the order of the trials is not known, so drift and difference cannot be \
              told apart",
         ),
+        Order::Recorded => Some(
+            "no verdict: nobody drew which came when, so whatever else changed with them may be the \
+             reason",
+        ),
         Order::Random | Order::Chained | Order::Rcbd | Order::Crd => None,
     }
 }
@@ -52,7 +56,7 @@ pub(super) fn replicates(count: usize) -> String {
 }
 
 /// A number of things.
-pub(super) fn counted(count: usize, thing: &str) -> String {
+pub(in crate::analysis) fn counted(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
@@ -61,6 +65,10 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
     let (arm, base) = (short_words(&found.arm, design), short_words(&found.baseline, design));
     let Some(amount) = amount(found) else {
         return match found.n {
+            n if design.order == Order::Recorded => {
+                let few = counted(n, "number");
+                format!("{arm} and {base}: too few to compare, one has {few} and it takes 3.")
+            }
             0 => format!("{arm} and {base} have no complete and undisturbed pair: inconclusive."),
             n => format!("{arm} and {base} have {}: inconclusive, it takes 3.", counted(n, "pair")),
         };
@@ -192,6 +200,11 @@ pub(super) const SEQUENTIAL_STUDY: &str = "the arms ran one after the other: wha
 pub(super) const UNORDERED_STUDY: &str = "the order of the trials is not known: the arms may have \
      run one after the other, so nothing is called better or worse";
 
+/// What takes the verdicts away where nothing was tried, only recorded.
+pub(super) const RECORDED_STUDY: &str = "these happened by themselves, in the order of time: a \
+     difference between groups suggests a cause at most, and shows none, so nothing is called better \
+     or worse";
+
 /// Where every arm had its own time.
 pub(super) const NO_DRIFT_SEQUENTIAL: &str =
     "drift and carry-over cannot be looked for where every arm had a time of its own";
@@ -278,6 +291,7 @@ pub(super) fn drift(
         Order::Sequential => "the differences between arms may be nothing else",
         Order::Crd => "the random order makes it noise, which widens the intervals",
         Order::Unknown => "how far the comparisons keep it out is not known, as their order is not",
+        Order::Recorded => "nothing keeps it out of the differences between groups",
         Order::Random | Order::Chained | Order::Rcbd => "comparing within replicates keeps it out",
     };
     format!("{workload}: the {what} of the baseline {how} over the study ({}); {end}", p_words(p))

@@ -1,5 +1,5 @@
 //! The health log of NVMe devices: 512 bytes, numbers little-endian (NVM Express Base
-//! Specification, SMART / Health Information).
+//! Specification 2.0, section 5.16.1.3, SMART / Health Information).
 
 use std::collections::BTreeMap;
 
@@ -40,6 +40,8 @@ pub fn health(page: &[u8]) -> Presence<Health> {
         source: "nvme".to_owned(),
         temperature_c: (kelvin > 0).then_some(kelvin - ZERO_C),
         used_percent: Some(number(page, 5, 1)),
+        spare_percent: Some(number(page, 3, 1)),
+        passed: Some(page[0] == 0),
         written_bytes: Some(number(page, 48, 16).saturating_mul(UNIT_BYTES)),
         counters,
     })
@@ -62,7 +64,7 @@ mod tests {
     fn a_log_is_read_by_its_layout() {
         let mut page = vec![0_u8; 512];
         page[1..3].copy_from_slice(&311_u16.to_le_bytes());
-        page[5] = 104;
+        (page[3], page[5]) = (100, 104);
         page[48..52].copy_from_slice(&2_000_000_u32.to_le_bytes());
         page[160] = 7;
         page[184] = 0;
@@ -75,6 +77,9 @@ mod tests {
         assert_eq!(found.counters["media_errors"], 7);
         assert_eq!(found.counters["warning_temperature_minutes"], 61);
         assert_eq!(found.counters["thermal_management_1_count"], 12);
+        assert_eq!((found.spare_percent, found.passed), (Some(100), Some(true)));
+        page[0] = 0x04;
+        assert_eq!(health(&page).value().unwrap().passed, Some(false), "it warns");
         page[170] = 1;
         assert_eq!(health(&page).value().unwrap().counters["media_errors"], u64::MAX);
     }

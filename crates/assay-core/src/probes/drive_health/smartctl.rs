@@ -92,6 +92,8 @@ fn nvme(told: &Value) -> Health {
         temperature_c: told["temperature"]["current"].as_i64(),
         used_percent: log["percentage_used"].as_u64(),
         written_bytes: units.map(|units| units.saturating_mul(512_000)),
+        spare_percent: log["available_spare"].as_u64(),
+        passed: told["smart_status"]["passed"].as_bool(),
         counters: NVME.into_iter().filter_map(counter).collect(),
     }
 }
@@ -115,6 +117,8 @@ fn sata(told: &Value) -> Health {
         temperature_c: told["temperature"]["current"].as_i64(),
         used_percent: told_used.or_else(|| Some(100_u64.saturating_sub(left?))),
         written_bytes: find(WRITTEN).and_then(|row| written(row, told)),
+        passed: told["smart_status"]["passed"].as_bool(),
+        spare_percent: None,
         counters,
     }
 }

@@ -137,6 +137,19 @@ pub fn ratios(value: f64, [low, high]: [f64; 2]) -> [String; 3] {
     all.map(|one| text(one, digits))
 }
 
+/// Per cent with the ends of their interval, without the sign: decimals as the interval is worth, and
+/// without one two, as tables print them.
+pub fn percents(value: f64, ends: Option<[f64; 2]>) -> [String; 3] {
+    match ends {
+        Some([low, high]) if (high - low) > 1e-6 * high => {
+            let digits = (1.0 - (high - low).log10().floor()).clamp(0.0, 2.0) as usize;
+            [value, low, high].map(|one| format!("{one:.digits$}"))
+        }
+        Some(ends) => [value, ends[0], ends[1]].map(|one| format!("{one:.2}")),
+        None => [format!("{value:.2}"), String::new(), String::new()],
+    }
+}
+
 /// Three significant digits without a unit, zeros at the end left out: `0.25`, `9.1`, `85`, `812`.
 pub fn three_digits(value: f64) -> String {
     let magnitude = value.abs();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::link::{bus, link, usb_device};
 use super::{name_of, number_of, place, size_of};
 use crate::presence::Presence;
-use crate::system::site::Drive;
+use crate::system::site::{Drive, MemoryCard};
 use crate::system::{DeviceNumber, System, sysfs};
 
 /// Everything that can be known of a whole device, by kernel name.
@@ -23,9 +23,12 @@ pub fn drive(system: &dyn System, name: &str) -> Drive {
         serial: serial(system, name, &bus),
         size_bytes: size_of(system, name),
         rotational: sysfs::flag(system, &queue.join("rotational")),
+        turns_per_minute: turns(system, name, &bus),
         removable: sysfs::flag(system, &block.join("removable")),
         ports: ports(&place(system, name)),
         link: link(system, name, &bus),
+        usb_version: usb_version(system, name, &bus),
+        card: card(system, name),
         bus,
         scheduler: sysfs::parsed(sysfs::text(system, &queue.join("scheduler")), sysfs::chosen),
         write_cache: sysfs::text(system, &queue.join("write_cache")),
@@ -35,6 +38,51 @@ pub fn drive(system: &dyn System, name: &str) -> Drive {
         queue_requests: number("nr_requests"),
         read_ahead_bytes: number("read_ahead_kb").map(|kib| kib.saturating_mul(1024)),
     }
+}
+
+/// Page 0xb1 of a SCSI device, to which ATA is translated: after four bytes of header the rate of its
+/// medium (SBC-4, section 6.6.2); 1 is one that does not turn, 0 says nothing.
+fn turns(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<u64> {
+    /// Slower ones are no rates.
+    const SLOWEST: u16 = 0x401;
+    const FASTEST: u16 = 0xfffe;
+    let told = bus
+        .value()
+        .is_none_or(|bus| ["sata", "scsi", "usb", "nvme", "mmc"].contains(&bus.as_str()));
+    if !told {
+        return Presence::absent("no drive with a medium of its own");
+    }
+    let block = sysfs::block(name);
+    let page = system.read_bytes(&block.join("device/vpd_pgb1")).unwrap_or_default();
+    let rate = page.get(4..6).map(|rate| u16::from_be_bytes([rate[0], rate[1]]));
+    let turning = sysfs::flag(system, &block.join("queue/rotational"));
+    match (rate, turning.value()) {
+        (Some(rate @ SLOWEST..=FASTEST), _) => Presence::Present(u64::from(rate)),
+        (Some(1), _) => Presence::absent("nothing turns in it"),
+        (_, Some(false)) => Presence::absent("nothing turns in it, as the kernel sees it"),
+        (Some(_), _) => Presence::absent("the drive does not tell its rate"),
+        (None, Some(true)) => Presence::absent(
+            "page 0xb1 of it is not there (it has none, or Linux is older than 5.18)",
+        ),
+        (None, None) => turning.map(u64::from),
+    }
+}
+
+fn usb_version(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<String> {
+    if is(bus, "usb") { usb_text(system, name, "version") } else { Presence::absent("not on USB") }
+}
+
+fn card(system: &dyn System, name: &str) -> Presence<MemoryCard> {
+    if !name.starts_with("mmcblk") {
+        return Presence::absent("no memory card");
+    }
+    let text = |file: &str| sysfs::text(system, &sysfs::block(name).join("device").join(file));
+    Presence::Present(MemoryCard {
+        kind: text("type"),
+        maker_id: text("manfid"),
+        oem_id: text("oemid"),
+        made: text("date"),
+    })
 }
 
 /// Ports of ATA and USB on the way to a device.

@@ -110,11 +110,26 @@ fn usb_link(speed: &str) -> Option<Link> {
 }
 
 fn nvme(system: &dyn System, place: &Path) -> Presence<Link> {
-    let controller = nvme_controller(system, place);
-    let links = controller.ancestors().filter_map(|directory| pcie_at(system, directory));
-    // A bridge above the drive may be narrower than the drive's own link.
+    pcie_on_way(system, &nvme_controller(system, place))
+}
+
+/// The slowest PCIe link on the way to a place in sysfs: a bridge above a device may be narrower than
+/// the device's own link.
+pub fn pcie_on_way(system: &dyn System, place: &Path) -> Presence<Link> {
+    let links = place.ancestors().filter_map(|directory| pcie_at(system, directory));
     let slowest = links.min_by(|a, b| a.ceiling_bytes_per_s.total_cmp(&b.ceiling_bytes_per_s));
-    Presence::from_option(slowest, "no PCIe link above this drive (another transport, or a guest)")
+    Presence::from_option(slowest, "no PCIe link above it (another transport, or a guest)")
+}
+
+/// The most that a device's own PCIe link can do.
+pub fn pcie_most(system: &dyn System, place: &Path) -> Presence<Link> {
+    let read = |file: &str| sysfs::text(system, &place.join(file));
+    let told = read("max_link_speed")
+        .both(&read("max_link_width"), |speed, width| pcie_link(speed, width));
+    match told {
+        Presence::Present(link) => Presence::from_option(link, "its PCIe link tells no speed"),
+        Presence::Absent(_) => Presence::absent("no PCIe link of its own"),
+    }
 }
 
 /// With multipath the drive hangs on a subsystem, which lists its controllers.

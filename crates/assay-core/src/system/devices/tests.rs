@@ -70,6 +70,9 @@ fn an_sd_card_with_and_without_debugfs() {
     assert_eq!((card.id.as_str(), present(&card.bus)), ("0x1a2b3c4d", "mmc"));
     assert_eq!(link_of(&card), ("sd uhs DDR50, 4 bit, 50 MHz", 50e6));
     assert_eq!(card.discard, Presence::Present(false));
+    let made = card.card.value().unwrap();
+    let told = [&made.kind, &made.maker_id, &made.oem_id, &made.made].map(present);
+    assert_eq!(told, ["SD", "0x000003", "0x5344", "04/2019"]);
     fake.remove("/sys/kernel/debug");
     assert!(drive(&fake, "mmcblk0").link.reason().unwrap().contains("debugfs"));
     let zram = drive(&fake, "zram0");
@@ -77,10 +80,27 @@ fn an_sd_card_with_and_without_debugfs() {
 }
 
 #[test]
+fn platters_turn_as_fast_as_their_page_says() {
+    let fake = machines::machine("btrfs-two");
+    let turns = |name: &str| drive(&fake, name).turns_per_minute;
+    assert_eq!(turns("sda"), Presence::Present(5400));
+    assert!(turns("sdb").reason().unwrap().contains("is not there"), "an older kernel");
+    let page = place(&fake, "sdb").join("device/vpd_pgb1");
+    let page = fake.canonical(page.parent().unwrap()).unwrap().join("vpd_pgb1");
+    fake.put(&page, [0, 0xb1, 0, 60, 0, 1]);
+    assert_eq!(turns("sdb").reason(), Some("nothing turns in it"));
+    fake.put(&page, [0, 0xb1, 0, 60, 0, 0]);
+    assert_eq!(turns("sdb").reason(), Some("the drive does not tell its rate"));
+    let ssd = drive(&machines::machine("nvme-one-lane"), "nvme0n1");
+    assert!(ssd.turns_per_minute.reason().unwrap().contains("as the kernel sees it"));
+}
+
+#[test]
 fn a_usb_stick_is_what_its_usb_device_says() {
     let stick = drive(&machines::machine("usb-stick"), "sdc");
     assert_eq!((present(&stick.model), stick.id.as_str()), ("Ultra", "4C530001230615112233"));
     assert_eq!(link_of(&stick), ("USB 480 Mbit/s", 60e6));
+    assert_eq!(present(&stick.usb_version), "2.10");
     assert_eq!((present(&stick.bus), &stick.removable), ("usb", &Presence::Present(true)));
 }
 

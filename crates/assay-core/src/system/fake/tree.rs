@@ -19,6 +19,8 @@
 //! mode /home/me 0775                  who may do what with this very file; 0755 without this line
 //! variable HOME /home/me                 environment variable
 //! user 1000                              user that runs the process; root without this line
+//! answer /dev/sda identify 5a04ff3f...   what a drive answers, in hexadecimal: the name of an
+//!                                        AtaQuestion, or `health-log` for the one of NVMe drives
 //! ```
 
 use std::collections::BTreeMap;
@@ -53,6 +55,16 @@ pub struct Tree {
     pub modes: BTreeMap<PathBuf, u32>,
     pub variables: BTreeMap<String, String>,
     pub user: u32,
+    /// What drives answer, by device and question.
+    pub answers: BTreeMap<(PathBuf, String), Vec<u8>>,
+}
+
+/// The question that NVMe drives answer.
+pub const HEALTH_LOG: &str = "health-log";
+
+/// A question to a drive.
+pub fn asked(device: &Path, question: &str) -> (PathBuf, String) {
+    (device.to_owned(), question.to_owned())
 }
 
 impl Tree {
@@ -107,6 +119,10 @@ impl Tree {
             "space" => drop(self.spaces.insert(path, parse_space(value)?)),
             "variable" => drop(self.variables.insert(name.to_owned(), value.to_owned())),
             "user" => self.user = name.parse().ok()?,
+            "answer" => {
+                let (question, bytes) = value.split_once(' ')?;
+                self.answers.insert((path, question.to_owned()), from_hexadecimal(bytes)?);
+            }
             _ => return None,
         }
         Some(())

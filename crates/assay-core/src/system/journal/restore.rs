@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Warrant;
-use super::undo::{Mark, Undo};
+use super::undo::{Mark, Undo, unit_files};
 use crate::system::{Act, Errno, System, devices, mounts, signatures, sysfs};
 
 /// Times that something busy is tried: what a killed process held is let go a moment later.
@@ -22,6 +22,9 @@ const WIPED: u64 = 1 << 20;
 const SECTOR: u64 = 512;
 /// Bytes that are wiped of a copy of one, which would tell of a file system that is gone.
 const WIPED_OF_COPY: u64 = 4096;
+
+/// Where systemd is the first program this directory is.
+pub const RUNNING: &str = "/run/systemd/system";
 
 /// What became of one thing to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,6 +95,7 @@ pub(super) fn one(system: &dyn System, warrant: Warrant, undo: &Undo) -> Result<
         Undo::Loop { file } => restorer.detach(file),
         Undo::Partition { disk, number, start } => restorer.partition(disk, *number, *start),
         Undo::FileSystem { disk, start, label } => restorer.file_system(disk, *start, label),
+        Undo::Unit { name, wanted_by, written } => restorer.unit(name, wanted_by, written),
         Undo::Text { path, original, written } => {
             restorer.text(path, original.as_deref(), written.as_deref())
         }
@@ -237,6 +241,36 @@ impl Restorer<'_> {
             self.patiently(&Act::Wipe { device: device.clone(), range })?;
         }
         self.patiently(&Act::Wipe { device, range: start..end })?;
+        Ok(Restored::Done)
+    }
+
+    /// The link first: as long as the file is there, this can be done again. systemd is told where it
+    /// runs; what it did not hear it sees at the next start.
+    fn unit(&self, name: &str, wanted_by: &str, written: &str) -> Result<Restored, String> {
+        if [name, wanted_by].iter().any(|word| word.is_empty() || word.contains('/')) {
+            return Err("that is no name of a unit".to_owned());
+        }
+        let [file, link] = unit_files(name, wanted_by);
+        let linked = self.system.read_link(&link).is_ok();
+        let now = sysfs::there(self.system.read_text(&file)).map_err(|error| error.to_string())?;
+        if now.is_none() && !linked {
+            return Ok(nothing("it is gone"));
+        }
+        if now.as_deref().is_some_and(|now| now != written) {
+            return Err("somebody else has changed it since".to_owned());
+        }
+        for path in [link, file] {
+            match self.act(&Act::RemoveFile { path }) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(error.to_string());
+                }
+                _ => {}
+            }
+        }
+        if self.system.status(Path::new(RUNNING)).is_ok() {
+            let arguments = vec!["daemon-reload".to_owned()];
+            let _ = self.act(&Act::Run { program: "systemctl".to_owned(), arguments });
+        }
         Ok(Restored::Done)
     }
 

@@ -7,6 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::system::{System, devices, identity, sysfs};
 
+/// Where units of the operator's lie.
+pub const UNITS: &str = "/etc/systemd/system";
+
+/// The file of a unit, and the link by which a target wants it.
+pub fn unit_files(name: &str, wanted_by: &str) -> [PathBuf; 2] {
+    let units = PathBuf::from(UNITS);
+    [units.join(name), units.join(format!("{wanted_by}.wants")).join(name)]
+}
+
 /// Whether something outlives a restart of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -123,6 +132,15 @@ pub enum Undo {
         /// The label that it was given.
         label: String,
     },
+    /// Disable and remove a unit of systemd that the tool wrote.
+    Unit {
+        /// Its name: a file of this name below [`UNITS`].
+        name: String,
+        /// The target that wants it.
+        wanted_by: String,
+        /// What was written: whatever else it holds now is somebody else's.
+        written: String,
+    },
     /// Give a text file its content back, or remove it where it was not there.
     Text {
         /// The file.
@@ -184,6 +202,7 @@ impl Undo {
             Self::File { .. }
             | Self::Directory { .. }
             | Self::FileSystem { .. }
+            | Self::Unit { .. }
             | Self::Text { .. } => Lifetime::Persistent,
         }
     }
@@ -211,6 +230,7 @@ impl fmt::Display for Undo {
             Self::FileSystem { disk, label, .. } => {
                 write!(formatter, "wipe the file system {label} on {}", disk.name)
             }
+            Self::Unit { name, .. } => write!(formatter, "disable and remove {name}"),
             Self::Text { path, original: Some(_), .. } => {
                 write!(formatter, "{} back to what it held", path.display())
             }

@@ -1,14 +1,17 @@
 //! The runs of one trial: prepare, empty the cache, run, clean up, until the trial's time is over.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::planned::Planned;
 use super::tally::Tally;
+use super::tree::{self, Tree};
 use super::line;
 use crate::draws::Draws;
 use crate::outside;
 use crate::quantity::Time;
+use crate::quantity::units::show;
 use crate::system::execute::Ending;
 use crate::system::{Executed, Execution, machine};
 use crate::work::measured::Ran;
@@ -24,7 +27,9 @@ const STARTS_SHARE: u64 = 10;
 const PADDING: &str = "ASSAY_PADDING";
 const MOST_PADDING_BYTES: u64 = 4096;
 /// Lines of what a program complained of that are told.
-const LAST_LINES: usize = 4;
+const LAST_LINES: usize = 6;
+/// Where less is free nothing can be built.
+const NO_ROOM_BYTES: u64 = 1 << 20;
 /// Time that a cleanup has after the user wanted to stop.
 const LAST_CLEANUP: Duration = Duration::from_secs(10);
 
@@ -48,7 +53,7 @@ impl From<String> for Break {
 /// Why a line of it failed.
 pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     let mut course = Course::new(planned, run);
-    let stopped = match course.whole() {
+    let stopped = match course.in_tree(Course::whole) {
         Ok(()) => false,
         Err(Break::Stopped) => true,
         Err(Break::Failed(reason)) => return Err(reason),
@@ -63,7 +68,7 @@ pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
 /// Why a line of it failed.
 pub(super) fn once(planned: &Planned, run: &Run<'_>) -> Result<u64, String> {
     let mut course = Course::new(planned, run);
-    match course.once() {
+    match course.in_tree(Course::once) {
         Ok(()) | Err(Break::Stopped) => Ok(course.tally.wall_ns().max(1)),
         Err(Break::Failed(reason)) => Err(reason),
     }
@@ -75,6 +80,8 @@ struct Course<'a> {
     padding: Draws,
     began_ns: u64,
     tally: Tally,
+    /// Whether lines are run in the tree that was made for them.
+    is_in_tree: bool,
 }
 
 impl<'a> Course<'a> {
@@ -85,11 +92,63 @@ impl<'a> Course<'a> {
             padding: Draws::new(run.seed, "environment"),
             began_ns: run.system.monotonic_ns(),
             tally: Tally::default(),
+            is_in_tree: false,
         }
     }
 
     fn elapsed_ns(&self) -> u64 {
         self.run.system.monotonic_ns().saturating_sub(self.began_ns)
+    }
+
+    /// Does something in the tree that is made for it, where there is one; it is removed whatever
+    /// becomes of that.
+    fn in_tree(&mut self, work: fn(&mut Self) -> Result<(), Break>) -> Result<(), Break> {
+        let Some(tree) = &self.planned.tree else { return work(self) };
+        let made = self.make(tree);
+        self.is_in_tree = made.is_ok();
+        let done = made.and_then(|()| work(self)).map_err(|why| self.full(why));
+        self.is_in_tree = false;
+        let removed = self.remove_tree(matches!(done, Err(Break::Stopped)));
+        done.and(removed)
+    }
+
+    fn make(&mut self, tree: &Tree) -> Result<(), Break> {
+        let (system, path) = (self.run.system, self.run.path);
+        if tree::is_left(system, path)? {
+            self.aside("removing", &tree::removing(), None, self.run.stop)?;
+        }
+        if let Some(reason) = tree.lacks_room(system, path) {
+            return Err(Break::Failed(reason));
+        }
+        let own = system.read_link(Path::new("/proc/self/exe"));
+        let own = own.map_err(|error| format!("this program cannot be found: {error}"))?;
+        for line in tree.making(&own.display().to_string()) {
+            self.aside("making the tree:", &line, None, self.run.stop)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the tree, also a half-made one, but nothing else of that name.
+    fn remove_tree(&mut self, stopped: bool) -> Result<(), Break> {
+        if !tree::is_left(self.run.system, self.run.path).unwrap_or(false) {
+            return Ok(());
+        }
+        let never = AtomicBool::new(false);
+        let stop = if stopped { &never } else { self.run.stop };
+        self.aside("removing", &tree::removing(), stopped.then_some(LAST_CLEANUP), stop)
+    }
+
+    /// The same reason, with the room that is left where that is none.
+    fn full(&self, why: Break) -> Break {
+        let left = self.run.system.space(self.run.path).map(|space| space.available_bytes);
+        match (why, left) {
+            (Break::Failed(reason), Ok(left)) if left < NO_ROOM_BYTES => Break::Failed(format!(
+                "{} is full ({} free): {reason}",
+                self.run.path.display(),
+                show::bytes(left)
+            )),
+            (why, _) => why,
+        }
     }
 
     fn whole(&mut self) -> Result<(), Break> {
@@ -137,7 +196,13 @@ impl<'a> Course<'a> {
         if let Some(text) = &self.planned.prepare {
             self.aside("prepare", text, None, self.run.stop)?;
         }
-        if self.planned.cold { self.empty_cache() } else { Ok(()) }
+        if self.planned.cold {
+            self.empty_cache()?;
+        }
+        if self.is_in_tree {
+            self.aside("reading the tree:", tree::PRIME, None, self.run.stop)?;
+        }
+        Ok(())
     }
 
     fn measured(&mut self, count: u64) -> Result<(), Break> {
@@ -181,12 +246,14 @@ impl<'a> Course<'a> {
         if stop.load(Ordering::Relaxed) {
             return Err(Break::Stopped);
         }
-        let words = line::words(text, self.planned.shell)?;
+        // What makes, reads and removes a tree are lines for the shell.
+        let words = line::words(text, self.planned.shell || self.planned.tree.is_some())?;
+        let tree = tree::place(self.run.path);
         let padding = "x".repeat(self.padding.below(MOST_PADDING_BYTES) as usize);
         let input = self.planned.input.as_ref().map(|input| self.run.path.join(input));
         let execution = Execution {
             words: &words,
-            directory: self.run.path,
+            directory: if self.is_in_tree { &tree } else { self.run.path },
             environment: &[(PADDING.to_owned(), padding)],
             caller: self.run.caller,
             input: input.as_deref(),

@@ -36,9 +36,6 @@ pub struct Detail {
     /// left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emptied_bytes: Option<[u64; 2]>,
-    /// Metrics that could not be had, by name, and why.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub absent: BTreeMap<String, String>,
     /// Processes that commands had left running, and that were ended.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_running: u64,

@@ -9,6 +9,10 @@ use crate::work::kind::{OwnParameter, Parameter};
 /// Runs of a trial at most, where they are counted.
 const MOST_RUNS: u64 = 1_000_000;
 
+/// C files of a tree at most, and jobs.
+const MOST_C_FILES: u64 = 20_000;
+const MOST_JOBS: u64 = 10_000;
+
 const ONE_MS: Time = Time(1_000_000);
 
 /// Words of `command`.
@@ -59,6 +63,32 @@ pub static KEYS: Fields = Fields {
             Form::Time { least: Time(1) },
             "time of a trial: no run begins after it, and there is one run at least",
             "time = \"1 s\"",
+        ),
+        field(
+            "c-files",
+            Form::Whole { least: 1, most: MOST_C_FILES },
+            "C files of a tree that is generated, the same everywhere: it is made in the target's \
+             directory for each trial, every file of it is read before each run, the lines are run in \
+             it, and it is removed",
+            "c-files = 120",
+        ),
+        field(
+            "source",
+            Form::Text,
+            "a directory of which a copy is such a tree; it itself is only read",
+            "source = \"/usr/src/linux\"",
+        ),
+        field(
+            "needs",
+            Form::Words,
+            "programs without which it cannot be run; what they say of their version is kept",
+            "needs = [\"make\", \"cc\"]",
+        ),
+        field(
+            "jobs",
+            Form::Whole { least: 1, most: MOST_JOBS },
+            "what {jobs} stands for where that is no factor; by default as many as there are processors",
+            "jobs = 4",
         ),
     ],
 };

@@ -6,6 +6,7 @@ mod keys;
 mod line;
 mod planned;
 mod tally;
+pub mod tree;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +24,12 @@ pub use detail::{Detail, KEPT_RUNS};
 pub use planned::Planned;
 
 use line::Levels;
+use tree::Tree;
+
+/// The word in lines that stands for as many jobs as there are processors, or for those of the study.
+pub const JOBS: &str = "jobs";
+/// A quick look compiles one in this many files of a generated tree.
+const QUICK_SHARE: u64 = 4;
 
 /// Time of a trial where neither the workload nor a budget sets one.
 const TRIAL: Time = Time(1_000_000_000);
@@ -65,6 +72,18 @@ pub struct Asked {
     /// Time of a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<Time>,
+    /// C files of a tree that is generated for it to work in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub c_files: Option<u64>,
+    /// A directory in a copy of which it works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Programs without which it cannot be run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
+    /// What {jobs} stands for in its lines where that is no factor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<u64>,
     /// Levels of the arm that it is run under.
     #[serde(skip)]
     pub levels: Levels,
@@ -158,6 +177,10 @@ impl Asked {
             timeout: None,
             runs: None,
             time: None,
+            c_files: None,
+            source: None,
+            needs: Vec::new(),
+            jobs: None,
             levels: Levels::new(),
         }
     }
@@ -168,8 +191,52 @@ impl Asked {
         [self.run.as_str()].into_iter().chain(rest.into_iter().flatten().map(String::as_str))
     }
 
+    /// Whether a line of it says how many jobs there are by the word for that.
+    pub fn names_jobs(&self) -> bool {
+        self.lines().any(|text| line::names(text, JOBS))
+    }
+
+    /// Whether it works in a tree that is made for it.
+    pub fn has_tree(&self) -> bool {
+        self.c_files.is_some() || self.source.is_some()
+    }
+
     fn filled(&self, text: &str) -> String {
-        line::filled(text, &self.levels)
+        let mut levels = self.levels.clone();
+        if let Some(jobs) = self.jobs {
+            levels.entry(JOBS.to_owned()).or_insert_with(|| jobs.to_string());
+        }
+        line::filled(text, &levels)
+    }
+
+    fn tree(&self) -> Option<Tree> {
+        let copied = self.source.clone().map(|source| Tree::Copied { source });
+        copied.or_else(|| self.c_files.map(Tree::generated))
+    }
+
+    /// What must hold between the keys of a tree.
+    fn complain_of_tree(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        if self.c_files.is_some() && self.source.is_some() {
+            let hint = "leave one of the two out".to_owned();
+            let message = "the tree is said twice: by c-files and by source".to_owned();
+            to.key(&format!("{path}/c-files"), message, Some(hint));
+        }
+        let relative = self.source.as_deref().is_some_and(|source| !source.starts_with('/'));
+        if relative && !to.is_wrong(&format!("{path}/source")) {
+            let hint = "write its whole path, from / on".to_owned();
+            let message = "the lines run elsewhere: source is not found from there".to_owned();
+            to.value(&format!("{path}/source"), message, Some(hint));
+        }
+        let said = self.names_jobs() || study.factors.contains_key("command");
+        if self.jobs.is_some() && !said && !to.is_wrong(&format!("{path}/jobs")) {
+            let hint = "write for example run = \"make -j{jobs}\"".to_owned();
+            to.key(&format!("{path}/jobs"), "no line says {jobs}".to_owned(), Some(hint));
+        }
+        if self.jobs.is_some() && study.factors.contains_key(JOBS) {
+            let hint = "leave one of the two out".to_owned();
+            let message = "jobs are said twice: for all, and by the factor jobs".to_owned();
+            to.key(&format!("{path}/jobs"), message, Some(hint));
+        }
     }
 
     fn planned(&self) -> Result<Planned, String> {
@@ -184,6 +251,7 @@ impl Asked {
             ignore_failure: self.ignore_failure,
             timeout_ns: self.timeout.map(|timeout| timeout.0),
             runs: self.runs,
+            tree: self.tree(),
         };
         planned.check()?;
         Ok(planned)
@@ -245,6 +313,11 @@ impl kind::Asks for Asked {
         {
             to.key(path, error, Some("quote its words as for a shell".to_owned()));
         }
+        self.complain_of_tree(path, study, to);
+    }
+
+    fn programs(&self) -> Vec<&str> {
+        self.needs.iter().map(String::as_str).collect()
     }
 
     fn takes(&self, factor: &str, study: &InStudy<'_>) -> bool {
@@ -279,6 +352,7 @@ impl kind::Asks for Asked {
     }
 
     fn hurry(&mut self, _: Option<Bytes>) {
+        self.c_files = self.c_files.map(|files| files.div_ceil(QUICK_SHARE));
         if self.runs.is_none() {
             self.time = Some(QUICK);
         }

@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DURATION, Detail, course, line};
+use super::tree::{self, Tree};
+use super::{DURATION, course, line};
 use crate::quantity::Time;
 use crate::quantity::units::show;
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
-use crate::work::measured::{Measured, Ran};
+use crate::work::measured::Ran;
 use crate::work::place::Run;
 use crate::work::{self};
 
@@ -42,6 +43,9 @@ pub struct Planned {
     /// Runs of a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<u64>,
+    /// What its lines work in, where that is not the target itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<Tree>,
 }
 
 impl Planned {
@@ -52,6 +56,11 @@ impl Planned {
     pub(super) fn check(&self) -> Result<(), String> {
         let lines = [Some(&self.run), self.prepare.as_ref(), self.cleanup.as_ref()];
         lines.into_iter().flatten().try_for_each(|text| line::words(text, self.shell).map(drop))
+    }
+
+    /// A line as it is typed in the target.
+    fn in_tree(&self, line: &str) -> String {
+        if self.tree.is_some() { format!("cd {} && {line}", tree::NAME) } else { line.to_owned() }
     }
 
     /// What it is called where there is little room: its own line, quoted.
@@ -78,7 +87,10 @@ impl Runs for Planned {
         };
         let [before, after] =
             [aside(&self.prepare, "each time after"), aside(&self.cleanup, "each time before")];
-        format!("{}{before}{after}, {way}{cold}, {count}", self.quoted())
+        let tree = self.tree.as_ref().map_or_else(String::new, |tree| {
+            format!(" in {}, every file of which is read before", tree.words())
+        });
+        format!("{}{tree}{before}{after}, {way}{cold}, {count}", self.quoted())
     }
 
     fn touches(&self) -> Touch {
@@ -87,11 +99,6 @@ impl Runs for Planned {
 
     fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
         course::run(self, run)
-    }
-
-    fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
-        let told = measured.values.get(metric).copied().map(Ok);
-        told.or_else(|| Some(Err(Detail::of(measured)?.absent.get(metric)?.clone())))
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
@@ -119,17 +126,23 @@ impl Runs for Planned {
             words.push("--ignore-failure".to_owned());
         }
         let emptied = self.cold.then_some("sync; echo 3 | sudo tee /proc/sys/vm/drop_caches");
-        let prepare: Vec<&str> = self.prepare.as_deref().into_iter().chain(emptied).collect();
+        let prime = self.tree.as_ref().map(|_| tree::PRIME);
+        let prepare: Vec<&str> =
+            self.prepare.as_deref().into_iter().chain(emptied).chain(prime).collect();
         let options = [
-            ("--prepare", (!prepare.is_empty()).then(|| prepare.join("; "))),
-            ("--conclude", self.cleanup.clone()),
+            ("--prepare", (!prepare.is_empty()).then(|| self.in_tree(&prepare.join("; ")))),
+            ("--conclude", self.cleanup.as_deref().map(|line| self.in_tree(line))),
             ("--input", self.input.clone()),
         ];
         for (option, text) in options {
             words.extend(text.into_iter().flat_map(|text| [option.to_owned(), text]));
         }
-        words.push(self.run.clone());
         let mut remarks = vec![format!("run it in {}", how.path)];
+        if let Some(tree) = &self.tree {
+            words.extend(["--setup".to_owned(), tree.making("assay").join(" && ")]);
+            words.extend(["--cleanup".to_owned(), tree::removing()]);
+        }
+        words.push(self.in_tree(&self.run));
         if let Some(timeout) = self.timeout_ns {
             remarks.push(format!("a run ends after {}: hyperfine has no such limit", Time(timeout)));
         }

@@ -123,7 +123,6 @@ impl Tally {
         self.detail.peak_by =
             self.peak.as_ref().and_then(|peak| Some(peak.value()?.by));
         let (values, absent) = self.values();
-        self.detail.absent = absent;
         let cpu_ns = self.user_ns.saturating_add(self.system_ns).saturating_add(self.aside_ns);
         let notes = self.notes();
         Ran {
@@ -134,6 +133,7 @@ impl Tally {
                 waited_ns: None,
                 claims: Claims::default(),
                 values,
+                absent,
                 notes,
                 detail: self.detail.into(),
             },

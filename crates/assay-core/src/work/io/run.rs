@@ -66,6 +66,7 @@ fn measured(outcome: &Outcome) -> Measured {
             write: Count { operations: totals.write_operations, bytes: totals.write_bytes },
         },
         values: BTreeMap::new(),
+        absent: BTreeMap::new(),
         notes: outcome.engine.notes.iter().cloned().chain(workers(outcome)).collect(),
         detail: detail(outcome).into(),
     }

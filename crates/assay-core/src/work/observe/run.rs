@@ -108,6 +108,7 @@ impl Post<'_> {
             waited_ns: None,
             claims: Claims::default(),
             values: BTreeMap::new(),
+            absent: BTreeMap::new(),
             notes: Vec::new(),
             detail: Detail {
                 period,

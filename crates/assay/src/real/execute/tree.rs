@@ -6,7 +6,7 @@ use std::io;
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, getpgrp, getpid, kill_process_group, pidfd_open, pidfd_send_signal,
+    Pid, PidfdFlags, Signal, getpid, kill_process_group, pidfd_open, pidfd_send_signal,
 };
 
 use super::group::Group;
@@ -84,13 +84,15 @@ pub struct Own {
 
 impl Own {
     pub fn find() -> io::Result<Self> {
-        let (id, group) = (getpid().as_raw_nonzero().get(), getpgrp());
-        if Process::find(id).is_none() {
+        let id = getpid().as_raw_nonzero().get();
+        // As the kernel writes it: in a name space of processes its own group may lie outside, with
+        // the number 0.
+        let Some(own) = Process::find(id) else {
             let message = "/proc does not show processes, and nothing could be found that a program leaves \
                            behind; mount it";
             return Err(io::Error::other(message));
-        }
-        Ok(Self { id, group: group.as_raw_nonzero().get() })
+        };
+        Ok(Self { id, group: own.group })
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::watch::members;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::probes::block_latency;
 use assay_core::quantity::units::show;
@@ -38,7 +39,7 @@ pub fn choose(system: &dyn System, wanted: Option<&str>) -> Outcome<Vec<Disk>> {
     } else {
         below(system, wanted)?
     };
-    let whole: BTreeSet<String> = names.iter().map(|name| whole(system, name)).collect();
+    let whole: BTreeSet<String> = names.iter().map(|name| members::whole(system, name)).collect();
     let found: Vec<Disk> = whole.iter().filter_map(|name| disk(system, name, true)).collect();
     if found.is_empty() {
         let names = whole.into_iter().collect::<Vec<_>>().join(" ");
@@ -91,16 +92,6 @@ fn below(system: &dyn System, wanted: &str) -> Outcome<Vec<String>> {
     Err(Failure::refused(format!(
         "{wanted}: {why}, so there is no block device to watch; name one: ls /sys/block"
     )))
-}
-
-/// The disk that a partition is a part of; a disk itself.
-fn whole(system: &dyn System, name: &str) -> String {
-    match devices::layer(system, name) {
-        (layer, Below::Devices(below)) if layer.kind == "partition" => {
-            below.into_iter().next().unwrap_or(layer.name)
-        }
-        (layer, _) => layer.name,
-    }
 }
 
 fn disk(system: &dyn System, name: &str, named: bool) -> Option<Disk> {

@@ -14,6 +14,7 @@ use assay_core::probes::{block_latency, load, memory, pressure, processors};
 use assay_core::system::devices::{self, Counters};
 use assay_core::system::{BlockTotals, System};
 
+use super::members::{self, Array};
 pub use classes::Tracing;
 pub use disks::Disk;
 pub use machine::{Load, Memory, Pressure, Sensor};
@@ -23,6 +24,7 @@ pub use users::{User, Users};
 pub struct Sampler<'a> {
     system: &'a dyn System,
     disks: Vec<Disk>,
+    arrays: Vec<Array>,
     tracing: Tracing,
     others: users::Watcher,
     ask_drives: bool,
@@ -90,19 +92,26 @@ impl<'a> Sampler<'a> {
     /// Watches disks.
     pub fn new(system: &'a dyn System, disks: Vec<Disk>, tracing: Tracing) -> Self {
         let others = users::Watcher::new(system, &disks);
-        Self { system, disks, tracing, others, ask_drives: true }
+        let arrays = members::arrays(system, &disks);
+        Self { system, disks, arrays, tracing, others, ask_drives: true }
     }
 
     /// The same beside a study of this process: drives are not asked for their temperature, and
     /// open files are left alone, of which one on a mount that hangs would never answer.
     pub fn beside(system: &'a dyn System, disks: Vec<Disk>, tracing: Tracing) -> Self {
         let others = users::Watcher::new(system, &[]);
-        Self { system, disks, tracing, others, ask_drives: false }
+        let arrays = members::arrays(system, &disks);
+        Self { system, disks, arrays, tracing, others, ask_drives: false }
     }
 
     /// What it watches.
     pub fn disks(&self) -> &[Disk] {
         &self.disks
+    }
+
+    /// Arrays whose members are among them.
+    pub fn arrays(&self) -> &[Array] {
+        &self.arrays
     }
 
     /// Reads everything.

@@ -1,0 +1,347 @@
+//! Places: what goes in must come out.
+
+use super::super::judge;
+use super::super::tests::Bench;
+use super::*;
+use crate::findings::Verdict;
+use crate::findings::facts::PlaceFacts;
+use crate::findings::places::{Named, Row, Unit};
+use crate::importers::{self, Options};
+
+/// A result of a place with these rates, all of one workload.
+fn measured(id: &str, place: (&str, PlaceSort), rates: &[u64]) -> Brought {
+    of_bench(id, place, Bench::new(&["."]).row(0, "random-read-q1", 4096, rates))
+}
+
+fn of_bench(id: &str, (name, kind): (&str, PlaceSort), bench: Bench) -> Brought {
+    let mut findings = bench.findings();
+    findings.study.id = id.to_owned();
+    // Classes of requests and latencies are not what is asked here.
+    findings.cells.retain(|cell| cell.metric == "iops");
+    findings.environment.place = Some(PlaceFacts {
+        name: name.to_owned(),
+        kind,
+        signs: Vec::new(),
+        frequency: None,
+        mitigations: None,
+        clocksource: None,
+        steal_share: None,
+    });
+    Brought { findings, label: None, seal: Known::Whole }
+}
+
+const BARE: (&str, PlaceSort) = ("bare metal", PlaceSort::BareMetal);
+const KVM: (&str, PlaceSort) = ("KVM", PlaceSort::Hypervisor);
+const TCG: (&str, PlaceSort) = ("QEMU TCG", PlaceSort::Emulator);
+
+fn compared(brought: &[Brought]) -> Findings {
+    by_place(brought, Question::default()).unwrap()
+}
+
+fn refused(brought: &[Brought], question: Question) -> String {
+    by_place(brought, question).unwrap_err().message
+}
+
+fn of(found: &Findings) -> &Places {
+    found.places.as_ref().unwrap()
+}
+
+fn row<'a>(found: &'a Findings, place: &str) -> &'a Row {
+    of(found).rows.iter().find(|row| row.place == place).unwrap()
+}
+
+fn verdict(found: &Findings, place: &str) -> Option<Verdict> {
+    found.comparison(row(found, place).comparison.as_ref()?)?.verdict
+}
+
+fn told<'a>(found: &'a Findings, check: &str) -> Vec<&'a str> {
+    let own = found.checks.iter().filter(|one| one.name == check);
+    own.map(|one| one.text.as_str()).collect()
+}
+
+/// Rates around one with a scatter of about 1 %.
+fn around(rate: u64) -> Vec<u64> {
+    [990, 1000, 1010, 1005].map(|share| rate * share / 1000).to_vec()
+}
+
+/// A table as somebody brings it along.
+fn table(text: &str) -> Brought {
+    let imported = (importers::of_text(text).read)("t.csv", text, &Options::default()).unwrap();
+    let mut findings = Bench::new(&["."]).row(0, "random-read-q1", 4096, &[1]).findings();
+    findings.environment.unknown = Unknown::ALL.to_vec();
+    findings.study.id = "table".to_owned();
+    let findings = judge(findings.study, findings.environment, imported.measurements);
+    Brought { findings, label: None, seal: Known::Imported }
+}
+
+#[test]
+fn rates_are_per_cent_of_the_baseline_and_its_interval_lies_around_them() {
+    let found =
+        compared(&[measured("b", KVM, &around(5_000)), measured("a", BARE, &around(10_000))]);
+    let places = of(&found);
+    assert_eq!((places.baseline.as_str(), places.chosen), ("bare metal", Chosen::BareMetal));
+    let kvm = row(&found, "KVM");
+    assert!((kvm.percent.unwrap() - 50.0).abs() < 0.1, "{kvm:?}");
+    let [low, high] = kvm.percent_interval().unwrap();
+    assert!(48.0 < low && low < 50.0 && 50.0 < high && high < 52.0);
+    assert_eq!((kvm.n, kvm.unit), (4, Unit::Trials));
+    assert_eq!(row(&found, "bare metal").percent, Some(100.0));
+    assert_eq!(verdict(&found, "KVM"), Some(Verdict::Worse));
+    assert!(
+        found.comparisons[0].text.ends_with("Across machines, this suggests that KVM is slower.")
+    );
+    // No single number: nothing in the findings is a mean over workloads.
+    assert!(found.ranks.is_empty() && found.effects.is_empty());
+}
+
+#[test]
+fn of_times_less_is_faster() {
+    let rows = |place: &str, times: [f64; 3]| -> String {
+        times.iter().map(|time| format!("{place},{time}\n")).collect()
+    };
+    let text = format!(
+        "place,seconds\n{}{}",
+        rows("old", [10.0, 10.1, 9.9]),
+        rows("new", [5.0, 5.05, 4.95])
+    );
+    let found = compared(&[table(&text)]);
+    assert_eq!((of(&found).baseline.as_str(), of(&found).chosen), ("old", Chosen::Table));
+    let new = row(&found, "new");
+    assert!((new.percent.unwrap() - 200.0).abs() < 0.1);
+    let [low, high] = new.percent_interval().unwrap();
+    assert!(low < 200.0 && 200.0 < high && high < 210.0, "{low} {high}");
+    assert_eq!(verdict(&found, "new"), Some(Verdict::Better));
+}
+
+/// The shipped table of article 000, as anybody would import it.
+const ARTICLE: &str = include_str!("../../../../../reference/virtualisation.csv");
+
+#[test]
+fn the_numbers_of_the_article_give_its_percentages_to_the_digit() {
+    let found = compared(&[table(ARTICLE)]);
+    let places = of(&found);
+    assert_eq!((places.baseline.as_str(), places.places.len()), ("bare metal", 8));
+    for line in ARTICLE.lines().skip(2) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let row = row(&found, fields[0]);
+        assert_eq!(row.value, Some(fields[1].parse().unwrap()), "{line}");
+        assert_eq!(format!("{:.2}", row.percent.unwrap()), fields[3], "{line}");
+        let doubted = fields[4].contains("disagree");
+        assert_eq!(row.printed.unwrap().follows, !doubted, "{line}");
+        assert_eq!(verdict(&found, fields[0]), None);
+    }
+    assert_eq!(
+        told(&found, "published"),
+        [
+            "work in VirtualBox 4.1.18: 19.06 % was printed, but 1042.523 of 8876.945 s are 11.74 %; \
+          19.06 % would be 5470 s: one of the two numbers is wrong, and they cannot tell which"
+        ]
+    );
+}
+
+#[test]
+fn an_emulated_place_has_numbers_and_no_verdict_wherever_it_stands() {
+    let two = [measured("a", BARE, &around(10_000)), measured("b", KVM, &around(9_000))];
+    let emulated = measured("t", TCG, &around(1_000));
+    let [bare, kvm] = two.clone();
+    let found = compared(&[emulated, bare, kvm]);
+    let order: Vec<&str> = of(&found).places.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(order, ["bare metal", "KVM", "QEMU TCG"]);
+    let emulated = row(&found, "QEMU TCG");
+    assert!(emulated.emulated && (emulated.percent.unwrap() - 10.0).abs() < 0.1);
+    assert!(emulated.percent_ci95.is_some() && emulated.percent_ci95_family.is_none());
+    assert_eq!(verdict(&found, "QEMU TCG"), None);
+    // It has no part in the error of the others.
+    assert_eq!(row(&found, "KVM"), row(&compared(&two), "KVM"));
+    assert_eq!(told(&found, "emulated").len(), 1);
+    let asked = Question { baseline: Some("qemu tcg".to_owned()), ..Question::default() };
+    let [bare, kvm] = two;
+    let found = by_place(&[bare, kvm, measured("t", TCG, &around(1_000))], asked).unwrap();
+    assert_eq!(of(&found).baseline, "QEMU TCG");
+    assert!(found.comparisons.iter().all(|one| one.verdict.is_none()));
+}
+
+#[test]
+fn three_results_of_a_place_are_sessions_and_two_are_taken_together() {
+    let day = |id: &str, place, rate: u64| measured(id, place, &around(rate));
+    let two = compared(&[day("a", BARE, 10_000), day("b", BARE, 10_100), day("k", KVM, 9_000)]);
+    let bare = row(&two, "bare metal");
+    assert_eq!((bare.unit, bare.n), (Unit::TrialsOfResults, 8));
+    assert!(
+        told(&two, "sessions")[0].starts_with("bare metal: 2 results of one day; their trials")
+    );
+    let sides = |rates: [u64; 3]| {
+        let [one, two, three] = rates;
+        vec![
+            day("a", BARE, 10_000),
+            day("b", BARE, 10_050),
+            day("c", BARE, 9_950),
+            day("x", KVM, one),
+            day("y", KVM, two),
+            day("z", KVM, three),
+        ]
+    };
+    let margin = Question { margin: Some(0.05), ..Question::default() };
+    let alike = by_place(&sides([10_000, 10_040, 9_960]), margin.clone()).unwrap();
+    let kvm = row(&alike, "KVM");
+    assert_eq!((kvm.unit, kvm.n), (Unit::Sessions, 3));
+    assert_eq!(verdict(&alike, "KVM"), Some(Verdict::Equivalent));
+    // Days that differ hide what their trials alone would show.
+    let wild = by_place(&sides([11_000, 9_000, 8_000]), margin).unwrap();
+    assert_eq!(verdict(&wild, "KVM"), Some(Verdict::Inconclusive));
+    // One day is never equivalent, however alike.
+    let one = compared(&[day("a", BARE, 10_000), day("k", KVM, 10_000)]);
+    assert_eq!(verdict(&one, "KVM"), Some(Verdict::Inconclusive));
+}
+
+#[test]
+fn results_of_two_days_and_machines_are_told() {
+    let mut later = measured("b", BARE, &around(10_000));
+    later.findings.study.started = "2026-08-02T09:00:00Z".to_owned();
+    later.findings.environment.kernel = "6.13".to_owned();
+    let found = compared(&[
+        measured("a", BARE, &around(10_000)),
+        later,
+        measured("k", KVM, &around(9_000)),
+    ]);
+    assert!(told(&found, "sessions")[0].contains("2 results of 2026-07-30 and 2026-08-02"));
+    assert_eq!(told(&found, "machines"), ["bare metal: its results come from different kernels"]);
+}
+
+#[test]
+fn equal_names_of_other_machines_are_other_places() {
+    let mut large = measured("large", KVM, &around(9_000));
+    large.findings.environment.cpus = Some(16);
+    let found = compared(&[
+        measured("a", BARE, &around(10_000)),
+        measured("small", KVM, &around(5_000)),
+        large.clone(),
+    ]);
+    let names: Vec<&str> = of(&found).places.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["bare metal", "KVM (4 processors)", "KVM (16 processors)"]);
+    // What the user calls the same is the same, and told.
+    let mut small = measured("small", KVM, &around(5_000));
+    (small.label, large.label) = (Some("guest".to_owned()), Some("guest".to_owned()));
+    let found = compared(&[measured("a", BARE, &around(10_000)), small, large]);
+    assert_eq!(of(&found).places.len(), 2);
+    assert_eq!(of(&found).places[1].named, Named::Given);
+    assert_eq!(
+        told(&found, "machines"),
+        ["guest: its results come from machines that differ in processor or memory"]
+    );
+}
+
+#[test]
+fn what_a_place_lacks_is_absent_with_its_reason() {
+    let both = |name: &str| {
+        let bench = Bench::new(&["."]).row(0, "random-read-q1", 4096, &around(10_000));
+        of_bench(name, BARE, bench.row(0, "sequential-write", 4096, &around(100)))
+    };
+    let mut guest = measured("k", KVM, &around(9_000));
+    let found = compared(&[both("a"), guest.clone()]);
+    let lacking = of(&found).rows.iter().find(|row| row.absent.is_some()).unwrap();
+    assert_eq!((lacking.place.as_str(), lacking.workload.as_str()), ("KVM", "sequential-write"));
+    assert_eq!(lacking.absent.as_deref(), Some("it was not run there"));
+    guest.findings.absent.push(AbsentCell {
+        workload: "sequential-write".to_owned(),
+        arm: crate::results::plan::Arm::new(),
+        metric: None,
+        reason: "left out: no compiler".to_owned(),
+        obstacle: Some("no compiler".to_owned()),
+    });
+    let found = compared(&[both("a"), guest]);
+    let lacking = of(&found).rows.iter().find(|row| row.absent.is_some()).unwrap();
+    assert_eq!(lacking.absent.as_deref(), Some("no compiler"));
+    assert_eq!(found.absent.len(), 1);
+}
+
+#[test]
+fn failed_trials_are_told_and_a_workload_without_others_has_its_reason() {
+    let fails = |all: bool| {
+        let mut guest = measured("k", KVM, &around(9_000));
+        let cell = guest.findings.cells.iter_mut().find(|cell| cell.primary).unwrap();
+        let count = if all { cell.trials.len() } else { 1 };
+        for trial in &mut cell.trials[..count] {
+            trial.status = crate::results::record::Status::Failed;
+            (trial.value, trial.reason) = (None, Some("it was killed".to_owned()));
+        }
+        compared(&[measured("a", BARE, &around(10_000)), guest, measured("c", TCG, &around(9))])
+    };
+    assert_eq!(told(&fails(false), "failed"), ["random-read-q1 in KVM: 1 of 4 trials failed"]);
+    assert_eq!(
+        row(&fails(true), "KVM").absent.as_deref(),
+        Some("none of 4 trials counts: it was killed")
+    );
+}
+
+#[test]
+fn another_protocol_is_told() {
+    let mut other = measured("k", KVM, &around(9_000));
+    other.findings.workloads[0].text = "4 KiB at random, another engine".to_owned();
+    other.findings.environment.assay = "9.9.9".to_owned();
+    let found = compared(&[measured("a", BARE, &around(10_000)), other]);
+    let told = told(&found, "protocol").join("\n");
+    assert!(told.contains("KVM against bare metal: version of assay: 9.9.9 instead of"), "{told}");
+    assert!(told.contains("another engine instead of"), "{told}");
+    let same =
+        compared(&[measured("a", BARE, &around(10_000)), measured("k", KVM, &around(9_000))]);
+    assert_eq!(self::told(&same, "protocol"), [""; 0]);
+}
+
+#[test]
+fn seals_that_do_not_hold_are_told() {
+    let mut edited = measured("k", KVM, &around(9_000));
+    edited.seal = Known::Broken;
+    let found = compared(&[measured("a", BARE, &around(10_000)), edited]);
+    assert_eq!(
+        told(&found, "seal"),
+        ["KVM: k was changed after it was measured: its seal is broken, do not believe it"]
+    );
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_what_to_do() {
+    let [bare, kvm] = [measured("a", BARE, &around(10)), measured("k", KVM, &around(9))];
+    let none = Question::default;
+    let alone = refused(&[bare.clone()], none());
+    assert_eq!(alone, "all of it is of one place, bare metal: name a result of another place");
+    assert!(refused(&[bare.clone(), bare.clone()], none()).starts_with("a is named twice"));
+    let other = of_bench("k", KVM, Bench::new(&["."]).row(0, "sequential-write", 4096, &around(9)));
+    let nothing = refused(&[bare.clone(), other], none());
+    assert!(
+        nothing.ends_with("bare metal has random-read-q1; KVM has sequential-write"),
+        "{nothing}"
+    );
+    let asked = Question { baseline: Some("moon".to_owned()), ..none() };
+    let unknown = refused(&[bare.clone(), kvm.clone()], asked);
+    assert!(unknown.ends_with("there are bare metal and KVM"), "{unknown}");
+    let mut nowhere = kvm;
+    nowhere.findings.environment.place = None;
+    nowhere.findings.environment.unknown = Unknown::ALL.to_vec();
+    assert!(refused(&[bare.clone(), nowhere], none()).contains("--label k=NAME"));
+    let mut named = table("place,seconds\nx,1\ny,2\n");
+    named.label = Some("z".to_owned());
+    assert!(refused(&[bare, named], none()).contains("names its places itself (x and y)"));
+}
+
+#[test]
+fn results_of_versions_before_places_tell_bare_metal_from_guests() {
+    let old = |id: &str, virtualisation: &str| {
+        let mut one = measured(id, BARE, &around(10_000));
+        one.findings.environment.place = None;
+        virtualisation.clone_into(&mut one.findings.environment.virtualisation);
+        one
+    };
+    let found = compared(&[old("g", "kvm guest"), old("b", "none")]);
+    let names: Vec<&str> = of(&found).places.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["bare metal", "kvm guest"]);
+}
+
+#[test]
+fn the_first_place_is_the_baseline_where_none_is_bare_metal_and_that_is_told() {
+    let found = compared(&[measured("t", TCG, &around(10)), measured("k", KVM, &around(9)), {
+        measured("c", ("container (docker)", PlaceSort::Container), &around(8))
+    }]);
+    assert_eq!((of(&found).baseline.as_str(), of(&found).chosen), ("KVM", Chosen::First));
+    assert!(told(&found, "baseline")[0].contains("the first place, KVM, is the baseline"));
+}

@@ -1,0 +1,163 @@
+//! Devices that share the work of one array: mirrors, stripes and parity of md, of the device mapper,
+//! of btrfs and bcachefs. ZFS tells its devices only to its own tools.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::layer;
+use crate::system::site::{Layer, Site};
+use crate::system::{System, sysfs};
+
+/// Of the parts of a device-mapper device those may be members of an array that are alike within this
+/// factor: the table that says so is root's, and a cache or a table of metadata is much smaller than
+/// what it stands before.
+const ALIKE: u64 = 2;
+
+/// Several devices that share the work of one thing above them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Array {
+    /// What lies above: `md0`, `dm-3`, or the file system (`btrfs`).
+    pub name: String,
+    /// `raid5`, `lvm`, `btrfs`, ...
+    pub kind: String,
+    /// Its members by kernel name.
+    pub members: Vec<String>,
+}
+
+impl Array {
+    /// `md0 (raid5 of sda1, sdb1 and sdc1)`.
+    pub fn words(&self) -> String {
+        let of = match self.members.as_slice() {
+            [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
+            members => members.join(", "),
+        };
+        if self.kind == self.name {
+            format!("{} of {of}", self.kind)
+        } else {
+            format!("{} ({} of {of})", self.name, self.kind)
+        }
+    }
+}
+
+/// Arrays of a target's stack, the topmost first.
+pub fn arrays_of(site: &Site) -> Vec<Array> {
+    let mut found = Vec::new();
+    if site.counted.len() > 1 {
+        let name = site.filesystem();
+        found.push(Array { kind: name.clone(), name, members: site.counted.clone() });
+    }
+    let below = site.layers.iter().filter_map(|layer| of_layer(layer, &site.layers));
+    found.extend(below);
+    found
+}
+
+/// Arrays of this machine, by what sysfs shows: block devices, then mounted file systems.
+pub fn arrays(system: &dyn System) -> Vec<Array> {
+    let names = sysfs::names(system, Path::new("/sys/block"));
+    let wanted = names.iter().filter(|name| name.starts_with("md") || name.starts_with("dm-"));
+    let on_blocks = wanted.filter_map(|name| {
+        let (top, _) = layer(system, name);
+        let below: Vec<Layer> = top.below.iter().map(|name| layer(system, name).0).collect();
+        of_layer(&top, &below)
+    });
+    let mut found: Vec<Array> = on_blocks.collect();
+    for (kind, root) in [("btrfs", "/sys/fs/btrfs"), ("bcachefs", "/sys/fs/bcachefs")] {
+        let root = Path::new(root);
+        for directory in sysfs::names(system, root) {
+            let members = members_of(system, kind, &root.join(directory));
+            if members.len() > 1 {
+                found.push(Array { name: kind.to_owned(), kind: kind.to_owned(), members });
+            }
+        }
+    }
+    found
+}
+
+/// btrfs links its devices by name; bcachefs has a directory each with a link to the device.
+fn members_of(system: &dyn System, kind: &str, directory: &Path) -> Vec<String> {
+    if kind == "btrfs" {
+        return sysfs::names(system, &directory.join("devices"));
+    }
+    let devices =
+        sysfs::names(system, directory).into_iter().filter(|name| name.starts_with("dev-"));
+    let block = |name: String| {
+        let link = system.read_link(&directory.join(name).join("block")).ok()?;
+        Some(link.file_name()?.to_string_lossy().into_owned())
+    };
+    devices.filter_map(block).collect()
+}
+
+fn of_layer(layer: &Layer, all: &[Layer]) -> Option<Array> {
+    let members = match layer.kind.as_str() {
+        // One after the other: they do not share the work.
+        "linear" | "container" => return None,
+        _ if layer.name.starts_with("md") => layer.below.clone(),
+        "dm" | "lvm" | "dmraid" => alike(layer, all),
+        _ => return None,
+    };
+    let array = Array { name: layer.name.clone(), kind: layer.kind.clone(), members };
+    (array.members.len() > 1).then_some(array)
+}
+
+/// Those parts of a mapped device that are as large as its largest one, about.
+fn alike(layer: &Layer, all: &[Layer]) -> Vec<String> {
+    let size = |name: &&String| {
+        let own = all.iter().find(|own| own.name == **name);
+        own.map_or(0, |own| own.size_bytes)
+    };
+    let largest = layer.below.iter().map(|name| size(&name)).max().unwrap_or_default();
+    layer.below.iter().filter(|name| size(name).saturating_mul(ALIKE) >= largest).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::DeviceNumber;
+    use crate::system::fake::machines;
+    use crate::system::resolve;
+
+    fn layer_of(name: &str, kind: &str, below: &[&str], size_bytes: u64) -> Layer {
+        Layer {
+            name: name.to_owned(),
+            number: DeviceNumber { major: 253, minor: 0 },
+            kind: kind.to_owned(),
+            below: below.iter().map(|name| (*name).to_owned()).collect(),
+            size_bytes,
+        }
+    }
+
+    #[test]
+    fn a_mirror_below_others_and_a_file_system_of_two_are_arrays() {
+        let raid = machines::machine("crypt-lvm-raid");
+        let found = arrays_of(&resolve(&raid, "/srv/data").unwrap());
+        let [mirror] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(mirror.words(), "md0 (raid1 of sda1 and sdb1)");
+        assert_eq!(arrays(&raid), found);
+        let btrfs = machines::machine("btrfs-two");
+        let found = arrays_of(&resolve(&btrfs, "/home/me").unwrap());
+        assert_eq!(found[0].words(), "btrfs of sda and sdb");
+        assert_eq!(arrays(&btrfs), found);
+        assert!(arrays(&machines::machine("sata-ssd")).is_empty());
+    }
+
+    #[test]
+    fn a_cache_or_metadata_is_no_member() {
+        let all = [
+            layer_of("dm-1", "lvm", &[], 1 << 40),
+            layer_of("dm-2", "lvm", &[], 1 << 40),
+            layer_of("dm-3", "lvm", &[], 4 << 20),
+            layer_of("sda", "disk", &[], 1 << 38),
+        ];
+        let of = |kind: &str, below: &[&str]| {
+            let found = of_layer(&layer_of("dm-0", kind, below, 0), &all);
+            found.map(|array| array.members.join(" "))
+        };
+        assert_eq!(of("lvm", &["dm-1", "dm-2", "dm-3"]).as_deref(), Some("dm-1 dm-2"));
+        assert_eq!(of("lvm", &["dm-1", "sda"]), None, "a cache before it");
+        assert_eq!(of("crypt", &["dm-1"]), None);
+        assert_eq!(of("multipath", &["dm-1", "dm-2"]), None, "two ways to one drive");
+        assert_eq!(of_layer(&layer_of("bcache0", "bcache", &["dm-1", "dm-2"], 0), &all), None);
+        assert_eq!(of_layer(&layer_of("md0", "linear", &["dm-1", "dm-2"], 0), &all), None);
+    }
+}

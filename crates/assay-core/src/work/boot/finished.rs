@@ -1,0 +1,94 @@
+//! The message with which systemd says that a start-up is over. Kernel, initrd and userspace are fields
+//! of it; firmware and loader stand in its sentence alone.
+
+/// Phases before the kernel, microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Before {
+    pub firmware_us: Option<u64>,
+    pub loader_us: Option<u64>,
+}
+
+/// Reads `Startup finished in 2.1s (firmware) + 512ms (loader) + 1.2s (kernel) + ... = 9s.`; nothing of a
+/// sentence that is another one.
+pub(super) fn before(message: &str) -> Before {
+    let told = || {
+        let rest = message.strip_prefix("Startup finished in ")?;
+        let (parts, _) = rest.split_once(" = ")?;
+        let mut found = Before::default();
+        for part in parts.split(" + ") {
+            let (time, phase) = part.rsplit_once(" (")?;
+            let time_us = timespan_us(time)?;
+            match phase.strip_suffix(')')? {
+                "firmware" => found.firmware_us = Some(time_us),
+                "loader" => found.loader_us = Some(time_us),
+                "kernel" | "initrd" | "userspace" => {}
+                _ => return None,
+            }
+        }
+        Some(found)
+    };
+    told().unwrap_or_default()
+}
+
+/// Microseconds of a time as systemd writes it: `1min 30.123s`, `815ms`, `2.5s`.
+fn timespan_us(text: &str) -> Option<u64> {
+    const UNITS: [(&str, f64); 9] = [
+        ("month", 2_629_800e6),
+        ("min", 60e6),
+        ("ms", 1e3),
+        ("us", 1.0),
+        ("µs", 1.0),
+        ("w", 604_800e6),
+        ("d", 86_400e6),
+        ("h", 3600e6),
+        ("s", 1e6),
+    ];
+    let mut sum = 0.0;
+    for word in text.split(' ') {
+        let digits = word.find(|sign: char| !sign.is_ascii_digit() && sign != '.')?;
+        let (number, unit) = word.split_at(digits);
+        let (_, size) = UNITS.iter().find(|(name, _)| *name == unit)?;
+        sum += number.parse::<f64>().ok()? * size;
+    }
+    // What no machine lives through is no time of a boot.
+    (sum.is_finite() && sum < 1e15).then_some(sum.round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn firmware_and_loader_are_told_where_they_are() {
+        let message = "Startup finished in 6.512s (firmware) + 1min 2.5s (loader) + 815ms (kernel) + \
+                       1.2s (initrd) + 3s (userspace) = 1min 14.027s.";
+        let found = before(message);
+        assert_eq!((found.firmware_us, found.loader_us), (Some(6_512_000), Some(62_500_000)));
+        let bios = "Startup finished in 815ms (kernel) + 3.001s (userspace) = 3.816s.";
+        assert_eq!(before(bios), Before::default());
+        for other in ["Startup finished in 295ms.", "", "Startup finished in x (firmware) = 1s."] {
+            assert_eq!(before(other), Before::default(), "{other}");
+        }
+    }
+
+    #[test]
+    fn times_are_systemds() {
+        let told = ["815ms", "2.5s", "1min 30.123s", "1h 2min 3s", "17us", "", "s", "1.2.3s", "-1s", "1e9s"];
+        let found = told.map(timespan_us);
+        assert_eq!(
+            found,
+            [
+                Some(815_000),
+                Some(2_500_000),
+                Some(90_123_000),
+                Some(3_723_000_000),
+                Some(17),
+                None,
+                None,
+                None,
+                None,
+                None
+            ]
+        );
+    }
+}

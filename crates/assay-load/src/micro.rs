@@ -1,0 +1,218 @@
+//! Basic operations of a machine, one after the other in one thread, in the manner of lmbench.
+
+use std::hint::black_box;
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock;
+use crate::spent::Spent;
+
+/// A basic operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Micro {
+    /// A multiplication, shifts and additions, whole and floating, each on the result of the one before.
+    Arithmetic,
+    /// The first touch of a page of fresh anonymous memory; mapping and unmapping it have their share.
+    PageFault,
+    /// A child that ends at once, and is waited for.
+    ForkExit,
+    /// `getppid`: a call that the kernel must answer.
+    Syscall,
+}
+
+impl Micro {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Arithmetic, Self::PageFault, Self::ForkExit, Self::Syscall];
+
+    /// As study files name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Arithmetic => "arithmetic",
+            Self::PageFault => "page-fault",
+            Self::ForkExit => "fork-exit",
+            Self::Syscall => "syscall",
+        }
+    }
+
+    /// The one with a name.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|own| own.name() == name)
+    }
+}
+
+/// What came of repeating an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MicroOutcome {
+    /// Operations that were counted.
+    pub operations: u64,
+    /// Nanoseconds that they took.
+    pub elapsed_ns: u64,
+    /// Nanoseconds of processor time that this process took meanwhile; its children's are not in it.
+    pub cpu_ns: u64,
+    /// Nanoseconds that it was ready and waited for a processor, where the kernel counts that.
+    pub waited_ns: Option<u64>,
+}
+
+/// A batch lasts at least so long: the clock, which is read once a batch, costs a ten-thousandth of it.
+const BATCH_NS: u64 = 500_000;
+/// Pages that are mapped at a time: fewer than a huge page has.
+const PAGES: u64 = 256;
+
+/// Repeats an operation for a time. The number of a batch is found first, which is not counted.
+///
+/// # Errors
+/// The kernel's: no memory, or no more processes.
+pub fn repeat(what: Micro, time_ns: u64) -> io::Result<MicroOutcome> {
+    let batch = calibrated(what)?;
+    let before = Spent::now();
+    let began_ns = clock::monotonic_ns();
+    let mut operations = 0;
+    loop {
+        run(what, batch)?;
+        operations += batch;
+        let elapsed_ns = clock::monotonic_ns() - began_ns;
+        if elapsed_ns >= time_ns {
+            let spent = Spent::now().since(&before);
+            let (cpu_ns, waited_ns) = (spent.process_ns, spent.waited_ns);
+            return Ok(MicroOutcome { operations, elapsed_ns, cpu_ns, waited_ns });
+        }
+    }
+}
+
+/// Operations that last as long as a batch should.
+fn calibrated(what: Micro) -> io::Result<u64> {
+    let mut batch = 1;
+    loop {
+        let began_ns = clock::monotonic_ns();
+        run(what, batch)?;
+        if clock::monotonic_ns() - began_ns >= BATCH_NS {
+            return Ok(batch);
+        }
+        batch *= 2;
+    }
+}
+
+fn run(what: Micro, operations: u64) -> io::Result<()> {
+    match what {
+        Micro::Arithmetic => arithmetic(operations),
+        Micro::PageFault => return page_faults(operations),
+        Micro::ForkExit => return (0..operations).try_for_each(|_| fork_and_exit()),
+        Micro::Syscall => (0..operations).for_each(|_| {
+            black_box(rustix::process::getppid());
+        }),
+    }
+    Ok(())
+}
+
+/// Each step needs the one before, and the result is looked at: nothing can be left out.
+fn arithmetic(steps: u64) {
+    let (mut whole, mut real) = (black_box(0x9e37_79b9_7f4a_7c15_u64), black_box(1.5_f64));
+    for _ in 0..steps {
+        whole ^= whole >> 31;
+        whole = whole.wrapping_mul(0xff51_afd7_ed55_8ccd).wrapping_add(1);
+        real = real * 0.999_999 + 0.000_002;
+    }
+    black_box((whole, real));
+}
+
+/// Maps fresh memory, touches the first byte of each page, and gives it back.
+fn page_faults(pages: u64) -> io::Result<()> {
+    let page = rustix::param::page_size();
+    let mut left = pages;
+    while left > 0 {
+        let now = left.min(PAGES);
+        touch_fresh(now as usize, page)?;
+        left -= now;
+    }
+    Ok(())
+}
+
+fn touch_fresh(pages: usize, page: usize) -> io::Result<()> {
+    let length = pages * page;
+    let (protection, flags) =
+        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: memory of its own at an address that the kernel chooses: nothing else lies there.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, -1, 0) };
+    if start == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: advice about the memory that was just mapped; one page at a time is what is measured. A
+    // kernel without huge pages refuses it, and needs none.
+    let _ = unsafe { libc::madvise(start, length, libc::MADV_NOHUGEPAGE) };
+    for index in 0..pages {
+        // SAFETY: the byte lies inside the mapping, which is writable and nobody else's.
+        unsafe { start.cast::<u8>().add(index * page).write_volatile(1) };
+    }
+    // SAFETY: the whole mapping, to which no reference is left.
+    if unsafe { libc::munmap(start, length) } == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// A child of this process that does nothing but end.
+fn fork_and_exit() -> io::Result<()> {
+    // SAFETY: the child makes one system call, which ends it: it uses no lock, no memory and no handler
+    // of the parent, whatever other threads of that do.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: ends the child at once, without what the parent would do at its end.
+        unsafe { libc::_exit(0) };
+    }
+    if child < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    loop {
+        let mut status = 0;
+        // SAFETY: waits for the very child, whose status is written to a number of ours.
+        if unsafe { libc::waitpid(child, &raw mut status, 0) } == child {
+            return if status == 0 { Ok(()) } else { Err(io::Error::other("the child was ended")) };
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn each_operation_is_repeated_until_the_time_is_over() {
+        for what in Micro::ALL {
+            let done = repeat(what, 5 * MS).unwrap();
+            assert!(done.elapsed_ns >= 5 * MS && done.operations > 0, "{what:?}: {done:?}");
+            assert!(done.cpu_ns > 0, "{what:?}: {done:?}");
+            assert_eq!(Micro::find(what.name()), Some(what));
+        }
+        assert_eq!(Micro::find("forks"), None);
+    }
+
+    #[test]
+    fn each_page_that_is_touched_faults_once() {
+        let faults = || {
+            let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+            let after = stat.rsplit(')').next().unwrap();
+            after.split_whitespace().nth(7).unwrap().parse::<u64>().unwrap()
+        };
+        let before = faults();
+        page_faults(1000).unwrap();
+        let taken = faults() - before;
+        assert!((1000..1100).contains(&taken), "{taken}");
+    }
+
+    #[test]
+    fn nothing_is_left_of_children() {
+        (0..7).try_for_each(|_| fork_and_exit()).unwrap();
+        // SAFETY: asks for any child that has ended, and waits for none.
+        let left = unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) };
+        assert!(left <= 0, "{left}");
+    }
+}

@@ -1,0 +1,317 @@
+//! The page of places: what each workload has in each of them, in per cent of the baseline place.
+
+use super::facts::{self, Facts};
+use super::numbers;
+use super::remarks::{self, Name};
+use super::{Block, Cell, Detail, Document, Remark, Row, Section, Table, Tone};
+use crate::table::Column;
+use assay_core::findings::facts::PlaceFacts;
+use assay_core::findings::places::{Beside, Placed, Places, Row as Number, Unit};
+use assay_core::findings::{Comparison, EnvironmentFacts, Findings};
+use assay_core::quantity::printed;
+use assay_core::quantity::units::show;
+use assay_core::results::plan::{Arm, arm_in_words};
+use assay_core::results::seal::Known;
+
+/// Letters of a bar as long as the longest.
+const BAR: usize = 28;
+
+/// The document of places.
+pub(super) fn document(findings: &Findings, places: &Places, detail: Detail) -> Document {
+    let mut told = facts::study(findings);
+    told.push(("baseline".to_owned(), places.baseline.clone()));
+    let mut sections =
+        [Block::Facts(told), Block::List(findings.summary.clone())].map(Section::of).to_vec();
+    sections.extend(tables(findings, places, detail != Detail::Page));
+    sections.push(Section::of(Block::Text(legend(places))));
+    sections.extend(places.beside.iter().map(beside));
+    sections.extend(machines(places));
+    sections.push(Section::of(Block::Remarks(all_remarks(findings, detail))));
+    Document { title: facts::title(findings), sections }
+}
+
+/// A table for each workload; `bars` are for readers without figures.
+pub(super) fn tables(findings: &Findings, places: &Places, bars: bool) -> Vec<Section> {
+    let mut works: Vec<(&str, &Arm, &str)> = Vec::new();
+    for row in &places.rows {
+        let work = (row.workload.as_str(), &row.arm, row.metric.as_str());
+        if !works.contains(&work) {
+            works.push(work);
+        }
+    }
+    let section = |(workload, arm, metric): &(&str, &Arm, &str)| {
+        let own = places
+            .rows
+            .iter()
+            .filter(|row| row.workload == *workload && row.arm == **arm && row.metric == *metric);
+        let table = table(findings, places, &own.collect::<Vec<_>>(), bars);
+        Section::titled(work_name(workload, arm), vec![Block::Table(table)])
+    };
+    works.iter().map(section).collect()
+}
+
+/// A workload with what was set for it.
+pub(crate) fn work_name(workload: &str, arm: &Arm) -> String {
+    if arm.is_empty() {
+        return workload.to_owned();
+    }
+    format!("{workload}, {}", arm_in_words(arm.iter()))
+}
+
+/// What the table of a workload has columns for.
+#[allow(clippy::struct_excessive_bools, reason = "each is a column")]
+struct Columns {
+    intervals: bool,
+    counts: bool,
+    /// Decimals of per cent that were printed; none where nothing was.
+    printed: Option<usize>,
+    verdicts: bool,
+    /// The bar as long as the longest, in per cent; none where there are no bars.
+    bars: Option<f64>,
+}
+
+fn table(findings: &Findings, places: &Places, rows: &[&Number], bars: bool) -> Table {
+    let percents = places.rows.iter().filter_map(|row| row.percent);
+    let decimals = rows.iter().filter_map(|row| Some(printed::decimals(row.printed?.percent)));
+    let columns = Columns {
+        intervals: rows.iter().any(|row| row.percent_interval().is_some()),
+        counts: rows.iter().any(|row| row.n > 1),
+        printed: decimals.max(),
+        verdicts: rows.iter().any(|row| row.emulated || row.percent_interval().is_some()),
+        bars: bars.then(|| percents.fold(100.0, f64::max)),
+    };
+    let metric = rows.first().map_or("", |row| row.metric.as_str());
+    let mut titles = vec![Column::left("place").key(), Column::right(heading(metric))];
+    titles.push(Column::right("% of base"));
+    titles.extend(columns.printed.map(|_| Column::right("printed")));
+    titles.extend(columns.intervals.then(|| Column::right("95 % interval")));
+    titles.extend(columns.counts.then(|| Column::right("n").detail()));
+    titles.extend(columns.verdicts.then(|| Column::left("verdict").judged()));
+    titles.extend(columns.bars.map(|_| Column::left("speed").breaks()));
+    let there = rows.iter().filter(|row| row.absent.is_none());
+    let mut lines: Vec<Row> = there.map(|row| line(findings, row, &columns)).collect();
+    lines.extend(absent(rows));
+    Table { columns: titles, rows: lines }
+}
+
+/// Places without a number, each reason once.
+fn absent(rows: &[&Number]) -> Vec<Row> {
+    let mut told: Vec<(&String, Vec<&str>)> = Vec::new();
+    for row in rows {
+        let Some(reason) = &row.absent else { continue };
+        match told.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, places)) => places.push(&row.place),
+            None => told.push((reason, vec![&row.place])),
+        }
+    }
+    let line = |(reason, places): (&String, Vec<&str>)| Row {
+        name: "absent".to_owned(),
+        cells: Vec::new(),
+        notes: vec![format!("{}: {reason}", places.join(", "))],
+    };
+    told.into_iter().map(line).collect()
+}
+
+fn heading(metric: &str) -> String {
+    numbers::heading(metric).replace('_', " ")
+}
+
+fn line(findings: &Findings, row: &Number, columns: &Columns) -> Row {
+    let name = row.place.clone();
+    let dash = || super::NONE.to_owned();
+    let [percent, low, high] = row.percent.map_or_else(
+        || [dash(), dash(), dash()],
+        |percent| {
+            // The baseline is 100 by definition: it has no decimals.
+            let is_base = row.comparison.is_none();
+            if is_base {
+                ["100".to_owned(), dash(), dash()]
+            } else {
+                show::percents(percent, row.percent_interval())
+            }
+        },
+    );
+    let ends = row.percent_interval().map_or_else(dash, |_| format!("{low} to {high}"));
+    let mut cells = vec![Cell::plain(&*name), Cell::plain(value(row)), Cell::plain(percent)];
+    cells.extend(columns.printed.map(|decimals| printed_percent(row, decimals)));
+    cells.extend(columns.intervals.then(|| Cell::plain(ends)));
+    cells.extend(columns.counts.then(|| Cell::plain(count(row))));
+    cells.extend(columns.verdicts.then(|| verdict(findings, row)));
+    cells.extend(columns.bars.map(|most| Cell::plain(bar(row, most))));
+    Row { name, cells, notes: Vec::new() }
+}
+
+/// The number of a row; one that stands alone has the digits that were printed.
+pub(crate) fn value(row: &Number) -> String {
+    let Some(value) = row.value else { return super::NONE.to_owned() };
+    match row.metric.as_str() {
+        "duration_s" if row.n == 1 && row.unit == Unit::Trials => format!("{value} s"),
+        metric => numbers::under_heading(metric, value),
+    }
+}
+
+/// How many trials, or results, a number is of.
+fn count(row: &Number) -> String {
+    let lost = if row.failed > 0 {
+        format!("{}/{}", row.n, row.n + row.failed)
+    } else {
+        row.n.to_string()
+    };
+    match row.unit {
+        Unit::Sessions if row.n == 1 => "1 result".to_owned(),
+        Unit::Sessions => format!("{} results", row.n),
+        Unit::Trials | Unit::TrialsOfResults => lost,
+    }
+}
+
+/// Per cent as they were printed, with the decimals that the others have.
+fn printed_percent(row: &Number, decimals: usize) -> Cell {
+    let Some(told) = row.printed else { return Cell::plain("") };
+    let text = if told.percent == 100.0 {
+        "100".to_owned()
+    } else {
+        format!("{:.decimals$}", told.percent)
+    };
+    if told.follows {
+        return Cell::plain(text);
+    }
+    Cell { text: format!("contradicts {text}"), tone: Tone::Bad }
+}
+
+fn verdict(findings: &Findings, row: &Number) -> Cell {
+    if row.emulated {
+        return Cell { text: "emulated".to_owned(), tone: Tone::Doubtful };
+    }
+    let found = row.comparison.as_ref().and_then(|id| findings.comparison(id));
+    found
+        .map_or_else(|| Cell::plain("baseline"), |found: &Comparison| numbers::judged(found, false))
+}
+
+/// Its speed as a bar: full blocks, those of an emulated place pale.
+fn bar(row: &Number, most: f64) -> String {
+    let Some(percent) = row.percent else { return String::new() };
+    let halves = (percent / most * 2.0 * BAR as f64).round() as usize;
+    let block = if row.emulated { "\u{2591}" } else { "\u{2588}" };
+    let mut bar = block.repeat(halves / 2);
+    if halves % 2 == 1 {
+        bar.push_str(if row.emulated { "\u{2591}" } else { "\u{258c}" });
+    }
+    if bar.is_empty() { "\u{258f}".to_owned() } else { bar }
+}
+
+/// How it is to be read.
+fn legend(places: &Places) -> Vec<String> {
+    let mut told = vec![format!(
+        "% of base: speed in per cent of that of {}; 50 is half as fast.",
+        places.baseline
+    )];
+    let families = places.rows.iter().any(|row| row.percent_ci95_family.is_some());
+    told.extend(families.then(|| {
+        "Intervals hold for all places of a workload at once. Across machines verdicts only suggest: \
+         no interval knows what else differs."
+            .to_owned()
+    }));
+    let works = places.rows.iter().filter(|row| row.place == places.baseline).count();
+    told.extend((works > 1).then(|| {
+        "So: no single number. A place that keeps up in one work falls behind in another; no mean over \
+         workloads is given."
+            .to_owned()
+    }));
+    let alone = places.rows.iter().any(|row| row.n == 1 && row.unit == Unit::Trials);
+    told.extend(
+        (alone && !families)
+            .then(|| "One number for each place: no interval, and so no verdict.".to_owned()),
+    );
+    told
+}
+
+/// A published table.
+fn beside(table: &Beside) -> Section {
+    let text = format!(
+        "Published, {}: {}; {}. Per cent of its own {}.",
+        table.title, table.work, table.statistic, table.baseline
+    );
+    let rows = table.rows.iter().map(|row| {
+        let wrong = !row.printed.follows;
+        let percent =
+            Cell { text: row.percent.clone(), tone: if wrong { Tone::Bad } else { Tone::Plain } };
+        let remark = match &row.remark {
+            _ if wrong => format!("contradicts its seconds: {:.2} %", row.printed.computed),
+            remark => remark.clone().unwrap_or_default(),
+        };
+        let cells = vec![
+            Cell::plain(format!("{}: {}", table.source, row.place)),
+            Cell::plain(&*row.value),
+            percent,
+            Cell::plain(remark),
+        ];
+        Row { name: format!("{}: {}", table.source, row.place), cells, notes: Vec::new() }
+    });
+    let columns = vec![
+        Column::left("published").key(),
+        Column::right("printed"),
+        Column::right("printed %"),
+        Column::left("remark").words(),
+    ];
+    let table_of = Table { columns, rows: rows.collect() };
+    let caption = format!("beside: {}", table.source);
+    Section::titled(caption, vec![Block::Text(vec![text]), Block::Table(table_of)])
+}
+
+/// What the places are, a line each; nothing of tables that were brought along.
+fn machines(places: &Places) -> Option<Section> {
+    let told: Facts = places
+        .places
+        .iter()
+        .map(|place| (place.name.clone(), machine(place)))
+        .filter(|(_, told)| !told.is_empty())
+        .collect();
+    (!told.is_empty()).then(|| Section::titled("places", vec![Block::Facts(told)]))
+}
+
+fn machine(place: &Placed) -> String {
+    let mut told: Vec<String> = Vec::new();
+    // Where the name says it, it has been told.
+    told.extend(place.found.clone().filter(|found| *found != place.name));
+    told.extend(place.machine.place.iter().flat_map(PlaceFacts::around));
+    let machine = EnvironmentFacts {
+        virtualisation: "none".to_owned(),
+        place: None,
+        ..place.machine.clone()
+    };
+    told.extend(facts::machine(&machine).into_iter().map(|(name, value)| match name.as_str() {
+        "kernel" => format!("Linux {value}"),
+        _ => value,
+    }));
+    if told.is_empty() {
+        return String::new();
+    }
+    told.push(results(place));
+    told.join("; ")
+}
+
+/// `2 results of 2026-11-22 and 2026-11-23, sealed`.
+fn results(place: &Placed) -> String {
+    let mut days: Vec<&str> =
+        place.results.iter().map(|one| one.started.get(..10).unwrap_or_default()).collect();
+    days.sort_unstable();
+    days.dedup();
+    let count = match place.results.as_slice() {
+        [one] => one.id.clone(),
+        several => format!("{} results", several.len()),
+    };
+    let whole = place.results.iter().all(|one| one.seal == Known::Whole);
+    let sealed = if whole { ", sealed here" } else { "" };
+    format!("{count} of {}{sealed}", days.join(" and "))
+}
+
+/// What rules and checks say.
+fn all_remarks(findings: &Findings, detail: Detail) -> Vec<Remark> {
+    let mut told = remarks::rules(findings, Name::Arm, detail);
+    told.extend(findings.checks.iter().map(|check| Remark {
+        rule: check.name.clone(),
+        text: check.text.clone(),
+        rows: Vec::new(),
+    }));
+    told
+}

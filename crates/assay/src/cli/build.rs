@@ -1,0 +1,102 @@
+//! What a study builds, where it builds something: another tree, another line.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use assay_core::failure::{Failure, Outcome};
+use assay_core::study::Study;
+use assay_core::system::{FileKind, System, machine};
+use assay_core::work::command::{self, JOBS};
+
+/// What is built, for studies that build a tree.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Studies that build a tree (compile, place)")]
+pub struct BuildArguments {
+    /// Build a copy of this tree instead of the generated one; the tree itself is only read
+    #[arg(long, value_name = "DIR")]
+    source: Option<String>,
+    /// A line for the shell instead of make: what is timed; {jobs} is the number of processors
+    #[arg(long, value_name = "LINE")]
+    build: Option<String>,
+    /// A line before each build, in the copy, that takes away what was built; not timed
+    #[arg(long, value_name = "LINE")]
+    clean: Option<String>,
+}
+
+impl BuildArguments {
+    /// The study with what is to be built, and with the number of jobs where nobody said it.
+    ///
+    /// # Errors
+    /// The user's mistake.
+    pub fn built(&self, system: &dyn System, mut study: Study) -> Outcome<Study> {
+        let works =
+            study.workload.iter_mut().filter_map(|own| command::Asked::of_mut(&mut own.work));
+        let works: Vec<&mut command::Asked> = works.collect();
+        if let Some(option) = self.first().filter(|_| !works.iter().any(|work| work.has_tree())) {
+            return Err(Failure::mistake(format!(
+                "{option} is for studies that build a tree, such as compile: this one does not"
+            )));
+        }
+        let source = self.directory(system)?.map(|path| path.display().to_string());
+        let varied = study.factors.contains_key(JOBS);
+        for work in works {
+            if work.has_tree() {
+                self.change(work, source.as_ref());
+            }
+            if work.names_jobs() && !varied && work.jobs.is_none() {
+                work.jobs = Some(machine::usable_processors(system).value().copied().unwrap_or(1));
+            }
+        }
+        Ok(study)
+    }
+
+    /// Refuses a tree that would be copied into itself.
+    ///
+    /// # Errors
+    /// The user's mistake.
+    pub fn check(&self, system: &dyn System, targets: &[String]) -> Outcome<()> {
+        let Some(source) = self.directory(system)? else { return Ok(()) };
+        let inside = |target: &&String| {
+            system.canonical(Path::new(target)).is_ok_and(|path| path.starts_with(&source))
+        };
+        let Some(target) = targets.iter().find(inside) else { return Ok(()) };
+        Err(Failure::mistake(format!(
+            "{target} lies in the tree {}, of which a copy is made there: name another directory to \
+             build in, such as /var/tmp",
+            source.display()
+        )))
+    }
+
+    fn change(&self, work: &mut command::Asked, source: Option<&String>) {
+        if let Some(source) = source {
+            (work.source, work.c_files) = (Some(source.clone()), None);
+        }
+        if let Some(build) = &self.build {
+            // What another line needs, and how its traces go, is not known.
+            (work.run, work.prepare) = (build.clone(), None);
+            work.needs.clear();
+        }
+        if let Some(clean) = &self.clean {
+            work.prepare = Some(clean.clone());
+        }
+    }
+
+    fn directory(&self, system: &dyn System) -> Outcome<Option<PathBuf>> {
+        let Some(source) = &self.source else { return Ok(None) };
+        let wrong =
+            |why: &dyn std::fmt::Display| Failure::mistake(format!("--source {source}: {why}"));
+        let path = system.canonical(Path::new(source)).map_err(|error| wrong(&error))?;
+        let found = system.status(&path).map_err(|error| wrong(&error))?;
+        if found.kind != FileKind::Directory {
+            return Err(wrong(&"this is no directory"));
+        }
+        Ok(Some(path))
+    }
+
+    /// The first of the options that was used.
+    fn first(&self) -> Option<&'static str> {
+        let used = [("--source", &self.source), ("--build", &self.build), ("--clean", &self.clean)];
+        used.into_iter().find(|(_, value)| value.is_some()).map(|(name, _)| name)
+    }
+}

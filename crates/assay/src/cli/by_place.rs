@@ -1,0 +1,84 @@
+//! `--by place`: results of several machines in one table, in per cent of one of them.
+
+use clap::{Args, ValueEnum};
+
+use crate::store;
+use assay_core::analysis::places::{self, Brought, Question};
+use assay_core::articles::{self, Library};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::findings::Findings;
+use assay_core::system::System;
+
+/// What results are set beside each other by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// The place where they were measured: bare metal, a guest, a container
+    Place,
+}
+
+/// Results of several places.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ByPlace {
+    /// One table of all places, each in per cent of the baseline place
+    #[arg(long, value_enum, value_name = "WHAT")]
+    by: Option<By>,
+    /// What the place of a result is called, once for each [default: what was found there]
+    #[arg(long, value_name = "ID=NAME", requires = "by")]
+    label: Vec<String>,
+    /// The place that the others are per cent of, or a result of it [default: bare metal, else the
+    /// first]
+    #[arg(long, value_name = "PLACE", requires = "by")]
+    baseline: Option<String>,
+    /// Set a published table beside it, such as article-000
+    #[arg(long, value_name = "ARTICLE", requires = "by")]
+    beside: Option<String>,
+}
+
+impl ByPlace {
+    /// Whether places are asked for.
+    pub fn is_asked(&self) -> bool {
+        self.by.is_some()
+    }
+
+    /// The places of results; `margin` as a share.
+    ///
+    /// # Errors
+    /// The user's mistake: a label of nothing, one place alone, nothing in common.
+    pub fn findings(
+        &self,
+        system: &dyn System,
+        words: &[String],
+        margin: Option<f64>,
+    ) -> Outcome<Findings> {
+        let mut brought =
+            words.iter().map(|word| store::brought(system, word)).collect::<Outcome<Vec<_>>>()?;
+        for label in &self.label {
+            name(words, &mut brought, label)?;
+        }
+        let beside = self.beside.as_deref().map(|name| articles::beside(&Library::shipped(), name));
+        let question = Question {
+            baseline: self.baseline.clone(),
+            margin,
+            beside: beside.transpose()?.into_iter().collect(),
+        };
+        places::by_place(&brought, question)
+    }
+}
+
+/// Gives the place of a result the name of a label.
+fn name(words: &[String], brought: &mut [Brought], label: &str) -> Outcome<()> {
+    let mistake = |what: &str| Failure::mistake(format!("--label {label}: {what}"));
+    // Ids have no `=`, names may.
+    let parts = label.split_once('=').map(|(id, name)| (id.trim(), name.trim()));
+    let (id, name) = parts
+        .filter(|(id, name)| !id.is_empty() && !name.is_empty())
+        .ok_or_else(|| mistake("say ID=NAME, such as 20261120-1031=\"KVM guest\""))?;
+    let own = |at: &usize| words[*at] == id || brought[*at].findings.study.id.starts_with(id);
+    let found: Vec<usize> = (0..words.len()).filter(own).collect();
+    match found.as_slice() {
+        [one] => brought[*one].label = Some(name.to_owned()),
+        [] => return Err(mistake("none of the results that are compared is called so")),
+        _ => return Err(mistake("several of the results are called so: type more of the id")),
+    }
+    Ok(())
+}

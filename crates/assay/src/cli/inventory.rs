@@ -1,0 +1,211 @@
+//! The hardware that a study may stand on: graphics devices, drives with their health, arrays. Read
+//! from sysfs and by the drives' own commands; no other program is run.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use assay_core::presence::Presence;
+use assay_core::probes::drive_health::{self, Health};
+use assay_core::quantity::units::{self, show};
+use assay_core::system::System;
+use assay_core::system::devices::{self, Array};
+use assay_core::system::graphics::{self, Graphics};
+use assay_core::system::site::{Drive, MemoryCard};
+
+/// Buses of devices that are made of others, or of memory.
+const MADE: [&str; 8] = ["loop", "zram", "device-mapper", "md", "bcache", "nbd", "null", "ram"];
+
+/// A drive with what it says of its health.
+#[derive(Debug, Serialize)]
+pub struct Asked {
+    /// What the kernel tells of it.
+    #[serde(flatten)]
+    pub drive: Drive,
+    /// What it says itself.
+    pub health: Presence<Health>,
+}
+
+/// All of it.
+#[derive(Debug, Serialize)]
+pub struct Inventory {
+    graphics: Vec<Graphics>,
+    drives: Vec<Asked>,
+    arrays: Vec<Array>,
+}
+
+/// Drives, also those that are made of others.
+pub fn drives(system: &dyn System) -> Vec<Asked> {
+    let asked = |drive: Drive| Asked { health: drive_health::ask(system, &drive), drive };
+    devices::drives(system).into_iter().map(asked).collect()
+}
+
+impl Asked {
+    fn is_made(&self) -> bool {
+        self.drive.bus.value().is_some_and(|bus| MADE.contains(&bus.as_str()))
+    }
+}
+
+impl Inventory {
+    /// Looks at everything.
+    pub fn of(system: &dyn System) -> Self {
+        let mut drives = drives(system);
+        drives.retain(|drive| !drive.is_made());
+        Self { graphics: graphics::devices(system), drives, arrays: devices::arrays(system) }
+    }
+
+    /// As it stands in a document.
+    pub fn json(&self) -> Value {
+        json!(self)
+    }
+
+    /// Kind, name and everything that is known of each, row by row.
+    pub fn rows(&self) -> Vec<Vec<String>> {
+        let graphics =
+            self.graphics.iter().map(|one| row("graphics", &one.place, graphics_words(one)));
+        let none = self
+            .graphics
+            .is_empty()
+            .then(|| row("graphics", "-", "no graphics device is visible here".to_owned()));
+        let no_drives = self
+            .drives
+            .is_empty()
+            .then(|| row("drive", "-", "no drive is visible here".to_owned()));
+        let drives = self.drives.iter().map(|one| row("drive", &one.drive.name, drive_words(one)));
+        let arrays = self.arrays.iter().map(|one| row("array", &one.name, one.words()));
+        graphics.chain(none).chain(drives).chain(no_drives).chain(arrays).collect()
+    }
+}
+
+fn row(kind: &str, name: &str, words: String) -> Vec<String> {
+    vec![format!("{kind} {name}"), words]
+}
+
+fn graphics_words(one: &Graphics) -> String {
+    let mut told = vec![one.called()];
+    told.extend(one.name.reason().map(|reason| format!("its name: {reason}")));
+    told.push(match &one.driver {
+        Presence::Present(driver) => format!("driver {driver}"),
+        Presence::Absent(reason) => reason.clone(),
+    });
+    told.extend(one.memory_bytes.value().map(|bytes| format!("{} of memory", show::bytes(*bytes))));
+    told.extend(one.link.value().map(|link| link.name.clone()));
+    let outputs = one.outputs.value().filter(|outputs| !outputs.is_empty());
+    told.extend(outputs.map(|outputs| format!("connected: {}", outputs.join(", "))));
+    told.join("; ")
+}
+
+fn drive_words(one: &Asked) -> String {
+    let drive = &one.drive;
+    let mut told = vec![match &drive.model {
+        Presence::Present(model) => model.clone(),
+        Presence::Absent(reason) => reason.clone(),
+    }];
+    told.push(units::size(drive.size_bytes));
+    told.extend(drive.firmware.value().map(|firmware| format!("firmware {firmware}")));
+    told.push(match &drive.link {
+        Presence::Present(link) => link.name.clone(),
+        Presence::Absent(reason) => format!("link: {reason}"),
+    });
+    told.extend(drive.usb_version.value().map(|version| format!("speaks USB {version}")));
+    told.extend(turning(drive));
+    told.extend(drive.card.value().map(card_words));
+    told.push(match &one.health {
+        Presence::Present(health) => format!("health: {}", health.words()),
+        Presence::Absent(reason) => format!("health not told: {reason}"),
+    });
+    told.join("; ")
+}
+
+/// Of what turns, how fast; of what does not, nothing is said.
+fn turning(drive: &Drive) -> Option<String> {
+    match (&drive.turns_per_minute, drive.rotational.value()) {
+        (Presence::Present(turns), _) => Some(format!("{} turns a minute", show::count(*turns))),
+        // Disks of guests are said to turn for want of knowing better.
+        (Presence::Absent(reason), Some(true)) if !is_virtual(drive) => {
+            Some(format!("rotational: {reason}"))
+        }
+        _ => None,
+    }
+}
+
+fn is_virtual(drive: &Drive) -> bool {
+    drive.bus.value().is_some_and(|bus| ["virtio", "xen"].contains(&bus.as_str()))
+}
+
+fn card_words(card: &MemoryCard) -> String {
+    let named = [
+        ("", &card.kind),
+        ("maker ", &card.maker_id),
+        ("oem ", &card.oem_id),
+        ("made ", &card.made),
+    ];
+    let told = named.iter().filter_map(|(name, seen)| Some(format!("{name}{}", seen.value()?)));
+    told.collect::<Vec<_>>().join(", ")
+}
+
+/// How fast platters turn, in a column.
+pub fn turns_cell(drive: &Drive) -> String {
+    drive.turns_per_minute.value().map_or_else(|| "-".to_owned(), |turns| format!("{turns}/min"))
+}
+
+/// What a drive says of its health, in a column.
+pub fn health_cell(one: &Asked) -> String {
+    one.health.value().map_or_else(|| "-".to_owned(), Health::brief)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_core::system::{AtaQuestion, Fake};
+
+    fn machine(name: &str) -> Fake {
+        let path = format!(
+            "{}/../assay-core/tests/fixtures/machines/{name}.txt",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        #[allow(clippy::disallowed_methods, reason = "the fixture of a test")]
+        Fake::recorded(&std::fs::read_to_string(path).unwrap()).unwrap()
+    }
+
+    fn words(fake: &Fake) -> Vec<String> {
+        Inventory::of(fake).rows().into_iter().map(|row| row.join(": ")).collect()
+    }
+
+    #[test]
+    fn disks_of_an_array_are_told_with_their_rate_and_their_health() {
+        let fake = machine("btrfs-two");
+        fake.put_ata("/dev/sda", AtaQuestion::PowerMode, &[0x50, 0, 0, 0, 0, 0]);
+        let told = words(&fake);
+        assert_eq!(told[0], "graphics -: no graphics device is visible here");
+        assert_eq!(
+            told[1],
+            "drive sda: WDC WD40EFRX-68N; 3.64 TiB; firmware 82.00A82; SATA 6.0 Gbit/s; 5,400 turns a \
+             minute; health not told: it sleeps, and is not woken to be asked"
+        );
+        assert!(told[2].contains("SATA 3.0 Gbit/s; rotational: page 0xb1 of it"), "{}", told[2]);
+        assert_eq!(told[3], "array btrfs: btrfs of sda and sdb");
+    }
+
+    #[test]
+    fn a_card_says_who_made_it_and_memory_is_no_hardware() {
+        let told = words(&machine("sd-card"));
+        let card = told.iter().find(|line| line.starts_with("drive mmcblk0")).unwrap();
+        assert!(card.contains("SD, maker 0x000003, oem 0x5344, made 04/2019"), "{card}");
+        assert!(card.contains("health not told: SD cards"), "{card}");
+        assert!(!told.iter().any(|line| line.contains("zram")), "{told:?}");
+    }
+
+    #[test]
+    fn the_document_has_every_field_with_its_reason() {
+        let told = Inventory::of(&machine("nvme-one-lane")).json();
+        let drive = &told["drives"][0];
+        assert_eq!(drive["name"], "nvme0n1");
+        assert!(
+            drive["health"]["absent"].is_string()
+                && drive["turns_per_minute"]["absent"].is_string()
+        );
+        assert_eq!(drive["link"]["present"]["name"], "PCIe 4.0 x1 (its device can do PCIe 4.0 x4)");
+        let none = Inventory::of(&Fake::new()).rows();
+        assert_eq!(none.len(), 2, "{none:?}");
+    }
+}

@@ -1,0 +1,196 @@
+//! A study of boots that were recorded: nothing is run, each boot is a trial that has been.
+
+use super::event::{Context, Event};
+use super::start::{Finished, Unkept, seal};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::plan::boots as planned;
+use assay_core::results::bundle::Bundle;
+use assay_core::results::environment::{self, Environment};
+use assay_core::results::id::{entropy, new_id};
+use assay_core::results::plan::Plan;
+use assay_core::results::record::Trial;
+use assay_core::results::surroundings::Surroundings;
+use assay_core::study::Study;
+use assay_core::system::machine::{self, Machine};
+use assay_core::system::site::Site;
+use assay_core::system::{self, System};
+use assay_core::work::boot::labels::Labels;
+use assay_core::work::boot::source::{self, Recorded, Source};
+use assay_core::work::boot::{Asked, Boot};
+use std::path::{Path, PathBuf};
+
+/// What a machine's own boots stand on.
+const ROOT: &str = "/";
+
+/// What to read, and where to keep it.
+pub struct Wanted {
+    /// The study, whose work is boots.
+    pub study: Study,
+    /// Where they are recorded.
+    pub source: Source,
+    /// Directory that holds the bundles; without one nothing is kept.
+    pub results: Option<PathBuf>,
+}
+
+/// The boots of a study as they are read and grouped, with their labels, oldest first.
+///
+/// # Errors
+/// As [`source::read`]; the user's mistake where none of them is of a group that the study names.
+pub fn read(
+    system: &dyn System,
+    study: Study,
+    source: &Source,
+    results: Option<&Path>,
+) -> Outcome<(Study, Asked, Recorded)> {
+    let asked = Asked::of_study(&study).cloned();
+    let asked = asked.ok_or_else(|| Failure::mistake("this study has no boots"))?;
+    let most = usize::try_from(asked.boots).unwrap_or(usize::MAX);
+    let mut found = source::read(system, source, most, asked.until.as_deref())?;
+    if let Some(results) = results {
+        Labels::read(system, results)?.apply(&mut found.boots);
+    }
+    let study = planned::grouped(study, &asked, &found.boots);
+    let there = found.boots.len();
+    found.boots = planned::of_groups(&study, &asked, found.boots);
+    if found.boots.is_empty() {
+        let levels = study.factors.get(asked.by.name()).cloned().unwrap_or_default();
+        return Err(Failure::mistake(format!(
+            "none of the newest {there} boots has {} {}",
+            asked.by.name(),
+            levels.join(" or ")
+        )));
+    }
+    Ok((study, asked, found))
+}
+
+/// Reads boots and keeps them as the trials of a study.
+///
+/// # Errors
+/// As [`read`].
+pub fn run(system: &dyn System, wanted: Wanted, context: &mut Context<'_>) -> Outcome<Finished> {
+    let Wanted { study, source, results } = wanted;
+    let (study, asked, found) = read(system, study, &source, results.as_deref())?;
+    if found.faults > 0 {
+        let text = format!(
+            "{} entries of the journal could not be read and are passed over",
+            found.faults
+        );
+        (context.tell)(Event::Warning(text));
+    }
+    let started = system.now();
+    let seed = study.seed.unwrap_or_else(|| entropy(system));
+    let id = new_id(&started, entropy(system));
+    let target = target_of(&source);
+    let groups: Vec<String> = found.boots.iter().map(|boot| asked.by.group(boot)).collect();
+    let plan =
+        planned::plan(&study, (&asked, planned::primary(&found.boots)), &groups, (&target, seed));
+    let environment = environment_of(system, &target, found.is_own, started);
+    let directory = results.as_ref().map(|results| results.join(&id));
+    let (mut bundle, mut unkept) =
+        begin(system, directory.as_deref(), (&study, &plan, &environment), context);
+    if let Some(bundle) = bundle.as_mut().filter(|_| source == Source::Own) {
+        seal(context, bundle, &study, &plan, &environment);
+    }
+    let mut trials: Vec<Trial> = Vec::with_capacity(found.boots.len());
+    for (planned, boot) in plan.trials.iter().zip(found.boots) {
+        let trial =
+            kept(&mut bundle, &mut unkept, planned::trial(planned, boot), (trials.len(), context));
+        trials.push(trial);
+    }
+    let directory = bundle.as_ref().map(|bundle| bundle.directory().to_owned());
+    Ok(Finished {
+        id,
+        directory,
+        unkept,
+        study,
+        plan,
+        environment,
+        trials,
+        interrupted: false,
+        ended: None,
+        left: None,
+    })
+}
+
+/// What the boots are told to be of.
+fn target_of(source: &Source) -> String {
+    match source {
+        Source::Own => ROOT.to_owned(),
+        Source::At(path) => path.display().to_string(),
+    }
+}
+
+/// The machine that the boots are of, as far as it is here.
+pub(super) fn environment_of(
+    system: &dyn System,
+    target: &str,
+    is_own: bool,
+    started: String,
+) -> Environment {
+    let here = || {
+        system::resolve(system, ROOT).ok().map(|site| Site { target: target.to_owned(), ..site })
+    };
+    let why = "the boots are another machine's: only its journal is here";
+    let (machine, site) = if is_own {
+        (machine::machine(system), here().unwrap_or_else(|| planned::elsewhere(target)))
+    } else {
+        (Machine::elsewhere(why), planned::elsewhere(target))
+    };
+    Environment {
+        format: environment::FORMAT.to_owned(),
+        assay: env!("CARGO_PKG_VERSION").to_owned(),
+        started,
+        machine,
+        sites: vec![site],
+        surroundings: Surroundings::default(),
+        observer: None,
+    }
+}
+
+/// Begins a bundle where there is a place for it.
+pub(super) fn begin<'a>(
+    system: &'a dyn System,
+    directory: Option<&Path>,
+    (study, plan, environment): (&Study, &Plan, &Environment),
+    context: &mut Context<'_>,
+) -> (Option<Bundle<'a>>, Option<Unkept>) {
+    let Some(directory) = directory else { return (None, None) };
+    match Bundle::create(system, directory, study, plan, environment) {
+        Ok(bundle) => (Some(bundle), None),
+        Err(error) => {
+            let unkept = Unkept::after(0, directory, &error);
+            (context.tell)(unkept.warning());
+            (None, Some(unkept))
+        }
+    }
+}
+
+/// Stores a trial where that is possible.
+pub(super) fn kept(
+    bundle: &mut Option<Bundle<'_>>,
+    unkept: &mut Option<Unkept>,
+    mut trial: Trial,
+    (others, context): (usize, &mut Context<'_>),
+) -> Trial {
+    if let Some(own) = bundle
+        && let Err(error) = own.append(&mut trial.record, &std::collections::BTreeMap::new(), &[])
+    {
+        let lost = Unkept::after(others, own.directory(), &error);
+        (context.tell)(lost.warning());
+        (*unkept, *bundle) = (Some(lost), None);
+    }
+    trial
+}
+
+/// The boots that are told of, for a look without keeping anything.
+pub fn groups(asked: &Asked, boots: &[Boot]) -> Vec<(String, usize)> {
+    let mut found: Vec<(String, usize)> = Vec::new();
+    for boot in boots {
+        let group = asked.by.group(boot);
+        match found.iter_mut().find(|(name, _)| *name == group) {
+            Some((_, count)) => *count += 1,
+            None => found.push((group, 1)),
+        }
+    }
+    found
+}

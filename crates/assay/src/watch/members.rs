@@ -1,0 +1,204 @@
+//! Which member of an array is slow, as far as its members are watched.
+
+use serde_json::{Value, json};
+
+use super::State;
+use super::sampler::{Disk, DiskSpan, Span};
+use assay_core::presence::Presence;
+use assay_core::probes::service::{FEWEST_REQUESTS, Slowest, Work, slowest};
+use assay_core::system::System;
+use assay_core::system::devices::{self, Below};
+
+/// An array of which two members or more are watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Array {
+    /// `md0 (raid5 of sda1, sdb1 and sdc1)`.
+    pub words: String,
+    /// Its members, by their positions among the watched disks; a partition counts as its disk.
+    members: Vec<usize>,
+}
+
+/// The arrays of this machine whose members are among some disks.
+pub fn arrays(system: &dyn System, disks: &[Disk]) -> Vec<Array> {
+    let position = |name: &String| {
+        let whole = whole(system, name);
+        disks.iter().position(|disk| disk.name == whole)
+    };
+    let watched = devices::arrays(system).into_iter().map(|array| {
+        let mut members: Vec<usize> = array.members.iter().filter_map(position).collect();
+        members.sort_unstable();
+        members.dedup();
+        Array { words: array.words(), members }
+    });
+    watched.filter(|array| array.members.len() > 1).collect()
+}
+
+/// The disk that a partition is a part of; a disk itself.
+pub(super) fn whole(system: &dyn System, name: &str) -> String {
+    match devices::layer(system, name) {
+        (layer, Below::Devices(below)) if layer.kind == "partition" => {
+            below.into_iter().next().unwrap_or(layer.name)
+        }
+        (layer, _) => layer.name,
+    }
+}
+
+/// The slowest member of an array in a span.
+pub fn slowest_of(array: &Array, span: &Span) -> Presence<Slowest> {
+    let disks = || array.members.iter().filter_map(|at| span.disks.get(*at));
+    let counted: Option<Vec<Work>> = disks().map(work).collect();
+    let Some(counted) = counted else {
+        return Presence::absent("the counters of a member are not told");
+    };
+    let traced: Option<Vec<Work>> = disks().zip(&counted).map(traced).collect();
+    Presence::from_option(
+        slowest(&traced.unwrap_or(counted)),
+        format!("less than two members ended {FEWEST_REQUESTS} reads or writes"),
+    )
+}
+
+fn work(disk: &DiskSpan) -> Option<Work> {
+    disk.counters.value().map(|counters| Work::of_counters(&disk.name, counters))
+}
+
+/// By the time that the driver had the requests: only where that is known of each class of each member.
+fn traced((disk, work): (&DiskSpan, &Work)) -> Option<Work> {
+    let classes = disk.classes.value()?;
+    let [read, write] = ["read", "write"].map(|class| classes.get(class));
+    let told = [read, write].into_iter().flatten().all(|class| !class.issued.is_empty());
+    told.then(|| work.clone().with_traced(read, write))
+}
+
+/// What is said of each array in a span: `slowest member: sdc, 38 ms a write, 4.1 times the median of
+/// the others`, or that none stands out. Nothing of one that did too little.
+pub fn sentences(state: &State, span: &Span) -> Vec<String> {
+    let told = state.arrays.iter().filter_map(|array| {
+        let slowest = slowest_of(array, span);
+        let slowest = slowest.value()?;
+        Some(if slowest.is_slow {
+            format!("slowest member: {} ({})", slowest.words(), array.words)
+        } else {
+            format!("no member of {} is slow: the last is {}", array.words, slowest.words())
+        })
+    });
+    told.collect()
+}
+
+/// Only of those with a slow member.
+pub fn warnings(state: &State) -> Vec<String> {
+    let slow = |array: &Array| {
+        slowest_of(array, &state.whole)
+            .value()
+            .filter(|slowest| slowest.is_slow)
+            .map(Slowest::words)
+    };
+    state.arrays.iter().filter_map(slow).map(|words| format!("slowest member: {words}")).collect()
+}
+
+/// As it stands in the document.
+pub fn document(state: &State) -> Value {
+    let told = state.arrays.iter().map(|array| {
+        let members = array.members.iter().map(|at| &state.disks[*at].name);
+        let slowest = slowest_of(array, &state.whole);
+        json!({
+            "array": array.words, "members": members.collect::<Vec<_>>(),
+            "slowest": slowest.value(), "absent": slowest.reason(),
+        })
+    });
+    told.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::watch::sampler::{Sampler, Tracing, disks};
+    use assay_core::system::Fake;
+
+    /// A mirror of two disks on btrfs.
+    fn machine() -> Fake {
+        let fake = Fake::new();
+        for (at, name) in ["sda", "sdb"].into_iter().enumerate() {
+            let text = format!(
+                "link /sys/block/{name} /sys/devices/ata{at}/block/{name}\n\
+                 link /sys/class/block/{name} /sys/devices/ata{at}/block/{name}\n\
+                 file /sys/devices/ata{at}/block/{name}/dev 8:{}\n\
+                 file /sys/devices/ata{at}/block/{name}/size 2048\n\
+                 file /sys/fs/btrfs/0000/devices/{name}/dev 8:{}\n",
+                16 * at,
+                16 * at
+            );
+            fake.add(&text).unwrap();
+        }
+        fake
+    }
+
+    /// After a second in which each disk ended 100 writes, which took so many milliseconds in all.
+    fn state(fake: &Fake, took_ms: [u64; 2]) -> State {
+        let stat = |writes: u64, ms: u64| {
+            format!("0 0 0 0 {writes} 0 {} {ms} 0 {ms} {ms} 0 0 0 0 0 0\n", writes * 8)
+        };
+        let put = |at: usize, name: &str, text: String| {
+            fake.put(format!("/sys/devices/ata{at}/block/{name}/stat"), text);
+        };
+        for (at, name) in ["sda", "sdb"].into_iter().enumerate() {
+            put(at, name, stat(0, 0));
+        }
+        let found = disks::choose(fake, None).unwrap();
+        let mut sampler = Sampler::new(fake, found, Tracing::Off("no".to_owned()));
+        let mut state = State::begin(&mut sampler);
+        fake.sleep(Duration::from_secs(1));
+        for (at, name) in ["sda", "sdb"].into_iter().enumerate() {
+            put(at, name, stat(100, took_ms[at]));
+        }
+        state.look(&mut sampler);
+        state
+    }
+
+    #[test]
+    fn a_slow_member_is_told_on_the_page_at_the_end_and_in_the_document() {
+        let state = state(&machine(), [930, 3800]);
+        let words = "slowest member: sdb, 38 ms a write, 4.09 times the median of the others";
+        assert_eq!(sentences(&state, &state.whole), [format!("{words} (btrfs of sda and sdb)")]);
+        assert_eq!(warnings(&state), [words]);
+        let printed = crate::watch::printed::printed(&state);
+        assert!(printed.contains("slowest member: sdb, 38 ms a write"), "{printed}");
+        assert!(crate::watch::words::warnings(&state, None).contains(&words.to_owned()));
+        let told = &crate::watch::document::document(&state)["members"][0];
+        assert_eq!(
+            (&told["slowest"]["device"], &told["slowest"]["is_slow"]),
+            (&json!("sdb"), &json!(true))
+        );
+    }
+
+    #[test]
+    fn members_that_are_alike_are_said_to_be() {
+        let state = state(&machine(), [930, 1100]);
+        assert_eq!(
+            sentences(&state, &state.whole),
+            [
+                "no member of btrfs of sda and sdb is slow: the last is sdb, 11 ms a write, 1.18 times \
+              the median of the others"
+            ]
+        );
+        assert!(warnings(&state).is_empty());
+    }
+
+    #[test]
+    fn an_array_at_rest_or_watched_in_part_says_nothing() {
+        let fake = machine();
+        let state = state(&fake, [0, 0]);
+        assert!(warnings(&state).is_empty());
+        let one = disks::choose(&fake, Some("sda")).unwrap();
+        assert!(arrays(&fake, &one).is_empty());
+        let idle = slowest_of(&state.arrays[0], &state.last);
+        assert!(idle.value().is_some_and(|one| !one.is_slow), "{idle:?}");
+        let mut at_rest = state.last.clone();
+        at_rest
+            .disks
+            .iter_mut()
+            .for_each(|disk| disk.counters = Presence::Present(Default::default()));
+        assert!(slowest_of(&state.arrays[0], &at_rest).reason().unwrap().contains("32 reads"));
+    }
+}
