@@ -29,7 +29,7 @@ const SLOW: &str = "[Unit]\nDescription=A second of waiting\nBefore=multi-user.t
                     [Install]\nWantedBy=multi-user.target\n";
 
 /// What is said and where, and the job itself, which is put there for each guest.
-const START: &str = include_str!("start.sh");
+pub(super) const START: &str = include_str!("start.sh");
 
 /// What the journal does: it stays, and little is lost with the power.
 const JOURNAL: &str = "[Journal]\nStorage=persistent\nSyncIntervalSec=2s\n";

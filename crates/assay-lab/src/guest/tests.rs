@@ -26,3 +26,29 @@ fn the_first_process_is_a_shell_script_that_can_be_read() {
     });
     assert_eq!(checked, Ok(String::new()));
 }
+
+#[test]
+fn orders_of_a_job_are_its_whole_lines() {
+    let told = b"up\noff 2021-03-04T05:06:07\nup\ncut\nup\noff\nup\ncut";
+    let clock = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        orders(told),
+        [
+            Order { is_cut: false, clock: clock("2021-03-04T05:06:07") },
+            Order { is_cut: true, clock: None },
+            Order { is_cut: false, clock: None },
+        ]
+    );
+    assert!(orders(b"up\n0 10240\n").is_empty());
+    assert_eq!(ending("up\noff 2021-03-04\nup\n0 10240\n"), Some((0, 10_240)));
+}
+
+#[test]
+fn what_the_unit_of_a_root_disk_runs_can_be_read() {
+    let checked = Scratch::new("start").and_then(|scratch| {
+        let file = scratch.path().join("start");
+        fs::write(&file, root::START).map_err(|error| error.to_string())?;
+        call("sh", &["-n", &file.display().to_string()])
+    });
+    assert_eq!(checked, Ok(String::new()));
+}
