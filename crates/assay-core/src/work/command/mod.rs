@@ -29,7 +29,7 @@ use tree::Tree;
 /// The word in lines that stands for as many jobs as there are processors, or for those of the study.
 pub const JOBS: &str = "jobs";
 /// A quick look compiles one in this many files of a generated tree.
-const QUICK_SHARE: u64 = 4;
+const QUICK_SHARE: u64 = 6;
 
 /// Time of a trial where neither the workload nor a budget sets one.
 const TRIAL: Time = Time(1_000_000_000);
