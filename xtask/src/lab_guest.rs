@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_core::quantity::Bytes;
@@ -12,13 +12,15 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use crate::build::{built_binary, root};
-use crate::dist;
 use crate::lab::Done;
 use crate::lab::guest::kernel::Kernel;
 use crate::lab::guest::machine::Accelerator;
 use crate::lab::guest::tree::found;
 use crate::lab::guest::{self, Asked, Ended, Stream};
 use crate::options::Options;
+use crate::suite::guest::check;
+use crate::suite::skips::Skips;
+use crate::{dist, journals};
 
 /// Options with a word.
 pub const WORDS: &[&str] = &[
@@ -26,12 +28,20 @@ pub const WORDS: &[&str] = &[
     "--memory",
     "--size",
     "--modules",
-    "--programs",
+    "--carry",
     "--append",
     "--kernel",
     "--accel",
     "--out",
+    "--program",
+    "--release",
 ];
+
+/// The exit code of a command that an interrupt ended.
+pub const INTERRUPTED: i32 = 130;
+
+/// The release of a root disk where none is named.
+const RELEASE: &str = "bookworm";
 
 /// What a guest has where nothing else is said.
 const MEMORY: &str = "1 GiB";
@@ -47,12 +57,28 @@ pub fn run(options: &Options) -> Done<u8> {
     if let Some(reason) = guest::missing() {
         return Err(reason);
     }
+    if options.has("--check") {
+        let mut skipped = Skips::new();
+        let well = check(|| program(options), &mut skipped)?;
+        for (name, reason) in &skipped {
+            println!("xtask: skipped {name}: {reason}");
+        }
+        return Ok(u8::from(!well));
+    }
+    if options.has("--record-journals") {
+        let all = journals::RELEASES.to_vec();
+        let releases = options.text("--release").map_or(all, |one| vec![one]);
+        return journals::record(&releases, program(options)?);
+    }
     let asked = asked(options)?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         flag::register(signal, Arc::clone(&stop)).map_err(|error| error.to_string())?;
     }
-    let ended = guest::run(&asked, &stop, &mut pass_on)?;
+    let ended = match guest::run(&asked, &stop, &mut pass_on) {
+        Err(_) if stop.load(Ordering::Relaxed) => return Ok(INTERRUPTED as u8),
+        ended => ended?,
+    };
     let into = options.text("--out").map_or_else(|| kept().join("home"), PathBuf::from);
     let names = ended.unpack(&into)?;
     eprintln!("xtask: lab: {}", told(&ended));
@@ -76,8 +102,14 @@ pub fn usual(assay: PathBuf, kernel: Kernel) -> Asked {
         programs: Vec::new(),
         script: None,
         words: Vec::new(),
+        root: None,
         limit: Duration::from_secs(300),
     }
+}
+
+/// The root disk of a release that is kept.
+pub fn root_of(release: &str, kernel: &Kernel) -> Done<PathBuf> {
+    guest::root::kept(&kept().join("roots"), release, kernel)
 }
 
 /// The kernel that is kept.
@@ -98,7 +130,7 @@ fn asked(options: &Options) -> Done<Asked> {
     let accelerator = options.text("--accel").map(|name| {
         Accelerator::named(name).ok_or_else(|| format!("--accel is kvm or tcg, not `{name}`"))
     });
-    let programs = listed(options, "--programs")
+    let programs = listed(options, "--carry")
         .into_iter()
         .map(|name| found(&name).ok_or_else(|| format!("there is no program {name}")));
     let [memory_bytes, size] = [bytes("--memory", MEMORY)?, bytes("--size", SIZE)?];
@@ -107,7 +139,10 @@ fn asked(options: &Options) -> Done<Asked> {
         Some(folder) => Kernel::unpacked(Path::new(folder))?,
         None => kernel()?,
     };
+    let release = options.text("--release").unwrap_or(RELEASE);
+    let root = options.has("--systemd").then(|| root_of(release, &kernel)).transpose()?;
     Ok(Asked {
+        root,
         accelerator,
         memory_bytes,
         cpus: options.number("--cpus"),
@@ -118,14 +153,18 @@ fn asked(options: &Options) -> Done<Asked> {
         script,
         words: options.rest().to_vec(),
         limit: Duration::from_secs(options.number("--timeout") as u64),
-        ..usual(program(options.has("--try"))?, kernel)
+        ..usual(program(options)?, kernel)
     })
 }
 
 /// The static program as people install it; the unoptimised one of this machine, with its libraries,
-/// where that is asked for.
-fn program(unoptimised: bool) -> Done<PathBuf> {
-    if unoptimised { built_binary(&[]) } else { dist::own() }
+/// or another where that is asked for.
+fn program(options: &Options) -> Done<PathBuf> {
+    match options.text("--program") {
+        Some(path) => found(path).ok_or_else(|| format!("there is no program {path}")),
+        None if options.has("--try") => built_binary(&[]),
+        None => dist::own(),
+    }
 }
 
 /// `512M` is said of memory everywhere; here, too, it is 512 MiB.

@@ -14,6 +14,7 @@ mod facts;
 mod fio;
 mod fuzz;
 mod import;
+mod journals;
 mod kills;
 mod lab_guest;
 mod live;
@@ -78,9 +79,9 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "lab",
-        usage: "[--try] [--script FILE] [--memory 512M] [--cpus N] [--drives N] [--size 1G] [--modules A,B] [--programs A,B] [--append TEXT] [--kernel DIRECTORY] [--accel kvm|tcg] [--timeout SECONDS] [--out DIRECTORY] [-- COMMAND...]",
-        summary: "runs a command in a guest of QEMU that has the program, and brings its results back; --try: the unoptimised program, as the tests do",
-        flags: &["--try"],
+        usage: "[--check] [--record-journals] [--systemd [--release bookworm]] [--try] [--program FILE] [--script FILE] [--memory 512M] [--cpus N] [--drives N] [--size 1G] [--modules A,B] [--carry PROGRAM,PROGRAM] [--append TEXT] [--kernel DIRECTORY] [--accel kvm|tcg] [--timeout SECONDS] [--out DIRECTORY] [-- COMMAND...]",
+        summary: "runs a command in a guest of QEMU that has the program, and brings its results back; --try: the unoptimised program; --program: another one; --systemd: with a root disk of a Debian release, booted as it is; --check: what the tests look at",
+        flags: &["--check", "--try", "--systemd", "--record-journals"],
         numbers: &[("--cpus", 2), ("--drives", 1), ("--timeout", 300)],
         words: lab_guest::WORDS,
         run: Program(lab_guest::run),

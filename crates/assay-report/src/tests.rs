@@ -174,6 +174,29 @@ fn the_usual_page_shows_members_only_where_several_stand_side_by_side() {
 }
 
 #[test]
+fn members_have_the_time_of_a_request_where_it_was_kept() {
+    let timed = mirror(|members| {
+        for (one, ms) in members.iter_mut().zip([9.3, 38.0]) {
+            one.request_mean_ns = Some(ms * 1e6);
+        }
+    });
+    let page = rendered(&timed, 80, false);
+    let rows: Vec<Vec<&str>> = page
+        .lines()
+        .filter(|line| line.starts_with("sequential-read "))
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let told: Vec<&[&str]> = rows
+        .iter()
+        .filter(|row| ["sda", "sdb", "loop3"].contains(&row[1]))
+        .map(|row| &row[row.len() - 2..])
+        .collect();
+    assert_eq!(told, [["9.3", "ms"], ["38", "ms"], ["%", "-"]], "{page}");
+    assert!(page.contains("what a read or a write took it"), "{page}");
+    assert!(!rendered(&mirror(|_| ()), 80, false).contains("took it on average"));
+}
+
+#[test]
 fn many_members_are_counted_on_the_usual_page() {
     let many = mirror(|members| {
         let own = members.clone();

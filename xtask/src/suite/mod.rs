@@ -2,6 +2,7 @@
 
 mod beside;
 mod cost;
+pub mod guest;
 pub mod skips;
 pub mod targets;
 mod tests;
@@ -9,7 +10,7 @@ mod tests;
 use std::io::Write;
 use std::path::PathBuf;
 
-use crate::build::cargo;
+use crate::build::{cargo, release_binary};
 use crate::lab::{Done, Scratch, is_root};
 use crate::options::Options;
 use crate::{browser, packages, pages, tree};
@@ -39,7 +40,7 @@ struct Step {
     take: fn(&mut Bench) -> Done<bool>,
 }
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     Step { name: "format", from: Tier::Fast, is_lint: true, take: format },
     Step { name: "generated pages", from: Tier::Fast, is_lint: true, take: fresh_pages },
     Step { name: "packages", from: Tier::All, is_lint: true, take: |_| tree::check() },
@@ -49,6 +50,7 @@ const STEPS: [Step; 10] = [
     Step { name: "simulated studies", from: Tier::All, is_lint: false, take: Bench::simulate },
     Step { name: "other machines", from: Tier::All, is_lint: false, take: Bench::other_machines },
     Step { name: "browser", from: Tier::All, is_lint: false, take: Bench::browser },
+    Step { name: "lab", from: Tier::All, is_lint: false, take: Bench::lab },
     Step { name: "skips", from: Tier::All, is_lint: false, take: Bench::judge_skips },
 ];
 
@@ -205,6 +207,11 @@ impl Bench {
             return Ok(true);
         }
         browser::run(&Options::default())
+    }
+
+    /// The program in a guest; after the browser, for which it was built as people run it.
+    fn lab(&mut self) -> Done<bool> {
+        guest::check(release_binary, &mut self.skipped)
     }
 
     /// Where everything can be had, a test that skips protects nothing.

@@ -1,7 +1,5 @@
 //! The machine, the targets and the workloads in words.
 
-use std::collections::BTreeMap;
-
 use crate::findings::facts::{FilesystemFacts, IoFacts, PlaceFacts, PlaceSort, Unknown};
 use crate::findings::{EnvironmentFacts, TargetFacts};
 use crate::presence::Presence;
@@ -99,22 +97,10 @@ fn place(machine: &Machine) -> Option<PlaceFacts> {
         },
         signs: place.signs(),
         frequency: (!frequency.is_empty()).then(|| frequency.join(", ")),
-        mitigations: place.mitigations.value().map(mitigations),
+        mitigations: place.mitigated(),
         clocksource: told(&machine.clocksource),
         steal_share: None,
     })
-}
-
-/// How many weaknesses are which way; those that are open by their names.
-fn mitigations(all: &BTreeMap<String, String>) -> String {
-    let is = |text: &str, word: &str| text.split(' ').any(|part| part.starts_with(word));
-    let unaffected = all.values().filter(|text| text.starts_with("Not affected")).count();
-    let open = |text: &str| is(text, "Vulnerable") && !is(text, "Mitigation");
-    let open: Vec<&str> =
-        all.iter().filter(|(_, text)| open(text)).map(|(name, _)| name.as_str()).collect();
-    let rest = all.len() - unaffected - open.len();
-    let names = if open.is_empty() { String::new() } else { format!(" ({})", open.join(", ")) };
-    format!("{rest} mitigated, {unaffected} not affected, {} open{names}", open.len())
 }
 
 fn unknown(machine: &Machine) -> Vec<Unknown> {

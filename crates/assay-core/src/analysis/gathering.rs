@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use super::rows::{self, Row};
 use super::verdicts::words;
 use super::{
-    boots, card, checks, classes, design, facts, harm, judged, lines, sentences, series, surfaces,
-    surroundings, watched,
+    boots, card, checks, classes, design, facts, harm, judged, lines, reserved, sentences, series,
+    surfaces, surroundings, watched,
 };
 use crate::findings::boots::BootGroup;
 use crate::findings::measurements::{Measurements, Series};
@@ -117,6 +117,7 @@ impl<'a> Gathering<'a> {
         }
         let mut told = self.taken_back;
         told.extend(classes::sentences(&found));
+        told.extend(reserved::sentences(&found, &rows));
         told.append(&mut verdicts);
         found.surfaces = self.surfaces;
         found.boots = self.boots;

@@ -18,6 +18,7 @@ mod lines;
 mod metrics;
 mod null;
 pub mod places;
+mod reserved;
 mod rows;
 mod sentences;
 mod series;

@@ -11,6 +11,7 @@ use crate::results::plan::{AbsentWorkload, Arm, PlannedTrial};
 use crate::results::record::{Status, TrialRecord};
 use crate::results::tally::Tally;
 use crate::system::machine::Machine;
+use crate::system::place::{Place, PlaceKind, PlaceLayer};
 use crate::system::site::{Backing, TargetKind};
 use crate::truth::testing;
 use crate::work::io::{self, Mix, Pattern, WriteSync};
@@ -108,6 +109,17 @@ impl Bench {
         let last = self.plan.workloads.len() - 1;
         let own = self.trials.iter_mut().filter(|trial| trial.record.workload == last);
         own.for_each(|trial| change(&mut trial.record));
+        self
+    }
+
+    /// On a machine that an emulator makes up.
+    pub fn emulated(mut self) -> Self {
+        let (kind, name) = (PlaceKind::Emulator, "QEMU TCG".to_owned());
+        self.environment.machine.place = Presence::Present(Place {
+            layers: vec![PlaceLayer { kind, name, signs: Vec::new() }],
+            frequency_driver: Presence::absent("-"),
+            mitigations: Presence::absent("-"),
+        });
         self
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::rows::{Measured, Row};
 use crate::findings::{Member, ProbeCost};
 use crate::probes::is_not_recorded;
+use crate::probes::service::Work;
 use crate::results::record::{DeviceEvidence, TrialRecord};
 use crate::system::site::Layer;
 
@@ -38,8 +39,18 @@ fn member(row: &Row<'_>, layer: &Layer) -> Member {
         written_per_byte: moved(|device| device.run.write_bytes + device.settle.write_bytes),
         // The kernel's steps may reach beyond the ends of the run.
         busy_share: (span_ns > 0).then(|| (busy_ms as f64 * 1e6 / span_ns as f64).min(1.0)),
+        request_mean_ns: request_mean_ns(&layer.name, &told),
         reason: told.is_empty().then(|| reason(row)),
     }
+}
+
+/// Mean time of a read or write over all trials; none where one of them does not tell.
+fn request_mean_ns(device: &str, told: &[(u64, DeviceEvidence)]) -> Option<f64> {
+    let work = |(_, seen): &(u64, DeviceEvidence)| Work::of_evidence(device, seen);
+    let all: Vec<Work> = told.iter().map(work).collect::<Option<_>>()?;
+    let requests: u64 = all.iter().map(Work::requests).sum();
+    let sum_ns: f64 = all.iter().map(|one| one.reads.sum_ns + one.writes.sum_ns).sum();
+    (requests > 0).then(|| sum_ns / requests as f64)
 }
 
 /// Bytes that a trial claims, with the counters of a device around it.
@@ -129,7 +140,10 @@ mod tests {
             device.run.read_bytes = ASKED / 4;
             trial.evidence.members =
                 Presence::Present(BTreeMap::from([("vda".to_owned(), device)]));
-            testing::device(trial).run.busy_ms = 5_000;
+            let top = testing::device(trial);
+            top.run.busy_ms = 5_000;
+            (top.run.writes, top.run.read_ms, top.run.write_ms) = (100, Some(0), Some(250));
+            (top.settle.read_ms, top.settle.write_ms) = (Some(0), Some(0));
         });
         let layers = vec![layer("sda", "loop", &["vda"]), layer("vda", "disk", &[])];
         bench.environment.sites[0].layers = layers;
@@ -145,6 +159,8 @@ mod tests {
         assert_eq!(top.busy_share, Some(1.0), "never more than all of the time");
         assert_eq!((bottom.read_per_byte, bottom.written_per_byte), (Some(0.25), Some(1.5)));
         assert_eq!((bottom.busy_share, bottom.reason.as_deref()), (Some(0.25), None));
+        assert_eq!(top.request_mean_ns, Some(2.5e6));
+        assert_eq!(bottom.request_mean_ns, None, "a record of an earlier version");
     }
 
     #[test]

@@ -608,6 +608,9 @@ pub struct Member {
     pub written_per_byte: Option<f64>,
     /// Share of the run, 0 to 1, in which it had something under way.
     pub busy_share: Option<f64>,
+    /// Nanoseconds that a read or a write took it, on average.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_mean_ns: Option<f64>,
     /// Why there are no numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

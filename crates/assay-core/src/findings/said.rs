@@ -33,6 +33,11 @@ pub enum Said {
         #[serde(default, skip_serializing_if = "crate::results::plan::is_false")]
         interval: bool,
     },
+    /// What threads with stacks of several sizes reserve, and what of it they use.
+    Reserved {
+        /// Workload.
+        workload: String,
+    },
     /// A level that was taken back because it hurt others' work.
     TakenBack {
         /// Workload.

@@ -110,7 +110,8 @@ impl Work {
         Self { reads: traced(self.reads, read), writes: traced(self.writes, write), ..self }
     }
 
-    fn requests(&self) -> u64 {
+    /// Reads and writes that ended.
+    pub const fn requests(&self) -> u64 {
         self.reads.requests.saturating_add(self.writes.requests)
     }
 

@@ -42,6 +42,7 @@ pub struct Metric {
 
 impl Metric {
     /// The same, of an amount that does not depend on how fast the machine is.
+    #[must_use]
     pub const fn amount(self) -> Self {
         Self { is_of_speed: false, ..self }
     }

@@ -182,6 +182,20 @@ impl Place {
         self.layers.iter().flat_map(|layer| layer.signs.iter().cloned()).collect()
     }
 
+    /// How many weaknesses of processors are which way, where the kernel tells; those that are open by
+    /// their names.
+    pub fn mitigated(&self) -> Option<String> {
+        let all = self.mitigations.value()?;
+        let is = |text: &str, word: &str| text.split(' ').any(|part| part.starts_with(word));
+        let unaffected = all.values().filter(|text| text.starts_with("Not affected")).count();
+        let open = |text: &str| is(text, "Vulnerable") && !is(text, "Mitigation");
+        let open: Vec<&str> =
+            all.iter().filter(|(_, text)| open(text)).map(|(name, _)| name.as_str()).collect();
+        let rest = all.len() - unaffected - open.len();
+        let names = if open.is_empty() { String::new() } else { format!(" ({})", open.join(", ")) };
+        Some(format!("{rest} mitigated, {unaffected} not affected, {} open{names}", open.len()))
+    }
+
     /// The words of `Machine::virtualisation`: `none`, `kvm guest, container (docker)`.
     pub(super) fn virtualisation(&self) -> String {
         let words: Vec<String> = self.layers.iter().map(PlaceLayer::as_guest).collect();

@@ -19,7 +19,7 @@ use crate::catalogue::keys::{Fields, Form, field};
 use crate::presence::Presence;
 use crate::quantity::metric::metric;
 use crate::quantity::{Better, Bytes, Metric, Time};
-use crate::system::{System, machine, sysfs};
+use crate::system::{Caching, System, machine, sysfs};
 
 /// Threads where a study does not say.
 const USUAL_THREADS: u32 = 200;
@@ -76,7 +76,8 @@ const fn growth(name: &'static str, noun: &'static str, summary: &'static str) -
     metric(name, Better::Lower, noun, summary).amount()
 }
 
-const RESIDENT: Metric = growth(
+/// What of it is used.
+pub const RESIDENT: Metric = growth(
     "stacks_resident_bytes",
     "resident memory",
     "what the threads added to the memory that a process has (Rss)",
@@ -86,7 +87,8 @@ const PROPORTIONAL: Metric = growth(
     "proportional memory",
     "the same, with what is shared counted in parts (Pss)",
 );
-const VIRTUAL: Metric = growth(
+/// What is reserved.
+pub const VIRTUAL: Metric = growth(
     "stacks_virtual_bytes",
     "address space",
     "what the threads added to the addresses that a process has reserved (VmSize)",
@@ -358,7 +360,10 @@ fn held(system: &dyn System, planned: &Planned) -> Result<Held, String> {
     let [threads, limit] = [u64::from(planned.threads), planned.limit_bytes].map(|n| n.to_string());
     // An allocator that has an arena a thread would reserve more than the stacks.
     let words = ["MALLOC_ARENA_MAX=1", &own, "stacks", &threads, &limit];
-    let text = system.output_of("env", &words).map_err(|error| error.to_string())?;
+    // It may take longer than a look: on a slow or emulated machine 200 threads take their time.
+    let nothing = system.open_for_reading(Path::new("/dev/null"), Caching::Buffered);
+    let told = nothing.and_then(|nothing| system.told_of("env", &words, &nothing));
+    let text = told.map_err(|error| error.to_string())?.text;
     serde_json::from_str(&text).map_err(|_| {
         format!("{threads} threads with a stack of {} cannot be had here", Bytes(planned.limit_bytes))
     })

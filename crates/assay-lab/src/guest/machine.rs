@@ -103,6 +103,8 @@ pub struct Setup {
     pub drives: Vec<Drive>,
     /// Names of ports, and the files that what the guest writes there ends in.
     pub ports: Vec<&'static str>,
+    /// The time in its clock when it starts, as QEMU takes it; the time that it is, where none is named.
+    pub clock: Option<String>,
     /// More words for QEMU.
     pub more: Vec<String>,
 }
@@ -150,6 +152,14 @@ impl Machine {
         fs::read(self.folder.join(name)).unwrap_or_default()
     }
 
+    /// Starts it again after it has ended; its age goes on.
+    pub fn again(mut self, setup: &Setup) -> Done<Self> {
+        self.cut();
+        let mut machine = Self::start(setup, &self.folder)?;
+        machine.started = self.started;
+        Ok(machine)
+    }
+
     /// Takes the power away: what was not written is lost, as it would be.
     pub fn cut(&mut self) {
         // Ours alone: the id cannot have been given away before it is waited for.
@@ -187,7 +197,7 @@ fn words(setup: &Setup, folder: &Path) -> Vec<String> {
     add(&["-serial", "chardev:console"]);
     add(&["-device", "virtio-serial-pci,max_ports=16", "-device", "virtio-rng-pci"]);
     for name in &setup.ports {
-        add(&["-chardev", &format!("file,id={name},path={}", file(name))]);
+        add(&["-chardev", &format!("file,id={name},append=on,path={}", file(name))]);
         add(&["-device", &format!("virtserialport,chardev={name},name={name}")]);
     }
     for (at, drive) in setup.drives.iter().enumerate() {
@@ -205,6 +215,9 @@ fn words(setup: &Setup, folder: &Path) -> Vec<String> {
     add(&["-kernel", &setup.kernel.display().to_string(), "-append", &setup.append]);
     if let Some(first) = &setup.first {
         add(&["-initrd", &first.display().to_string()]);
+    }
+    if let Some(clock) = &setup.clock {
+        add(&["-rtc", &format!("base={clock}")]);
     }
     words.extend(setup.more.iter().cloned());
     words
@@ -230,6 +243,7 @@ mod tests {
             append: "quiet".to_owned(),
             drives: vec![Drive { image: "/a,b".into(), bus: Bus::Virtio }],
             ports: vec!["out"],
+            clock: None,
             more: vec!["-no-reboot".to_owned()],
         };
         let words = words(&setup, Path::new("/run/lab"));
@@ -238,7 +252,7 @@ mod tests {
             "-accel tcg,thread=multi",
             "-m 524288K",
             "file=/a,,b -device virtio-blk-pci,drive=drive0",
-            "-chardev file,id=out,path=/run/lab/out -device virtserialport,chardev=out,name=out",
+            "-chardev file,id=out,append=on,path=/run/lab/out -device virtserialport,chardev=out,name=out",
             "-kernel /k -append quiet -no-reboot",
         ] {
             assert!(text.contains(wanted), "{wanted}: {text}");

@@ -6,6 +6,7 @@
 pub mod cpio;
 pub mod kernel;
 pub mod machine;
+pub mod root;
 pub mod tree;
 
 use std::fs;
@@ -68,6 +69,9 @@ pub struct Asked {
     pub script: Option<Vec<u8>>,
     /// Words of the job.
     pub words: Vec<String>,
+    /// A root disk with systemd to be copied, which then runs the job again after each boot; without one
+    /// the root lies in memory and has no systemd.
+    pub root: Option<PathBuf>,
     /// Until when it has to have ended.
     pub limit: Duration,
 }
@@ -155,8 +159,12 @@ fn attempt(
 ) -> Result<Ended, Failed> {
     let scratch = Scratch::new("guest")?;
     let folder = scratch.path();
-    let setup = setup(asked, accelerator, folder)?;
+    let mut setup = match &asked.root {
+        Some(image) => on_disk(asked, accelerator, folder, image)?,
+        None => setup(asked, accelerator, folder)?,
+    };
     let mut machine = Machine::start(&setup, folder)?;
+    let mut again = 0;
     let mut told = [(Stream::Out, "out", 0_usize), (Stream::Err, "err", 0)];
     let mut booted = None;
     loop {
@@ -170,6 +178,17 @@ fn attempt(
         }
         if booted.is_none() && !machine.port("end").is_empty() {
             booted = Some(machine.age());
+        }
+        if let Some(order) = orders(&machine.port("end")).get(again).cloned() {
+            if order.is_cut || over {
+                if order.is_cut {
+                    machine.cut();
+                }
+                again += 1;
+                setup.clock = order.clock;
+                machine = machine.again(&setup)?;
+                continue;
+            }
         }
         if over {
             break;
@@ -206,8 +225,32 @@ fn attempt(
 
 /// The exit code of the job and the bytes of its archive: `up`, then `0 10240`.
 fn ending(text: &str) -> Option<(u8, u64)> {
-    let (code, bytes) = text.lines().find_map(|line| line.split_once(' '))?;
-    Some((code.parse().ok()?, bytes.parse().ok()?))
+    let numbers = |line: &str| {
+        let (code, bytes) = line.split_once(' ')?;
+        Some((code.parse().ok()?, bytes.parse().ok()?))
+    };
+    text.lines().find_map(numbers)
+}
+
+/// What a job asks of the host: to start the machine again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Order {
+    /// At once, as by a power cut; otherwise when it has turned itself off.
+    is_cut: bool,
+    /// With this time in its clock; the time that it is, where none is named.
+    clock: Option<String>,
+}
+
+/// The orders so far, in whole lines: `cut`, `off 2020-01-01`.
+fn orders(told: &[u8]) -> Vec<Order> {
+    let text = String::from_utf8_lossy(told);
+    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    let order = |line: &str| {
+        let (word, clock) = line.split_once(' ').unwrap_or((line, ""));
+        let clock = Some(clock.trim().to_owned()).filter(|clock| !clock.is_empty());
+        ["cut", "off"].contains(&word).then(|| Order { is_cut: word == "cut", clock })
+    };
+    whole.lines().filter_map(order).collect()
 }
 
 /// The machine of a guest, with its first file system and its drives in a folder.
@@ -215,6 +258,51 @@ fn setup(asked: &Asked, accelerator: Accelerator, folder: &Path) -> Done<Setup> 
     let first = folder.join("first.cpio");
     let fail = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     fs::write(&first, tree(asked, folder)?.pack()?).map_err(|error| fail(&first, error))?;
+    let append = format!("{APPEND} {}", asked.append);
+    Ok(Setup {
+        first: Some(first),
+        append: append.trim_end().to_owned(),
+        drives: drives(asked, folder)?,
+        more: vec!["-no-reboot".to_owned()],
+        ..bare(asked, accelerator)
+    })
+}
+
+/// The machine of a guest with a root disk, which is copied, and may be rebooted.
+fn on_disk(asked: &Asked, accelerator: Accelerator, folder: &Path, image: &Path) -> Done<Setup> {
+    let assay = stripped(&asked.assay, folder)?;
+    let job = folder.join("job");
+    let script = asked.script.as_deref();
+    let text = script.map_or_else(|| line(asked).into_bytes(), <[u8]>::to_vec);
+    fs::write(&job, text).map_err(|error| format!("{}: {error}", job.display()))?;
+    let files = [("/usr/bin/assay", "0100755", assay.as_path()), ("/lab/job", "0100644", &job)];
+    let root = Drive { image: root::copied(image, folder, &files)?, bus: Bus::Nvme };
+    Ok(Setup {
+        append: format!("{APPEND} root=/dev/nvme0n1 rw {}", asked.append).trim_end().to_owned(),
+        drives: [vec![root], drives(asked, folder)?].concat(),
+        ..bare(asked, accelerator)
+    })
+}
+
+/// What all guests have in common.
+fn bare(asked: &Asked, accelerator: Accelerator) -> Setup {
+    Setup {
+        accelerator,
+        memory_bytes: asked.memory_bytes,
+        cpus: asked.cpus,
+        kernel: asked.kernel.image.clone(),
+        first: None,
+        append: String::new(),
+        drives: Vec::new(),
+        ports: PORTS.to_vec(),
+        clock: None,
+        more: Vec::new(),
+    }
+}
+
+/// The virtio drives of a guest, empty.
+fn drives(asked: &Asked, folder: &Path) -> Done<Vec<Drive>> {
+    let fail = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     let mut drives = Vec::new();
     for (at, bytes) in asked.drives.iter().enumerate() {
         let image = folder.join(format!("drive{at}"));
@@ -222,17 +310,7 @@ fn setup(asked: &Asked, accelerator: Accelerator, folder: &Path) -> Done<Setup> 
         file.set_len(*bytes).map_err(|error| fail(&image, error))?;
         drives.push(Drive { image, bus: Bus::Virtio });
     }
-    Ok(Setup {
-        accelerator,
-        memory_bytes: asked.memory_bytes,
-        cpus: asked.cpus,
-        kernel: asked.kernel.image.clone(),
-        first: Some(first),
-        append: format!("{APPEND} {}", asked.append).trim_end().to_owned(),
-        drives,
-        ports: PORTS.to_vec(),
-        more: vec!["-no-reboot".to_owned()],
-    })
+    Ok(drives)
 }
 
 /// The first file system of a guest.
@@ -278,16 +356,17 @@ fn modules(tree: &mut Tree, asked: &Asked) -> Done<()> {
 }
 
 fn job(tree: &mut Tree, asked: &Asked) {
+    if let Some(script) = &asked.script {
+        tree.file("lab/script", 0o755, script.as_slice());
+    }
+    tree.file("lab/job", 0o644, line(asked));
+}
+
+/// The line that runs the job.
+fn line(asked: &Asked) -> String {
     let words: Vec<String> = asked.words.iter().map(|word| for_shell(word)).collect();
-    let words = words.join(" ");
-    let line = match &asked.script {
-        Some(script) => {
-            tree.file("lab/script", 0o755, script.as_slice());
-            format!("exec /lab/script {words}\n")
-        }
-        None => format!("exec {words}\n"),
-    };
-    tree.file("lab/job", 0o644, line);
+    let script = if asked.script.is_some() { "/lab/script " } else { "" };
+    format!("exec {script}{}\n", words.join(" "))
 }
 
 /// A word as a shell takes it back.

@@ -56,7 +56,13 @@ pub fn answer(findings: &Findings) -> Answer {
         let of = vec![(found.workload.clone(), found.metric.clone())];
         found.tells_interval().then_some(Answer { text, of })
     };
-    advised(|kind| kind == AdviceKind::Use)
+    // What a sentence was made for, then what takes all numbers of a machine away.
+    let said = |wanted: fn(&Said) -> bool| {
+        findings.sentences().find(|(said, _)| wanted(said)).map(of_sentence)
+    };
+    said(|said| matches!(said, Said::Reserved { .. }))
+        .or_else(|| said(|said| matches!(said, Said::Emulated)))
+        .or_else(|| advised(|kind| kind == AdviceKind::Use))
         .or_else(|| alike().map(of_sentence))
         .or_else(|| none_better(findings).map(Answer::of_nothing))
         .or_else(|| beside(findings))

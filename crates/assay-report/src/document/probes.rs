@@ -38,7 +38,9 @@ fn members(findings: &Findings, full: bool) -> Option<Section> {
     let how = "Bytes that each device below the target read and wrote per byte that the workload \
                asked for, until everything was on it; busy: share of the run in which it had \
                something under way. Other programs' traffic is counted as well.";
-    let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table(&told))];
+    let time = " Request: what a read or a write took it on average.";
+    let time = if told.iter().any(|one| one.request_mean_ns.is_some()) { time } else { "" };
+    let blocks = vec![Block::Text(vec![format!("{how}{time}")]), Block::Table(table(&told))];
     Some(Section::titled("members", blocks))
 }
 
@@ -65,6 +67,9 @@ fn table(told: &[&Member]) -> Table {
     columns.push(Column::left("device").key());
     columns.push(Column::left("kind"));
     columns.extend(["read", "written", "busy"].map(Column::right));
+    // Results of earlier versions do not tell it.
+    let tells_time = told.iter().any(|one| one.request_mean_ns.is_some());
+    columns.extend(tells_time.then(|| Column::right("request")));
     let row = |one: &&Member| {
         let number = |value: Option<f64>, words: fn(f64) -> String| {
             value.map_or_else(|| NONE.to_owned(), words)
@@ -75,6 +80,7 @@ fn table(told: &[&Member]) -> Table {
         words.extend([one.device.clone(), one.kind.clone()]);
         words.extend([one.read_per_byte, one.written_per_byte].map(|per| number(per, show::times)));
         words.push(number(one.busy_share, |share| show::percent(100.0 * share)));
+        words.extend(tells_time.then(|| number(one.request_mean_ns, show::duration)));
         let arm: Arm =
             factors.iter().filter_map(|name| Some(((*name).clone(), of(one, name)?))).collect();
         Row {

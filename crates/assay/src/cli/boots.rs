@@ -126,9 +126,7 @@ pub fn reboots(
         proposal.path().display(),
         proposal.unit
     );
-    for caution in &proposal.cautions {
-        text += &format!("- {caution}\n");
-    }
+    text.extend(proposal.cautions.iter().flat_map(|caution| ["- ", caution, "\n"]));
     text +=
         "- it is gone after the last boot, after anything that goes wrong, and by assay restore\n";
     output::text(&text);
@@ -198,9 +196,9 @@ pub fn preview(system: &dyn System, study: Study, arguments: &BootArguments) -> 
         found.boots.len(),
         found.older
     );
-    for (group, count) in boots::groups(&asked, &found.boots) {
-        text += &format!("  {} {group}: {count}\n", asked.by.name());
-    }
+    let groups = boots::groups(&asked, &found.boots).into_iter();
+    let by = asked.by.name();
+    text.extend(groups.map(|(group, count)| format!("  {by} {group}: {count}\n")));
     text += "nobody drew their order: differences between groups suggest, and get no verdict\n";
     output::text(&text);
     Ok(())

@@ -121,7 +121,8 @@ fn unit(
     let mut environment = String::new();
     for name in HOMES {
         if let Some(value) = system.variable(name).filter(|value| !value.is_empty()) {
-            environment += &format!("Environment=\"{name}={}\"\n", plain(value)?);
+            let value = plain(value)?;
+            environment.extend(["Environment=\"", name, "=", &value, "\"\n"]);
         }
     }
     let (program, results, journal) = (path(program)?, path(results)?, path(journal)?);

@@ -107,7 +107,10 @@ fn a_tree_on_a_drive_without_room_is_told_and_taken_away() {
     let filled = refused();
     assert!(filled.contains("is full") && filled.contains("No space left on device"), "{filled}");
     // Where not even the tree has room, nothing is begun.
-    fs::write(volume.directory().join("file"), vec![7_u8; 45 << 20]).unwrap();
+    let file = volume.directory().join("file");
+    fs::write(&file, vec![7_u8; 64 << 20]).unwrap_err();
+    let length = fs::metadata(&file).unwrap().len();
+    fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(length - (2 << 20)).unwrap();
     let begun = refused();
     assert!(begun.contains("there is no room for a generated tree of 120 C files"), "{begun}");
 }

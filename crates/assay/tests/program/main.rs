@@ -8,6 +8,7 @@
 
 mod advice;
 mod articles;
+mod boots;
 mod bundles;
 mod calc;
 mod cli;

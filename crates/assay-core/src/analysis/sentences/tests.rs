@@ -99,6 +99,23 @@ fn reads_and_writes_far_apart() {
     assert_eq!(both(200, 100).len(), 2);
 }
 
+/// No yardstick is held against what an emulator did.
+#[test]
+fn an_emulated_machine_is_told_first_and_held_against_nothing() {
+    let bench = Bench::new(&["."])
+        .row(0, "random-write-q1", 4096, &[9000; 3])
+        .row(0, "sequential-read", 1 << 20, &[500; 3])
+        .emulated();
+    assert_eq!(
+        bench.findings().summary,
+        [
+            "Emulated: QEMU TCG carried out each instruction in the place of a processor. Times and \
+             rates are those of the emulator and say nothing of hardware.",
+            "Both rows are suspect."
+        ]
+    );
+}
+
 #[test]
 fn suspect_numbers_are_told_with_about() {
     let found = Bench::new(&["."])

@@ -100,6 +100,21 @@ fn a_peak_is_where_nothing_beats_it() {
 }
 
 #[test]
+fn an_emulated_machine_answers_nothing_about_speed() {
+    let emulated = |metric: &str| {
+        let mut study = curve(&HILL, 1);
+        study.emulated = true;
+        study.measured.series.iter_mut().for_each(|one| one.metric = metric.to_owned());
+        answered(study, between("4", "4"))
+    };
+    let told = emulated("iops");
+    assert_eq!(told.verdict, Claim::NotShown);
+    let words = format!("{told:?}");
+    assert!(words.contains("no verdict: on an emulated machine"), "{words}");
+    assert_eq!(emulated("peak_rss_bytes").verdict, Claim::Supported);
+}
+
+#[test]
 fn a_line_is_told_from_a_flat_one() {
     let ask = |kind| claim(kind, |_| {});
     assert_eq!(verdict(curve(&LINE, 2), ask(AskKind::Linear)), Claim::Supported);

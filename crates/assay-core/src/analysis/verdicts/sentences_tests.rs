@@ -448,6 +448,20 @@ fn across(book: &mut Book) {
     }
 }
 
+fn emulated(book: &mut Book) {
+    let emulate = |study: &mut Study| study.emulated = true;
+    book.two("emulated", &NEW, emulate);
+    book.two("emulated, no difference", &WILD, emulate);
+    let earlier = Study::of(&[("old", &BASE), ("new", &NEW)]).findings();
+    let mut later = Study::of(&[("old", &BASE), ("new", &NEW)]);
+    emulate(&mut later);
+    let mut later = later.findings();
+    later.study.id = "friday".to_owned();
+    book.add("an emulated result", &crate::analysis::compare(&earlier, &[later]));
+    let bench = Bench::new(&["."]).row(0, "random-read-q1", 4096, &[1000, 1010, 990]);
+    book.add("an emulated check", &bench.emulated().findings());
+}
+
 fn of_records(book: &mut Book) {
     let bench = |rates: &[u64]| Bench::new(&["."]).row(0, "random-read-q1", 4096, rates);
     let rates = [1000, 1010, 990, 1005, 995, 1003];
@@ -513,8 +527,9 @@ fn every_sentence_is_as_expected() {
         confirmed,
         unfinished_and_imported,
         across,
+        emulated,
         of_records,
-    ] as [fn(&mut Book); 10]
+    ] as [fn(&mut Book); 11]
     {
         chapter(&mut book);
     }

@@ -1,5 +1,6 @@
 //! Measurements in, verdicts out.
 
+use crate::findings::facts::{PlaceFacts, PlaceSort};
 use crate::findings::measurements::{Measurements, Series};
 use crate::findings::{AdviceKind, CellTrial, EnvironmentFacts, Findings, StudyFacts, Verdict};
 use crate::quantity::{Better, Scale};
@@ -10,6 +11,7 @@ use crate::results::record::Status;
 /// A study of one workload and one factor, arm by arm.
 pub(super) struct Study {
     pub measured: Measurements,
+    pub emulated: bool,
 }
 
 pub(super) fn arm(pairs: &[(&str, &str)]) -> Arm {
@@ -66,7 +68,8 @@ impl Study {
                 because: Vec::new(),
             })
             .collect();
-        Self { measured: Measurements { design, series, unfinished: false, live: Vec::new() } }
+        let measured = Measurements { design, series, unfinished: false, live: Vec::new() };
+        Self { measured, emulated: false }
     }
 
     pub fn margin(mut self, margin: f64) -> Self {
@@ -75,7 +78,17 @@ impl Study {
     }
 
     pub fn findings(self) -> Findings {
-        crate::analysis::judge(facts(), environment(), self.measured)
+        let place = self.emulated.then(|| PlaceFacts {
+            name: "emulated (QEMU TCG)".to_owned(),
+            kind: PlaceSort::Emulator,
+            signs: Vec::new(),
+            frequency: None,
+            mitigations: None,
+            clocksource: None,
+            steal_share: None,
+        });
+        let environment = EnvironmentFacts { place, ..environment() };
+        crate::analysis::judge(facts(), environment, self.measured)
     }
 }
 
@@ -131,6 +144,59 @@ fn the_known_answer_of_r4() {
         "new is better than old: 1.042 times the operations per second (95 % interval 1.029 to \
          1.055, 5 replicates)."
     );
+}
+
+/// The same numbers, on a machine that a program makes up: of times and rates nothing is said but what
+/// they are; amounts of memory are the same there.
+#[test]
+fn an_emulated_machine_judges_amounts_alone() {
+    let study = |metric: &str| {
+        let mut study = Study::of(&[("old", &BASE), ("new", &ARM), ("other", &ARM)]);
+        study.measured.series.iter_mut().for_each(|one| one.metric = metric.to_owned());
+        study.emulated = true;
+        study.findings()
+    };
+    let found = study("iops");
+    let one = &found.comparisons[0];
+    assert_eq!((one.verdict, one.within_margin), (None, false));
+    assert_eq!(
+        one.text,
+        "new has 1.042 times the operations per second of old (95 % interval 1.026 to 1.059, 5 \
+         replicates); no verdict: on an emulated machine times and rates say nothing of hardware."
+    );
+    assert!(one.note_facts.contains(&crate::findings::notes::Note::Emulated));
+    assert!(found.ranks.is_empty() && found.advice.is_empty() && found.trends.is_empty());
+    let memory = study("peak_rss_bytes");
+    assert_eq!(memory.comparisons[0].verdict, Some(Verdict::Better));
+    assert_eq!(memory.ranks.len(), 1);
+    assert_eq!(study("a_metric_of_somebody").comparisons[0].verdict, None);
+}
+
+#[test]
+fn nothing_is_said_across_results_where_a_side_is_emulated() {
+    let of = |emulated: bool, metric: &str| {
+        let mut study = Study::of(&[("old", &BASE), ("new", &ARM)]);
+        study.measured.series.iter_mut().for_each(|one| one.metric = metric.to_owned());
+        study.emulated = emulated;
+        study.findings()
+    };
+    let compared = |sides: [bool; 2], metric| {
+        let [first, later] = sides.map(|side| of(side, metric));
+        crate::analysis::compare(&first, &[later])
+    };
+    for sides in [[false, true], [true, false], [true, true]] {
+        let found = compared(sides, "iops");
+        assert!(!found.comparisons.is_empty());
+        for one in &found.comparisons {
+            assert_eq!(one.verdict, None);
+            let why = "no verdict: on an emulated machine times and rates say nothing of hardware.";
+            assert!(one.text.ends_with(why), "{}", one.text);
+        }
+        assert!(
+            compared(sides, "peak_rss_bytes").comparisons.iter().all(|one| one.verdict.is_some())
+        );
+    }
+    assert!(compared([false, false], "iops").comparisons.iter().all(|one| one.verdict.is_some()));
 }
 
 #[test]

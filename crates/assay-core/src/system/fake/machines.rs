@@ -10,6 +10,7 @@ pub fn machine(name: &str) -> Fake {
             include_str!("../../../tests/fixtures/machines/container-overlay.txt")
         }
         "crypt-lvm-raid" => include_str!("../../../tests/fixtures/machines/crypt-lvm-raid.txt"),
+        "emulated" => include_str!("../../../tests/fixtures/machines/emulated.txt"),
         "gocryptfs" => include_str!("../../../tests/fixtures/machines/gocryptfs.txt"),
         "nvme-one-lane" => include_str!("../../../tests/fixtures/machines/nvme-one-lane.txt"),
         "remote-memory" => include_str!("../../../tests/fixtures/machines/remote-memory.txt"),
@@ -23,10 +24,11 @@ pub fn machine(name: &str) -> Fake {
 }
 
 /// All of them, each with a target to resolve.
-pub const ALL: [(&str, &str); 10] = [
+pub const ALL: [(&str, &str); 11] = [
     ("btrfs-two", "/home/me"),
     ("container-overlay", "/inside"),
     ("crypt-lvm-raid", "/srv/data"),
+    ("emulated", "/srv"),
     ("gocryptfs", "/home/me/Private files"),
     ("nvme-one-lane", "/srv"),
     ("remote-memory", "/mnt/loop"),

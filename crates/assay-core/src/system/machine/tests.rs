@@ -35,6 +35,28 @@ fn a_guest_without_firmware_is_known_by_its_clock() {
 }
 
 #[test]
+fn an_emulator_is_known_by_its_signature_or_its_processor() {
+    let fake = machines::machine("emulated");
+    let found = machine(&fake);
+    assert_eq!(present(&found.virtualisation), "emulated (qemu tcg)");
+    assert_eq!(found.emulator(), Some("QEMU TCG"));
+    assert_eq!(present(&found.cpu), "QEMU TCG CPU version 2.5+");
+    fake.remove("/cpuid/hypervisor");
+    assert_eq!(machine(&fake).emulator(), Some("QEMU TCG"), "by the name it makes up");
+    fake.put("/proc/cpuinfo", "processor : 0\nmodel name : AMD EPYC\nflags : fpu hypervisor\n");
+    assert_eq!(machine(&fake).emulator(), None);
+    assert_eq!(
+        present(&machine(&fake).virtualisation),
+        "kvm guest",
+        "the firmware names QEMU alone"
+    );
+    fake.put("/cpuid/hypervisor", "TCGTCGTCGTCG\n");
+    assert_eq!(machine(&fake).emulator(), Some("QEMU TCG"), "by its signature");
+    fake.put("/cpuid/hypervisor", "KVMKVMKVM");
+    assert_eq!(present(&machine(&fake).virtualisation), "kvm guest");
+}
+
+#[test]
 fn guests_and_containers_by_their_signs() {
     let fake = machines::machine("container-overlay");
     assert_eq!(present(&machine(&fake).virtualisation), "container (docker)");

@@ -65,8 +65,8 @@ fn each_known_hypervisor_has_what_it_shows_by() {
     for known in KNOWN {
         assert!(!known.signatures.is_empty(), "{}", known.name);
         let others = KNOWN.iter().filter(|other| other.name != known.name);
-        let shared = |sign: &&str| known.signatures.contains(sign);
-        assert!(!others.flat_map(|other| other.signatures).any(|sign| shared(&sign)));
+        let mut others = others.flat_map(|other| other.signatures);
+        assert!(!others.any(|sign| known.signatures.contains(sign)), "{}", known.name);
     }
 }
 
@@ -89,6 +89,7 @@ fn what_the_kernel_says_of_weaknesses_and_of_the_frequency() {
     let found = place(&fake).value().cloned().unwrap();
     assert_eq!(found.frequency_driver.value().unwrap(), "acpi-cpufreq");
     assert_eq!(found.mitigations.value().unwrap()["mds"], "Vulnerable");
+    assert_eq!(found.mitigated().unwrap(), "0 mitigated, 1 not affected, 1 open (mds)");
     assert_eq!((found.kind(), found.name().as_str()), (None, "bare metal"));
 }
 

@@ -7,6 +7,7 @@ use super::entry::{self, Entry, FIELDS, Read};
 use super::timeline::{self, Boot, ids};
 use super::kernel_log;
 use crate::failure::{Failure, Outcome};
+use crate::system::journal::RUNNING;
 use crate::system::{FileKind, System};
 
 /// The program that reads journals.
@@ -96,7 +97,8 @@ fn own(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<Recorde
         )));
     }
     let found = by_journalctl(system, &[], most, until)?;
-    if found.boots.is_empty() && system.user().id != 0 {
+    let systemd_runs = system.status(Path::new(RUNNING)).is_ok();
+    if found.boots.is_empty() && system.user().id != 0 && systemd_runs {
         return Err(Failure::refused(
             "the journal shows nothing of any boot: only root and members of the groups systemd-journal \
              and adm may read the system's journal; join one of them (sudo usermod -aG systemd-journal \
@@ -104,8 +106,13 @@ fn own(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<Recorde
         ));
     }
     if found.boots.is_empty() {
+        let why = if systemd_runs {
+            "the journal tells of no boot"
+        } else {
+            "systemd is not the first program here, and the journal tells of no boot"
+        };
         return Err(Failure::refused(format!(
-            "the journal tells of no boot: {}",
+            "{why}: {}; boots of another machine can be read with --journal FILE",
             kernel_log::words(system)
         )));
     }
@@ -175,9 +182,8 @@ fn at(system: &dyn System, path: &Path, most: usize, until: Option<&str>) -> Out
     let place = path.to_string_lossy();
     let binary = match status.kind {
         FileKind::Directory if holds_journals(system, path) => Some(["--directory", &place]),
-        FileKind::Directory => None,
         FileKind::File if begins_as_journal(system, path) => Some(["--file", &place]),
-        FileKind::File => None,
+        FileKind::Directory | FileKind::File => None,
         _ => return Err(Failure::mistake(format!("--journal {shown}: that is neither a file nor a directory"))),
     };
     let found = match binary {
@@ -270,6 +276,20 @@ mod tests {
         fake.install("journalctl");
         let failure = read(&fake, &Source::Own, 9, None).unwrap_err();
         assert!(failure.message.contains("keeps no systemd journal"), "{}", failure.message);
+    }
+
+    #[test]
+    fn who_may_not_read_the_journal_is_told_which_group_may() {
+        let fake = Fake::new();
+        fake.put("/var/log/journal/x", "").put("/run/systemd/system/x", "").install("journalctl");
+        fake.put_told("journalctl", 1, "", "No journal files were opened due to insufficient permissions.");
+        fake.set_user(1000);
+        let failure = read(&fake, &Source::Own, 9, None).unwrap_err();
+        assert_eq!(failure.kind, Kind::Refused);
+        assert!(failure.message.contains("usermod -aG systemd-journal"), "{}", failure.message);
+        fake.set_user(0);
+        let failure = read(&fake, &Source::Own, 9, None).unwrap_err();
+        assert!(failure.message.contains("insufficient permissions"), "{}", failure.message);
     }
 
     #[test]

@@ -350,8 +350,8 @@ mod tests {
     }
 
     fn kernel(boot: &str, monotonic_us: u64, message: &str) -> Entry {
-        let (transport, message) = ("kernel".to_owned(), message.to_owned());
-        Entry { transport, message, ..entry(boot, monotonic_us, "") }
+        let (message, transport) = (message.to_owned(), "kernel".to_owned());
+        Entry { message, transport, ..entry(boot, monotonic_us, "") }
     }
 
     fn whole(boot: &str) -> Vec<Entry> {

@@ -1,0 +1,147 @@
+//! A root disk with a real systemd: a Debian release by `debootstrap`, with a persistent journal and a unit
+//! that runs the job once the machine is up. It is made once a release and kept; each guest works on a copy.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use super::MODULES;
+use super::kernel::Kernel;
+use crate::{Done, Scratch, call, has, is_root};
+
+/// Packages beside the smallest system.
+const PACKAGES: &str = "--include=systemd,systemd-sysv,dbus,udev,kmod";
+
+/// Bytes of the disk: a sparse file.
+const SIZE: &str = "2G";
+
+/// The id of the machine, the same for all: no guest is anybody's.
+const MACHINE: &str = "a55a00000000000000000000000000ab\n";
+
+/// The unit of the job. Its start is over at once, so that the startup of the machine does not wait for it.
+const UNIT: &str = "[Unit]\nDescription=The job of the lab\nAfter=multi-user.target\n\n\
+                    [Service]\nType=simple\nExecStart=/bin/sh /lab/start\n\n\
+                    [Install]\nWantedBy=multi-user.target\n";
+
+/// A unit that takes its time, so that one is known to be slow.
+const SLOW: &str = "[Unit]\nDescription=A second of waiting\nBefore=multi-user.target\n\n\
+                    [Service]\nType=oneshot\nExecStart=/bin/sleep 1\n\n\
+                    [Install]\nWantedBy=multi-user.target\n";
+
+/// What is said and where, and the job itself, which is put there for each guest.
+const START: &str = include_str!("start.sh");
+
+/// What the journal does: it stays, and little is lost with the power.
+const JOURNAL: &str = "[Journal]\nStorage=persistent\nSyncIntervalSec=2s\n";
+
+/// Why no root disk can be made here.
+pub fn missing() -> Option<String> {
+    if !is_root() {
+        return Some("a root disk is made by root".to_owned());
+    }
+    let program =
+        ["debootstrap", "mke2fs", "debugfs", "apt-get"].into_iter().find(|name| !has(name))?;
+    Some(format!("needs the program {program}"))
+}
+
+/// The disk of a release, made where there is none yet.
+pub fn kept(below: &Path, release: &str, kernel: &Kernel) -> Done<PathBuf> {
+    let image = below.join(format!("{release}-{}.ext4", kernel.release));
+    if image.is_file() {
+        return Ok(image);
+    }
+    if let Some(reason) = missing() {
+        return Err(reason);
+    }
+    if !release.chars().all(|letter| letter.is_ascii_lowercase()) {
+        return Err(format!("`{release}` is no name of a release"));
+    }
+    fs::create_dir_all(below).map_err(|error| format!("{}: {error}", below.display()))?;
+    let scratch = Scratch::on_drive("root")?;
+    let root = scratch.path().join("root");
+    let shown = root.display().to_string();
+    call("debootstrap", &["--variant=minbase", PACKAGES, release, &shown, &mirror()?])?;
+    furnish(&root, kernel)?;
+    let made = scratch.path().join("image");
+    let file = made.display().to_string();
+    call("mke2fs", &["-q", "-F", "-t", "ext4", "-d", &shown, &file, SIZE])?;
+    // The other name may be of another file system.
+    let whole = below.join(format!(".{release}"));
+    let copied = call("cp", &["--sparse=always", &file, &whole.display().to_string()]);
+    copied.and_then(|_| fs::rename(&whole, &image).map_err(|error| error.to_string()))?;
+    Ok(image)
+}
+
+/// Where this machine gets its own packages from.
+fn mirror() -> Done<String> {
+    let words = ["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"];
+    let told = call("apt-get", &words)?;
+    let mut all = told.lines().filter(|line| !line.contains("security"));
+    let first = all.find(|line| line.trim_end_matches('/').ends_with("/debian"));
+    first.map(str::to_owned).ok_or_else(|| "apt-get names no mirror of Debian".to_owned())
+}
+
+/// Everything that the lab needs there.
+fn furnish(root: &Path, kernel: &Kernel) -> Done<()> {
+    let put = |path: &str, text: &str| -> Done<()> {
+        let path = root.join(path);
+        let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+        made.and_then(|()| fs::write(&path, text))
+            .map_err(|error| format!("{}: {error}", path.display()))
+    };
+    put("etc/hostname", "lab\n")?;
+    put("etc/machine-id", MACHINE)?;
+    put("etc/fstab", "/dev/nvme0n1 / ext4 defaults 0 1\n")?;
+    put("etc/systemd/journald.conf.d/lab.conf", JOURNAL)?;
+    put("etc/modules-load.d/lab.conf", &(MODULES.join("\n") + "\n"))?;
+    put("var/log/journal/.lab", "")?;
+    put("lab/start", START)?;
+    for (name, text) in [("lab.service", UNIT), ("a-second.service", SLOW)] {
+        put(&format!("etc/systemd/system/{name}"), text)?;
+        put(&format!("etc/systemd/system/multi-user.target.wants/.{name}"), "")?;
+        let wanted = root.join(format!("etc/systemd/system/multi-user.target.wants/{name}"));
+        symlink(format!("/etc/systemd/system/{name}"), &wanted)
+            .map_err(|error| format!("{}: {error}", wanted.display()))?;
+        let _ = fs::remove_file(wanted.with_file_name(format!(".{name}")));
+    }
+    for waste in
+        ["var/cache/apt/archives", "var/lib/apt/lists", "usr/share/doc", "usr/share/locale"]
+    {
+        // What is not there takes no room.
+        let _ = fs::remove_dir_all(root.join(waste));
+    }
+    modules(root, kernel)
+}
+
+/// The modules that guests have, and lists of these alone.
+fn modules(root: &Path, kernel: &Kernel) -> Done<()> {
+    let into = root.join("lib/modules").join(&kernel.release);
+    let fail = |error: std::io::Error| format!("{}: {error}", into.display());
+    for file in kernel.files_of(&MODULES)? {
+        let to = into.join(&file);
+        to.parent().map_or(Ok(()), fs::create_dir_all).map_err(fail)?;
+        fs::copy(kernel.modules.join(&file), &to).map_err(fail)?;
+    }
+    for list in ["modules.builtin", "modules.builtin.modinfo", "modules.order"] {
+        fs::copy(kernel.modules.join(list), into.join(list)).map_err(fail)?;
+    }
+    call("depmod", &["-b", &root.display().to_string(), &kernel.release]).map(drop)
+}
+
+/// A copy of a disk in a folder, with files of this machine in it: where they go, their bits, and what
+/// they are.
+pub fn copied(image: &Path, into: &Path, files: &[(&str, &str, &Path)]) -> Done<PathBuf> {
+    let copy = into.join("root.ext4");
+    let [from, to] = [image, &copy].map(|path| path.display().to_string());
+    call("cp", &["--sparse=always", &from, &to])?;
+    let mut lines = String::new();
+    for (path, mode, from) in files {
+        let from = from.display();
+        // It says nothing of a file that is not there, and takes no other mode than by its inode.
+        lines += &format!("write {from} {path}\nset_inode_field {path} mode {mode}\n");
+    }
+    let commands = into.join("debugfs");
+    fs::write(&commands, lines).map_err(|error| format!("{}: {error}", commands.display()))?;
+    call("debugfs", &["-w", "-f", &commands.display().to_string(), &to])?;
+    Ok(copy)
+}

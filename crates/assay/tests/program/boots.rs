@@ -1,0 +1,83 @@
+//! Boots, read from journals that real machines wrote, by the program itself.
+
+use serde_json::Value;
+
+use crate::home;
+
+/// A recorded journal: an export, JSON, or the directory with all of them.
+fn recorded(name: &str) -> String {
+    format!("{}/../assay-core/tests/fixtures/boots/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn cell<'a>(found: &'a Value, metric: &str) -> &'a Value {
+    let cells = found["cells"].as_array().unwrap();
+    cells.iter().find(|cell| cell["metric"] == metric).unwrap_or_else(|| panic!("{metric}"))
+}
+
+#[test]
+fn a_journal_that_was_brought_along_is_a_study_like_any_other() {
+    let home = home("boots");
+    let journal = recorded("clock-jump.json");
+    let words = ["run", "boot", "--journal", &journal, "--by", "root-device", "--quiet", "--json"];
+    let found = home.json(&words);
+    let whole = cell(&found, "boot_s");
+    assert_eq!(
+        (whole["n"].as_u64(), &whole["arm"]["root-device"]),
+        (Some(3), &"/dev/nvme0n1".into())
+    );
+    let mean = whole["geometric_mean"].as_f64().unwrap();
+    assert!((mean - 24.86).abs() < 0.01, "{mean}");
+    assert!(whole["ci95"].is_array());
+    assert_eq!(found["answers"].as_array().unwrap().len(), 2);
+    assert_eq!(found["boots"][0]["units"].as_array().unwrap().len(), 10);
+    let shown = home.text(&["show"]);
+    assert!(
+        shown.contains("slowest units") && shown.contains("the wall clock was set forward"),
+        "{shown}"
+    );
+    assert!(!shown.contains("Site") && shown.contains("another machine's"), "{shown}");
+}
+
+#[test]
+fn a_boot_that_was_cut_off_is_shown_and_counts_in_no_mean() {
+    let home = home("boots-cut-off");
+    let shown = home.text(&["run", "boot", "--journal", &recorded("cut-off.export"), "--quiet"]);
+    assert!(shown.contains("did not finish, in no mean"), "{shown}");
+    assert!(shown.contains("were being started"), "{shown}");
+    let shown = home.json(&["show", "--json"]);
+    assert_eq!(cell(&shown, "boot_s")["n"], 2);
+    // All of a directory: kernels beside containers, which have none of their own.
+    let found = home.json(&["run", "boot", "--journal", &recorded(""), "--quiet", "--json"]);
+    let groups: Vec<&str> = found["boots"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|one| one["arm"]["kernel"].as_str())
+        .collect();
+    assert_eq!(groups, ["6.1.0-50-cloud-amd64", "unknown kernel"]);
+    let planned = home.text(&["plan", "boot", "--journal", &recorded("")]);
+    assert!(
+        planned.contains("changes nothing") && planned.contains("unknown kernel: 3"),
+        "{planned}"
+    );
+}
+
+#[test]
+fn what_cannot_be_is_told_with_what_to_do() {
+    let home = home("boots-mistakes");
+    let journal = recorded("container.json");
+    let nothing = recorded("none");
+    for (words, code, told) in [
+        (&["run", "boot", "--journal", &nothing][..], 2, "there is no such file"),
+        (&["run", "boot", "/tmp", "--journal", &journal], 2, "leave TARGET out"),
+        (&["run", "depth", "--journal", &journal], 2, "for studies of boots"),
+        (&["run", "boot", "--journal", "Cargo.toml"], 2, "no boot is told in it"),
+        (&["run", "depth", "--until", "ssh.service"], 2, "say --until decided"),
+        (&["run", "boot", "--yes"], 2, "--reboots"),
+    ] {
+        let ended = home.run(words);
+        assert_eq!(ended.code, Some(code), "{words:?}");
+        let said = &ended.stderr;
+        assert!(said.contains(told), "{words:?}: {said}");
+    }
+}

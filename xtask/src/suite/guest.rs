@@ -1,0 +1,211 @@
+//! The step `lab`: the program in a guest of QEMU. Its results are readable here, marked emulated, and
+//! nobody is ranked by them.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::skips::Skips;
+use crate::lab::guest::machine::{Accelerator, QEMU};
+use crate::lab::guest::{self, Asked, Ended};
+use crate::lab::process::{Assay, Running};
+use crate::lab::{Done, Scratch};
+use crate::lab_guest::{self, INTERRUPTED};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// What the guest does: a check of its drive, and a study of memory, each twice as short as the shortest.
+const JOB: &str = r"set -e
+assay check /dev/vda --quick --destroy vda:256MiB --quiet >/dev/null
+assay run stack-limit --replicates 1 --quiet >/dev/null
+";
+
+/// Boots a guest that is emulated wherever this runs, and looks at what it brings back.
+pub fn check(program: impl FnOnce() -> Done<PathBuf>, skipped: &mut Skips) -> Done<bool> {
+    if let Some(reason) = guest::missing() {
+        skipped.insert("lab".to_owned(), reason);
+        return Ok(true);
+    }
+    let kernel = match lab_guest::kernel() {
+        Ok(kernel) => kernel,
+        Err(reason) => {
+            skipped.insert("lab".to_owned(), reason);
+            return Ok(true);
+        }
+    };
+    let program = program()?;
+    let asked = Asked {
+        accelerator: Some(Accelerator::Tcg),
+        memory_bytes: 512 << 20,
+        drives: vec![256 << 20],
+        script: Some(JOB.as_bytes().to_vec()),
+        ..lab_guest::usual(program.clone(), kernel)
+    };
+    let mut said = Vec::new();
+    let going = AtomicBool::new(false);
+    let ended = guest::run(&asked, &going, &mut |_, bytes| said.extend_from_slice(bytes))?;
+    println!("xtask: lab: {}", lab_guest::told(&ended));
+    if ended.code != 0 {
+        println!("xtask: lab: the job failed:");
+        println!("{}", String::from_utf8_lossy(&said));
+        return Ok(false);
+    }
+    let well = judged(&ended, &program)?;
+    drop(ended);
+    Ok(well && interrupted(&program)?)
+}
+
+/// Whether an interrupt in the middle ends the command and leaves nothing.
+fn interrupted(program: &Path) -> Done<bool> {
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let program = program.display().to_string();
+    let mut command = Command::new(own);
+    command.args(["lab", "--program", &program, "--accel", "tcg", "--", "sh", "-c"]);
+    let (running, output) = Running::start_reading(command.arg("echo up; sleep 100"))?;
+    let id = running.id();
+    let mut line = String::new();
+    let told = BufReader::new(output).read_line(&mut line);
+    told.map_err(|error| error.to_string())?;
+    running.signal("INT")?;
+    let ended = running.end(LIMIT)?;
+    let left = left(id)?;
+    let well = (line.as_str(), ended.code) == ("up\n", INTERRUPTED) && left.is_empty();
+    if !well {
+        println!("xtask: lab: interrupted after {line:?}: exit {}, left {left:?}", ended.code);
+        println!("{}", ended.stderr);
+    }
+    Ok(well)
+}
+
+/// What a process has left: directories of its own, and programs that it started.
+fn left(id: u32) -> Done<Vec<String>> {
+    let mut left = Vec::new();
+    for place in [Path::new("/dev/shm"), &std::env::temp_dir()] {
+        let names = fs::read_dir(place).map_err(|error| error.to_string())?.flatten();
+        let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        left.extend(names.filter(|name| name.starts_with(&format!("assay-lab-{id}-"))));
+    }
+    let folder = format!("assay-lab-{id}-");
+    for entry in fs::read_dir("/proc").map_err(|error| error.to_string())?.flatten() {
+        // Of those that end meanwhile there is nothing to read.
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        left.extend((line.contains(QEMU) && line.contains(&folder)).then_some(line));
+    }
+    Ok(left)
+}
+
+/// Whether the results of the guest are what they are to be.
+fn judged(ended: &Ended, program: &Path) -> Done<bool> {
+    let scratch = Scratch::new("brought")?;
+    let names = ended.unpack(scratch.path())?;
+    let assay = Assay::new(program, scratch.path());
+    let shown: Vec<Value> = names.iter().map(|name| show(&assay, name)).collect::<Done<_>>()?;
+    let of = |kind: &str| shown.iter().find(|one| one["study"]["kind"] == kind);
+    let (Some(check), Some(study)) = (of("check"), of("study")) else {
+        println!("xtask: lab: it brought back {names:?}, not a check and a study");
+        return Ok(false);
+    };
+    let wrong = [of_a_check(check), of_stacks(study), of_two(&assay, check)?].concat();
+    for line in &wrong {
+        println!("xtask: lab: {line}");
+    }
+    Ok(wrong.is_empty())
+}
+
+fn show(assay: &Assay, name: &str) -> Done<Value> {
+    let ended = assay.run(&["show", name, "--json"], LIMIT)?;
+    if ended.code == 0 { ended.json() } else { Err(format!("show {name}: {}", ended.stderr)) }
+}
+
+/// What is wrong with a check: it says first that it is emulated, holds nothing against a yardstick and
+/// trusts no row.
+fn of_a_check(found: &Value) -> Vec<String> {
+    let summary = texts(&found["summary"]);
+    let [first, last] =
+        [summary.first(), summary.last()].map(|one| one.copied().unwrap_or_default());
+    let mut wrong = Vec::new();
+    if found["environment"]["virtualisation"] != "emulated (qemu tcg)" {
+        wrong.push(format!("it ran in {}", found["environment"]["virtualisation"]));
+    }
+    if !first.starts_with("Emulated: ") || summary.len() > 2 || !last.contains("suspect") {
+        wrong.push(format!("a check says: {summary:?}"));
+    }
+    wrong
+}
+
+/// What is wrong with the study of stacks: its numbers against each other, and the sentence on them.
+fn of_stacks(found: &Value) -> Vec<String> {
+    /// Threads of the study, and the sizes of their stacks.
+    const THREADS: f64 = 200.0;
+    const SIZES: [(&str, f64); 2] = [("8 MiB", 8_388_608.0), ("256 KiB", 262_144.0)];
+    /// What a thread may have besides its stack, of addresses: guards, and a stack for signals.
+    const BESIDE: f64 = 65_536.0;
+    /// What a thread that does nothing uses at most, bytes, and by how much sizes may differ in that.
+    const USED: f64 = 32_768.0;
+    const LIKE: f64 = 1.2;
+    let mean = |metric: &str, limit: &str| {
+        let cells = found["cells"].as_array().into_iter().flatten();
+        let mut own = cells.filter(|cell| {
+            cell["metric"] == metric && cell["arm"]["stack-limit"] == limit && cell["n"] != 0
+        });
+        let cell = own.next()?;
+        cell["geometric_mean"].as_f64().or_else(|| cell["median"].as_f64())
+    };
+    let mut wrong = Vec::new();
+    let mut used = Vec::new();
+    for (limit, bytes) in SIZES {
+        let reserved = mean("stacks_virtual_bytes", limit).unwrap_or(f64::NAN) / THREADS;
+        let resident = mean("stacks_resident_bytes", limit).unwrap_or(f64::NAN) / THREADS;
+        if !(bytes..bytes + BESIDE).contains(&reserved) {
+            wrong.push(format!("a thread with {limit} reserves {reserved} bytes"));
+        }
+        if !(4096.0..USED).contains(&resident) {
+            wrong.push(format!("a thread with {limit} uses {resident} bytes"));
+        }
+        used.push(resident);
+    }
+    let ratio = used[0] / used[1];
+    if !(1.0 / LIKE..LIKE).contains(&ratio) {
+        wrong.push(format!("with 8 MiB it uses {ratio} times the memory of 256 KiB"));
+    }
+    let summary = texts(&found["summary"]);
+    let whole = |text: &&str| {
+        text.contains("200 threads") && text.contains("a reserved stack is not used memory")
+    };
+    if !summary.iter().any(whole) {
+        wrong.push(format!("of stacks it says: {summary:?}"));
+    }
+    wrong
+}
+
+/// What is wrong with a comparison of an emulated result: it has no verdict, on either side.
+fn of_two(assay: &Assay, check: &Value) -> Done<Vec<String>> {
+    let id = check["study"]["id"].as_str().unwrap_or_default();
+    let (own, other) = (assay.home().join("results").join(id), assay.home().join("again"));
+    crate::lab::call("cp", &["-r", &own.display().to_string(), &other.display().to_string()])?;
+    let words = ["compare", id, &other.display().to_string(), "--json"];
+    let ended = assay.run(&words, LIMIT)?;
+    if ended.code != 0 {
+        return Ok(vec![format!("compare: exit {}: {}", ended.code, ended.stderr)]);
+    }
+    let found = ended.json()?;
+    let compared: Vec<&Value> = found["comparisons"].as_array().into_iter().flatten().collect();
+    let with = compared.iter().filter(|one| !one["verdict"].is_null()).count();
+    let told = |one: &&&Value| texts(&one["notes"]).iter().any(|note| note.contains("emulated"));
+    let told = compared.iter().filter(told).count();
+    if compared.is_empty() || with > 0 || told < compared.len() {
+        let all = compared.len();
+        return Ok(vec![format!("of {all} comparisons {with} have a verdict, {told} say why not")]);
+    }
+    Ok(Vec::new())
+}
+
+fn texts(value: &Value) -> Vec<&str> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
