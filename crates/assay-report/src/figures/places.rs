@@ -121,7 +121,8 @@ fn percent(places: &Places, works: &[Work<'_>]) -> Option<Figure> {
     let guide = Guide { from: 100.0, to: 100.0, name: String::new() };
     let value = Axis::new(title.clone(), Scale::Linear, Unit::Percent);
     let (along, series) = bars.series();
-    finished("percent", &title, None, (along, value, series), vec![guide], left_out(places, None))
+    let left_out = left_out(places, None);
+    Some(finished("percent", &title, None, (along, value, series), vec![guide], left_out))
 }
 
 fn of_row(at: f64, row: &Row, value: f64) -> Point {
@@ -194,7 +195,7 @@ fn own_unit(places: &Places, work: &Work<'_>) -> Option<Figure> {
     let left_out = left_out(places, Some(work));
     let id = format!("{workload} {} {metric}", work_name("", arm));
     let figure = finished(&id, &title, Some(workload), (along, axis, series), Vec::new(), left_out);
-    figure.map(|figure| Figure { metric: Some(metric.to_owned()), ..figure })
+    Some(Figure { metric: Some(metric.to_owned()), ..figure })
 }
 
 /// What could not be drawn.
@@ -221,12 +222,12 @@ fn finished(
     (along, value, series): (Axis, Axis, Vec<Series>),
     guides: Vec<Guide>,
     mut notes: Vec<String>,
-) -> Option<Figure> {
+) -> Figure {
     let values = series.iter().flat_map(|one| one.marks.points()).map(|bar| bar.value);
     let value = Axis { limits: Some([0.0, BEYOND * values.fold(0.0, f64::max)]), ..value };
     let value = value.from_zero();
     notes.extend(clipped(&series, &value));
-    Some(Figure {
+    Figure {
         id: id_of(&["places", id]),
         title: title.to_owned(),
         description:
@@ -243,5 +244,5 @@ fn finished(
         notes,
         workload: workload.map(str::to_owned),
         metric: None,
-    })
+    }
 }

@@ -1,5 +1,6 @@
 //! `assay compare --by place`: results of several machines in one table, without root.
 
+use std::fmt::Write;
 use std::time::Duration;
 
 use assay_lab::home::Home;
@@ -61,7 +62,7 @@ fn the_same_table_as_tidy_trials_says_the_same() {
     let mut tidy = "replicate,workload,metric,value,factor:place\n".to_owned();
     for published in ARTICLE.lines().skip(2) {
         let fields: Vec<&str> = published.split(',').collect();
-        tidy += &format!("1,work,duration_s:lower,{},{}\n", fields[1], fields[0]);
+        writeln!(tidy, "1,work,duration_s:lower,{},{}", fields[1], fields[0]).unwrap();
     }
     let file = home.file("tidy.csv", &tidy);
     let found = home.json(&["import", &file, "--baseline", "place=bare metal", "--json"]);
@@ -81,7 +82,7 @@ fn two(home: &Home) -> [String; 2] {
     let table = |name: &str, times: [f64; 3]| {
         let mut text = "replicate,workload,metric,value\n".to_owned();
         for (at, time) in times.iter().enumerate() {
-            text += &format!("{},compile,duration_s:lower,{time}\n", at + 1);
+            writeln!(text, "{},compile,duration_s:lower,{time}", at + 1).unwrap();
         }
         imported(home, name, &text)
     };
