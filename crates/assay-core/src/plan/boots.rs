@@ -22,6 +22,11 @@ const NOT_WATCHED: &str = "the boot was recorded by the system's journal, not wa
 /// Nanoseconds in which nothing ends a study of boots: it counts them.
 const NO_DEADLINE_NS: u64 = u64::MAX / 2;
 
+/// What a study asks for whose trials are boots; none of any other study.
+pub fn asked(study: &Study) -> Option<&Asked> {
+    study.workload.iter().find_map(|workload| Asked::of(&workload.work))
+}
+
 /// The study with its groups as levels, in the order in which they came; levels that it names itself
 /// stay, and boots of others are left out.
 pub fn grouped(mut study: Study, asked: &Asked, boots: &[Boot]) -> Study {

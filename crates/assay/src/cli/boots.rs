@@ -7,9 +7,10 @@ use clap::Args;
 use super::progress::Progress;
 use super::{output, running};
 use crate::runner::boots::{self, Wanted};
-use crate::runner::reboots::{self, Step};
+use crate::runner::reboots::{self, Step, Vouched};
 use crate::runner::{Context, Event, Finished};
-use crate::store::{self, acting};
+use crate::store;
+use crate::store::acting::{self, Acting};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::results::vouch::Purpose;
 use assay_core::study::Study;
@@ -165,7 +166,11 @@ pub fn resume(
     let mut context = Context { system, runs_as: None, stop: &stop, tell: &mut tell };
     let Some(id) = id.filter(|_| after_boot) else {
         let acting = acting::open(system, id, Purpose::GoOn)?;
-        return running::print(system, reboots::record(system, acting, &mut context)?, how);
+        return running::print(
+            system,
+            reboots::record(system, vouched(acting), &mut context)?,
+            how,
+        );
     };
     let ready = store::find_kept(system, id)
         .and_then(|directory| reboots::begin_boot(system, (id, &directory), &context))
@@ -177,7 +182,7 @@ pub fn resume(
             return Err(failure);
         }
     };
-    match reboots::after_boot(system, acting, &mut context)? {
+    match reboots::after_boot(system, vouched(acting), &mut context)? {
         Step::Done(finished) => running::print(system, *finished, how),
         Step::Ended(finished) => running::close(system, *finished),
         Step::Restarts { recorded, of } => {
@@ -185,6 +190,10 @@ pub fn resume(
             Ok(())
         }
     }
+}
+
+fn vouched(Acting { stored, voucher, directory }: Acting) -> Vouched {
+    Vouched { stored, voucher, directory }
 }
 
 /// What reading would give, without keeping it.

@@ -6,11 +6,11 @@ use super::study_arguments::Permitted;
 use super::{boots, running};
 use crate::store::acting;
 use assay_core::failure::{Failure, Outcome};
+use assay_core::plan;
 use assay_core::plan::repeats::{Ran, repeats};
 use assay_core::results::bundle::{self, Stored};
 use assay_core::results::vouch::Purpose;
 use assay_core::system::System;
-use assay_core::work::boot::Asked;
 
 /// Go on with an interrupted study, at the trial where it stopped
 ///
@@ -46,7 +46,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     if bundle::is_running(system, &acting.directory) {
         return Err(Failure::refused(format!("{} is running: wait for its end", acting.stored.id)));
     }
-    if Asked::of_study(&acting.stored.study).is_some() {
+    if plan::boots::asked(&acting.stored.study).is_some() {
         return boots::resume(system, arguments.result.as_deref(), false, arguments.how);
     }
     let consented = arguments.permitted.consented(&arguments.destroy)?;

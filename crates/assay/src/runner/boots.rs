@@ -42,7 +42,7 @@ pub fn read(
     source: &Source,
     results: Option<&Path>,
 ) -> Outcome<(Study, Asked, Recorded)> {
-    let asked = Asked::of_study(&study).cloned();
+    let asked = planned::asked(&study).cloned();
     let asked = asked.ok_or_else(|| Failure::mistake("this study has no boots"))?;
     let most = usize::try_from(asked.boots).unwrap_or(usize::MAX);
     let mut found = source::read(system, source, most, asked.until.as_deref())?;

@@ -12,18 +12,18 @@ use super::bed::put_back_first;
 use super::boots::{self, begin, environment_of, kept};
 use super::event::{Context, Event};
 use super::start::{Finished, Unkept, seal};
-use crate::store::acting::Acting;
 use assay_core::factors::guard::journals;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::plan::boots as planned;
 use assay_core::results::bundle::{self, Bundle, Stored};
 use assay_core::results::id::{entropy, new_id};
 use assay_core::results::log::{ENDED, Entry};
+use assay_core::results::vouch::Voucher;
 use assay_core::study::Study;
 use assay_core::system::journal::{Journal, Undo, unit_files};
 use assay_core::system::{Act, System, identity};
 use assay_core::work::boot::labels::Labels;
-use assay_core::work::boot::{Asked, source};
+use assay_core::work::boot::source;
 
 /// Name of the unit.
 pub const UNIT: &str = "assay-reboots.service";
@@ -65,6 +65,16 @@ impl Proposal {
         let [file, _] = unit_files(UNIT, WANTED_BY);
         file
     }
+}
+
+/// A study that may be gone on with.
+pub struct Vouched {
+    /// The study, as it was looked through.
+    pub stored: Stored,
+    /// The proof.
+    pub voucher: Voucher,
+    /// Where it lies.
+    pub directory: PathBuf,
 }
 
 /// What became of a boot that was recorded.
@@ -155,7 +165,7 @@ fn unit(
 /// Refused; what was changed by then is put back.
 pub fn start(system: &dyn System, proposal: Proposal, context: &mut Context<'_>) -> Outcome<()> {
     let Proposal { mut study, id, boots, results, unit, .. } = proposal;
-    let asked = Asked::of_study(&study).cloned();
+    let asked = planned::asked(&study).cloned();
     let asked = asked.ok_or_else(|| Failure::mistake("this study has no boots"))?;
     let mut now = source::this(system, asked.until.as_deref())?;
     Labels::read(system, &results)?.apply(std::slice::from_mut(&mut now));
@@ -263,7 +273,11 @@ pub fn begin_boot(
 ///
 /// # Errors
 /// What went wrong, after the unit was taken away.
-pub fn after_boot(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<Step> {
+pub fn after_boot(
+    system: &dyn System,
+    acting: Vouched,
+    context: &mut Context<'_>,
+) -> Outcome<Step> {
     let id = acting.stored.id.clone();
     let went = go_on(system, acting, context);
     match went {
@@ -275,7 +289,7 @@ pub fn after_boot(system: &dyn System, acting: Acting, context: &mut Context<'_>
     }
 }
 
-fn go_on(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<Step> {
+fn go_on(system: &dyn System, acting: Vouched, context: &mut Context<'_>) -> Outcome<Step> {
     let finished = record(system, acting, context)?;
     if context.is_stopped() {
         return Ok(Step::Ended(Box::new(Finished { interrupted: true, ..finished })));
@@ -346,11 +360,15 @@ fn wait(system: &dyn System, context: &Context<'_>) {
 ///
 /// # Errors
 /// Refused where the journal cannot be read or the bundle not be written.
-pub fn record(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<Finished> {
-    let Acting { stored, voucher, directory } = acting;
+pub fn record(
+    system: &dyn System,
+    acting: Vouched,
+    context: &mut Context<'_>,
+) -> Outcome<Finished> {
+    let Vouched { stored, voucher, directory } = acting;
     let log = bundle::log(system, &directory);
     let Stored { id, study, plan, environment, mut trials, .. } = stored;
-    let asked = Asked::of_study(&study).cloned();
+    let asked = planned::asked(&study).cloned();
     let asked = asked.ok_or_else(|| Failure::mistake(format!("{id} is no study of boots")))?;
     let unwritable =
         |error| Failure::refused(format!("{} cannot be written: {error}", directory.display()));

@@ -76,7 +76,7 @@ fn what_cannot_be_is_told_with_what_to_do() {
         (&["run", "boot", "--yes"], 2, "--reboots"),
     ] {
         let ended = home.run(words);
-        assert_eq!(ended.code, Some(code), "{words:?}");
+        assert_eq!(ended.code, code, "{words:?}");
         let said = &ended.stderr;
         assert!(said.contains(told), "{words:?}: {said}");
     }

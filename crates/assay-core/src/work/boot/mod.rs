@@ -19,7 +19,6 @@ use crate::catalogue::About;
 use crate::catalogue::keys::{Fields, Form, field};
 use crate::quantity::metric::{Better, Metric, metric};
 use crate::quantity::{Bytes, Time};
-use crate::study::Study;
 
 pub use planned::{Detail, Planned, measured};
 pub use timeline::{Boot, End, Unit};
@@ -101,13 +100,6 @@ const fn usual_boots() -> u32 {
     USUAL_BOOTS
 }
 
-impl Asked {
-    /// What a study asks for whose trials are boots; none of any other study.
-    pub fn of_study(study: &Study) -> Option<&Self> {
-        study.workload.iter().find_map(|workload| Self::of(&workload.work))
-    }
-}
-
 static KEYS: Fields = Fields {
     label: "boot",
     rows: &[
@@ -126,6 +118,11 @@ static KEYS: Fields = Fields {
         ),
     ],
 };
+
+/// Whether a metric is a time of a boot, in seconds.
+pub fn is_time(metric: &str) -> bool {
+    PHASES.iter().chain([&WHOLE, &UNTIL]).any(|own| own.name == metric)
+}
 
 /// From the kernel's start to the end of the start-up.
 pub const WHOLE: Metric = phase("boot_s", "start-up time", "kernel, initrd and userspace together: what every machine tells");

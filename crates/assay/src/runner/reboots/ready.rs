@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use assay_core::failure::{Failure, Outcome};
 use assay_core::system::journal::{RUNNING, UNITS};
+use assay_core::system::place::PlaceKind;
 use assay_core::system::site::Backing;
 use assay_core::system::{FileKind, System, identity, machine, resolve};
 
@@ -13,8 +14,9 @@ const LASTING: &str = "/var/log/journal";
 /// The program that the unit will start, where all that it needs is there.
 pub(super) fn check(system: &dyn System, results: &Path) -> Outcome<PathBuf> {
     let refused = |why: &str| Err(Failure::refused(format!("--reboots: {why}")));
-    let virtualisation = machine::machine(system).virtualisation;
-    if virtualisation.value().is_some_and(|name| name.contains("container")) {
+    let layers =
+        machine::machine(system).place.value().map_or_else(Vec::new, |place| place.layers.clone());
+    if layers.iter().any(|layer| layer.kind == PlaceKind::Container) {
         return refused(
             "this is a container: restarting it would not restart its kernel; run it on the host, or read \
              past boots without --reboots",

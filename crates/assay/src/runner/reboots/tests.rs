@@ -1,7 +1,6 @@
 use std::sync::atomic::AtomicBool;
 
 use super::*;
-use assay_core::results::vouch::Voucher;
 use assay_core::study::presets;
 use assay_core::system::Fake;
 use assay_core::system::journal;
@@ -101,7 +100,7 @@ fn one_boot(fake: &Fake, id: &str) -> Outcome<Step> {
     let mut context = Context { system: fake, runs_as: None, stop: &stop, tell: &mut tell };
     begin_boot(fake, (id, &directory), &context)?;
     let stored = bundle::read(fake, &directory)?;
-    let acting = Acting { stored, voucher: Voucher::of(id), directory };
+    let acting = Vouched { stored, voucher: Voucher::of(id), directory };
     after_boot(fake, acting, &mut context)
 }
 

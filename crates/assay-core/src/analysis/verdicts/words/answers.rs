@@ -161,7 +161,7 @@ pub(in crate::analysis::verdicts) fn level_is(
     let show = |value: f64| match metric {
         rate if rate.ends_with("_bytes_per_s") => show::rate(value),
         time if time.ends_with("_ns") => show::duration(value),
-        time if time.ends_with("_s") && !time.ends_with("_per_s") => show::duration(value * 1e9),
+        time if crate::work::boot::is_time(time) => show::duration(value * 1e9),
         _ => show::per_second(value),
     };
     match ends {
