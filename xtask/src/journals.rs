@@ -92,7 +92,7 @@ const FIELDS: [&str; 17] = [
 const KERNEL: [&str; 3] = ["Linux version ", "Command line: ", "Kernel command line: "];
 
 /// Records those of some releases.
-pub fn record(releases: &[&str], program: std::path::PathBuf) -> Done<u8> {
+pub fn record(releases: &[&str], program: &std::path::Path) -> Done<u8> {
     let kernel = lab_guest::kernel()?;
     let folder = root().join(FOLDER);
     fs::create_dir_all(&folder).map_err(|error| format!("{FOLDER}: {error}"))?;
@@ -104,7 +104,7 @@ pub fn record(releases: &[&str], program: std::path::PathBuf) -> Done<u8> {
             drives: Vec::new(),
             script: Some(JOB.as_bytes().to_vec()),
             limit: Duration::from_secs(1200),
-            ..lab_guest::usual(program.clone(), kernel.clone())
+            ..lab_guest::usual(program.to_owned(), kernel.clone())
         };
         let going = AtomicBool::new(false);
         let mut pass_on = |_: Stream, bytes: &[u8]| print!("{}", String::from_utf8_lossy(bytes));

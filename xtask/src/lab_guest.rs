@@ -68,7 +68,7 @@ pub fn run(options: &Options) -> Done<u8> {
     if options.has("--record-journals") {
         let all = journals::RELEASES.to_vec();
         let releases = options.text("--release").map_or(all, |one| vec![one]);
-        return journals::record(&releases, program(options)?);
+        return journals::record(&releases, &program(options)?);
     }
     let asked = asked(options)?;
     let stop = Arc::new(AtomicBool::new(false));

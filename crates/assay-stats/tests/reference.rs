@@ -2,6 +2,7 @@
 //! of each file.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::disallowed_methods, reason = "these tests read the source and its vectors")]
 
 use assay_stats::{
     geometric_mean, median, observations_needed, paired_ratio, percentile_is_supported,

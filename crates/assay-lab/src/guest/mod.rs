@@ -179,16 +179,15 @@ fn attempt(
         if booted.is_none() && !machine.port("end").is_empty() {
             booted = Some(machine.age());
         }
-        if let Some(order) = orders(&machine.port("end")).get(again).cloned() {
-            if order.is_cut || over {
-                if order.is_cut {
-                    machine.cut();
-                }
-                again += 1;
-                setup.clock = order.clock;
-                machine = machine.again(&setup)?;
-                continue;
+        let order = orders(&machine.port("end")).get(again).cloned();
+        if let Some(order) = order.filter(|order| order.is_cut || over) {
+            if order.is_cut {
+                machine.cut();
             }
+            again += 1;
+            setup.clock = order.clock;
+            machine = machine.again(&setup)?;
+            continue;
         }
         if over {
             break;

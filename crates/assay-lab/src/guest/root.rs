@@ -134,12 +134,12 @@ pub fn copied(image: &Path, into: &Path, files: &[(&str, &str, &Path)]) -> Done<
     let copy = into.join("root.ext4");
     let [from, to] = [image, &copy].map(|path| path.display().to_string());
     call("cp", &["--sparse=always", &from, &to])?;
-    let mut lines = String::new();
-    for (path, mode, from) in files {
+    // It says nothing of a file that is not there, and takes no other mode than by its inode.
+    let lines = files.iter().flat_map(|(path, mode, from)| {
         let from = from.display();
-        // It says nothing of a file that is not there, and takes no other mode than by its inode.
-        lines += &format!("write {from} {path}\nset_inode_field {path} mode {mode}\n");
-    }
+        [format!("write {from} {path}\n"), format!("set_inode_field {path} mode {mode}\n")]
+    });
+    let lines: String = lines.collect();
     let commands = into.join("debugfs");
     fs::write(&commands, lines).map_err(|error| format!("{}: {error}", commands.display()))?;
     call("debugfs", &["-w", "-f", &commands.display().to_string(), &to])?;
