@@ -105,6 +105,7 @@ fn colour_changes_nothing_but_colour() {
             let coloured = rendered(&findings, width, true);
             // Without a verdict and without trust there is nothing to colour.
             let grey = [
+                "study-boots",
                 "study-sequential",
                 "study-unordered",
                 "study-inconclusive",

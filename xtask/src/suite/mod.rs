@@ -2,6 +2,7 @@
 
 mod beside;
 mod cost;
+mod format;
 pub mod guest;
 pub mod skips;
 pub mod targets;
@@ -41,7 +42,7 @@ struct Step {
 }
 
 const STEPS: [Step; 11] = [
-    Step { name: "format", from: Tier::Fast, is_lint: true, take: format },
+    Step { name: "format", from: Tier::Fast, is_lint: true, take: |_| format::check() },
     Step { name: "generated pages", from: Tier::Fast, is_lint: true, take: fresh_pages },
     Step { name: "packages", from: Tier::All, is_lint: true, take: |_| tree::check() },
     Step { name: "clippy", from: Tier::All, is_lint: true, take: clippy },
@@ -128,10 +129,6 @@ fn taken(step: &Step, bench: &mut Bench, row: Option<&Row>) -> (String, bool) {
 fn quiet(arguments: &[&str]) -> Done<bool> {
     let status = cargo(arguments).status().map_err(|error| format!("cargo: {error}"))?;
     Ok(status.success())
-}
-
-fn format(_: &mut Bench) -> Done<bool> {
-    quiet(&["fmt", "--all", "--check"])
 }
 
 fn fresh_pages(_: &mut Bench) -> Done<bool> {

@@ -69,7 +69,9 @@ fn machine(assay: &str, machine: &Machine) -> EnvironmentFacts {
     };
     EnvironmentFacts {
         assay: assay.to_owned(),
-        kernel: format!("{} {}", text(&machine.kernel, "not known"), machine.architecture),
+        kernel: format!("{} {}", text(&machine.kernel, "not known"), machine.architecture)
+            .trim_end()
+            .to_owned(),
         cpu: text(&machine.cpu, "processor not known"),
         cpus: machine.logical_cpus.value().map(|count| *count as u32),
         memory_bytes: machine.memory_bytes.value().copied(),

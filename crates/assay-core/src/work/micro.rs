@@ -148,7 +148,9 @@ const fn words(operation: Operation) -> &'static str {
         Operation::PageFault => {
             "first touches of fresh anonymous pages, 256 mapped and unmapped at a time"
         }
-        Operation::ForkExit => "forks of a small process whose child ends at once and is waited for",
+        Operation::ForkExit => {
+            "forks of a small process whose child ends at once and is waited for"
+        }
         Operation::Syscall => "calls of the kernel that do next to nothing (getppid)",
     }
 }
@@ -248,9 +250,8 @@ fn repeated(run: &Run<'_>, operation: Operation, time_ns: u64) -> Result<MicroOu
     let (own, time) = (own.display().to_string(), time_ns.to_string());
     // Whoever asks with an input has the patience for a machine that is busy with others' work.
     let none = run.system.open_for_reading(Path::new("/dev/null"), Caching::Buffered);
-    let told = none.and_then(|none| {
-        run.system.told_of(&own, &["micro", operation.name(), &time], &none)
-    });
+    let told =
+        none.and_then(|none| run.system.told_of(&own, &["micro", operation.name(), &time], &none));
     let told = told.map_err(|error| error.to_string())?;
     serde_json::from_str(&told.text).map_err(|_| {
         let complaint = told.complaint.trim().trim_start_matches("assay: ");

@@ -365,7 +365,10 @@ fn held(system: &dyn System, planned: &Planned) -> Result<Held, String> {
     let told = nothing.and_then(|nothing| system.told_of("env", &words, &nothing));
     let text = told.map_err(|error| error.to_string())?.text;
     serde_json::from_str(&text).map_err(|_| {
-        format!("{threads} threads with a stack of {} cannot be had here", Bytes(planned.limit_bytes))
+        format!(
+            "{threads} threads with a stack of {} cannot be had here",
+            Bytes(planned.limit_bytes)
+        )
     })
 }
 
@@ -428,11 +431,18 @@ mod tests {
     #[test]
     fn memory_is_read_as_the_kernel_tells_it() {
         let fake = Fake::new();
-        fake.put("/proc/self/status", "Name:\ta\nVmSize:\t  1024 kB\nVmRSS:\t 4 kB\nVmPTE:\t 2 kB\n");
-        fake.put("/proc/self/smaps_rollup", "55-7f ---p 00 00:00 0 [rollup]\nRss: 4 kB\nPss: 3 kB\n");
+        fake.put(
+            "/proc/self/status",
+            "Name:\ta\nVmSize:\t  1024 kB\nVmRSS:\t 4 kB\nVmPTE:\t 2 kB\n",
+        );
+        fake.put(
+            "/proc/self/smaps_rollup",
+            "55-7f ---p 00 00:00 0 [rollup]\nRss: 4 kB\nPss: 3 kB\n",
+        );
         fake.put("/proc/meminfo", "Committed_AS:  77 kB\n");
         let now = Memory::now(&fake);
-        let told = [&now.reserved, &now.resident, &now.proportional, &now.page_tables, &now.committed];
+        let told =
+            [&now.reserved, &now.resident, &now.proportional, &now.page_tables, &now.committed];
         assert_eq!(told.map(|one| *one.value().unwrap()), [1024, 4, 3, 2, 77].map(|n| n * KIB));
     }
 

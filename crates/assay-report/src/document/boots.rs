@@ -84,8 +84,8 @@ fn phases(findings: &Findings) -> Section {
     });
     let table = Table { columns, rows: rows.collect() };
     let mut words = vec![
-        "Geometric means of the boots that finished, with 95 % intervals from 3 boots on, in \
-                      seconds of the kernel's own clock."
+        "Geometric means of the boots that finished, with 95 % intervals from 3 boots on, by \
+         the kernel's own clock; those of the parts do not add up to that of the whole."
             .to_owned(),
     ];
     let told_of_kernel = told.iter().any(|metric| metric.name == WHOLE.name);

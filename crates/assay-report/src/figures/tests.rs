@@ -171,6 +171,7 @@ fn only(evidence: &str, id: &str) -> Figure {
 #[test]
 fn figures_look_as_their_files() {
     let pictures = [
+        ("boots", only("study-boots", "boots-boot")),
         ("places", only("places", "places-percent")),
         ("places-compile", only("places", "places-compile-duration-s")),
         ("sweep", only("study-grid", "sweep-random-write-threads-iops")),

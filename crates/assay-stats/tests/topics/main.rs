@@ -4,6 +4,7 @@
 //! Tests that are called a simulation repeat one of the protocol; their random numbers are fixed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::disallowed_methods, reason = "these tests read the source and its vectors")]
 
 mod common;
 mod completeness;

@@ -634,10 +634,12 @@ fn any_call_may_fail_and_the_machine_is_put_back() {
 fn every_preset_dry_runs() {
     use super::start::Preview;
     use assay_core::study::presets;
-    // Others' work is where it is.
+    use assay_core::work::{Needs, Work};
+    // Others' work is where it is, and a device has no directory to work in.
     let placed = |study: Study| {
-        let others = study.workload.iter().any(|own| own.work.is_others());
-        if others { study } else { study.in_lab() }
+        let stays = |work: &Work| work.is_others() || work.needs() == Needs::Directory;
+        let stays = study.workload.iter().any(|own| stays(&own.work));
+        if stays { study } else { study.in_lab() }
     };
     for (name, study) in presets::all() {
         let study = study.unwrap().settled();

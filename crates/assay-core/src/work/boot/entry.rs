@@ -269,12 +269,16 @@ mod tests {
 
     #[test]
     fn the_export_format_has_the_same_and_fields_of_any_bytes() {
-        let mut bytes = b"__MONOTONIC_TIMESTAMP=7\n_BOOT_ID=2ffeb2f856554cfebf059ec5b4071896\n".to_vec();
+        let mut bytes =
+            b"__MONOTONIC_TIMESTAMP=7\n_BOOT_ID=2ffeb2f856554cfebf059ec5b4071896\n".to_vec();
         bytes.extend(b"MESSAGE\n\x03\0\0\0\0\0\0\0a\nb\nUNIT=one.service\n\n");
         bytes.extend(b"__MONOTONIC_TIMESTAMP=8\n_BOOT_ID=2ffeb2f856554cfebf059ec5b4071896\n\n");
         let read = export(&bytes);
         assert_eq!((read.entries.len(), read.faults), (2, 0));
-        assert_eq!((read.entries[0].message.as_str(), read.entries[0].unit.as_str()), ("a b", "one.service"));
+        assert_eq!(
+            (read.entries[0].message.as_str(), read.entries[0].unit.as_str()),
+            ("a b", "one.service")
+        );
         assert_eq!(read.entries[1].monotonic_us, 8);
         // Cut off in the middle of a field: the first entry is there, the other is told.
         let cut = export(&bytes[..bytes.len() - 9]);

@@ -73,7 +73,18 @@ mod tests {
 
     #[test]
     fn times_are_systemds() {
-        let told = ["815ms", "2.5s", "1min 30.123s", "1h 2min 3s", "17us", "", "s", "1.2.3s", "-1s", "1e9s"];
+        let told = [
+            "815ms",
+            "2.5s",
+            "1min 30.123s",
+            "1h 2min 3s",
+            "17us",
+            "",
+            "s",
+            "1.2.3s",
+            "-1s",
+            "1e9s",
+        ];
         let found = told.map(timespan_us);
         assert_eq!(
             found,

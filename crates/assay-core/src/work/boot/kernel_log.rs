@@ -50,10 +50,18 @@ mod tests {
     fn the_kernel_tells_when_it_ran_its_first_program() {
         let fake = Fake::new();
         assert!(words(&fake).contains("cannot be had either"), "{}", words(&fake));
-        fake.put_output("dmesg", "[    0.000000] Linux version 6.1\n[    0.467173] Run /sbin/init as init process\n");
+        fake.put_output(
+            "dmesg",
+            "[    0.000000] Linux version 6.1\n[    0.467173] Run /sbin/init as init process\n",
+        );
         assert_eq!(until_init_us(&fake), Presence::Present(467_173));
         assert!(words(&fake).contains("0.467 s"), "{}", words(&fake));
-        for other in ["[x] Run a as init process", "[ 1.5] Run a as init process", "Run a as init process", "[ 1.000000] Run it"] {
+        for other in [
+            "[x] Run a as init process",
+            "[ 1.5] Run a as init process",
+            "Run a as init process",
+            "[ 1.000000] Run it",
+        ] {
             assert_eq!(of_line(other), None, "{other}");
         }
     }

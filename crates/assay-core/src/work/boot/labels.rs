@@ -38,9 +38,14 @@ impl Labels {
         let path = file(results);
         let text = match system.read_text(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self::default());
+            }
             Err(error) => {
-                return Err(Failure::refused(format!("{} cannot be read: {error}", path.display())));
+                return Err(Failure::refused(format!(
+                    "{} cannot be read: {error}",
+                    path.display()
+                )));
             }
         };
         let wrong = |why: &str| {
@@ -49,10 +54,13 @@ impl Labels {
                 path.display()
             ))
         };
-        let stored: Stored =
-            serde_json::from_str(&text).map_err(|error| wrong(&format!("it is damaged ({error})")))?;
+        let stored: Stored = serde_json::from_str(&text)
+            .map_err(|error| wrong(&format!("it is damaged ({error})")))?;
         if stored.format != FORMAT {
-            return Err(wrong(&format!("its format is {}, this version knows {FORMAT}", outside::spelled(&stored.format))));
+            return Err(wrong(&format!(
+                "its format is {}, this version knows {FORMAT}",
+                outside::spelled(&stored.format)
+            )));
         }
         let fine = |(id, label): (String, String)| Some((entry::id(&id)?, checked(&label).ok()?));
         Ok(Self(stored.labels.into_iter().filter_map(fine).collect()))
@@ -62,7 +70,13 @@ impl Labels {
     ///
     /// # Errors
     /// The user's mistake in the label; refused where it cannot be kept.
-    pub fn set(&mut self, system: &dyn System, results: &Path, boots: &[String], label: &str) -> Outcome<()> {
+    pub fn set(
+        &mut self,
+        system: &dyn System,
+        results: &Path,
+        boots: &[String],
+        label: &str,
+    ) -> Outcome<()> {
         let label = checked(label)?;
         for id in boots {
             if label.is_empty() {
@@ -72,15 +86,20 @@ impl Labels {
             }
         }
         if self.0.len() > MOST {
-            return Err(Failure::mistake(format!("more than {MOST} boots have a label: take some away with \"\"")));
+            return Err(Failure::mistake(format!(
+                "more than {MOST} boots have a label: take some away with \"\""
+            )));
         }
         let path = file(results);
         let stored = Stored { format: FORMAT.to_owned(), labels: self.0.clone() };
-        let written = serde_json::to_vec_pretty(&stored).map_err(std::io::Error::other).and_then(|bytes| {
-            system.create_directory(path.parent().unwrap_or(results))?;
-            system.write_whole(&path, &bytes)
-        });
-        written.map_err(|error| Failure::refused(format!("{} cannot be written: {error}", path.display())))
+        let written =
+            serde_json::to_vec_pretty(&stored).map_err(std::io::Error::other).and_then(|bytes| {
+                system.create_directory(path.parent().unwrap_or(results))?;
+                system.write_whole(&path, &bytes)
+            });
+        written.map_err(|error| {
+            Failure::refused(format!("{} cannot be written: {error}", path.display()))
+        })
     }
 
     /// Writes the labels to their boots.
@@ -119,11 +138,15 @@ pub fn named(word: Option<&str>, boots: &[Boot]) -> Outcome<Vec<String>> {
         boots.len().checked_sub(from_end + 1)
     };
     let lacks = |what: &str| {
-        Failure::mistake(format!("the journal has no boot {what}: it tells of {} (0 is the newest, -1 the one before it)", boots.len()))
+        Failure::mistake(format!(
+            "the journal has no boot {what}: it tells of {} (0 is the newest, -1 the one before it)",
+            boots.len()
+        ))
     };
     let word = word.unwrap_or("0");
     if let Some((from, to)) = word.split_once("..") {
-        let ends = back(from).and_then(at).zip(back(to).and_then(at)).filter(|(from, to)| from <= to);
+        let ends =
+            back(from).and_then(at).zip(back(to).and_then(at)).filter(|(from, to)| from <= to);
         let (from, to) = ends.ok_or_else(|| lacks(word))?;
         return Ok(boots[from..=to].iter().map(|boot| boot.id.clone()).collect());
     }
@@ -134,7 +157,9 @@ pub fn named(word: Option<&str>, boots: &[Boot]) -> Outcome<Vec<String>> {
     let mut like = boots.iter().filter(|boot| plain.len() >= 4 && boot.id.starts_with(&plain));
     match (like.next(), like.next()) {
         (Some(boot), None) => Ok(vec![boot.id.clone()]),
-        (Some(_), Some(_)) => Err(Failure::mistake(format!("`{word}` fits several boots: type more of the id"))),
+        (Some(_), Some(_)) => {
+            Err(Failure::mistake(format!("`{word}` fits several boots: type more of the id")))
+        }
         _ => Err(lacks(word)),
     }
 }
@@ -160,7 +185,10 @@ mod tests {
         };
         let told: Vec<Outcome<String>> =
             [None, Some("0"), Some("-2"), Some("-2..-1"), Some("bbbb")].map(firsts).to_vec();
-        assert_eq!(told.into_iter().map(Outcome::unwrap).collect::<Vec<_>>(), ["c", "c", "a", "ab", "b"]);
+        assert_eq!(
+            told.into_iter().map(Outcome::unwrap).collect::<Vec<_>>(),
+            ["c", "c", "a", "ab", "b"]
+        );
         for wrong in ["-3", "1", "-1..-2", "x", "", "bb", "-9..-1"] {
             assert!(firsts(Some(wrong)).is_err(), "{wrong}");
         }
@@ -172,12 +200,17 @@ mod tests {
         let results = Path::new("/home/a/assay/results");
         let mut boots = three();
         let mut labels = Labels::read(&fake, results).unwrap();
-        labels.set(&fake, results, &[boots[0].id.clone(), boots[1].id.clone()], " old disk ").unwrap();
+        labels
+            .set(&fake, results, &[boots[0].id.clone(), boots[1].id.clone()], " old disk ")
+            .unwrap();
         labels.set(&fake, results, &[boots[1].id.clone()], "").unwrap();
         let read = Labels::read(&fake, results).unwrap();
         assert_eq!(read, labels);
         read.apply(&mut boots);
-        assert_eq!(boots.iter().map(|boot| boot.label.as_deref()).collect::<Vec<_>>(), [Some("old disk"), None, None]);
+        assert_eq!(
+            boots.iter().map(|boot| boot.label.as_deref()).collect::<Vec<_>>(),
+            [Some("old disk"), None, None]
+        );
         assert!(labels.set(&fake, results, &[], "two\nlines").is_err());
         fake.put("/home/a/assay/boots.json", "{}");
         assert!(Labels::read(&fake, results).unwrap_err().message.contains("damaged"));

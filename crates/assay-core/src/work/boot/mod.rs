@@ -109,7 +109,12 @@ static KEYS: Fields = Fields {
             "what boots are grouped by: kernel, root-device, or label (see assay note boot)",
             "by = \"kernel\"",
         ),
-        field("until", Form::Text, "a unit whose start is timed as well", "until = \"ssh.service\""),
+        field(
+            "until",
+            Form::Text,
+            "a unit whose start is timed as well",
+            "until = \"ssh.service\"",
+        ),
         field(
             "boots",
             Form::Whole { least: 1, most: MOST_BOOTS },
@@ -125,7 +130,11 @@ pub fn is_time(metric: &str) -> bool {
 }
 
 /// From the kernel's start to the end of the start-up.
-pub const WHOLE: Metric = phase("boot_s", "start-up time", "kernel, initrd and userspace together: what every machine tells");
+pub const WHOLE: Metric = phase(
+    "boot_s",
+    "start-up time",
+    "kernel, initrd and userspace together: what every machine tells",
+);
 /// Until the last job of the start-up was done.
 pub const USERSPACE: Metric = phase(
     "boot_userspace_s",
@@ -143,7 +152,8 @@ pub const PHASES: &[Metric] = &[
 ];
 
 /// Until the named unit had started.
-pub const UNTIL: Metric = phase("boot_until_s", "time until the unit", "until the named unit had started");
+pub const UNTIL: Metric =
+    phase("boot_until_s", "time until the unit", "until the named unit had started");
 
 const fn phase(name: &'static str, noun: &'static str, summary: &'static str) -> Metric {
     metric(name, Better::Lower, noun, summary)
@@ -173,7 +183,12 @@ impl Kind for Asked {
 impl Asks for Asked {
     fn words(&self) -> String {
         let until = self.until.as_ref().map(|unit| format!(", the time until {unit}"));
-        format!("the newest {} boots by {}{}", self.boots, self.by.name(), until.unwrap_or_default())
+        format!(
+            "the newest {} boots by {}{}",
+            self.boots,
+            self.by.name(),
+            until.unwrap_or_default()
+        )
     }
 
     fn needs(&self) -> Needs {

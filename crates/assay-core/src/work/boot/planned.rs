@@ -32,7 +32,8 @@ impl Runs for Planned {
 
     /// The boot that this machine runs in: another one is not to be had at will.
     fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
-        let boot = source::this(run.system, self.until.as_deref()).map_err(|failure| failure.message)?;
+        let boot =
+            source::this(run.system, self.until.as_deref()).map_err(|failure| failure.message)?;
         let measured = measured(boot)?;
         Ok(Ran {
             measured,

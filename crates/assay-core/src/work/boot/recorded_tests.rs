@@ -23,7 +23,10 @@ fn a_containers_boots() {
     let found = read(CONTAINER);
     assert_eq!(found.len(), 3);
     let End::Unfinished(why) = &found[1].end else { panic!("{:?}", found[1].end) };
-    assert!(why.contains("cut off") && why.contains("slow-thing.service was being started"), "{why}");
+    assert!(
+        why.contains("cut off") && why.contains("slow-thing.service was being started"),
+        "{why}"
+    );
     for boot in [&found[0], &found[2]] {
         assert_eq!(seconds(boot, "boot_kernel_s"), None);
         let userspace = seconds(boot, "boot_userspace_s").unwrap();
@@ -42,7 +45,11 @@ fn a_boot_whose_clock_jumped_is_read_by_the_kernels_clock() {
     assert!(whole.iter().zip(printed).all(|(one, other)| (one - other).abs() < 0.002), "{whole:?}");
     assert!(found[0].notes.is_empty() && found[1].notes.is_empty());
     let jumped = &found[2];
-    assert!(jumped.notes[0].starts_with("the wall clock was set forward by 72 h"), "{:?}", jumped.notes);
+    assert!(
+        jumped.notes[0].starts_with("the wall clock was set forward by 72 h"),
+        "{:?}",
+        jumped.notes
+    );
     assert!(jumped.units.iter().all(|unit| unit.took_us < 20_000_000), "{:?}", jumped.units);
     assert_eq!(By::RootDevice.group(jumped), "/dev/nvme0n1");
     assert_eq!(By::Kernel.group(jumped), "6.1.0-50-cloud-amd64");
@@ -63,6 +70,34 @@ fn the_order_of_time_is_that_of_the_journal_whatever_the_order_of_its_lines() {
     let mut read = entry::read(CUT_OFF);
     let forward: Vec<String> = boots(&read.entries, None).into_iter().map(|boot| boot.id).collect();
     read.entries.reverse();
-    let backward: Vec<String> = boots(&read.entries, None).into_iter().map(|boot| boot.id).collect();
+    let backward: Vec<String> =
+        boots(&read.entries, None).into_iter().map(|boot| boot.id).collect();
     assert_eq!(forward, backward);
+}
+
+/// Seven boots of each of four releases under QEMU, the sixth with a clock that was set meanwhile.
+#[test]
+fn four_releases_of_debian() {
+    let journals: [&[u8]; 4] = [
+        include_bytes!("../../../tests/fixtures/journals/bullseye.json"),
+        include_bytes!("../../../tests/fixtures/journals/bookworm.json"),
+        include_bytes!("../../../tests/fixtures/journals/trixie.json"),
+        include_bytes!("../../../tests/fixtures/journals/sid.json"),
+    ];
+    for text in journals {
+        let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let lines = lines.map(|line| serde_json::from_slice::<serde_json::Value>(line).unwrap());
+        let printed = lines.filter_map(|line| {
+            let part = |name: &str| line[name].as_str()?.parse::<f64>().ok();
+            Some((part("KERNEL_USEC")? + part("USERSPACE_USEC")?) / 1e6)
+        });
+        let printed: Vec<f64> = printed.collect();
+        let found = read(text);
+        let whole: Vec<f64> = found.iter().filter_map(|boot| seconds(boot, "boot_s")).collect();
+        assert_eq!((found.len(), whole.len(), printed.len()), (7, 7, 7));
+        assert!(whole.iter().zip(&printed).all(|(one, other)| (one - other).abs() < 1e-6));
+        assert!(found.iter().all(|boot| boot.units.iter().any(|unit| unit.name == "dbus.service")));
+        let set: Vec<usize> = (0..7).filter(|place| !found[*place].notes.is_empty()).collect();
+        assert_eq!(set, [5], "{:?}", found.iter().map(|boot| &boot.notes).collect::<Vec<_>>());
+    }
 }

@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::entry::{self, Entry, FIELDS, Read};
-use super::timeline::{self, Boot, ids};
 use super::kernel_log;
+use super::timeline::{self, Boot, ids};
 use crate::failure::{Failure, Outcome};
 use crate::system::journal::RUNNING;
 use crate::system::{FileKind, System};
@@ -50,7 +50,12 @@ pub struct Recorded {
 /// # Errors
 /// The user's mistake where there is no such file; refused where nothing of a boot can be read, with what
 /// to do.
-pub fn read(system: &dyn System, source: &Source, most: usize, until: Option<&str>) -> Outcome<Recorded> {
+pub fn read(
+    system: &dyn System,
+    source: &Source,
+    most: usize,
+    until: Option<&str>,
+) -> Outcome<Recorded> {
     let mut found = match source {
         Source::Own => own(system, most, until)?,
         Source::At(path) => at(system, path, most, until)?,
@@ -70,7 +75,9 @@ pub fn this(system: &dyn System, until: Option<&str>) -> Outcome<Boot> {
     let id = running(system)?;
     let found = own(system, 1, until)?;
     let boot = found.boots.into_iter().find(|boot| boot.id == id);
-    boot.ok_or_else(|| Failure::refused("the journal does not tell of the boot that this machine runs in"))
+    boot.ok_or_else(|| {
+        Failure::refused("the journal does not tell of the boot that this machine runs in")
+    })
 }
 
 /// The id of the boot that this machine runs in.
@@ -79,7 +86,9 @@ pub fn this(system: &dyn System, until: Option<&str>) -> Outcome<Boot> {
 /// Refused where the kernel does not tell it.
 pub fn running(system: &dyn System) -> Outcome<String> {
     let text = system.read_text(Path::new("/proc/sys/kernel/random/boot_id"));
-    let text = text.map_err(|error| Failure::refused(format!("the kernel does not tell its boot id: {error}")))?;
+    let text = text.map_err(|error| {
+        Failure::refused(format!("the kernel does not tell its boot id: {error}"))
+    })?;
     entry::id(&text).ok_or_else(|| Failure::refused("the kernel tells no boot id"))
 }
 
@@ -87,7 +96,9 @@ fn own(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<Recorde
     let there = PLACES.iter().any(|place| system.status(Path::new(place)).is_ok());
     let lacks = match (system.program(JOURNALCTL), there) {
         (None, _) => Some("this machine has no systemd journal (journalctl is not installed)"),
-        (Some(_), false) => Some("this machine keeps no systemd journal (neither /var/log/journal nor /run/log/journal is there)"),
+        (Some(_), false) => Some(
+            "this machine keeps no systemd journal (neither /var/log/journal nor /run/log/journal is there)",
+        ),
         (Some(_), true) => None,
     };
     if let Some(lacks) = lacks {
@@ -120,9 +131,15 @@ fn own(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<Recorde
 }
 
 /// What journalctl reads: first which boots there are, then of each of the newest its start.
-fn by_journalctl(system: &dyn System, place: &[&str], most: usize, until: Option<&str>) -> Outcome<Recorded> {
+fn by_journalctl(
+    system: &dyn System,
+    place: &[&str],
+    most: usize,
+    until: Option<&str>,
+) -> Outcome<Recorded> {
     let message = |id: &str| format!("MESSAGE_ID={id}");
-    let list = [ids::FINISHED, ids::JOURNAL_STARTED, ids::JOURNAL_STOPPED, ids::USER_FINISHED].map(message);
+    let list = [ids::FINISHED, ids::JOURNAL_STARTED, ids::JOURNAL_STOPPED, ids::USER_FINISHED]
+        .map(message);
     let [finished, started, stopped, user] = list.each_ref().map(String::as_str);
     let matches = [finished, "+", started, "+", stopped, "+", user, "_PID=1"];
     let listed = asked(system, place, &matches, MOST_OF_LIST)?;
@@ -136,12 +153,22 @@ fn by_journalctl(system: &dyn System, place: &[&str], most: usize, until: Option
         let boot = format!("_BOOT_ID={id}");
         let [starting, started, failed] = [ids::STARTING, ids::STARTED, ids::FAILED].map(message);
         let matches = [
-            boot.as_str(), starting.as_str(), "+", &boot, &started, "+", &boot, &failed, "+", &boot,
+            boot.as_str(),
+            starting.as_str(),
+            "+",
+            &boot,
+            &started,
+            "+",
+            &boot,
+            &failed,
+            "+",
+            &boot,
             "_TRANSPORT=kernel",
         ];
         let own = asked(system, place, &matches, MOST_OF_BOOT)?;
         faults += own.faults;
-        entries.extend(own.entries.into_iter().filter(|entry| entry.boot == *id).filter_map(needed));
+        entries
+            .extend(own.entries.into_iter().filter(|entry| entry.boot == *id).filter_map(needed));
     }
     let boots = timeline::boots(&entries, until);
     Ok(Recorded { boots, older, faults, is_own: false })
@@ -150,16 +177,19 @@ fn by_journalctl(system: &dyn System, place: &[&str], most: usize, until: Option
 /// Of the kernel's messages only those that boots are told by.
 fn needed(entry: Entry) -> Option<Entry> {
     let told = ["Linux version ", "Command line: ", "Kernel command line: "];
-    let is_needed = entry.transport != "kernel" || told.iter().any(|start| entry.message.starts_with(start));
+    let is_needed =
+        entry.transport != "kernel" || told.iter().any(|start| entry.message.starts_with(start));
     is_needed.then_some(entry)
 }
 
 fn asked(system: &dyn System, place: &[&str], matches: &[&str], most_bytes: u64) -> Outcome<Read> {
     let fields = format!("--output-fields={FIELDS}");
     let words = ["--no-pager", "--output=json", &fields];
-    let words: Vec<&str> = words.into_iter().chain(place.iter().copied()).chain(matches.iter().copied()).collect();
+    let words: Vec<&str> =
+        words.into_iter().chain(place.iter().copied()).chain(matches.iter().copied()).collect();
     let told = system.answer_of(JOURNALCTL, &words, most_bytes);
-    let told = told.map_err(|error| Failure::refused(format!("journalctl cannot be asked: {error}")))?;
+    let told =
+        told.map_err(|error| Failure::refused(format!("journalctl cannot be asked: {error}")))?;
     let mut read = entry::json(told.text.as_bytes());
     if told.text.len() as u64 >= most_bytes {
         // The last line was cut off by us.
@@ -176,7 +206,9 @@ fn asked(system: &dyn System, place: &[&str], matches: &[&str], most_bytes: u64)
 fn at(system: &dyn System, path: &Path, most: usize, until: Option<&str>) -> Outcome<Recorded> {
     let shown = path.display();
     let status = system.status(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Failure::mistake(format!("--journal {shown}: there is no such file or directory")),
+        io::ErrorKind::NotFound => {
+            Failure::mistake(format!("--journal {shown}: there is no such file or directory"))
+        }
         _ => Failure::refused(format!("--journal {shown}: {error}")),
     })?;
     let place = path.to_string_lossy();
@@ -184,7 +216,11 @@ fn at(system: &dyn System, path: &Path, most: usize, until: Option<&str>) -> Out
         FileKind::Directory if holds_journals(system, path) => Some(["--directory", &place]),
         FileKind::File if begins_as_journal(system, path) => Some(["--file", &place]),
         FileKind::Directory | FileKind::File => None,
-        _ => return Err(Failure::mistake(format!("--journal {shown}: that is neither a file nor a directory"))),
+        _ => {
+            return Err(Failure::mistake(format!(
+                "--journal {shown}: that is neither a file nor a directory"
+            )));
+        }
     };
     let found = match binary {
         Some(_) if system.program(JOURNALCTL).is_none() => {
@@ -199,7 +235,11 @@ fn at(system: &dyn System, path: &Path, most: usize, until: Option<&str>) -> Out
     if found.boots.is_empty() {
         return Err(Failure::mistake(format!(
             "--journal {shown}: no boot is told in it{}; make it with: journalctl -o export > boots.export",
-            if found.faults > 0 { format!(" ({} entries could not be read)", found.faults) } else { String::new() }
+            if found.faults > 0 {
+                format!(" ({} entries could not be read)", found.faults)
+            } else {
+                String::new()
+            }
         )));
     }
     Ok(found)
@@ -210,7 +250,8 @@ fn holds_journals(system: &dyn System, directory: &Path) -> bool {
     let names = |directory: &Path| system.list(directory).unwrap_or_default();
     let is_journal = |name: &String| name.ends_with(".journal") || name.ends_with(".journal~");
     let own = names(directory);
-    own.iter().any(is_journal) || own.iter().any(|name| names(&directory.join(name)).iter().any(is_journal))
+    own.iter().any(is_journal)
+        || own.iter().any(|name| names(&directory.join(name)).iter().any(is_journal))
 }
 
 fn begins_as_journal(system: &dyn System, path: &Path) -> bool {
@@ -230,7 +271,8 @@ fn by_text(
     let files: Vec<PathBuf> = match kind {
         FileKind::Directory => {
             let names = system.list(path);
-            let names = names.map_err(|error| Failure::refused(format!("{}: {error}", path.display())))?;
+            let names =
+                names.map_err(|error| Failure::refused(format!("{}: {error}", path.display())))?;
             names.iter().map(|name| path.join(name)).collect()
         }
         _ => vec![path.to_owned()],
@@ -245,10 +287,13 @@ fn by_text(
         }
         let shown = file.display();
         if status.size_bytes > LARGEST_FILE_BYTES {
-            return Err(Failure::mistake(format!("{shown} is too large to be read whole: export fewer boots (journalctl -b -5 -o export)")));
+            return Err(Failure::mistake(format!(
+                "{shown} is too large to be read whole: export fewer boots (journalctl -b -5 -o export)"
+            )));
         }
         let bytes = system.read_bytes(&file);
-        let bytes = bytes.map_err(|error| Failure::refused(format!("{shown} cannot be read: {error}")))?;
+        let bytes =
+            bytes.map_err(|error| Failure::refused(format!("{shown} cannot be read: {error}")))?;
         let read = entry::read(&bytes);
         faults += read.faults;
         entries.extend(read.entries.into_iter().filter_map(needed));
@@ -282,7 +327,12 @@ mod tests {
     fn who_may_not_read_the_journal_is_told_which_group_may() {
         let fake = Fake::new();
         fake.put("/var/log/journal/x", "").put("/run/systemd/system/x", "").install("journalctl");
-        fake.put_told("journalctl", 1, "", "No journal files were opened due to insufficient permissions.");
+        fake.put_told(
+            "journalctl",
+            1,
+            "",
+            "No journal files were opened due to insufficient permissions.",
+        );
         fake.set_user(1000);
         let failure = read(&fake, &Source::Own, 9, None).unwrap_err();
         assert_eq!(failure.kind, Kind::Refused);
@@ -296,7 +346,8 @@ mod tests {
     fn a_file_that_is_none_or_tells_nothing_is_the_users_mistake() {
         let fake = Fake::new();
         fake.put("/a.json", "{}\n");
-        for (path, told) in [("/none", "no such file"), ("/a.json", "1 entries could not be read")] {
+        for (path, told) in [("/none", "no such file"), ("/a.json", "1 entries could not be read")]
+        {
             let failure = read(&fake, &Source::At(path.into()), 9, None).unwrap_err();
             assert_eq!(failure.kind, Kind::Mistake);
             assert!(failure.message.contains(told), "{}", failure.message);

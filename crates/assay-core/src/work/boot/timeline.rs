@@ -144,7 +144,9 @@ pub fn boots(entries: &[Entry], until: Option<&str>) -> Vec<Boot> {
 /// Puts boots in the order of time: by the count of entries, which goes on over boots whatever the
 /// wall clock does. Where a count began anew, what was read first was earlier.
 fn in_time(boots: &mut [(&str, Vec<&Entry>)]) {
-    let first = |own: &[&Entry]| own.iter().filter_map(|entry| entry.sequence.clone()).min_by_key(|one| one.1);
+    let first = |own: &[&Entry]| {
+        own.iter().filter_map(|entry| entry.sequence.clone()).min_by_key(|one| one.1)
+    };
     let mut counts: Vec<String> = Vec::new();
     for (_, own) in boots.iter() {
         if let Some((count, _)) = first(own).filter(|(count, _)| !counts.contains(count)) {
@@ -159,10 +161,8 @@ fn in_time(boots: &mut [(&str, Vec<&Entry>)]) {
 fn boot(id: &str, own: &[&Entry], is_last: bool, until: Option<&str>) -> Boot {
     let ends: Vec<&Entry> = own.iter().copied().filter(|entry| is_end(entry)).collect();
     let end = ends.first().copied();
-    let (phases, from_us) = end.map_or_else(
-        || (Phases::absent("the start-up did not finish"), Some(0)),
-        phases,
-    );
+    let (phases, from_us) =
+        end.map_or_else(|| (Phases::absent("the start-up did not finish"), Some(0)), phases);
     let (units, pending) = units(own, end.map(|end| end.monotonic_us));
     let mut notes = Vec::new();
     if ends.len() > 1 {
@@ -175,7 +175,10 @@ fn boot(id: &str, own: &[&Entry], is_last: bool, until: Option<&str>) -> Boot {
     notes.extend(step_of_the_wall_clock(own, end));
     Boot {
         id: id.to_owned(),
-        machine: own.iter().find(|one| !one.machine.is_empty()).map_or_else(String::new, |one| one.machine.clone()),
+        machine: own
+            .iter()
+            .find(|one| !one.machine.is_empty())
+            .map_or_else(String::new, |one| one.machine.clone()),
         began_wall_us: own.first().and_then(|first| first.wall_us),
         kernel: kernel(own),
         root: root(own),
@@ -209,7 +212,8 @@ fn phases(end: &Entry) -> (Phases, Option<u64>) {
     let present = |told: Option<u64>, why: &str| Presence::from_option(told, why);
     if end.message_id == ids::USER_FINISHED || end.kernel_us.is_none() {
         let none = "a container has no such phase: its kernel is the host's";
-        let phases = Phases { userspace_us: present(end.userspace_us, untold), ..Phases::absent(none) };
+        let phases =
+            Phases { userspace_us: present(end.userspace_us, untold), ..Phases::absent(none) };
         let from = end.userspace_us.and_then(|took| end.monotonic_us.checked_sub(took));
         return (phases, from);
     }
@@ -257,7 +261,9 @@ fn units(own: &[&Entry], end_us: Option<u64>) -> (Vec<Unit>, Vec<String>) {
 /// When a unit had started, microseconds from the beginning of the boot.
 fn reached(own: &[&Entry], unit: &str, from_us: Option<u64>) -> Presence<u64> {
     let is_it = |entry: &&&Entry| {
-        entry.unit == unit && entry.message_id == ids::STARTED && matches!(entry.job_result.as_str(), "done" | "")
+        entry.unit == unit
+            && entry.message_id == ids::STARTED
+            && matches!(entry.job_result.as_str(), "done" | "")
     };
     let Some(from_us) = from_us else { return Presence::absent("when the boot began is not told") };
     let at = own.iter().find(is_it).map(|entry| entry.monotonic_us.saturating_sub(from_us));
@@ -282,10 +288,13 @@ fn unfinished(own: &[&Entry], pending: &[String], is_last: bool) -> String {
 /// A remark where the wall clock was set during the start-up: no time here is taken from it.
 fn step_of_the_wall_clock(own: &[&Entry], end: Option<&Entry>) -> Option<String> {
     let before_end = |entry: &&&Entry| end.is_none_or(|end| entry.monotonic_us <= end.monotonic_us);
-    let offset = |entry: &&Entry| Some(i64::try_from(entry.wall_us?).ok()? - i64::try_from(entry.monotonic_us).ok()?);
+    let offset = |entry: &&Entry| {
+        Some(i64::try_from(entry.wall_us?).ok()? - i64::try_from(entry.monotonic_us).ok()?)
+    };
     let mut offsets = own.iter().filter(before_end).filter_map(offset);
     let first = offsets.next()?;
-    let farthest = offsets.map(|one| one.saturating_sub(first)).max_by_key(|step| step.saturating_abs())?;
+    let farthest =
+        offsets.map(|one| one.saturating_sub(first)).max_by_key(|step| step.saturating_abs())?;
     (farthest.saturating_abs() >= TELLING_STEP_US).then(|| {
         let way = if farthest > 0 { "forward" } else { "back" };
         let by = crate::quantity::units::show::duration(farthest.saturating_abs() as f64 * 1e3);
@@ -301,7 +310,10 @@ fn of_kernel<'a>(own: &'a [&Entry], prefix: &'a str) -> Option<&'a str> {
 
 fn kernel(own: &[&Entry]) -> Presence<String> {
     let release = of_kernel(own, "Linux version ").and_then(|rest| rest.split_whitespace().next());
-    Presence::from_option(release.map(str::to_owned), "the journal has no first message of the kernel")
+    Presence::from_option(
+        release.map(str::to_owned),
+        "the journal has no first message of the kernel",
+    )
 }
 
 fn root(own: &[&Entry]) -> Presence<String> {
@@ -336,7 +348,11 @@ mod tests {
     }
 
     fn unit(boot: &str, monotonic_us: u64, message_id: &str, unit: &str) -> Entry {
-        Entry { unit: unit.to_owned(), job_result: "done".to_owned(), ..entry(boot, monotonic_us, message_id) }
+        Entry {
+            unit: unit.to_owned(),
+            job_result: "done".to_owned(),
+            ..entry(boot, monotonic_us, message_id)
+        }
     }
 
     fn end(boot: &str, monotonic_us: u64) -> Entry {
@@ -344,7 +360,8 @@ mod tests {
             kernel_us: Some(1_000_000),
             initrd_us: Some(500_000),
             userspace_us: Some(monotonic_us - 1_500_000),
-            message: "Startup finished in 1s (kernel) + 500ms (initrd) + 4s (userspace) = 5.5s.".to_owned(),
+            message: "Startup finished in 1s (kernel) + 500ms (initrd) + 4s (userspace) = 5.5s."
+                .to_owned(),
             ..entry(boot, monotonic_us, ids::FINISHED)
         }
     }
@@ -379,7 +396,8 @@ mod tests {
         assert_eq!(boot.phases.from_kernel_us(), Presence::Present(5_500_000));
         assert!(boot.phases.firmware_us.value().is_none());
         assert_eq!(boot.until, Some(Presence::Present(5_100_000)));
-        let units: Vec<(&str, u64)> = boot.units.iter().map(|one| (one.name.as_str(), one.took_us)).collect();
+        let units: Vec<(&str, u64)> =
+            boot.units.iter().map(|one| (one.name.as_str(), one.took_us)).collect();
         assert_eq!(units, [("slow.service", 3_000_000), ("quick.service", 100_000)]);
         assert_eq!((&boot.end, boot.notes.len()), (&End::Finished, 0));
         let other = &boots(&whole(ONE), Some("x.service"))[0];
@@ -396,9 +414,18 @@ mod tests {
         }
         let found = boots(&entries, None);
         let End::Unfinished(why) = &found[0].end else { panic!("{found:?}") };
-        assert_eq!(why, "it was cut off (crash, power or reset) before its start-up had finished; slow.service was being started");
+        assert_eq!(
+            why,
+            "it was cut off (crash, power or reset) before its start-up had finished; slow.service was being started"
+        );
         assert_eq!(found[1].end, End::Finished);
-        entries.insert(6, Entry { sequence: Some(("s".to_owned(), 6)), ..entry(ONE, 3_000_000, ids::JOURNAL_STOPPED) });
+        entries.insert(
+            6,
+            Entry {
+                sequence: Some(("s".to_owned(), 6)),
+                ..entry(ONE, 3_000_000, ids::JOURNAL_STOPPED)
+            },
+        );
         let End::Unfinished(why) = &boots(&entries, None)[0].end else { panic!() };
         assert!(why.starts_with("the machine was shut down before"), "{why}");
         let End::Unfinished(why) = &boots(&entries[..6], None)[0].end else { panic!() };
@@ -422,7 +449,11 @@ mod tests {
         let found = boots(&entries, None);
         assert_eq!(found.iter().map(|boot| boot.id.as_str()).collect::<Vec<_>>(), [ONE, TWO]);
         assert_eq!((&found[0].phases, &found[0].units), (&plain[0].phases, &plain[0].units));
-        assert!(found[0].notes[0].starts_with("the wall clock was set forward by"), "{:?}", found[0].notes);
+        assert!(
+            found[0].notes[0].starts_with("the wall clock was set forward by"),
+            "{:?}",
+            found[0].notes
+        );
         assert!(found[1].notes.is_empty());
     }
 
@@ -433,13 +464,20 @@ mod tests {
             message: "Startup finished in 295ms.".to_owned(),
             ..entry(ONE, 983_422_688, ids::USER_FINISHED)
         };
-        let of_a_user = Entry { process: Some(812), ..container.clone() };
+        let of_a_user = Entry {
+            process: Some(812),
+            sequence: Some(("s".to_owned(), 983_422_000)),
+            ..container.clone()
+        };
         let started = unit(ONE, 983_400_000, ids::STARTED, "multi-user.target");
         let found = boots(&[of_a_user.clone(), started, container], Some("multi-user.target"));
         assert_eq!(found[0].phases.userspace_us, Presence::Present(295_018));
         assert!(found[0].phases.kernel_us.reason().unwrap().contains("container"));
         assert_eq!(found[0].until, Some(Presence::Present(400_000 - (422_688 - 295_018))));
-        assert!(matches!(boots(&[of_a_user], None)[0].end, End::Unfinished(_)), "one user's services");
+        assert!(
+            matches!(boots(&[of_a_user], None)[0].end, End::Unfinished(_)),
+            "one user's services"
+        );
     }
 
     #[test]
@@ -447,7 +485,10 @@ mod tests {
         let mut entries = whole(ONE);
         entries.push(end(ONE, 80_000_000));
         let found = boots(&entries, None);
-        assert_eq!((found.len(), found[0].phases.from_kernel_us()), (1, Presence::Present(5_500_000)));
+        assert_eq!(
+            (found.len(), found[0].phases.from_kernel_us()),
+            (1, Presence::Present(5_500_000))
+        );
         assert!(found[0].notes[0].contains("soft reboot"), "{:?}", found[0].notes);
     }
 

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::line;
 use super::planned::Planned;
 use super::tally::Tally;
 use super::tree::{self, Tree};
-use super::line;
 use crate::draws::Draws;
 use crate::outside;
 use crate::quantity::Time;
@@ -157,8 +157,7 @@ impl<'a> Course<'a> {
         }
         loop {
             self.once()?;
-            if self.planned.runs == Some(self.tally.runs())
-                || self.elapsed_ns() >= self.run.time_ns
+            if self.planned.runs == Some(self.tally.runs()) || self.elapsed_ns() >= self.run.time_ns
             {
                 return Ok(());
             }
@@ -270,7 +269,8 @@ impl<'a> Course<'a> {
         let before = cached_bytes(self.run);
         system.forget_cache().map_err(|error| match error.kind() {
             std::io::ErrorKind::PermissionDenied => {
-                "the page cache can be emptied by root alone: use sudo, or leave cold out".to_owned()
+                "the page cache can be emptied by root alone: use sudo, or leave cold out"
+                    .to_owned()
             }
             _ => format!("the page cache cannot be emptied: {error}"),
         })?;

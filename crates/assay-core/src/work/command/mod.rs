@@ -6,15 +6,15 @@ mod keys;
 mod line;
 mod planned;
 mod tally;
-pub mod tree;
 #[cfg(test)]
 mod tests;
+pub mod tree;
 
 use serde::{Deserialize, Serialize};
 
+use super::Work;
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
-use super::Work;
 use crate::catalogue::About;
 use crate::catalogue::keys::Fields;
 use crate::quantity::metric::metric;

@@ -144,7 +144,8 @@ impl Runs for Planned {
         }
         words.push(self.in_tree(&self.run));
         if let Some(timeout) = self.timeout_ns {
-            remarks.push(format!("a run ends after {}: hyperfine has no such limit", Time(timeout)));
+            remarks
+                .push(format!("a run ends after {}: hyperfine has no such limit", Time(timeout)));
         }
         CommandLine { words, remarks }
     }

@@ -96,10 +96,11 @@ impl Tally {
         added(&mut self.read, &executed.read_bytes);
         added(&mut self.written, &executed.write_bytes);
         let own = &executed.peak_memory;
-        self.peak = Some(self.peak.as_ref().map_or_else(
-            || own.clone(),
-            |peak| peak.both(own, |peak, own| larger(*peak, *own)),
-        ));
+        self.peak =
+            Some(self.peak.as_ref().map_or_else(
+                || own.clone(),
+                |peak| peak.both(own, |peak, own| larger(*peak, *own)),
+            ));
     }
 
     /// Something was run that is not measured: its processor time is the trial's all the same.
@@ -120,8 +121,7 @@ impl Tally {
     /// The trial.
     pub(super) fn ran(mut self, planned: &Planned, elapsed_ns: u64, stopped: bool) -> Ran {
         self.detail.shell_ns = planned.shell.then(|| self.shell.each(self.shell.sum_ns));
-        self.detail.peak_by =
-            self.peak.as_ref().and_then(|peak| Some(peak.value()?.by));
+        self.detail.peak_by = self.peak.as_ref().and_then(|peak| Some(peak.value()?.by));
         let (values, absent) = self.values();
         let cpu_ns = self.user_ns.saturating_add(self.system_ns).saturating_add(self.aside_ns);
         let notes = self.notes();

@@ -125,8 +125,7 @@ fn each_run_is_prepared_and_cleaned_up_after() {
     };
     let fake = fake();
     trial(&fake, &asked, 1000 * MS).unwrap();
-    let lines: Vec<String> =
-        fake.executed().into_iter().filter(|line| line != "sh -c ").collect();
+    let lines: Vec<String> = fake.executed().into_iter().filter(|line| line != "sh -c ").collect();
     let once = ["sh -c before", "sh -c work", "sh -c after"];
     assert_eq!(lines, [once, once].concat());
 }
@@ -176,8 +175,7 @@ fn who_stops_a_run_loses_nothing_but_its_trial() {
 #[test]
 fn a_run_that_was_never_begun_is_not_cleaned_up_after() {
     let fake = fake();
-    let asked =
-        Asked { shell: false, cleanup: Some("after".to_owned()), ..Asked::new("work") };
+    let asked = Asked { shell: false, cleanup: Some("after".to_owned()), ..Asked::new("work") };
     let planned = asked.planned().unwrap();
     fake.put_executions("after", [took(MS)]);
     let ran = run_on(&fake, MS, &AtomicBool::new(true), |run| planned.run(run)).unwrap();

@@ -72,10 +72,15 @@ impl Tree {
     pub(super) fn making(&self, program: &str) -> Vec<String> {
         let program = shell_words::quote(program);
         match self {
-            Self::Generated { c_files, .. } => vec![format!("{program} tree {NAME} --c-files {c_files}")],
+            Self::Generated { c_files, .. } => {
+                vec![format!("{program} tree {NAME} --c-files {c_files}")]
+            }
             Self::Copied { source } => {
                 let source = shell_words::quote(source);
-                vec![format!("{program} tree {NAME}"), format!("cp -a {source}/. {NAME}/ && {SYNC}")]
+                vec![
+                    format!("{program} tree {NAME}"),
+                    format!("cp -a {source}/. {NAME}/ && {SYNC}"),
+                ]
             }
         }
     }

@@ -49,7 +49,8 @@ fn spread(io: &Asked, path: &str, to: &mut dyn Complaints) {
     let most = show::count(MOST_SAMPLES);
     match io.operations {
         None => {
-            let message = "the pattern spread needs the number of places that it goes to".to_owned();
+            let message =
+                "the pattern spread needs the number of places that it goes to".to_owned();
             let hint = format!("add operations = 100 (at most {most})");
             to.value(&format!("{path}/pattern"), message, Some(hint));
         }

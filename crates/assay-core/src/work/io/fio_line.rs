@@ -55,10 +55,7 @@ fn job(io: &Planned, how: &ByHand<'_>) -> CommandLine {
     if io.threads > 1 {
         words.push("--thread".to_owned());
     }
-    words.extend([
-        format!("--direct={}", u8::from(io.direct)),
-        format!("--ioengine={engine}"),
-    ]);
+    words.extend([format!("--direct={}", u8::from(io.direct)), format!("--ioengine={engine}")]);
     words.extend(span(io, area));
     words.extend(end(io, how));
     words.extend(details(io).into_iter().map(str::to_owned));
@@ -275,20 +272,12 @@ mod tests {
 
     #[test]
     fn what_fio_does_not_have_is_told_with_the_nearest() {
-        let rewrites = Planned {
-            pattern: Pattern::Sequential,
-            mix: Mix::Rewrite,
-            ..io()
-        };
+        let rewrites = Planned { pattern: Pattern::Sequential, mix: Mix::Rewrite, ..io() };
         let found = line(&rewrites, &how("a"));
         assert!(found.words.join(" ").contains("--rw=rw --rwmixread=50"), "{:?}", found.words);
         assert!(found.remarks[0].contains("fio knows no rewrite"), "{:?}", found.remarks);
-        let spread = Planned {
-            pattern: Pattern::Spread,
-            size_bytes: 1 << 20,
-            operations: Some(16),
-            ..io()
-        };
+        let spread =
+            Planned { pattern: Pattern::Spread, size_bytes: 1 << 20, operations: Some(16), ..io() };
         let found = line(&spread, &how("a"));
         let text = found.words.join(" ");
         assert!(text.contains("--rw=read:3m "), "{text}");
@@ -298,10 +287,7 @@ mod tests {
 
     #[test]
     fn what_fio_does_otherwise_is_said() {
-        let odd = Planned {
-            engine: Engine::Psync,
-            ..io()
-        };
+        let odd = Planned { engine: Engine::Psync, ..io() };
         let remarks = line(&odd, &ByHand { note: Some("depth 32 of 64"), ..how("a") }).remarks;
         assert_eq!(remarks.len(), 2);
         assert!(remarks[0].contains("one operation in flight") && remarks[1].contains("32 of 64"));

@@ -31,13 +31,17 @@ pub static KEYS: Fields = Fields {
     rows: &[
         Field {
             need: Need::UnlessFactor,
-            ..of(&parameters::PATTERN,
+            ..of(
+                &parameters::PATTERN,
                 Form::Word(|| vec!["sequential", "random", "spread"]),
                 "pattern = \"random\"",
             )
         },
         Field { need: Need::UnlessFactor, ..of(&parameters::MIX, Form::Mix, "mix = \"70/30\"") },
-        Field { need: Need::UnlessFactor, ..of(&parameters::SIZE, OPERATION_SIZE, "size = \"4 KiB\"") },
+        Field {
+            need: Need::UnlessFactor,
+            ..of(&parameters::SIZE, OPERATION_SIZE, "size = \"4 KiB\"")
+        },
         of(&parameters::DEPTH, DEPTH, "depth = 8"),
         of(&parameters::THREADS, THREADS, "threads = 4"),
         of(&parameters::DIRECT, Form::Flag, "direct = true"),

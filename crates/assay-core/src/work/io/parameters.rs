@@ -25,20 +25,24 @@ const fn choice(about: About, example: &'static str, set: Set) -> OwnParameter<A
 
 /// `pattern`.
 pub(super) const PATTERN: OwnParameter<Asked> = work(
-    about("pattern",
-            "order of the offsets",
-            "`sequential`, `random`, or `spread`: as many evenly spaced blocks as `operations` \
-             says, in rising order.",),
+    about(
+        "pattern",
+        "order of the offsets",
+        "`sequential`, `random`, or `spread`: as many evenly spaced blocks as `operations` \
+             says, in rising order.",
+    ),
     "[\"sequential\", \"random\"]",
     |io, text| Ok(io.pattern = word(text, "sequential, random or spread")?),
 );
 
 /// `mix`.
 pub(super) const MIX: OwnParameter<Asked> = work(
-    about("mix",
-            "share of reads and writes, or rewrite",
-            "`read`, `write`, two percentages that add up to 100 (`70/30`), or `rewrite`: each \
-             block is read, changed and written back, and counts once.",),
+    about(
+        "mix",
+        "share of reads and writes, or rewrite",
+        "`read`, `write`, two percentages that add up to 100 (`70/30`), or `rewrite`: each \
+             block is read, changed and written back, and counts once.",
+    ),
     "[\"read\", \"write\", \"70/30\"]",
     |io, text| Ok(io.mix = text.parse()?),
 );
@@ -59,18 +63,18 @@ pub(super) const DEPTH: OwnParameter<Asked> = choice(
 
 /// `threads`.
 pub(super) const THREADS: OwnParameter<Asked> = choice(
-    about("threads",
-            "threads, each with its own queue",
-            "A whole number from 1 to 1024.",),
+    about("threads", "threads, each with its own queue", "A whole number from 1 to 1024."),
     "[1, 2, 4, 8]",
     |io, text| Ok(io.threads = whole(text, MOST_THREADS)?),
 );
 
 /// `direct`.
 pub(super) const DIRECT: OwnParameter<Asked> = choice(
-    about("direct",
-            "past the page cache or through it",
-            "`true` goes past the page cache, `false` through it.",),
+    about(
+        "direct",
+        "past the page cache or through it",
+        "`true` goes past the page cache, `false` through it.",
+    ),
     "[true, false]",
     |io, text| Ok(io.direct = word(text, "true or false")?),
 );
@@ -84,9 +88,11 @@ pub(super) const CONTENT: OwnParameter<Asked> = work(
 
 /// `sync`.
 pub(super) const SYNC: OwnParameter<Asked> = work(
-    about("sync",
-            "when a write counts as done",
-            "`none`: when the kernel says it is written; `each-write`: after an fdatasync of its own.",),
+    about(
+        "sync",
+        "when a write counts as done",
+        "`none`: when the kernel says it is written; `each-write`: after an fdatasync of its own.",
+    ),
     "[\"none\", \"each-write\"]",
     |io, text| Ok(io.sync = word(text, "none or each-write")?),
 );
@@ -99,7 +105,8 @@ pub(super) const ENGINE: OwnParameter<Asked> = choice(
 );
 
 /// Those of a study's factors that are parameters of reads and writes.
-pub(super) const PARAMETERS: &[OwnParameter<Asked>] = &[PATTERN, MIX, SIZE, DEPTH, THREADS, DIRECT, CONTENT, SYNC, ENGINE];
+pub(super) const PARAMETERS: &[OwnParameter<Asked>] =
+    &[PATTERN, MIX, SIZE, DEPTH, THREADS, DIRECT, CONTENT, SYNC, ENGINE];
 
 /// A value of a closed set, by the name that study files use.
 fn word<T: serde::de::DeserializeOwned>(text: &str, choices: &str) -> Result<T, String> {

@@ -8,10 +8,10 @@ use assay_load::{EngineKind, Job};
 use serde::{Deserialize, Serialize};
 
 use super::{Asked, AskedEngine, Content, Mix, Pattern, WriteSync, fio_line, run, touch};
+use crate::presence::Presence;
 use crate::quantity::Bytes;
 use crate::quantity::metric::{BANDWIDTH, IOPS};
 use crate::quantity::units::show;
-use crate::presence::Presence;
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Measured, Ran};
 use crate::work::place::{Area, DirectUse, Offer, Run};
@@ -295,9 +295,7 @@ fn join(first: Option<String>, second: Option<String>) -> Option<String> {
 /// Why reads and writes cannot be done at a target.
 fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
     if io.mix.writes() && !offer.area.written {
-        return Some(
-            "this target is only read; name a directory to measure writes".to_owned(),
-        );
+        return Some("this target is only read; name a directory to measure writes".to_owned());
     }
     let needed = io.size.0 * u64::from(io.threads);
     if offer.area.length < needed {

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use assay_load::{Bystanders, Class, ClassOutcome, Job, LoadError, Outcome};
 
-use super::planned::{Engine, kind};
 use super::Detail;
+use super::planned::{Engine, kind};
 use crate::quantity::units::show;
 use crate::work::measured::{Claims, Count, Histograms, Measured, Ran, SeriesRow};
 use crate::work::place::Medium;

@@ -119,13 +119,7 @@ impl Post<'_> {
             }
             .into(),
         };
-        Ran {
-            measured,
-            histograms: BTreeMap::new(),
-            series: self.rows,
-            threads_cpu_ns: 0,
-            stopped,
-        }
+        Ran { measured, histograms: BTreeMap::new(), series: self.rows, threads_cpu_ns: 0, stopped }
     }
 }
 

@@ -85,9 +85,8 @@ fn source(module: u64, index: u64, draws: &mut Draws) -> String {
 }
 
 /// Words of texts that are taken apart.
-const WORDS: [&str; 10] = [
-    "count", "= 17;", "name", "\\\"text\\\"", "(a + b)", "* 3", "while", "0x1f", "// end", "{ }",
-];
+const WORDS: [&str; 10] =
+    ["count", "= 17;", "name", "\\\"text\\\"", "(a + b)", "* 3", "while", "0x1f", "// end", "{ }"];
 
 /// A function of one of the kinds, with drawn numbers, tables and words.
 fn function(template: &str, name: &str, draws: &mut Draws) -> String {
@@ -459,12 +458,17 @@ mod tests {
     fn it_has_as_many_files_as_asked_and_each_is_another() {
         for count in [1, 8, 9, 100] {
             let tree = files(count);
-            let sources = || tree.iter().filter(|(path, _)| path.starts_with("src/m") && path != "src/main.c");
+            let sources = || {
+                tree.iter().filter(|(path, _)| path.starts_with("src/m") && path != "src/main.c")
+            };
             assert_eq!(sources().count() as u64, count);
             let texts: BTreeSet<&String> = sources().map(|(_, text)| text).collect();
             assert_eq!(texts.len() as u64, count);
             let lines: usize = sources().map(|(_, text)| text.lines().count()).sum();
-            assert!((200..500).contains(&(lines / count as usize)), "{lines} lines of {count} files");
+            assert!(
+                (200..500).contains(&(lines / count as usize)),
+                "{lines} lines of {count} files"
+            );
         }
     }
 
