@@ -75,7 +75,7 @@ fn the_order_of_time_is_that_of_the_journal_whatever_the_order_of_its_lines() {
     assert_eq!(forward, backward);
 }
 
-/// Seven boots of each of four releases under QEMU, the sixth with a clock that was set meanwhile.
+/// Seven boots of each of four releases under QEMU, one of them with a clock that was months behind.
 #[test]
 fn four_releases_of_debian() {
     let journals: [&[u8]; 4] = [
@@ -100,7 +100,11 @@ fn four_releases_of_debian() {
             assert!(boot.units.len() > 5, "{:?}", boot.units);
             assert!(boot.units.is_sorted_by(|one, other| one.took_us >= other.took_us));
         }
-        let set: Vec<usize> = (0..7).filter(|place| !found[*place].notes.is_empty()).collect();
-        assert_eq!(set, [5], "{:?}", found.iter().map(|boot| &boot.notes).collect::<Vec<_>>());
+        // The clock was set after the start-up: that is nothing to tell.
+        assert!(found.iter().all(|boot| boot.notes.is_empty()));
+        let clock = |boot: &Boot| boot.began_wall_us.unwrap();
+        let wrong = found.iter().map(clock).min().unwrap();
+        let others = found.iter().map(clock).filter(|began| *began != wrong);
+        assert!(others.min().unwrap() - wrong > 30 * 86_400_000_000, "it was that wrong");
     }
 }
