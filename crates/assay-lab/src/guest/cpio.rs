@@ -134,17 +134,19 @@ mod tests {
             return;
         }
         let scratch = Scratch::new("cpio").unwrap();
-        let file = scratch.path().join("archive");
         let mut archive = Archive { bytes: Vec::new(), entries: 0 };
         archive.add("dev", Kind::Directory, 0o755, &[]);
         if is_root() {
             archive.add("dev/console", Kind::Device(5, 1), 0o600, &[]);
         }
-        fs::write(&file, [archive.end(), small()].concat()).unwrap();
         let folder = scratch.folder("unpacked", 0o755, None).unwrap();
-        let line = r#"cd "$1" && { cpio --extract --quiet && cpio --extract --quiet; } < "$2""#;
-        let [into, from] = [&folder, &file].map(|path| path.display().to_string());
-        call("sh", &["-c", line, "sh", &into, &from]).unwrap();
+        for (name, bytes) in [("first", archive.end()), ("second", small())] {
+            let file = scratch.path().join(name);
+            fs::write(&file, bytes).unwrap();
+            let line = r#"cd "$1" && cpio --extract --quiet < "$2""#;
+            let [into, from] = [&folder, &file].map(|path| path.display().to_string());
+            call("sh", &["-c", line, "sh", &into, &from]).unwrap();
+        }
         let seen = fs::metadata(folder.join("a/five")).unwrap();
         assert_eq!((seen.mode() & 0o7777, seen.len()), (0o640, 5));
         assert_eq!(fs::read_link(folder.join("a/link")).unwrap(), Path::new("five"));

@@ -32,7 +32,7 @@ fn program() -> &'static Path {
 fn a_study_that_is_killed_under_others_work_is_put_back_by_another_process() {
     let Some(_turn) = require(&NEEDS) else { return };
     let mut lines = Vec::new();
-    let longest = live::kill(program(), count(3, 20), 18, |line| lines.push(line.to_owned()));
+    let longest = live::kill(program(), count(2, 20), 18, |line| lines.push(line.to_owned()));
     let longest = longest.unwrap_or_else(|error| panic!("{error}\n{}", lines.join("\n")));
     assert!(longest < PUT_BACK, "{}", lines.join("\n"));
 }
@@ -49,13 +49,6 @@ fn a_study_that_is_asked_to_end_leaves_neither_a_setting_nor_its_watcher() {
 fn a_level_that_hurts_is_taken_back_and_the_study_goes_on_without_it() {
     let Some(_turn) = require(&NEEDS) else { return };
     live::taken_back(program()).unwrap();
-}
-
-#[test]
-#[ignore = "needs root: cargo xtask test"]
-fn a_level_that_holds_readers_back_is_worse_for_reads() {
-    let Some(_turn) = require(&NEEDS) else { return };
-    live::throttled(program()).unwrap();
 }
 
 #[test]
@@ -98,6 +91,13 @@ fn without_root_what_can_be_seen_is_seen_and_the_rest_is_absent_with_its_reason(
 
 mod in_full {
     use super::*;
+
+    #[test]
+    #[ignore = "needs root, minutes: cargo xtask test long"]
+    fn a_level_that_holds_readers_back_is_worse_for_reads() {
+        let Some(_turn) = require(&NEEDS) else { return };
+        live::throttled(program()).unwrap();
+    }
 
     #[test]
     #[ignore = "needs root, minutes: cargo xtask test long"]

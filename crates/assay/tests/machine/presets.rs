@@ -49,13 +49,6 @@ fn flash_runs_in_a_reduced_form() {
     runs("flash");
 }
 
-/// Work beside, and classes of requests.
-#[test]
-#[ignore = "needs root: cargo xtask test"]
-fn starvation_runs_in_a_reduced_form() {
-    runs("starvation");
-}
-
 mod in_full {
     #[test]
     #[ignore = "needs root, minutes: cargo xtask test long"]
