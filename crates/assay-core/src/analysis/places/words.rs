@@ -123,9 +123,18 @@ pub(super) fn sentences(spots: &[Spot], rows: &[Row], comparisons: &[Comparison]
     others.filter_map(|spot| one_place(base, &spot.placed, rows, comparisons)).collect()
 }
 
+/// Whether a row was compared with a baseline, and both numbers can be used.
+fn is_compared(row: &Row, rows: &[Row], base: &str) -> bool {
+    let is_base =
+        |one: &&Row| one.place == base && (&one.workload, &one.arm) == (&row.workload, &row.arm);
+    row.comparison.is_some()
+        && row.is_sound()
+        && rows.iter().find(is_base).is_some_and(Row::is_sound)
+}
+
 /// Many places and one workload: from the nearest to the farthest. Emulated ones are not among them.
 fn one_workload(base: &str, rows: &[Row], comparisons: &[Comparison]) -> Option<Sentence> {
-    let compared = |row: &&Row| row.comparison.is_some() && !row.emulated && row.is_sound();
+    let compared = |row: &&Row| !row.emulated && is_compared(row, rows, base);
     let mut known: Vec<&Row> = rows.iter().filter(compared).collect();
     known.sort_by(|one, other| {
         other.percent.unwrap_or_default().total_cmp(&one.percent.unwrap_or_default())
@@ -152,9 +161,7 @@ fn one_place(
     rows: &[Row],
     comparisons: &[Comparison],
 ) -> Option<Sentence> {
-    let own = rows
-        .iter()
-        .filter(|row| row.place == place.name && row.comparison.is_some() && row.is_sound());
+    let own = rows.iter().filter(|row| row.place == place.name && is_compared(row, rows, base));
     let mut own: Vec<&Row> = own.collect();
     own.sort_by(|one, other| {
         one.percent.unwrap_or_default().total_cmp(&other.percent.unwrap_or_default())
