@@ -11,8 +11,8 @@ use crate::findings::facts::{Ordered, Unknown};
 use crate::findings::notes::{Note, Side};
 use crate::findings::said::{Said, Sentence};
 use crate::findings::{
-    Cell, CellTrial, Check, Comparison, EnvironmentFacts, FORMAT, Findings, Kind, StudyFacts,
-    TargetFacts, Trust, Verdict,
+    Cell, CellTrial, Check, Comparison, EnvironmentFacts, Findings, Kind, StudyFacts, TargetFacts,
+    Trust, Verdict,
 };
 use crate::plan::arms::settable;
 use crate::quantity::units::show;
@@ -20,7 +20,6 @@ use crate::quantity::{Better, Scale};
 use crate::results::design::ALPHA;
 use crate::results::plan::{Arm, arm_words, pilot_key};
 use crate::results::record::Status;
-use crate::results::surroundings::facts::SurroundingsFacts;
 use crate::work::metrics::is_of_speed;
 use crate::work::observe::metrics::ARRIVALS;
 
@@ -64,39 +63,21 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Fi
         None => told.iter().map(one).collect(),
     };
     let mut found = Findings {
-        format: FORMAT.to_owned(),
-        study: StudyFacts {
-            id: format!("{}..{}", first.study.id, ids.join("+")),
-            title: title(first, last, &ids),
-            kind: "compare".to_owned(),
-            notes: Vec::new(),
-            confirms: None,
-            ended: None,
-            ..last.study.clone()
-        },
-        environment: last.environment.clone(),
-        workloads: Vec::new(),
-        factors: Vec::new(),
         cells,
-        absent: Vec::new(),
-        summary: Vec::new(),
-        summary_facts: Vec::new(),
         comparisons,
-        effects: Vec::new(),
-        interactions: Vec::new(),
-        trends: Vec::new(),
-        ranks: Vec::new(),
-        noise_floor: None,
-        advice: Vec::new(),
         checks,
-        members: Vec::new(),
-        probes: Vec::new(),
-        surroundings: SurroundingsFacts::default(),
-        surfaces: Vec::new(),
-        boots: Vec::new(),
-        answers: Vec::new(),
-        card: None,
-        places: None,
+        ..Findings::of(
+            StudyFacts {
+                id: format!("{}..{}", first.study.id, ids.join("+")),
+                title: title(first, last, &ids),
+                kind: "compare".to_owned(),
+                notes: Vec::new(),
+                confirms: None,
+                ended: None,
+                ..last.study.clone()
+            },
+            last.environment.clone(),
+        )
     };
     found.say(sentences);
     found

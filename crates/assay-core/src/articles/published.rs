@@ -5,15 +5,14 @@ use assay_stats::Welch;
 use super::rules::Summary;
 use crate::findings::facts::Unknown;
 use crate::findings::{
-    AbsentCell, Because, Cell, CellTrial, Check, Comparison, EnvironmentFacts, FORMAT, Findings,
-    Kind, StudyFacts, Trust, Verdict,
+    AbsentCell, Because, Cell, CellTrial, Check, Comparison, EnvironmentFacts, Findings, Kind,
+    StudyFacts, Trust, Verdict,
 };
 use crate::quantity::units::show;
 use crate::quantity::{Better, Scale};
 use crate::results::design::{ALPHA, Factor};
 use crate::results::plan::{Arm, arm_words};
 use crate::results::record::Status;
-use crate::results::surroundings::facts::SurroundingsFacts;
 use crate::work::metrics::{self, noun};
 
 /// What an article does not say.
@@ -199,41 +198,25 @@ impl Book {
     /// The findings of an article.
     pub fn findings(self, article: &str, title: &str) -> Findings {
         Findings {
-            format: FORMAT.to_owned(),
-            study: StudyFacts {
-                id: format!("article-{article}"),
-                title: title.to_owned(),
-                kind: KIND.to_owned(),
-                plan_sha256: String::new(),
-                started: String::new(),
-                seed: 0,
-                notes: Vec::new(),
-                confirms: None,
-                ended: None,
-            },
-            environment: environment(),
-            workloads: Vec::new(),
             factors: self.factors,
             cells: self.cells,
             absent: self.absent,
             comparisons: self.comparisons,
-            effects: Vec::new(),
-            interactions: Vec::new(),
-            trends: Vec::new(),
-            ranks: Vec::new(),
-            noise_floor: None,
-            advice: Vec::new(),
-            summary: Vec::new(),
-            summary_facts: Vec::new(),
             checks: self.checks,
-            members: Vec::new(),
-            probes: Vec::new(),
-            surroundings: SurroundingsFacts::default(),
-            surfaces: Vec::new(),
-            boots: Vec::new(),
-            answers: Vec::new(),
-            card: None,
-            places: None,
+            ..Findings::of(
+                StudyFacts {
+                    id: format!("article-{article}"),
+                    title: title.to_owned(),
+                    kind: KIND.to_owned(),
+                    plan_sha256: String::new(),
+                    started: String::new(),
+                    seed: 0,
+                    notes: Vec::new(),
+                    confirms: None,
+                    ended: None,
+                },
+                environment(),
+            )
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Findings, TargetFacts, WorkloadFacts};
+use super::{EnvironmentFacts, FORMAT, Findings, StudyFacts, TargetFacts, WorkloadFacts};
 use crate::quantity::units::show;
 use crate::results::design::Order;
 use crate::results::plan::Arm;
 use crate::results::plan::is_false;
+use crate::results::surroundings::facts::SurroundingsFacts;
 use crate::work::io::{Mix, Pattern};
 
 /// What a workload reads and writes.
@@ -36,6 +37,37 @@ impl IoFacts {
 }
 
 impl Findings {
+    /// Of a study in which nothing was found yet.
+    pub fn of(study: StudyFacts, environment: EnvironmentFacts) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            study,
+            environment,
+            workloads: Vec::new(),
+            factors: Vec::new(),
+            cells: Vec::new(),
+            absent: Vec::new(),
+            summary: Vec::new(),
+            summary_facts: Vec::new(),
+            comparisons: Vec::new(),
+            effects: Vec::new(),
+            interactions: Vec::new(),
+            trends: Vec::new(),
+            ranks: Vec::new(),
+            noise_floor: None,
+            advice: Vec::new(),
+            checks: Vec::new(),
+            members: Vec::new(),
+            probes: Vec::new(),
+            surroundings: SurroundingsFacts::default(),
+            surfaces: Vec::new(),
+            boots: Vec::new(),
+            answers: Vec::new(),
+            card: None,
+            places: None,
+        }
+    }
+
     /// How a workload was run under an arm.
     pub fn workload(&self, name: &str, arm: &Arm) -> Option<&WorkloadFacts> {
         self.workloads.iter().find(|one| one.name == name && one.arm == *arm)

@@ -182,10 +182,12 @@ pub trait Asks {
     fn time(&self) -> Option<Time>;
 
     /// Time before it that is run but not counted, where it is set.
-    fn ramp(&self) -> Option<Time>;
+    fn ramp(&self) -> Option<Time> {
+        None
+    }
 
     /// Sets time and ramp; both are a share of the budget where they are missing.
-    fn set_span(&mut self, time: Option<Time>, ramp: Option<Time>);
+    fn set_span(&mut self, _time: Option<Time>, _ramp: Option<Time>) {}
 
     /// Whether a trial ends by its time, and not by something that it counts.
     fn ends_by_time(&self) -> bool {
@@ -193,10 +195,10 @@ pub trait Asks {
     }
 
     /// Sets what a study without a budget leaves open.
-    fn settle(&mut self);
+    fn settle(&mut self) {}
 
     /// Makes a quick look of it, on an area of this size.
-    fn hurry(&mut self, area: Option<Bytes>);
+    fn hurry(&mut self, _area: Option<Bytes>) {}
 
     /// How it will be run where this is offered, and what differs from what was asked and why.
     ///

@@ -109,10 +109,6 @@ impl Asks for Asked {
         self.time
     }
 
-    fn ramp(&self) -> Option<Time> {
-        None
-    }
-
     fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
         self.time = time;
     }

@@ -165,19 +165,9 @@ impl Asks for Asked {
         Some(BOUND)
     }
 
-    fn ramp(&self) -> Option<Time> {
-        None
-    }
-
-    fn set_span(&mut self, _: Option<Time>, _: Option<Time>) {}
-
     fn ends_by_time(&self) -> bool {
         false
     }
-
-    fn settle(&mut self) {}
-
-    fn hurry(&mut self, _: Option<Bytes>) {}
 
     fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
         let planned = Planned { threads: self.threads, limit_bytes: self.limit.0 };

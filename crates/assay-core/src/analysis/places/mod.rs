@@ -15,9 +15,8 @@ use crate::failure::{Failure, Outcome};
 use crate::findings::facts::{PlaceSort, Unknown};
 use crate::findings::places::{Beside, Chosen, Placed, Places, Row};
 use crate::findings::said::Sentence;
-use crate::findings::{AbsentCell, EnvironmentFacts, FORMAT, Findings, StudyFacts};
+use crate::findings::{AbsentCell, EnvironmentFacts, Findings, StudyFacts};
 use crate::results::seal::Known;
-use crate::results::surroundings::facts::SurroundingsFacts;
 
 use rows::Told;
 use spots::Spot;
@@ -73,33 +72,8 @@ pub fn by_place(brought: &[Brought], asked: Question) -> Outcome<Findings> {
         beside: asked.beside,
         places: spots.into_iter().map(|spot| spot.placed).collect(),
     };
-    let mut found = Findings {
-        format: FORMAT.to_owned(),
-        study: study(brought, &places),
-        environment: nowhere(),
-        workloads: Vec::new(),
-        factors: Vec::new(),
-        cells,
-        absent,
-        summary: Vec::new(),
-        summary_facts: Vec::new(),
-        comparisons,
-        effects: Vec::new(),
-        interactions: Vec::new(),
-        trends: Vec::new(),
-        ranks: Vec::new(),
-        noise_floor: None,
-        advice: Vec::new(),
-        checks,
-        members: Vec::new(),
-        probes: Vec::new(),
-        surroundings: SurroundingsFacts::default(),
-        surfaces: Vec::new(),
-        answers: Vec::new(),
-        card: None,
-        boots: Vec::new(),
-        places: Some(places),
-    };
+    let asked = Findings::of(study(brought, &places), nowhere());
+    let mut found = Findings { cells, absent, comparisons, checks, places: Some(places), ..asked };
     found.say(sentences);
     Ok(found)
 }

@@ -17,8 +17,8 @@ use super::kind::{Asks, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, 
 use super::place::{Offer, Run};
 use crate::catalogue::About;
 use crate::catalogue::keys::{Fields, Form, field};
+use crate::quantity::Time;
 use crate::quantity::metric::{Better, Metric, metric};
-use crate::quantity::{Bytes, Time};
 
 pub use planned::{Detail, Planned, measured};
 pub use timeline::{Boot, End, Unit};
@@ -214,19 +214,9 @@ impl Asks for Asked {
         Some(BOUND)
     }
 
-    fn ramp(&self) -> Option<Time> {
-        None
-    }
-
-    fn set_span(&mut self, _: Option<Time>, _: Option<Time>) {}
-
     fn ends_by_time(&self) -> bool {
         false
     }
-
-    fn settle(&mut self) {}
-
-    fn hurry(&mut self, _: Option<Bytes>) {}
 
     fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
         Ok((Planned { until: self.until.clone() }.into(), None))
