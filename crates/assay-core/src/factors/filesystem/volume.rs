@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{DEFAULTS, FILE_SYSTEMS, FileSystem, Kind, MkfsOptions, MountOptions, allowed, find};
 use crate::factors::Factor;
 use crate::factors::guard::Builder;
-use crate::factors::layers::{Base, ByHand, Gives, Layer, Made, Recipe, Takes, Typed, Wish};
+use crate::factors::layers::{Base, ByHand, Gives, Layer, Made, Recipe, Typed, Wish};
 use crate::factors::lines::{LABEL, MOUNT_POINT};
 use crate::factors::permanent::ANY_DIRECTORY;
 use crate::failure::{Failure, Outcome};
@@ -28,14 +28,6 @@ impl Layer for FileSystems {
 
     fn factors(&self) -> &'static [&'static dyn Factor] {
         &[&Kind, &MkfsOptions, &MountOptions]
-    }
-
-    fn takes(&self) -> Takes {
-        Takes::One
-    }
-
-    fn gives(&self) -> Gives {
-        Gives::Directory
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
@@ -138,8 +130,13 @@ impl Recipe for Volume {
         self.kind.name.to_owned()
     }
 
-    fn missing(&self, system: &dyn System, bytes: u64) -> Option<String> {
+    fn gives(&self) -> Gives {
+        Gives::Directory
+    }
+
+    fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
         let FileSystem { name, program, package, smallest, .. } = self.kind;
+        let bytes = self.room(below);
         if let Some(fault) = self.fault() {
             return Some(fault);
         }
