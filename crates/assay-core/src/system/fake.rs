@@ -1,6 +1,7 @@
 //! A machine that exists only in memory, for tests: a tree of files and a clock of its own.
 
 mod act;
+mod arrays;
 #[cfg(test)]
 pub(super) mod machines;
 mod trace;
@@ -68,6 +69,8 @@ struct State {
     replugged: Option<PathBuf>,
     /// File systems that were made, by device.
     made: BTreeMap<DeviceNumber, String>,
+    /// Those on several devices, by the first.
+    pools: BTreeMap<DeviceNumber, arrays::Pool>,
     /// Bytes of devices that were written to.
     contents: BTreeMap<DeviceNumber, File>,
     /// Sizes of files whose bytes are not kept.
@@ -105,6 +108,7 @@ impl Default for State {
             acted: Vec::new(),
             replugged: None,
             made: BTreeMap::new(),
+            pools: BTreeMap::new(),
             contents: BTreeMap::new(),
             sizes: BTreeMap::new(),
             sequence: 0,

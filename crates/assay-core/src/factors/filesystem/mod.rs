@@ -4,6 +4,7 @@ mod allowed;
 mod btrfs;
 mod ext;
 mod f2fs;
+mod profile;
 mod vfat;
 mod volume;
 mod xfs;

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use super::profile::{self, BtrfsProfile, Profile};
 use super::{DEFAULTS, FILE_SYSTEMS, FileSystem, Kind, MkfsOptions, MountOptions, allowed, find};
 use crate::factors::Factor;
 use crate::factors::guard::Builder;
-use crate::factors::layers::{Base, ByHand, Carried, Gives, Layer, Made, Recipe, Typed, Wish};
+use crate::factors::layers::{Base, ByHand, Carried, Device, Gives, Layer, Made, Recipe, Takes, Typed, Wish};
 use crate::factors::lines::{LABEL, MOUNT_POINT};
 use crate::factors::permanent::ANY_DIRECTORY;
 use crate::failure::{Failure, Outcome};
@@ -30,7 +31,7 @@ impl Layer for FileSystems {
     }
 
     fn factors(&self) -> &'static [&'static dyn Factor] {
-        &[&Kind, &MkfsOptions, &MountOptions]
+        &[&Kind, &MkfsOptions, &MountOptions, &BtrfsProfile]
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
@@ -53,13 +54,15 @@ impl Layer for FileSystems {
 
 /// A file system as an arm wants it.
 #[derive(Clone, Debug)]
-pub(in crate::factors) struct Volume {
+pub(super) struct Volume {
     /// Which.
     pub kind: &'static FileSystem,
     /// Options for its program, as the level writes them.
     pub mkfs_options: String,
     /// Options for mounting, as fstab writes them.
     pub mount_options: String,
+    /// How it lies on several devices, where it is to.
+    pub profile: Option<&'static Profile>,
 }
 
 impl Volume {
@@ -71,26 +74,37 @@ impl Volume {
             level.unwrap_or_default().to_owned()
         };
         let (mkfs_options, mount_options) = (options(&MkfsOptions), options(&MountOptions));
-        Some(Self { kind, mkfs_options, mount_options })
+        let profile = wish.level(BtrfsProfile.about().name).and_then(profile::find);
+        Some(Self { kind, mkfs_options, mount_options, profile })
     }
 
     fn own_options(&self) -> Vec<&str> {
         self.mkfs_options.split_whitespace().collect()
     }
 
-    /// The program that makes it, the device last.
-    fn make_on(&self, label: &str, device: &Path) -> Act {
+    /// The program that makes it, the devices last.
+    fn make_on(&self, label: &str, devices: &[PathBuf]) -> Act {
         let mut arguments = (self.kind.arguments)(label, &self.own_options());
-        arguments.push(device.display().to_string());
+        arguments.extend(self.spread(devices.len()));
+        arguments.extend(devices.iter().map(|device| device.display().to_string()));
         Act::Run { program: self.kind.program.to_owned(), arguments }
     }
 
-    fn mount(&self, device: &Path, point: &Path) -> Act {
+    /// What is said of several devices.
+    fn spread(&self, devices: usize) -> Vec<String> {
+        self.profile.map_or_else(Vec::new, |profile| profile.arguments(devices).to_vec())
+    }
+
+    /// Mounts it by its first device; the kernel finds the others where they are named.
+    fn mount(&self, devices: &[PathBuf], point: &Path) -> Act {
+        let own = self.mount_options.split(',').filter(|option| !option.is_empty());
+        let others = devices.iter().skip(1).map(|device| format!("device={}", device.display()));
+        let options: Vec<String> = own.map(str::to_owned).chain(others).collect();
         Act::Mount {
-            device: device.to_owned(),
+            device: devices.first().cloned().unwrap_or_default(),
             point: point.to_owned(),
             filesystem: self.kind.name.to_owned(),
-            options: self.mount_options.clone(),
+            options: options.join(","),
         }
     }
 
@@ -102,7 +116,32 @@ impl Volume {
             let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
             return Some(format!("{program}: {} (it may give {})", fault.reason, names.join(" ")));
         }
+        if self.profile.is_some() && self.kind.name != "btrfs" {
+            let (name, factor) = (self.kind.name, BtrfsProfile.about().name);
+            return Some(format!("{name} has no profiles: say {factor} = {DEFAULTS} for that arm"));
+        }
+        let twice = |word: &&str| ["-d", "--data", "-m", "--metadata"].contains(word);
+        if self.profile.is_some() && self.own_options().iter().any(twice) {
+            return Some(format!("{program}: the factor {} says -d and -m", BtrfsProfile.about().name));
+        }
         allowed::mount_fault(&self.mount_options)
+    }
+
+    /// The devices that it is made on, which must be enough of them.
+    fn devices<'b>(&self, below: &'b [Base]) -> Outcome<Vec<&'b Device>> {
+        let device = |base: &'b Base| match base {
+            Base::Device(device) => Some(device),
+            Base::Directory(_) => None,
+        };
+        let devices: Option<Vec<&Device>> = below.iter().map(device).collect();
+        match (devices, self.profile) {
+            (Some(devices), Some(profile)) => match profile.too_few(devices.len()) {
+                None => Ok(devices),
+                Some(reason) => Err(Failure::refused(reason)),
+            },
+            (Some(devices), None) if devices.len() == 1 => Ok(devices),
+            _ => Err(Failure::refused("a file system is made on block devices, most on one")),
+        }
     }
 
     /// Sees in the kernel's own table that it is mounted as it was asked for; else how it is.
@@ -128,9 +167,19 @@ impl Volume {
     }
 }
 
+impl Volume {
+    fn see_spread(&self, system: &dyn System, point: &Path, devices: usize) -> Result<(), String> {
+        self.profile.map_or(Ok(()), |profile| profile.see_at(system, point, devices))
+    }
+}
+
 impl Recipe for Volume {
     fn words(&self) -> String {
         self.kind.name.to_owned()
+    }
+
+    fn takes(&self) -> Takes {
+        if self.profile.is_some() { Takes::All } else { Takes::One }
     }
 
     fn gives(&self) -> Gives {
@@ -144,10 +193,13 @@ impl Recipe for Volume {
 
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
         let FileSystem { name, program, package, smallest, .. } = self.kind;
-        let bytes = self.room(below);
         if let Some(fault) = self.fault() {
             return Some(fault);
         }
+        if let Some(few) = self.profile.and_then(|profile| profile.too_few(below.len())) {
+            return Some(few);
+        }
+        let bytes = below.iter().copied().min().unwrap_or(0);
         if system.program(program).is_none() {
             return Some(format!("{program} is not installed: install the package {package}"));
         }
@@ -157,44 +209,62 @@ impl Recipe for Volume {
         kernel_lacks(system, name).then(|| format!("this kernel has no {name}"))
     }
 
+    fn room(&self, below: &[u64]) -> u64 {
+        let (devices, least) = (below.len() as u64, below.iter().copied().min().unwrap_or(0));
+        self.profile.map_or(least, |profile| (profile.holds)(devices, least))
+    }
+
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
         if let Some(fault) = self.fault() {
             return Err(Failure::refused(fault));
         }
-        let [Base::Device(device)] = below else {
-            return Err(Failure::refused("a file system is made on one block device"));
-        };
+        let devices = self.devices(below)?;
         let system = builder.system();
-        let file = builder.file_of(device)?;
-        let (disk, label) = (Mark::of(system, &device.extent.device), builder.label());
-        let made =
-            Undo::FileSystem { disk, start: device.extent.range.start, label: label.clone() };
-        if device.discard {
-            let range = 0..device.extent.range.end - device.extent.range.start;
-            builder.act_on(device, made.clone(), &Act::Discard { device: file.clone(), range })?;
+        let mut files = Vec::new();
+        for device in &devices {
+            files.push(builder.file_of(device)?);
         }
-        builder.act_on(device, made, &self.make_on(&label, &file))?;
+        let label = builder.label();
+        let made = |device: &Device| {
+            let (disk, start) = (Mark::of(system, &device.extent.device), device.extent.range.start);
+            Undo::FileSystem { disk, start, label: label.clone() }
+        };
+        for (device, file) in devices.iter().zip(&files) {
+            // Each of them bears the label: all are wiped, one by one.
+            builder.beside(made(device))?;
+            if device.discard {
+                let range = 0..device.extent.range.end - device.extent.range.start;
+                let discard = Act::Discard { device: file.clone(), range };
+                builder.act_on(device, made(device), &discard)?;
+            }
+        }
+        builder.act_on_all(&devices, made(devices[0]), &self.make_on(&label, &files))?;
         let point = builder.place("mount")?;
         let directory = Undo::Directory { path: point.clone() };
         builder.act(directory, &Act::CreateDirectory { path: point.clone() })?;
         let mounted = Undo::Mount { point: point.clone() };
-        builder.act_on(device, mounted, &self.mount(&file, &point))?;
+        builder.act_on_all(&devices, mounted, &self.mount(&files, &point))?;
         self.see_at(system, &point)
+            .and_then(|()| self.see_spread(system, &point, devices.len()))
             .map_err(|what| Failure::refused(format!("mounting {}: {what}", self.kind.name)))?;
         Ok(Base::Directory(point))
     }
 
     fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
         match &made.base {
-            Base::Directory(point) => self.see_at(system, point),
+            Base::Directory(point) => {
+                self.see_at(system, point)?;
+                let labelled = |undo: &&Undo| matches!(undo, Undo::FileSystem { .. });
+                let devices = made.undo.iter().filter(labelled).count();
+                self.see_spread(system, point, devices)
+            }
             Base::Device(_) => Ok(()),
         }
     }
 
     fn typed(&self, below: &[PathBuf]) -> Typed {
-        let device = below.first().cloned().unwrap_or_default();
         let out = PathBuf::from(MOUNT_POINT);
-        let acts = vec![self.make_on(LABEL, &device), self.mount(&device, &out)];
+        let acts = vec![self.make_on(LABEL, below), self.mount(below, &out)];
         Typed { acts, out }
     }
 
@@ -205,10 +275,11 @@ impl Recipe for Volume {
         let options = if self.mount_options.is_empty() { DEFAULTS } else { &self.mount_options };
         let line = format!("{named} {ANY_DIRECTORY} {} {options} 0 2", self.kind.name);
         let own = self.own_options().into_iter().map(str::to_owned);
-        let arguments = own.chain([named]).collect();
+        let devices = below.iter().map(|device| device.display().to_string());
+        let arguments = own.chain(self.spread(below.len())).chain(devices).collect();
         let make = Act::Run { program: self.kind.program.to_owned(), arguments };
         ByHand {
-            typed: Typed { acts: vec![make, self.mount(&device, &out)], out },
+            typed: Typed { acts: vec![make, self.mount(below, &out)], out },
             why: "assay makes and mounts file systems only to measure them",
             lasting: Some((line, "a line for /etc/fstab, which assay does not edit")),
         }

@@ -51,8 +51,29 @@ impl<'g, 'a> Builder<'g, 'a> {
     /// # Errors
     /// Refused where it is not the device of the consent any more; why it could not be done.
     pub fn act_on(&mut self, device: &Device, undo: Undo, act: &Act) -> Outcome<()> {
-        identity::confirm(self.guard.system, &device.consent)?;
+        self.act_on_all(&[device], undo, act)
+    }
+
+    /// The same of a step that changes several devices.
+    ///
+    /// # Errors
+    /// Those of [`Builder::act_on`].
+    pub fn act_on_all(&mut self, devices: &[&Device], undo: Undo, act: &Act) -> Outcome<()> {
+        for device in devices {
+            identity::confirm(self.guard.system, &device.consent)?;
+        }
         self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
+    }
+
+    /// Writes down how something is undone that the next step makes beside its own.
+    ///
+    /// # Errors
+    /// Refused where the journal cannot be written.
+    pub fn beside(&mut self, undo: Undo) -> Outcome<()> {
+        if !self.undo.contains(&undo) {
+            self.undo.push(undo.clone());
+        }
+        self.guard.record(undo).map(drop)
     }
 
     fn try_act(&mut self, undo: Undo, act: &Act) -> Outcome<io::Result<()>> {

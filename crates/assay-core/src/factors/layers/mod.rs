@@ -3,6 +3,7 @@
 //! down in steps that the journal knows; what stands in which order is [`LAYERS`].
 
 mod own_loop;
+pub(super) mod raid;
 mod stack;
 
 #[cfg(test)]
@@ -24,6 +25,7 @@ pub use stack::{Raised, Stack};
 pub static LAYERS: &[&dyn Layer] = &[
     // What comes in between stands here, a line each.
     &own_loop::OwnLoop,
+    &raid::Arrays,
     &filesystem::FileSystems,
 ];
 

@@ -1,11 +1,12 @@
 //! Devices that share the work of one array: mirrors, stripes and parity of md, of the device mapper,
 //! of btrfs and bcachefs. ZFS tells its devices only to its own tools.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::layer;
+use super::{file_of, layer, place, start_of};
 use crate::system::site::{Layer, Site};
 use crate::system::{System, sysfs};
 
@@ -72,6 +73,48 @@ pub fn arrays(system: &dyn System) -> Vec<Array> {
         }
     }
     found
+}
+
+/// Arrays of md of which a member lies at one of these places, each a disk with a first byte; and the
+/// one of a name where it has no member.
+///
+/// # Errors
+/// The kernel's, where that cannot be told.
+pub fn arrays_on(
+    system: &dyn System,
+    places: &[(PathBuf, u64)],
+    name: &str,
+) -> io::Result<Vec<String>> {
+    let names = sysfs::there(system.list(Path::new("/sys/block")))?.unwrap_or_default();
+    let mut found = Vec::new();
+    for array in names.into_iter().filter(|array| array.starts_with("md")) {
+        let below = sysfs::there(system.list(&sysfs::block(&array).join("slaves")))?;
+        let below = below.unwrap_or_default();
+        let lies_there = |member: &String| {
+            let start = start_of(system, member);
+            let disk = match start {
+                None => Some(member.clone()),
+                Some(_) => place(system, member)
+                    .parent()
+                    .and_then(Path::file_name)
+                    .map(|disk| disk.to_string_lossy().into_owned()),
+            };
+            let own = disk.map(|disk| (file_of(&disk), start.unwrap_or(0)));
+            own.is_some_and(|own| places.contains(&own))
+        };
+        if below.iter().any(lies_there) || below.is_empty() && array == name {
+            found.push(array);
+        }
+    }
+    Ok(found)
+}
+
+/// Where sysfs shows the mounted btrfs that a device is part of.
+pub fn pool_of(system: &dyn System, device: &str) -> Option<PathBuf> {
+    let root = Path::new("/sys/fs/btrfs");
+    let pools = sysfs::names(system, root).into_iter().map(|pool| root.join(pool));
+    let has = |pool: &PathBuf| members_of(system, "btrfs", pool).iter().any(|own| own == device);
+    pools.into_iter().find(has)
 }
 
 /// btrfs links its devices by name; bcachefs has a directory each with a link to the device.

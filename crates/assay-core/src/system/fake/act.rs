@@ -63,6 +63,7 @@ impl Fake {
         for kind in kinds {
             self.install(&format!("mkfs.{kind}"));
         }
+        self.lock().tree.put(&Path::new(super::arrays::BTRFS).join("features"), Node::Directory);
         self.put("/proc/filesystems", kinds.map(|kind| format!("\t{kind}\n")).concat())
     }
 
@@ -160,20 +161,33 @@ impl Fake {
             let text = format!("{program} is not installed");
             return Err(io::Error::new(io::ErrorKind::NotFound, text));
         }
+        if program == "mdadm" {
+            return self.mdadm(arguments);
+        }
         let Some(filesystem) = program.strip_prefix("mkfs.") else { return Ok(()) };
-        let device = Path::new(arguments.last().ok_or(Errno::INVAL)?);
-        let number =
-            crate::system::System::status(self, device)?.own_device.ok_or(Errno::NOTBLK)?;
+        let devices = arguments.iter().rev().take_while(|word| word.starts_with("/dev/"));
+        let mut numbers = Vec::new();
+        for device in devices.collect::<Vec<_>>().into_iter().rev() {
+            let found = crate::system::System::status(self, Path::new(device))?;
+            numbers.push(found.own_device.ok_or(Errno::NOTBLK)?);
+        }
+        let first = *numbers.first().ok_or(Errno::INVAL)?;
+        if numbers.iter().any(|number| self.is_busy(*number)) {
+            return Err(Errno::BUSY.into());
+        }
         let named = |pair: &&[String]| ["-L", "-n", "-l"].contains(&pair[0].as_str());
         let label = arguments.windows(2).find(named).map_or("", |pair| pair[1].as_str());
-        let (disk, start) = self.whole(number);
-        let content = self.content(disk)?;
-        // A super block as ext2 has it, whatever the file system: enough to be told by its label.
-        content.write_all_at(&[0x53, 0xEF], start + 0x438)?;
         let mut name = [0; 16];
         name[..label.len().min(16)].copy_from_slice(&label.as_bytes()[..label.len().min(16)]);
-        content.write_all_at(&name, start + 0x478)?;
-        self.lock().made.insert(number, filesystem.to_owned());
+        for number in &numbers {
+            let (disk, start) = self.whole(*number);
+            let content = self.content(disk)?;
+            // A super block as ext2 has it, whatever the file system: enough to be told by its label.
+            content.write_all_at(&[0x53, 0xEF], start + 0x438)?;
+            content.write_all_at(&name, start + 0x478)?;
+        }
+        self.lock().made.insert(first, filesystem.to_owned());
+        self.pooled(arguments, &numbers);
         Ok(())
     }
 
@@ -181,7 +195,7 @@ impl Fake {
         let number =
             crate::system::System::status(self, device)?.own_device.ok_or(Errno::NOTBLK)?;
         let name = device.file_name().ok_or(Errno::INVAL)?.to_string_lossy().into_owned();
-        if self.lock().is_mounted(&name) {
+        if self.lock().is_held(&name) {
             return Err(Errno::BUSY.into());
         }
         let zeros = vec![0; (range.end - range.start) as usize];
@@ -189,7 +203,9 @@ impl Fake {
         let made: Vec<DeviceNumber> = self.lock().made.keys().copied().collect();
         let gone = made.into_iter().filter(|own| self.whole(*own) == (number, range.start));
         for own in gone.collect::<Vec<_>>() {
-            self.lock().made.remove(&own);
+            let mut state = self.lock();
+            state.made.remove(&own);
+            state.pools.remove(&own);
         }
         Ok(())
     }
@@ -205,7 +221,10 @@ impl Fake {
         if state.made.get(&number).map(String::as_str) != Some(kind) {
             return Err(Errno::INVAL.into());
         }
-        let options = if options.is_empty() { "rw".to_owned() } else { format!("rw,{options}") };
+        // As btrfs: which devices it has it shows elsewhere, and its files have a number of their own.
+        let own = options.split(',').filter(|one| !one.is_empty() && !one.starts_with("device="));
+        let options = ["rw"].into_iter().chain(own).collect::<Vec<_>>().join(",");
+        let number = state.show_pool(number).unwrap_or(number);
         let options = state.shows.clone().unwrap_or(options);
         let (point, device) = (point.display(), device.display());
         let line = format!("99 1 {number} / {point} {options} - {kind} {device} rw\n");
@@ -219,6 +238,9 @@ impl State {
     fn set(&mut self, path: &Path, value: &str) -> io::Result<()> {
         let (path, node) = self.tree.find(path)?;
         let Node::File(_) = node else { return Err(Errno::ISDIR.into()) };
+        if path.ends_with("md/array_state") && value.trim() == "clear" {
+            return self.stop_array(&path);
+        }
         let now = String::from_utf8_lossy(&self.read(&path)?).into_owned();
         let kept = match self.manners.get(&path) {
             Some(Manner::ReadOnly) => return Err(Errno::ACCESS.into()),
@@ -244,6 +266,12 @@ impl State {
     fn unmount(&mut self, point: &Path) -> io::Result<()> {
         let (point, _) = self.tree.find(point)?;
         let shown = format!(" / {} ", point.display());
+        let table = self.text(Path::new(MOUNTS));
+        let gone = table.lines().filter(|line| line.contains(&shown));
+        let sources = gone.filter_map(|line| line.split(" - ").nth(1)?.split(' ').nth(1));
+        for source in sources {
+            self.hide_pool(Path::new(source));
+        }
         let mut found = false;
         self.change_text(Path::new(MOUNTS), |text| {
             let (gone, left): (Vec<&str>, Vec<&str>) =
@@ -318,7 +346,7 @@ impl State {
         }
         let number = self.tree.status(device)?.own_device.ok_or(Errno::NOTBLK)?;
         // The kernel says yes, and lets go of the file when the last user of the device does.
-        if self.is_mounted(&name) || self.is_below_loop(&name) {
+        if self.is_held(&name) || self.is_below_loop(&name) {
             return Ok(());
         }
         let parts = self.tree.list(&place)?.into_iter().filter(|child| child.starts_with(&name));
@@ -352,7 +380,7 @@ impl State {
     }
 
     /// Whether a disk or a part of it is mounted.
-    fn is_mounted(&mut self, name: &str) -> bool {
+    pub(super) fn is_mounted(&mut self, name: &str) -> bool {
         let table = self.text(Path::new(MOUNTS));
         table.lines().any(|line| line.split(' ').any(|word| is_on(name, word)))
     }
@@ -442,7 +470,7 @@ fn chosen(now: &str, wanted: &str) -> Option<String> {
 
 impl Fake {
     /// The disk of a device and its first byte there; a whole device is its own.
-    fn whole(&self, number: DeviceNumber) -> (DeviceNumber, u64) {
+    pub(super) fn whole(&self, number: DeviceNumber) -> (DeviceNumber, u64) {
         let own = (number, 0);
         let Some(name) = devices::name_of(self, number) else { return own };
         let Some(start) = devices::start_of(self, &name) else { return own };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Warrant;
-use super::undo::{Mark, Undo, unit_files};
+use super::undo::{Mark, Member, Undo, unit_files};
 use crate::system::{Act, Errno, System, devices, mounts, signatures, sysfs};
 
 /// Times that something busy is tried: what a killed process held is let go a moment later.
@@ -95,6 +95,7 @@ pub(super) fn one(system: &dyn System, warrant: Warrant, undo: &Undo) -> Result<
         Undo::Loop { file } => restorer.detach(file),
         Undo::Partition { disk, number, start } => restorer.partition(disk, *number, *start),
         Undo::FileSystem { disk, start, label } => restorer.file_system(disk, *start, label),
+        Undo::Array { device, name, members } => restorer.array(device, name, members),
         Undo::Unit { name, wanted_by, written } => restorer.unit(name, wanted_by, written),
         Undo::Text { path, original, written } => {
             restorer.text(path, original.as_deref(), written.as_deref())
@@ -242,6 +243,56 @@ impl Restorer<'_> {
         }
         self.patiently(&Act::Wipe { device, range: start..end })?;
         Ok(Restored::Done)
+    }
+
+    /// Stopped first: as long as a member bears the name, this can be done again.
+    fn array(&self, device: &str, name: &str, members: &[Member]) -> Result<Restored, String> {
+        let mut own = Vec::new();
+        for Member { disk, start } in members {
+            let Some(file) = self.find(disk)? else { continue };
+            let found = signatures::labelled(self.system, &file, *start, name);
+            if !found.map_err(|error| error.to_string())?.is_empty() {
+                own.push((file, *start));
+            }
+        }
+        let stopped = self.stop(device, &own)?;
+        for (device, start) in &own {
+            let range = *start..start.saturating_add(WIPED);
+            self.patiently(&Act::Wipe { device: device.clone(), range })?;
+        }
+        let gone = own.is_empty() && !stopped;
+        Ok(if gone { nothing("it is gone") } else { Restored::Done })
+    }
+
+    /// Stops every array that stands on one of these places, and the one of that name where it stands
+    /// on nothing: whether there was one.
+    fn stop(&self, device: &str, own: &[(PathBuf, u64)]) -> Result<bool, String> {
+        let mut was_there = false;
+        for _ in 0..ATTEMPTS {
+            let arrays = devices::arrays_on(self.system, own, device)
+                .map_err(|error| format!("the arrays cannot be told: {error}"))?;
+            if arrays.is_empty() {
+                return Ok(was_there);
+            }
+            was_there = true;
+            for array in arrays {
+                let path = sysfs::block(&array).join("md/array_state");
+                match self.act(&Act::Set { path, value: "clear".to_owned() }) {
+                    // It goes a moment after it was stopped, or is in use.
+                    Err(error)
+                        if !matches!(
+                            error.kind(),
+                            io::ErrorKind::NotFound | io::ErrorKind::ResourceBusy
+                        ) && Errno::of(&error) != Some(Errno::NODEV) =>
+                    {
+                        return Err(error.to_string());
+                    }
+                    _ => {}
+                }
+            }
+            self.system.sleep(PAUSE);
+        }
+        Err("the array is in use".to_owned())
     }
 
     /// The link first: as long as the file is there, this can be done again. systemd is told where it

@@ -81,6 +81,15 @@ impl Mark {
     }
 }
 
+/// A part of a disk that belongs to something made of several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// The disk that it lies on.
+    pub disk: Mark,
+    /// Its first byte.
+    pub start: u64,
+}
+
 /// One thing to undo.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -132,6 +141,15 @@ pub enum Undo {
         /// The label that it was given.
         label: String,
     },
+    /// Stop an array that the tool made, and wipe what says on its members that they are.
+    Array {
+        /// Kernel name that it was given: `md127`.
+        device: String,
+        /// The name that its members bear.
+        name: String,
+        /// Its members.
+        members: Vec<Member>,
+    },
     /// Disable and remove a unit of systemd that the tool wrote.
     Unit {
         /// Its name: a file of this name below [`UNITS`].
@@ -181,6 +199,9 @@ impl Undo {
         {
             mark.sequence = None;
         }
+        if let Self::Array { members, .. } = &mut self {
+            members.iter_mut().for_each(|member| member.disk.sequence = None);
+        }
         self
     }
 
@@ -188,6 +209,7 @@ impl Undo {
     pub fn takes_away(&self, system: &dyn System, device: &str) -> bool {
         match self {
             Self::Loop { file } => devices::backing_file(system, device).as_ref() == Some(file),
+            Self::Array { device: own, .. } => device == own,
             _ => false,
         }
     }
@@ -202,6 +224,7 @@ impl Undo {
             Self::File { .. }
             | Self::Directory { .. }
             | Self::FileSystem { .. }
+            | Self::Array { .. }
             | Self::Unit { .. }
             | Self::Text { .. } => Lifetime::Persistent,
         }
@@ -229,6 +252,10 @@ impl fmt::Display for Undo {
             }
             Self::FileSystem { disk, label, .. } => {
                 write!(formatter, "wipe the file system {label} on {}", disk.name)
+            }
+            Self::Array { device, members, .. } => {
+                let names: Vec<&str> = members.iter().map(|own| own.disk.name.as_str()).collect();
+                write!(formatter, "stop {device} and wipe it on {}", names.join(", "))
             }
             Self::Unit { name, .. } => write!(formatter, "disable and remove {name}"),
             Self::Text { path, original: Some(_), .. } => {
