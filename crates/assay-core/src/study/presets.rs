@@ -11,6 +11,8 @@ const PRESETS: &[(&str, &str)] = &[
     ("stream", include_str!("../../../../studies/stream.toml")),
     ("surface", include_str!("../../../../studies/surface.toml")),
     ("filesystems", include_str!("../../../../studies/filesystems.toml")),
+    ("raid-chunk", include_str!("../../../../studies/raid-chunk.toml")),
+    ("raid-profile", include_str!("../../../../studies/raid-profile.toml")),
     ("schedulers", include_str!("../../../../studies/schedulers.toml")),
     ("readahead", include_str!("../../../../studies/readahead.toml")),
     ("write-cache", include_str!("../../../../studies/write-cache.toml")),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{file_of, layer, place, start_of};
+use super::{SECTOR, file_of, layer};
 use crate::system::site::{Layer, Site};
 use crate::system::{System, sysfs};
 
@@ -90,23 +90,26 @@ pub fn arrays_on(
     for array in names.into_iter().filter(|array| array.starts_with("md")) {
         let below = sysfs::there(system.list(&sysfs::block(&array).join("slaves")))?;
         let below = below.unwrap_or_default();
-        let lies_there = |member: &String| {
-            let start = start_of(system, member);
-            let disk = match start {
-                None => Some(member.clone()),
-                Some(_) => place(system, member)
-                    .parent()
-                    .and_then(Path::file_name)
-                    .map(|disk| disk.to_string_lossy().into_owned()),
-            };
-            let own = disk.map(|disk| (file_of(&disk), start.unwrap_or(0)));
-            own.is_some_and(|own| places.contains(&own))
-        };
-        if below.iter().any(lies_there) || below.is_empty() && array == name {
-            found.push(array);
+        let mut is_own = below.is_empty() && array == name;
+        for member in &below {
+            is_own = is_own || places.contains(&place_of(system, member)?);
         }
+        found.extend(is_own.then_some(array));
     }
     Ok(found)
+}
+
+/// The file of the disk that a device lies on, and its first byte there; trouble with reading is no
+/// sign that it is a whole one.
+fn place_of(system: &dyn System, name: &str) -> io::Result<(PathBuf, u64)> {
+    let sysfs_place = sysfs::block(name);
+    let Some(start) = sysfs::there(system.read_text(&sysfs_place.join("start")))? else {
+        return Ok((file_of(name), 0));
+    };
+    let sectors: u64 = start.trim().parse().map_err(|_| io::ErrorKind::InvalidData)?;
+    let place = system.canonical(&sysfs_place)?;
+    let disk = place.parent().and_then(Path::file_name).ok_or(io::ErrorKind::NotFound)?;
+    Ok((file_of(&disk.to_string_lossy()), sectors.saturating_mul(SECTOR)))
 }
 
 /// Where sysfs shows the mounted btrfs that a device is part of.

@@ -420,6 +420,9 @@ impl State {
         if !self.tree.nodes.contains_key(&place) {
             return Err(Errno::NXIO.into());
         }
+        if self.is_held(&name) {
+            return Err(Errno::BUSY.into());
+        }
         for path in [
             place.display().to_string(),
             format!("/sys/class/block/{name}"),
