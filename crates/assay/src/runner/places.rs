@@ -91,9 +91,8 @@ pub fn places_of(
             }));
         }
     }
-    let size = |place: &Place| {
-        place.site.counted.first().map_or(0, |name| devices::size_of(system, name))
-    };
+    let size =
+        |place: &Place| place.site.counted.first().map_or(0, |name| devices::size_of(system, name));
     let smallest = devices.iter().zip(paths).min_by_key(|(place, _)| size(place));
     let largest = devices.iter().zip(paths).max_by_key(|(place, _)| size(place));
     if let (Some((small, small_name)), Some((large, large_name))) = (smallest, largest)

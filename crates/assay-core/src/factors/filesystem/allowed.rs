@@ -275,8 +275,7 @@ mod tests {
         let missing = |mkfs: &str, mount: &str| {
             let (mkfs_options, mount_options) = (mkfs.to_owned(), mount.to_owned());
             let profile = None;
-            let vfat =
-                Volume { kind: find("vfat").unwrap(), mkfs_options, mount_options, profile };
+            let vfat = Volume { kind: find("vfat").unwrap(), mkfs_options, mount_options, profile };
             vfat.missing(&system, &[1 << 30]).unwrap()
         };
         // The log's options of one program are the bad blocks of another.

@@ -63,7 +63,8 @@ impl Profile {
             return Err(format!("asked for {members} devices, the btrfs has {devices}"));
         }
         let data = sysfs::names(system, &pool.join("allocation/data"));
-        let found: Vec<&str> = data.iter().map(String::as_str).filter(|n| find(n).is_some()).collect();
+        let found: Vec<&str> =
+            data.iter().map(String::as_str).filter(|n| find(n).is_some()).collect();
         if found != [self.name] {
             let found = if found.is_empty() { "none".to_owned() } else { found.join(" and ") };
             return Err(format!("asked for data as {}, the btrfs has {found}", self.name));

@@ -6,7 +6,9 @@ use super::profile::{self, BtrfsProfile, Profile};
 use super::{DEFAULTS, FILE_SYSTEMS, FileSystem, Kind, MkfsOptions, MountOptions, allowed, find};
 use crate::factors::Factor;
 use crate::factors::guard::Builder;
-use crate::factors::layers::{Base, ByHand, Carried, Device, Gives, Layer, Made, Recipe, Takes, Typed, Wish};
+use crate::factors::layers::{
+    Base, ByHand, Carried, Device, Gives, Layer, Made, Recipe, Takes, Typed, Wish,
+};
 use crate::factors::lines::{LABEL, MOUNT_POINT};
 use crate::factors::permanent::ANY_DIRECTORY;
 use crate::failure::{Failure, Outcome};
@@ -122,7 +124,10 @@ impl Volume {
         }
         let twice = |word: &&str| ["-d", "--data", "-m", "--metadata"].contains(word);
         if self.profile.is_some() && self.own_options().iter().any(twice) {
-            return Some(format!("{program}: the factor {} says -d and -m", BtrfsProfile.about().name));
+            return Some(format!(
+                "{program}: the factor {} says -d and -m",
+                BtrfsProfile.about().name
+            ));
         }
         allowed::mount_fault(&self.mount_options)
     }
@@ -226,7 +231,8 @@ impl Recipe for Volume {
         }
         let label = builder.label();
         let made = |device: &Device| {
-            let (disk, start) = (Mark::of(system, &device.extent.device), device.extent.range.start);
+            let (disk, start) =
+                (Mark::of(system, &device.extent.device), device.extent.range.start);
             Undo::FileSystem { disk, start, label: label.clone() }
         };
         for (device, file) in devices.iter().zip(&files) {

@@ -329,8 +329,9 @@ impl Array {
         let place = sysfs::block(name).join("md");
         let now = |file: &str| {
             let text = system.read_text(&place.join(file));
-            text.map(|text| text.trim().to_owned())
-                .map_err(|error| format!("{name} does not tell its {file}: {}", sysfs::reason(&error)))
+            text.map(|text| text.trim().to_owned()).map_err(|error| {
+                format!("{name} does not tell its {file}: {}", sysfs::reason(&error))
+            })
         };
         let is = |file: &str, wanted: &str| match now(file)? {
             found if found == wanted => Ok(()),
@@ -470,22 +471,20 @@ impl Recipe for Array {
 /// That there are too few members for a level.
 pub(in crate::factors) fn too_few(name: &str, least: usize, here: usize) -> String {
     let devices = if here == 1 { "is one device".to_owned() } else { format!("are {here}") };
-    format!("{name} needs {least} devices, here {devices}: say members = {least} in the study, or name as many")
+    format!(
+        "{name} needs {least} devices, here {devices}: say members = {least} in the study, or name as many"
+    )
 }
 
 /// The devices that an array is made of.
-fn members_of<'b>(
-    below: &'b [Base],
-    name: &str,
-    least: usize,
-) -> Outcome<Vec<&'b Device>> {
+fn members_of<'b>(below: &'b [Base], name: &str, least: usize) -> Outcome<Vec<&'b Device>> {
     let device = |base: &'b Base| match base {
         Base::Device(device) => Some(device),
         Base::Directory(_) => None,
     };
     let devices: Option<Vec<&Device>> = below.iter().map(device).collect();
-    let devices = devices
-        .ok_or_else(|| Failure::refused(format!("{name} is made of block devices")))?;
+    let devices =
+        devices.ok_or_else(|| Failure::refused(format!("{name} is made of block devices")))?;
     if devices.len() < least {
         return Err(Failure::refused(too_few(name, least, devices.len())));
     }
@@ -542,7 +541,10 @@ mod tests {
         );
         bare.install("mdadm");
         assert_eq!(told(&[("raid", "raid5")], &four), "this kernel has no raid5 (md)");
-        bare.put("/proc/mdstat", "Personalities : [raid6] [raid5] [raid4] \nunused devices: <none>\n");
+        bare.put(
+            "/proc/mdstat",
+            "Personalities : [raid6] [raid5] [raid4] \nunused devices: <none>\n",
+        );
         assert_eq!(missing(&[("raid", "raid5")], &four, &bare), None);
         assert_eq!(
             told(&[("raid", "raid5"), ("raid-chunk", "1 MiB")], &[1 << 30, 1 << 20, 1 << 30]),
@@ -560,7 +562,12 @@ mod tests {
 
     #[test]
     fn an_array_holds_what_its_level_leaves() {
-        let array = |name| Array { way: way(name).unwrap(), chunk: None, bitmap: false, stripe_cache: None };
+        let array = |name| Array {
+            way: way(name).unwrap(),
+            chunk: None,
+            bitmap: false,
+            stripe_cache: None,
+        };
         let mib = |name| (array(name).room(&[65 << 20; 4])) >> 20;
         let held = ["raid0", "raid1", "raid5", "raid6", "raid10"].map(mib);
         assert_eq!(held, [256, 64, 192, 128, 128]);

@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use std::io;
 
 use super::*;
-use crate::factors::tests::{
-    DISK, HOME, below, dies_everywhere, lab, machine, put_back, stack,
-};
+use crate::factors::tests::{DISK, HOME, below, dies_everywhere, lab, machine, put_back, stack};
 use crate::factors::{Guard, Role, all, find};
 use crate::system::{Fake, Faulty};
 

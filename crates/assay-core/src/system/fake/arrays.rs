@@ -64,7 +64,9 @@ impl Fake {
         let smallest = numbers.iter().map(|number| self.device_bytes(*number)).min().unwrap_or(0);
         for number in &numbers {
             let (disk, start) = self.whole(*number);
-            self.content(disk)?.write_all_at(&superblock(&label), start + SUPERBLOCK)?;
+            // As mdadm names it.
+            let name = format!("any:{label}");
+            self.content(disk)?.write_all_at(&superblock(&name), start + SUPERBLOCK)?;
         }
         let level = said("--level=").unwrap_or_default();
         let (count, bytes) = (numbers.len() as u64, smallest.saturating_sub(OWN));
@@ -195,7 +197,8 @@ impl State {
             let own = last.is_some_and(|last| {
                 last == name || last.strip_prefix(name).is_some_and(|rest| rest.starts_with('p'))
             });
-            own && path.starts_with(BTRFS) && path.parent().is_some_and(|at| at.ends_with("devices"))
+            own && path.starts_with(BTRFS)
+                && path.parent().is_some_and(|at| at.ends_with("devices"))
         });
         below_array || in_pool || self.is_mounted(name)
     }
