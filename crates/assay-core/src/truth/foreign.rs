@@ -97,7 +97,7 @@ fn other_direction(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
     let (reads, writes) = (case.workload.reads(), case.workload.writes());
     // A file system on several devices reads them to compute parity: whose reads those are nothing tells.
     let several = case.site.counted.len() > 1;
-    if reads && writes || writes && several {
+    if writes && (reads || several) {
         return None;
     }
     let run = counted_devices(case, trial)?.run;

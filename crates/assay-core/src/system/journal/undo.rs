@@ -200,7 +200,9 @@ impl Undo {
             mark.sequence = None;
         }
         if let Self::Array { members, .. } = &mut self {
-            members.iter_mut().for_each(|member| member.disk.sequence = None);
+            for member in members {
+                member.disk.sequence = None;
+            }
         }
         self
     }
