@@ -44,7 +44,7 @@ dir /var/lib
 
 pub(super) fn machine() -> Fake {
     let fake = Fake::recorded(MACHINE).unwrap();
-    fake.with_file_systems();
+    fake.with_file_systems().with_encryption();
     fake
 }
 
@@ -90,7 +90,11 @@ pub(super) fn stack(levels: &[(&str, &str)]) -> Stack {
 /// What is made for a level of a factor, and for what that goes with.
 fn stack_of(name: &str, level: &str) -> Stack {
     let first = layers::goes_with(name);
-    let first = first.map(|first| (first, example_levels(find(first).unwrap()).remove(0)));
+    let first = first.map(|first| {
+        let levels = example_levels(find(first).unwrap()).into_iter();
+        let makes = |level: &String| !stack(&[(first, level)]).is_empty();
+        (first, levels.filter(makes).next().unwrap())
+    });
     let first = first.as_ref().map(|(first, level)| (*first, level.as_str()));
     stack(&first.into_iter().chain([(name, level)]).collect::<Vec<_>>())
 }

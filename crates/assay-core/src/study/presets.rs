@@ -12,6 +12,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("surface", include_str!("../../../../studies/surface.toml")),
     ("filesystems", include_str!("../../../../studies/filesystems.toml")),
     ("schedulers", include_str!("../../../../studies/schedulers.toml")),
+    ("encryption", include_str!("../../../../studies/encryption.toml")),
     ("readahead", include_str!("../../../../studies/readahead.toml")),
     ("write-cache", include_str!("../../../../studies/write-cache.toml")),
     ("starvation", include_str!("../../../../studies/starvation.toml")),

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use super::{DEFAULTS, FILE_SYSTEMS, FileSystem, Kind, MkfsOptions, MountOptions, allowed, find};
 use crate::factors::Factor;
 use crate::factors::guard::Builder;
-use crate::factors::layers::{Base, ByHand, Carried, Gives, Layer, Made, Recipe, Typed, Wish};
+use crate::factors::layers::{
+    Base, ByHand, Carried, Encryption, FSCRYPT, Gives, Layer, Made, Recipe, Typed, Wish,
+};
 use crate::factors::lines::{LABEL, MOUNT_POINT};
 use crate::factors::permanent::ANY_DIRECTORY;
 use crate::failure::{Failure, Outcome};
@@ -60,6 +62,8 @@ pub(in crate::factors) struct Volume {
     pub mkfs_options: String,
     /// Options for mounting, as fstab writes them.
     pub mount_options: String,
+    /// Whether it is to encrypt a directory by itself.
+    pub encrypts: bool,
 }
 
 impl Volume {
@@ -71,11 +75,13 @@ impl Volume {
             level.unwrap_or_default().to_owned()
         };
         let (mkfs_options, mount_options) = (options(&MkfsOptions), options(&MountOptions));
-        Some(Self { kind, mkfs_options, mount_options })
+        let encrypts = wish.level(Encryption.about().name) == Some(FSCRYPT);
+        Some(Self { kind, mkfs_options, mount_options, encrypts })
     }
 
     fn own_options(&self) -> Vec<&str> {
-        self.mkfs_options.split_whitespace().collect()
+        let added: &[&str] = if self.encrypts { self.kind.encrypting } else { &[] };
+        self.mkfs_options.split_whitespace().chain(added.iter().copied()).collect()
     }
 
     /// The program that makes it, the device last.

@@ -11,7 +11,7 @@ use super::tree::Node;
 use super::{Fake, State};
 use crate::system::{Act, DeviceNumber, Errno, devices};
 
-const MOUNTS: &str = "/proc/self/mountinfo";
+pub(super) const MOUNTS: &str = "/proc/self/mountinfo";
 const LOOP_MAJOR: u32 = 7;
 
 /// How a setting takes what is written to it, other than keeping it.
@@ -95,7 +95,8 @@ impl Fake {
             other => format!("{} {other:?}\n", path.display()),
         });
         let made = state.made.iter().map(|(device, made)| format!("{device} {made:?}\n"));
-        shown.chain(made).collect()
+        let encrypted = format!("{:?}\n", state.encrypted);
+        shown.chain(made).chain([encrypted]).collect()
     }
 
     pub(super) fn carry_out(&self, act: &Act) -> io::Result<()> {
@@ -113,6 +114,9 @@ impl Fake {
                 let path = state.place(path)?;
                 state.sizes.insert(path.clone(), *bytes);
                 state.tree.put(&path, Node::File(vec![Vec::new()]));
+                if let Some(below) = state.below_name(&path) {
+                    state.tree.put(&below, Node::File(vec![Vec::new()]));
+                }
                 Ok(())
             }
             Act::RemoveFile { path } => self.lock().remove(path),
@@ -150,6 +154,9 @@ impl Fake {
             }
             Act::RemovePartition { disk, number } => self.lock().remove_partition(disk, *number),
             Act::Run { program, arguments } => self.run(program, arguments),
+            Act::RunWithKey { program, arguments, key } => self.run_with(program, arguments, key),
+            Act::EncryptDirectory { directory, key } => self.lock().encrypt(directory, key),
+            Act::ForgetKey { directory } => self.lock().forget_key(directory),
             Act::Wipe { device, range } => self.wipe(device, range),
             Act::Discard { .. } => Ok(()),
         }
@@ -159,6 +166,11 @@ impl Fake {
         if !self.lock().programs.contains(program) {
             let text = format!("{program} is not installed");
             return Err(io::Error::new(io::ErrorKind::NotFound, text));
+        }
+        if let ("cryptsetup", [word, name]) = (program, arguments)
+            && word == "close"
+        {
+            return self.close(name);
         }
         let Some(filesystem) = program.strip_prefix("mkfs.") else { return Ok(()) };
         let device = Path::new(arguments.last().ok_or(Errno::INVAL)?);
@@ -173,7 +185,12 @@ impl Fake {
         let mut name = [0; 16];
         name[..label.len().min(16)].copy_from_slice(&label.as_bytes()[..label.len().min(16)]);
         content.write_all_at(&name, start + 0x478)?;
-        self.lock().made.insert(number, filesystem.to_owned());
+        let mut state = self.lock();
+        state.made.insert(number, filesystem.to_owned());
+        state.encrypting.remove(&number);
+        if arguments.iter().any(|word| word.split(',').any(|feature| feature == "encrypt")) {
+            state.encrypting.insert(number);
+        }
         Ok(())
     }
 
@@ -181,15 +198,19 @@ impl Fake {
         let number =
             crate::system::System::status(self, device)?.own_device.ok_or(Errno::NOTBLK)?;
         let name = device.file_name().ok_or(Errno::INVAL)?.to_string_lossy().into_owned();
-        if self.lock().is_mounted(&name) {
+        let mut state = self.lock();
+        if state.is_mounted(&name) || state.is_held(&name) {
             return Err(Errno::BUSY.into());
         }
+        drop(state);
         let zeros = vec![0; (range.end - range.start) as usize];
         self.content(number)?.write_all_at(&zeros, range.start)?;
         let made: Vec<DeviceNumber> = self.lock().made.keys().copied().collect();
         let gone = made.into_iter().filter(|own| self.whole(*own) == (number, range.start));
         for own in gone.collect::<Vec<_>>() {
-            self.lock().made.remove(&own);
+            let mut state = self.lock();
+            state.made.remove(&own);
+            state.encrypting.remove(&own);
         }
         Ok(())
     }
@@ -243,6 +264,9 @@ impl State {
 
     fn unmount(&mut self, point: &Path) -> io::Result<()> {
         let (point, _) = self.tree.find(point)?;
+        if self.is_served_from(&point) {
+            return Err(Errno::BUSY.into());
+        }
         let shown = format!(" / {} ", point.display());
         let mut found = false;
         self.change_text(Path::new(MOUNTS), |text| {
@@ -252,6 +276,9 @@ impl State {
             left.iter().flat_map(|line| [*line, "\n"]).collect()
         });
         self.tree.devices.remove(&point);
+        if found {
+            self.forget_below(&point);
+        }
         if found { Ok(()) } else { Err(Errno::INVAL.into()) }
     }
 
@@ -259,6 +286,9 @@ impl State {
         let path = self.place(path)?;
         if !self.tree.nodes.contains_key(&path) {
             return Err(Errno::NOENT.into());
+        }
+        if let Some(below) = self.below_name(&path) {
+            self.tree.remove(&below);
         }
         self.tree.remove(&path);
         self.sizes.remove(&path);
@@ -318,7 +348,7 @@ impl State {
         }
         let number = self.tree.status(device)?.own_device.ok_or(Errno::NOTBLK)?;
         // The kernel says yes, and lets go of the file when the last user of the device does.
-        if self.is_mounted(&name) || self.is_below_loop(&name) {
+        if self.is_mounted(&name) || self.is_below_loop(&name) || self.is_held(&name) {
             return Ok(());
         }
         let parts = self.tree.list(&place)?.into_iter().filter(|child| child.starts_with(&name));
@@ -341,7 +371,7 @@ impl State {
     }
 
     /// Bytes of a device, from its place in sysfs.
-    fn bytes_of(&mut self, number: DeviceNumber) -> u64 {
+    pub(super) fn bytes_of(&mut self, number: DeviceNumber) -> u64 {
         let sectors = self.text(Path::new(&format!("/sys/dev/block/{number}/size")));
         sectors.parse::<u64>().unwrap_or(0) * 512
     }
@@ -352,7 +382,7 @@ impl State {
     }
 
     /// Whether a disk or a part of it is mounted.
-    fn is_mounted(&mut self, name: &str) -> bool {
+    pub(super) fn is_mounted(&mut self, name: &str) -> bool {
         let table = self.text(Path::new(MOUNTS));
         table.lines().any(|line| line.split(' ').any(|word| is_on(name, word)))
     }
@@ -392,6 +422,9 @@ impl State {
         if !self.tree.nodes.contains_key(&place) {
             return Err(Errno::NXIO.into());
         }
+        if self.is_held(&name) {
+            return Err(Errno::BUSY.into());
+        }
         for path in [
             place.display().to_string(),
             format!("/sys/class/block/{name}"),
@@ -415,7 +448,7 @@ impl State {
         Ok((name.clone(), place.join(&name), own))
     }
 
-    fn change_text(&mut self, path: &Path, change: impl FnOnce(String) -> String) {
+    pub(super) fn change_text(&mut self, path: &Path, change: impl FnOnce(String) -> String) {
         let text = self.read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let changed = change(text.unwrap_or_default());
         self.tree.put(path, Node::File(vec![changed.into_bytes()]));
@@ -442,7 +475,7 @@ fn chosen(now: &str, wanted: &str) -> Option<String> {
 
 impl Fake {
     /// The disk of a device and its first byte there; a whole device is its own.
-    fn whole(&self, number: DeviceNumber) -> (DeviceNumber, u64) {
+    pub(super) fn whole(&self, number: DeviceNumber) -> (DeviceNumber, u64) {
         let own = (number, 0);
         let Some(name) = devices::name_of(self, number) else { return own };
         let Some(start) = devices::start_of(self, &name) else { return own };
