@@ -91,9 +91,9 @@ pub(super) fn stack(levels: &[(&str, &str)]) -> Stack {
 fn stack_of(name: &str, level: &str) -> Stack {
     let first = layers::goes_with(name);
     let first = first.map(|first| {
-        let levels = example_levels(find(first).unwrap()).into_iter();
+        let mut levels = example_levels(find(first).unwrap()).into_iter();
         let makes = |level: &String| !stack(&[(first, level)]).is_empty();
-        (first, levels.filter(makes).next().unwrap())
+        (first, levels.find(makes).unwrap())
     });
     let first = first.as_ref().map(|(first, level)| (*first, level.as_str()));
     stack(&first.into_iter().chain([(name, level)]).collect::<Vec<_>>())

@@ -260,7 +260,7 @@ impl State {
             let place = PathBuf::from(format!("/sys/devices/virtual/block/dm-{minor}/dev"));
             self.tree.nodes.contains_key(&place)
         };
-        let minor = (0..).find(|minor| !taken(minor)).ok_or(Errno::NODEV)?;
+        let minor = (0..256).find(|minor| !taken(minor)).ok_or(Errno::NODEV)?;
         self.sequence += 1;
         let number = DeviceNumber { major: MAPPER_MAJOR, minor };
         let device = format!("dm-{minor}");
@@ -327,7 +327,7 @@ impl State {
             path.starts_with(&place)
                 && path.parent().is_some_and(|parent| parent.ends_with("holders"))
         };
-        self.tree.nodes.keys().any(|path| holders(path))
+        self.tree.nodes.keys().any(holders)
     }
 }
 

@@ -119,7 +119,8 @@ impl Factor for Cipher {
         let (cipher, bits) = split_cipher(level);
         let word = |sign: char| sign.is_ascii_alphanumeric() || "-,:_()".contains(sign);
         let is_word = cipher.chars().all(word) && cipher.contains('-') && !cipher.starts_with('-');
-        let known = bits.is_none_or(|bits| bits.parse().is_ok_and(|bits: u32| bits % 64 == 0));
+        let known =
+            bits.is_none_or(|bits| bits.parse().is_ok_and(|bits: u32| bits.is_multiple_of(64)));
         if is_word && known {
             return Ok(());
         }
@@ -216,7 +217,7 @@ fn queues(level: &str) -> Option<Vec<&'static str>> {
     let asked: Vec<&str> = level.split(',').collect();
     let known = |one: &&str| QUEUES.iter().any(|(name, _)| name == one);
     let own = QUEUES.iter().filter(|(name, _)| asked.contains(name)).map(|(_, flag)| *flag);
-    asked.iter().all(|one| known(&one)).then(|| own.collect())
+    asked.iter().all(known).then(|| own.collect())
 }
 
 /// Whether the kernel neither has a part nor a module for it that would be loaded when it is asked for.
