@@ -47,7 +47,7 @@ dir /sys/fs
 
 pub(super) fn machine() -> Fake {
     let fake = Fake::recorded(MACHINE).unwrap();
-    fake.with_file_systems();
+    fake.with_file_systems().with_encryption();
     fake.with_arrays();
     fake
 }

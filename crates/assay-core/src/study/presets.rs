@@ -14,6 +14,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("raid-chunk", include_str!("../../../../studies/raid-chunk.toml")),
     ("raid-profile", include_str!("../../../../studies/raid-profile.toml")),
     ("schedulers", include_str!("../../../../studies/schedulers.toml")),
+    ("encryption", include_str!("../../../../studies/encryption.toml")),
     ("readahead", include_str!("../../../../studies/readahead.toml")),
     ("write-cache", include_str!("../../../../studies/write-cache.toml")),
     ("starvation", include_str!("../../../../studies/starvation.toml")),

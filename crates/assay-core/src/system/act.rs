@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use super::Key;
+
 /// One change of the machine. Only [`System::act`](super::System::act) carries it out, and only
 /// with a [`Warrant`](super::journal::Warrant): the journal knows by then how it is undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,6 +97,29 @@ pub enum Act {
         /// Arguments.
         arguments: Vec<String>,
     },
+    /// Runs a program to its end that reads a key from its standard input, where no list of processes
+    /// shows it.
+    RunWithKey {
+        /// Name, as of [`Act::Run`].
+        program: String,
+        /// Arguments.
+        arguments: Vec<String>,
+        /// The key, which it reads as a passphrase in one line.
+        key: Key,
+    },
+    /// Has a file system encrypt all that is made in an empty directory (fscrypt); of one that has this
+    /// key it is only given again.
+    EncryptDirectory {
+        /// The directory.
+        directory: PathBuf,
+        /// Its key.
+        key: Key,
+    },
+    /// Takes a directory's key away from its file system (fscrypt).
+    ForgetKey {
+        /// The directory.
+        directory: PathBuf,
+    },
     /// Writes zeros over a range of a device that nothing uses.
     Wipe {
         /// The device.
@@ -110,6 +135,9 @@ pub enum Act {
         range: Range<u64>,
     },
 }
+
+/// Stands for a file with a key: what a key is is never shown.
+pub const KEY_FILE: &str = "KEYFILE";
 
 impl fmt::Display for Act {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -156,6 +184,18 @@ impl fmt::Display for Act {
             Self::Run { program, arguments } => {
                 write!(formatter, "{program}")?;
                 arguments.iter().try_for_each(|word| write!(formatter, " {}", quoted(word)))
+            }
+            Self::RunWithKey { program, arguments, .. } => {
+                write!(formatter, "{program}")?;
+                arguments.iter().try_for_each(|word| write!(formatter, " {}", quoted(word)))?;
+                write!(formatter, " < {KEY_FILE}")
+            }
+            Self::EncryptDirectory { directory, .. } => {
+                let directory = quoted_path(directory);
+                write!(formatter, "fscrypt encrypt {directory} --source=raw_key --key={KEY_FILE}")
+            }
+            Self::ForgetKey { directory } => {
+                write!(formatter, "fscrypt lock {}", quoted_path(directory))
             }
             Self::Wipe { device, range } => {
                 let (start, length) = (range.start, range.end - range.start);

@@ -10,8 +10,8 @@ use std::time::Duration;
 use super::journal::Warrant;
 use super::{
     Act, AreaFile, AtaQuestion, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
-    DirectAlignment, Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover, Locking,
-    OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
+    DirectAlignment, DirectoryPolicy, Executed, Execution, Extent, Hold, HoldError, KernelLog,
+    Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
 };
 
 /// Reads pass through; whatever changes something is only noted.
@@ -94,6 +94,7 @@ impl System for DryRun<'_> {
         resident_pages(file: &File, range: Range<u64>) -> io::Result<CachedPages>;
         program(name: &str) -> Option<PathBuf>;
         free_loop() -> io::Result<PathBuf>;
+        encryption_of(directory: &Path) -> io::Result<Option<DirectoryPolicy>>;
         read_own(file: &OwnFile) -> io::Result<String>;
         random() -> io::Result<[u8; 32]>;
     }

@@ -10,8 +10,8 @@ use std::time::Duration;
 use super::journal::Warrant;
 use super::{
     Act, AreaFile, AtaQuestion, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
-    DirectAlignment, Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover, Locking,
-    OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
+    DirectAlignment, DirectoryPolicy, Executed, Execution, Extent, Hold, HoldError, KernelLog,
+    Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
 };
 
 /// Passes everything on to another system, except for one call that fails.
@@ -96,6 +96,7 @@ impl System for Faulty<'_> {
     may_fail! {
         Call::Looks;
         free_loop() -> PathBuf;
+        encryption_of(directory: &Path) -> Option<DirectoryPolicy>;
         read_text(path: &Path) -> String;
         read_bytes(path: &Path) -> Vec<u8>;
         read_own(file: &OwnFile) -> String;

@@ -16,6 +16,7 @@ mod errno;
 pub mod execute;
 pub mod fake;
 mod faulty;
+mod key;
 
 pub mod devices;
 pub mod graphics;
@@ -38,12 +39,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use act::{Act, quoted};
-pub use assay_sys::{AtaQuestion, BlockTotals, MOST_TRACED, TraceMeans};
+pub use assay_sys::{AtaQuestion, BlockTotals, DirectoryPolicy, MOST_TRACED, TraceMeans};
 pub use dry_run::DryRun;
 pub use errno::Errno;
 pub use execute::{Executed, Execution};
 pub use fake::Fake;
 pub use faulty::Faulty;
+pub use key::Key;
 pub use resolve::{lock_names, resolve};
 
 use journal::Warrant;
@@ -394,6 +396,8 @@ pub trait System: Sync {
     fn program(&self, name: &str) -> Option<PathBuf>;
     /// A loop device that has no file; another process may take it first.
     fn free_loop(&self) -> io::Result<PathBuf>;
+    /// How a directory is encrypted by its file system; none where it is not.
+    fn encryption_of(&self, directory: &Path) -> io::Result<Option<DirectoryPolicy>>;
     /// Changes the machine; the journal knows by then how that is undone.
     fn act(&self, warrant: Warrant, act: &Act) -> io::Result<()>;
     /// Begins to count the requests of whole block devices by class, until what it gives is dropped.

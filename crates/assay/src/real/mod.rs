@@ -29,9 +29,9 @@ use rustix::time::{ClockId, clock_gettime};
 use assay_core::system::journal::Warrant;
 use assay_core::system::{
     Act, AreaFile, AtaQuestion, BlockTotals, BlockTracer, CachedPages, Caching, Consent,
-    DeviceNumber, DirectAlignment, Executed, Execution, Extent, FileKind, Hold, HoldError,
-    KernelLog, Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User,
-    Watchdog, identity,
+    DeviceNumber, DirectAlignment, DirectoryPolicy, Errno, Executed, Execution, Extent, FileKind,
+    Hold, HoldError, KernelLog, Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System,
+    TraceMeans, User, Watchdog, identity,
 };
 
 /// The machine that this process runs on.
@@ -327,6 +327,15 @@ impl System for Real {
     fn forget_cache(&self) -> io::Result<()> {
         fs::sync();
         std::fs::write("/proc/sys/vm/drop_caches", "3")
+    }
+
+    fn encryption_of(&self, directory: &Path) -> io::Result<Option<DirectoryPolicy>> {
+        const CANNOT: [Option<Errno>; 2] = [Some(Errno::NOTTY), Some(Errno::NOTSUP)];
+        match assay_sys::directory_policy(File::open(directory)?.as_fd()) {
+            // What cannot encrypt does not.
+            Err(error) if CANNOT.contains(&Errno::of(&error)) => Ok(None),
+            told => told,
+        }
     }
 
     fn nvme_health_log(&self, device: &Path) -> io::Result<Vec<u8>> {

@@ -5,6 +5,7 @@ use super::trial::{Setting, cached_pages, range};
 use assay_core::presence::Presence;
 use assay_core::results::plan::PlannedWorkload;
 use assay_core::study::Cache;
+use assay_core::system::site::Backing;
 
 /// Bytes that are read at once to fill the cache.
 const STEP: usize = 1 << 20;
@@ -27,6 +28,9 @@ pub(super) fn prepare(setting: &Setting<'_>, workload: &PlannedWorkload) -> Resu
     match wanted {
         Some(Cache::Warm) => fill_cache(setting)?,
         Some(Cache::Cold) | None => forget_cached(setting),
+    }
+    if wanted == Some(Cache::Cold) && !setting.site.followed.is_empty() {
+        forget_below(setting)?;
     }
     wanted.map_or(Ok(()), |wanted| see(wanted, setting))
 }
@@ -59,6 +63,19 @@ fn fill_cache(setting: &Setting<'_>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// A file system that lies on another one (gocryptfs, overlay) reads through the cache of that, too.
+fn forget_below(setting: &Setting<'_>) -> Result<(), String> {
+    if setting.site.backing == Backing::Memory {
+        return Ok(());
+    }
+    setting.system.forget_cache().map_err(|error| {
+        let below = setting.site.followed.first().map_or("another", |mount| &mount.filesystem);
+        format!(
+            "asked for a cold cache, but the files lie on {below}, whose cache cannot be emptied: {error}"
+        )
+    })
 }
 
 fn forget_cached(setting: &Setting<'_>) {

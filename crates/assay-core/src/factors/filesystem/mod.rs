@@ -32,6 +32,8 @@ pub struct FileSystem {
     pub smallest: Bytes,
     /// Options of the program that a level may give.
     pub options: &'static [Allowed],
+    /// Options with which it can encrypt directories by itself; none where it cannot.
+    pub encrypting: &'static [&'static str],
     /// Arguments of the program before the device: the label, the user's options, and those that
     /// leave nothing to be done in the background and discard nothing.
     pub arguments: fn(label: &str, options: &[&str]) -> Vec<String>,

@@ -7,7 +7,8 @@ use super::{DEFAULTS, FILE_SYSTEMS, FileSystem, Kind, MkfsOptions, MountOptions,
 use crate::factors::Factor;
 use crate::factors::guard::Builder;
 use crate::factors::layers::{
-    Base, ByHand, Carried, Device, Gives, Layer, Made, Recipe, Takes, Typed, Wish,
+    Base, ByHand, Carried, Device, Encryption, FSCRYPT, Gives, Layer, Made, Recipe, Takes, Typed,
+    Wish,
 };
 use crate::factors::lines::{LABEL, MOUNT_POINT};
 use crate::factors::permanent::ANY_DIRECTORY;
@@ -65,6 +66,8 @@ pub(super) struct Volume {
     pub mount_options: String,
     /// How it lies on several devices, where it is to.
     pub profile: Option<&'static Profile>,
+    /// Whether it is to encrypt a directory by itself.
+    pub encrypts: bool,
 }
 
 impl Volume {
@@ -77,11 +80,13 @@ impl Volume {
         };
         let (mkfs_options, mount_options) = (options(&MkfsOptions), options(&MountOptions));
         let profile = wish.level(BtrfsProfile.about().name).and_then(profile::find);
-        Some(Self { kind, mkfs_options, mount_options, profile })
+        let encrypts = wish.level(Encryption.about().name) == Some(FSCRYPT);
+        Some(Self { kind, mkfs_options, mount_options, profile, encrypts })
     }
 
     fn own_options(&self) -> Vec<&str> {
-        self.mkfs_options.split_whitespace().collect()
+        let added: &[&str] = if self.encrypts { self.kind.encrypting } else { &[] };
+        self.mkfs_options.split_whitespace().chain(added.iter().copied()).collect()
     }
 
     /// The program that makes it, the devices last.

@@ -9,7 +9,7 @@ use crate::factors::layers::Device;
 use crate::failure::{Failure, Outcome};
 use crate::quantity::Bytes;
 use crate::system::journal::{Mark, Undo};
-use crate::system::{Act, System, identity};
+use crate::system::{Act, Key, System, identity, mounts};
 
 /// Another process may take a free loop device first.
 const ATTEMPTS: usize = 20;
@@ -40,7 +40,11 @@ impl<'g, 'a> Builder<'g, 'a> {
     /// # Errors
     /// Why it could not be done; refused where the step changes a device.
     pub fn act(&mut self, undo: Undo, act: &Act) -> Outcome<()> {
-        if matches!(act, Act::Run { .. } | Act::Wipe { .. } | Act::Discard { .. }) {
+        let on_a_device = matches!(
+            act,
+            Act::Run { .. } | Act::RunWithKey { .. } | Act::Wipe { .. } | Act::Discard { .. }
+        );
+        if on_a_device {
             return Err(Failure::refused(format!("{act}: nobody has consented to that")));
         }
         self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
@@ -74,6 +78,49 @@ impl<'g, 'a> Builder<'g, 'a> {
             self.undo.push(undo.clone());
         }
         self.guard.record(undo).map(drop)
+    }
+
+    /// One step inside of a file system that this run made and mounted: what comes of it goes with that.
+    ///
+    /// # Errors
+    /// Refused where the directory does not lie in such a file system; why the step could not be done.
+    pub fn act_within(&mut self, directory: &Path, act: &Act) -> Outcome<()> {
+        let own =
+            |undo: &&Undo| matches!(undo, Undo::Mount { point } if directory.starts_with(point));
+        let undo = self.guard.undos().iter().rev().find(own).cloned();
+        let undo = undo.ok_or_else(|| {
+            Failure::refused(format!("{act}: this run made nothing at {}", directory.display()))
+        })?;
+        let Undo::Mount { point } = &undo else { return Ok(()) };
+        let table = mounts::read(self.guard.system);
+        if !table.is_ok_and(|table| table.iter().any(|entry| entry.mount.point == *point)) {
+            let point = point.display();
+            return Err(Failure::refused(format!("{act}: nothing is mounted at {point}")));
+        }
+        self.guard.act(undo, act)
+    }
+
+    /// One step of a program that serves a directory of the tool's own, and does not touch a device.
+    ///
+    /// # Errors
+    /// Why it could not be done.
+    pub fn serve(&mut self, point: &Path, act: &Act) -> Outcome<()> {
+        let served = Undo::Served { point: point.to_owned() };
+        self.try_act(served, act)?.map_err(|error| cannot(act, &error))
+    }
+
+    /// A new key, which nobody else has.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn key(&self) -> Outcome<Key> {
+        Key::new(self.guard.system)
+            .map_err(|error| Failure::refused(format!("no key can be made: {error}")))
+    }
+
+    /// A name that nothing else of any run has.
+    pub fn name(&mut self, what: &str) -> String {
+        self.guard.name(what)
     }
 
     fn try_act(&mut self, undo: Undo, act: &Act) -> Outcome<io::Result<()>> {

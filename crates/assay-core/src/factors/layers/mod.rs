@@ -2,6 +2,7 @@
 //! of the other. Each says what it takes from below and what it gives, and is made, seen and taken
 //! down in steps that the journal knows; what stands in which order is [`LAYERS`].
 
+mod encryption;
 mod own_loop;
 pub(super) mod raid;
 mod stack;
@@ -19,14 +20,17 @@ use crate::failure::{Failure, Outcome};
 use crate::system::journal::Undo;
 use crate::system::{Act, Consent, System, devices};
 
+pub(super) use encryption::{Encryption, FSCRYPT};
 pub use stack::{Raised, Stack};
 
 /// Every layer, in the order in which they stand on each other, the lowest first.
 pub static LAYERS: &[&dyn Layer] = &[
     // What comes in between stands here, a line each.
     &own_loop::OwnLoop,
+    &encryption::EncryptedDevices,
     &raid::Arrays,
     &filesystem::FileSystems,
+    &encryption::EncryptedDirectories,
 ];
 
 /// Levels by factor.
@@ -150,9 +154,19 @@ pub trait Layer: Sync {
     /// What is to be made of it; none where nothing of it is asked for.
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>>;
 
-    /// Levels of the factor that chooses: all that there are.
+    /// The factor that chooses: its first one, or that of another layer where one factor chooses of both.
+    fn chooser(&self) -> Option<&'static dyn Factor> {
+        self.factors().first().copied()
+    }
+
+    /// Levels of the factor that chooses which make something of this layer: all that there are.
     fn choices(&self) -> Vec<String> {
-        self.factors().first().map(|factor| example_levels(*factor)).unwrap_or_default()
+        self.chooser().map(example_levels).unwrap_or_default()
+    }
+
+    /// Levels of other layers without which there is nothing to make it on, as an example.
+    fn ground(&self) -> Levels {
+        Levels::new()
     }
 
     /// Bytes that it must have at the least to hold so many.
@@ -288,11 +302,16 @@ pub fn noun<'n>(names: impl IntoIterator<Item = &'n String>) -> &'static str {
 
 /// All that can be made, in words: `loop devices and file systems`.
 pub fn nouns() -> String {
-    let nouns: Vec<String> = LAYERS.iter().map(|layer| format!("{}s", layer.noun())).collect();
+    let nouns: Vec<String> = LAYERS.iter().map(|layer| several(layer.noun())).collect();
     match nouns.as_slice() {
         [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
         _ => nouns.concat(),
     }
+}
+
+/// A noun of several.
+pub fn several(noun: &str) -> String {
+    noun.strip_suffix('y').map_or_else(|| format!("{noun}s"), |stem| format!("{stem}ies"))
 }
 
 /// A noun with its article.

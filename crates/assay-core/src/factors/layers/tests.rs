@@ -11,12 +11,14 @@ use crate::system::{Fake, Faulty};
 
 /// What a layer can be asked for, one after the other.
 fn wishes(layer: &dyn Layer) -> Vec<(String, Levels, Option<u64>)> {
-    let Some(first) = layer.factors().first().map(|factor| factor.about().name) else {
+    let Some(first) = layer.chooser().map(|factor| factor.about().name) else {
         return vec![("as the target".to_owned(), Levels::new(), Some(DISK))];
     };
     let levels = layer.choices().into_iter();
     let wish = |level: String| {
-        (format!("{first} = {level}"), Levels::from([(first.to_owned(), level)]), None)
+        let mut levels = Levels::from([(first.to_owned(), level.clone())]);
+        levels.extend(layer.ground());
+        (format!("{first} = {level}"), levels, None)
     };
     levels.map(wish).collect()
 }
@@ -225,7 +227,10 @@ fn what_takes_one_of_several_takes_the_first() {
 #[test]
 fn nouns_are_told_with_their_articles() {
     let all = nouns();
-    assert!(all.starts_with("loop devices") && all.ends_with(" and file systems"), "{all}");
+    assert!(
+        all.starts_with("loop devices") && all.ends_with(" and encrypted directories"),
+        "{all}"
+    );
     assert_eq!(one("file system"), "a file system");
     assert_eq!(one("encrypted device"), "an encrypted device");
 }

@@ -11,7 +11,7 @@ use super::tree::Node;
 use super::{Fake, State};
 use crate::system::{Act, DeviceNumber, Errno, devices};
 
-const MOUNTS: &str = "/proc/self/mountinfo";
+pub(super) const MOUNTS: &str = "/proc/self/mountinfo";
 const LOOP_MAJOR: u32 = 7;
 
 /// How a setting takes what is written to it, other than keeping it.
@@ -96,7 +96,8 @@ impl Fake {
             other => format!("{} {other:?}\n", path.display()),
         });
         let made = state.made.iter().map(|(device, made)| format!("{device} {made:?}\n"));
-        shown.chain(made).collect()
+        let encrypted = format!("{:?}\n", state.encrypted);
+        shown.chain(made).chain([encrypted]).collect()
     }
 
     pub(super) fn carry_out(&self, act: &Act) -> io::Result<()> {
@@ -114,6 +115,9 @@ impl Fake {
                 let path = state.place(path)?;
                 state.sizes.insert(path.clone(), *bytes);
                 state.tree.put(&path, Node::File(vec![Vec::new()]));
+                if let Some(below) = state.below_name(&path) {
+                    state.tree.put(&below, Node::File(vec![Vec::new()]));
+                }
                 Ok(())
             }
             Act::RemoveFile { path } => self.lock().remove(path),
@@ -151,6 +155,9 @@ impl Fake {
             }
             Act::RemovePartition { disk, number } => self.lock().remove_partition(disk, *number),
             Act::Run { program, arguments } => self.run(program, arguments),
+            Act::RunWithKey { program, arguments, key } => self.run_with(program, arguments, key),
+            Act::EncryptDirectory { directory, key } => self.lock().encrypt(directory, key),
+            Act::ForgetKey { directory } => self.lock().forget_key(directory),
             Act::Wipe { device, range } => self.wipe(device, range),
             Act::Discard { .. } => Ok(()),
         }
@@ -163,6 +170,11 @@ impl Fake {
         }
         if program == "mdadm" {
             return self.mdadm(arguments);
+        }
+        if let ("cryptsetup", [word, name]) = (program, arguments)
+            && word == "close"
+        {
+            return self.close(name);
         }
         let Some(filesystem) = program.strip_prefix("mkfs.") else { return Ok(()) };
         let devices = arguments.iter().rev().take_while(|word| word.starts_with("/dev/"));
@@ -186,8 +198,13 @@ impl Fake {
             content.write_all_at(&[0x53, 0xEF], start + 0x438)?;
             content.write_all_at(&name, start + 0x478)?;
         }
-        self.lock().made.insert(first, filesystem.to_owned());
         self.pooled(arguments, &numbers);
+        let mut state = self.lock();
+        state.made.insert(first, filesystem.to_owned());
+        state.encrypting.remove(&first);
+        if arguments.iter().any(|word| word.split(',').any(|feature| feature == "encrypt")) {
+            state.encrypting.insert(first);
+        }
         Ok(())
     }
 
@@ -195,9 +212,11 @@ impl Fake {
         let number =
             crate::system::System::status(self, device)?.own_device.ok_or(Errno::NOTBLK)?;
         let name = device.file_name().ok_or(Errno::INVAL)?.to_string_lossy().into_owned();
-        if self.lock().is_held(&name) {
+        let mut state = self.lock();
+        if state.is_held(&name) {
             return Err(Errno::BUSY.into());
         }
+        drop(state);
         let zeros = vec![0; (range.end - range.start) as usize];
         self.content(number)?.write_all_at(&zeros, range.start)?;
         let made: Vec<DeviceNumber> = self.lock().made.keys().copied().collect();
@@ -206,6 +225,7 @@ impl Fake {
             let mut state = self.lock();
             state.made.remove(&own);
             state.pools.remove(&own);
+            state.encrypting.remove(&own);
         }
         Ok(())
     }
@@ -265,6 +285,9 @@ impl State {
 
     fn unmount(&mut self, point: &Path) -> io::Result<()> {
         let (point, _) = self.tree.find(point)?;
+        if self.is_served_from(&point) {
+            return Err(Errno::BUSY.into());
+        }
         let shown = format!(" / {} ", point.display());
         let table = self.text(Path::new(MOUNTS));
         let gone = table.lines().filter(|line| line.contains(&shown));
@@ -280,6 +303,9 @@ impl State {
             left.iter().flat_map(|line| [*line, "\n"]).collect()
         });
         self.tree.devices.remove(&point);
+        if found {
+            self.forget_below(&point);
+        }
         if found { Ok(()) } else { Err(Errno::INVAL.into()) }
     }
 
@@ -287,6 +313,9 @@ impl State {
         let path = self.place(path)?;
         if !self.tree.nodes.contains_key(&path) {
             return Err(Errno::NOENT.into());
+        }
+        if let Some(below) = self.below_name(&path) {
+            self.tree.remove(&below);
         }
         self.tree.remove(&path);
         self.sizes.remove(&path);
@@ -369,7 +398,7 @@ impl State {
     }
 
     /// Bytes of a device, from its place in sysfs.
-    fn bytes_of(&mut self, number: DeviceNumber) -> u64 {
+    pub(super) fn bytes_of(&mut self, number: DeviceNumber) -> u64 {
         let sectors = self.text(Path::new(&format!("/sys/dev/block/{number}/size")));
         sectors.parse::<u64>().unwrap_or(0) * 512
     }
@@ -446,7 +475,7 @@ impl State {
         Ok((name.clone(), place.join(&name), own))
     }
 
-    fn change_text(&mut self, path: &Path, change: impl FnOnce(String) -> String) {
+    pub(super) fn change_text(&mut self, path: &Path, change: impl FnOnce(String) -> String) {
         let text = self.read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let changed = change(text.unwrap_or_default());
         self.tree.put(path, Node::File(vec![changed.into_bytes()]));

@@ -200,7 +200,7 @@ impl State {
             own && path.starts_with(BTRFS)
                 && path.parent().is_some_and(|at| at.ends_with("devices"))
         });
-        below_array || in_pool || self.is_mounted(name)
+        below_array || in_pool || self.is_mounted(name) || self.has_holders(name)
     }
 
     /// Shows a btrfs on several devices that is mounted now: the number that its files have.

@@ -90,6 +90,9 @@ pub(super) fn one(system: &dyn System, warrant: Warrant, undo: &Undo) -> Result<
             restorer.setting(path, original, device.as_ref())
         }
         Undo::Mount { point } => restorer.mount(point),
+        Undo::Served { point } => restorer.served(point),
+        Undo::Mapping { name } => restorer.mapping(name),
+        Undo::DirectoryKey { directory } => restorer.directory_key(directory),
         Undo::File { path } => restorer.file(path),
         Undo::Directory { path } => restorer.directory(path),
         Undo::Loop { file } => restorer.detach(file),
@@ -161,6 +164,69 @@ impl Restorer<'_> {
         while mounted()? {
             self.patiently(&Act::Unmount { point: point.to_owned() })?;
         }
+        Ok(Restored::Done)
+    }
+
+    /// A program that was killed while it mounted may still do so: it is waited for.
+    fn served(&self, point: &Path) -> Result<Restored, String> {
+        for _ in 1..ATTEMPTS {
+            let found = self.mount(point)?;
+            if found == Restored::Done || !self.is_about_to_serve(point) {
+                return Ok(found);
+            }
+            self.system.sleep(PAUSE);
+        }
+        self.mount(point)
+    }
+
+    /// Whether a program has a directory among its arguments.
+    fn is_about_to_serve(&self, point: &Path) -> bool {
+        let point = point.to_string_lossy();
+        let names = |process: &String| {
+            let line = self.system.read_text(&Path::new("/proc").join(process).join("cmdline"));
+            line.is_ok_and(|line| line.split('\0').any(|word| word == point))
+        };
+        let processes = sysfs::names(self.system, Path::new("/proc"));
+        let numbers = processes.iter().filter(|name| name.bytes().all(|b| b.is_ascii_digit()));
+        numbers.into_iter().any(names)
+    }
+
+    fn mapping(&self, name: &str) -> Result<Restored, String> {
+        let there = || {
+            let found = devices::mapping(self.system, name);
+            found.map_err(|error| format!("what device-mapper shows cannot be told: {error}"))
+        };
+        if there()?.is_none() {
+            return Ok(nothing("it is closed"));
+        }
+        let close = Act::Run {
+            program: "cryptsetup".to_owned(),
+            arguments: vec!["close".to_owned(), name.to_owned()],
+        };
+        let mut refused = String::new();
+        for _ in 0..ATTEMPTS {
+            let closed = self.act(&close);
+            if there()?.is_none() {
+                return Ok(Restored::Done);
+            }
+            refused = closed.err().map_or_else(|| "it stays".to_owned(), |error| error.to_string());
+            self.system.sleep(PAUSE);
+        }
+        Err(refused)
+    }
+
+    /// Where the directory is gone, so is the file system that had the key.
+    fn directory_key(&self, directory: &Path) -> Result<Restored, String> {
+        let policy = sysfs::there(self.system.encryption_of(directory));
+        match policy.map_err(|error| error.to_string())? {
+            None => return Ok(nothing("it is gone")),
+            Some(None) => return Ok(nothing("it is not encrypted")),
+            Some(Some(policy)) if !policy.has_key => {
+                return Ok(nothing("its file system has no key"));
+            }
+            Some(Some(_)) => {}
+        }
+        self.patiently(&Act::ForgetKey { directory: directory.to_owned() })?;
         Ok(Restored::Done)
     }
 

@@ -108,6 +108,21 @@ pub enum Undo {
         /// The directory.
         point: PathBuf,
     },
+    /// Unmount what a program serves at a directory of the tool's own, also one that is only about to.
+    Served {
+        /// The directory.
+        point: PathBuf,
+    },
+    /// Close a device that device-mapper shows under a name of the tool's own.
+    Mapping {
+        /// The name.
+        name: String,
+    },
+    /// Take the key of an encrypted directory of the tool's own away from its file system.
+    DirectoryKey {
+        /// The directory.
+        directory: PathBuf,
+    },
     /// Remove a file of the tool's own.
     File {
         /// The file.
@@ -212,6 +227,9 @@ impl Undo {
         match self {
             Self::Loop { file } => devices::backing_file(system, device).as_ref() == Some(file),
             Self::Array { device: own, .. } => device == own,
+            Self::Mapping { name } => {
+                devices::mapping_name(system, device).is_ok_and(|own| own.as_ref() == Some(name))
+            }
             _ => false,
         }
     }
@@ -221,6 +239,9 @@ impl Undo {
         match self {
             Self::Setting { .. }
             | Self::Mount { .. }
+            | Self::Served { .. }
+            | Self::Mapping { .. }
+            | Self::DirectoryKey { .. }
             | Self::Loop { .. }
             | Self::Partition { .. } => Lifetime::Volatile,
             Self::File { .. }
@@ -239,7 +260,13 @@ impl fmt::Display for Undo {
             Self::Setting { path, original, .. } => {
                 write!(formatter, "{} back to {original}", path.display())
             }
-            Self::Mount { point } => write!(formatter, "unmount {}", point.display()),
+            Self::Mount { point } | Self::Served { point } => {
+                write!(formatter, "unmount {}", point.display())
+            }
+            Self::Mapping { name } => write!(formatter, "close the encrypted device {name}"),
+            Self::DirectoryKey { directory } => {
+                write!(formatter, "take the key of {} away", directory.display())
+            }
             Self::File { path } | Self::Text { path, original: None, .. } => {
                 write!(formatter, "remove {}", path.display())
             }
