@@ -311,15 +311,15 @@ fn a_file_system_that_was_not_mounted_is_found() {
 fn what_is_missing_for_a_file_system_is_said() {
     let xfs = stack(&[("filesystem", "xfs")]);
     let bare = Fake::recorded(MACHINE).unwrap();
-    let missing = xfs.missing(&bare, DISK).unwrap();
+    let missing = xfs.missing(&bare, &[DISK]).unwrap();
     assert_eq!(missing, "mkfs.xfs is not installed: install the package xfsprogs");
     bare.install("mkfs.xfs");
-    assert_eq!(xfs.missing(&bare, DISK).unwrap(), "this kernel has no xfs");
+    assert_eq!(xfs.missing(&bare, &[DISK]).unwrap(), "this kernel has no xfs");
     let fake = machine();
-    assert_eq!(xfs.missing(&fake, 16 << 20).unwrap(), "xfs needs 300 MiB, here are 16 MiB");
-    assert_eq!(xfs.missing(&fake, DISK), None);
+    assert_eq!(xfs.missing(&fake, &[16 << 20]).unwrap(), "xfs needs 300 MiB, here are 16 MiB");
+    assert_eq!(xfs.missing(&fake, &[DISK]), None);
     bare.put("/lib/modules/6.18.0/modules.dep", "kernel/fs/xfs/xfs.ko.zst: kernel/lib/x.ko\n");
-    assert_eq!(xfs.missing(&bare, DISK), None);
+    assert_eq!(xfs.missing(&bare, &[DISK]), None);
 }
 
 /// Files that a factor sets on a loop device.

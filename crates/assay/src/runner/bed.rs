@@ -242,7 +242,8 @@ impl<'a> TestBed<'a> {
                 "{what} can be made only where data may be lost: look at assay plan, then give --destroy {text:?}"
             )));
         };
-        if let Some(missing) = stack.missing(self.system, extent.range.end - extent.range.start) {
+        if let Some(missing) = stack.missing(self.system, &[extent.range.end - extent.range.start])
+        {
             return Err(Failure::refused(missing));
         }
         if !stack.is_empty() {

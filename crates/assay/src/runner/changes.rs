@@ -170,7 +170,7 @@ pub fn refused(
     let mut found = Vec::new();
     for base in &layout.bases {
         let missing = match Stack::of(&Wish::of(base)) {
-            Ok(stack) => stack.missing(system, bytes),
+            Ok(stack) => stack.missing(system, &[bytes]),
             Err(reason) => Some(reason),
         };
         if let Some(reason) = missing {

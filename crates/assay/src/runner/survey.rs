@@ -278,7 +278,7 @@ pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Su
         _ if matches!(study.target, Some(Target::Loop(_))) => OpenTarget::simulated(&would),
         _ => OpenTarget::open(&would, site, place.consent.as_ref())?,
     };
-    let makes = layers::give_directory(study.factors.keys());
+    let makes = layers::give_directory(&Layout::of(study, &[]).bases);
     // What cannot run without a consent is planned as with it.
     let gives_up = arms::gives_up_data(study) && site.kind == TargetKind::Device;
     let to_be = matches!(study.target, Some(Target::Loop(_)));

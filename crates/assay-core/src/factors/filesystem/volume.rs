@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{DEFAULTS, FILE_SYSTEMS, FileSystem, Kind, MkfsOptions, MountOptions, allowed, find};
 use crate::factors::Factor;
 use crate::factors::guard::Builder;
-use crate::factors::layers::{Base, ByHand, Gives, Layer, Made, Recipe, Takes, Typed, Wish};
+use crate::factors::layers::{Base, ByHand, Carried, Gives, Layer, Made, Recipe, Typed, Wish};
 use crate::factors::lines::{LABEL, MOUNT_POINT};
 use crate::factors::permanent::ANY_DIRECTORY;
 use crate::failure::{Failure, Outcome};
@@ -18,6 +18,9 @@ const OWN: u64 = 10;
 /// Bytes that each has room for in any case.
 const AMPLE: u64 = 64 << 20;
 
+/// How names of files are written, which those of other systems ask for: modules of the kernel.
+const NAMES: &[&str] = &["nls_cp437", "nls_iso8859_1", "nls_ascii", "nls_utf8"];
+
 /// All file systems.
 pub struct FileSystems;
 
@@ -28,14 +31,6 @@ impl Layer for FileSystems {
 
     fn factors(&self) -> &'static [&'static dyn Factor] {
         &[&Kind, &MkfsOptions, &MountOptions]
-    }
-
-    fn takes(&self) -> Takes {
-        Takes::One
-    }
-
-    fn gives(&self) -> Gives {
-        Gives::Directory
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
@@ -138,8 +133,18 @@ impl Recipe for Volume {
         self.kind.name.to_owned()
     }
 
-    fn missing(&self, system: &dyn System, bytes: u64) -> Option<String> {
+    fn gives(&self) -> Gives {
+        Gives::Directory
+    }
+
+    fn carried(&self) -> Carried {
+        let FileSystem { name, program, package, .. } = self.kind;
+        Carried { programs: vec![(program, package)], modules: [&[*name], NAMES].concat() }
+    }
+
+    fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
         let FileSystem { name, program, package, smallest, .. } = self.kind;
+        let bytes = self.room(below);
         if let Some(fault) = self.fault() {
             return Some(fault);
         }

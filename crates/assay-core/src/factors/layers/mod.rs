@@ -145,12 +145,6 @@ pub trait Layer: Sync {
     /// arm but the target asks for it.
     fn factors(&self) -> &'static [&'static dyn Factor];
 
-    /// What it takes from below.
-    fn takes(&self) -> Takes;
-
-    /// What it gives to what stands on it.
-    fn gives(&self) -> Gives;
-
     /// What is to be made of it; none where nothing of it is asked for.
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>>;
 
@@ -175,8 +169,22 @@ pub trait Recipe {
     /// What it is: `ext4`.
     fn words(&self) -> String;
 
-    /// What is missing here to make it on so many bytes, or may not be asked of it, if anything is.
-    fn missing(&self, system: &dyn System, bytes: u64) -> Option<String>;
+    /// What it takes from below.
+    fn takes(&self) -> Takes {
+        Takes::One
+    }
+
+    /// What it gives to what stands on it.
+    fn gives(&self) -> Gives;
+
+    /// What is missing here to make it on things of so many bytes each, or may not be asked of it, if
+    /// anything is.
+    fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String>;
+
+    /// Bytes of what it gives, made on things of so many.
+    fn room(&self, below: &[u64]) -> u64 {
+        below.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes))
+    }
 
     /// Makes it on what lies below, and sees that it is as it was asked for.
     ///
@@ -193,6 +201,11 @@ pub trait Recipe {
     /// The lines with which it is made, on the files of what lies below.
     fn typed(&self, below: &[PathBuf]) -> Typed;
 
+    /// What a bare machine must be given for it: a virtual machine has nothing but that.
+    fn carried(&self) -> Carried {
+        Carried::default()
+    }
+
     /// What one would do to have it for keeps.
     fn by_hand(&self, below: &[PathBuf]) -> ByHand;
 }
@@ -204,6 +217,15 @@ pub struct Made {
     pub base: Base,
     /// How it is taken down, in this order.
     pub undo: Vec<Undo>,
+}
+
+/// What a machine that has only its kernel is given for a layer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Carried {
+    /// Programs, and the package of each.
+    pub programs: Vec<(&'static str, &'static str)>,
+    /// Modules of the kernel; what is built into one is no fault.
+    pub modules: Vec<&'static str>,
 }
 
 /// What one would type.
@@ -251,9 +273,10 @@ pub fn chosen<'n>(
     LAYERS.iter().copied().filter(is_chosen)
 }
 
-/// Whether trials stand on a directory that is made for them.
-pub fn give_directory<'n>(names: impl IntoIterator<Item = &'n String>) -> bool {
-    chosen(names).next_back().is_some_and(|top| top.gives() == Gives::Directory)
+/// Whether trials of any arm stand on a directory that is made for them.
+pub fn give_directory<'l>(arms: impl IntoIterator<Item = &'l Levels>) -> bool {
+    let given = |levels| Stack::of(&Wish::of(levels)).ok()?.gives();
+    arms.into_iter().any(|levels| given(levels) == Some(Gives::Directory))
 }
 
 /// What stands uppermost of what a study makes, in words: `file system`.

@@ -151,8 +151,8 @@ fn what_was_made_is_seen_and_what_is_gone_is_missed() {
             let raised = stack.make(&mut guard, below).unwrap();
             assert_eq!(stack.see(&fake, &raised), Ok(()), "{title}");
             let given = matches!(raised.base, Base::Directory(_));
-            let gives = layer.gives() == Gives::Directory && !stack.is_empty();
-            assert_eq!(given, gives, "{title}");
+            assert_eq!(given, stack.gives() == Some(Gives::Directory), "{title}");
+            assert_eq!(give_directory([&levels]), given, "{title}: known before it is made");
             guard.lower(&raised).unwrap();
             assert_eq!(stack.see(&fake, &raised).is_err(), !stack.is_empty(), "{title}");
         }
@@ -197,14 +197,22 @@ fn what_this_version_cannot_make_is_refused_and_not_left_out() {
 }
 
 #[test]
-fn trials_stand_on_one_place() {
+fn what_takes_one_of_several_takes_the_first() {
     let fake: Fake = machine();
     let mut guard = begin(&fake).unwrap();
     let devices = [lab(&mut guard).unwrap(), lab(&mut guard).unwrap()].map(Base::Device);
+    let second = devices[1].path().display().to_string();
     let before = fake.condition(Path::new(HOME));
-    let both = stack(&[("filesystem", "ext4")]).make(&mut guard, devices.to_vec());
-    assert_eq!(both.unwrap_err().message, "trials need one place to stand on, not 2");
-    assert_eq!(fake.condition(Path::new(HOME)), before, "one was made on each");
+    let since = fake.acted().len();
+    let ext4 = stack(&[("filesystem", "ext4")]);
+    assert!(!ext4.takes_all());
+    let raised = ext4.make(&mut guard, devices.to_vec()).unwrap();
+    let acted: Vec<String> = fake.acted()[since..].iter().map(ToString::to_string).collect();
+    assert!(acted.iter().all(|act| !act.contains(&second)), "{acted:?}");
+    guard.lower(&raised).unwrap();
+    assert_eq!(fake.condition(Path::new(HOME)), before);
+    let nothing = ext4.make(&mut guard, Vec::new());
+    assert_eq!(nothing.unwrap_err().message, "trials need one place to stand on, not 0");
 }
 
 #[test]
