@@ -89,10 +89,11 @@ pub(super) fn stack(levels: &[(&str, &str)]) -> Stack {
 
 /// What is made for a level of a factor, and for what that goes with.
 fn stack_of(name: &str, level: &str) -> Stack {
-    let first = layers::goes_with(name);
-    let first = first.map(|first| (first, example_levels(find(first).unwrap()).remove(0)));
-    let first = first.as_ref().map(|(first, level)| (*first, level.as_str()));
-    stack(&first.into_iter().chain([(name, level)]).collect::<Vec<_>>())
+    let Some(first) = layers::goes_with(name) else { return stack(&[(name, level)]) };
+    let with = example_levels(find(first).unwrap());
+    let mut stacks = with.iter().map(|with| stack(&[(first, with), (name, level)]));
+    // The first that has this level.
+    stacks.find(|stack| !stack.is_empty() && stack.missing(&machine(), &[DISK]).is_none()).unwrap()
 }
 
 /// Brings a loop device through all levels of a factor, one after the other, and puts it back.

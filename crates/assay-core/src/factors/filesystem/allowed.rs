@@ -274,7 +274,12 @@ mod tests {
         let system = Fake::recorded("").unwrap();
         let missing = |mkfs: &str, mount: &str| {
             let (mkfs_options, mount_options) = (mkfs.to_owned(), mount.to_owned());
-            let vfat = Volume { kind: find("vfat").unwrap(), mkfs_options, mount_options };
+            let vfat = Volume {
+                kind: find("vfat").unwrap(),
+                mkfs_options,
+                mount_options,
+                compression: None,
+            };
             vfat.missing(&system, &[1 << 30]).unwrap()
         };
         // The log's options of one program are the bad blocks of another.

@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{DEFAULTS, FILE_SYSTEMS, FileSystem, Kind, MkfsOptions, MountOptions, allowed, find};
+use super::{
+    Compression, DEFAULTS, FILE_SYSTEMS, FileSystem, Kind, MkfsOptions, MountOptions, allowed,
+    compression, find,
+};
 use crate::factors::Factor;
 use crate::factors::guard::Builder;
 use crate::factors::layers::{Base, ByHand, Carried, Gives, Layer, Made, Recipe, Typed, Wish};
@@ -30,7 +33,7 @@ impl Layer for FileSystems {
     }
 
     fn factors(&self) -> &'static [&'static dyn Factor] {
-        &[&Kind, &MkfsOptions, &MountOptions]
+        &[&Kind, &MkfsOptions, &MountOptions, &Compression]
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
@@ -60,6 +63,8 @@ pub(in crate::factors) struct Volume {
     pub mkfs_options: String,
     /// Options for mounting, as fstab writes them.
     pub mount_options: String,
+    /// What it compresses with, where a level says so.
+    pub compression: Option<String>,
 }
 
 impl Volume {
@@ -71,7 +76,8 @@ impl Volume {
             level.unwrap_or_default().to_owned()
         };
         let (mkfs_options, mount_options) = (options(&MkfsOptions), options(&MountOptions));
-        Some(Self { kind, mkfs_options, mount_options })
+        let compression = wish.level(Compression.about().name).map(str::to_owned);
+        Some(Self { kind, mkfs_options, mount_options, compression })
     }
 
     fn own_options(&self) -> Vec<&str> {
@@ -90,8 +96,15 @@ impl Volume {
             device: device.to_owned(),
             point: point.to_owned(),
             filesystem: self.kind.name.to_owned(),
-            options: self.mount_options.clone(),
+            options: self.all_mount_options(),
         }
+    }
+
+    /// The options of its mount, with what other levels add.
+    fn all_mount_options(&self) -> String {
+        let own = Some(self.mount_options.clone()).filter(|own| !own.is_empty());
+        let added = self.compression.as_deref().and_then(compression::option);
+        own.into_iter().chain(added).collect::<Vec<_>>().join(",")
     }
 
     /// What among its options may not be given, if anything is: the options name no other device
@@ -102,7 +115,16 @@ impl Volume {
             let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
             return Some(format!("{program}: {} (it may give {})", fault.reason, names.join(" ")));
         }
-        allowed::mount_fault(&self.mount_options)
+        let own = || {
+            let level = self.compression.as_deref()?;
+            compression::fault(self.kind, level, &self.mount_options)
+        };
+        allowed::mount_fault(&self.mount_options).or_else(own)
+    }
+
+    /// Whether it is to compress.
+    fn compresses(&self) -> bool {
+        self.compression.as_deref().is_some_and(|level| compression::option(level).is_some())
     }
 
     /// Sees in the kernel's own table that it is mounted as it was asked for; else how it is.
@@ -116,13 +138,16 @@ impl Volume {
         if entry.mount.filesystem != self.kind.name {
             return Err(format!("the kernel mounted {}", entry.mount.filesystem));
         }
-        let asked = self.mount_options.split(',').filter(|option| !option.is_empty());
+        let asked = self.all_mount_options();
+        let asked = asked.split(',').filter(|option| !option.is_empty());
         let lacks = |option: &&str| !shows(&entry.mount.options, option);
-        match asked.into_iter().find(lacks) {
-            Some(option) => {
-                let took = entry.mount.options.join(",");
-                Err(format!("asked for {option}, the kernel took {took}"))
-            }
+        let took = || entry.mount.options.join(",");
+        if let Some(option) = asked.into_iter().find(lacks) {
+            return Err(format!("asked for {option}, the kernel took {}", took()));
+        }
+        let is_none = self.compression.is_some() && !self.compresses();
+        match compression::stray(&entry.mount).filter(|_| is_none) {
+            Some(_) => Err(format!("asked for no compression, the kernel took {}", took())),
             None => Ok(()),
         }
     }
@@ -130,7 +155,10 @@ impl Volume {
 
 impl Recipe for Volume {
     fn words(&self) -> String {
-        self.kind.name.to_owned()
+        match self.compression.as_deref().filter(|_| self.compresses()) {
+            Some(level) => format!("{} ({level})", self.kind.name),
+            None => self.kind.name.to_owned(),
+        }
     }
 
     fn gives(&self) -> Gives {
@@ -202,7 +230,8 @@ impl Recipe for Volume {
         let device = below.first().cloned().unwrap_or_default();
         let out = PathBuf::from(ANY_DIRECTORY);
         let named = device.display().to_string();
-        let options = if self.mount_options.is_empty() { DEFAULTS } else { &self.mount_options };
+        let options = self.all_mount_options();
+        let options = if options.is_empty() { DEFAULTS } else { &options };
         let line = format!("{named} {ANY_DIRECTORY} {} {options} 0 2", self.kind.name);
         let own = self.own_options().into_iter().map(str::to_owned);
         let arguments = own.chain([named]).collect();

@@ -4,6 +4,7 @@
 
 mod own_loop;
 mod stack;
+mod zram;
 
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ pub use stack::{Raised, Stack};
 pub static LAYERS: &[&dyn Layer] = &[
     // What comes in between stands here, a line each.
     &own_loop::OwnLoop,
+    &zram::Zram,
     &filesystem::FileSystems,
 ];
 

@@ -114,6 +114,14 @@ pub enum Undo {
         /// The file, without links.
         file: PathBuf,
     },
+    /// Take away a compressed memory device.
+    Zram {
+        /// Its number.
+        number: u32,
+        /// The kernel's running number of it (`diskseq`); none from before it was there, and then it
+        /// is taken away only as long as it has no size.
+        sequence: Option<u64>,
+    },
     /// Take away a partition that only the kernel knows of.
     Partition {
         /// Its disk.
@@ -188,6 +196,10 @@ impl Undo {
     pub fn takes_away(&self, system: &dyn System, device: &str) -> bool {
         match self {
             Self::Loop { file } => devices::backing_file(system, device).as_ref() == Some(file),
+            Self::Zram { number, sequence: Some(sequence) } => {
+                let now = Mark::of(system, device).sequence;
+                device == format!("zram{number}") && now == Some(*sequence)
+            }
             _ => false,
         }
     }
@@ -198,6 +210,7 @@ impl Undo {
             Self::Setting { .. }
             | Self::Mount { .. }
             | Self::Loop { .. }
+            | Self::Zram { .. }
             | Self::Partition { .. } => Lifetime::Volatile,
             Self::File { .. }
             | Self::Directory { .. }
@@ -224,6 +237,7 @@ impl fmt::Display for Undo {
             Self::Loop { file } => {
                 write!(formatter, "detach the loop device of {}", file.display())
             }
+            Self::Zram { number, .. } => write!(formatter, "remove zram{number}"),
             Self::Partition { disk, number, .. } => {
                 write!(formatter, "forget partition {number} of {}", disk.name)
             }
