@@ -11,6 +11,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("stream", include_str!("../../../../studies/stream.toml")),
     ("surface", include_str!("../../../../studies/surface.toml")),
     ("filesystems", include_str!("../../../../studies/filesystems.toml")),
+    ("compression", include_str!("../../../../studies/compression.toml")),
     ("schedulers", include_str!("../../../../studies/schedulers.toml")),
     ("readahead", include_str!("../../../../studies/readahead.toml")),
     ("write-cache", include_str!("../../../../studies/write-cache.toml")),
