@@ -27,10 +27,11 @@ mod random;
 mod run;
 mod spent;
 
+pub use content::{Compressible, Content};
 pub use engine::{EngineEntry, EngineKind};
 pub use engines::ENGINES;
 pub use error::LoadError;
-pub use job::{Content, Job, Pattern, Target, WriteSync};
+pub use job::{Job, Pattern, Target, WriteSync};
 pub use law::{Law, LawShape};
 pub use micro::{Micro, MicroOutcome, repeat};
 pub use mix::Mix;

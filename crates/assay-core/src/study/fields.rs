@@ -335,7 +335,7 @@ pub static PRIME: Fields = Fields {
         ),
         field(
             "content",
-            Form::Word(|| vec!["random", "zero"]),
+            Form::Content,
             "what is written; random by default",
             "prime = { content = \"random\" }",
         ),

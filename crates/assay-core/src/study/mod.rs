@@ -23,7 +23,7 @@ pub use prepare::{AreaRequest, Cache, Fresh, Prepare, Prime, Start};
 pub use schema::schema;
 
 use crate::quantity::{Bytes, Percent, Time};
-use crate::work::io::{self, Content};
+use crate::work::io;
 use crate::work::{Asks, Needs, Touch, Work};
 
 /// Format of study files.
@@ -243,17 +243,13 @@ impl Workload {
         self.work.needs()
     }
 
-    /// Whether all that is written is zeros.
-    pub fn writes_zeros(&self) -> bool {
-        self.touches().filter_map(|touch| touch.writes).all(|content| content == Content::Zero)
-    }
-
     /// Whether anything is written.
     pub fn writes(&self) -> bool {
         self.touches().any(|touch| touch.writes.is_some())
     }
 
-    fn touches(&self) -> impl Iterator<Item = Touch> {
+    /// What it, and what goes on in the background, does to the area.
+    pub fn touches(&self) -> impl Iterator<Item = Touch> {
         let background = self.background.as_ref().map(Asks::touches);
         [self.work.touches()].into_iter().chain(background)
     }

@@ -13,6 +13,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("filesystems", include_str!("../../../../studies/filesystems.toml")),
     ("raid-chunk", include_str!("../../../../studies/raid-chunk.toml")),
     ("raid-profile", include_str!("../../../../studies/raid-profile.toml")),
+    ("compression", include_str!("../../../../studies/compression.toml")),
     ("schedulers", include_str!("../../../../studies/schedulers.toml")),
     ("encryption", include_str!("../../../../studies/encryption.toml")),
     ("readahead", include_str!("../../../../studies/readahead.toml")),

@@ -6,6 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::Key;
 
+/// Reading it adds a compressed memory device, and gives its number.
+pub const ADD_ZRAM: &str = "/sys/class/zram-control/hot_add";
+/// Writing a number to it takes that device away.
+pub const REMOVE_ZRAM: &str = "/sys/class/zram-control/hot_remove";
+
 /// One change of the machine. Only [`System::act`](super::System::act) carries it out, and only
 /// with a [`Warrant`](super::journal::Warrant): the journal knows by then how it is undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +78,16 @@ pub enum Act {
     DetachLoop {
         /// The loop device.
         device: PathBuf,
+    },
+    /// Adds an empty compressed memory device; refused as busy where another number is free first.
+    AddZram {
+        /// Its number.
+        number: u32,
+    },
+    /// Takes one away, with all that it holds.
+    RemoveZram {
+        /// Its number.
+        number: u32,
     },
     /// Shows a byte range of a disk as a partition; the disk's own table is not touched.
     AddPartition {
@@ -174,6 +189,10 @@ impl fmt::Display for Act {
                 )
             }
             Self::DetachLoop { device } => write!(formatter, "losetup -d {}", quoted_path(device)),
+            Self::AddZram { number } => {
+                write!(formatter, "cat {ADD_ZRAM} # zram{number}")
+            }
+            Self::RemoveZram { number } => write!(formatter, "echo {number} > {REMOVE_ZRAM}"),
             Self::AddPartition { disk, number, range } => {
                 let (start, length) = (range.start / 512, (range.end - range.start) / 512);
                 write!(formatter, "addpart {} {number} {start} {length}", quoted_path(disk))

@@ -38,7 +38,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use act::{Act, quoted};
+pub use act::{ADD_ZRAM, Act, REMOVE_ZRAM, quoted};
 pub use assay_sys::{AtaQuestion, BlockTotals, DirectoryPolicy, MOST_TRACED, TraceMeans};
 pub use dry_run::DryRun;
 pub use errno::Errno;

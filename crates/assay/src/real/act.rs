@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use super::files;
-use assay_core::system::Act;
+use assay_core::system::{ADD_ZRAM, Act, REMOVE_ZRAM};
 
 /// Where programs of the system lie that are not in every user's `PATH`.
 const BESIDE: [&str; 4] = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin"];
@@ -47,6 +47,8 @@ pub fn act(act: &Act) -> io::Result<()> {
         Act::WriteFile { path, text } => files::write_of_system(path, text.as_bytes()),
         Act::AttachLoop { device, file } => attach_loop(device, file),
         Act::DetachLoop { device } => assay_sys::detach_loop(writable(device, false)?.as_fd()),
+        Act::AddZram { number } => add_zram(*number),
+        Act::RemoveZram { number } => write_once(Path::new(REMOVE_ZRAM), &number.to_string()),
         Act::AddPartition { disk, number, range } => {
             let disk = File::open(disk)?;
             assay_sys::add_partition(disk.as_fd(), *number, range.clone())
@@ -91,9 +93,22 @@ fn set(path: &Path, value: &str) -> io::Result<()> {
     if !(path.starts_with("/sys") || path.starts_with("/proc/sys")) {
         return Err(Errno::PERM.into());
     }
-    // One write call: the kernel takes each for a whole value.
-    let mut file = OpenOptions::new().write(true).open(path)?;
-    file.write_all(value.as_bytes())
+    write_once(&path, value)
+}
+
+/// One write call: the kernel takes each for a whole value.
+fn write_once(path: &Path, value: &str) -> io::Result<()> {
+    OpenOptions::new().write(true).open(path)?.write_all(value.as_bytes())
+}
+
+/// Adds the device with this number; where the kernel gives another one, that goes again.
+fn add_zram(number: u32) -> io::Result<()> {
+    let added = std::fs::read_to_string(ADD_ZRAM)?;
+    if added.trim() == number.to_string() {
+        return Ok(());
+    }
+    write_once(Path::new(REMOVE_ZRAM), added.trim())?;
+    Err(Errno::BUSY.into())
 }
 
 /// Options that the kernel takes as flags; the others are the file system's own.

@@ -418,7 +418,8 @@ impl<'a> TestBed<'a> {
         self.up = Some(Up { slot: index, replicate, raised });
         match filled {
             Ok(opened) => {
-                let surveyed = Surveyed { opened, survey, law: None };
+                let holds = std::cell::Cell::new(Some(survey::fill_content(study)));
+                let surveyed = Surveyed { opened, survey, law: None, holds };
                 (self.slots[index].site, self.slots[index].surveyed) = (site, Some(surveyed));
                 Ok(())
             }

@@ -1,5 +1,8 @@
 //! Brings a target into the state that a trial wants, and sees that it is in it.
 
+use std::sync::atomic::AtomicBool;
+
+use super::event::Context;
 use super::settle::settle;
 use super::trial::{Setting, cached_pages, range};
 use assay_core::presence::Presence;
@@ -12,11 +15,21 @@ const STEP: usize = 1 << 20;
 /// Share of the area that may be in a cold cache, and out of a warm one.
 const TOLERATED: f64 = 0.02;
 
-/// Settles, then empties or fills the page cache; else why the state could not be had.
-pub(super) fn prepare(setting: &Setting<'_>, workload: &PlannedWorkload) -> Result<(), String> {
+/// Writes what reads are to find, settles, then empties or fills the page cache; else why the state
+/// could not be had.
+pub(super) fn prepare(
+    setting: &Setting<'_>,
+    workload: &PlannedWorkload,
+    seed: u64,
+    stop: &AtomicBool,
+) -> Result<(), String> {
     if workload.work.is_others() {
         return Ok(());
     }
+    let (system, runs_as) = (setting.system, setting.runs_as);
+    let mut context = Context { system, runs_as, stop, tell: &mut |_| {} };
+    let held = setting.surveyed.hold(&mut context, setting.site, workload, seed);
+    held.map_err(|failure| failure.message)?;
     if let Some(limit) = setting.prepare.settle {
         settle(setting.system, &setting.site.shared, limit.0);
     }

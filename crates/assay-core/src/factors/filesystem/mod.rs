@@ -2,6 +2,7 @@
 
 mod allowed;
 mod btrfs;
+mod compression;
 mod ext;
 mod f2fs;
 mod profile;
@@ -15,6 +16,7 @@ use crate::presence::Presence;
 use crate::quantity::Bytes;
 
 pub use allowed::{Allowed, Takes};
+pub(super) use compression::Compression;
 pub use volume::FileSystems;
 
 /// How a file system is made and mounted.

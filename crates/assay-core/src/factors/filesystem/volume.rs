@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::profile::{self, BtrfsProfile, Profile};
-use super::{DEFAULTS, FILE_SYSTEMS, FileSystem, Kind, MkfsOptions, MountOptions, allowed, find};
+use super::{
+    Compression, DEFAULTS, FILE_SYSTEMS, FileSystem, Kind, MkfsOptions, MountOptions, allowed,
+    compression, find,
+};
 use crate::factors::Factor;
 use crate::factors::guard::Builder;
 use crate::factors::layers::{
@@ -34,7 +37,7 @@ impl Layer for FileSystems {
     }
 
     fn factors(&self) -> &'static [&'static dyn Factor] {
-        &[&Kind, &MkfsOptions, &MountOptions, &BtrfsProfile]
+        &[&Kind, &MkfsOptions, &MountOptions, &BtrfsProfile, &Compression]
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
@@ -68,6 +71,8 @@ pub(super) struct Volume {
     pub profile: Option<&'static Profile>,
     /// Whether it is to encrypt a directory by itself.
     pub encrypts: bool,
+    /// What it compresses with, where a level says so.
+    pub compression: Option<String>,
 }
 
 impl Volume {
@@ -81,7 +86,8 @@ impl Volume {
         let (mkfs_options, mount_options) = (options(&MkfsOptions), options(&MountOptions));
         let profile = wish.level(BtrfsProfile.about().name).and_then(profile::find);
         let encrypts = wish.level(Encryption.about().name) == Some(FSCRYPT);
-        Some(Self { kind, mkfs_options, mount_options, profile, encrypts })
+        let compression = wish.level(Compression.about().name).map(str::to_owned);
+        Some(Self { kind, mkfs_options, mount_options, profile, encrypts, compression })
     }
 
     fn own_options(&self) -> Vec<&str> {
@@ -104,7 +110,8 @@ impl Volume {
 
     /// Mounts it by its first device; the kernel finds the others where they are named.
     fn mount(&self, devices: &[PathBuf], point: &Path) -> Act {
-        let own = self.mount_options.split(',').filter(|option| !option.is_empty());
+        let all = self.all_mount_options();
+        let own = all.split(',').filter(|option| !option.is_empty());
         let others = devices.iter().skip(1).map(|device| format!("device={}", device.display()));
         let options: Vec<String> = own.map(str::to_owned).chain(others).collect();
         Act::Mount {
@@ -113,6 +120,13 @@ impl Volume {
             filesystem: self.kind.name.to_owned(),
             options: options.join(","),
         }
+    }
+
+    /// The options of its mount, with what other levels add.
+    fn all_mount_options(&self) -> String {
+        let own = Some(self.mount_options.clone()).filter(|own| !own.is_empty());
+        let added = self.compression.as_deref().and_then(compression::option);
+        own.into_iter().chain(added).collect::<Vec<_>>().join(",")
     }
 
     /// What among its options may not be given, if anything is: the options name no other device
@@ -134,7 +148,16 @@ impl Volume {
                 BtrfsProfile.about().name
             ));
         }
-        allowed::mount_fault(&self.mount_options)
+        let own = || {
+            let level = self.compression.as_deref()?;
+            compression::fault(self.kind, level, &self.mount_options)
+        };
+        allowed::mount_fault(&self.mount_options).or_else(own)
+    }
+
+    /// Whether it is to compress.
+    fn compresses(&self) -> bool {
+        self.compression.as_deref().is_some_and(|level| compression::option(level).is_some())
     }
 
     /// The devices that it is made on, which must be enough of them.
@@ -165,13 +188,16 @@ impl Volume {
         if entry.mount.filesystem != self.kind.name {
             return Err(format!("the kernel mounted {}", entry.mount.filesystem));
         }
-        let asked = self.mount_options.split(',').filter(|option| !option.is_empty());
+        let asked = self.all_mount_options();
+        let asked = asked.split(',').filter(|option| !option.is_empty());
         let lacks = |option: &&str| !shows(&entry.mount.options, option);
-        match asked.into_iter().find(lacks) {
-            Some(option) => {
-                let took = entry.mount.options.join(",");
-                Err(format!("asked for {option}, the kernel took {took}"))
-            }
+        let took = || entry.mount.options.join(",");
+        if let Some(option) = asked.into_iter().find(lacks) {
+            return Err(format!("asked for {option}, the kernel took {}", took()));
+        }
+        let is_none = self.compression.is_some() && !self.compresses();
+        match compression::stray(&entry.mount).filter(|_| is_none) {
+            Some(_) => Err(format!("asked for no compression, the kernel took {}", took())),
             None => Ok(()),
         }
     }
@@ -185,7 +211,10 @@ impl Volume {
 
 impl Recipe for Volume {
     fn words(&self) -> String {
-        self.kind.name.to_owned()
+        match self.compression.as_deref().filter(|_| self.compresses()) {
+            Some(level) => format!("{} ({level})", self.kind.name),
+            None => self.kind.name.to_owned(),
+        }
     }
 
     fn takes(&self) -> Takes {
@@ -283,7 +312,8 @@ impl Recipe for Volume {
         let device = below.first().cloned().unwrap_or_default();
         let out = PathBuf::from(ANY_DIRECTORY);
         let named = device.display().to_string();
-        let options = if self.mount_options.is_empty() { DEFAULTS } else { &self.mount_options };
+        let options = self.all_mount_options();
+        let options = if options.is_empty() { DEFAULTS } else { &options };
         let line = format!("{named} {ANY_DIRECTORY} {} {options} 0 2", self.kind.name);
         let own = self.own_options().into_iter().map(str::to_owned);
         let devices = below.iter().map(|device| device.display().to_string());

@@ -8,11 +8,14 @@ use super::{Guard, cannot};
 use crate::factors::layers::Device;
 use crate::failure::{Failure, Outcome};
 use crate::quantity::Bytes;
-use crate::system::journal::{Mark, Undo};
-use crate::system::{Act, Key, System, identity, mounts};
+use crate::system::journal::{Mark, Undo, setting_value};
+use crate::system::{Act, Key, System, devices, identity, mounts, sysfs};
 
 /// Another process may take a free loop device first.
 const ATTEMPTS: usize = 20;
+
+/// Numbers of zram devices that are looked through for a free one.
+const MOST_ZRAM: u32 = 256;
 
 /// Makes one thing in steps, and keeps how each is undone.
 pub struct Builder<'g, 'a> {
@@ -207,6 +210,51 @@ impl<'g, 'a> Builder<'g, 'a> {
             }
         }
         Err(Failure::refused("other processes take every free loop device first: try again"))
+    }
+
+    /// A compressed memory device of so many bytes: its file, and how it is undone.
+    ///
+    /// # Errors
+    /// Why there is none, or not as it was asked for.
+    pub fn add_zram(&mut self, algorithm: &str, bytes: u64) -> Outcome<(PathBuf, Undo)> {
+        let system = self.guard.system;
+        // The kernel gives the lowest number that is free.
+        let taken = |number: &u32| {
+            sysfs::there(system.read_text(&sysfs::block(&format!("zram{number}")).join("dev")))
+                .is_ok_and(|found| found.is_some())
+        };
+        let number = (0..MOST_ZRAM).find(|number| !taken(number));
+        let number = number.ok_or_else(|| Failure::refused("every zram device is taken"))?;
+        let add = Act::AddZram { number };
+        match self.try_act(Undo::Zram { number, sequence: None }, &add)? {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                let why = "another process adds zram devices at this moment: try again";
+                return Err(Failure::refused(why));
+            }
+            other => other.map_err(|error| cannot(&add, &error))?,
+        }
+        let name = format!("zram{number}");
+        let mark = Mark::read(system, &name).map_err(|error| cannot(&add, &error))?;
+        let Some(sequence) = mark.and_then(|mark| mark.sequence) else {
+            let why = "this kernel does not number its disks (Linux 5.15 does): a zram device could \
+                       not be told from somebody else's";
+            return Err(Failure::refused(why));
+        };
+        let undo = Undo::Zram { number, sequence: Some(sequence) };
+        // The kernel takes an algorithm only as long as there is no size.
+        for (file, value) in
+            [("comp_algorithm", algorithm.to_owned()), ("disksize", bytes.to_string())]
+        {
+            let path = sysfs::block(&name).join(file);
+            self.act(undo.clone(), &Act::Set { path: path.clone(), value: value.clone() })?;
+            let now = system.read_text(&path).map(|text| setting_value(&text));
+            if now.as_ref().ok() != Some(&value) {
+                let now = now.unwrap_or_else(|error| error.to_string());
+                let told = format!("{}: asked for {value}, the kernel took {now}", path.display());
+                return Err(Failure::refused(told));
+            }
+        }
+        Ok((devices::file_of(&name), undo))
     }
 
     /// What was made, as a device for what comes on top: with the consent that reaches it from what it

@@ -6,6 +6,7 @@ mod encryption;
 mod own_loop;
 pub(super) mod raid;
 mod stack;
+mod zram;
 
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ pub use stack::{Raised, Stack};
 pub static LAYERS: &[&dyn Layer] = &[
     // What comes in between stands here, a line each.
     &own_loop::OwnLoop,
+    &zram::Zram,
     &encryption::EncryptedDevices,
     &raid::Arrays,
     &filesystem::FileSystems,

@@ -9,10 +9,11 @@ use assay_sys::memory_file;
 
 use super::tree::Node;
 use super::{Fake, State};
-use crate::system::{Act, DeviceNumber, Errno, devices};
+use crate::system::{ADD_ZRAM, Act, DeviceNumber, Errno, devices};
 
 pub(super) const MOUNTS: &str = "/proc/self/mountinfo";
 const LOOP_MAJOR: u32 = 7;
+const ZRAM_MAJOR: u32 = 252;
 
 /// How a setting takes what is written to it, other than keeping it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +65,7 @@ impl Fake {
             self.install(&format!("mkfs.{kind}"));
         }
         self.lock().tree.put(&Path::new(super::arrays::BTRFS).join("features"), Node::Directory);
+        self.put(ADD_ZRAM, "");
         self.put("/proc/filesystems", kinds.map(|kind| format!("\t{kind}\n")).concat())
     }
 
@@ -150,6 +152,8 @@ impl Fake {
             }
             Act::AttachLoop { device, file } => self.lock().attach(device, file),
             Act::DetachLoop { device } => self.lock().detach(device),
+            Act::AddZram { number } => self.lock().add_zram(*number),
+            Act::RemoveZram { number } => self.lock().remove_zram(*number),
             Act::AddPartition { disk, number, range } => {
                 self.lock().add_partition(disk, *number, range)
             }
@@ -273,6 +277,16 @@ impl State {
             None => format!("{}\n", value.trim()),
         };
         let changed = kept != now;
+        // As in the kernel: what has a size keeps its algorithm and its size.
+        let size = path.with_file_name("disksize");
+        if path.ends_with("comp_algorithm") || path == size {
+            if self.text(&size) != "0" {
+                return Err(Errno::BUSY.into());
+            }
+            let bytes: u64 = if path == size { kept.trim().parse().unwrap_or(0) } else { 0 };
+            let sectors = format!("{}\n", bytes / 512);
+            self.tree.put(&path.with_file_name("size"), Node::File(vec![sectors.into_bytes()]));
+        }
         self.tree.put(&path, Node::File(vec![kept.into_bytes()]));
         // As in the kernel: another scheduler begins with a queue depth of its own.
         let depth = path.with_file_name("nr_requests");
@@ -397,6 +411,61 @@ impl State {
         Ok(())
     }
 
+    fn add_zram(&mut self, number: u32) -> io::Result<()> {
+        let (name, own) = (format!("zram{number}"), zram(number));
+        let place = PathBuf::from(format!("/sys/devices/virtual/block/{name}"));
+        self.tree.find(Path::new(ADD_ZRAM))?;
+        if self.tree.nodes.contains_key(&place.join("dev")) {
+            return Err(Errno::BUSY.into());
+        }
+        self.sequence += 1;
+        let texts = [
+            ("dev", own.to_string()),
+            ("size", "0".to_owned()),
+            ("ro", "0".to_owned()),
+            ("diskseq", self.sequence.to_string()),
+            ("disksize", "0".to_owned()),
+            ("comp_algorithm", "[lzo-rle] lzo lz4 lz4hc zstd deflate 842".to_owned()),
+            ("backing_dev", "none".to_owned()),
+            ("queue/write_cache", "write through".to_owned()),
+        ];
+        for (path, text) in texts {
+            self.tree.put(&place.join(path), Node::File(vec![format!("{text}\n").into_bytes()]));
+        }
+        for directory in ["holders", "slaves"] {
+            self.tree.put(&place.join(directory), Node::Directory);
+        }
+        for link in ["/sys/block/", "/sys/class/block/"] {
+            self.tree.put(Path::new(&format!("{link}{name}")), Node::Link(place.clone()));
+        }
+        self.tree.put(Path::new(&format!("/sys/dev/block/{own}")), Node::Link(place));
+        self.tree.put(&devices::file_of(&name), Node::Block(own));
+        Ok(())
+    }
+
+    fn remove_zram(&mut self, number: u32) -> io::Result<()> {
+        let (name, own) = (format!("zram{number}"), zram(number));
+        let place = format!("/sys/devices/virtual/block/{name}");
+        if !self.tree.nodes.contains_key(&Path::new(&place).join("dev")) {
+            return Err(Errno::NODEV.into());
+        }
+        if self.is_held(&name) || self.is_below_loop(&name) {
+            return Err(Errno::BUSY.into());
+        }
+        for path in [
+            place,
+            format!("/sys/block/{name}"),
+            format!("/sys/class/block/{name}"),
+            format!("/sys/dev/block/{own}"),
+            devices::file_of(&name).display().to_string(),
+        ] {
+            self.tree.remove(Path::new(&path));
+        }
+        self.contents.remove(&own);
+        self.made.remove(&own);
+        Ok(())
+    }
+
     /// Bytes of a device, from its place in sysfs.
     pub(super) fn bytes_of(&mut self, number: DeviceNumber) -> u64 {
         let sectors = self.text(Path::new(&format!("/sys/dev/block/{number}/size")));
@@ -480,6 +549,10 @@ impl State {
         let changed = change(text.unwrap_or_default());
         self.tree.put(path, Node::File(vec![changed.into_bytes()]));
     }
+}
+
+const fn zram(number: u32) -> DeviceNumber {
+    DeviceNumber { major: ZRAM_MAJOR, minor: number }
 }
 
 /// Whether a path is that of a disk or of a partition of it.

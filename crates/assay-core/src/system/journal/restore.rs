@@ -96,6 +96,7 @@ pub(super) fn one(system: &dyn System, warrant: Warrant, undo: &Undo) -> Result<
         Undo::File { path } => restorer.file(path),
         Undo::Directory { path } => restorer.directory(path),
         Undo::Loop { file } => restorer.detach(file),
+        Undo::Zram { number, sequence } => restorer.zram(*number, *sequence),
         Undo::Partition { disk, number, start } => restorer.partition(disk, *number, *start),
         Undo::FileSystem { disk, start, label } => restorer.file_system(disk, *start, label),
         Undo::Array { device, name, members } => restorer.array(device, name, members),
@@ -271,6 +272,23 @@ impl Restorer<'_> {
             self.system.sleep(PAUSE);
         }
         Err(format!("{} is in use", users()?.join(", ")))
+    }
+
+    fn zram(&self, number: u32, sequence: Option<u64>) -> Result<Restored, String> {
+        let name = format!("zram{number}");
+        let file =
+            sysfs::block(&name).join(if sequence.is_some() { "diskseq" } else { "disksize" });
+        let there =
+            sysfs::there(self.system.read_text(&file)).map_err(|error| error.to_string())?;
+        let Some(now) = there.map(|text| text.trim().parse::<u64>().ok()) else {
+            return Ok(nothing("it is gone"));
+        };
+        // The one that was to be added has no size yet: somebody else's would.
+        if now != Some(sequence.unwrap_or(0)) {
+            return Ok(nothing("it is another one"));
+        }
+        self.patiently(&Act::RemoveZram { number })?;
+        Ok(Restored::Done)
     }
 
     fn partition(&self, disk: &Mark, number: u32, start: u64) -> Result<Restored, String> {

@@ -138,6 +138,14 @@ pub enum Undo {
         /// The file, without links.
         file: PathBuf,
     },
+    /// Take away a compressed memory device.
+    Zram {
+        /// Its number.
+        number: u32,
+        /// The kernel's running number of it (`diskseq`); none from before it was there, and then it
+        /// is taken away only as long as it has no size.
+        sequence: Option<u64>,
+    },
     /// Take away a partition that only the kernel knows of.
     Partition {
         /// Its disk.
@@ -230,6 +238,10 @@ impl Undo {
             Self::Mapping { name } => {
                 devices::mapping_name(system, device).is_ok_and(|own| own.as_ref() == Some(name))
             }
+            Self::Zram { number, sequence: Some(sequence) } => {
+                let now = Mark::of(system, device).sequence;
+                device == format!("zram{number}") && now == Some(*sequence)
+            }
             _ => false,
         }
     }
@@ -243,6 +255,7 @@ impl Undo {
             | Self::Mapping { .. }
             | Self::DirectoryKey { .. }
             | Self::Loop { .. }
+            | Self::Zram { .. }
             | Self::Partition { .. } => Lifetime::Volatile,
             Self::File { .. }
             | Self::Directory { .. }
@@ -276,6 +289,7 @@ impl fmt::Display for Undo {
             Self::Loop { file } => {
                 write!(formatter, "detach the loop device of {}", file.display())
             }
+            Self::Zram { number, .. } => write!(formatter, "remove zram{number}"),
             Self::Partition { disk, number, .. } => {
                 write!(formatter, "forget partition {number} of {}", disk.name)
             }
