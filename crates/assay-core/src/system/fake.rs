@@ -21,8 +21,8 @@ use super::journal::Warrant;
 use super::{
     Act, AreaFile, AtaQuestion, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
     DirectAlignment, Errno, Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover,
-    Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog, devices,
-    identity,
+    Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
+    WorkDirectory, devices, identity,
 };
 pub use act::Manner;
 use tree::{Node, Tree};
@@ -554,6 +554,15 @@ impl System for Fake {
         if let Some(name) = &area.name {
             self.lock().tree.remove(name);
         }
+        Ok(())
+    }
+
+    /// A machine in memory has no directory that can be handed on.
+    fn create_work_directory(&self, _: &Path) -> io::Result<WorkDirectory> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn remove_work_directory(&self, _: &WorkDirectory) -> io::Result<()> {
         Ok(())
     }
 
