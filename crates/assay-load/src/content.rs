@@ -145,7 +145,8 @@ impl Filler {
     }
 }
 
-fn fill_random(rng: &mut Xoshiro256PlusPlus, bytes: &mut [u8]) {
+/// Fills a buffer with fresh pseudo-random bytes.
+pub(crate) fn fill_random(rng: &mut Xoshiro256PlusPlus, bytes: &mut [u8]) {
     let (words, rest) = bytes.as_chunks_mut::<8>();
     for word in words {
         *word = rng.next_u64().to_le_bytes();

@@ -142,6 +142,11 @@ impl Study {
         self.members.unwrap_or(1).max(1)
     }
 
+    /// Whether anything of it makes files of its own in a directory.
+    pub fn works_in_directory(&self) -> bool {
+        self.needs_area() || self.workload.iter().any(|own| own.needs() == Needs::Directory)
+    }
+
     /// Where it takes place, as the command line names that.
     pub fn targets(&self) -> Vec<String> {
         let several = self.factors.get("target").cloned().unwrap_or_default();

@@ -25,6 +25,8 @@ const PRESETS: &[(&str, &str)] = &[
     ("stack-limit", include_str!("../../../../studies/stack-limit.toml")),
     ("compile", include_str!("../../../../studies/compile.toml")),
     ("place", include_str!("../../../../studies/place.toml")),
+    ("small-files", include_str!("../../../../studies/small-files.toml")),
+    ("usb-stick", include_str!("../../../../studies/usb-stick.toml")),
     ("boot", include_str!("../../../../studies/boot.toml")),
 ];
 

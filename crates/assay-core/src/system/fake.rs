@@ -24,7 +24,7 @@ use super::{
     Act, AreaFile, AtaQuestion, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
     DirectAlignment, DirectoryPolicy, Errno, Executed, Execution, Extent, Hold, HoldError,
     KernelLog, Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User,
-    Watchdog, devices, identity,
+    Watchdog, WorkDirectory, devices, identity,
 };
 pub use act::Manner;
 use tree::{Node, Tree};
@@ -565,6 +565,15 @@ impl System for Fake {
         if let Some(name) = &area.name {
             self.lock().tree.remove(name);
         }
+        Ok(())
+    }
+
+    /// A machine in memory has no directory that can be handed on.
+    fn create_work_directory(&self, _: &Path) -> io::Result<WorkDirectory> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn remove_work_directory(&self, _: &WorkDirectory) -> io::Result<()> {
         Ok(())
     }
 

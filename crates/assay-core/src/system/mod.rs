@@ -145,7 +145,21 @@ pub struct AreaFile {
     pub first_byte: u64,
 }
 
-/// An area file that a run left behind: no running process holds its lock.
+/// A directory of the tool's own to work in, made, marked and locked by
+/// [`System::create_work_directory`]; the maker removes it.
+#[derive(Debug)]
+pub struct WorkDirectory {
+    /// Open; work below it goes by this handle.
+    pub handle: File,
+    /// Its name.
+    pub path: PathBuf,
+    /// The mark in it, whose lock says that its maker is alive.
+    pub mark: File,
+    /// What there is to tell of it.
+    pub note: Option<String>,
+}
+
+/// An area file, or a directory to work in, that a run left behind: no running process holds its lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
     /// Where it lies.
@@ -364,7 +378,11 @@ pub trait System: Sync {
     fn create_area(&self, directory: &Path, caching: Caching) -> io::Result<AreaFile>;
     /// Removes a named area file that this process made.
     fn remove_area(&self, area: &AreaFile) -> io::Result<()>;
-    /// Area files in a directory that no running process holds.
+    /// Makes a directory of the tool's own in another one, marked and locked.
+    fn create_work_directory(&self, directory: &Path) -> io::Result<WorkDirectory>;
+    /// Removes a directory that this process made to work in, with all that is in it.
+    fn remove_work_directory(&self, work: &WorkDirectory) -> io::Result<()>;
+    /// Area files, and directories to work in, in a directory that no running process holds.
     fn leftovers(&self, directory: &Path) -> io::Result<Vec<Leftover>>;
     /// Removes a leftover, after taking its lock and looking at its mark again.
     fn remove_leftover(&self, leftover: &Leftover) -> io::Result<()>;

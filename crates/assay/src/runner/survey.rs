@@ -173,7 +173,7 @@ pub fn at_target<'a>(
 ) -> Outcome<Surveyed<'a>> {
     let site = &place.site;
     let told = match site.kind {
-        TargetKind::Directory if study.needs_area() => clear_leftovers(context, site),
+        TargetKind::Directory if study.works_in_directory() => clear_leftovers(context, site),
         _ => Vec::new(),
     };
     let mut opened = match place.law {
