@@ -9,7 +9,7 @@ use assay_lab::Scratch;
 use super::*;
 
 const HOUR_NS: u64 = 3_600_000_000_000;
-const GOING: AtomicBool = AtomicBool::new(false);
+static GOING: AtomicBool = AtomicBool::new(false);
 
 fn job() -> FileJob {
     FileJob {
@@ -53,7 +53,7 @@ fn in_tree(job: &FileJob, work: impl FnOnce(&mut FileTree<'_>, &Path)) {
 fn a_tree_goes_through_all_that_is_done_to_it() {
     for sync in [FileSync::None, FileSync::EachPhase, FileSync::EachFile] {
         for (pattern, threads) in [(Pattern::Random, 1), (Pattern::Sequential, 3)] {
-            let job = FileJob { sync, pattern, threads, ..job() };
+            let job = FileJob { pattern, threads, sync, ..job() };
             in_tree(&job, |tree, root| {
                 for act in FileAct::ALL {
                     let before = found(root);

@@ -232,6 +232,6 @@ mod tests {
         let read = line("read -r word && test \"$word\" = secret");
         run("sh", &read, Some(b"secret")).unwrap_err();
         run("sh", &read, Some(b"secret\n")).unwrap();
-        run("sh", &line("exit 0"), Some(&[b'x'; 1 << 20])).unwrap();
+        run("sh", &line("exit 0"), Some(&vec![b'x'; 1 << 20])).unwrap();
     }
 }
