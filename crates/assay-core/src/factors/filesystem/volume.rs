@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use super::{DEFAULTS, FILE_SYSTEMS, FileSystem, Kind, MkfsOptions, MountOptions, allowed, find};
 use crate::factors::Factor;
 use crate::factors::guard::Builder;
-use crate::factors::layers::{Base, ByHand, Gives, Layer, Made, Recipe, Takes, Typed, Wish};
+use crate::factors::layers::{
+    Base, ByHand, Carried, Gives, Layer, Made, Recipe, Takes, Typed, Wish,
+};
 use crate::factors::lines::{LABEL, MOUNT_POINT};
 use crate::factors::permanent::ANY_DIRECTORY;
 use crate::failure::{Failure, Outcome};
@@ -17,6 +19,9 @@ use crate::system::{Act, System, mounts};
 const OWN: u64 = 10;
 /// Bytes that each has room for in any case.
 const AMPLE: u64 = 64 << 20;
+
+/// How names of files are written, which those of other systems ask for: modules of the kernel.
+const NAMES: &[&str] = &["nls_cp437", "nls_iso8859_1", "nls_ascii", "nls_utf8"];
 
 /// All file systems.
 pub struct FileSystems;
@@ -136,6 +141,11 @@ impl Volume {
 impl Recipe for Volume {
     fn words(&self) -> String {
         self.kind.name.to_owned()
+    }
+
+    fn carried(&self) -> Carried {
+        let FileSystem { name, program, package, .. } = self.kind;
+        Carried { programs: vec![(program, package)], modules: [&[*name], NAMES].concat() }
     }
 
     fn missing(&self, system: &dyn System, bytes: u64) -> Option<String> {

@@ -193,6 +193,11 @@ pub trait Recipe {
     /// The lines with which it is made, on the files of what lies below.
     fn typed(&self, below: &[PathBuf]) -> Typed;
 
+    /// What a bare machine must be given for it: a virtual machine has nothing but that.
+    fn carried(&self) -> Carried {
+        Carried::default()
+    }
+
     /// What one would do to have it for keeps.
     fn by_hand(&self, below: &[PathBuf]) -> ByHand;
 }
@@ -204,6 +209,15 @@ pub struct Made {
     pub base: Base,
     /// How it is taken down, in this order.
     pub undo: Vec<Undo>,
+}
+
+/// What a machine that has only its kernel is given for a layer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Carried {
+    /// Programs, and the package of each.
+    pub programs: Vec<(&'static str, &'static str)>,
+    /// Modules of the kernel; what is built into one is no fault.
+    pub modules: Vec<&'static str>,
 }
 
 /// What one would type.
