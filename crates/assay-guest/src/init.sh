@@ -30,9 +30,21 @@ port() {
 }
 out=/dev/$(port out) err=/dev/$(port err) end=/dev/$(port end) files=/dev/$(port files)
 
-echo up >"$end"
+# What studies make lies on a drive where there is one for that: it may be more than the memory.
+home=$(cat /lab/home)
+if [ -n "$home" ]; then
+    mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 "$home" &&
+        mount -t ext4 "$home" "$ASSAY_HOME" && mkdir "$ASSAY_HOME/results" ||
+        echo "lab: $home could not be made the place of results"
+fi
+
 cd /root || poweroff -f
-/bin/busybox sh /lab/job >"$out" 2>"$err" </dev/null
+/bin/busybox sh /lab/job >"$out" 2>"$err" </dev/null &
+job=$!
+# The host says on this port when the job is to end.
+while read -r word; do [ "$word" = end ] && kill -TERM $job; done </dev/$(port ask) &
+echo up >"$end"
+wait $job
 code=$?
 
 # What the job left of results, as an archive; the host holds its bytes against this count.
