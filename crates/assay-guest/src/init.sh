@@ -15,9 +15,18 @@ mount -t cgroup2 cgroup2 /sys/fs/cgroup 2>/dev/null
 ln -s /proc/self/fd /dev/fd
 ip link set lo up 2>/dev/null
 
+# Parameters of modules stand on the command line of the kernel: brd.rd_nr=1.
+parameters() {
+    for word in $(cat /proc/cmdline); do
+        case $word in "$1".*) echo "${word#*.}" ;; esac
+    done
+}
+
 folder=/lib/modules/$(uname -r)
 while read -r module; do
-    insmod "$folder/$module" || echo "lab: $module was not loaded"
+    name=$(basename "$module")
+    name=$(echo "${name%%.*}" | tr - _)
+    insmod "$folder/$module" $(parameters "$name") || echo "lab: $module was not loaded"
 done <"$folder/lab.list"
 
 # Names of ports are in sysfs; there is no udev to make links of them.

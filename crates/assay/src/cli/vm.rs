@@ -118,6 +118,12 @@ impl VmArguments {
         let wish = self.wish(&order.study)?;
         // Without a place for the result all of it would be in vain.
         let results = identity::results_directory(system)?;
+        system.create_directory(&results).map_err(|error| {
+            let place = results.display();
+            Failure::refused(format!(
+                "{place} cannot be made: {error}; set ASSAY_HOME to a directory with room"
+            ))
+        })?;
         let ready = guest::ready(system, &wish)?;
         for reason in &ready.lacks {
             output::message(&format!("not in the virtual machine: {reason}"));

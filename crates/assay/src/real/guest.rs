@@ -12,6 +12,7 @@ use assay_guest::{Failed, Wishes, archive, found};
 use assay_core::factors::layers::Carried;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Bytes;
+use assay_core::quantity::units::show;
 use assay_core::results::id as ids;
 use assay_core::system::virtual_machine::{FILE, VirtualMachine};
 use assay_core::system::{System, machine};
@@ -158,10 +159,14 @@ fn no_kernel(below: &Path) -> String {
 
 /// Refuses what does not fit into this machine.
 fn room(system: &dyn System, asked: &Asked) -> Outcome<()> {
-    let rounded = |bytes: u64| Bytes(bytes >> 20 << 20);
+    let rounded = show::bytes;
     let needed = assay_guest::bytes_of(asked).map_err(Failure::refused)?;
     let place = asked.place.display();
-    let free = files::room(&asked.place).map_err(Failure::refused)?;
+    let free = files::room(&asked.place).map_err(|reason| {
+        Failure::refused(format!(
+            "the virtual machine's files have no place: {reason}; set TMPDIR to a directory"
+        ))
+    })?;
     if free < needed {
         return Err(Failure::refused(format!(
             "{place} has {} free, the virtual machine's drive and programs need up to {}: make room there, \
