@@ -9,6 +9,7 @@ mod classes;
 mod commands;
 mod energy;
 mod facts;
+mod files;
 mod forum;
 mod grid;
 mod large;

@@ -10,6 +10,7 @@ mod block_latency;
 mod child;
 mod cpuid;
 mod file_map;
+mod fscrypt;
 mod heap;
 mod launch;
 mod loops;
@@ -30,6 +31,10 @@ pub use block_latency::{
 pub use child::{end_with_parent, in_own_session};
 pub use cpuid::hypervisor_signatures;
 pub use file_map::{MappedExtent, file_extents};
+pub use fscrypt::{
+    DirectoryPolicy, FSCRYPT_KEY_BYTES, KeyIdentifier, directory_policy, encrypt_directory,
+    forget_key,
+};
 pub use heap::share_one_heap;
 pub use launch::{GroupEntry, Launch, Launched, NotStarted, Owner, Step, Usage, groups_of, reap};
 pub use loops::{LoopOptions, attach_loop, detach_loop, free_loop};

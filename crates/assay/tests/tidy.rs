@@ -47,11 +47,12 @@ const PURE: [&str; 2] = ["assay-core", "assay-report"];
 /// What they would touch it with.
 const TOUCHING: [&str; 6] = ["clap", "nix", "rustix", "signal-hook", "tokio", "ureq"];
 /// What they may use of the raw calls: the counters of the kernel, and files in memory.
-const COUNTERS: [&str; 12] = [
+const COUNTERS: [&str; 13] = [
     "AtaQuestion",
     "BlockClass",
     "BlockTotals",
     "ClassTotals",
+    "DirectoryPolicy",
     "DeviceTotals",
     "LATENCY_BUCKETS",
     "LatencyTotals",

@@ -119,9 +119,11 @@ fn unsuited(needs: Needs, survey: &Survey) -> Option<String> {
     // A file system that a factor makes is a directory on a device.
     let is_directory = kind == TargetKind::Directory || !survey.under.is_empty();
     match needs {
-        Needs::Directory if !is_directory => {
-            Some("this work is done in a directory; name one".to_owned())
-        }
+        Needs::Directory if !is_directory => Some(
+            "this work is done in a directory: name one, or have a file system made by --set \
+                  filesystem=ext4"
+                .to_owned(),
+        ),
         Needs::Device if kind != TargetKind::Device => {
             Some("this work is done on a block device; name one".to_owned())
         }

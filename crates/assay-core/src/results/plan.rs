@@ -211,7 +211,8 @@ impl PlannedWorkload {
         self.touches().any(|touch| touch.reads)
     }
 
-    fn touches(&self) -> impl Iterator<Item = Touch> {
+    /// What it, and what goes on in the background, does to the area.
+    pub fn touches(&self) -> impl Iterator<Item = Touch> {
         let background = self.background.as_ref().map(|background| background.work.touches());
         [self.work.touches()].into_iter().chain(background)
     }

@@ -23,7 +23,7 @@ pub use prepare::{AreaRequest, Cache, Fresh, Prepare, Prime, Start};
 pub use schema::schema;
 
 use crate::quantity::{Bytes, Percent, Time};
-use crate::work::io::{self, Content};
+use crate::work::io;
 use crate::work::{Asks, Needs, Touch, Work};
 
 /// Format of study files.
@@ -91,6 +91,9 @@ pub struct Study {
     /// Where, unless `target` is a factor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,
+    /// Devices that one place has: loop devices that a laboratory makes, or those of the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub members: Option<u32>,
     /// The bytes that may be touched.
     #[serde(default)]
     pub area: AreaRequest,
@@ -132,6 +135,16 @@ impl Study {
     /// Whether anything of it needs bytes of its own on the target.
     pub fn needs_area(&self) -> bool {
         self.workload.iter().any(|own| own.needs() == Needs::Area || own.background.is_some())
+    }
+
+    /// How many loop devices a laboratory makes.
+    pub fn loop_devices(&self) -> u32 {
+        self.members.unwrap_or(1).max(1)
+    }
+
+    /// Whether anything of it makes files of its own in a directory.
+    pub fn works_in_directory(&self) -> bool {
+        self.needs_area() || self.workload.iter().any(|own| own.needs() == Needs::Directory)
     }
 
     /// Where it takes place, as the command line names that.
@@ -185,6 +198,8 @@ pub enum Target {
     File(String),
     /// A block device; only read unless it was unlocked.
     Device(String),
+    /// Block devices that are one place together.
+    Devices(Vec<String>),
     /// A loop device of this size, made for the study and removed afterwards.
     Loop(Bytes),
     /// The simulated engine: `lognormal,mean=100us,p99=400us,servers=1`.
@@ -196,6 +211,7 @@ impl Target {
     pub fn word(&self) -> String {
         match self {
             Self::Directory(path) | Self::File(path) | Self::Device(path) => path.clone(),
+            Self::Devices(paths) => paths.join(", "),
             Self::Loop(size) => format!("a loop device of {size}"),
             Self::Simulated(law) => format!("{}{law}", simulated::PREFIX),
         }
@@ -232,17 +248,13 @@ impl Workload {
         self.work.needs()
     }
 
-    /// Whether all that is written is zeros.
-    pub fn writes_zeros(&self) -> bool {
-        self.touches().filter_map(|touch| touch.writes).all(|content| content == Content::Zero)
-    }
-
     /// Whether anything is written.
     pub fn writes(&self) -> bool {
         self.touches().any(|touch| touch.writes.is_some())
     }
 
-    fn touches(&self) -> impl Iterator<Item = Touch> {
+    /// What it, and what goes on in the background, does to the area.
+    pub fn touches(&self) -> impl Iterator<Item = Touch> {
         let background = self.background.as_ref().map(Asks::touches);
         [self.work.touches()].into_iter().chain(background)
     }

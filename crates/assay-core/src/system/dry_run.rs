@@ -10,8 +10,9 @@ use std::time::Duration;
 use super::journal::Warrant;
 use super::{
     Act, AreaFile, AtaQuestion, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
-    DirectAlignment, Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover, Locking,
-    OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
+    DirectAlignment, DirectoryPolicy, Executed, Execution, Extent, Hold, HoldError, KernelLog,
+    Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
+    WorkDirectory,
 };
 
 /// Reads pass through; whatever changes something is only noted.
@@ -94,6 +95,7 @@ impl System for DryRun<'_> {
         resident_pages(file: &File, range: Range<u64>) -> io::Result<CachedPages>;
         program(name: &str) -> Option<PathBuf>;
         free_loop() -> io::Result<PathBuf>;
+        encryption_of(directory: &Path) -> io::Result<Option<DirectoryPolicy>>;
         read_own(file: &OwnFile) -> io::Result<String>;
         random() -> io::Result<[u8; 32]>;
     }
@@ -156,8 +158,17 @@ impl System for DryRun<'_> {
         Ok(())
     }
 
+    fn create_work_directory(&self, directory: &Path) -> io::Result<WorkDirectory> {
+        self.note(format!("make a directory to work in, in {}", directory.display()));
+        Err(io::Error::other("a dry run makes no files"))
+    }
+
+    fn remove_work_directory(&self, _: &WorkDirectory) -> io::Result<()> {
+        Ok(())
+    }
+
     fn remove_leftover(&self, leftover: &Leftover) -> io::Result<()> {
-        self.note(format!("remove the leftover area file {}", leftover.path.display()));
+        self.note(format!("remove the leftover {}", leftover.path.display()));
         Ok(())
     }
 

@@ -10,8 +10,9 @@ use std::time::Duration;
 use super::journal::Warrant;
 use super::{
     Act, AreaFile, AtaQuestion, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
-    DirectAlignment, Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover, Locking,
-    OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
+    DirectAlignment, DirectoryPolicy, Executed, Execution, Extent, Hold, HoldError, KernelLog,
+    Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
+    WorkDirectory,
 };
 
 /// Passes everything on to another system, except for one call that fails.
@@ -89,6 +90,8 @@ impl System for Faulty<'_> {
         create_area(directory: &Path, caching: Caching) -> AreaFile;
         remove_area(area: &AreaFile) -> ();
         remove_leftover(leftover: &Leftover) -> ();
+        create_work_directory(directory: &Path) -> WorkDirectory;
+        remove_work_directory(work: &WorkDirectory) -> ();
         open_device_for_writing(consent: &Consent, caching: Caching) -> File;
         act(warrant: Warrant, act: &Act) -> ();
     }
@@ -96,6 +99,7 @@ impl System for Faulty<'_> {
     may_fail! {
         Call::Looks;
         free_loop() -> PathBuf;
+        encryption_of(directory: &Path) -> Option<DirectoryPolicy>;
         read_text(path: &Path) -> String;
         read_bytes(path: &Path) -> Vec<u8>;
         read_own(file: &OwnFile) -> String;

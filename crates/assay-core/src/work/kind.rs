@@ -119,6 +119,8 @@ pub struct Touch {
     pub reads: bool,
     /// What it writes to its area, where it does.
     pub writes: Option<Content>,
+    /// What its reads of the area are to find there, where the tool wrote that.
+    pub finds: Option<Content>,
     /// Goes past the page cache.
     pub direct: bool,
 }

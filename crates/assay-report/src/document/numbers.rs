@@ -3,6 +3,7 @@
 use super::{Cell, NONE, Tone};
 use assay_core::findings::{Comparison, Kind, Verdict};
 use assay_core::quantity::units::show;
+use assay_core::work::files;
 use assay_core::work::metrics::noun;
 
 /// Heading of a column that holds a metric.
@@ -39,8 +40,14 @@ pub(crate) fn value(metric: &str, value: f64) -> String {
     match metric {
         "iops" => format!("{told} IOPS"),
         super::micro::RATE => format!("{told} operations/s"),
+        _ if is_of_files(metric) => format!("{told} files/s"),
         _ => told,
     }
+}
+
+/// Whether a metric counts files.
+fn is_of_files(metric: &str) -> bool {
+    metric == files::FILES.name || files::rate(metric).is_some()
 }
 
 /// Arm over baseline, or arm minus baseline where a ratio makes no sense.

@@ -72,7 +72,8 @@ pub struct StudyArguments {
     /// A study file, or the name of a shipped study; none with --command
     #[arg(value_name = "STUDY", required_unless_present = "lines")]
     study: Option<String>,
-    /// Directories, files or block devices instead of the study's own; several are compared
+    /// Directories, files or block devices instead of the study's own; several are compared, or are the
+    /// members of one place where the study has the key members
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
     /// Levels of a factor, such as depth=1,4,16 (again for another factor)
@@ -303,7 +304,10 @@ impl StudyArguments {
             ));
         }
         study.target = None;
-        if targets.len() > 1 {
+        if study.members.is_some() && targets.len() > 1 {
+            study.members = Some(targets.len() as u32);
+            study.target = Some(assay_core::study::Target::Devices(targets));
+        } else if targets.len() > 1 {
             study.factors.insert(TARGET.to_owned(), targets);
         }
         Ok(study)
@@ -314,6 +318,9 @@ impl StudyArguments {
         let own = study.target.as_ref().map(assay_core::study::Target::word);
         match (study.factors.get(TARGET), self.targets().into_iter().next()) {
             (Some(targets), _) => targets.clone(),
+            _ if matches!(study.target, Some(assay_core::study::Target::Devices(_))) => {
+                own.into_iter().collect()
+            }
             (None, Some(target)) => vec![target],
             (None, None) => vec![own.unwrap_or_else(|| ".".to_owned())],
         }

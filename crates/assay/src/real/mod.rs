@@ -10,6 +10,7 @@ mod hold;
 mod look;
 pub mod signals;
 pub mod watchdog;
+mod workplace;
 
 pub use execute::leave;
 
@@ -29,9 +30,9 @@ use rustix::time::{ClockId, clock_gettime};
 use assay_core::system::journal::Warrant;
 use assay_core::system::{
     Act, AreaFile, AtaQuestion, BlockTotals, BlockTracer, CachedPages, Caching, Consent,
-    DeviceNumber, DirectAlignment, Executed, Execution, Extent, FileKind, Hold, HoldError,
-    KernelLog, Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User,
-    Watchdog, identity,
+    DeviceNumber, DirectAlignment, DirectoryPolicy, Errno, Executed, Execution, Extent, FileKind,
+    Hold, HoldError, KernelLog, Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System,
+    TraceMeans, User, Watchdog, WorkDirectory, identity,
 };
 
 /// The machine that this process runs on.
@@ -170,11 +171,25 @@ impl System for Real {
         area::remove(area)
     }
 
+    fn create_work_directory(&self, directory: &Path) -> io::Result<WorkDirectory> {
+        workplace::create(self, directory)
+    }
+
+    fn remove_work_directory(&self, work: &WorkDirectory) -> io::Result<()> {
+        workplace::remove(work)
+    }
+
     fn leftovers(&self, directory: &Path) -> io::Result<Vec<Leftover>> {
-        area::leftovers(self, directory)
+        let mut left = area::leftovers(self, directory)?;
+        left.extend(workplace::leftovers(self, directory)?);
+        Ok(left)
     }
 
     fn remove_leftover(&self, leftover: &Leftover) -> io::Result<()> {
+        let name = leftover.path.file_name().unwrap_or_default().to_string_lossy();
+        if workplace::is_own_name(&name) {
+            return workplace::remove_leftover(self, &leftover.path);
+        }
         area::remove_leftover(self, leftover)
     }
 
@@ -327,6 +342,15 @@ impl System for Real {
     fn forget_cache(&self) -> io::Result<()> {
         fs::sync();
         std::fs::write("/proc/sys/vm/drop_caches", "3")
+    }
+
+    fn encryption_of(&self, directory: &Path) -> io::Result<Option<DirectoryPolicy>> {
+        const CANNOT: [Option<Errno>; 2] = [Some(Errno::NOTTY), Some(Errno::NOTSUP)];
+        match assay_sys::directory_policy(File::open(directory)?.as_fd()) {
+            // What cannot encrypt does not.
+            Err(error) if CANNOT.contains(&Errno::of(&error)) => Ok(None),
+            told => told,
+        }
     }
 
     fn nvme_health_log(&self, device: &Path) -> io::Result<Vec<u8>> {

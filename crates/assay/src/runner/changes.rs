@@ -35,9 +35,12 @@ pub fn permitted(study: &Study, allowed: &[PathBuf]) -> Outcome<()> {
 pub fn changes(system: &dyn System, study: &Study, places: &[Place]) -> Vec<String> {
     let mut told = Vec::new();
     if let Some(Target::Loop(size)) = study.target {
-        told.push(format!(
-            "a loop device over a file of {size} is made; both are removed afterwards"
-        ));
+        told.push(match study.loop_devices() {
+            1 => format!("a loop device over a file of {size} is made; both are removed afterwards"),
+            members => format!(
+                "{members} loop devices over files of {size} each are made; all are removed afterwards"
+            ),
+        });
     }
     for place in places.iter().filter(|_| study.prepare.prime.is_some()) {
         let passes = study.prepare.prime.as_ref().map_or(1, |prime| prime.passes);
@@ -73,7 +76,8 @@ pub fn wanting(system: &dyn System, study: &Study, places: &[Place]) -> Vec<Stri
         Err(failure) => failure.message,
     };
     let there = |place: &&Place| !place.site.path.as_os_str().is_empty();
-    places.iter().filter(open).filter(there).map(told).collect()
+    let devices = places.iter().flat_map(Place::devices);
+    devices.filter(open).filter(there).map(told).collect()
 }
 
 /// What a study asks for that is not here, and what becomes of it.
@@ -163,14 +167,15 @@ pub fn refused(
     let site = &place.site;
     let view = View { system, site };
     let own = matches!(study.target, Some(Target::Loop(_)));
-    let bytes = match &study.target {
+    let bytes = |device: &Place| match &study.target {
         Some(Target::Loop(size)) => size.0,
-        _ => site.counted.first().map_or(0, |name| devices::size_of(system, name)),
+        _ => device.site.counted.first().map_or(0, |name| devices::size_of(system, name)),
     };
+    let below: Vec<u64> = place.devices().map(bytes).collect();
     let mut found = Vec::new();
     for base in &layout.bases {
         let missing = match Stack::of(&Wish::of(base)) {
-            Ok(stack) => stack.missing(system, bytes),
+            Ok(stack) => stack.missing(system, &below),
             Err(reason) => Some(reason),
         };
         if let Some(reason) = missing {

@@ -8,7 +8,7 @@ use super::bed::{self, TestBed};
 use super::changes;
 use super::event::{Context, Event};
 use super::others::Others;
-use super::places::{Place, places};
+use super::places::{Place, places_of};
 use super::session::{End, Judge, Session};
 use super::surroundings;
 use super::survey;
@@ -376,8 +376,8 @@ pub fn preview(
 ) -> Outcome<Preview> {
     changes::permitted(&study, allowed)?;
     let places = match study.target {
-        Some(Target::Loop(size)) => vec![Place::to_be(size)],
-        _ => places(system, targets, destroy)?,
+        Some(Target::Loop(size)) => vec![Place::to_be(size, study.loop_devices())],
+        _ => places_of(system, &study, targets, destroy)?,
     };
     super::others::there(&study, &places)?;
     let seed = study.seed.unwrap_or_else(|| entropy(system));
@@ -387,7 +387,9 @@ pub fn preview(
     for place in &places {
         for base in &layout.bases {
             if !base.is_empty() && !matches!(study.target, Some(Target::Loop(_))) {
-                bed::extent(system, &study, &place.site)?;
+                for device in place.devices() {
+                    bed::extent(system, &study, &device.site, !place.others.is_empty())?;
+                }
             }
             let survey = survey::estimate(system, &study, place)?;
             let refused = changes::refused(system, (&study, &layout), place);
@@ -453,7 +455,7 @@ fn same_places(
         return bed.places().iter().try_for_each(|place| {
             let own = |site: &&Site| site.target == place.site.target;
             let before = environment.sites.iter().find(own);
-            before.map_or(Ok(()), |before| same_drives(&place.site, before))
+            before.map_or(Ok(()), |before| same_members(place, before))
         });
     }
     let pairs = bed.places().iter().zip(&environment.sites);
@@ -470,6 +472,18 @@ fn same_place(now: &Site, before: &Site) -> Outcome<()> {
         return same_drives(now, before);
     };
     differs.map_or(Ok(()), |how| Err(elsewhere(now, &how)))
+}
+
+/// The same of a place that may have several devices, of which an arm may stand on some.
+fn same_members(place: &Place, before: &Site) -> Outcome<()> {
+    if place.others.is_empty() {
+        return same_drives(&place.site, before);
+    }
+    let now = || place.devices().flat_map(|own| &own.site.drives);
+    let gone = before.drives.iter().find(|drive| now().all(|own| own.id != drive.id));
+    gone.map_or(Ok(()), |gone| {
+        Err(elsewhere(&place.site, &format!("{} is not among its devices now", gone.id)))
+    })
 }
 
 /// Refuses to go on on other drives.
@@ -514,7 +528,7 @@ fn layout(study: &Study, places: &[Place]) -> Layout {
 /// Writes the targets into the study: one as its target, several as the factor `target`.
 fn set_targets(study: &mut Study, places: &[Place], seed: u64) {
     study.seed = Some(seed);
-    if matches!(study.target, Some(Target::Loop(_))) {
+    if matches!(study.target, Some(Target::Loop(_) | Target::Devices(_))) {
         return;
     }
     if let [place] = places {

@@ -210,6 +210,7 @@ fn journals() -> Vec<Vec<u8>> {
             device: Some(disk.clone()),
         },
         Undo::Loop { file: path("/var/lib/assay/made/image") },
+        Undo::Zram { number: 1, sequence: Some(9) },
         Undo::File { path: path("/var/lib/assay/made/image") },
         Undo::Partition { disk: disk.clone(), number: 3, start: 1 << 20 },
         Undo::FileSystem { disk, start: 1 << 20, label: "assay-1".to_owned() },

@@ -28,7 +28,7 @@ fn choice(layer: &dyn Layer) -> Option<(&'static str, Vec<String>)> {
 
 fn bare() -> Fake {
     let fake = machine();
-    fake.with_file_systems();
+    fake.with_file_systems().with_encryption();
     fake
 }
 
