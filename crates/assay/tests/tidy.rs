@@ -181,6 +181,20 @@ fn what_decides_and_what_shows_touches_nothing() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
+/// Virtual machines are files and processes: the door to the machine makes them, like all else.
+#[test]
+fn only_the_door_to_the_machine_makes_virtual_machines() {
+    let mut users = 0;
+    for (name, text) in rust_files() {
+        let used = !used_below(&blanked(&text), "assay_guest::").is_empty();
+        let may = name.starts_with("crates/assay/src/real/");
+        assert!(may || !used || !name.starts_with("crates/assay/src/"), "{name} uses assay_guest");
+        users += usize::from(may && used);
+    }
+    assert!(users > 0, "nobody uses it: is it called otherwise now?");
+    assert!(!used_below("use assay_guest::{Asked, kernel::Kernel};", "assay_guest::").is_empty());
+}
+
 #[test]
 fn files_and_functions_stay_short() {
     let mut wrong = Vec::new();

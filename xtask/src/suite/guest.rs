@@ -31,7 +31,7 @@ pub fn check(program: impl FnOnce() -> Done<PathBuf>, skipped: &mut Skips) -> Do
         skipped.insert("lab".to_owned(), reason);
         return Ok(true);
     }
-    let kernel = match lab_guest::kernel() {
+    let kernel = match lab_guest::kernel(&[]) {
         Ok(kernel) => kernel,
         Err(reason) => {
             skipped.insert("lab".to_owned(), reason);
@@ -90,12 +90,12 @@ fn left(id: u32) -> Done<Vec<String>> {
         let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
         left.extend(names.filter(|name| name.starts_with(&format!("assay-lab-{id}-"))));
     }
-    let folder = format!("assay-lab-{id}-");
+    let files = format!("/proc/{id}/fd/");
     for entry in fs::read_dir("/proc").map_err(|error| error.to_string())?.flatten() {
         // Of those that end meanwhile there is nothing to read.
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).replace('\0', " ");
-        left.extend((line.contains(QEMU) && line.contains(&folder)).then_some(line));
+        left.extend((line.contains(QEMU) && line.contains(&files)).then_some(line));
     }
     Ok(left)
 }
@@ -103,7 +103,7 @@ fn left(id: u32) -> Done<Vec<String>> {
 /// Whether the results of the guest are what they are to be.
 fn judged(ended: &Ended, program: &Path) -> Done<bool> {
     let scratch = Scratch::new("brought")?;
-    let names = ended.unpack(scratch.path())?;
+    let names = guest::unpack(ended, scratch.path())?;
     let assay = Assay::new(program, scratch.path());
     let shown: Vec<Value> = names.iter().map(|name| show(&assay, name)).collect::<Done<_>>()?;
     let of = |kind: &str| shown.iter().find(|one| one["study"]["kind"] == kind);

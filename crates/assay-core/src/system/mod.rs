@@ -31,6 +31,7 @@ pub mod signatures;
 pub mod site;
 pub mod sysfs;
 pub mod trust;
+pub mod virtual_machine;
 
 use std::fs::File;
 use std::io;

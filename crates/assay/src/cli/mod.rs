@@ -15,6 +15,7 @@ mod confirm;
 mod doctor;
 mod explain;
 mod import;
+mod in_vm;
 mod inventory;
 mod label;
 mod list;
@@ -39,6 +40,7 @@ mod studies;
 mod study_arguments;
 mod tree;
 mod undo;
+mod vm;
 mod watch;
 mod watchdog;
 
@@ -127,6 +129,8 @@ enum Command {
     Tree(tree::Arguments),
     #[command(hide = true)]
     Micro(micro::Arguments),
+    #[command(hide = true)]
+    InVm(in_vm::Arguments),
     #[command(hide = true)]
     Watchdog(watchdog::Arguments),
 }
@@ -218,6 +222,7 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Stacks(arguments) => stacks::run(system, &arguments),
         Command::Micro(arguments) => micro::run(&arguments),
         Command::Tree(arguments) => tree::run(system, &arguments),
+        Command::InVm(arguments) => in_vm::run(system, &arguments),
         Command::Watchdog(arguments) => watchdog::run(system, &arguments),
     }
 }

@@ -56,6 +56,15 @@ pub struct Permitted {
 }
 
 impl Permitted {
+    /// As they would be typed.
+    pub fn words(&self) -> Vec<String> {
+        let paths = self.settings.paths.iter();
+        let mut words: Vec<String> =
+            paths.flat_map(|path| ["--allow-tunable".to_owned(), path.clone()]).collect();
+        words.extend(self.as_root.then(|| "--as-root".to_owned()));
+        words
+    }
+
     /// These, and the devices that may be overwritten.
     ///
     /// # Errors
@@ -171,6 +180,20 @@ impl StudyArguments {
     /// A quick look, where one is wished for.
     fn at_speed(&self, study: Study) -> Study {
         if self.quick { study.quick() } else { study }
+    }
+
+    /// On a loop device of its own, wherever that will be.
+    ///
+    /// # Errors
+    /// The user's mistake where the line names places of this machine.
+    pub fn take_to_lab(&mut self) -> Outcome<()> {
+        if self.has_targets() || !self.destroy.is_empty() {
+            return Err(Failure::mistake(
+                "--vm: the virtual machine has no place of this one: leave TARGET and --destroy out",
+            ));
+        }
+        self.lab = true;
+        Ok(())
     }
 
     /// Whether the line names targets.

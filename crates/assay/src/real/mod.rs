@@ -6,6 +6,7 @@ mod act;
 mod area;
 mod execute;
 mod files;
+pub mod guest;
 mod hold;
 mod look;
 pub mod signals;

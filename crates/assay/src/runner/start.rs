@@ -29,7 +29,7 @@ use assay_core::results::vouch::Voucher;
 use assay_core::study::{Study, Target, simulated};
 use assay_core::system::identity::{self, Caller};
 use assay_core::system::site::{Site, TargetKind};
-use assay_core::system::{System, machine};
+use assay_core::system::{System, machine, virtual_machine};
 
 /// What the user has said himself that a study may do, on the command line and nowhere else.
 #[derive(Clone, Debug, Default)]
@@ -147,6 +147,7 @@ pub fn run(
         request.study = allocation::settle(request.study, quick, &bed.surveys());
     }
     let plan = plan::make(&request.study, bed.surveys(), seed);
+    let plan = plan::within(plan, virtual_machine::own(system));
     if let Err(failure) = enough(&plan) {
         return Err(torn_down(bed, failure));
     }

@@ -291,6 +291,32 @@ pub fn chosen<'n>(
     LAYERS.iter().copied().filter(is_chosen)
 }
 
+/// What a bare machine must be given for the layers of a study, by its factors and their levels.
+pub fn carried(factors: &BTreeMap<String, Vec<String>>) -> Carried {
+    let mut all = Carried::default();
+    for layer in LAYERS {
+        let names = layer.factors().iter().map(|factor| factor.about().name);
+        let own = names.filter_map(|name| factors.get_key_value(name));
+        let combined = own.fold(vec![Levels::new()], |arms, (name, levels)| {
+            let with = |arm: &Levels, level: &String| {
+                arm.iter().chain([(name, level)]).map(|(a, b)| (a.clone(), b.clone())).collect()
+            };
+            arms.iter().flat_map(|arm| levels.iter().map(move |level| with(arm, level))).collect()
+        });
+        for levels in combined.iter().filter(|levels| !levels.is_empty()) {
+            let own = layer.recipe(&Wish::of(levels)).map(|recipe| recipe.carried());
+            let Carried { programs, modules } = own.unwrap_or_default();
+            all.programs.extend(programs);
+            all.modules.extend(modules);
+        }
+    }
+    all.programs.sort_unstable();
+    all.programs.dedup();
+    all.modules.sort_unstable();
+    all.modules.dedup();
+    all
+}
+
 /// Whether trials of any arm stand on a directory that is made for them.
 pub fn give_directory<'l>(arms: impl IntoIterator<Item = &'l Levels>) -> bool {
     let given = |levels| Stack::of(&Wish::of(levels)).ok()?.gives();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::cpio::{Archive, Kind};
-use crate::{Done, call, has};
+use crate::{Done, call, found};
 
 /// A file that is to lie there.
 #[derive(Debug)]
@@ -105,9 +105,12 @@ impl Tree {
 
     /// `busybox` and links to it for everything that it can do and that is not there yet.
     pub fn busybox(&mut self) -> Done<()> {
-        let own = found("busybox").ok_or("needs the program busybox")?;
+        let own = found("busybox").ok_or("needs the program busybox (package busybox-static)")?;
         if !libraries(&own)?.is_empty() {
-            return Err(format!("{} needs libraries: install busybox-static", own.display()));
+            return Err(format!(
+                "{} needs libraries: install the package busybox-static",
+                own.display()
+            ));
         }
         self.copy("bin/busybox", &own)?;
         for path in call("busybox", &["--list-full"])?.lines() {
@@ -118,6 +121,19 @@ impl Tree {
             }
         }
         Ok(())
+    }
+
+    /// Bytes of what lies there, about.
+    pub fn bytes(&self) -> Done<u64> {
+        let of = |content: &Content| match content {
+            Content::Bytes(bytes, _) => Ok(bytes.len() as u64),
+            Content::Copy(from, _) => {
+                let seen = fs::metadata(from);
+                seen.map(|seen| seen.len()).map_err(|error| format!("{}: {error}", from.display()))
+            }
+            Content::Directory | Content::Link(_) | Content::Device(..) => Ok(0),
+        };
+        self.entries.values().map(of).sum()
     }
 
     /// The archive that the kernel unpacks.
@@ -144,17 +160,6 @@ impl Tree {
     }
 }
 
-/// Where a program of this machine lies; a path is one already.
-pub fn found(program: &str) -> Option<PathBuf> {
-    if program.contains('/') {
-        return Some(PathBuf::from(program)).filter(|path| path.is_file());
-    }
-    let beside = ["/usr/sbin", "/sbin"].map(PathBuf::from);
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut all = std::env::split_paths(&path).chain(beside).map(|folder| folder.join(program));
-    all.find(|path| path.is_file())
-}
-
 /// The libraries that a program is started with, by what its loader says; none of a static one.
 fn libraries(program: &Path) -> Done<Vec<String>> {
     // In other languages the refusal would be another sentence; that it is one is in the exit code.
@@ -174,18 +179,6 @@ fn paths(told: &str) -> Vec<String> {
         words.find(|word| word.starts_with('/')).map(str::to_owned)
     };
     told.lines().filter_map(path).filter(|path| !path.ends_with(':')).collect()
-}
-
-/// A copy of a program without what only a debugger reads; the program itself where nothing here can
-/// make one.
-pub fn stripped(program: &Path, into: &Path) -> Done<PathBuf> {
-    if !has("strip") {
-        return Ok(program.to_owned());
-    }
-    let copy = into.join("stripped");
-    let [to, from] = [&copy, program].map(|path| path.display().to_string());
-    call("strip", &["--strip-all", "-o", &to, &from])?;
-    Ok(copy)
 }
 
 #[cfg(test)]
@@ -218,7 +211,7 @@ mod tests {
     #[test]
     fn this_test_needs_libraries_that_are_there_or_none() {
         let own = std::env::current_exe().unwrap();
-        if has("ldd") {
+        if crate::has("ldd") {
             assert!(libraries(&own).unwrap().iter().all(|path| Path::new(path).is_file()));
         }
     }

@@ -1,6 +1,7 @@
 //! The machine that QEMU makes: started, watched, ended. Nothing of it is left when it is dropped.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,6 +11,14 @@ use crate::{Done, has};
 
 /// The program.
 pub const QEMU: &str = "qemu-system-x86_64";
+
+/// What there must be here, and the packages that bring it.
+const NEEDED: [(&str, &str); 4] = [
+    (QEMU, "qemu-system-x86"),
+    ("busybox", "busybox-static"),
+    ("setpriv", "util-linux"),
+    ("ldd", "libc-bin"),
+];
 
 /// What carries out the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,9 +70,8 @@ pub fn missing() -> Option<String> {
     if std::env::consts::ARCH != "x86_64" {
         return Some("guests are made on x86_64 alone".to_owned());
     }
-    let needed = [QEMU, "busybox", "depmod", "dpkg-deb", "ldd", "setpriv"];
-    let missing = needed.into_iter().find(|program| !has(program))?;
-    Some(format!("needs the program {missing}"))
+    let (missing, package) = NEEDED.into_iter().find(|(program, _)| !has(program))?;
+    Some(format!("needs the program {missing} (package {package})"))
 }
 
 /// How a drive is attached.
@@ -101,8 +109,12 @@ pub struct Setup {
     pub append: String,
     /// Drives, in the order of their names.
     pub drives: Vec<Drive>,
+    /// What its console says ends in this file.
+    pub console: PathBuf,
     /// Names of ports, and the files that what the guest writes there ends in.
-    pub ports: Vec<&'static str>,
+    pub ports: Vec<(&'static str, PathBuf)>,
+    /// A port on which it hears [`Machine::tell`].
+    pub hears: Option<&'static str>,
     /// The time in its clock when it starts, as QEMU takes it; the time that it is, where none is named.
     pub clock: Option<String>,
     /// More words for QEMU.
@@ -113,23 +125,21 @@ pub struct Setup {
 #[derive(Debug)]
 pub struct Machine {
     child: Child,
-    folder: PathBuf,
     started: Instant,
 }
 
 impl Machine {
-    /// Starts one whose ports are files in a folder.
-    pub fn start(setup: &Setup, folder: &Path) -> Done<Self> {
-        let complaint = fs::File::create(folder.join("qemu"));
-        let complaint = complaint.map_err(|error| format!("{}: {error}", folder.display()))?;
+    /// Starts one; what QEMU complains of ends in a file.
+    pub fn start(setup: &Setup, complaint: &fs::File) -> Done<Self> {
+        let complaint = complaint.try_clone().map_err(|error| error.to_string())?;
         // Should we be killed, the kernel ends it: nobody else would.
         let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", QEMU]).args(words(setup, folder));
-        command.stdin(Stdio::null()).stdout(Stdio::null());
+        command.args(["--pdeathsig", "KILL", QEMU]).args(words(setup));
+        command.stdin(Stdio::piped()).stdout(Stdio::null());
         // Of a group of its own: an interrupt of the terminal reaches us alone, and we end it.
         command.stderr(complaint).process_group(0);
         let child = command.spawn().map_err(|error| format!("setpriv: {error}"))?;
-        Ok(Self { child, folder: folder.to_owned(), started: Instant::now() })
+        Ok(Self { child, started: Instant::now() })
     }
 
     /// Its process.
@@ -147,17 +157,18 @@ impl Machine {
         matches!(self.child.try_wait(), Ok(Some(_)))
     }
 
-    /// What came out of a port so far.
-    pub fn port(&self, name: &str) -> Vec<u8> {
-        fs::read(self.folder.join(name)).unwrap_or_default()
+    /// Tells it a word on the port that hears; it may have ended by now.
+    pub fn tell(&mut self, word: &str) {
+        if let Some(input) = &mut self.child.stdin {
+            let _ = writeln!(input, "{word}").and_then(|()| input.flush());
+        }
     }
 
-    /// Starts it again after it has ended; its age goes on.
-    pub fn again(mut self, setup: &Setup) -> Done<Self> {
-        self.cut();
-        let mut machine = Self::start(setup, &self.folder)?;
-        machine.started = self.started;
-        Ok(machine)
+    /// The same, as if it had been started so long ago.
+    #[must_use]
+    pub fn aged(mut self, by: Duration) -> Self {
+        self.started = self.started.checked_sub(by).unwrap_or(self.started);
+        self
     }
 
     /// Takes the power away: what was not written is lost, as it would be.
@@ -165,18 +176,6 @@ impl Machine {
         // Ours alone: the id cannot have been given away before it is waited for.
         let _ = self.child.kill();
         let _ = self.child.wait();
-    }
-
-    /// The last lines of its console and of what QEMU complained of.
-    pub fn last_words(&self) -> String {
-        let tail = |name: &str| {
-            let text = String::from_utf8_lossy(&self.port(name)).replace('\r', "");
-            let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-            lines[lines.len().saturating_sub(12)..].join("\n")
-        };
-        let both = [tail("qemu"), tail("console")];
-        let told: Vec<&str> = both.iter().map(String::as_str).filter(|t| !t.is_empty()).collect();
-        if told.is_empty() { "it said nothing".to_owned() } else { told.join("\n") }
     }
 }
 
@@ -187,27 +186,34 @@ impl Drop for Machine {
 }
 
 /// The words after `qemu-system-x86_64`.
-fn words(setup: &Setup, folder: &Path) -> Vec<String> {
+fn words(setup: &Setup) -> Vec<String> {
     let mut words: Vec<String> = setup.accelerator.words().map(str::to_owned).to_vec();
     let mut add = |more: &[&str]| words.extend(more.iter().map(|&word| word.to_owned()));
-    let file = |name: &str| quoted(&folder.join(name));
     add(&["-M", "q35", "-nodefaults", "-no-user-config", "-display", "none"]);
     add(&["-smp", &setup.cpus.to_string(), "-m", &format!("{}K", setup.memory_bytes >> 10)]);
-    add(&["-chardev", &format!("file,id=console,path={}", file("console"))]);
+    add(&["-chardev", &format!("file,id=console,append=on,path={}", quoted(&setup.console))]);
     add(&["-serial", "chardev:console"]);
     add(&["-device", "virtio-serial-pci,max_ports=16", "-device", "virtio-rng-pci"]);
-    for name in &setup.ports {
-        add(&["-chardev", &format!("file,id={name},append=on,path={}", file(name))]);
+    for (name, file) in &setup.ports {
+        let file = quoted(file);
+        add(&["-chardev", &format!("file,id={name},append=on,path={file}")]);
+        add(&["-device", &format!("virtserialport,chardev={name},name={name}")]);
+    }
+    if let Some(name) = setup.hears {
+        add(&["-chardev", &format!("stdio,id={name},signal=off")]);
         add(&["-device", &format!("virtserialport,chardev={name},name={name}")]);
     }
     for (at, drive) in setup.drives.iter().enumerate() {
         let image = quoted(&drive.image);
         add(&[
             "-drive",
-            &format!("if=none,id=drive{at},format=raw,discard=unmap,file={image}"),
+            // Where there is no room left, it is told that its drive fails: by itself QEMU would wait.
+            &format!(
+                "if=none,id=drive{at},format=raw,discard=unmap,werror=report,rerror=report,file={image}"
+            ),
             "-device",
             &match drive.bus {
-                Bus::Virtio => format!("virtio-blk-pci,drive=drive{at}"),
+                Bus::Virtio => format!("virtio-blk-pci,drive=drive{at},serial=virtual{at}"),
                 Bus::Nvme => format!("nvme,drive=drive{at},serial=lab{at}"),
             },
         ]);
@@ -242,17 +248,20 @@ mod tests {
             first: None,
             append: "quiet".to_owned(),
             drives: vec![Drive { image: "/a,b".into(), bus: Bus::Virtio }],
-            ports: vec!["out"],
+            console: "/run/console".into(),
+            ports: vec![("out", "/run/out".into())],
+            hears: Some("ask"),
             clock: None,
             more: vec!["-no-reboot".to_owned()],
         };
-        let words = words(&setup, Path::new("/run/lab"));
+        let words = words(&setup);
         let text = words.join(" ");
         for wanted in [
             "-accel tcg,thread=multi",
             "-m 524288K",
-            "file=/a,,b -device virtio-blk-pci,drive=drive0",
-            "-chardev file,id=out,append=on,path=/run/lab/out -device virtserialport,chardev=out,name=out",
+            "file=/a,,b -device virtio-blk-pci,drive=drive0,serial=virtual0",
+            "-chardev file,id=out,append=on,path=/run/out -device virtserialport,chardev=out,name=out",
+            "-chardev stdio,id=ask,signal=off -device virtserialport,chardev=ask,name=ask",
             "-kernel /k -append quiet -no-reboot",
         ] {
             assert!(text.contains(wanted), "{wanted}: {text}");
