@@ -124,14 +124,16 @@ fn of_carriers(
     sum.ok_or_else(untold)
 }
 
+/// Of md's devices (Linux, admin-guide/devices.txt).
+const MD_MAJOR: u32 = 9;
+
 /// The counted devices, and of each array of md among them what it is made of.
 fn carriers(site: &Site) -> Vec<&str> {
     let mut found = Vec::new();
     let mut waiting: Vec<&str> = site.counted.iter().rev().map(String::as_str).collect();
     while let Some(name) = waiting.pop() {
-        let array = site.layers.iter().find(|layer| {
-            layer.name == name && name.starts_with("md") && layer.kind.starts_with("raid")
-        });
+        let array =
+            site.layers.iter().find(|layer| layer.name == name && layer.number.major == MD_MAJOR);
         match array {
             Some(array) if !array.below.is_empty() => {
                 waiting.extend(array.below.iter().rev().map(String::as_str));

@@ -64,7 +64,8 @@ fn times(findings: &Findings, cells: &[&Measured]) -> Table {
         // Broken where a phase begins.
         let column = Column::right(heading.as_str());
         let column = if at % 4 == 0 && at > 0 { column.breaks() } else { column };
-        if heading.ends_with("p50") { column.detail() } else { column }
+        let is_half = at % 2 == 0;
+        if is_half { column.detail() } else { column }
     }));
     let row = |cell: &&Measured| {
         let mut words = names(cells, cell);

@@ -648,7 +648,7 @@ fn every_preset_dry_runs() {
         let short = placed(study.clone().quick().settled());
         for (study, quick) in [(placed(study), None), (short, quick)] {
             let fake = machine();
-            fake.with_file_systems();
+            fake.with_file_systems().with_encryption().with_arrays();
             let disk = fake.canonical(Path::new("/sys/class/block/sda")).unwrap();
             fake.put(disk.join("queue/wbt_lat_usec"), "75000\n");
             let cells =

@@ -17,6 +17,8 @@ fn lab(factors: &[(&str, &[String])], start: bool) -> Request<'static> {
     request.study.area.size = Some(Bytes(8 << 20));
     request.study.area.start = start.then_some(assay_core::study::Start::At(Bytes(512 << 20)));
     request.study.replicates = 2;
+    // What an array with parity needs.
+    request.study.members = Some(4);
     request
 }
 
@@ -28,7 +30,7 @@ fn choice(layer: &dyn Layer) -> Option<(&'static str, Vec<String>)> {
 
 fn bare() -> Fake {
     let fake = machine();
-    fake.with_file_systems().with_encryption();
+    fake.with_file_systems().with_encryption().with_arrays();
     fake
 }
 
