@@ -252,7 +252,10 @@ pub fn taken_back(program: &Path) -> Done<String> {
     let (found, code) = found?;
     let trials = site.trials()?;
     let of = |trial: &Value| trial["measured"]["detail"]["observe"].clone();
-    let hurt: Vec<&Value> = trials.iter().filter(|trial| !of(trial)["harm"].is_null()).collect();
+    // A busy machine may hurt under the other levels, too.
+    let is_tight = |trial: &&Value| trial["arm"].to_string().contains(&format!(" {TIGHT}"));
+    let hurt = trials.iter().filter(|trial| !of(trial)["harm"].is_null()).filter(is_tight);
+    let hurt: Vec<&Value> = hurt.collect();
     let [first] = hurt[..] else {
         return Err(format!("{} trials were taken back: {:#}", hurt.len(), found["summary"]));
     };
@@ -263,7 +266,7 @@ pub fn taken_back(program: &Path) -> Done<String> {
     let has_ratio = own.iter().any(|one| one["arm"] == first["arm"] && !one["ratio"].is_null());
     // What stood for longer than the period lasted stood until it was put back.
     let late = longest > Duration::from_nanos(after_ns) + Duration::from_secs(1);
-    let whole = others == 6 && !has_ratio && site.condition() == before;
+    let whole = others >= 3 && !has_ratio && site.condition() == before;
     if after_ns > 8_000_000_000 || late || !whole {
         return Err(format!(
             "{after_ns} ns, there for {longest:?}, {others} other trials, ratio {has_ratio}, exit {code}: \
