@@ -8,6 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::bundle::{self, Label, Listed};
+use super::foreign;
 use super::headline;
 use super::plan::Arm;
 use crate::digest::{hexadecimal, sha256};
@@ -115,6 +116,7 @@ pub(super) fn listed(system: &dyn System, directory: &Path, id: String) -> Outco
         planned: about.trials,
         drives: Vec::new(),
         headline: headline::of(system, directory),
+        foreign: foreign::is_one(system, directory),
     })
 }
 

@@ -1,10 +1,12 @@
 //! Commands: each file parses its arguments, calls the library, and prints.
 
+mod add;
 mod advise;
 mod apply;
 mod articles;
 mod boots;
 mod build;
+mod bundle;
 mod by_place;
 mod calc;
 mod check;
@@ -119,6 +121,8 @@ enum Command {
     Rename(label::RenameArguments),
     Remove(remove::Arguments),
     Import(import::Arguments),
+    Bundle(bundle::Arguments),
+    Add(add::Arguments),
     Calc(calc::Arguments),
     Doctor(doctor::Arguments),
     Articles(articles::Arguments),
@@ -212,6 +216,8 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Rename(arguments) => label::rename(system, arguments),
         Command::Remove(arguments) => remove::run(system, &arguments),
         Command::Import(arguments) => import::run(system, &arguments),
+        Command::Bundle(arguments) => bundle::run(system, &arguments),
+        Command::Add(arguments) => add::run(system, &arguments),
         Command::Articles(arguments) => articles::run(system, &arguments),
         Command::Calc(arguments) => calc::run(system, &arguments),
         Command::Doctor(arguments) => {

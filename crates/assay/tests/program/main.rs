@@ -18,6 +18,7 @@ mod crowd;
 mod hostile;
 mod import;
 mod import_command;
+mod parcels;
 mod places;
 mod resume;
 mod seal;
