@@ -1,10 +1,13 @@
 //! A card's row of the flash table: what it does, what it is sold as, and where it lies beside
 //! published figures.
 
-use crate::findings::answers::{Beside, CardNumber, CardRow, Standing};
-use crate::findings::{Cell, Findings, Trust};
+use super::claims::{self, Numbers};
+use crate::findings::answers::{Beside, CardClaim, CardNumber, CardRow, Standing};
+use crate::findings::{Cell, Findings, TargetFacts, Trust};
 use crate::quantity::units::show;
 use crate::results::plan::{Plan, PlannedWorkload};
+use crate::study::Card;
+use crate::study::printed::Claimed;
 use crate::work::io::{self, Pattern};
 
 /// Published figures to be set beside a card.
@@ -15,15 +18,26 @@ const LINE: &str = "5400 rpm laptop disk";
 
 const RATE: &str = "bandwidth_bytes_per_s";
 
-/// The row of a study with a table `[card]`; none for another.
-pub(super) fn row(plan: &Plan, found: &Findings) -> Option<CardRow> {
-    let card = plan.design.card.as_ref()?;
-    let target = found.environment.targets.first();
+/// The rows of a study with a table `[card]`, one a target; none for another.
+pub(super) fn rows(plan: &Plan, found: &Findings) -> Vec<CardRow> {
+    let Some(card) = plan.design.card.as_ref() else { return Vec::new() };
+    let targets = found.environment.targets.iter().enumerate();
+    targets.map(|(index, target)| row(plan, card, found, index, target)).collect()
+}
+
+fn row(
+    plan: &Plan,
+    card: &Card,
+    found: &Findings,
+    index: usize,
+    target: &TargetFacts,
+) -> CardRow {
     let number = |pattern: Pattern, reads: bool, metric: &str| {
         let own = |work: &&PlannedWorkload| {
             let one_way = if reads { !work.writes() } else { !work.reads() };
             io::Planned::of(&work.work).is_some_and(|io| io.pattern == pattern)
                 && one_way
+                && work.target == index
                 && !work.control
         };
         let work = plan.workloads.iter().find(own)?;
@@ -35,13 +49,15 @@ pub(super) fn row(plan: &Plan, found: &Findings) -> Option<CardRow> {
     let random_write = number(Pattern::Random, false, "iops");
     let random_read = number(Pattern::Random, true, "iops");
     let linear_read = number(Pattern::Sequential, true, RATE);
-    let claimed = card.claimed.as_ref().map(|amount| amount.value);
+    let claimed = card.claimed.as_ref().and_then(Claimed::rate);
     let share = linear_read.as_ref().zip(claimed).map(|(read, claimed)| read.value / claimed);
-    let capacity_bytes =
-        card.capacity.map(|bytes| bytes.0).or_else(|| target.and_then(|one| one.size_bytes));
+    let capacity_bytes = card.capacity.map(|bytes| bytes.0).or(target.size_bytes);
+    let several = found.environment.targets.len() > 1;
     let per_gb = |price: f64| Some(price / (capacity_bytes? as f64 / 1e9));
     let mut row = CardRow {
-        device: target.map(|one| one.drive.clone()).unwrap_or_default(),
+        device: target.drive.clone(),
+        target: if several { target.name.clone() } else { String::new() },
+        claims: Vec::new(),
         capacity_bytes,
         linear_read,
         linear_write: number(Pattern::Sequential, false, RATE),
@@ -63,8 +79,23 @@ pub(super) fn row(plan: &Plan, found: &Findings) -> Option<CardRow> {
         random_write,
         text: Vec::new(),
     };
+    row.claims = printed(card, &row);
     row.text = sentences(&row);
-    Some(row)
+    row
+}
+
+/// What is printed on it, held against its numbers.
+fn printed(card: &Card, row: &CardRow) -> Vec<CardClaim> {
+    let own = [
+        ("read_mb_s", &row.linear_read),
+        ("write_mb_s", &row.linear_write),
+        ("read_iops", &row.random_read),
+        ("write_iops", &row.random_write),
+    ];
+    let numbers: Numbers =
+        own.into_iter().filter_map(|(name, number)| Some((name, number.clone()?))).collect();
+    let claims = card.claimed.iter().flat_map(|claimed| &claimed.claims);
+    claims::held(claims.map(|(text, claim)| (text.as_str(), claim)), &numbers)
 }
 
 fn of_cell(cell: &Cell) -> Option<CardNumber> {
@@ -142,6 +173,7 @@ fn sentences(row: &CardRow) -> Vec<String> {
     if !others.is_empty() {
         told.push(format!("Beside published random writes: {}.", others.join("; ")));
     }
+    told.extend(row.claims.iter().map(|one| format!("Printed on it: {}.", one.text)));
     if row.share_of_claim.is_some() {
         told.push("The share of the claim is that of linear reading: the speed on a card is that of reading.".to_owned());
     }

@@ -122,7 +122,7 @@ impl<'a> Gathering<'a> {
         found.surfaces = self.surfaces;
         found.boots = self.boots;
         lines::add(&mut found, plan, environment);
-        found.card = card::row(plan, &found);
+        found.cards = card::rows(plan, &found);
         found.absent = absent;
         found.members = self.members;
         found.probes = self.costs.told();

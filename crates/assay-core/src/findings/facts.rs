@@ -63,7 +63,7 @@ impl Findings {
             surfaces: Vec::new(),
             boots: Vec::new(),
             answers: Vec::new(),
-            card: None,
+            cards: Vec::new(),
             places: None,
         }
     }

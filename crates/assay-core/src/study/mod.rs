@@ -9,6 +9,7 @@ pub mod file;
 mod order;
 mod prepare;
 pub mod presets;
+pub mod printed;
 mod schema;
 pub mod simulated;
 pub mod words;

@@ -10,6 +10,7 @@ mod bundle;
 mod by_place;
 mod calc;
 mod check;
+mod collection;
 mod commands;
 mod compare;
 mod completions;
@@ -123,6 +124,7 @@ enum Command {
     Import(import::Arguments),
     Bundle(bundle::Arguments),
     Add(add::Arguments),
+    Collection(collection::Arguments),
     Calc(calc::Arguments),
     Doctor(doctor::Arguments),
     Articles(articles::Arguments),
@@ -218,6 +220,7 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Import(arguments) => import::run(system, &arguments),
         Command::Bundle(arguments) => bundle::run(system, &arguments),
         Command::Add(arguments) => add::run(system, &arguments),
+        Command::Collection(arguments) => collection::run(system, &arguments),
         Command::Articles(arguments) => articles::run(system, &arguments),
         Command::Calc(arguments) => calc::run(system, &arguments),
         Command::Doctor(arguments) => {
