@@ -108,6 +108,8 @@ impl Case {
             input: None,
             timeout: None,
             stop: &AtomicBool::new(false),
+            memory: None,
+            heard_bytes: 0,
         });
         let executed = executed.map_err(|error| error.to_string())?;
         self.peak = match executed.peak_memory {

@@ -14,6 +14,11 @@ pub const FACTS: &str = "{FACTS}";
 
 /// Kills and recovers, and says what was seen.
 pub fn run(options: &Options) -> Done<bool> {
+    if options.has("--network") {
+        return recorded(options, "kills-network.md", |binary, count, tell| {
+            kills::network::kill(binary, count, SEED, tell).map(|kills| network_page(count, &kills))
+        });
+    }
     recorded(options, "kills.md", |binary, count, tell| {
         kills::kill(binary, count, SEED, tell).map(|kills| page(count, &kills))
     })
@@ -31,7 +36,10 @@ pub fn recorded(
     }
     let count = options.number("--count") as u32;
     let head = facts::lines().join("\n");
-    let binary = build::release_binary()?;
+    let binary = match options.text("--program") {
+        Some(program) => std::path::PathBuf::from(program),
+        None => build::release_binary()?,
+    };
     let mut lines = Vec::new();
     let page = take(&binary, count, &mut |line| {
         println!("{line}");
@@ -43,6 +51,45 @@ pub fn recorded(
         build::write_page(name, &page)?;
     }
     Ok(true)
+}
+
+/// The same of a study of a small memory.
+pub fn run_memory(options: &Options) -> Done<bool> {
+    recorded(options, "kills-memory.md", |binary, count, tell| {
+        kills::memory::kill(binary, count, SEED, tell).map(|kills| page_of_memory(count, &kills))
+    })
+}
+
+fn page_of_memory(count: u32, kills: &kills::Kills) -> String {
+    format!(
+        "# A small memory, killed at random moments\n\n\
+         A study with swap of every kind (none, file, zswap, zram) and a setting (swappiness) under a limit of\n\
+         memory, ended by `kill -9` at random moments (`cargo xtask kills-memory --count {count}`). After each\n\
+         `assay restore` must leave the table of swap, zswap's settings, the zram devices, control groups,\n\
+         `/proc/sys/vm`, the directory and the journal as before, and a second one must find nothing to do; at\n\
+         the first that is not so the script ends with an error and writes no page.\n\n{FACTS}\n\n\
+         | what | count |\n|---|---|\n| runs killed before their end | {} |\n\
+         | runs that had ended by themselves | {} |\n\
+         | kills after which something had to be put back | {} |\n| things put back | {} |\n",
+        kills.killed, kills.ended, kills.put_back, kills.things
+    )
+}
+
+fn network_page(count: u32, kills: &kills::network::Kills) -> String {
+    format!(
+        "# A link, killed at random moments\n\n\
+         A study of a link in three network name spaces of its own, its way out shaped, ended by `kill -9`\n\
+         at random moments (`cargo xtask kills --network --count {count}`), every third one in its first\n\
+         second. After each kill `assay restore` runs; then names of name spaces, interfaces and\n\
+         `tc qdisc show` must be as before, and a second recovery must find nothing to do; at the first\n\
+         that is not so the script ends with an error and writes no page. Both ends of the link are\n\
+         threads of the process that is killed: there is none that could be left.\n\n{FACTS}\n\n\
+         | what | count |\n|---|---|\n\
+         | runs killed before their end | {} |\n\
+         | kills after which something had to be put back | {} |\n\
+         | things put back | {} |\n",
+        kills.killed, kills.put_back, kills.things
+    )
 }
 
 fn page(count: u32, kills: &kills::Kills) -> String {

@@ -15,8 +15,7 @@ use crate::build::{built_binary, root};
 use crate::lab::Done;
 use crate::lab::guest::kernel::Kernel;
 use crate::lab::guest::machine::Accelerator;
-use crate::lab::guest::tree::found;
-use crate::lab::guest::{self, Asked, Ended, Stream};
+use crate::lab::guest::{self, Asked, Ended, Stream, found};
 use crate::options::Options;
 use crate::suite::guest::check;
 use crate::suite::skips::Skips;
@@ -80,7 +79,7 @@ pub fn run(options: &Options) -> Done<u8> {
         ended => ended?,
     };
     let into = options.text("--out").map_or_else(|| kept().join("home"), PathBuf::from);
-    let names = ended.unpack(&into)?;
+    let names = guest::unpack(&ended, &into)?;
     eprintln!("xtask: lab: {}", told(&ended));
     for name in names {
         eprintln!("xtask: lab: ASSAY_HOME={} assay show {name}", into.display());
@@ -90,21 +89,8 @@ pub fn run(options: &Options) -> Done<u8> {
 
 /// What a guest of the tests is asked for: this program, these words, and usual numbers.
 pub fn usual(assay: PathBuf, kernel: Kernel) -> Asked {
-    Asked {
-        kernel,
-        assay,
-        accelerator: None,
-        memory_bytes: 1 << 30,
-        cpus: 2,
-        drives: vec![1 << 30],
-        append: String::new(),
-        modules: Vec::new(),
-        programs: Vec::new(),
-        script: None,
-        words: Vec::new(),
-        root: None,
-        limit: Duration::from_secs(300),
-    }
+    let limit = Some(Duration::from_secs(300));
+    Asked { limit, ..Asked::usual(assay, kernel, Path::new("/")) }
 }
 
 /// The root disk of a release that is kept.
@@ -112,9 +98,9 @@ pub fn root_of(release: &str, kernel: &Kernel) -> Done<PathBuf> {
     guest::root::kept(&kept().join("roots"), release, kernel)
 }
 
-/// The kernel that is kept.
-pub fn kernel() -> Done<Kernel> {
-    Kernel::kept(&kept().join("kernels"))
+/// The kernel that is kept and has some modules, fetched where there is none.
+pub fn kernel(modules: &[&str]) -> Done<Kernel> {
+    Kernel::fetched(&kept().join("kernels"), modules)
 }
 
 fn asked(options: &Options) -> Done<Asked> {
@@ -135,9 +121,10 @@ fn asked(options: &Options) -> Done<Asked> {
         .map(|name| found(&name).ok_or_else(|| format!("there is no program {name}")));
     let [memory_bytes, size] = [bytes("--memory", MEMORY)?, bytes("--size", SIZE)?];
     let (accelerator, programs) = (accelerator.transpose()?, programs.collect::<Done<Vec<_>>>()?);
+    let modules = listed(options, "--modules");
     let kernel = match options.text("--kernel") {
         Some(folder) => Kernel::unpacked(Path::new(folder))?,
-        None => kernel()?,
+        None => kernel(&modules.iter().map(String::as_str).collect::<Vec<_>>())?,
     };
     let release = options.text("--release").unwrap_or(RELEASE);
     let root = options.has("--systemd").then(|| root_of(release, &kernel)).transpose()?;
@@ -148,11 +135,11 @@ fn asked(options: &Options) -> Done<Asked> {
         cpus: options.number("--cpus"),
         drives: vec![size; options.number("--drives")],
         append: options.text("--append").unwrap_or_default().to_owned(),
-        modules: listed(options, "--modules"),
+        modules,
         programs,
         script,
         words: options.rest().to_vec(),
-        limit: Duration::from_secs(options.number("--timeout") as u64),
+        limit: Some(Duration::from_secs(options.number("--timeout") as u64)),
         ..usual(program(options)?, kernel)
     })
 }

@@ -3,8 +3,11 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// Why a command ends early; each has its exit code, which `assay --help` lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// The user's mistake: exit code 2.
     Mistake,
@@ -35,7 +38,7 @@ impl Kind {
 }
 
 /// A failure that reaches the user: one line, or one mistake of a file below the other.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// What sort of failure; decides the exit code.
     pub kind: Kind,

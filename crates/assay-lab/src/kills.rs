@@ -2,6 +2,8 @@
 //! everything back, and no finished trial may be lost.
 
 pub mod hands;
+pub mod memory;
+pub mod network;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -24,28 +24,11 @@ pub mod volume;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Something worked, or a sentence says why not.
-pub type Done<T> = Result<T, String>;
-
-/// Runs a program to its end and returns what it printed.
-pub fn call(program: &str, arguments: &[&str]) -> Done<String> {
-    let shown = format!("{program} {}", arguments.join(" "));
-    let output = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("{shown}: {error}"))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{shown}: {}: {}", output.status, said.trim()))
-}
+pub use assay_guest::{Done, call, has, is_root};
 
 /// The turn of whoever changes settings of this machine: of two studies that do, one refuses. The next
 /// one's comes when this is dropped.
@@ -55,28 +38,10 @@ pub fn turn() -> Done<fs::File> {
     taken.map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Whether a program is there to be called.
-pub fn has(program: &str) -> bool {
-    let beside = ["/usr/sbin", "/sbin"].map(PathBuf::from);
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).chain(beside).any(|folder| folder.join(program).is_file())
-}
-
-/// Whether this process may make devices and mounts.
-pub fn is_root() -> bool {
-    effective_user() == Some(0)
-}
-
 /// Whether the running kernel knows a file system, as a module that `mount` would load or at once.
 pub fn kernel_knows(filesystem: &str) -> bool {
     fs::read_to_string("/proc/filesystems")
         .is_ok_and(|text| text.lines().any(|line| line.split('\t').next_back() == Some(filesystem)))
-}
-
-fn effective_user() -> Option<u32> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-    line.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Where files in memory lie on every Linux.

@@ -1,10 +1,91 @@
 //! Which bytes a write carries.
 
+use std::fmt;
+use std::str::FromStr;
+
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 
 use crate::random::{Purpose, generator};
-use crate::{Content, Job, Mix};
+use crate::{Job, Mix};
+
+/// Which bytes are written; a rewrite writes what it read, with its change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Content {
+    /// Fresh pseudo-random bytes for every write: neither compressible nor duplicated.
+    #[default]
+    Random,
+    /// Of every [`PIECE`] so many percent are zeros, at its end, and the rest fresh pseudo-random
+    /// bytes: a compressor can leave out that share and no more.
+    Partly(Compressible),
+    /// Zero bytes: as compressible as content can be.
+    Zero,
+}
+
+/// Percent of each piece that compresses: 1 to 99.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compressible(u8);
+
+/// Bytes that compress alike: no compressor works on smaller blocks than a page.
+pub const PIECE: usize = 4096;
+
+impl Content {
+    /// Percent of it that compresses.
+    pub const fn compressible_percent(self) -> u8 {
+        match self {
+            Self::Random => 0,
+            Self::Partly(Compressible(percent)) => percent,
+            Self::Zero => 100,
+        }
+    }
+}
+
+impl fmt::Display for Content {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Random => formatter.write_str("random"),
+            Self::Partly(Compressible(percent)) => write!(formatter, "{percent} %"),
+            Self::Zero => formatter.write_str("zero"),
+        }
+    }
+}
+
+impl FromStr for Content {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let percent = || text.strip_suffix('%')?.trim_end().parse::<u8>().ok();
+        match text {
+            "random" => Ok(Self::Random),
+            "zero" => Ok(Self::Zero),
+            _ => match percent() {
+                Some(percent @ 1..=99) => Ok(Self::Partly(Compressible(percent))),
+                Some(0) => Err(format!("`{text}`: what does not compress at all is `random`")),
+                Some(100) => Err(format!("`{text}`: what compresses to nothing is `zero`")),
+                _ => Err(format!(
+                    "`{text}` is no content: say random, zero, or the share of each block that \
+                     compresses, such as 50 %"
+                )),
+            },
+        }
+    }
+}
+
+impl TryFrom<String> for Content {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Content> for String {
+    fn from(content: Content) -> Self {
+        content.to_string()
+    }
+}
 
 /// One change in so many bytes of a rewritten block: no piece of it that a device might know
 /// already stays as it was.
@@ -19,6 +100,8 @@ pub(crate) enum Filler {
     Zero,
     /// Fresh pseudo-random bytes.
     Random(Xoshiro256PlusPlus),
+    /// So many of them in each piece; the rest is zero, and put back where reads share the buffer.
+    Partly { rng: Xoshiro256PlusPlus, random: usize, is_shared: bool },
     /// What was read, with a few bytes of each sector changed.
     Change(Xoshiro256PlusPlus),
 }
@@ -31,6 +114,11 @@ impl Filler {
             (Mix::READS, _) | (Mix::WRITES, Content::Zero) => Self::Nothing,
             (Mix::Shares { .. }, Content::Random) => Self::Random(rng),
             (Mix::Shares { .. }, Content::Zero) => Self::Zero,
+            (Mix::Shares { .. }, Content::Partly(Compressible(percent))) => Self::Partly {
+                rng,
+                random: PIECE - PIECE * usize::from(percent) / 100,
+                is_shared: job.mix != Mix::WRITES,
+            },
         }
     }
 
@@ -41,12 +129,30 @@ impl Filler {
             Self::Nothing => {}
             Self::Zero => bytes.fill(0),
             Self::Random(rng) => fill_random(rng, bytes),
+            Self::Partly { rng, random, is_shared } => {
+                for piece in bytes.chunks_mut(PIECE) {
+                    // Of a shorter piece the same share.
+                    let random = *random * piece.len() / PIECE;
+                    let (random, zeros) = piece.split_at_mut(random);
+                    fill_random(rng, random);
+                    if *is_shared {
+                        zeros.fill(0);
+                    }
+                }
+            }
             Self::Change(rng) => change(rng, bytes),
         }
     }
 }
 
-fn fill_random(rng: &mut Xoshiro256PlusPlus, bytes: &mut [u8]) {
+/// Fills a piece that holds zeros: what compresses of it stays zero.
+pub(crate) fn fill_piece(content: Content, rng: &mut Xoshiro256PlusPlus, piece: &mut [u8]) {
+    let random = piece.len() - piece.len() * usize::from(content.compressible_percent()) / 100;
+    fill_random(rng, &mut piece[..random]);
+}
+
+/// Fills a buffer with fresh pseudo-random bytes.
+pub(crate) fn fill_random(rng: &mut Xoshiro256PlusPlus, bytes: &mut [u8]) {
     let (words, rest) = bytes.as_chunks_mut::<8>();
     for word in words {
         *word = rng.next_u64().to_le_bytes();
@@ -96,6 +202,58 @@ mod tests {
         };
         assert_eq!(zero(50), [0; 16]);
         assert_eq!(zero(0), [7; 16]);
+    }
+
+    fn partly(percent: &str, mix: Mix, bytes: &mut [u8]) -> Filler {
+        let job = Job { mix, content: percent.parse().unwrap(), ..job() };
+        let mut filler = Filler::new(&job, 0);
+        filler.fill(bytes);
+        filler
+    }
+
+    #[test]
+    fn of_every_piece_the_stated_share_compresses() {
+        for (percent, random) in [("50 %", 2048), ("25%", 3072), ("99 %", 41), ("1 %", 4056)] {
+            let mut bytes = vec![0_u8; 3 * PIECE];
+            partly(percent, Mix::WRITES, &mut bytes);
+            for piece in bytes.chunks(PIECE) {
+                assert!(piece[random..].iter().all(|byte| *byte == 0), "{percent}");
+                let zeros: usize = piece[..random].iter().map(|byte| usize::from(*byte == 0)).sum();
+                assert!(zeros <= random / 50 + 3, "{percent}: {zeros} of {random}");
+            }
+        }
+        let mut short = [0_u8; 512];
+        partly("50 %", Mix::WRITES, &mut short);
+        assert!(short[256..] == [0; 256] && short[..256] != [0; 256]);
+    }
+
+    #[test]
+    fn random_shares_are_fresh_in_every_write_and_zeros_put_back_where_reads_share_the_buffer() {
+        let mut bytes = vec![0_u8; PIECE];
+        let mut filler = partly("50 %", Mix::WRITES, &mut bytes);
+        let before = bytes.clone();
+        filler.fill(&mut bytes);
+        let same = before[..2048].iter().zip(&bytes).filter(|(one, other)| one == other).count();
+        assert!(same < 40, "{same}");
+        let mut read = vec![7_u8; PIECE];
+        partly("50 %", Mix::Shares { read_percent: 70 }, &mut read);
+        assert_eq!(read[2048..], [0; 2048]);
+    }
+
+    #[test]
+    fn a_content_is_written_as_it_is_read() {
+        for text in ["random", "zero", "50 %", "1 %", "99 %"] {
+            let content: Content = text.parse().unwrap();
+            assert_eq!(content.to_string(), text);
+            assert_eq!(Content::try_from(String::from(content)), Ok(content));
+        }
+        let told = |text: &str| text.parse::<Content>().unwrap_err();
+        assert!(told("0 %").contains("`random`") && told("100 %").contains("`zero`"));
+        for text in ["", "%", "50", "-1 %", "101 %", "zeros", "2.5 %"] {
+            assert!(told(text).contains("such as 50 %"), "{text}");
+        }
+        let percents = ["random", "30 %", "zero"].map(|text| text.parse::<Content>().unwrap());
+        assert_eq!(percents.map(Content::compressible_percent), [0, 30, 100]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::{error, fmt, io};
 
-use crate::Class;
+use crate::{Class, FileAct, Room};
 
 /// Reason for which a run has no outcome. The text is a lower-case fragment that composes, as in
 /// "trial 3 failed: {error}".
@@ -51,6 +51,19 @@ pub enum LoadError {
         /// Bytes moved.
         got: u32,
     },
+    /// The file system refused something of a small file.
+    File {
+        /// What was to be done.
+        act: FileAct,
+        /// Number of the file, from 1.
+        file: u64,
+        /// Files of the tree.
+        of: u64,
+        /// The answer of the file system.
+        source: io::Error,
+        /// What room is left, where it said that there is none.
+        room: Option<Room>,
+    },
     /// A measuring thread panicked: a mistake in this program.
     Panicked {
         /// Index of the thread.
@@ -85,6 +98,9 @@ impl fmt::Display for LoadError {
             Self::Short { class, offset, asked, got } => {
                 write!(f, "{class} at offset {offset} moved {got} of {asked} bytes asked for")
             }
+            Self::File { act, file, of, source, .. } => {
+                write!(f, "{} of file {file} of {of} failed: {source}", act.name())
+            }
             Self::Panicked { thread, message } => {
                 write!(f, "measuring thread {thread} panicked: {message}")
             }
@@ -97,7 +113,8 @@ impl error::Error for LoadError {
         match self {
             Self::Setup { source, .. }
             | Self::Engine { source, .. }
-            | Self::Operation { source, .. } => Some(source),
+            | Self::Operation { source, .. }
+            | Self::File { source, .. } => Some(source),
             Self::Invalid(_)
             | Self::Unavailable { .. }
             | Self::Short { .. }

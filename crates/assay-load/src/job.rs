@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::content::Content;
 use crate::mix::Mix;
 
 /// Where the next offset comes from.
@@ -42,17 +43,6 @@ pub enum WriteSync {
     None,
     /// The completion of an `fdatasync` that follows each write; latency covers both.
     EachWrite,
-}
-
-/// Which bytes are written; a rewrite writes what it read, with its change.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Content {
-    /// Fresh pseudo-random bytes for every write: neither compressible nor duplicated.
-    #[default]
-    Random,
-    /// Zero bytes: as compressible as content can be.
-    Zero,
 }
 
 /// One measured run. All sizes in bytes; the area is a byte range of the target.

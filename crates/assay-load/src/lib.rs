@@ -2,8 +2,9 @@
 //!
 //! A [`Job`] says what to do, a [`Target`] where, an [`EngineKind`] how; [`run`] does it and
 //! returns an [`Outcome`]: counts, one latency histogram per operation class, one row per second,
-//! and what the engine knows about its own doing. The crate knows no study, opens no file, prints
-//! nothing, and its measured path allocates nothing.
+//! and what the engine knows about its own doing. A [`FileTree`] is gone through below a directory that
+//! it is handed. The crate knows no study, opens nothing else, prints nothing, and its measured path
+//! allocates nothing.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod buffer;
@@ -14,6 +15,7 @@ mod drive;
 mod engine;
 mod engines;
 mod error;
+mod files;
 mod gate;
 mod job;
 mod latency;
@@ -22,15 +24,18 @@ mod merge;
 mod micro;
 mod mix;
 mod outcome;
+mod pages;
 mod pattern;
 mod random;
 mod run;
 mod spent;
 
+pub use content::{Compressible, Content};
 pub use engine::{EngineEntry, EngineKind};
 pub use engines::ENGINES;
 pub use error::LoadError;
-pub use job::{Content, Job, Pattern, Target, WriteSync};
+pub use files::{FileAct, FileJob, FileOutcome, FileSync, FileTree, Room};
+pub use job::{Job, Pattern, Target, WriteSync};
 pub use law::{Law, LawShape};
 pub use micro::{Micro, MicroOutcome, repeat};
 pub use mix::Mix;
@@ -38,6 +43,7 @@ pub use outcome::{
     Class, ClassOutcome, EngineFacts, LATENCY_BUCKETS, Outcome, QueueFacts, SecondRow, Totals,
     latency_bucket, latency_bucket_from_ns, new_histogram,
 };
+pub use pages::{PageJob, PageOutcome, PageSet};
 pub use pattern::spread_offset;
 pub use run::{run, run_beside};
 pub use spent::Bystanders;

@@ -13,6 +13,7 @@ pub(crate) enum Purpose {
     Mix = 2,
     Content = 3,
     Latency = 4,
+    Names = 5,
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea and Flood 2014): a bijection that mixes all bits.

@@ -7,6 +7,7 @@ pub mod classes;
 pub mod effects;
 pub mod grid;
 pub mod heat;
+pub mod links;
 pub mod order;
 pub mod percentiles;
 pub mod periods;
@@ -45,6 +46,7 @@ pub static FIGURES: &[&Drawing] = &[
     &runs::RUNS,
     &bars::BARS,
     &grid::GRID,
+    &links::LINKS,
     &percentiles::PERCENTILES,
     &classes::CLASSES,
     &periods::PERIODS,

@@ -6,6 +6,7 @@
 pub mod articles;
 pub mod document;
 pub mod evidence;
+pub mod exporters;
 pub mod figure;
 pub mod figures;
 pub mod html;

@@ -39,7 +39,7 @@ pub struct Owner<'a> {
     pub groups: &'a [u32],
 }
 
-/// A program to be started in a process group of its own, without a terminal. What it prints is lost.
+/// A program to be started in a process group of its own, without a terminal.
 ///
 /// Not in a session of its own: the kernel may give each session its own share of the processors
 /// (`sched_autogroup_enabled`), and on a busy machine a program that begins with one is started late.
@@ -61,6 +61,8 @@ pub struct Launch<'a> {
     pub terminal: Option<BorrowedFd<'a>>,
     /// Where it complains.
     pub complaint: BorrowedFd<'a>,
+    /// Where it prints; what it prints is lost where there is none.
+    pub output: Option<BorrowedFd<'a>>,
     /// Whose it is, where that is not this process's user.
     pub owner: Option<Owner<'a>>,
     /// The control group that it is born in.
@@ -287,7 +289,8 @@ impl Plan<'_> {
         chdir(self.launch.directory).map_err(at(Step::Directory))?;
         let input = self.launch.input.map(open_input).transpose()?;
         duplicate(input.unwrap_or(self.launch.null.as_raw_fd()), 0).map_err(at(Step::Input))?;
-        duplicate(self.launch.null.as_raw_fd(), 1).map_err(at(Step::Process))?;
+        let output = self.launch.output.unwrap_or(self.launch.null);
+        duplicate(output.as_raw_fd(), 1).map_err(at(Step::Process))?;
         duplicate(self.launch.complaint.as_raw_fd(), 2).map_err(at(Step::Process))?;
         for signal in self.signals {
             // SAFETY: the kernel's own way with a signal needs nothing of this process.

@@ -10,6 +10,7 @@ mod block_latency;
 mod child;
 mod cpuid;
 mod file_map;
+mod fscrypt;
 mod heap;
 mod launch;
 mod loops;
@@ -17,6 +18,7 @@ mod memory_file;
 mod nvme;
 mod page_cache;
 mod partition;
+mod swap;
 
 #[cfg(test)]
 mod test_support;
@@ -30,6 +32,10 @@ pub use block_latency::{
 pub use child::{end_with_parent, in_own_session};
 pub use cpuid::hypervisor_signatures;
 pub use file_map::{MappedExtent, file_extents};
+pub use fscrypt::{
+    DirectoryPolicy, FSCRYPT_KEY_BYTES, KeyIdentifier, directory_policy, encrypt_directory,
+    forget_key,
+};
 pub use heap::share_one_heap;
 pub use launch::{GroupEntry, Launch, Launched, NotStarted, Owner, Step, Usage, groups_of, reap};
 pub use loops::{LoopOptions, attach_loop, detach_loop, free_loop};
@@ -37,3 +43,4 @@ pub use memory_file::memory_file;
 pub use nvme::nvme_health_log;
 pub use page_cache::{CacheCount, cache_count, resident_pages};
 pub use partition::{add_partition, remove_partition};
+pub use swap::{MOST_SWAP_PRIORITY, swap_off, swap_on};

@@ -36,6 +36,10 @@ mod impatience;
 mod live;
 #[path = "machine/locks.rs"]
 mod locks;
+#[path = "machine/memory.rs"]
+mod memory;
+#[path = "machine/network.rs"]
+mod network;
 #[path = "machine/presets.rs"]
 mod presets;
 #[path = "machine/probes.rs"]

@@ -85,6 +85,7 @@ pub fn read(text: &str, question: &Question) -> Done<Measurements> {
         baseline: question.arm(question.baseline),
         margin: Some(question.margin),
         primary: None,
+        in_order: false,
     };
     let read = trials_csv::read("simulated", text, &options);
     let mut measured = read.map_err(|failure| failure.message)?.measurements;

@@ -1,6 +1,8 @@
 //! The step `lab`: the program in a guest of QEMU. Its results are readable here, marked emulated, and
 //! nobody is ranked by them.
 
+mod checks;
+
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -21,7 +23,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// What the guest does: a check of its drive, and a study of memory, each twice as short as the shortest.
 const JOB: &str = r"set -e
-assay check /dev/vda --quick --destroy vda:256MiB --quiet >/dev/null
+assay check /dev/vda --quick --destroy virtual0 --quiet >/dev/null
 assay run stack-limit --replicates 1 --quiet >/dev/null
 ";
 
@@ -31,7 +33,7 @@ pub fn check(program: impl FnOnce() -> Done<PathBuf>, skipped: &mut Skips) -> Do
         skipped.insert("lab".to_owned(), reason);
         return Ok(true);
     }
-    let kernel = match lab_guest::kernel() {
+    let kernel = match lab_guest::kernel(&[]) {
         Ok(kernel) => kernel,
         Err(reason) => {
             skipped.insert("lab".to_owned(), reason);
@@ -57,7 +59,7 @@ pub fn check(program: impl FnOnce() -> Done<PathBuf>, skipped: &mut Skips) -> Do
     }
     let well = judged(&ended, &program)?;
     drop(ended);
-    Ok(well && interrupted(&program)?)
+    Ok(well && interrupted(&program)? && checks::all(&program, skipped)?)
 }
 
 /// Whether an interrupt in the middle ends the command and leaves nothing.
@@ -90,12 +92,12 @@ fn left(id: u32) -> Done<Vec<String>> {
         let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
         left.extend(names.filter(|name| name.starts_with(&format!("assay-lab-{id}-"))));
     }
-    let folder = format!("assay-lab-{id}-");
+    let files = format!("/proc/{id}/fd/");
     for entry in fs::read_dir("/proc").map_err(|error| error.to_string())?.flatten() {
         // Of those that end meanwhile there is nothing to read.
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).replace('\0', " ");
-        left.extend((line.contains(QEMU) && line.contains(&folder)).then_some(line));
+        left.extend((line.contains(QEMU) && line.contains(&files)).then_some(line));
     }
     Ok(left)
 }
@@ -103,7 +105,7 @@ fn left(id: u32) -> Done<Vec<String>> {
 /// Whether the results of the guest are what they are to be.
 fn judged(ended: &Ended, program: &Path) -> Done<bool> {
     let scratch = Scratch::new("brought")?;
-    let names = ended.unpack(scratch.path())?;
+    let names = guest::unpack(ended, scratch.path())?;
     let assay = Assay::new(program, scratch.path());
     let shown: Vec<Value> = names.iter().map(|name| show(&assay, name)).collect::<Done<_>>()?;
     let of = |kind: &str| shown.iter().find(|one| one["study"]["kind"] == kind);

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use super::rows::{self, Row};
 use super::verdicts::words;
 use super::{
-    boots, card, checks, classes, design, facts, harm, judged, lines, reserved, sentences, series,
-    surfaces, surroundings, watched,
+    boots, card, checks, classes, design, facts, harm, judged, lines, memory, reserved, sentences,
+    series, surfaces, surroundings, watched,
 };
 use crate::findings::boots::BootGroup;
 use crate::findings::measurements::{Measurements, Series};
@@ -118,6 +118,7 @@ impl<'a> Gathering<'a> {
         let mut told = self.taken_back;
         told.extend(classes::sentences(&found));
         told.extend(reserved::sentences(&found, &rows));
+        told.extend(memory::sentences(&found, &rows));
         told.append(&mut verdicts);
         found.surfaces = self.surfaces;
         found.boots = self.boots;
@@ -131,6 +132,7 @@ impl<'a> Gathering<'a> {
         checks.append(&mut found.checks);
         checks.extend(surroundings::checks(&found.surroundings, &environment.started));
         checks.extend(surroundings::observer(environment));
+        checks.extend(surroundings::virtual_machine(plan));
         found.checks = checks;
         let told = sentences::summary(&sentences::Story {
             told,
@@ -185,5 +187,6 @@ fn workload_facts(row: &Row<'_>) -> WorkloadFacts {
         ramp_ns: row.workload.ramp_ns,
         note: row.workload.note.clone(),
         io: facts::io(row.workload),
+        lasting: row.workload.work.lasting(),
     }
 }

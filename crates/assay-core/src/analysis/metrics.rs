@@ -10,6 +10,7 @@ use crate::quantity::metric::SHARED;
 use crate::quantity::units::show;
 use crate::results::record::{DeviceEvidence, Traffic, TrialRecord};
 use crate::results::surroundings::is_not_watched;
+use crate::system::site::Site;
 use crate::work::{Judged, io};
 
 const GIB: f64 = (1_u64 << 30) as f64;
@@ -63,7 +64,19 @@ pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result
             .map(|ns| seconds_per_gib(ns, record)),
         "cpu_s" => value_or_reason(&kernel_threads_ns())
             .map(|ns| ns.saturating_add(record.all_cpu_ns()) as f64 / 1e9),
-        "amplification" => amplification(row, trial),
+        "amplification" => {
+            let written = of_carriers(row, trial, |traffic| traffic.write_bytes)?;
+            Ok(written as f64 / record.claims().write.bytes as f64)
+        }
+        "read_amplification" => {
+            let read = of_carriers(row, trial, |traffic| traffic.read_bytes)?;
+            Ok(read as f64 / record.claims().bytes() as f64)
+        }
+        "device_bytes_per_operation" => {
+            let moved =
+                of_carriers(row, trial, |traffic| traffic.read_bytes + traffic.write_bytes)?;
+            Ok(moved as f64 / record.claims().operations() as f64)
+        }
         "device_requests_per_operation" => requests_per_operation(row, trial),
         "device_busy_s_per_gib" => busy_s_per_gib(row, trial),
         _ if is_energy(metric) => energy(metric, row, trial),
@@ -97,9 +110,38 @@ fn of_devices(
     sum.ok_or_else(untold)
 }
 
-fn amplification(row: &Row<'_>, trial: &Measured<'_>) -> Result<f64, String> {
-    let written = of_devices(row, trial, |traffic| traffic.write_bytes)?;
-    Ok(written as f64 / trial.record.claims().write.bytes as f64)
+/// The same of the devices that carry what was asked for: of an array of md its members.
+fn of_carriers(
+    row: &Row<'_>,
+    trial: &Measured<'_>,
+    pick: fn(&Traffic) -> u64,
+) -> Result<u64, String> {
+    let untold = || "nothing below tells its bytes".to_owned();
+    let site = row.site.filter(|site| !site.counted.is_empty()).ok_or_else(untold)?;
+    let devices = trial.record.evidence.disk.value().ok_or_else(untold)?;
+    let of = |one: &DeviceEvidence| pick(&one.run) + pick(&one.settle);
+    let sum: Option<u64> = carriers(site).into_iter().map(|name| devices.get(name).map(of)).sum();
+    sum.ok_or_else(untold)
+}
+
+/// Of md's devices (Linux, admin-guide/devices.txt).
+const MD_MAJOR: u32 = 9;
+
+/// The counted devices, and of each array of md among them what it is made of.
+fn carriers(site: &Site) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut waiting: Vec<&str> = site.counted.iter().rev().map(String::as_str).collect();
+    while let Some(name) = waiting.pop() {
+        let array =
+            site.layers.iter().find(|layer| layer.name == name && layer.number.major == MD_MAJOR);
+        match array {
+            Some(array) if !array.below.is_empty() => {
+                waiting.extend(array.below.iter().rev().map(String::as_str));
+            }
+            _ => found.push(name),
+        }
+    }
+    found
 }
 
 fn requests_per_operation(row: &Row<'_>, trial: &Measured<'_>) -> Result<f64, String> {

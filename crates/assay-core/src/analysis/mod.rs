@@ -15,6 +15,7 @@ pub mod gate;
 mod gathering;
 mod harm;
 mod lines;
+mod memory;
 mod metrics;
 mod null;
 pub mod places;

@@ -57,12 +57,26 @@ fn one(design: &Design, row: &Row<'_>, metric: &Metric) -> Result<Series, String
         return Err(reason);
     }
     let mut trials = Vec::with_capacity(row.trials.len());
+    let (mut cut, mut has_value) = (None, false);
     for trial in &row.trials {
         let value = metrics::value(metric.name, row, trial);
-        if trial.counts() {
-            value.clone()?;
+        let why = trial.record.measured.as_ref().and_then(|own| own.detail.cut_short());
+        match (&value, why) {
+            // It is told of this trial, and counts as one that gave no number.
+            (Err(_), Some(why)) if trial.counts() => {
+                let (status, reason) = (Status::Failed, Some(why.clone()));
+                trials.push(CellTrial { status, reason, ..cell_trial(trial, None) });
+                cut = Some(why);
+                continue;
+            }
+            (Err(reason), _) if trial.counts() => return Err(reason.clone()),
+            (Ok(_), _) => has_value |= trial.counts(),
+            _ => {}
         }
         trials.push(cell_trial(trial, value.ok()));
+    }
+    if let Some(why) = cut.filter(|_| !has_value) {
+        return Err(why);
     }
     let wanted = design.primary.as_deref().unwrap_or_else(|| primary(design, row));
     Ok(Series {

@@ -12,6 +12,7 @@ use crate::probes::load::CpuTicks;
 use crate::probes::{Evidence, is_not_recorded};
 use crate::quantity::units::show;
 use crate::results::environment::Environment;
+use crate::results::plan::Plan;
 use crate::results::surroundings::facts::{
     DriveHealth, Hottest, ObservedField, SurroundingsFacts, WorkloadSurroundings,
 };
@@ -84,6 +85,18 @@ pub(super) fn checks(surroundings: &SurroundingsFacts, started: &str) -> Vec<Che
 pub(super) fn observer(environment: &Environment) -> Option<Check> {
     let text = environment.observer.clone()?;
     Some(Check::new("observer", text))
+}
+
+/// That it ran in a virtual machine that was made for it.
+pub(super) fn virtual_machine(plan: &Plan) -> Option<Check> {
+    let machine = plan.virtual_machine.as_ref()?;
+    let (cpus, memory) = (machine.cpus, show::bytes(machine.memory_bytes));
+    let processors = if cpus == 1 { "processor" } else { "processors" };
+    let text = format!(
+        "it ran in a virtual machine that assay made for it ({cpus} {processors}, {memory} of memory), on drives that are files: amounts \
+         hold, speeds are its own"
+    );
+    Some(Check::new("virtual-machine", text))
 }
 
 /// `12 GiB were written to nvme0n1 since the study began, on 2026-07-30; its wear went from 3 % to

@@ -75,6 +75,8 @@ pub enum Form {
     Start,
     /// Share of reads.
     Mix,
+    /// Which bytes are written.
+    Content,
     /// The law of a simulated drive, as text or as a table of these keys.
     Law(&'static Fields),
     /// A list of whole numbers, each above the one before.

@@ -226,6 +226,21 @@ pub(super) static SWAPPINESS: Knob = Knob {
     live: true,
 };
 
+pub(super) static PAGE_CLUSTER: Knob = Knob {
+    about: about(
+        "page-cluster",
+        "pages that come back from swap with the one that is wanted, as a power of two",
+        "A whole number from 0 (none) to 10; `vm.page-cluster`, for the whole machine. 3 by default: \
+         eight pages, for disks; with swap in memory 0 is often advised.",
+    ),
+    example: "[0, 3]",
+    place: Place::Machine("/proc/sys/vm/page-cluster"),
+    level: Level::Number(10),
+    also: &[],
+    risky: None,
+    live: true,
+};
+
 pub(super) static CACHE_PRESSURE: Knob = Knob {
     about: about(
         "cache-pressure",

@@ -8,6 +8,7 @@ pub mod guard;
 mod knobs;
 pub mod layers;
 pub mod lines;
+pub mod network;
 mod observed;
 pub mod permanent;
 mod tunable;
@@ -165,6 +166,7 @@ static FACTORS: &[&dyn Factor] = &[
     &knobs::DIRTY_BACKGROUND_RATIO,
     &knobs::DIRTY_EXPIRE,
     &knobs::SWAPPINESS,
+    &knobs::PAGE_CLUSTER,
     &knobs::CACHE_PRESSURE,
     &knobs::GOVERNOR,
     &knobs::TURBO,

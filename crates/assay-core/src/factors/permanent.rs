@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::layers::{ByHand, Stack, Wish};
+use super::layers::{ByHand, Kept, Stack, Wish};
 use super::{Setting, find, located, rank};
 use crate::system::site::Drive;
 use crate::system::site::Site;
@@ -151,6 +151,11 @@ pub fn typed(levels: &BTreeMap<String, String>, site: &Site) -> Vec<String> {
 pub fn made(levels: &BTreeMap<String, String>) -> Vec<ByHand> {
     let stack = Stack::of(&Wish::of(levels));
     stack.map(|stack| stack.by_hand(vec![ANY_DEVICE.into()])).unwrap_or_default()
+}
+
+/// What of an arm that is made for measuring the tool itself can make last.
+pub fn kept(levels: &BTreeMap<String, String>, id: &str) -> Vec<Kept> {
+    Stack::of(&Wish::of(levels)).map(|stack| stack.kept(id)).unwrap_or_default()
 }
 
 #[cfg(test)]

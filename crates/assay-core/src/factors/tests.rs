@@ -16,6 +16,8 @@ use crate::system::{Fake, Faulty, resolve};
 
 pub(super) const HOME: &str = "/var/lib/assay";
 pub(super) const DISK: u64 = 1 << 30;
+/// Members of what stands on several devices: enough for every level.
+const MEMBERS: usize = 4;
 const MACHINE: &str = "
 file /proc/sys/kernel/random/boot_id 1111
 file /proc/sys/kernel/osrelease 6.18.0
@@ -40,11 +42,13 @@ dir /sys/dev/block
 dir /sys/devices/virtual/block
 dir /dev
 dir /var/lib
+dir /sys/fs
 ";
 
 pub(super) fn machine() -> Fake {
     let fake = Fake::recorded(MACHINE).unwrap();
-    fake.with_file_systems();
+    fake.with_file_systems().with_encryption();
+    fake.with_arrays();
     fake
 }
 
@@ -75,6 +79,12 @@ pub(super) fn lab(guard: &mut Guard<'_>) -> Outcome<Device> {
     }
 }
 
+/// What a stack is made on: as many devices as it takes, each from one of its bytes on.
+pub(super) fn below(guard: &mut Guard<'_>, stack: &Stack, start: u64) -> Outcome<Vec<Base>> {
+    let count = if stack.takes_all() { MEMBERS } else { 1 };
+    (0..count).map(|_| Ok(Base::Device(from(&lab(guard)?, start)))).collect()
+}
+
 /// A device from one of its bytes on; all of it from 0 on.
 pub(super) fn from(device: &Device, start: u64) -> Device {
     let extent = Extent { range: start..DISK, whole: start == 0, ..device.extent.clone() };
@@ -87,24 +97,36 @@ pub(super) fn stack(levels: &[(&str, &str)]) -> Stack {
     Stack::of(&Wish::of(&named.collect())).unwrap()
 }
 
-/// What is made for a level of a factor, and for what that goes with.
+/// What is made for a level of a factor, and for the first level of what it goes with that has it.
 fn stack_of(name: &str, level: &str) -> Stack {
-    let first = layers::goes_with(name);
-    let first = first.map(|first| (first, example_levels(find(first).unwrap()).remove(0)));
-    let first = first.as_ref().map(|(first, level)| (*first, level.as_str()));
-    stack(&first.into_iter().chain([(name, level)]).collect::<Vec<_>>())
+    // What stands beside a directory has one below it.
+    let ground = layers::of_factor(name).map(layers::Layer::ground).unwrap_or_default();
+    let on = |levels: &[(&str, &str)]| {
+        let ground = ground.iter().map(|(name, level)| (name.as_str(), level.as_str()));
+        stack(&ground.chain(levels.iter().copied()).collect::<Vec<_>>())
+    };
+    let Some(first) = layers::goes_with(name) else { return on(&[(name, level)]) };
+    let stacks = example_levels(find(first).unwrap()).into_iter();
+    let mut stacks = stacks.map(|own| on(&[(first, own.as_str()), (name, level)]));
+    let fits = |stack: &Stack| stack.missing(&machine(), &[DISK; MEMBERS]).is_none();
+    stacks.find(fits).unwrap_or_else(|| panic!("nothing has {name} = {level}"))
 }
 
 /// Brings a loop device through all levels of a factor, one after the other, and puts it back.
 fn walk(system: &dyn System, factor: &dyn Factor) -> Outcome<()> {
     let mut guard = Guard::begin(system, Path::new(HOME), "20261120-1200-ab12")?;
     let device = lab(&mut guard)?;
+    let mut devices = vec![device.clone()];
     let name = name_of(factor);
     for level in walked(factor) {
         if factor.role() == Role::Layer {
             let stack = stack_of(name, &level);
+            while stack.takes_all() && devices.len() < MEMBERS {
+                devices.push(lab(&mut guard)?);
+            }
             for start in [0, DISK / 2] {
-                let raised = stack.make(&mut guard, vec![Base::Device(from(&device, start))])?;
+                let below = devices.iter().map(|own| Base::Device(from(own, start))).collect();
+                let raised = stack.make(&mut guard, below)?;
                 stack.see(system, &raised).map_err(crate::failure::Failure::refused)?;
                 guard.lower(&raised)?;
             }
@@ -311,15 +333,15 @@ fn a_file_system_that_was_not_mounted_is_found() {
 fn what_is_missing_for_a_file_system_is_said() {
     let xfs = stack(&[("filesystem", "xfs")]);
     let bare = Fake::recorded(MACHINE).unwrap();
-    let missing = xfs.missing(&bare, DISK).unwrap();
+    let missing = xfs.missing(&bare, &[DISK]).unwrap();
     assert_eq!(missing, "mkfs.xfs is not installed: install the package xfsprogs");
     bare.install("mkfs.xfs");
-    assert_eq!(xfs.missing(&bare, DISK).unwrap(), "this kernel has no xfs");
+    assert_eq!(xfs.missing(&bare, &[DISK]).unwrap(), "this kernel has no xfs");
     let fake = machine();
-    assert_eq!(xfs.missing(&fake, 16 << 20).unwrap(), "xfs needs 300 MiB, here are 16 MiB");
-    assert_eq!(xfs.missing(&fake, DISK), None);
+    assert_eq!(xfs.missing(&fake, &[16 << 20]).unwrap(), "xfs needs 300 MiB, here are 16 MiB");
+    assert_eq!(xfs.missing(&fake, &[DISK]), None);
     bare.put("/lib/modules/6.18.0/modules.dep", "kernel/fs/xfs/xfs.ko.zst: kernel/lib/x.ko\n");
-    assert_eq!(xfs.missing(&bare, DISK), None);
+    assert_eq!(xfs.missing(&bare, &[DISK]), None);
 }
 
 /// Files that a factor sets on a loop device.

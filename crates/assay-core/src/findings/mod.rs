@@ -241,6 +241,9 @@ pub struct WorkloadFacts {
     /// What it reads and writes; absent where only others' work was watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io: Option<IoFacts>,
+    /// What one would type to have what it was run under for keeps, where nothing else says so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lasting: Vec<String>,
 }
 
 /// What a comparison says.

@@ -38,6 +38,11 @@ pub enum Said {
         /// Workload.
         workload: String,
     },
+    /// What a limit of memory held, and at what cost.
+    Memory {
+        /// Workload.
+        workload: String,
+    },
     /// A level that was taken back because it hurt others' work.
     TakenBack {
         /// Workload.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::lines::{self, OpenQuote, Splitter};
 use super::mistakes::{Cell, Mistakes};
 use super::words::quoted;
-use super::{Imported, Importer, Options};
+use super::{Imported, Importer, Options, Reads};
 use crate::catalogue::About;
 use crate::failure::{Failure, Outcome};
 use crate::findings::CellTrial;
@@ -30,8 +30,8 @@ pub const IMPORTER: Importer = Importer {
                with several rows has several trials. Other columns are passed over, and named. \
                Lines that begin with # are comments.",
     },
-    fits,
-    read,
+    recognises: |head| fits(lines::lines(head).next().map_or("", |(_, line)| line)),
+    reads: Reads::Table(read),
 };
 
 /// What places are compared with where the table has it and nothing else was said.

@@ -10,7 +10,7 @@ mod table;
 
 use super::lines::{self, Splitter};
 use super::mistakes::Mistakes;
-use super::{Imported, Importer, Options};
+use super::{Imported, Importer, Options, Reads};
 use crate::catalogue::About;
 use crate::failure::{Failure, Outcome};
 
@@ -32,8 +32,8 @@ pub const IMPORTER: Importer = Importer {
                Lines that begin with # are comments.",
     },
     // What has no header of another format is told what is wrong with it here.
-    fits: |_| false,
-    read,
+    recognises: |_| false,
+    reads: Reads::Table(read),
 };
 
 /// Reads a file; `name` is what messages call it.

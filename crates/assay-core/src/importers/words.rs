@@ -29,6 +29,21 @@ pub(super) fn advice<'a>(word: &str, choices: impl Iterator<Item = &'a str> + Cl
     format!("there is {}{end}", named.join(", "))
 }
 
+/// Digits with at most one point, a sign and an exponent: no words, no other separators.
+pub(super) fn is_plain(text: &str) -> bool {
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let body = unsigned(text);
+    let (mantissa, exponent) = body.split_once(['e', 'E']).unwrap_or((body, "0"));
+    let exponent = unsigned(exponent);
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let counted = whole.len() + fraction.len() > 0 && !exponent.is_empty();
+    counted && digits(whole) && digits(fraction) && digits(exponent)
+}
+
+fn unsigned(text: &str) -> &str {
+    text.strip_prefix(['+', '-']).unwrap_or(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -47,6 +47,10 @@ pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
     if let Some(replicates) = quick.replicates {
         return of(replicates).0;
     }
+    // The phases of a link last as long as they say: more replicates would not be a quick look.
+    if study.links().next().is_some() {
+        return of(FEWEST.min(study.replicates)).0;
+    }
     let long_enough = |way: &&(Study, Plan)| trial_ns(&way.1) >= SHORTEST_TRIAL_NS;
     let ways: Vec<(Study, Plan)> = (WANTED..=MOST).map(of).collect();
     let fits = ways.iter().filter(long_enough);

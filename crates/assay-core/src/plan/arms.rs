@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::factors::{self, Role};
+use crate::factors::{self, Role, layers};
 use crate::results::design::{Design, Factor, Stopping};
 use crate::results::plan::{Arm, Survey};
 use crate::study::{StopRule, Study};
@@ -143,9 +143,14 @@ pub fn makes_layers(study: &Study) -> bool {
     study.factors.keys().any(|name| is_layer(name))
 }
 
+/// Whether what a study makes stands on a device, and not beside a directory.
+pub fn makes_on_device(study: &Study) -> bool {
+    layers::chosen(study.factors.keys()).any(layers::Layer::needs_device)
+}
+
 /// Whether a study needs a device whose data are given up.
 pub fn gives_up_data(study: &Study) -> bool {
-    study.prepare.prime.is_some() || makes_layers(study)
+    study.prepare.prime.is_some() || makes_on_device(study)
 }
 
 /// The part of an arm that makes what its trials stand on; empty where that is the target itself.

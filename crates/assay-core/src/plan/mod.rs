@@ -15,6 +15,7 @@ use crate::results::plan::{
 };
 use crate::study::{Study, Workload};
 use crate::system::site::TargetKind;
+use crate::system::virtual_machine::VirtualMachine;
 use crate::work::{Background, Needs, Offer, io};
 
 use crate::draws::Draws;
@@ -43,11 +44,20 @@ pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
         gap_ns: timed.gap_ns,
         budget_ns: timed.budget_ns,
         deadline_ns: timed.deadline_ns,
+        virtual_machine: None,
         surveys,
         workloads: timed.workloads,
         absent,
         trials,
     };
+    plan.sha256 = hash(&plan);
+    plan
+}
+
+/// The same plan in a virtual machine that was made for it, where there is one.
+#[must_use]
+pub fn within(mut plan: Plan, machine: Option<VirtualMachine>) -> Plan {
+    plan.virtual_machine = machine;
     plan.sha256 = hash(&plan);
     plan
 }
@@ -119,9 +129,11 @@ fn unsuited(needs: Needs, survey: &Survey) -> Option<String> {
     // A file system that a factor makes is a directory on a device.
     let is_directory = kind == TargetKind::Directory || !survey.under.is_empty();
     match needs {
-        Needs::Directory if !is_directory => {
-            Some("this work is done in a directory; name one".to_owned())
-        }
+        Needs::Directory if !is_directory => Some(
+            "this work is done in a directory: name one, or have a file system made by --set \
+                  filesystem=ext4"
+                .to_owned(),
+        ),
         Needs::Device if kind != TargetKind::Device => {
             Some("this work is done on a block device; name one".to_owned())
         }

@@ -195,8 +195,25 @@ pub static SHARED: &[Metric] = &[
         "amplification",
         Better::Lower,
         "write amplification",
-        "bytes that the device wrote per byte that was asked for",
-    ),
+        "bytes that the device wrote per byte that was asked for; of an array, that its members wrote",
+    )
+    .amount(),
+    metric(
+        "read_amplification",
+        Better::Lower,
+        "read amplification",
+        "bytes that the device read per byte that was asked for, read or written; of an array, that \
+         its members read",
+    )
+    .amount(),
+    metric(
+        "device_bytes_per_operation",
+        Better::Lower,
+        "bytes moved per operation",
+        "bytes that the device read and wrote per operation, until everything was on it; of an \
+         array, that its members did",
+    )
+    .amount(),
     metric(
         "device_requests_per_operation",
         Better::Lower,

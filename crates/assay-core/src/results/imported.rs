@@ -1,7 +1,9 @@
-//! A bundle of numbers that were measured elsewhere: `import.json`, `trials.csv` as it was brought
+//! A bundle of numbers that were measured elsewhere: `import.json`, the files as they were brought
 //! along, and `label.json` as in any other bundle. The numbers are read again whenever they are
-//! shown, so an old bundle can be judged by a newer rule.
+//! shown, so an old bundle can be judged by a newer rule. A table of trials is `trials.csv`; the
+//! files of other tools are numbered, as two of them may have one name.
 
+use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
@@ -14,11 +16,13 @@ use crate::digest::{hexadecimal, sha256};
 use crate::failure::{Failure, Outcome};
 use crate::system::System;
 
-/// Format of `import.json`.
+/// Format of `import.json` of a table of trials.
 pub const FORMAT: &str = "assay-import/1";
+/// Format of `import.json` of files of another tool.
+pub const FORMAT_OF_FILES: &str = "assay-import/2";
 /// What was asked for.
 const ABOUT: &str = "import.json";
-/// What was brought along, whatever its name was.
+/// The table that was brought along, whatever its name was.
 pub const SOURCE: &str = "trials.csv";
 
 /// What was imported, and how (`import.json`).
@@ -46,6 +50,42 @@ pub struct Import {
     pub primary: Option<String>,
     /// Trials in the file.
     pub trials: usize,
+    /// The files of another tool, in the order in which they were named; none for a table.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<SourceFile>,
+    /// The user said that they were made in this order.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_order: bool,
+}
+
+/// One file of another tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SourceFile {
+    /// Name that it had, without its directories.
+    pub file: String,
+    /// SHA-256 of it, hexadecimal.
+    pub sha256: String,
+    /// What the user said of it.
+    #[serde(default, skip_serializing_if = "Arm::is_empty")]
+    pub arm: Arm,
+}
+
+/// The name of a numbered file in the bundle.
+fn source(at: usize) -> String {
+    format!("source-{:04}", at + 1)
+}
+
+/// One hash of all files with what was said of them.
+pub fn hash_of_all(files: &[SourceFile]) -> String {
+    let mut told = String::new();
+    for file in files {
+        told.push_str(&file.sha256);
+        for (name, level) in &file.arm {
+            let _ = write!(told, " {name:?}={level:?}");
+        }
+        told.push('\n');
+    }
+    hexadecimal(&sha256(&told))
 }
 
 /// A bundle as it was read.
@@ -55,8 +95,8 @@ pub struct StoredImport {
     pub id: String,
     /// What was imported.
     pub about: Import,
-    /// The text of the file.
-    pub text: String,
+    /// What the files hold; one for a table.
+    pub contents: Vec<Vec<u8>>,
     /// What the user added.
     pub label: Label,
 }
@@ -70,9 +110,17 @@ impl StoredImport {
 
 /// Makes the directory and writes the bundle. What makes it one comes last, so that a crash leaves
 /// no half of one.
-pub fn write(system: &dyn System, directory: &Path, about: &Import, text: &str) -> io::Result<()> {
+pub fn write(
+    system: &dyn System,
+    directory: &Path,
+    about: &Import,
+    contents: &[Vec<u8>],
+) -> io::Result<()> {
     system.create_directory(directory)?;
-    system.write_whole(&directory.join(SOURCE), text.as_bytes())?;
+    for (at, bytes) in contents.iter().enumerate() {
+        let name = if about.files.is_empty() { SOURCE.to_owned() } else { source(at) };
+        system.write_whole(&directory.join(name), bytes)?;
+    }
     system.write_whole(&directory.join(ABOUT), &bundle::json(about)?)
 }
 
@@ -85,20 +133,36 @@ pub fn is_one(system: &dyn System, directory: &Path) -> bool {
 pub fn read(system: &dyn System, directory: &Path) -> Outcome<StoredImport> {
     bundle::plain_id(&bundle::id_of(directory))?;
     let about = about(system, directory)?;
-    let text = bundle::text(system, &directory.join(SOURCE))?;
-    if hexadecimal(&sha256(&text)) != about.sha256 {
+    let contents = if about.files.is_empty() {
+        vec![checked(system, &directory.join(SOURCE), &about.sha256)?]
+    } else {
+        let files = about.files.iter().enumerate();
+        files
+            .map(|(at, file)| checked(system, &directory.join(source(at)), &file.sha256))
+            .collect::<Outcome<_>>()?
+    };
+    let label = bundle::label(system, directory);
+    Ok(StoredImport { id: bundle::id_of(directory), about, contents, label })
+}
+
+/// A file as it was brought along.
+fn checked(system: &dyn System, path: &Path, hash: &str) -> Outcome<Vec<u8>> {
+    let bytes = system
+        .read_bytes(path)
+        .map_err(|error| Failure::mistake(format!("{} cannot be read: {error}", path.display())))?;
+    if hexadecimal(&sha256(&bytes)) != hash {
         return Err(Failure::mistake(format!(
             "{} is not what was imported; the bundle is damaged: import the file again",
-            directory.join(SOURCE).display()
+            path.display()
         )));
     }
-    let label = bundle::label(system, directory);
-    Ok(StoredImport { id: bundle::id_of(directory), about, text, label })
+    Ok(bytes)
 }
 
 fn about(system: &dyn System, directory: &Path) -> Outcome<Import> {
     let path = directory.join(ABOUT);
-    bundle::versioned(system, &path, FORMAT)
+    let found = bundle::versioned(system, &path, FORMAT_OF_FILES);
+    found.or_else(|failure| bundle::versioned(system, &path, FORMAT).map_err(|_| failure))
 }
 
 /// The bundle in a list.
@@ -138,12 +202,14 @@ mod tests {
             margin: None,
             primary: None,
             trials: 1,
+            files: Vec::new(),
+            in_order: false,
         }
     }
 
     fn written() -> (Fake, &'static Path) {
         let (fake, directory) = (Fake::new(), Path::new("/results/20261120-100000-0001"));
-        write(&fake, directory, &import(), TEXT).unwrap();
+        write(&fake, directory, &import(), &[TEXT.as_bytes().to_vec()]).unwrap();
         (fake, directory)
     }
 
@@ -151,11 +217,36 @@ mod tests {
     fn a_bundle_is_read_as_it_was_written() {
         let (fake, directory) = written();
         let stored = read(&fake, directory).unwrap();
-        assert_eq!((stored.about.clone(), stored.text.as_str()), (import(), TEXT));
+        let contents = vec![TEXT.as_bytes().to_vec()];
+        assert_eq!((stored.about.clone(), stored.contents.clone()), (import(), contents));
         assert_eq!((stored.id.as_str(), stored.title()), ("20261120-100000-0001", "mine.csv"));
         let (listed, warnings) = bundle::list(&fake, Path::new("/results"));
         assert_eq!((listed[0].id.as_str(), listed[0].trials), ("20261120-100000-0001", 1));
         assert!(warnings.is_empty(), "{warnings:?}");
+    }
+
+    #[test]
+    fn files_of_another_tool_are_numbered_and_read_again() {
+        let (fake, directory) = (Fake::new(), Path::new("/results/20261124-100000-0001"));
+        let contents = [b"{\"a\": 1}".to_vec(), vec![0x1f, 0x8b, 0xff]];
+        let file = |bytes: &Vec<u8>| SourceFile {
+            file: "run.json".to_owned(),
+            sha256: hexadecimal(&sha256(bytes)),
+            arm: Arm::from([("scheduler".to_owned(), "bfq".to_owned())]),
+        };
+        let files: Vec<SourceFile> = contents.iter().map(file).collect();
+        let about = Import {
+            format: FORMAT_OF_FILES.to_owned(),
+            sha256: hash_of_all(&files),
+            files,
+            in_order: true,
+            ..import()
+        };
+        write(&fake, directory, &about, &contents).unwrap();
+        let stored = read(&fake, directory).unwrap();
+        assert_eq!((stored.about, stored.contents), (about, contents.to_vec()));
+        fake.put(directory.join("source-0002"), "other");
+        assert!(read(&fake, directory).unwrap_err().message.contains("source-0002 is not what"));
     }
 
     #[test]

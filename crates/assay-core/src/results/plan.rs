@@ -11,6 +11,7 @@ use super::design::{Design, Fresh, LeadIn};
 use crate::presence::Presence;
 use crate::probes::block_latency;
 use crate::system::site::TargetKind;
+use crate::system::virtual_machine::VirtualMachine;
 use crate::work::{Background, Planned, Runs as _, Touch};
 
 pub use crate::work::{Area, DirectUse, EngineUse};
@@ -211,7 +212,8 @@ impl PlannedWorkload {
         self.touches().any(|touch| touch.reads)
     }
 
-    fn touches(&self) -> impl Iterator<Item = Touch> {
+    /// What it, and what goes on in the background, does to the area.
+    pub fn touches(&self) -> impl Iterator<Item = Touch> {
         let background = self.background.as_ref().map(|background| background.work.touches());
         [self.work.touches()].into_iter().chain(background)
     }
@@ -304,7 +306,7 @@ impl PlannedTrial {
 }
 
 /// Which turn of its study a trial is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
     /// Replicate from 1; 0 for the only lead-in of older plans.
     pub replicate: u32,
@@ -386,6 +388,9 @@ pub struct Plan {
     pub budget_ns: Option<u64>,
     /// Nanoseconds after which no further trial is started.
     pub deadline_ns: u64,
+    /// The virtual machine that was made for it, where it ran in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub virtual_machine: Option<VirtualMachine>,
     /// What was found beforehand, one entry a target.
     pub surveys: Vec<Survey>,
     /// What will be run.

@@ -14,7 +14,7 @@ use crate::outside;
 use crate::results::seal::Known;
 use crate::study::simulated;
 use crate::system::site::TargetKind;
-use crate::system::{System, machine};
+use crate::system::{System, machine, virtual_machine};
 
 /// Files and directories of a bundle that are no links where it is acted upon.
 const PARTS: [&str; 9] = [
@@ -99,6 +99,12 @@ pub fn vouch(
     let mut seen = Some(Reading::default());
     let mut stored = bundle::read_seen(system, directory, &mut seen)?;
     let voucher = |sealed| Voucher { id: id.clone(), purpose, sealed };
+    if stored.plan.virtual_machine != virtual_machine::own(system) {
+        return Err(Failure::refused(format!(
+            "{id} ran in a virtual machine that is gone: it can be shown and compared, and nothing of it is \
+             set or gone on with; run the study again with --vm, or here"
+        )));
+    }
     if is_simulated(&stored) {
         may_be_simulated(system, &stored, purpose)?;
         return Ok((stored, voucher(None)));

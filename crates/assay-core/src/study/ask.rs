@@ -66,19 +66,21 @@ pub enum AskKind {
     Equal,
     /// The metric is at least, or at most, so much.
     Reaches,
+    /// One level is the highest at which the metric still is at most so much.
+    Knee,
 }
 
 impl AskKind {
     /// The words that study files use.
-    pub const WORDS: [&'static str; 8] =
-        ["peak", "linear", "flat", "first", "last", "beats", "equal", "reaches"];
+    pub const WORDS: [&'static str; 9] =
+        ["peak", "linear", "flat", "first", "last", "beats", "equal", "reaches", "knee"];
 
     /// The keys that a claim of this kind needs.
     pub const fn needs(self) -> &'static [&'static str] {
         match self {
             Self::Peak => &["factor", "between"],
             Self::Linear | Self::Flat => &["factor"],
-            Self::First | Self::Last => &["factor", "level"],
+            Self::First | Self::Last | Self::Knee => &["factor", "level"],
             Self::Beats | Self::Equal => &["factor", "level", "over"],
             Self::Reaches => &[],
         }
@@ -96,6 +98,8 @@ impl Ask {
         };
         let bound = self.least.is_some() || self.most.is_some();
         let needed = self.kind.needs().iter().copied().find(|key| !there(key));
+        let lacks_most = self.kind == AskKind::Knee && self.most.is_none();
+        let needed = needed.or_else(|| lacks_most.then_some("most"));
         needed.or_else(|| (self.kind == AskKind::Reaches && !bound).then_some("least"))
     }
 }

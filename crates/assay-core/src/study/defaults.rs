@@ -4,6 +4,7 @@ use super::{DEFAULT_MARGIN, Study, Target};
 use crate::factors::layers;
 use crate::probes::{Asked, energy};
 use crate::quantity::{Bytes, Time};
+use crate::work::network;
 
 /// The longest trial of a quick look.
 const LONGEST_QUICK: Time = Time(1_000_000_000);
@@ -71,6 +72,14 @@ impl Study {
     /// The same study on a loop device of its own, large enough for a file system with its area.
     #[must_use]
     pub fn in_lab(mut self) -> Self {
+        let links =
+            self.workload.iter_mut().filter_map(|own| network::Asked::of_mut(&mut own.work));
+        let mut links = links.peekable();
+        if links.peek().is_some() {
+            // Name spaces of its own instead of a loop device: it touches nothing else.
+            links.for_each(network::Asked::to_lab);
+            return self;
+        }
         if !matches!(self.target, Some(Target::Loop(_))) {
             self.target = Some(Target::Loop(Bytes(LAB.0.max(self.room()))));
         }

@@ -12,6 +12,8 @@ pub const SMALLEST_BUDGET: Time = Time(2_000_000_000);
 pub const MOST_REPLICATES: u64 = 10_000;
 /// The smallest number of replicates that a look may come after.
 pub const SMALLEST_LOOK: u64 = 3;
+/// Devices that one place has, at most.
+pub const MOST_MEMBERS: u64 = 32;
 const ONE_NS: Time = Time(1);
 
 /// Name of the factor that chooses among targets.
@@ -54,6 +56,12 @@ pub static STUDY: Fields = Fields {
             Form::OneOf(&TARGET),
             "where it takes place; the command line's targets come first",
             "target = { directory = \".\" }",
+        ),
+        field(
+            "members",
+            Form::Whole { least: 2, most: MOST_MEMBERS },
+            "devices of one place: --lab makes as many, and several targets are then one place",
+            "members = 4",
         ),
         field(
             "area",
@@ -213,6 +221,12 @@ pub static TARGET: Fields = Fields {
             "target = { device = \"/dev/sdX\" }",
         ),
         field(
+            "devices",
+            Form::Words,
+            "several block devices that are one place, for arrays; each is overwritten by --destroy",
+            "target = { devices = [\"/dev/sdX\", \"/dev/sdY\"] }",
+        ),
+        field(
             "loop",
             Form::Size { least: Bytes(SMALLEST_AREA_BYTES), most: Bytes(u64::MAX) },
             "a loop device of this size, made for the study and removed afterwards; needs root",
@@ -321,7 +335,7 @@ pub static PRIME: Fields = Fields {
         ),
         field(
             "content",
-            Form::Word(|| vec!["random", "zero"]),
+            Form::Content,
             "what is written; random by default",
             "prime = { content = \"random\" }",
         ),

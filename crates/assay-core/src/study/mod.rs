@@ -6,6 +6,7 @@ mod claims;
 mod defaults;
 pub mod fields;
 pub mod file;
+pub mod fio_job;
 mod order;
 mod prepare;
 pub mod presets;
@@ -23,8 +24,8 @@ pub use prepare::{AreaRequest, Cache, Fresh, Prepare, Prime, Start};
 pub use schema::schema;
 
 use crate::quantity::{Bytes, Percent, Time};
-use crate::work::io::{self, Content};
 use crate::work::{Asks, Needs, Touch, Work};
+use crate::work::{io, network};
 
 /// Format of study files.
 pub const FORMAT: &str = "assay-study/1";
@@ -91,6 +92,9 @@ pub struct Study {
     /// Where, unless `target` is a factor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,
+    /// Devices that one place has: loop devices that a laboratory makes, or those of the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub members: Option<u32>,
     /// The bytes that may be touched.
     #[serde(default)]
     pub area: AreaRequest,
@@ -132,6 +136,32 @@ impl Study {
     /// Whether anything of it needs bytes of its own on the target.
     pub fn needs_area(&self) -> bool {
         self.workload.iter().any(|own| own.needs() == Needs::Area || own.background.is_some())
+    }
+
+    /// Whether name spaces with a slow link are made for it.
+    pub fn makes_link(&self) -> bool {
+        self.links().any(network::Asked::is_in_lab)
+    }
+
+    /// Whether it changes anything of the network that must be put back.
+    pub fn changes_network(&self) -> bool {
+        let named = self.links().next().is_some() && self.factors.contains_key("interface");
+        named || self.links().any(network::Asked::changes_network)
+    }
+
+    /// The links that it loads.
+    pub fn links(&self) -> impl Iterator<Item = &network::Asked> {
+        self.workload.iter().filter_map(|own| network::Asked::of(&own.work))
+    }
+
+    /// How many loop devices a laboratory makes.
+    pub fn loop_devices(&self) -> u32 {
+        self.members.unwrap_or(1).max(1)
+    }
+
+    /// Whether anything of it makes files of its own in a directory.
+    pub fn works_in_directory(&self) -> bool {
+        self.needs_area() || self.workload.iter().any(|own| own.needs() == Needs::Directory)
     }
 
     /// Where it takes place, as the command line names that.
@@ -185,6 +215,8 @@ pub enum Target {
     File(String),
     /// A block device; only read unless it was unlocked.
     Device(String),
+    /// Block devices that are one place together.
+    Devices(Vec<String>),
     /// A loop device of this size, made for the study and removed afterwards.
     Loop(Bytes),
     /// The simulated engine: `lognormal,mean=100us,p99=400us,servers=1`.
@@ -196,6 +228,7 @@ impl Target {
     pub fn word(&self) -> String {
         match self {
             Self::Directory(path) | Self::File(path) | Self::Device(path) => path.clone(),
+            Self::Devices(paths) => paths.join(", "),
             Self::Loop(size) => format!("a loop device of {size}"),
             Self::Simulated(law) => format!("{}{law}", simulated::PREFIX),
         }
@@ -232,17 +265,13 @@ impl Workload {
         self.work.needs()
     }
 
-    /// Whether all that is written is zeros.
-    pub fn writes_zeros(&self) -> bool {
-        self.touches().filter_map(|touch| touch.writes).all(|content| content == Content::Zero)
-    }
-
     /// Whether anything is written.
     pub fn writes(&self) -> bool {
         self.touches().any(|touch| touch.writes.is_some())
     }
 
-    fn touches(&self) -> impl Iterator<Item = Touch> {
+    /// What it, and what goes on in the background, does to the area.
+    pub fn touches(&self) -> impl Iterator<Item = Touch> {
         let background = self.background.as_ref().map(Asks::touches);
         [self.work.touches()].into_iter().chain(background)
     }

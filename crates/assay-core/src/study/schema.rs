@@ -13,6 +13,7 @@ const TIME: &str =
     "^\\s*((0+\\.?0*|\\.0+)|([0-9]+\\.?[0-9]*|\\.[0-9]+)\\s*[A-Za-z\u{b5}\u{3bc}]+)\\s*$";
 const SHARE: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*(%|percent)\s*$";
 const MIX: &str = r"^(read|write|rewrite|\s*[0-9]{1,3}\s*/\s*[0-9]{1,3}\s*)$";
+const CONTENT: &str = r"^(random|zero|[1-9][0-9]?\s*%)$";
 const AMOUNT: &str = r"^\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*\S+\s*$";
 const PRICE: &str = r"^\s*[0-9]+(\.[0-9]+)?\s+[A-Z]{3}\s*$";
 const TUNABLE: &str = "^tunable:/(sys|proc/sys)/";
@@ -102,6 +103,7 @@ fn of_form(form: &Form) -> Value {
         Form::Share => text(SHARE),
         Form::Start => json!({ "anyOf": [text(SIZE), text(SHARE)] }),
         Form::Mix => text(MIX),
+        Form::Content => text(CONTENT),
         Form::Law(fields) => json!({ "anyOf": [text("^(lognormal|fixed),"), table(fields)] }),
         Form::Rising { least, most } => json!({
             "type": "array",

@@ -4,6 +4,13 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use super::Key;
+
+/// Reading it adds a compressed memory device, and gives its number.
+pub const ADD_ZRAM: &str = "/sys/class/zram-control/hot_add";
+/// Writing a number to it takes that device away.
+pub const REMOVE_ZRAM: &str = "/sys/class/zram-control/hot_remove";
+
 /// One change of the machine. Only [`System::act`](super::System::act) carries it out, and only
 /// with a [`Warrant`](super::journal::Warrant): the journal knows by then how it is undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +44,30 @@ pub enum Act {
         path: PathBuf,
         /// Its size.
         bytes: u64,
+    },
+    /// Makes a file whose bytes the file system has set aside; it must not be there.
+    AllocateFile {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+    },
+    /// Writes the mark of swap into a file or a device of the tool's own.
+    MakeSwap {
+        /// It.
+        path: PathBuf,
+    },
+    /// Lets the kernel swap to it.
+    SwapOn {
+        /// It.
+        path: PathBuf,
+        /// The highest is used first.
+        priority: u16,
+    },
+    /// Takes it back from the kernel: what lies in it comes back to memory.
+    SwapOff {
+        /// It.
+        path: PathBuf,
     },
     /// Removes a file.
     RemoveFile {
@@ -72,6 +103,16 @@ pub enum Act {
         /// The loop device.
         device: PathBuf,
     },
+    /// Adds an empty compressed memory device; refused as busy where another number is free first.
+    AddZram {
+        /// Its number.
+        number: u32,
+    },
+    /// Takes one away, with all that it holds.
+    RemoveZram {
+        /// Its number.
+        number: u32,
+    },
     /// Shows a byte range of a disk as a partition; the disk's own table is not touched.
     AddPartition {
         /// The disk.
@@ -95,6 +136,29 @@ pub enum Act {
         /// Arguments.
         arguments: Vec<String>,
     },
+    /// Runs a program to its end that reads a key from its standard input, where no list of processes
+    /// shows it.
+    RunWithKey {
+        /// Name, as of [`Act::Run`].
+        program: String,
+        /// Arguments.
+        arguments: Vec<String>,
+        /// The key, which it reads as a passphrase in one line.
+        key: Key,
+    },
+    /// Has a file system encrypt all that is made in an empty directory (fscrypt); of one that has this
+    /// key it is only given again.
+    EncryptDirectory {
+        /// The directory.
+        directory: PathBuf,
+        /// Its key.
+        key: Key,
+    },
+    /// Takes a directory's key away from its file system (fscrypt).
+    ForgetKey {
+        /// The directory.
+        directory: PathBuf,
+    },
     /// Writes zeros over a range of a device that nothing uses.
     Wipe {
         /// The device.
@@ -110,6 +174,9 @@ pub enum Act {
         range: Range<u64>,
     },
 }
+
+/// Stands for a file with a key: what a key is is never shown.
+pub const KEY_FILE: &str = "KEYFILE";
 
 impl fmt::Display for Act {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -133,6 +200,14 @@ impl fmt::Display for Act {
             Self::CreateFile { path, bytes } => {
                 write!(formatter, "truncate -s {bytes} {}", quoted_path(path))
             }
+            Self::AllocateFile { path, bytes } => {
+                write!(formatter, "fallocate -l {bytes} {}", quoted_path(path))
+            }
+            Self::MakeSwap { path } => write!(formatter, "mkswap {}", quoted_path(path)),
+            Self::SwapOn { path, priority } => {
+                write!(formatter, "swapon -p {priority} {}", quoted_path(path))
+            }
+            Self::SwapOff { path } => write!(formatter, "swapoff {}", quoted_path(path)),
             Self::RemoveFile { path } => write!(formatter, "rm {}", quoted_path(path)),
             Self::CreateDirectory { path } => write!(formatter, "mkdir {}", quoted_path(path)),
             Self::RemoveDirectory { path } => write!(formatter, "rmdir {}", quoted_path(path)),
@@ -146,6 +221,10 @@ impl fmt::Display for Act {
                 )
             }
             Self::DetachLoop { device } => write!(formatter, "losetup -d {}", quoted_path(device)),
+            Self::AddZram { number } => {
+                write!(formatter, "cat {ADD_ZRAM} # zram{number}")
+            }
+            Self::RemoveZram { number } => write!(formatter, "echo {number} > {REMOVE_ZRAM}"),
             Self::AddPartition { disk, number, range } => {
                 let (start, length) = (range.start / 512, (range.end - range.start) / 512);
                 write!(formatter, "addpart {} {number} {start} {length}", quoted_path(disk))
@@ -156,6 +235,18 @@ impl fmt::Display for Act {
             Self::Run { program, arguments } => {
                 write!(formatter, "{program}")?;
                 arguments.iter().try_for_each(|word| write!(formatter, " {}", quoted(word)))
+            }
+            Self::RunWithKey { program, arguments, .. } => {
+                write!(formatter, "{program}")?;
+                arguments.iter().try_for_each(|word| write!(formatter, " {}", quoted(word)))?;
+                write!(formatter, " < {KEY_FILE}")
+            }
+            Self::EncryptDirectory { directory, .. } => {
+                let directory = quoted_path(directory);
+                write!(formatter, "fscrypt encrypt {directory} --source=raw_key --key={KEY_FILE}")
+            }
+            Self::ForgetKey { directory } => {
+                write!(formatter, "fscrypt lock {}", quoted_path(directory))
             }
             Self::Wipe { device, range } => {
                 let (start, length) = (range.start, range.end - range.start);

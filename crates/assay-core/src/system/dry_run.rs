@@ -8,10 +8,12 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::journal::Warrant;
+use super::network::{LinkJob, LinkRun};
 use super::{
     Act, AreaFile, AtaQuestion, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
-    DirectAlignment, Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover, Locking,
-    OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
+    DirectAlignment, DirectoryPolicy, Executed, Execution, Extent, Hold, HoldError, KernelLog,
+    Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
+    WorkDirectory,
 };
 
 /// Reads pass through; whatever changes something is only noted.
@@ -94,6 +96,7 @@ impl System for DryRun<'_> {
         resident_pages(file: &File, range: Range<u64>) -> io::Result<CachedPages>;
         program(name: &str) -> Option<PathBuf>;
         free_loop() -> io::Result<PathBuf>;
+        encryption_of(directory: &Path) -> io::Result<Option<DirectoryPolicy>>;
         read_own(file: &OwnFile) -> io::Result<String>;
         random() -> io::Result<[u8; 32]>;
     }
@@ -132,6 +135,11 @@ impl System for DryRun<'_> {
         Ok(OwnFile { path: path.to_owned(), file: None })
     }
 
+    fn load_link(&self, job: &LinkJob<'_>) -> io::Result<LinkRun> {
+        self.note(format!("load a link with {} streams", job.streams));
+        Err(io::Error::other("a dry run loads no link"))
+    }
+
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed> {
         self.note(format!("run {}", execution.words.join(" ")));
         Err(io::Error::other("a dry run starts no program"))
@@ -156,8 +164,17 @@ impl System for DryRun<'_> {
         Ok(())
     }
 
+    fn create_work_directory(&self, directory: &Path) -> io::Result<WorkDirectory> {
+        self.note(format!("make a directory to work in, in {}", directory.display()));
+        Err(io::Error::other("a dry run makes no files"))
+    }
+
+    fn remove_work_directory(&self, _: &WorkDirectory) -> io::Result<()> {
+        Ok(())
+    }
+
     fn remove_leftover(&self, leftover: &Leftover) -> io::Result<()> {
-        self.note(format!("remove the leftover area file {}", leftover.path.display()));
+        self.note(format!("remove the leftover {}", leftover.path.display()));
         Ok(())
     }
 

@@ -30,6 +30,7 @@ numbers! {
     NOTBLK ENOTBLK "Not a block device."
     NOTDIR ENOTDIR "Not a directory."
     NOTEMPTY ENOTEMPTY "A directory that is not empty."
+    NOTSUP ENOTSUP "Not supported here."
     NOTTY ENOTTY "Not an operation of this device."
     NXIO ENXIO "No such device or address."
     PERM EPERM "Not permitted."

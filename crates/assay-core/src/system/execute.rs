@@ -31,6 +31,20 @@ pub struct Execution<'a> {
     pub timeout: Option<Duration>,
     /// Set when the user wants to stop: it is ended, with all that it started; or not started at all.
     pub stop: &'a AtomicBool,
+    /// The memory that it and all that it starts may have together; as much as there is where none is
+    /// set.
+    pub memory: Option<MemoryLimit>,
+    /// Bytes of what it prints that are kept: its first words. What it prints is lost where this is 0.
+    pub heard_bytes: u64,
+}
+
+/// The memory that a program and all that it starts may have, kept by a control group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryLimit {
+    /// Bytes.
+    pub bytes: u64,
+    /// Whether more may lie in swap: else whoever wants more is killed, whatever swap the machine has.
+    pub may_swap: bool,
 }
 
 /// How a program ended.
@@ -89,4 +103,9 @@ pub struct Executed {
     pub complaint: String,
     /// Processes that it had left running when it ended by itself, and that were ended then.
     pub left_running: u32,
+    /// The beginning of what it printed, where that was to be kept.
+    pub heard: String,
+    /// Processes of it that the kernel killed for want of memory; absent where no limit was set, or
+    /// the kernel does not count them.
+    pub memory_kills: Presence<u64>,
 }

@@ -1,8 +1,11 @@
 //! A machine that exists only in memory, for tests: a tree of files and a clock of its own.
 
 mod act;
+mod arrays;
+mod encryption;
 #[cfg(test)]
 pub(super) mod machines;
+mod network;
 mod trace;
 mod tree;
 
@@ -18,11 +21,12 @@ use std::time::Duration;
 use assay_sys::memory_file;
 
 use super::journal::Warrant;
+use super::network::{LinkJob, LinkRun};
 use super::{
     Act, AreaFile, AtaQuestion, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
-    DirectAlignment, Errno, Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover,
-    Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog, devices,
-    identity,
+    DirectAlignment, DirectoryPolicy, Errno, Executed, Execution, Extent, Hold, HoldError,
+    KernelLog, Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User,
+    Watchdog, WorkDirectory, devices, identity,
 };
 pub use act::Manner;
 use tree::{Node, Tree};
@@ -68,6 +72,11 @@ struct State {
     replugged: Option<PathBuf>,
     /// File systems that were made, by device.
     made: BTreeMap<DeviceNumber, String>,
+    /// Those on several devices, by the first.
+    pools: BTreeMap<DeviceNumber, arrays::Pool>,
+    /// Of these those that can encrypt directories, by device.
+    encrypting: BTreeSet<DeviceNumber>,
+    encrypted: encryption::Encrypted,
     /// Bytes of devices that were written to.
     contents: BTreeMap<DeviceNumber, File>,
     /// Sizes of files whose bytes are not kept.
@@ -83,6 +92,7 @@ struct State {
     told: BTreeMap<String, ProgramOutput>,
     executions: BTreeMap<String, VecDeque<Executed>>,
     executed: Vec<String>,
+    network: network::Network,
 }
 
 impl Default for State {
@@ -105,6 +115,9 @@ impl Default for State {
             acted: Vec::new(),
             replugged: None,
             made: BTreeMap::new(),
+            pools: BTreeMap::new(),
+            encrypting: BTreeSet::new(),
+            encrypted: encryption::Encrypted::default(),
             contents: BTreeMap::new(),
             sizes: BTreeMap::new(),
             sequence: 0,
@@ -114,6 +127,7 @@ impl Default for State {
             told: BTreeMap::new(),
             executions: BTreeMap::new(),
             executed: Vec::new(),
+            network: network::Network::default(),
         }
     }
 }
@@ -376,7 +390,8 @@ impl System for Fake {
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
-        self.lock().tree.list(directory)
+        let state = self.lock();
+        Ok(state.seen(directory, state.tree.list(directory)?))
     }
 
     fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
@@ -557,6 +572,15 @@ impl System for Fake {
         Ok(())
     }
 
+    /// A machine in memory has no directory that can be handed on.
+    fn create_work_directory(&self, _: &Path) -> io::Result<WorkDirectory> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn remove_work_directory(&self, _: &WorkDirectory) -> io::Result<()> {
+        Ok(())
+    }
+
     fn leftovers(&self, directory: &Path) -> io::Result<Vec<Leftover>> {
         let state = self.lock();
         let here = state.leftovers.iter().filter(|(path, _)| path.parent() == Some(directory));
@@ -640,6 +664,10 @@ impl System for Fake {
         Ok(())
     }
 
+    fn encryption_of(&self, directory: &Path) -> io::Result<Option<DirectoryPolicy>> {
+        self.lock().policy(directory)
+    }
+
     fn program(&self, name: &str) -> Option<PathBuf> {
         let there = self.lock().programs.contains(name);
         there.then(|| Path::new("/usr/sbin").join(name))
@@ -693,7 +721,13 @@ impl System for Fake {
 
     fn output_of(&self, program: &str, arguments: &[&str]) -> io::Result<String> {
         let line = [&[program], arguments].concat().join(" ");
-        self.lock().outputs.get(&line).cloned().ok_or_else(|| Errno::NOENT.into())
+        let known = self.lock().outputs.get(&line).cloned();
+        let found = known.or_else(|| self.shown(program, arguments)).or_else(|| self.volume(&line));
+        found.ok_or_else(|| Errno::NOENT.into())
+    }
+
+    fn load_link(&self, job: &LinkJob<'_>) -> io::Result<LinkRun> {
+        self.linked(job)
     }
 
     fn told_of(&self, program: &str, arguments: &[&str], _: &File) -> io::Result<ProgramOutput> {

@@ -8,10 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::journal::Warrant;
+use super::network::{LinkJob, LinkRun};
 use super::{
     Act, AreaFile, AtaQuestion, BlockTracer, CachedPages, Caching, Consent, DeviceNumber,
-    DirectAlignment, Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover, Locking,
-    OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
+    DirectAlignment, DirectoryPolicy, Executed, Execution, Extent, Hold, HoldError, KernelLog,
+    Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog,
+    WorkDirectory,
 };
 
 /// Passes everything on to another system, except for one call that fails.
@@ -89,6 +91,8 @@ impl System for Faulty<'_> {
         create_area(directory: &Path, caching: Caching) -> AreaFile;
         remove_area(area: &AreaFile) -> ();
         remove_leftover(leftover: &Leftover) -> ();
+        create_work_directory(directory: &Path) -> WorkDirectory;
+        remove_work_directory(work: &WorkDirectory) -> ();
         open_device_for_writing(consent: &Consent, caching: Caching) -> File;
         act(warrant: Warrant, act: &Act) -> ();
     }
@@ -96,6 +100,7 @@ impl System for Faulty<'_> {
     may_fail! {
         Call::Looks;
         free_loop() -> PathBuf;
+        encryption_of(directory: &Path) -> Option<DirectoryPolicy>;
         read_text(path: &Path) -> String;
         read_bytes(path: &Path) -> Vec<u8>;
         read_own(file: &OwnFile) -> String;
@@ -124,6 +129,11 @@ impl System for Faulty<'_> {
         nvme_health_log(device: &Path) -> Vec<u8>;
         ask_ata(device: &Path, question: AtaQuestion) -> Vec<u8>;
         forget_cache() -> ();
+    }
+
+    fn load_link(&self, job: &LinkJob<'_>) -> io::Result<LinkRun> {
+        self.pass(Call::Looks)?;
+        self.inner.load_link(job)
     }
 
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed> {

@@ -23,7 +23,7 @@ use super::{HoldError, Locking, OwnFile, System, sysfs, trust};
 use crate::failure::{Failure, Outcome};
 
 pub use restore::{RUNNING, Report, Restored, setting_value};
-pub use undo::{Lifetime, Mark, UNITS, Undo, unit_files};
+pub use undo::{Lifetime, Mark, Member, UNITS, Undo, unit_files};
 
 /// Format of journals.
 pub const FORMAT: &str = "assay-journal/1";

@@ -16,6 +16,7 @@ mod errno;
 pub mod execute;
 pub mod fake;
 mod faulty;
+mod key;
 
 pub mod devices;
 pub mod graphics;
@@ -23,13 +24,16 @@ pub mod identity;
 pub mod journal;
 pub mod machine;
 pub mod mounts;
+pub mod network;
 mod pci;
 pub mod place;
 pub mod resolve;
 pub mod signatures;
 pub mod site;
+pub mod swaps;
 pub mod sysfs;
 pub mod trust;
+pub mod virtual_machine;
 
 use std::fs::File;
 use std::io;
@@ -37,14 +41,16 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use act::{Act, quoted};
-pub use assay_sys::{AtaQuestion, BlockTotals, MOST_TRACED, TraceMeans};
+pub use act::{ADD_ZRAM, Act, REMOVE_ZRAM, quoted};
+pub use assay_sys::{AtaQuestion, BlockTotals, DirectoryPolicy, MOST_TRACED, TraceMeans};
 pub use dry_run::DryRun;
 pub use errno::Errno;
 pub use execute::{Executed, Execution};
 pub use fake::Fake;
 pub use faulty::Faulty;
+pub use key::Key;
 pub use resolve::{lock_names, resolve};
+pub use swaps::MOST_SWAP_PRIORITY;
 
 use journal::Warrant;
 
@@ -143,7 +149,21 @@ pub struct AreaFile {
     pub first_byte: u64,
 }
 
-/// An area file that a run left behind: no running process holds its lock.
+/// A directory of the tool's own to work in, made, marked and locked by
+/// [`System::create_work_directory`]; the maker removes it.
+#[derive(Debug)]
+pub struct WorkDirectory {
+    /// Open; work below it goes by this handle.
+    pub handle: File,
+    /// Its name.
+    pub path: PathBuf,
+    /// The mark in it, whose lock says that its maker is alive.
+    pub mark: File,
+    /// What there is to tell of it.
+    pub note: Option<String>,
+}
+
+/// An area file, or a directory to work in, that a run left behind: no running process holds its lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
     /// Where it lies.
@@ -362,7 +382,11 @@ pub trait System: Sync {
     fn create_area(&self, directory: &Path, caching: Caching) -> io::Result<AreaFile>;
     /// Removes a named area file that this process made.
     fn remove_area(&self, area: &AreaFile) -> io::Result<()>;
-    /// Area files in a directory that no running process holds.
+    /// Makes a directory of the tool's own in another one, marked and locked.
+    fn create_work_directory(&self, directory: &Path) -> io::Result<WorkDirectory>;
+    /// Removes a directory that this process made to work in, with all that is in it.
+    fn remove_work_directory(&self, work: &WorkDirectory) -> io::Result<()>;
+    /// Area files, and directories to work in, in a directory that no running process holds.
     fn leftovers(&self, directory: &Path) -> io::Result<Vec<Leftover>>;
     /// Removes a leftover, after taking its lock and looking at its mark again.
     fn remove_leftover(&self, leftover: &Leftover) -> io::Result<()>;
@@ -394,6 +418,8 @@ pub trait System: Sync {
     fn program(&self, name: &str) -> Option<PathBuf>;
     /// A loop device that has no file; another process may take it first.
     fn free_loop(&self) -> io::Result<PathBuf>;
+    /// How a directory is encrypted by its file system; none where it is not.
+    fn encryption_of(&self, directory: &Path) -> io::Result<Option<DirectoryPolicy>>;
     /// Changes the machine; the journal knows by then how that is undone.
     fn act(&self, warrant: Warrant, act: &Act) -> io::Result<()>;
     /// Begins to count the requests of whole block devices by class, until what it gives is dropped.
@@ -423,6 +449,10 @@ pub trait System: Sync {
     ) -> io::Result<ProgramOutput>;
     /// Runs a program of the user's and measures it. What it started has ended when this returns.
     fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed>;
+    /// Ends and removes the control groups in which processes that are gone measured programs; says which.
+    fn clear_groups(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// Writes back what is dirty and makes the kernel forget all clean pages and names of files.
     fn forget_cache(&self) -> io::Result<()>;
     /// The 512 bytes of an NVMe device's health log (log page 2).
@@ -430,6 +460,8 @@ pub trait System: Sync {
     /// What an ATA drive answers: a page of 512 bytes, or the registers status, error, count and the
     /// three parts of the address.
     fn ask_ata(&self, device: &Path, question: AtaQuestion) -> io::Result<Vec<u8>>;
+    /// Loads a link in phases and probes it meanwhile.
+    fn load_link(&self, job: &network::LinkJob<'_>) -> io::Result<network::LinkRun>;
     /// Starts a process that undoes the journal of a run should this one die before what is given is
     /// dropped, however it dies.
     fn start_watchdog(&self, id: &str) -> io::Result<Box<dyn Watchdog>>;

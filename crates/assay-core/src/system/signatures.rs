@@ -215,7 +215,12 @@ pub fn labelled(
     let length = system.length(&file)?.saturating_sub(start);
     let read = reader(system, &file, start);
     let found = find(length, &read)?;
-    let Some(ours) = found.iter().find(|found| found.label.as_deref() == Some(label)) else {
+    // mdadm writes the name of the machine, or what stands for it, and a colon before that of an array.
+    let is_ours = |found: &&Signature| {
+        let own = found.label.as_deref().map(|own| own.rsplit(':').next().unwrap_or(own));
+        own == Some(label)
+    };
+    let Some(ours) = found.iter().find(is_ours) else {
         return Ok(Vec::new());
     };
     Ok(copies(length, &read, ours)?.into_iter().map(|offset| start + offset).collect())

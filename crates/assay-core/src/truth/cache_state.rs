@@ -5,7 +5,7 @@ use super::{Case, Remark, TruthRule};
 use crate::catalogue::About;
 use crate::quantity::units::show;
 use crate::results::record::TrialRecord;
-use crate::work::{Judged, command};
+use crate::work::{Judged, command, files};
 
 /// Bytes from storage that are worth a word.
 const LEAST_BYTES: u64 = 1 << 20;
@@ -41,7 +41,7 @@ impl TruthRule for CacheState {
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {
         let details: Vec<&command::Detail> =
             case.trials.iter().copied().filter_map(detail).collect();
-        not_emptied(case, &details).or_else(|| differs(&details)).map(Remark::suspect)
+        not_emptied(case).or_else(|| differs(&details)).map(Remark::suspect)
     }
 }
 
@@ -49,11 +49,17 @@ fn detail(trial: &TrialRecord) -> Option<&command::Detail> {
     command::Detail::of(trial.measured.as_ref()?)
 }
 
+/// What the page cache held before and after it was emptied for a trial.
+fn emptied_bytes(trial: &TrialRecord) -> Option<[u64; 2]> {
+    let files = || files::Detail::of(trial.measured.as_ref()?)?.emptied_bytes;
+    detail(trial).and_then(|own| own.emptied_bytes).or_else(files)
+}
+
 /// That the page cache held much after it was emptied.
-fn not_emptied(case: &Case<'_>, details: &[&command::Detail]) -> Option<String> {
+fn not_emptied(case: &Case<'_>) -> Option<String> {
     let is_left = |[before, left]: &[u64; 2]| *left > LEFT_BYTES && *left > before / LEFT_SHARE;
     let left: Vec<[u64; 2]> =
-        details.iter().filter_map(|detail| detail.emptied_bytes).filter(is_left).collect();
+        case.trials.iter().copied().filter_map(emptied_bytes).filter(is_left).collect();
     let [before, after] = left.iter().copied().max_by_key(|[_, left]| *left)?;
     Some(format!(
         "the page cache still held {} of {} after it was emptied{}: runs were not cold",

@@ -19,7 +19,7 @@ static ABOUT: About = About {
     text: "Where the file system or the device compresses and the content lets itself be \
            compressed, or the device moved less than 90 % of the bytes, the number is the \
            speed of this content and not of the drive: suspect. With content that does not \
-           compress it is only a note. A tenth is what metadata may add or spare.",
+           compress, or of which the study states how much does, it is only a note. A tenth is what metadata may add or spare.",
 };
 
 impl TruthRule for Compressed {
@@ -38,6 +38,18 @@ impl TruthRule for Compressed {
         }
         if case.io().is_some_and(|io| io.content == Content::Zero) {
             return Some(Remark::suspect(format!("{compression} is on and the content is zeros")));
+        }
+        // A stated share that compresses is the question, and what it saves the answer.
+        let stated = case.io().map(|io| io.content).filter(|own| matches!(own, Content::Partly(_)));
+        if let Some(content) = stated {
+            let moved = fewer(&witnessed(case)).map_or_else(
+                || "no fewer bytes than were asked".to_owned(),
+                |share| format!("only {} of the bytes", show::percent(share.percent())),
+            );
+            return Some(Remark::note(format!(
+                "{compression} is on and the device moved {moved}, of a content that is stated: \
+                 {content} of it compress"
+            )));
         }
         Some(match fewer(&witnessed(case)) {
             Some(share) => Remark::suspect(format!(
@@ -89,6 +101,25 @@ mod tests {
         );
         let read = zstd(Bench::read()).each(|trial| device(trial).run.read_bytes = MOVED / 2);
         assert_eq!(read.judge(&Compressed).unwrap().trust, Trust::Suspect);
+    }
+
+    #[test]
+    fn what_a_stated_content_saves_is_told_and_no_fault() {
+        let half = |share: u64| {
+            zstd(Bench::write())
+                .io(|io| io.content = "50 %".parse().unwrap())
+                .each(move |trial| device(trial).run.write_bytes = MOVED * share / 100)
+                .judge(&Compressed)
+                .unwrap()
+        };
+        let remark = half(55);
+        assert_eq!(remark.trust, Trust::Trusted);
+        assert_eq!(
+            remark.text,
+            "compression (zstd) is on and the device moved only 55 % of the bytes, of a content \
+             that is stated: 50 % of it compress"
+        );
+        assert!(half(100).text.contains("no fewer bytes than were asked"));
     }
 
     #[test]

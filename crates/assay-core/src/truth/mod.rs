@@ -23,6 +23,7 @@ mod swap;
 pub(crate) mod testing;
 mod throttled;
 mod too_small;
+mod tree_cut;
 mod unstable;
 mod unwritten;
 
@@ -121,6 +122,7 @@ pub static RULES: &[&dyn TruthRule] = &[
     &depth::Depth,
     &compressed::Compressed,
     &too_small::TooSmall,
+    &tree_cut::TreeCut,
     &throttled::Throttled,
     &starved::Starved,
     &stalled::Stalled,
@@ -209,6 +211,7 @@ mod tests {
                 "depth",
                 "compressed",
                 "too-small",
+                "tree-cut",
                 "throttled",
                 "starved",
                 "stalled",

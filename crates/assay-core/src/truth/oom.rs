@@ -27,6 +27,9 @@ impl TruthRule for Oom {
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        if case.workload.work.wants_memory() {
+            return None;
+        }
         let hit: Vec<u64> = case.trials.iter().filter_map(|trial| kills(trial)).collect();
         (!hit.is_empty()).then(|| {
             Remark::suspect(format!(
@@ -37,7 +40,10 @@ impl TruthRule for Oom {
         })
     }
 
-    fn disturbance(&self, _case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+    fn disturbance(&self, case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+        if case.workload.work.wants_memory() {
+            return None;
+        }
         kills(trial).map(words)
     }
 }

@@ -38,6 +38,9 @@ impl TruthRule for Swap {
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        if case.workload.work.wants_memory() {
+            return None;
+        }
         let hit: Vec<(u64, u64)> = case.trials.iter().filter_map(|trial| pages(trial)).collect();
         let sum = hit.iter().fold((0u64, 0u64), |sum, one| {
             (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1))
@@ -46,7 +49,10 @@ impl TruthRule for Swap {
             .then(|| Remark::suspect(format!("{}{}", words(sum), in_trials(hit.len(), case))))
     }
 
-    fn disturbance(&self, _case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+    fn disturbance(&self, case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+        if case.workload.work.wants_memory() {
+            return None;
+        }
         pages(trial).map(words)
     }
 }

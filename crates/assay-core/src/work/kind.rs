@@ -13,6 +13,7 @@ use super::{Background, Planned, Work};
 use crate::catalogue::About;
 use crate::catalogue::keys::Fields;
 use crate::quantity::{Bytes, Metric, Time};
+use crate::system::network::Shaped;
 
 /// A kind of work. The name in its own words is its key in study files: `io = { ... }`.
 pub trait Kind:
@@ -119,6 +120,8 @@ pub struct Touch {
     pub reads: bool,
     /// What it writes to its area, where it does.
     pub writes: Option<Content>,
+    /// What its reads of the area are to find there, where the tool wrote that.
+    pub finds: Option<Content>,
     /// Goes past the page cache.
     pub direct: bool,
 }
@@ -177,6 +180,11 @@ pub trait Asks {
 
     /// Takes a level of the arm that it is run under, for the words that name its factor.
     fn take(&mut self, _factor: &str, _level: &str) {}
+
+    /// Sets the limit of its memory; whether it has one.
+    fn limit_memory(&mut self, _bytes: Bytes) -> bool {
+        false
+    }
 
     /// The time of a trial where it is set.
     fn time(&self) -> Option<Time>;
@@ -320,6 +328,16 @@ pub trait Runs {
         false
     }
 
+    /// How the way out of an interface is to be shaped for it; none where that is nothing of its own.
+    fn shaped(&self) -> Option<Shaped> {
+        None
+    }
+
+    /// What one would type to have what it is run under for keeps, where no factor says so.
+    fn lasting(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// How to do it by hand.
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine;
 
@@ -336,6 +354,11 @@ pub trait Runs {
     /// From how many times the baseline's worst on a level is taken back, where it is.
     fn harm(&self) -> Option<f64> {
         None
+    }
+
+    /// Whether it wants more memory than it may have: that it swaps and is killed is its result.
+    fn wants_memory(&self) -> bool {
+        false
     }
 
     /// Whether nothing was run: somebody else's work was looked at.

@@ -133,6 +133,12 @@ pub(super) fn told(all: impl IntoIterator<Item = (Metric, Presence<f64>)>) -> To
 pub trait Counts {
     /// Operations inside the window, of whatever the kind of work calls one.
     fn operations(&self) -> u64;
+
+    /// Why it ended early, where that is its result: what it did not come to is missing from this trial
+    /// alone.
+    fn cut_short(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Histograms of service times in nanoseconds, by class of operations.

@@ -6,6 +6,7 @@
 //! run) and [`Measured`] (what came of it).
 
 pub mod background;
+mod emptied;
 mod kind;
 pub mod measured;
 pub mod metrics;
@@ -32,6 +33,9 @@ kinds! {
     stacks = Stacks,
     micro = Micro,
     boot = Boot,
+    files = Files,
+    pages = Pages,
+    network = Network,
 }
 
 const NAME: Field = needed(

@@ -1,46 +1,48 @@
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+
+use assay_guest::cpio::{Archive, Kind};
+
 use super::*;
+use crate::is_root;
 
-#[test]
-fn how_a_job_ended_is_read_from_its_second_line() {
-    assert_eq!(ending("up\n7 10240\n"), Some((7, 10_240)));
-    assert_eq!(ending("up\n"), None);
-    assert_eq!(ending("up\n300 5\n"), None);
-    assert_eq!(ending(""), None);
+fn small() -> Vec<u8> {
+    let mut archive = Archive::default();
+    archive.add("a", Kind::Directory, 0o755, &[]);
+    archive.add("a/five", Kind::File, 0o640, b"12345");
+    archive.add("a/link", Kind::Link, 0o777, b"five");
+    archive.end()
 }
 
+/// Another program reads it: the one that defines the format.
 #[test]
-fn words_reach_the_job_as_they_are() {
-    for word in ["a b", "it's", "$HOME", "", "*"] {
-        let line = format!("printf %s {}", for_shell(word));
-        assert_eq!(call("sh", &["-c", &line]).as_deref(), Ok(word));
+#[ignore = "needs the program cpio: cargo xtask test"]
+fn cpio_unpacks_what_is_packed() {
+    if !crate::needs::have(&[crate::needs::Need::Program("cpio")]) {
+        return;
     }
-}
-
-#[test]
-fn the_first_process_is_a_shell_script_that_can_be_read() {
-    let scratch = Scratch::new("init");
-    let checked = scratch.and_then(|scratch| {
-        let file = scratch.path().join("init");
-        fs::write(&file, INIT).map_err(|error| error.to_string())?;
-        call("sh", &["-n", &file.display().to_string()])
-    });
-    assert_eq!(checked, Ok(String::new()));
-}
-
-#[test]
-fn orders_of_a_job_are_its_whole_lines() {
-    let told = b"up\noff 2021-03-04T05:06:07\nup\ncut\nup\noff\nup\ncut";
-    let clock = |text: &str| Some(text.to_owned());
-    assert_eq!(
-        orders(told),
-        [
-            Order { is_cut: false, clock: clock("2021-03-04T05:06:07") },
-            Order { is_cut: true, clock: None },
-            Order { is_cut: false, clock: None },
-        ]
-    );
-    assert!(orders(b"up\n0 10240\n").is_empty());
-    assert_eq!(ending("up\noff 2021-03-04\nup\n0 10240\n"), Some((0, 10_240)));
+    let scratch = Scratch::new("cpio").unwrap();
+    let mut archive = Archive::default();
+    archive.add("dev", Kind::Directory, 0o755, &[]);
+    if is_root() {
+        archive.add("dev/console", Kind::Device(5, 1), 0o600, &[]);
+    }
+    let folder = scratch.folder("unpacked", 0o755, None).unwrap();
+    for (name, bytes) in [("first", archive.end()), ("second", small())] {
+        let file = scratch.path().join(name);
+        fs::write(&file, bytes).unwrap();
+        let line = r#"cd "$1" && cpio --extract --quiet < "$2""#;
+        let [into, from] = [&folder, &file].map(|path| path.display().to_string());
+        call("sh", &["-c", line, "sh", &into, &from]).unwrap();
+    }
+    let seen = fs::metadata(folder.join("a/five")).unwrap();
+    assert_eq!((seen.mode() & 0o7777, seen.len()), (0o640, 5));
+    assert_eq!(fs::read_link(folder.join("a/link")).unwrap(), Path::new("five"));
+    if is_root() {
+        assert!(fs::metadata(folder.join("dev/console")).unwrap().file_type().is_char_device());
+    }
+    assert!(has("cpio"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::remarks::{Name, add, rules, warnings};
 use super::{
     Block, Detail, Document, Remark, Section, answers, check_tables, check_text, classes, commands,
-    energy, facts, micro, probes, surfaces,
+    energy, facts, files, links, micro, probes, surfaces,
 };
 use assay_core::findings::Findings;
 use assay_core::quantity::metric::class;
@@ -22,6 +22,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     told.extend(targets.map(|target| ("target".to_owned(), facts::target_line(target))));
     let mut tables = Vec::new();
     let (commands, micro) = (commands::section(findings), micro::section(findings));
+    let (files, links) = (files::section(findings), links::section(findings));
     for target in &findings.environment.targets {
         let arm = facts::arm_of(findings, target);
         let caption = several.then(|| target.name.clone());
@@ -31,7 +32,8 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         let table = check_tables::workloads(findings, &arm);
         let classes = classes::table(findings, &arm);
         // Others' work that was watched has classes alone, and commands a table of their own.
-        let is_only = classes.is_none() && commands.is_none() && micro.is_none();
+        let others = [&commands, &micro, &files, &links];
+        let is_only = classes.is_none() && others.iter().all(|own| own.is_none());
         if is_only || !table.rows.is_empty() {
             tables.push((caption.clone(), table));
         }
@@ -58,6 +60,8 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(tables.into_iter().map(table));
     sections.extend(commands);
     sections.extend(micro);
+    sections.extend(files);
+    sections.extend(links);
     sections.extend(surfaces::sections(findings));
     sections.push(Section::of(Block::Text(legend)));
     sections.push(Section::of(Block::Remarks(remarks)));

@@ -1,7 +1,9 @@
 //! What a first screen shows large: the subject, what it was measured on, and of a check its numbers.
 
 use super::numbers::value;
-use super::{answer, centre, commands, facts, find, micro, standing, study, trust_word};
+use super::{
+    answer, centre, commands, facts, files, find, links, micro, standing, study, trust_word,
+};
 use assay_core::findings::facts::IoFacts;
 use assay_core::findings::{Cell, Findings, TargetFacts, Trust, WorkloadFacts};
 use assay_core::quantity::units::show;
@@ -69,7 +71,7 @@ fn number(findings: &Findings, cell: &Cell) -> Option<LargeNumber> {
         "bandwidth_bytes_per_s" => (cell, of("iops")),
         // What one takes is easier to remember than how many there are.
         micro::RATE => (of(micro::COST)?, Some(cell)),
-        commands::DURATION => (cell, None),
+        commands::DURATION | files::FILES_PER_S | links::ADDED_LATENCY => (cell, None),
         _ => return None,
     };
     let interval = cell.ci95.map(|ends| range(&cell.metric, ends));

@@ -4,6 +4,7 @@ use super::{Cell, NONE, Tone};
 use assay_core::findings::{Comparison, Kind, Verdict};
 use assay_core::quantity::units::show;
 use assay_core::work::metrics::noun;
+use assay_core::work::{files, network};
 
 /// Heading of a column that holds a metric.
 pub(crate) fn heading(metric: &str) -> &str {
@@ -22,6 +23,7 @@ pub(crate) fn under_heading(metric: &str, value: f64) -> String {
         "s" if metric == "bandwidth_bytes_per_s" || stem.ends_with("bytes_per") => {
             show::rate(value)
         }
+        "s" if network::is_rate(metric) => show::bit_rate(value),
         "s" if !stem.ends_with("_per") => ns(1e9),
         "bytes" => show::bytes(value as u64),
         "share" => show::share(value),
@@ -39,8 +41,14 @@ pub(crate) fn value(metric: &str, value: f64) -> String {
     match metric {
         "iops" => format!("{told} IOPS"),
         super::micro::RATE => format!("{told} operations/s"),
+        _ if is_of_files(metric) => format!("{told} files/s"),
         _ => told,
     }
+}
+
+/// Whether a metric counts files.
+fn is_of_files(metric: &str) -> bool {
+    metric == files::FILES.name || files::rate(metric).is_some()
 }
 
 /// Arm over baseline, or arm minus baseline where a ratio makes no sense.

@@ -4,8 +4,8 @@ use super::facts::{self, Facts};
 use super::remarks::{self, Name};
 use super::study_tables::Workload;
 use super::{
-    Block, Detail, Document, Remark, Section, answers, boots, commands, energy, no_verdict, probes,
-    study_more, study_tables, surfaces,
+    Block, Detail, Document, Remark, Section, answers, boots, commands, energy, files, links,
+    memory, no_verdict, probes, study_more, study_tables, surfaces,
 };
 use assay_core::findings::said::Said;
 use assay_core::findings::{Comparison, Findings, Kind};
@@ -109,6 +109,9 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(page.workloads.iter().map(|workload| study_tables::section(&page, workload)));
     sections.push(Section::of(Block::Text(study_tables::legend(&page))));
     sections.extend(commands::section(findings));
+    sections.extend(files::section(findings));
+    sections.extend(memory::section(findings));
+    sections.extend(links::section(findings));
     sections.extend(surfaces::sections(findings));
     sections.extend(boots::sections(findings));
     sections.extend(study_more::sections(&page));
@@ -158,6 +161,9 @@ fn told_facts(page: &Page<'_>) -> Facts {
         }
         several => {
             let lines = several.iter().map(|one| fact("target", &facts::target_line(one)));
+            let mut lines: Vec<(String, String)> = lines.collect();
+            // What stands beside a directory leaves that as it is.
+            lines.dedup();
             told.extend(lines);
         }
     }

@@ -91,6 +91,37 @@ fn commands() -> Evidence {
     evidence
 }
 
+/// A link, loaded up under two arms: one with a deep queue.
+fn links() -> Evidence {
+    let mut evidence = Evidence::bare(findings("study-two-arms"));
+    let added = assay_core::work::network::ADDED.name;
+    let metrics = evidence.findings.cells.iter_mut().map(|cell| &mut cell.metric);
+    let compared = evidence.findings.comparisons.iter_mut().map(|found| &mut found.metric);
+    for metric in metrics.chain(compared).filter(|metric| *metric == "iops") {
+        added.clone_into(metric);
+    }
+    let workload = Arc::new(evidence.findings.cells[0].workload.clone());
+    for (order, level) in (1..).zip(["mq-deadline", "none"]) {
+        let arm = Arm::from([("scheduler".into(), level.into())]);
+        let row = |second: u32, class: &str, trip_ns: u64| SeriesRow {
+            second,
+            class: class.to_owned(),
+            operations: 100,
+            bytes: if class == "idle" { 0 } else { 600_000 },
+            latency_sum_ns: 100 * trip_ns,
+            latency_max_ns: 2 * trip_ns,
+            latency_buckets: Vec::new(),
+        };
+        let deep = if order == 1 { 580_000_000 } else { 18_000_000 };
+        let idle = (0..4).map(|second| row(second, "idle", 120_000 + 1000 * u64::from(second)));
+        let up = (6..14).map(|second| row(second, "up", deep / u64::from(14 - second.min(13))));
+        let series = idle.chain(up).collect();
+        let workload = Arc::clone(&workload);
+        evidence.trials.push(RanTrial { workload, series, ..trial(order, arm, 1) });
+    }
+    evidence
+}
+
 fn latencies(arm: &Arm, class: &str) -> Latencies {
     let mut nanoseconds = Tally::default();
     let slow = if arm.values().any(|level| level == "none") { 1 } else { 3 };
@@ -138,6 +169,7 @@ pub(crate) fn evidences() -> &'static [(String, Evidence)] {
             ("recorded".to_owned(), recorded()),
             ("hostile".to_owned(), hostile()),
             ("commands".to_owned(), commands()),
+            ("links".to_owned(), links()),
         ];
         for entry in std::fs::read_dir(fixtures().join("findings")).unwrap() {
             let path = entry.unwrap().path();
@@ -183,6 +215,8 @@ fn figures_look_as_their_files() {
         ("grid", only("study-grid", "grid-random-write-iops")),
         ("surface", only("recorded", "surface-surface")),
         ("runs", only("commands", "runs-command")),
+        ("links", only("links", "links-latency-random-write")),
+        ("links-rate", only("links", "links-rate-random-write")),
         ("percentiles", only("recorded", "percentiles-random-write-write")),
         ("classes", only("recorded", "classes-random-write-latencies-of-read-operations")),
         ("heat", only("recorded", "heat-random-write-scheduler-none")),

@@ -224,6 +224,7 @@ impl Bench {
                     ramp_ns: 2_000_000_000,
                     note: None,
                     io: None,
+                    lasting: Vec::new(),
                 },
             ));
         }

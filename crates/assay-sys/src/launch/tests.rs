@@ -53,6 +53,7 @@ impl Given {
             null: self.null.as_fd(),
             terminal: self.terminal.as_ref().map(File::as_fd),
             complaint: self.says.as_fd(),
+            output: None,
             owner: None,
             group: None,
         }

@@ -163,7 +163,7 @@ impl Entry<'_> {
                 text.push_str(&proposal_text(proposal));
                 let id = &findings.study.id;
                 let _ = match self.advice.status {
-                    _ if proposal.settings.is_empty() => Ok(()),
+                    _ if proposal.settings.is_empty() && proposal.files.is_empty() => Ok(()),
                     AdviceStatus::Confirmed => {
                         writeln!(text, "  assay apply {id} makes it permanent")
                     }

@@ -53,7 +53,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let allowed = arguments.allowed.paths()?;
     factors::permitted(best.arm.keys().map(String::as_str), &allowed).map_err(Failure::mistake)?;
     let proposal = advise::propose(system, &stored, best)?;
-    let empty = proposal.settings.is_empty();
+    let empty = proposal.settings.is_empty() && proposal.files.is_empty();
     if !arguments.json {
         output::text(&format!(
             "{}: {}\n{}",
@@ -95,7 +95,7 @@ fn tell(arguments: &Arguments, id: &str, proposal: &Proposal, done: Option<Appli
     output::text(&match done {
         Some(Applied::Now) => format!("done; assay undo {id} takes it back"),
         Some(Applied::Before) => "everything was so already".to_owned(),
-        None if proposal.settings.is_empty() => {
+        None if proposal.settings.is_empty() && proposal.files.is_empty() => {
             "nothing of it is a setting that assay can make permanent".to_owned()
         }
         None => "nothing was changed: add --yes to do it".to_owned(),

@@ -2,37 +2,44 @@
 
 use std::path::Path;
 
-use clap::Args;
+use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches};
 
 use super::output;
 use crate::store;
 use assay_core::digest::{hexadecimal, sha256};
 use assay_core::failure::{Failure, Kind, Outcome};
 use assay_core::findings::Findings;
-use assay_core::importers::{self, Imported};
+use assay_core::importers::{
+    self, Brought, HEAD_BYTES, Imported, Importer, LARGEST_RUNS_BYTES, Options, Reads, pattern,
+};
 use assay_core::quantity::{Bytes, Percent};
 use assay_core::results::bundle::Label;
 use assay_core::results::headline;
 use assay_core::results::id;
-use assay_core::results::imported::{self, FORMAT, Import, StoredImport};
+use assay_core::results::imported::{
+    self, FORMAT, FORMAT_OF_FILES, Import, SourceFile, StoredImport, hash_of_all,
+};
 use assay_core::results::plan::Arm;
-use assay_core::system::{FileKind, System, identity};
+use assay_core::system::{Caching, FileKind, System, identity};
 
 /// Files above this are no tables of trials.
 const LARGEST_BYTES: u64 = 1 << 30;
 
 /// Judge numbers that were measured elsewhere
 ///
-/// Reads a table of trials, compares its arms with the baseline as a study of assay does, and keeps
-/// it as a result. Each file becomes a result of its own.
+/// Reads what other tools wrote (assay list importers), or tables of trials, compares the arms with
+/// the baseline as a study of assay does, and keeps that as a result. The files of another tool are
+/// one study; each table is one by itself.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay import trials.csv
+  assay import run*.json              results of fio: what differs is compared
+  assay import --arm scheduler=bfq b1.json b2.json --arm scheduler=none n1.json n2.json
+  assay import --names {scheduler}-{run}.json --in-order *.json
   assay import trials.csv --baseline filesystem=ext4 --margin 2%
   assay import trials.csv --primary duration_s --title cards
 
-A file for it, one row for each trial and metric:
+A table for it, one row for each trial and metric:
   replicate,order,workload,metric,value,status,factor:filesystem
   1,1,build,duration_s:lower,61.4,ok,ext4
   1,2,build,duration_s:lower,58.9,ok,xfs
@@ -48,9 +55,14 @@ A metric says which direction is better: latency:lower, throughput:higher.
 What can be zero is compared by differences: errors:lower:difference.
 Values are plain numbers. Lines that begin with # are comments.")]
 pub struct Arguments {
-    /// Files to import, as CSV
-    #[arg(value_name = "FILE", required = true)]
-    files: Vec<String>,
+    #[command(flatten)]
+    named: Named,
+    /// Levels from the names of files, such as {scheduler}-qd{depth}-*.json
+    #[arg(long, value_name = "PATTERN")]
+    names: Option<String>,
+    /// The files were made in the order in which they are named
+    #[arg(long)]
+    in_order: bool,
     /// Level that the others are compared with, once for each factor [default: the first row's]
     #[arg(long, value_name = "NAME=LEVEL")]
     baseline: Vec<String>,
@@ -73,25 +85,33 @@ pub struct Arguments {
 
 /// Runs the command: every file is read before anything is kept.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    for (given, option) in [(arguments.title.is_some(), "--title"), (arguments.json, "--json")] {
-        if given && arguments.files.len() > 1 {
-            return Err(Failure::mistake(format!(
-                "{option} is for one file: import the files one by one"
-            )));
+    let (baseline, margin) = (baseline(&arguments.baseline)?, margin(arguments.margin.as_deref())?);
+    let mut files = Vec::new();
+    let mut failed: Option<Failure> = None;
+    for (path, arm) in named_arms(arguments)? {
+        match read_file(system, &path, arm) {
+            Ok(file) => files.push(file),
+            Err(failure) => failed = Some(both(failed, failure)),
         }
     }
-    let (baseline, margin) = (baseline(&arguments.baseline)?, margin(arguments.margin.as_deref())?);
     let mut read = Vec::new();
-    let mut failed: Option<Failure> = None;
-    for file in &arguments.files {
-        let about = |text: &str| about(system, arguments, file, text, &baseline, margin);
-        match read_file(system, file).and_then(|text| numbers(file, about(&text), text)) {
+    for study in studies(files, &mut failed) {
+        let found = about(system, arguments, &study, &baseline, margin)
+            .and_then(|about| numbers(about, study));
+        match found {
             Ok(file) => read.push(file),
             Err(failure) => failed = Some(both(failed, failure)),
         }
     }
     if let Some(failure) = failed {
         return Err(failure);
+    }
+    for (given, option) in [(arguments.title.is_some(), "--title"), (arguments.json, "--json")] {
+        if given && read.len() > 1 {
+            return Err(Failure::mistake(format!(
+                "{option} is for one file: import the files one by one"
+            )));
+        }
     }
     for (mut stored, imported) in read {
         let kept = keep(system, &mut stored);
@@ -111,6 +131,69 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         }
     }
     Ok(())
+}
+
+/// A format with its files.
+type Study = (&'static Importer, Vec<Brought>);
+
+/// Each table is a study; the files of another tool are one together.
+fn studies(files: Vec<Brought>, failed: &mut Option<Failure>) -> Vec<Study> {
+    let mut studies: Vec<Study> = Vec::new();
+    let mut runs: Vec<Brought> = Vec::new();
+    for file in files {
+        match importers::of_bytes(&file.name, &file.bytes) {
+            Ok(importer) if matches!(importer.reads, Reads::Table(_)) => {
+                studies.push((importer, vec![file]));
+            }
+            Ok(_) => runs.push(file),
+            Err(failure) => *failed = Some(both(failed.take(), failure)),
+        }
+    }
+    if runs.is_empty() {
+        return studies;
+    }
+    if let Some((importer, tables)) = studies.first() {
+        *failed = Some(both(
+            failed.take(),
+            Failure::mistake(format!(
+                "{} is {} and {} is not: import them apart",
+                tables[0].name, importer.about.name, runs[0].name
+            )),
+        ));
+        return Vec::new();
+    }
+    match importers::of_all(&runs) {
+        Ok(importer) => studies.push((importer, runs)),
+        Err(failure) => *failed = Some(both(failed.take(), failure)),
+    }
+    studies
+}
+
+/// Files with what `--arm` and `--names` say of them.
+fn named_arms(arguments: &Arguments) -> Outcome<Vec<(String, Arm)>> {
+    let mut files = arguments.named.files.clone();
+    if let Some(pattern) = &arguments.names {
+        for (file, arm) in &mut files {
+            let name = last(file);
+            let Some(levels) = pattern::levels(pattern, &name)? else {
+                return Err(Failure::mistake(format!(
+                    "--names {pattern}: the name {name} does not fit it"
+                )));
+            };
+            // `{run}` tells runs of one arm apart and is no setting.
+            arm.extend(levels.into_iter().filter(|(name, _)| name != RUN));
+        }
+    }
+    Ok(files)
+}
+
+/// The name in a pattern that numbers runs.
+const RUN: &str = "run";
+
+/// A path's last part.
+fn last(path: &str) -> String {
+    let name = Path::new(path).file_name();
+    name.map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 /// Two failures as one, each on lines of its own.
@@ -159,7 +242,8 @@ fn margin(text: Option<&str>) -> Outcome<Option<f64>> {
     Ok(Some(margin.fraction()))
 }
 
-fn read_file(system: &dyn System, file: &str) -> Outcome<String> {
+/// What a file holds. One that is too large for its format is not read.
+fn read_file(system: &dyn System, file: &str, arm: Arm) -> Outcome<Brought> {
     let path = Path::new(file);
     let refused = |error| Failure::refused(format!("{file} cannot be read: {error}"));
     let status = system.status(path).map_err(|error| match error.kind() {
@@ -183,25 +267,58 @@ fn read_file(system: &dyn System, file: &str) -> Outcome<String> {
             Bytes(LARGEST_BYTES)
         )));
     }
-    importers::text(file, system.read_bytes(path).map_err(refused)?)
+    if status.size_bytes > LARGEST_RUNS_BYTES {
+        let opened = system.open_for_reading(path, Caching::Buffered).map_err(refused)?;
+        let mut head = vec![0; HEAD_BYTES];
+        let read = system.read_at(&opened, 0, &mut head).map_err(refused)?;
+        head.truncate(read);
+        let importer = importers::of_bytes(file, &head)?;
+        if matches!(importer.reads, Reads::Runs(_)) {
+            return Err(Failure::mistake(format!(
+                "{file} is {} of {}; at most {} of it are read: leave out what is not needed, such \
+                 as logs within it, or import parts",
+                importer.about.name,
+                Bytes(status.size_bytes),
+                Bytes(LARGEST_RUNS_BYTES)
+            )));
+        }
+    }
+    let bytes = system.read_bytes(path).map_err(refused)?;
+    Ok(Brought { name: file.to_owned(), arm, bytes })
 }
 
 fn about(
     system: &dyn System,
     arguments: &Arguments,
-    file: &str,
-    text: &str,
+    (importer, files): &Study,
     baseline: &Arm,
     margin: Option<f64>,
-) -> Import {
-    let name = Path::new(file)
-        .file_name()
-        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    Import {
-        format: FORMAT.to_owned(),
+) -> Outcome<Import> {
+    let is_table = matches!(importer.reads, Reads::Table(_));
+    let source = |file: &Brought| SourceFile {
+        file: last(&file.name),
+        sha256: hexadecimal(&sha256(&file.bytes)),
+        arm: file.arm.clone(),
+    };
+    let sources: Vec<SourceFile> = files.iter().map(source).collect();
+    let Some(first) = sources.first() else { return Err(Failure::mistake("there is no file")) };
+    let name = match sources.len() {
+        1 => first.file.clone(),
+        count => format!("{} and {} more", first.file, count - 1),
+    };
+    let first_arm = files.iter().find(|file| is_table && !file.arm.is_empty());
+    if let Some((name, level)) = first_arm.and_then(|file| file.arm.iter().next()) {
+        return Err(Failure::mistake(format!(
+            "{}: a table says itself what it compares: give it a column factor:{name} with {level} \
+             in it, and say nothing of it here",
+            files[0].name
+        )));
+    }
+    Ok(Import {
+        format: if is_table { FORMAT } else { FORMAT_OF_FILES }.to_owned(),
         assay: env!("CARGO_PKG_VERSION").to_owned(),
-        importer: importers::of_text(text).about.name.to_owned(),
-        sha256: hexadecimal(&sha256(text)),
+        importer: importer.about.name.to_owned(),
+        sha256: if is_table { first.sha256.clone() } else { hash_of_all(&sources) },
         title: arguments.title.clone().unwrap_or_else(|| name.clone()),
         file: name,
         imported: system.now(),
@@ -209,14 +326,24 @@ fn about(
         margin,
         primary: arguments.primary.clone(),
         trials: 0,
-    }
+        files: if is_table { Vec::new() } else { sources },
+        in_order: arguments.in_order && !is_table,
+    })
 }
 
 /// Reads the numbers, and counts the trials for lists of results.
-fn numbers(name: &str, mut about: Import, text: String) -> Outcome<(StoredImport, Imported)> {
-    let imported = store::read_import(&about, &text, name)?;
+fn numbers(mut about: Import, (importer, files): Study) -> Outcome<(StoredImport, Imported)> {
+    let options = Options {
+        baseline: about.baseline.clone(),
+        margin: about.margin,
+        primary: about.primary.clone(),
+        in_order: about.in_order,
+    };
+    let imported = importers::read(importer, &files, &options)?;
     about.trials = imported.trials;
-    Ok((StoredImport { id: String::new(), about, text, label: Label::default() }, imported))
+    let contents = files.into_iter().map(|file| file.bytes).collect();
+    let label = Label::default();
+    Ok((StoredImport { id: String::new(), about, contents, label }, imported))
 }
 
 /// Writes the bundle and gives it its id.
@@ -225,7 +352,7 @@ fn keep(system: &dyn System, stored: &mut StoredImport) -> Outcome<()> {
     let results = identity::results_directory(system)?;
     stored.id = id::unused_id(system, &results, &stored.about.imported);
     let directory = results.join(&stored.id);
-    imported::write(system, &directory, &stored.about, &stored.text).map_err(|error| {
+    imported::write(system, &directory, &stored.about, &stored.contents).map_err(|error| {
         Failure::refused(format!(
             "{} cannot be written: {error}; set ASSAY_HOME to a directory of yours",
             directory.display()
@@ -244,4 +371,75 @@ fn show(system: &dyn System, arguments: &Arguments, findings: &Findings) {
         output::columns(system),
         output::colour(system),
     ));
+}
+
+/// Files, each with the levels that the `--arm` before it say.
+#[derive(Clone, Debug, Default)]
+struct Named {
+    files: Vec<(String, Arm)>,
+}
+
+const FILE: &str = "files";
+const ARM: &str = "arm";
+
+impl Args for Named {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let file = Arg::new(FILE)
+            .value_name("FILE")
+            .help("Files to import")
+            .required(true)
+            .num_args(1..)
+            .action(ArgAction::Append);
+        let arm = Arg::new(ARM)
+            .long("arm")
+            .value_name("NAME=LEVEL")
+            .help("Level of a setting in the files that follow, as far as the next --arm")
+            .action(ArgAction::Append);
+        command.arg(file).arg(arm)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+/// Words of the command line with their positions.
+fn placed(matches: &ArgMatches, name: &str) -> Vec<(usize, String)> {
+    let words = matches.get_many::<String>(name).into_iter().flatten().cloned();
+    matches.indices_of(name).into_iter().flatten().zip(words).collect()
+}
+
+impl FromArgMatches for Named {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut words: Vec<(usize, bool, String)> = Vec::new();
+        words.extend(placed(matches, FILE).into_iter().map(|(at, word)| (at, true, word)));
+        words.extend(placed(matches, ARM).into_iter().map(|(at, word)| (at, false, word)));
+        words.sort();
+        let (mut files, mut arm, mut used) = (Vec::new(), Arm::new(), false);
+        for (_, is_file, word) in words {
+            if is_file {
+                used = true;
+                files.push((word, arm.clone()));
+                continue;
+            }
+            // The first level behind files begins a new arm.
+            if std::mem::take(&mut used) {
+                arm.clear();
+            }
+            let parts = word.split_once('=').map(|(name, level)| (name.trim(), level.trim()));
+            let Some((name, level)) =
+                parts.filter(|(name, level)| !name.is_empty() && !level.is_empty())
+            else {
+                let told = format!("--arm {word}: say NAME=LEVEL, such as scheduler=bfq\n");
+                return Err(clap::Error::raw(clap::error::ErrorKind::ValueValidation, told));
+            };
+            arm.insert(name.to_owned(), level.to_owned());
+        }
+        Ok(Self { files })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }

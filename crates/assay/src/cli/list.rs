@@ -18,6 +18,7 @@ use assay_core::study::{self, Study, fields, presets};
 use assay_core::system::{System, identity};
 use assay_core::truth;
 use assay_core::work::{self, metrics};
+use assay_report::exporters::EXPORTERS;
 use assay_report::figures::FIGURES;
 use assay_report::table::{self, Column};
 
@@ -69,6 +70,8 @@ enum Kind {
     Rules,
     /// Kinds of files that `assay import` reads
     Importers,
+    /// Formats that `assay export` writes
+    Exporters,
     /// What reports draw, in the order of reading
     Figures,
     /// The words of reports, with their meaning
@@ -93,6 +96,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         Kind::Drives => drives(system),
         Kind::Presets => presets_listed()?,
         Kind::Importers => importers(),
+        Kind::Exporters => exporters(),
         Kind::Figures => figures(),
         Kind::Workloads => workloads()?,
         Kind::Factors => factors(),
@@ -228,6 +232,11 @@ fn presets_listed() -> Outcome<Listing> {
 fn importers() -> Listing {
     let abouts = IMPORTERS.iter().map(|importer| importer.about);
     entries("importers", ["importer", "what it reads"], abouts)
+}
+
+fn exporters() -> Listing {
+    let abouts = EXPORTERS.iter().map(|exporter| exporter.about);
+    entries("exporters", ["exporter", "what it writes"], abouts)
 }
 
 fn figures() -> Listing {

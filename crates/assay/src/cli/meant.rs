@@ -9,7 +9,6 @@ const COMMANDS: &[(&str, &str)] = &[
     ("benchmark", "check"),
     ("cleanup", "restore"),
     ("diff", "compare"),
-    ("export", "show --json"),
     ("history", "list results"),
     ("html", "report"),
     ("info", "doctor"),

@@ -14,7 +14,10 @@ mod completions;
 mod confirm;
 mod doctor;
 mod explain;
+mod export;
+mod hold_pages;
 mod import;
+mod in_vm;
 mod inventory;
 mod label;
 mod list;
@@ -22,6 +25,7 @@ mod meant;
 mod micro;
 mod output;
 mod pages;
+mod peer;
 mod plan;
 mod progress;
 mod remove;
@@ -39,6 +43,7 @@ mod studies;
 mod study_arguments;
 mod tree;
 mod undo;
+mod vm;
 mod watch;
 mod watchdog;
 
@@ -117,16 +122,22 @@ enum Command {
     Rename(label::RenameArguments),
     Remove(remove::Arguments),
     Import(import::Arguments),
+    Export(export::Arguments),
     Calc(calc::Arguments),
+    Peer(peer::Arguments),
     Doctor(doctor::Arguments),
     Articles(articles::Arguments),
     Completions(completions::Arguments),
     #[command(hide = true)]
     Stacks(stacks::Arguments),
     #[command(hide = true)]
+    HoldPages(hold_pages::Arguments),
+    #[command(hide = true)]
     Tree(tree::Arguments),
     #[command(hide = true)]
     Micro(micro::Arguments),
+    #[command(hide = true)]
+    InVm(in_vm::Arguments),
     #[command(hide = true)]
     Watchdog(watchdog::Arguments),
 }
@@ -208,16 +219,20 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Rename(arguments) => label::rename(system, arguments),
         Command::Remove(arguments) => remove::run(system, &arguments),
         Command::Import(arguments) => import::run(system, &arguments),
+        Command::Export(arguments) => export::run(system, &arguments),
         Command::Articles(arguments) => articles::run(system, &arguments),
         Command::Calc(arguments) => calc::run(system, &arguments),
+        Command::Peer(arguments) => peer::run(system, &arguments),
         Command::Doctor(arguments) => {
             doctor::run(system, &arguments);
             Ok(())
         }
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Stacks(arguments) => stacks::run(system, &arguments),
+        Command::HoldPages(arguments) => hold_pages::run(system, &arguments),
         Command::Micro(arguments) => micro::run(&arguments),
         Command::Tree(arguments) => tree::run(system, &arguments),
+        Command::InVm(arguments) => in_vm::run(system, &arguments),
         Command::Watchdog(arguments) => watchdog::run(system, &arguments),
     }
 }

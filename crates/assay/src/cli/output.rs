@@ -110,6 +110,12 @@ pub fn message(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "assay: {}", outside::message(text));
 }
 
+/// Passes on what this program has said elsewhere, in which nothing but its lines is obeyed.
+pub fn passed_on(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let _ = std::io::stderr().lock().write_all(outside::page(&text).as_bytes());
+}
+
 /// Tells a failure and returns its exit code.
 pub fn fail(failure: &Failure) -> ExitCode {
     ExitCode::from(told(failure))

@@ -10,11 +10,14 @@ use assay_core::catalogue::keys::{Fields, Need};
 use assay_core::catalogue::words::{WORDS, Word};
 use assay_core::factors;
 use assay_core::failure::Outcome;
+use assay_core::importers::{IMPORTERS, LARGEST_RUNS_BYTES};
 use assay_core::probes;
+use assay_core::quantity::Bytes;
 use assay_core::study::fields::{TARGET_EXAMPLE, tables};
-use assay_core::study::{file, presets, schema};
+use assay_core::study::{file, fio_job, presets, schema};
 use assay_core::truth;
 use assay_core::work::{self, metrics};
+use assay_report::exporters::EXPORTERS;
 use assay_report::figures::FIGURES;
 
 const MADE: &str = "<!-- made by `cargo xtask pages`; change the source, not this page -->\n\n";
@@ -29,6 +32,7 @@ pub fn reference_pages() -> Outcome<Vec<(String, String)>> {
         ("probes.md".to_owned(), probes()),
         ("factors.md".to_owned(), factors()),
         ("figures.md".to_owned(), figures()),
+        ("formats.md".to_owned(), formats()),
         ("words.md".to_owned(), words()),
         ("study-file.md".to_owned(), study_file()),
         ("study.schema.json".to_owned(), format!("{:#}\n", schema())),
@@ -54,6 +58,42 @@ fn help(page: &mut String, title: &str, command: &mut clap::Command) {
     let help = command.render_long_help().to_string();
     let help: Vec<&str> = help.lines().map(str::trim_end).collect();
     let _ = write!(page, "\n{title}\n\n```text\n{}\n```\n", help.join("\n").trim_end());
+}
+
+fn formats() -> String {
+    let mut page = format!(
+        "{MADE}# Formats of other tools\n\n## In: `assay import FILE...`\n\nThe format is told by the \
+         beginning of a file; packed with gzip and UTF-16 are understood. All files of another tool \
+         are one study: what differs among the runs of a workload is compared, equal runs are \
+         replicates, and the order is that of their times. Runs in lumps, or in an order that is \
+         not told, have ratios and no verdicts; `--in-order` says that the files are named in the \
+         order in which they were made. `--arm NAME=LEVEL` and `--names PATTERN` say what the files \
+         do not. A file of another tool may have {} at most.\n",
+        Bytes(LARGEST_RUNS_BYTES)
+    );
+    let entries = |page: &mut String, does: &str, abouts: &mut dyn Iterator<Item = About>| {
+        for About { name, summary, text } in abouts {
+            let _ = write!(page, "\n### {name}\n\n{does} {summary}. {text}\n");
+        }
+    };
+    entries(&mut page, "Reads", &mut IMPORTERS.iter().map(|importer| importer.about));
+    page.push_str("\n## Out: `assay export ID --format FORMAT`\n");
+    entries(&mut page, "Writes", &mut EXPORTERS.iter().map(|exporter| exporter.about));
+    page.push_str(
+        "\n## Job files of fio: `assay run JOBS.fio`\n\nThe study that a job file comes to is shown \
+         with what is done otherwise; what cannot be done is named with its line and what it would \
+         have meant, and then nothing runs. `assay explain JOBS.fio` goes back to lines of fio. \
+         Nothing of a job file is ever executed; files that it names are left alone, as Assay makes \
+         its own beside them; a device passes the same consent as in any study. Two jobs that run \
+         at once become a workload with a load beside it, more are refused.\n",
+    );
+    let keys = |page: &mut String, title: &str, keys: &[&str]| {
+        let _ = write!(page, "\n{title}: `{}`.\n", keys.join("`, `"));
+    };
+    keys(&mut page, "Translated", &fio_job::CORE);
+    keys(&mut page, "As Assay does it anyway", &fio_job::SAME);
+    keys(&mut page, "Passed over, and told", &fio_job::ONLY_TOLD);
+    page
 }
 
 fn words() -> String {

@@ -67,6 +67,10 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
             Err(failure) => told.failed.push(failure.message),
         }
     }
+    if !arguments.dry_run {
+        let gone = system.clear_groups().into_iter();
+        told.done.extend(gone.map(|path| format!("remove the control group {path}")));
+    }
     told.tell(arguments);
     told.ending()
 }

@@ -6,8 +6,9 @@ use super::boots::{self, BootArguments};
 use super::compare::Against;
 use super::running;
 use super::study_arguments::StudyArguments;
+use super::vm::{self, VmArguments};
 use crate::runner::{Finished, Request};
-use assay_core::failure::Outcome;
+use assay_core::failure::{Failure, Outcome};
 use assay_core::system::System;
 
 /// Run a study: every setting under the same control, with intervals and verdicts
@@ -25,6 +26,7 @@ Examples:
   assay run depth.toml --set depth=1,4,16    other levels, or another factor
   assay run depth.toml --budget 10m --json   end with the replicate nearest to 10 minutes
   assay run depth.toml --watch               with a live page of the device meanwhile
+  assay run filesystems --vm                 in a virtual machine: needs no root
   assay run boot                             the boots that the systemd journal knows of
   assay list factors                         what can vary")]
 pub struct Arguments {
@@ -39,11 +41,17 @@ pub struct Arguments {
     against: Against,
     #[command(flatten)]
     how: running::Printing,
+    #[command(flatten)]
+    vm: VmArguments,
 }
 
 /// Runs the command.
-pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
     arguments.against.check(system)?;
+    if arguments.vm.is_asked() {
+        arguments.of_study.take_to_lab()?;
+        return in_vm(system, arguments);
+    }
     let (study, targets) = arguments.of_study.study(system)?;
     let study = match arguments.of_boots.of(study, arguments.of_study.has_targets())? {
         Ok(study) => {
@@ -73,6 +81,27 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         running::run(system, request, arguments.how.quiet)?
     };
     conclude(system, finished, (arguments.how, arguments.against))
+}
+
+/// Runs it in a virtual machine.
+fn in_vm(system: &dyn System, arguments: Arguments) -> Outcome<()> {
+    if arguments.watch {
+        return Err(Failure::mistake(
+            "--watch looks at the drives of this machine: leave it out with --vm",
+        ));
+    }
+    let (study, _) = arguments.of_study.study(system)?;
+    let Err(study) = arguments.of_boots.of(study, false)? else {
+        return Err(Failure::mistake("--vm: boots are those of this machine"));
+    };
+    let order = vm::Order {
+        study,
+        quick: arguments.of_study.quick(),
+        permitted: arguments.of_study.permitted.words(),
+        how: arguments.how,
+        against: arguments.against,
+    };
+    arguments.vm.run(system, order)
 }
 
 /// Prints what was found, and what it says beside an earlier result: a gate that failed is graver than

@@ -9,7 +9,7 @@ use clap::Args;
 use super::watch::screen::{self, Screen};
 use super::watch::{self, Beside};
 use super::{output, progress::Progress};
-use crate::runner::{self, Consented, Finished, Request, trial};
+use crate::runner::{self, Consented, Event, Finished, Request, trial};
 use crate::store;
 use crate::store::acting::Acting;
 use assay_core::analysis::{self, Enough};
@@ -45,12 +45,21 @@ pub struct Printing {
 
 /// Runs a study with progress and signals.
 pub fn run(system: &dyn System, request: Request<'_>, quiet: bool) -> Outcome<Finished> {
-    let stop = stop_on_signals(&PUTS_BACK)?;
     let mut progress = Progress::new(quiet);
-    let request = Request { judge: Some(&enough), foresee: Some(&foreseen), ..request };
-    let finished = runner::run(system, request, &stop, &mut |event| progress.show(&event));
+    let finished = run_telling(system, request, &mut |event| progress.show(&event));
     progress.finish();
     finished
+}
+
+/// The same, with somebody else who hears what happens.
+pub fn run_telling(
+    system: &dyn System,
+    request: Request<'_>,
+    tell: &mut dyn FnMut(Event),
+) -> Outcome<Finished> {
+    let stop = stop_on_signals(&PUTS_BACK)?;
+    let request = Request { judge: Some(&enough), foresee: Some(&foreseen), ..request };
+    runner::run(system, request, &stop, tell)
 }
 
 /// The same with the page of `watch` on the terminal. The page has a thread of its own; when it is
@@ -162,15 +171,20 @@ fn ending(finished: &mut Finished) -> Option<Failure> {
 fn show(system: &dyn System, finished: Finished, how: Printing) {
     let is_kept = finished.directory.is_some();
     let findings = kept(system, finished);
+    tell(system, &findings, is_kept, how);
+}
+
+/// Prints what a study found.
+pub fn tell(system: &dyn System, findings: &Findings, is_kept: bool, how: Printing) {
     if how.json {
-        output::document(&assay_report::json(&findings));
+        output::document(&assay_report::json(findings));
         return;
     }
     if how.markdown {
-        output::text(&assay_report::markdown::comment(&findings));
+        output::text(&assay_report::markdown::comment(findings));
         return;
     }
-    let document = assay_report::document::make(&findings);
+    let document = assay_report::document::make(findings);
     output::painted(&assay_report::text::render(
         &document,
         output::columns(system),

@@ -3,8 +3,9 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use super::output;
 use assay_core::failure::{Failure, Outcome};
-use assay_core::study::{Study, file, presets, words};
+use assay_core::study::{Study, file, fio_job, presets, words};
 use assay_core::system::System;
 
 /// The study that a word means: a preset first, else a file.
@@ -22,12 +23,30 @@ pub fn load(system: &dyn System, word: &str) -> Outcome<Study> {
         }
         _ => Failure::refused(format!("{word}: {error}")),
     })?;
+    if Path::new(word).extension().is_some_and(|end| end == FIO) {
+        return of_fio(word, &text);
+    }
     if is_json(&text) {
         return Err(Failure::mistake(format!(
             "`{word}` looks like results, not like a study: assay import {word}"
         )));
     }
     file::parse(word, &text)
+}
+
+/// How the names of fio's job files end.
+const FIO: &str = "fio";
+
+/// A job file of fio, with the study that it comes to and what is done otherwise.
+fn of_fio(word: &str, text: &str) -> Outcome<Study> {
+    let translated = fio_job::translate(word, text)?;
+    for line in translated.study.lines().filter(|line| !line.is_empty()) {
+        output::message(line);
+    }
+    for remark in &translated.remarks {
+        output::message(&format!("note: {remark}"));
+    }
+    file::parse(word, &translated.study)
 }
 
 /// Whether a text is JSON, or lines of it; no study file is.

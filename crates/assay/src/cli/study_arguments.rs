@@ -14,7 +14,7 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::plan::allocation::Quick;
 use assay_core::plan::arms::TARGET;
 use assay_core::probes::energy::meter;
-use assay_core::quantity::{Percent, Time};
+use assay_core::quantity::{Bytes, Percent, Time};
 use assay_core::study::{Card, Stop, StopRule, Study, fields::SMALLEST_BUDGET, file};
 use assay_core::system::System;
 use assay_core::work::{boot, observe};
@@ -56,6 +56,15 @@ pub struct Permitted {
 }
 
 impl Permitted {
+    /// As they would be typed.
+    pub fn words(&self) -> Vec<String> {
+        let paths = self.settings.paths.iter();
+        let mut words: Vec<String> =
+            paths.flat_map(|path| ["--allow-tunable".to_owned(), path.clone()]).collect();
+        words.extend(self.as_root.then(|| "--as-root".to_owned()));
+        words
+    }
+
     /// These, and the devices that may be overwritten.
     ///
     /// # Errors
@@ -72,7 +81,8 @@ pub struct StudyArguments {
     /// A study file, or the name of a shipped study; none with --command
     #[arg(value_name = "STUDY", required_unless_present = "lines")]
     study: Option<String>,
-    /// Directories, files or block devices instead of the study's own; several are compared
+    /// Directories, files or block devices instead of the study's own; several are compared, or are the
+    /// members of one place where the study has the key members
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
     /// Levels of a factor, such as depth=1,4,16 (again for another factor)
@@ -103,6 +113,9 @@ pub struct StudyArguments {
     /// What arms are compared with, such as depth=1 (again for another factor)
     #[arg(long, value_name = "NAME=LEVEL")]
     baseline: Vec<String>,
+    /// Memory that the study's work may have, such as 384MiB (studies of memory)
+    #[arg(long, value_name = "SIZE")]
+    limit: Option<Bytes>,
     /// What counts as equivalent, such as 5%
     #[arg(long, value_name = "SHARE")]
     margin: Option<String>,
@@ -172,6 +185,20 @@ impl StudyArguments {
         if self.quick { study.quick() } else { study }
     }
 
+    /// On a loop device of its own, wherever that will be.
+    ///
+    /// # Errors
+    /// The user's mistake where the line names places of this machine.
+    pub fn take_to_lab(&mut self) -> Outcome<()> {
+        if self.has_targets() || !self.destroy.is_empty() {
+            return Err(Failure::mistake(
+                "--vm: the virtual machine has no place of this one: leave TARGET and --destroy out",
+            ));
+        }
+        self.lab = true;
+        Ok(())
+    }
+
     /// Whether the line names targets.
     pub fn has_targets(&self) -> bool {
         !self.targets().is_empty()
@@ -229,6 +256,15 @@ impl StudyArguments {
             }
             study.factors.insert(name, levels);
             study.arms.clear();
+        }
+        if let Some(limit) = self.limit {
+            let limited = study.workload.iter_mut().map(|own| own.work.limit_memory(limit));
+            if limited.filter(|limited| *limited).count() == 0 {
+                return Err(Failure::mistake(
+                    "--limit: nothing in this study has a limit of memory: it is for work of the kind \
+                     pages, as in small-memory",
+                ));
+            }
         }
         if !self.baseline.is_empty() {
             let named = self.baseline.iter().map(|text| match self.commands.baseline(text) {
@@ -303,7 +339,10 @@ impl StudyArguments {
             ));
         }
         study.target = None;
-        if targets.len() > 1 {
+        if study.members.is_some() && targets.len() > 1 {
+            study.members = Some(targets.len() as u32);
+            study.target = Some(assay_core::study::Target::Devices(targets));
+        } else if targets.len() > 1 {
             study.factors.insert(TARGET.to_owned(), targets);
         }
         Ok(study)
@@ -314,6 +353,9 @@ impl StudyArguments {
         let own = study.target.as_ref().map(assay_core::study::Target::word);
         match (study.factors.get(TARGET), self.targets().into_iter().next()) {
             (Some(targets), _) => targets.clone(),
+            _ if matches!(study.target, Some(assay_core::study::Target::Devices(_))) => {
+                own.into_iter().collect()
+            }
             (None, Some(target)) => vec![target],
             (None, None) => vec![own.unwrap_or_else(|| ".".to_owned())],
         }

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use super::files;
-use assay_core::system::Act;
+use assay_core::system::{ADD_ZRAM, Act, REMOVE_ZRAM};
 
 /// Where programs of the system lie that are not in every user's `PATH`.
 const BESIDE: [&str; 4] = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin"];
@@ -38,6 +38,10 @@ pub fn act(act: &Act) -> io::Result<()> {
             file.set_len(*bytes)?;
             file.sync_all()
         }
+        Act::AllocateFile { path, bytes } => allocate(path, *bytes),
+        Act::MakeSwap { path } => make_swap(path),
+        Act::SwapOn { path, priority } => assay_sys::swap_on(path, *priority),
+        Act::SwapOff { path } => assay_sys::swap_off(path),
         Act::RemoveFile { path } => {
             std::fs::remove_file(path)?;
             files::sync_directory_of(path)
@@ -47,6 +51,8 @@ pub fn act(act: &Act) -> io::Result<()> {
         Act::WriteFile { path, text } => files::write_of_system(path, text.as_bytes()),
         Act::AttachLoop { device, file } => attach_loop(device, file),
         Act::DetachLoop { device } => assay_sys::detach_loop(writable(device, false)?.as_fd()),
+        Act::AddZram { number } => add_zram(*number),
+        Act::RemoveZram { number } => write_once(Path::new(REMOVE_ZRAM), &number.to_string()),
         Act::AddPartition { disk, number, range } => {
             let disk = File::open(disk)?;
             assay_sys::add_partition(disk.as_fd(), *number, range.clone())
@@ -54,7 +60,19 @@ pub fn act(act: &Act) -> io::Result<()> {
         Act::RemovePartition { disk, number } => {
             assay_sys::remove_partition(File::open(disk)?.as_fd(), *number)
         }
-        Act::Run { program, arguments } => run(program, arguments),
+        Act::Run { program, arguments } => run(program, arguments, None),
+        Act::RunWithKey { program, arguments, key } => {
+            run(program, arguments, Some(&key.passphrase()))
+        }
+        Act::EncryptDirectory { directory, key } => {
+            assay_sys::encrypt_directory(File::open(directory)?.as_fd(), key.bytes())
+        }
+        Act::ForgetKey { directory } => {
+            let policy = assay_sys::directory_policy(File::open(directory)?.as_fd())?;
+            // Not the directory itself: as long as that is open its key is in use.
+            let beside = File::open(directory.parent().unwrap_or(directory))?;
+            policy.map_or(Ok(()), |policy| assay_sys::forget_key(beside.as_fd(), policy.key))
+        }
         Act::Wipe { device, range } => wipe(device, range.clone()),
         Act::Discard { device, range } => discard(device, range.clone()),
     }
@@ -79,9 +97,62 @@ fn set(path: &Path, value: &str) -> io::Result<()> {
     if !(path.starts_with("/sys") || path.starts_with("/proc/sys")) {
         return Err(Errno::PERM.into());
     }
-    // One write call: the kernel takes each for a whole value.
-    let mut file = OpenOptions::new().write(true).open(path)?;
-    file.write_all(value.as_bytes())
+    write_once(&path, value)
+}
+
+/// One write call: the kernel takes each for a whole value.
+fn write_once(path: &Path, value: &str) -> io::Result<()> {
+    OpenOptions::new().write(true).open(path)?.write_all(value.as_bytes())
+}
+
+/// Adds the device with this number; where the kernel gives another one, that goes again.
+fn add_zram(number: u32) -> io::Result<()> {
+    let added = std::fs::read_to_string(ADD_ZRAM)?;
+    if added.trim() == number.to_string() {
+        return Ok(());
+    }
+    write_once(Path::new(REMOVE_ZRAM), added.trim())?;
+    Err(Errno::BUSY.into())
+}
+
+/// Swap must have no holes: where the file system cannot set bytes aside, they are written.
+fn allocate(path: &Path, bytes: u64) -> io::Result<()> {
+    let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+    let none = rustix::fs::FallocateFlags::empty();
+    match rustix::fs::fallocate(&file, none, 0, bytes) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+            let zeros = vec![0; CHUNK];
+            let mut left = bytes;
+            while left > 0 {
+                let step = left.min(CHUNK as u64);
+                file.write_all(&zeros[..step as usize])?;
+                left -= step;
+            }
+        }
+        other => other?,
+    }
+    file.sync_all()
+}
+
+/// The first page of swap, as `mkswap` writes it: version 1, no bad pages, no name.
+fn make_swap(path: &Path) -> io::Result<()> {
+    /// Where the header begins, after room for a boot loader.
+    const HEADER: usize = 1024;
+    const MARK: &[u8] = b"SWAPSPACE2";
+    let page = rustix::param::page_size();
+    let file = writable(path, false)?;
+    let bytes = match file.metadata()?.len() {
+        0 => assay_sys::block_device_bytes(file.as_fd())?,
+        bytes => bytes,
+    };
+    let last = (bytes / page as u64).checked_sub(1).and_then(|last| u32::try_from(last).ok());
+    let last = last.filter(|last| *last > 0).ok_or(Errno::INVAL)?;
+    let mut first = vec![0; page];
+    first[HEADER..HEADER + 4].copy_from_slice(&1_u32.to_ne_bytes());
+    first[HEADER + 4..HEADER + 8].copy_from_slice(&last.to_ne_bytes());
+    first[page - MARK.len()..].copy_from_slice(MARK);
+    file.write_all_at(&first, 0)?;
+    file.sync_all()
 }
 
 /// Options that the kernel takes as flags; the others are the file system's own.
@@ -127,14 +198,21 @@ fn attach_loop(device: &Path, file: &Path) -> io::Result<()> {
     }
 }
 
-fn run(name: &str, arguments: &[String]) -> io::Result<()> {
+/// Runs a program to its end; what it is handed goes through a pipe, which nobody else can open.
+fn run(name: &str, arguments: &[String], input: Option<&[u8]>) -> io::Result<()> {
     let path = program(name).ok_or_else(|| {
         io::Error::new(io::ErrorKind::NotFound, format!("{name} is not installed"))
     })?;
     let mut command = Command::new(path);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
+    command.args(arguments).stdin(stdin).stdout(Stdio::null()).stderr(Stdio::piped());
     command.env("LC_ALL", "C");
-    let output = assay_sys::end_with_parent(&mut command).output()?;
+    let mut child = assay_sys::end_with_parent(&mut command).spawn()?;
+    if let (Some(input), Some(mut pipe)) = (input, child.stdin.take()) {
+        // One that ended without reading it says why itself.
+        let _ = pipe.write_all(input);
+    }
+    let output = child.wait_with_output()?;
     if output.status.success() {
         return Ok(());
     }
@@ -183,12 +261,21 @@ mod tests {
     #[test]
     fn a_program_that_fails_says_why() {
         let arguments = ["/no/such/file".to_owned()];
-        let message = run("ls", &arguments).unwrap_err().to_string();
+        let message = run("ls", &arguments, None).unwrap_err().to_string();
         assert!(
             message.contains("ls: exit status: 2: ") && message.contains("/no/such"),
             "{message}"
         );
-        let message = run("assay-no-such-program", &[]).unwrap_err().to_string();
+        let message = run("assay-no-such-program", &[], None).unwrap_err().to_string();
         assert_eq!(message, "assay-no-such-program is not installed");
+    }
+
+    #[test]
+    fn a_program_reads_what_it_is_handed_and_may_end_without() {
+        let line = |script: &str| ["-c".to_owned(), script.to_owned()];
+        let read = line("read -r word && test \"$word\" = secret");
+        run("sh", &read, Some(b"secret")).unwrap_err();
+        run("sh", &read, Some(b"secret\n")).unwrap();
+        run("sh", &line("exit 0"), Some(&vec![b'x'; 1 << 20])).unwrap();
     }
 }

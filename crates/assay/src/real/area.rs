@@ -89,6 +89,15 @@ fn named_area(file: File, path: PathBuf, locked: bool) -> AreaFile {
     AreaFile { file, name: Some(path), note: Some(note), first_byte: NAMED_FIRST_BYTE }
 }
 
+/// Makes a marked and locked file with a name that nothing has; none when it was removed as a leftover
+/// meanwhile.
+pub(super) fn mark_at(system: &dyn System, path: &Path) -> io::Result<Option<(File, bool)>> {
+    if !make_marked(system, path)? {
+        return Ok(None);
+    }
+    reopen_locked(path, Caching::Buffered)
+}
+
 /// Makes the file with its mark; false when it was removed as a leftover meanwhile.
 fn make_marked(system: &dyn System, path: &Path) -> io::Result<bool> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -188,7 +197,7 @@ pub fn remove_leftover(system: &dyn System, leftover: &Leftover) -> io::Result<(
 
 /// Opens and locks a file that has every sign of a leftover. The lock goes with the file. Nothing is
 /// opened for writing before it has shown that it is one; then only where locks need it (NFS).
-fn take(system: &dyn System, path: &Path) -> io::Result<File> {
+pub(super) fn take(system: &dyn System, path: &Path) -> io::Result<File> {
     let file = open_leftover(system, path, OFlags::RDONLY)?;
     match lock_of_the_dead(system, &file) {
         Ok(()) => marked(file),
@@ -253,7 +262,7 @@ fn boot_id(system: &dyn System) -> String {
     text.trim().to_owned()
 }
 
-fn is_ours(system: &dyn System, owner: u32) -> bool {
+pub(super) fn is_ours(system: &dyn System, owner: u32) -> bool {
     let user = system.user().id;
     user == 0 || owner == user || caller(system).is_some_and(|caller| caller.user == owner)
 }
@@ -267,7 +276,7 @@ fn has_mark_or_is_empty(file: &File) -> io::Result<bool> {
     }
 }
 
-fn leads_to(path: &Path, file: &File) -> io::Result<bool> {
+pub(super) fn leads_to(path: &Path, file: &File) -> io::Result<bool> {
     let named = fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?;
     let open = fs::fstat(file)?;
     Ok((named.st_dev, named.st_ino) == (open.st_dev, open.st_ino))
@@ -279,6 +288,6 @@ fn is_area_name(name: &str) -> bool {
     })
 }
 
-fn not_a_leftover(reason: &str) -> io::Error {
+pub(super) fn not_a_leftover(reason: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("not a leftover: {reason}"))
 }

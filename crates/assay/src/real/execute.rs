@@ -8,6 +8,7 @@ mod tree;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -39,7 +40,17 @@ pub fn execute(execution: &Execution<'_>) -> io::Result<Executed> {
     if execution.stop.load(Ordering::Relaxed) {
         return Ok(not_started());
     }
-    measure(execution, turn.ready())
+    let Some(limit) = execution.memory else { return measure(execution, turn.ready()) };
+    let group = turn.ready().ok_or_else(|| {
+        let why = "no control group with the memory controller can be made here: become root, or boot \
+                   with cgroup_enable=memory";
+        io::Error::new(io::ErrorKind::Unsupported, why)
+    })?;
+    let limited = group.limit(limit)?;
+    let executed = measure(execution, Some(group));
+    let kills = limited.kills();
+    limited.lift()?;
+    executed.map(|executed| Executed { memory_kills: kills, ..executed })
 }
 
 /// A run that was not wished any more when it should have begun.
@@ -55,6 +66,8 @@ fn not_started() -> Executed {
         write_bytes: Presence::absent(why),
         complaint: String::new(),
         left_running: 0,
+        heard: String::new(),
+        memory_kills: Presence::absent(why),
     }
 }
 
@@ -69,10 +82,40 @@ pub(super) fn measure(execution: &Execution<'_>, group: Option<&Group>) -> io::R
     let terminal = File::open("/dev/tty").ok();
     let (own, complaint) = (Own::find()?, Tail::new());
     // The clock runs from here on: what is done now is done beside the program.
-    let (launched, group) = start(&asked, group, &null, terminal.as_ref(), &says)?;
+    let printed = match execution.heard_bytes {
+        0 => None,
+        _ => Some(assay_sys::memory_file(0)?),
+    };
+    let ends =
+        Ends { null: &null, terminal: terminal.as_ref(), says: &says, printed: printed.as_ref() };
+    let (launched, group) = start(&asked, group, &ends, execution.memory.is_some())?;
     drop(says);
     let tree = Tree::new(own, launched.process, group);
-    Running::new(execution, launched, tree, &mut hears, complaint).finish()
+    let executed = Running::new(execution, launched, tree, &mut hears, complaint).finish()?;
+    let heard =
+        printed.map_or_else(|| Ok(String::new()), |file| heard(&file, execution.heard_bytes));
+    Ok(Executed { heard: heard?, ..executed })
+}
+
+/// The beginning of what was printed into a file.
+fn heard(file: &File, most: u64) -> io::Result<String> {
+    let mut bytes = vec![0; file.metadata()?.len().min(most) as usize];
+    file.read_exact_at(&mut bytes, 0)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What a program is started with beside its words.
+struct Ends<'a> {
+    null: &'a File,
+    terminal: Option<&'a File>,
+    says: &'a io::PipeWriter,
+    printed: Option<&'a File>,
+}
+
+/// Ends and removes what processes that are gone made to measure programs; says which groups.
+pub fn clear_groups() -> Vec<String> {
+    let _turn = turn();
+    group::clear_leftovers()
 }
 
 /// Removes what this process made to measure programs.
@@ -80,13 +123,12 @@ pub fn leave() {
     turn().remove();
 }
 
-/// Starts it, in the control group where that takes it.
+/// Starts it, in the control group where that takes it, or in none where that need not be.
 fn start<'a>(
     asked: &Asked,
     group: Option<&'a Group>,
-    null: &File,
-    terminal: Option<&File>,
-    says: &io::PipeWriter,
+    ends: &Ends<'_>,
+    is_needed: bool,
 ) -> io::Result<(Launched, Option<&'a Group>)> {
     let launch = Launch {
         paths: &asked.paths,
@@ -94,9 +136,10 @@ fn start<'a>(
         environment: &asked.environment,
         directory: &asked.directory,
         input: asked.input.as_deref(),
-        null: null.as_fd(),
-        terminal: terminal.map(File::as_fd),
-        complaint: says.as_fd(),
+        null: ends.null.as_fd(),
+        terminal: ends.terminal.map(File::as_fd),
+        complaint: ends.says.as_fd(),
+        output: ends.printed.map(File::as_fd),
         owner: asked.owner.as_ref().map(|owner| Owner {
             user: owner.user,
             group: owner.group,
@@ -106,7 +149,7 @@ fn start<'a>(
     };
     match launch.start() {
         Ok(launched) => Ok((launched, group)),
-        Err(NotStarted { step: Step::Group, .. }) => {
+        Err(NotStarted { step: Step::Group, .. }) if !is_needed => {
             let launch = Launch { group: None, ..launch };
             let launched = launch.start().map_err(|failed| asked.explained(&failed))?;
             Ok((launched, None))

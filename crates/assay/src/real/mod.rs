@@ -6,10 +6,13 @@ mod act;
 mod area;
 mod execute;
 mod files;
+pub mod guest;
 mod hold;
+pub mod link;
 mod look;
 pub mod signals;
 pub mod watchdog;
+mod workplace;
 
 pub use execute::leave;
 
@@ -27,11 +30,12 @@ use rustix::fs::{StatxFlags, statx};
 use rustix::time::{ClockId, clock_gettime};
 
 use assay_core::system::journal::Warrant;
+use assay_core::system::network::{LinkJob, LinkRun};
 use assay_core::system::{
     Act, AreaFile, AtaQuestion, BlockTotals, BlockTracer, CachedPages, Caching, Consent,
-    DeviceNumber, DirectAlignment, Executed, Execution, Extent, FileKind, Hold, HoldError,
-    KernelLog, Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User,
-    Watchdog, identity,
+    DeviceNumber, DirectAlignment, DirectoryPolicy, Errno, Executed, Execution, Extent, FileKind,
+    Hold, HoldError, KernelLog, Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System,
+    TraceMeans, User, Watchdog, WorkDirectory, identity,
 };
 
 /// The machine that this process runs on.
@@ -170,11 +174,25 @@ impl System for Real {
         area::remove(area)
     }
 
+    fn create_work_directory(&self, directory: &Path) -> io::Result<WorkDirectory> {
+        workplace::create(self, directory)
+    }
+
+    fn remove_work_directory(&self, work: &WorkDirectory) -> io::Result<()> {
+        workplace::remove(work)
+    }
+
     fn leftovers(&self, directory: &Path) -> io::Result<Vec<Leftover>> {
-        area::leftovers(self, directory)
+        let mut left = area::leftovers(self, directory)?;
+        left.extend(workplace::leftovers(self, directory)?);
+        Ok(left)
     }
 
     fn remove_leftover(&self, leftover: &Leftover) -> io::Result<()> {
+        let name = leftover.path.file_name().unwrap_or_default().to_string_lossy();
+        if workplace::is_own_name(&name) {
+            return workplace::remove_leftover(self, &leftover.path);
+        }
         area::remove_leftover(self, leftover)
     }
 
@@ -324,9 +342,22 @@ impl System for Real {
         execute::execute(execution)
     }
 
+    fn clear_groups(&self) -> Vec<String> {
+        execute::clear_groups()
+    }
+
     fn forget_cache(&self) -> io::Result<()> {
         fs::sync();
         std::fs::write("/proc/sys/vm/drop_caches", "3")
+    }
+
+    fn encryption_of(&self, directory: &Path) -> io::Result<Option<DirectoryPolicy>> {
+        const CANNOT: [Option<Errno>; 2] = [Some(Errno::NOTTY), Some(Errno::NOTSUP)];
+        match assay_sys::directory_policy(File::open(directory)?.as_fd()) {
+            // What cannot encrypt does not.
+            Err(error) if CANNOT.contains(&Errno::of(&error)) => Ok(None),
+            told => told,
+        }
     }
 
     fn nvme_health_log(&self, device: &Path) -> io::Result<Vec<u8>> {
@@ -339,6 +370,10 @@ impl System for Real {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let device = fs::open(device, flags, Mode::empty())?;
         assay_sys::ask_ata(device.as_fd(), question)
+    }
+
+    fn load_link(&self, job: &LinkJob<'_>) -> io::Result<LinkRun> {
+        link::load(job)
     }
 
     fn start_watchdog(&self, id: &str) -> io::Result<Box<dyn Watchdog>> {

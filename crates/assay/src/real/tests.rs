@@ -1,5 +1,6 @@
 mod execute;
 mod loops;
+mod workplace;
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::atomic::{AtomicU32, Ordering};

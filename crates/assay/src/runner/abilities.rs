@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use assay_core::factors::guard;
-use assay_core::factors::layers::{LAYERS, Layer, Levels, Wish};
+use assay_core::factors::layers::{self, LAYERS, Layer, Levels, Wish};
 use assay_core::presence::Presence;
 use assay_core::probes::{self, own_traffic, processors};
 use assay_core::system::{Caching, System, devices, identity, journal, place};
@@ -53,6 +53,9 @@ pub fn all(system: &dyn System) -> Vec<Ability> {
     abilities
 }
 
+/// More and larger devices than anything needs that is made on them.
+const PLENTY: [u64; 8] = [u64::MAX / 8; 8];
+
 const CLASSES: &str =
     "run as root; devices' own counters take its place, with means and without classes";
 
@@ -98,12 +101,13 @@ fn settings(system: &dyn System) -> Ability {
 
 /// What can be made of a layer, where factors choose of it.
 fn made(system: &dyn System, layer: &dyn Layer) -> Option<Ability> {
-    let name = layer.factors().first()?.about().name;
+    let name = layer.chooser()?.about().name;
     let (mut there, mut missing) = (Vec::new(), Vec::new());
     for level in layer.choices() {
-        let levels = Levels::from([(name.to_owned(), level.clone())]);
+        let mut levels = Levels::from([(name.to_owned(), level.clone())]);
+        levels.extend(layer.ground());
         let Some(recipe) = layer.recipe(&Wish::of(&levels)) else { continue };
-        match recipe.missing(system, u64::MAX) {
+        match recipe.missing(system, &PLENTY) {
             None => there.push(level),
             Some(reason) => missing.push(reason),
         }
@@ -115,7 +119,7 @@ fn made(system: &dyn System, layer: &dyn Layer) -> Option<Ability> {
         (false, false) => Some(format!("{} ({lacking})", there.join(", "))),
     };
     Some(Ability {
-        name: format!("{}s", layer.noun()),
+        name: layers::several(layer.noun()),
         purpose: format!("levels of the factor {name}").into(),
         state: Presence::from_option(told, lacking),
         advice: "levels without their program or module are left out, with the reason",

@@ -93,7 +93,24 @@ pub fn propose(system: &dyn System, id: &str, arm: &Arm, site: &Site) -> Proposa
             }
         }
     }
+    let kept = permanent::kept(arm, id);
+    for setting in kept.iter().flat_map(|kept| &kept.settings) {
+        let now = read(system, &setting.path);
+        let lasting = permanent::permanent(system, setting);
+        match now.and_then(|now| Ok((now, lasting?))) {
+            Ok((now, permanent)) => {
+                lines.push((permanent.keeper, permanent.line));
+                proposal.locks.insert(SETTINGS.to_owned());
+                proposal.settings.push((setting.clone(), now));
+            }
+            Err(why) => {
+                let line = format!("echo {} > {}", setting.value, setting.path.display());
+                proposal.by_hand.push((line, why));
+            }
+        }
+    }
     proposal.files = files(id, &lines);
+    proposal.files.extend(kept.into_iter().flat_map(|kept| kept.files));
     proposal.by_hand.extend(by_hand(arm));
     proposal
 }

@@ -279,7 +279,7 @@ pub fn usual_bytes(free: u64) -> u64 {
 pub struct Fill {
     /// Engine for more than one operation in flight.
     pub engine: Engine,
-    /// Random or zero bytes.
+    /// Which bytes.
     pub content: Content,
     /// Time after which filling ends and what was written is the area.
     pub limit_ns: u64,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::area::{self, Fill, OpenTarget};
 use super::event::{Context, Event};
-use super::places::{Place, hold_all, places};
+use super::places::{Place, hold_all, places_of};
 use super::start::Consented;
 use super::survey::{self, Surveyed};
 use assay_core::factors::guard::{SETTINGS, setters};
@@ -53,8 +53,8 @@ pub struct TestBed<'a> {
     // Before the guard: open files go before what they lie on is taken down.
     slots: Vec<Slot<'a>>,
     up: Option<Up>,
-    /// The target, where the tool made that.
-    own: Option<(Stack, Raised)>,
+    /// The devices of the target, where the tool made them.
+    own: Vec<(Stack, Raised)>,
     guard: Option<Guard<'a>>,
     // After the guard: it is needed until everything was put back.
     watchdog: Option<Box<dyn Watchdog>>,
@@ -65,7 +65,8 @@ pub struct TestBed<'a> {
 
 /// Makes sure of what may be overwritten that it is what `assay plan` showed.
 fn as_shown(system: &dyn System, places: Vec<Place>) -> Outcome<Vec<Place>> {
-    for place in places.iter().filter(|place| place.consent.is_some()) {
+    let devices = places.iter().flat_map(Place::devices);
+    for place in devices.filter(|place| place.consent.is_some()) {
         identity::as_shown(system, &place.site)?;
     }
     Ok(places)
@@ -84,25 +85,36 @@ impl<'a> TestBed<'a> {
         (id, seed): (&str, u64),
     ) -> Outcome<Self> {
         super::changes::permitted(study, allowed)?;
+        super::links::named(study)?;
         put_back_first(system)?;
         let mut guard = if changes(study) {
             needs_root(system, study)?;
+            super::links::may_be_shaped(system, study)?;
             Some(Guard::begin(system, &identity::state_directory(system)?, id)?)
         } else {
             None
         };
+        if let Some(guard) = guard.as_mut().filter(|_| study.makes_link()) {
+            factors::network::make_lab(system, guard)?;
+        }
         let watchdog = guard.as_ref().and(super::others::watched(system, study, id)?);
         let own = match (&study.target, &mut guard) {
-            (Some(Target::Loop(size)), Some(guard)) => Some(own_target(guard, size.0)?),
-            _ => None,
+            (Some(Target::Loop(size)), Some(guard)) => {
+                let devices = (0..study.loop_devices()).map(|_| own_target(guard, size.0));
+                devices.collect::<Outcome<Vec<_>>>()?
+            }
+            _ => Vec::new(),
         };
-        let places = match &own {
-            Some((_, raised)) => vec![Place::made(system, &raised.base)?],
-            None => as_shown(system, places(system, targets, destroy)?)?,
+        let places = if own.is_empty() {
+            as_shown(system, places_of(system, study, targets, destroy)?)?
+        } else {
+            let made = own.iter().map(|(_, raised)| Place::made(system, &raised.base));
+            vec![Place::of_several(made.collect::<Outcome<_>>()?)?]
         };
         super::others::there(study, &places)?;
         let mut holds = hold_all(system, &places)?;
-        if study.factors.keys().any(|name| factors::has_role(name, Role::Setting)) {
+        let sets = study.factors.keys().any(|name| factors::has_role(name, Role::Setting));
+        if sets || study.changes_network() {
             holds.push(hold_settings(system)?);
         }
         let (slots, up) = (Vec::new(), None);
@@ -140,8 +152,10 @@ impl<'a> TestBed<'a> {
         for place in &self.places {
             let refused = super::changes::refused(self.system, (study, layout), place);
             hopeless(study, &refused)?;
-            if arms::makes_layers(study) {
-                extent(self.system, study, &place.site)?;
+            if arms::makes_on_device(study) {
+                for device in place.devices() {
+                    extent(self.system, study, &device.site, !place.others.is_empty())?;
+                }
             }
         }
         for place in 0..self.places.len() {
@@ -233,16 +247,32 @@ impl<'a> TestBed<'a> {
         place: usize,
         stack: &Stack,
     ) -> Outcome<(Raised, Site)> {
-        let Place { site, consent, .. } = &self.places[place];
-        let extent = extent(self.system, study, site)?;
-        let Some(consent) = consent else {
-            let text = identity::stake(self.system, site)?.text();
-            let what = layers::one(layers::noun(study.factors.keys()));
+        let place = &self.places[place];
+        let site = &place.site;
+        let mut below = Vec::new();
+        let beside = !arms::makes_on_device(study);
+        if beside && site.kind != TargetKind::Directory {
             return Err(Failure::mistake(format!(
-                "{what} can be made only where data may be lost: look at assay plan, then give --destroy {text:?}"
+                "{}: {} is made beside a directory: name one, on a disk",
+                site.target,
+                layers::one(layers::noun(study.factors.keys()))
             )));
-        };
-        if let Some(missing) = stack.missing(self.system, extent.range.end - extent.range.start) {
+        }
+        let directory = beside.then(|| Base::Directory(site.path.clone()));
+        for device in place.devices().filter(|_| !beside) {
+            let extent = extent(self.system, study, &device.site, !place.others.is_empty())?;
+            let Some(consent) = device.consent.clone() else {
+                let text = identity::stake(self.system, &device.site)?.text();
+                let what = layers::one(layers::noun(study.factors.keys()));
+                return Err(Failure::mistake(format!(
+                    "{what} can be made only where data may be lost: look at assay plan, then give --destroy {text:?}"
+                )));
+            };
+            below.push(Device { extent, discard: study.prepare.discard, consent });
+        }
+        let size = |device: &Device| device.extent.range.end - device.extent.range.start;
+        let sizes: Vec<u64> = below.iter().map(size).collect();
+        if let Some(missing) = stack.missing(self.system, &sizes) {
             return Err(Failure::refused(missing));
         }
         if !stack.is_empty() {
@@ -250,11 +280,11 @@ impl<'a> TestBed<'a> {
             (context.tell)(Event::Making { what });
         }
         let target = site.target.clone();
-        let device = Device { extent, discard: study.prepare.discard, consent: consent.clone() };
         let Some(guard) = &mut self.guard else {
             return Err(Failure::refused("nothing may be changed without a journal"));
         };
-        let raised = stack.make(guard, vec![Base::Device(device)])?;
+        let below = below.into_iter().map(Base::Device).chain(directory).collect();
+        let raised = stack.make(guard, below)?;
         match resolve(self.system, &raised.base.path().to_string_lossy()) {
             Ok(found) => Ok((raised, Site { target, ..found })),
             Err(failure) => Err(self.lower(&raised).err().unwrap_or(failure)),
@@ -305,6 +335,9 @@ impl<'a> TestBed<'a> {
         self.see(index)?;
         let wanted = self.wanted(index, &planned.arm)?;
         let Some(guard) = &mut self.guard else { return Ok(()) };
+        if let Some(shaped) = plan.workloads[planned.workload].work.shaped() {
+            factors::network::shape(self.system, guard, &shaped).map_err(|f| f.message)?;
+        }
         wanted.iter().try_for_each(|setting| guard.set(setting).map_err(|f| f.message))
     }
 
@@ -331,6 +364,11 @@ impl<'a> TestBed<'a> {
             Ok(wanted) => wanted,
             Err(reason) => return Some(format!("its settings cannot be told any more: {reason}")),
         };
+        let shaped = plan.workloads[planned.workload].work.shaped();
+        let shaped = shaped.filter(|_| self.guard.is_some());
+        if let Some(Err(how)) = shaped.map(|own| factors::network::seen(self.system, &own)) {
+            return Some(format!("after the trial: {how}"));
+        }
         wanted.into_iter().find_map(|setting| {
             let path = setting.path.display();
             match self.system.read_text(&setting.path) {
@@ -349,9 +387,7 @@ impl<'a> TestBed<'a> {
 
     /// Sees that what a slot stands on is still as it was made.
     fn see(&self, index: usize) -> Result<(), String> {
-        if let Some((stack, raised)) = &self.own {
-            stack.see(self.system, raised)?;
-        }
+        self.own.iter().try_for_each(|(stack, raised)| stack.see(self.system, raised))?;
         match &self.up {
             Some(up) if up.slot == index => {
                 let under = &self.slots[index].survey.under;
@@ -406,7 +442,8 @@ impl<'a> TestBed<'a> {
         self.up = Some(Up { slot: index, replicate, raised });
         match filled {
             Ok(opened) => {
-                let surveyed = Surveyed { opened, survey, law: None };
+                let holds = std::cell::Cell::new(Some(survey::fill_content(study)));
+                let surveyed = Surveyed { opened, survey, law: None, holds };
                 (self.slots[index].site, self.slots[index].surveyed) = (site, Some(surveyed));
                 Ok(())
             }
@@ -525,7 +562,7 @@ impl<'a> TestBed<'a> {
         place: usize,
         prime: &Prime,
     ) -> Outcome<()> {
-        let Place { site, consent, law } = &self.places[place];
+        let Place { site, consent, law, others } = &self.places[place];
         if law.is_some() {
             return Ok(());
         }
@@ -536,7 +573,7 @@ impl<'a> TestBed<'a> {
                 site.target
             )));
         }
-        let range = 0..extent(self.system, study, site)?.range.end;
+        let range = 0..extent(self.system, study, site, !others.is_empty())?.range.end;
         let engine = survey::engine();
         // One handle for all passes: each holds the device alone.
         let opened =
@@ -614,6 +651,7 @@ fn released(system: &dyn System, consent: &Consent) {
 /// Whether a study changes anything that must be put back.
 fn changes(study: &Study) -> bool {
     matches!(study.target, Some(Target::Loop(_)))
+        || study.changes_network()
         || study.factors.keys().any(|name| factors::changes(name))
 }
 
@@ -647,6 +685,10 @@ fn hold_settings(system: &dyn System) -> Outcome<Hold> {
 fn needs_root(system: &dyn System, study: &Study) -> Outcome<()> {
     let makes = matches!(study.target, Some(Target::Loop(_)));
     let makes = makes || arms::makes_layers(study);
+    if study.changes_network() && system.user().id != 0 {
+        let what = if study.makes_link() { "a laboratory of name spaces" } else { "shaping" };
+        return Err(Failure::refused(format!("{what} needs root: run it with sudo")));
+    }
     if makes && system.user().id != 0 {
         let what = layers::nouns();
         return Err(Failure::refused(format!("making {what} needs root: run it with sudo")));
@@ -667,7 +709,13 @@ pub fn put_back_first(system: &dyn System) -> Outcome<()> {
 }
 
 /// The part of a target's device that may be had for what is made.
-pub(super) fn extent(system: &dyn System, study: &Study, site: &Site) -> Outcome<Extent> {
+/// Of several members none alone holds the area.
+pub(super) fn extent(
+    system: &dyn System,
+    study: &Study,
+    site: &Site,
+    is_member: bool,
+) -> Outcome<Extent> {
     let device = site.counted.first().filter(|_| site.kind == TargetKind::Device);
     let noun = layers::noun(study.factors.keys());
     let device = device.ok_or_else(|| {
@@ -684,7 +732,7 @@ pub(super) fn extent(system: &dyn System, study: &Study, site: &Site) -> Outcome
     }
     let least =
         |bytes| layers::chosen(study.factors.keys()).rev().fold(bytes, |b, one| one.least(b));
-    if let Some(size) = study.area.size.filter(|_| arms::makes_layers(study))
+    if let Some(size) = study.area.size.filter(|_| arms::makes_on_device(study) && !is_member)
         && least(size.0) > bytes - start
     {
         return Err(Failure::mistake(format!(

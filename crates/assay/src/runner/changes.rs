@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::places::Place;
-use assay_core::factors::layers::{Stack, Wish};
+use assay_core::factors::layers::{self, Stack, Wish};
 use assay_core::factors::{self, Factor, Role, View};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::plan::arms::{self, Layout};
@@ -35,15 +35,19 @@ pub fn permitted(study: &Study, allowed: &[PathBuf]) -> Outcome<()> {
 pub fn changes(system: &dyn System, study: &Study, places: &[Place]) -> Vec<String> {
     let mut told = Vec::new();
     if let Some(Target::Loop(size)) = study.target {
-        told.push(format!(
-            "a loop device over a file of {size} is made; both are removed afterwards"
-        ));
+        told.push(match study.loop_devices() {
+            1 => format!("a loop device over a file of {size} is made; both are removed afterwards"),
+            members => format!(
+                "{members} loop devices over files of {size} each are made; all are removed afterwards"
+            ),
+        });
     }
     for place in places.iter().filter(|_| study.prepare.prime.is_some()) {
         let passes = study.prepare.prime.as_ref().map_or(1, |prime| prime.passes);
         let times = if passes == 1 { "once".to_owned() } else { format!("{passes} times") };
         told.push(format!("{}: all of it is written {times} first", place.site.target));
     }
+    told.extend(super::links::changes(study));
     let mut names: Vec<&String> = study.factors.keys().collect();
     names.sort_by_key(|name| factors::rank(name));
     for name in names {
@@ -73,7 +77,9 @@ pub fn wanting(system: &dyn System, study: &Study, places: &[Place]) -> Vec<Stri
         Err(failure) => failure.message,
     };
     let there = |place: &&Place| !place.site.path.as_os_str().is_empty();
-    places.iter().filter(open).filter(there).map(told).collect()
+    let devices = places.iter().flat_map(Place::devices);
+    let peer = super::links::named(study).err().map(|failure| failure.message);
+    devices.filter(open).filter(there).map(told).chain(peer).collect()
 }
 
 /// What a study asks for that is not here, and what becomes of it.
@@ -110,6 +116,9 @@ fn sentence(
     let levels = study.factors.get(name).map(|levels| levels.join(", ")).unwrap_or_default();
     let undone = factor.role().undone();
     match factor.role() {
+        Role::Layer if layers::of_factor(name).is_some_and(|layer| !layer.needs_device()) => {
+            format!("{name}: {levels}, beside {}; taken down, and removed", place.site.target)
+        }
         Role::Layer => {
             let start = devices_start(system, study, place);
             format!("{name}: {levels}, on {}{start}; {undone}", place.site.target)
@@ -163,14 +172,15 @@ pub fn refused(
     let site = &place.site;
     let view = View { system, site };
     let own = matches!(study.target, Some(Target::Loop(_)));
-    let bytes = match &study.target {
+    let bytes = |device: &Place| match &study.target {
         Some(Target::Loop(size)) => size.0,
-        _ => site.counted.first().map_or(0, |name| devices::size_of(system, name)),
+        _ => device.site.counted.first().map_or(0, |name| devices::size_of(system, name)),
     };
+    let below: Vec<u64> = place.devices().map(bytes).collect();
     let mut found = Vec::new();
     for base in &layout.bases {
         let missing = match Stack::of(&Wish::of(base)) {
-            Ok(stack) => stack.missing(system, bytes),
+            Ok(stack) => stack.missing(system, &below),
             Err(reason) => Some(reason),
         };
         if let Some(reason) = missing {

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde::{Deserialize, Serialize};
+
 use assay_core::results::plan::Turn;
 use assay_core::system::System;
 use assay_core::system::identity::Caller;
@@ -26,7 +28,8 @@ impl Context<'_> {
 }
 
 /// Something worth telling.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Event {
     /// The area of a target is being written.
     Filling {

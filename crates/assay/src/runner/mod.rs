@@ -7,6 +7,7 @@ pub mod bed;
 pub mod boots;
 mod changes;
 pub mod event;
+mod links;
 mod lookout;
 mod others;
 pub mod pilot;

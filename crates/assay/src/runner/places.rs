@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use assay_core::factors::layers::Base;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Bytes;
-use assay_core::study::simulated;
+use assay_core::study::{Study, Target, simulated};
 use assay_core::system::site::{Site, TargetKind};
-use assay_core::system::{Consent, Hold, HoldError, System, identity, resolve};
+use assay_core::system::{Consent, Hold, HoldError, System, devices, identity, resolve};
 
 /// A target, resolved.
 pub struct Place {
@@ -17,6 +17,8 @@ pub struct Place {
     pub law: Option<assay_load::Law>,
     /// Consent to overwrite it.
     pub consent: Option<Consent>,
+    /// The devices beside the first, where it consists of several.
+    pub others: Vec<Place>,
 }
 
 impl Place {
@@ -30,13 +32,78 @@ impl Place {
             Base::Device(device) => Some(device.consent.clone()),
             Base::Directory(_) => None,
         };
-        Ok(Self { site, law: None, consent })
+        Ok(Self { site, law: None, consent, others: Vec::new() })
     }
 
-    /// A loop device that will be made, for estimates.
-    pub fn to_be(size: Bytes) -> Self {
-        Self { site: Site::loop_to_be(size.0), law: None, consent: None }
+    /// Loop devices that will be made, for estimates.
+    pub fn to_be(size: Bytes, members: u32) -> Self {
+        let site = || Site::loop_to_be(size.0);
+        let one = || Self { site: site(), law: None, consent: None, others: Vec::new() };
+        Self { others: (1..members).map(|_| one()).collect(), ..one() }
     }
+
+    /// Its devices, the first one first.
+    pub fn devices(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(&self.others)
+    }
+
+    /// Several devices as one place, named by all of them.
+    ///
+    /// # Errors
+    /// Refused where there is none.
+    pub fn of_several(devices: Vec<Self>) -> Outcome<Self> {
+        let names: Vec<String> = devices.iter().map(|own| own.site.target.clone()).collect();
+        let mut devices = devices.into_iter();
+        let nothing = || Failure::mistake("a place of several devices names at least one");
+        let first = devices.next().ok_or_else(nothing)?;
+        let site = Site { target: names.join(", "), ..first.site };
+        Ok(Self { site, others: devices.collect(), ..first })
+    }
+}
+
+/// How much larger than the smallest a member may be.
+const ALIKE: f64 = 1.01;
+
+/// The place that a study takes place at: that of several devices, or what the user named.
+pub fn places_of(
+    system: &dyn System,
+    study: &Study,
+    targets: &[String],
+    destroy: &[String],
+) -> Outcome<Vec<Place>> {
+    let Some(Target::Devices(paths)) = &study.target else {
+        return places(system, targets, destroy);
+    };
+    let devices = places(system, paths, destroy)?;
+    for (at, device) in devices.iter().enumerate() {
+        let (name, site) = (&paths[at], &device.site);
+        if site.kind != TargetKind::Device || site.counted.is_empty() {
+            return Err(Failure::mistake(format!(
+                "{name:?} is no block device: a place of several members consists of block devices"
+            )));
+        }
+        if let Some(first) = devices[..at].iter().position(|own| own.site.device == site.device) {
+            let first = &paths[first];
+            return Err(Failure::mistake(if first == name {
+                format!("{name:?} is named twice: each member is a device of its own")
+            } else {
+                format!("{first:?} and {name:?} are one device: each member is one of its own")
+            }));
+        }
+    }
+    let size =
+        |place: &Place| place.site.counted.first().map_or(0, |name| devices::size_of(system, name));
+    let smallest = devices.iter().zip(paths).min_by_key(|(place, _)| size(place));
+    let largest = devices.iter().zip(paths).max_by_key(|(place, _)| size(place));
+    if let (Some((small, small_name)), Some((large, large_name))) = (smallest, largest)
+        && size(large) as f64 > size(small) as f64 * ALIKE
+    {
+        let (large, small) = (Bytes(size(large)), Bytes(size(small)));
+        return Err(Failure::mistake(format!(
+            "{large_name:?} has {large} and {small_name:?} has {small}: members of one size can be compared; name devices, or partitions, that are alike"
+        )));
+    }
+    Ok(vec![Place::of_several(devices)?])
 }
 
 /// Resolves targets as the user wrote them; `destroy` holds what unlocks the
@@ -49,6 +116,7 @@ pub fn places(system: &dyn System, targets: &[String], destroy: &[String]) -> Ou
                 site: Site::simulated(target),
                 law: Some(simulated::law(text)?),
                 consent: None,
+                others: Vec::new(),
             },
             None => real_place(system, target, destroy)?,
         });
@@ -68,7 +136,7 @@ fn real_place(system: &dyn System, target: &str, destroy: &[String]) -> Outcome<
         (TargetKind::Device, [_, ..]) => Some(consent_of(system, &site, destroy)?),
         _ => None,
     };
-    Ok(Place { site, law: None, consent })
+    Ok(Place { site, law: None, consent, others: Vec::new() })
 }
 
 /// The consent for a device: one of the texts given must be for it.
@@ -87,6 +155,7 @@ pub fn hold_all(system: &dyn System, places: &[Place]) -> Outcome<Vec<Hold>> {
     let names: BTreeSet<String> = places
         .iter()
         .filter(|place| place.law.is_none())
+        .flat_map(Place::devices)
         .flat_map(|place| resolve::lock_names(&place.site))
         .collect();
     names.iter().map(|name| system.hold(name).map_err(|error| held(name, places, &error))).collect()
@@ -95,6 +164,7 @@ pub fn hold_all(system: &dyn System, places: &[Place]) -> Outcome<Vec<Hold>> {
 fn held(name: &str, places: &[Place], error: &HoldError) -> Failure {
     let drive = places
         .iter()
+        .flat_map(Place::devices)
         .flat_map(|place| &place.site.drives)
         .find(|drive| drive.number.to_string() == *name)
         .map_or_else(|| format!("device {name}"), |drive| drive.name.clone());

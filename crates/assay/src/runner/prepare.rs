@@ -1,21 +1,35 @@
 //! Brings a target into the state that a trial wants, and sees that it is in it.
 
+use std::sync::atomic::AtomicBool;
+
+use super::event::Context;
 use super::settle::settle;
 use super::trial::{Setting, cached_pages, range};
 use assay_core::presence::Presence;
 use assay_core::results::plan::PlannedWorkload;
 use assay_core::study::Cache;
+use assay_core::system::site::Backing;
 
 /// Bytes that are read at once to fill the cache.
 const STEP: usize = 1 << 20;
 /// Share of the area that may be in a cold cache, and out of a warm one.
 const TOLERATED: f64 = 0.02;
 
-/// Settles, then empties or fills the page cache; else why the state could not be had.
-pub(super) fn prepare(setting: &Setting<'_>, workload: &PlannedWorkload) -> Result<(), String> {
+/// Writes what reads are to find, settles, then empties or fills the page cache; else why the state
+/// could not be had.
+pub(super) fn prepare(
+    setting: &Setting<'_>,
+    workload: &PlannedWorkload,
+    seed: u64,
+    stop: &AtomicBool,
+) -> Result<(), String> {
     if workload.work.is_others() {
         return Ok(());
     }
+    let (system, runs_as) = (setting.system, setting.runs_as);
+    let mut context = Context { system, runs_as, stop, tell: &mut |_| {} };
+    let held = setting.surveyed.hold(&mut context, setting.site, workload, seed);
+    held.map_err(|failure| failure.message)?;
     if let Some(limit) = setting.prepare.settle {
         settle(setting.system, &setting.site.shared, limit.0);
     }
@@ -27,6 +41,9 @@ pub(super) fn prepare(setting: &Setting<'_>, workload: &PlannedWorkload) -> Resu
     match wanted {
         Some(Cache::Warm) => fill_cache(setting)?,
         Some(Cache::Cold) | None => forget_cached(setting),
+    }
+    if wanted == Some(Cache::Cold) && !setting.site.followed.is_empty() {
+        forget_below(setting)?;
     }
     wanted.map_or(Ok(()), |wanted| see(wanted, setting))
 }
@@ -59,6 +76,19 @@ fn fill_cache(setting: &Setting<'_>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// A file system that lies on another one (gocryptfs, overlay) reads through the cache of that, too.
+fn forget_below(setting: &Setting<'_>) -> Result<(), String> {
+    if setting.site.backing == Backing::Memory {
+        return Ok(());
+    }
+    setting.system.forget_cache().map_err(|error| {
+        let below = setting.site.followed.first().map_or("another", |mount| &mount.filesystem);
+        format!(
+            "asked for a cold cache, but the files lie on {below}, whose cache cannot be emptied: {error}"
+        )
+    })
 }
 
 fn forget_cached(setting: &Setting<'_>) {

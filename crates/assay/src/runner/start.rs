@@ -8,14 +8,14 @@ use super::bed::{self, TestBed};
 use super::changes;
 use super::event::{Context, Event};
 use super::others::Others;
-use super::places::{Place, places};
+use super::places::{Place, places_of};
 use super::session::{End, Judge, Session};
 use super::surroundings;
 use super::survey;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::plan;
 use assay_core::plan::allocation::{self, Quick};
-use assay_core::plan::arms::Layout;
+use assay_core::plan::arms::{self, Layout};
 use assay_core::plan::pace::Pace;
 use assay_core::probes::Probes;
 use assay_core::results::bundle::{Bundle, Stored};
@@ -29,7 +29,7 @@ use assay_core::results::vouch::Voucher;
 use assay_core::study::{Study, Target, simulated};
 use assay_core::system::identity::{self, Caller};
 use assay_core::system::site::{Site, TargetKind};
-use assay_core::system::{System, machine};
+use assay_core::system::{System, machine, virtual_machine};
 
 /// What the user has said himself that a study may do, on the command line and nowhere else.
 #[derive(Clone, Debug, Default)]
@@ -147,6 +147,7 @@ pub fn run(
         request.study = allocation::settle(request.study, quick, &bed.surveys());
     }
     let plan = plan::make(&request.study, bed.surveys(), seed);
+    let plan = plan::within(plan, virtual_machine::own(system));
     if let Err(failure) = enough(&plan) {
         return Err(torn_down(bed, failure));
     }
@@ -376,8 +377,8 @@ pub fn preview(
 ) -> Outcome<Preview> {
     changes::permitted(&study, allowed)?;
     let places = match study.target {
-        Some(Target::Loop(size)) => vec![Place::to_be(size)],
-        _ => places(system, targets, destroy)?,
+        Some(Target::Loop(size)) => vec![Place::to_be(size, study.loop_devices())],
+        _ => places_of(system, &study, targets, destroy)?,
     };
     super::others::there(&study, &places)?;
     let seed = study.seed.unwrap_or_else(|| entropy(system));
@@ -386,8 +387,11 @@ pub fn preview(
     let (mut surveys, mut sites) = (Vec::new(), Vec::new());
     for place in &places {
         for base in &layout.bases {
-            if !base.is_empty() && !matches!(study.target, Some(Target::Loop(_))) {
-                bed::extent(system, &study, &place.site)?;
+            let on_device = arms::makes_on_device(&study) && !base.is_empty();
+            if on_device && !matches!(study.target, Some(Target::Loop(_))) {
+                for device in place.devices() {
+                    bed::extent(system, &study, &device.site, !place.others.is_empty())?;
+                }
             }
             let survey = survey::estimate(system, &study, place)?;
             let refused = changes::refused(system, (&study, &layout), place);
@@ -453,7 +457,7 @@ fn same_places(
         return bed.places().iter().try_for_each(|place| {
             let own = |site: &&Site| site.target == place.site.target;
             let before = environment.sites.iter().find(own);
-            before.map_or(Ok(()), |before| same_drives(&place.site, before))
+            before.map_or(Ok(()), |before| same_members(place, before))
         });
     }
     let pairs = bed.places().iter().zip(&environment.sites);
@@ -470,6 +474,18 @@ fn same_place(now: &Site, before: &Site) -> Outcome<()> {
         return same_drives(now, before);
     };
     differs.map_or(Ok(()), |how| Err(elsewhere(now, &how)))
+}
+
+/// The same of a place that may have several devices, of which an arm may stand on some.
+fn same_members(place: &Place, before: &Site) -> Outcome<()> {
+    if place.others.is_empty() {
+        return same_drives(&place.site, before);
+    }
+    let now = || place.devices().flat_map(|own| &own.site.drives);
+    let gone = before.drives.iter().find(|drive| now().all(|own| own.id != drive.id));
+    gone.map_or(Ok(()), |gone| {
+        Err(elsewhere(&place.site, &format!("{} is not among its devices now", gone.id)))
+    })
 }
 
 /// Refuses to go on on other drives.
@@ -514,7 +530,7 @@ fn layout(study: &Study, places: &[Place]) -> Layout {
 /// Writes the targets into the study: one as its target, several as the factor `target`.
 fn set_targets(study: &mut Study, places: &[Place], seed: u64) {
     study.seed = Some(seed);
-    if matches!(study.target, Some(Target::Loop(_))) {
+    if matches!(study.target, Some(Target::Loop(_) | Target::Devices(_))) {
         return;
     }
     if let [place] = places {

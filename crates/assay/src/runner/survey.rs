@@ -1,6 +1,7 @@
 //! What a target is like before anything is planned: its area, direct I/O, engine, pilot, and how
 //! much of it is really stored.
 
+use std::cell::Cell;
 use std::fs::File;
 
 use super::area::{self, Fill, OpenTarget};
@@ -13,12 +14,12 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::plan::arms::{self, Layout};
 use assay_core::plan::{self, budget};
 use assay_core::presence::Presence;
-use assay_core::results::plan::{Area, Arm, Coverage, EngineUse, Pilot, Survey};
+use assay_core::results::plan::{Area, Arm, Coverage, EngineUse, Pilot, PlannedWorkload, Survey};
 use assay_core::study::{Study, Target, Workload};
 use assay_core::system::site::{Site, TargetKind};
 use assay_core::system::{DryRun, System, devices};
-use assay_core::work::Medium;
 use assay_core::work::io::{Content, Engine};
+use assay_core::work::{Medium, Touch};
 
 /// Blocks that are looked at for zeros.
 const SAMPLES: u32 = 64;
@@ -33,12 +34,48 @@ pub struct Surveyed<'a> {
     pub survey: Survey,
     /// The law of the simulated engine, where that is the target.
     pub law: Option<assay_load::Law>,
+    /// What all of the area holds, where that is one content and known.
+    pub holds: Cell<Option<Content>>,
 }
 
 impl Surveyed<'_> {
     /// What the engines work on.
     pub fn medium(&self) -> Medium<'_> {
         Medium { law: self.law, ..self.opened.medium(self.survey.area) }
+    }
+
+    /// Writes all of the area with what the reads of a workload are to find there, unless it is
+    /// known to hold that.
+    ///
+    /// # Errors
+    /// Why it could not be written.
+    pub fn hold(
+        &self,
+        context: &mut Context<'_>,
+        site: &Site,
+        workload: &PlannedWorkload,
+        seed: u64,
+    ) -> Outcome<()> {
+        let Some(wanted) = workload.touches().find_map(|touch| touch.finds) else { return Ok(()) };
+        let is_own = self.survey.area.written && self.law.is_none();
+        if !is_own || self.holds.get() == Some(wanted) {
+            return Ok(());
+        }
+        self.holds.set(None);
+        let engine = self.survey.engine.name;
+        let how = Fill { engine, content: wanted, limit_ns: u64::MAX / 4, seed };
+        let found = area::fill(context, &self.opened, site, self.survey.area.length, &how)?;
+        area::is_as_large(site, &self.survey.area, &found)?;
+        self.holds.set(Some(wanted));
+        Ok(())
+    }
+
+    /// Takes note of what a workload wrote to the area.
+    pub fn wrote(&self, workload: &PlannedWorkload) {
+        let other = |touch: Touch| touch.writes.is_some_and(|own| Some(own) != self.holds.get());
+        if workload.touches().any(other) {
+            self.holds.set(None);
+        }
     }
 }
 
@@ -118,7 +155,8 @@ pub fn make<'a>(
         let found = pilot::scatter(&workloads, &survey.pilot, &bench);
         survey.pilot.scatter = found.map_err(|error| unmeasured(site, &error))?;
     }
-    Ok(Surveyed { opened, survey, law })
+    let holds = Cell::new(held(study, &survey.area));
+    Ok(Surveyed { opened, survey, law, holds })
 }
 
 fn unmeasured(site: &Site, error: &str) -> Failure {
@@ -135,7 +173,7 @@ pub fn at_target<'a>(
 ) -> Outcome<Surveyed<'a>> {
     let site = &place.site;
     let told = match site.kind {
-        TargetKind::Directory if study.needs_area() => clear_leftovers(context, site),
+        TargetKind::Directory if study.works_in_directory() => clear_leftovers(context, site),
         _ => Vec::new(),
     };
     let mut opened = match place.law {
@@ -195,7 +233,8 @@ pub fn again<'a>(
         let found = area::fill(context, &opened, site, survey.area.length, &how)?;
         area::is_as_large(site, &survey.area, &found)?;
     }
-    Ok(Surveyed { opened, survey: survey.clone(), law: place.law })
+    let holds = Cell::new(survey.area.written.then(|| fill_content(study)));
+    Ok(Surveyed { opened, survey: survey.clone(), law: place.law, holds })
 }
 
 /// Removes area files of runs that were killed, and says so.
@@ -239,7 +278,7 @@ pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Su
         _ if matches!(study.target, Some(Target::Loop(_))) => OpenTarget::simulated(&would),
         _ => OpenTarget::open(&would, site, place.consent.as_ref())?,
     };
-    let makes = layers::give_directory(study.factors.keys());
+    let makes = layers::give_directory(&Layout::of(study, &[]).bases);
     // What cannot run without a consent is planned as with it.
     let gives_up = arms::gives_up_data(study) && site.kind == TargetKind::Device;
     let to_be = matches!(study.target, Some(Target::Loop(_)));
@@ -297,11 +336,22 @@ pub(super) fn engine() -> EngineUse {
     }
 }
 
-/// The area holds what the study writes: zeros only where every workload writes zeros.
+/// What an area holds at first: what the first of its reads is to find, or else its writes write. Where
+/// others want something else, it is written anew before them.
 pub fn fill_content(study: &Study) -> Content {
-    let mut writes = study.workload.iter().filter(|work| work.writes()).peekable();
-    let zeros = writes.peek().is_some() && writes.all(Workload::writes_zeros);
-    if zeros { Content::Zero } else { Content::Random }
+    let touches = || study.workload.iter().flat_map(Workload::touches);
+    let found = touches().find_map(|touch| touch.finds);
+    found.or_else(|| touches().find_map(|touch| touch.writes)).unwrap_or_default()
+}
+
+/// What an area surely holds after the pilot, which writes as the workloads do.
+fn held(study: &Study, area: &Area) -> Option<Content> {
+    let filled = fill_content(study);
+    let same = |touch: Touch| touch.writes.is_none_or(|content| content == filled);
+    let is_sure = area.written
+        && !study.factors.contains_key("content")
+        && study.workload.iter().flat_map(Workload::touches).all(same);
+    is_sure.then_some(filled)
 }
 
 /// How much of the area is stored: extents where the file system tells them, and a sample of

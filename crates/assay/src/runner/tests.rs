@@ -638,7 +638,10 @@ fn every_preset_dry_runs() {
     // Others' work is where it is, and a device has no directory to work in.
     let placed = |study: Study| {
         let stays = |work: &Work| work.is_others() || work.needs() == Needs::Directory;
-        let stays = study.workload.iter().any(|own| stays(&own.work));
+        let made = study.factors.contains_key("filesystem");
+        // Swap stands beside a directory.
+        let beside = study.factors.contains_key("swap");
+        let stays = beside || !made && study.workload.iter().any(|own| stays(&own.work));
         if stays { study } else { study.in_lab() }
     };
     for (name, study) in presets::all() {
@@ -647,7 +650,7 @@ fn every_preset_dry_runs() {
         let short = placed(study.clone().quick().settled());
         for (study, quick) in [(placed(study), None), (short, quick)] {
             let fake = machine();
-            fake.with_file_systems();
+            fake.with_file_systems().with_encryption().with_arrays();
             let disk = fake.canonical(Path::new("/sys/class/block/sda")).unwrap();
             fake.put(disk.join("queue/wbt_lat_usec"), "75000\n");
             let cells =

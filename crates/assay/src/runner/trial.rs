@@ -87,7 +87,7 @@ pub fn run(
         let trial = not_run(setting.system, planned, &reason);
         return Done::without_numbers(trial, false);
     }
-    if let Err(reason) = prepare(setting, workload) {
+    if let Err(reason) = prepare(setting, workload, planned.seed, stop) {
         let trial = not_run(setting.system, planned, &reason);
         return Done::without_numbers(trial, false);
     }
@@ -99,6 +99,7 @@ pub fn run(
         }
     };
     let readings_ns = watch(setting, workload, probes);
+    setting.surveyed.wrote(workload);
     let result = if workload.work.is_others() {
         look_on(setting, workload, probes, stop)
     } else {

@@ -21,7 +21,8 @@ const FILES: [&str; 2] = ["study.toml", "environment.json"];
 pub fn evidence_at(system: &dyn System, directory: &Path) -> Outcome<Evidence> {
     if imported::is_one(system, directory) {
         let findings = findings_at(system, directory)?;
-        let table = Some(directory.join(imported::SOURCE));
+        let table = directory.join(imported::SOURCE);
+        let table = system.status(&table).is_ok().then_some(table);
         return Ok(Evidence { table, ..Evidence::bare(findings) });
     }
     let mut stored = bundle::frame(system, directory)?;

@@ -14,7 +14,7 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::findings::Findings;
 use assay_core::findings::facts::Unknown;
 use assay_core::findings::{Check, EnvironmentFacts, StudyFacts};
-use assay_core::importers::{self, Imported};
+use assay_core::importers::{self, Brought, Imported};
 use assay_core::results::bundle::{self, Stored};
 use assay_core::results::environment::Environment;
 use assay_core::results::imported::{self, Import, StoredImport};
@@ -82,7 +82,7 @@ pub fn find_kept(system: &dyn System, wanted: &str) -> Outcome<PathBuf> {
 pub fn findings_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {
     if imported::is_one(system, directory) {
         let stored = imported::read(system, directory)?;
-        let imported = read_import(&stored.about, &stored.text, &stored.id)?;
+        let imported = read_import(&stored.about, &stored.contents, &stored.id)?;
         return Ok(findings_of_import(&stored, imported));
     }
     let stored = bundle::frame(system, directory)?;
@@ -135,8 +135,8 @@ pub fn findings_of_run(finished: Finished) -> Findings {
     })
 }
 
-/// The numbers of a file that is imported, or was; `name` is what messages call it.
-pub fn read_import(about: &Import, text: &str, name: &str) -> Outcome<Imported> {
+/// The numbers of files that are imported, or were; `name` is what messages call a table.
+pub fn read_import(about: &Import, contents: &[Vec<u8>], name: &str) -> Outcome<Imported> {
     let importer = importers::find(&about.importer).ok_or_else(|| {
         Failure::mistake(format!(
             "{name}: this version of assay has no importer {}: use the version that imported it, \
@@ -148,8 +148,18 @@ pub fn read_import(about: &Import, text: &str, name: &str) -> Outcome<Imported> 
         baseline: about.baseline.clone(),
         margin: about.margin,
         primary: about.primary.clone(),
+        in_order: about.in_order,
     };
-    (importer.read)(name, text, &options)
+    let brought = |(at, bytes): (usize, &Vec<u8>)| {
+        let file = about.files.get(at);
+        Brought {
+            name: file.map_or_else(|| name.to_owned(), |file| file.file.clone()),
+            arm: file.map(|file| file.arm.clone()).unwrap_or_default(),
+            bytes: bytes.clone(),
+        }
+    };
+    let files: Vec<Brought> = contents.iter().enumerate().map(brought).collect();
+    importers::read(importer, &files, &options)
 }
 
 /// The findings of numbers that were brought along. What the importer took for granted is told

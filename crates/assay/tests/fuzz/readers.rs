@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use assay::runner::{self, Consented, Request};
 use assay::store;
 use assay_core::calc;
-use assay_core::importers::{self, IMPORTERS};
+use assay_core::importers::{self, Brought, IMPORTERS, Importer};
 use assay_core::probes::energy::meter;
 use assay_core::results::bundle::Label;
 use assay_core::results::imported::{Import, StoredImport};
@@ -23,6 +23,7 @@ pub const READERS: &[Reader] = &[
     Reader { name: "bundle", reads: "store::evidence_at", seeds: bundles, read: read_bundle },
     Reader { name: "study", reads: "study::file::parse", seeds: studies, read: read_study },
     Reader { name: "csv", reads: "importers::trials_csv", seeds: tables, read: read_table },
+    Reader { name: "import", reads: "importers::read", seeds: brought, read: read_brought },
     Reader { name: "journal", reads: "journal::restore", seeds: journals, read: read_journal },
     Reader { name: "edid", reads: "calc::edid::read", seeds: edids, read: read_edid },
     Reader { name: "meter", reads: "meter::parse", seeds: meters, read: read_meter },
@@ -151,13 +152,31 @@ fn tables() -> Vec<Vec<u8>> {
     contents("crates/assay/tests/csv", ".csv")
 }
 
+/// A table whatever it begins with, so that what is wrong with it is told by the usual importer.
 fn read_table(bytes: &[u8]) -> bool {
-    let Ok(text) = importers::text("trials.csv", bytes.to_vec()) else { return false };
-    let Some(importer) = IMPORTERS.first() else { return false };
-    let Ok(read) = (importer.read)("trials.csv", &text, &importers::Options::default()) else {
+    IMPORTERS.first().is_some_and(|importer| read_with(importer, bytes))
+}
+
+/// Files of every format.
+fn brought() -> Vec<Vec<u8>> {
+    let all = files("crates/assay/tests/importers", "").into_iter();
+    let small = all.filter(|(path, bytes)| {
+        bytes.len() < 64 * 1024 && !path.to_string_lossy().ends_with(".expected.txt")
+    });
+    small.map(|(_, bytes)| bytes).collect()
+}
+
+fn read_brought(bytes: &[u8]) -> bool {
+    importers::of_bytes("run.json", bytes).is_ok_and(|importer| read_with(importer, bytes))
+}
+
+/// Numbers that could be read can be judged.
+fn read_with(importer: &Importer, bytes: &[u8]) -> bool {
+    let name = || "trials.csv".to_owned();
+    let files = [Brought { name: name(), arm: Arm::new(), bytes: bytes.to_vec() }];
+    let Ok(read) = importers::read(importer, &files, &importers::Options::default()) else {
         return false;
     };
-    let name = || "trials.csv".to_owned();
     let about = Import {
         format: String::new(),
         assay: String::new(),
@@ -170,8 +189,11 @@ fn read_table(bytes: &[u8]) -> bool {
         margin: None,
         primary: None,
         trials: read.trials,
+        files: Vec::new(),
+        in_order: false,
     };
-    let stored = StoredImport { id: name(), about, text, label: Label::default() };
+    let contents = files.map(|file| file.bytes).to_vec();
+    let stored = StoredImport { id: name(), about, contents, label: Label::default() };
     store::findings_of_import(&stored, read);
     true
 }
@@ -210,6 +232,7 @@ fn journals() -> Vec<Vec<u8>> {
             device: Some(disk.clone()),
         },
         Undo::Loop { file: path("/var/lib/assay/made/image") },
+        Undo::Zram { number: 1, sequence: Some(9) },
         Undo::File { path: path("/var/lib/assay/made/image") },
         Undo::Partition { disk: disk.clone(), number: 3, start: 1 << 20 },
         Undo::FileSystem { disk, start: 1 << 20, label: "assay-1".to_owned() },

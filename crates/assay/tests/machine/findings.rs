@@ -62,9 +62,11 @@ const CELL_FIELDS: [&str; 14] = [
 ];
 const TRIAL_FIELDS: [&str; 5] = ["replicate", "order", "value", "status", "reason"];
 /// Names that the contract has for what a check measures.
-const METRICS: [&str; 16] = [
+const METRICS: [&str; 18] = [
     "iops",
     "amplification",
+    "read_amplification",
+    "device_bytes_per_operation",
     "cpu_s",
     "cpu_s_per_gib",
     "kernel_cpu_s_per_gib",

@@ -71,16 +71,23 @@ const NEWER: [&str; 5] = [
     "device_busy_s_per_gib",
 ];
 
+/// Metrics of what an array or a file system moves below, which came later.
+const NEWER_OF_STACKS: [&str; 2] = ["device_bytes_per_operation", "read_amplification"];
+
 /// What is told of classes of requests since there is a kind of work that is nothing else.
 const NEWER_OF_CLASSES: [&str; 4] = ["_stddev_ns", "_bytes_per_s", "_request_bytes", "_requests"];
 
 fn is_of_newer_class(entry: &Value) -> bool {
-    let newer = |metric: &str| NEWER_OF_CLASSES.iter().any(|end| metric.ends_with(end));
-    entry["metric"].as_str().is_some_and(|metric| metric.starts_with("block_") && newer(metric))
+    let newer = |metric: &str| {
+        metric.starts_with("block_") && NEWER_OF_CLASSES.iter().any(|end| metric.ends_with(end))
+    };
+    let metric = entry["metric"].as_str();
+    metric.is_some_and(|metric| newer(metric) || NEWER_OF_STACKS.contains(&metric))
 }
 
 fn is_newer(entry: &Value) -> bool {
-    entry["metric"].as_str().is_some_and(|metric| NEWER.contains(&metric))
+    let metric = entry["metric"].as_str();
+    metric.is_some_and(|metric| NEWER.contains(&metric) || NEWER_OF_STACKS.contains(&metric))
 }
 
 /// Equal, but for the last digits of numbers: a formula may be written another way.

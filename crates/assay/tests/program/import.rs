@@ -208,6 +208,7 @@ fn rows(values: &[f64]) -> Vec<String> {
 fn table(rows: &[String]) -> Imported {
     let header = "replicate,order,workload,metric,value,status,factor:size,factor:cache";
     let options = Options {
+        in_order: false,
         baseline: Arm::from([("size".to_owned(), "4".to_owned())]),
         margin: None,
         primary: Some("time".to_owned()),

@@ -66,7 +66,10 @@ fn around(rate: u64) -> Vec<u64> {
 
 /// A table as somebody brings it along.
 fn table(text: &str) -> Brought {
-    let imported = (importers::of_text(text).read)("t.csv", text, &Options::default()).unwrap();
+    let bytes = text.as_bytes().to_vec();
+    let name = "t.csv".to_owned();
+    let files = [importers::Brought { name, bytes, ..importers::Brought::default() }];
+    let imported = importers::read(importers::of_text(text), &files, &Options::default()).unwrap();
     let mut findings = Bench::new(&["."]).row(0, "random-read-q1", 4096, &[1]).findings();
     findings.environment.unknown = Unknown::ALL.to_vec();
     findings.study.id = "table".to_owned();

@@ -186,6 +186,7 @@ fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case
         AskKind::Beats => beats(design, ask, place, &curve, how),
         AskKind::Equal => equal(design, ask, place, &curve, how),
         AskKind::Reaches => reaches(design, ask, place, how),
+        AskKind::Knee => knee(ask, place, &curve, &name),
     }
 }
 
@@ -416,6 +417,46 @@ fn ratio_of(
     let sample = Sample::of(&pairs(over, level).differences());
     let ends = sample.as_ref().and_then(|sample| bound.interval(sample));
     (sample, ends)
+}
+
+/// The highest level whose median trial stays below a bound, with all below it: a level that does so by
+/// luck above one that does not is none.
+fn knee(ask: &Ask, place: &Place<'_, '_>, curve: &Curve<'_, '_>, name: &str) -> Case {
+    let metric = place.question.metric;
+    let most = ask.most.as_ref().map_or(f64::INFINITY, |amount| amount.of(metric));
+    let mut levels: Vec<(f64, &str, f64)> = curve
+        .iter()
+        .filter_map(|(level, runs)| Some((share_or_number(level)?, *level, middle(runs)?)))
+        .collect();
+    levels.sort_by(|one, other| one.0.total_cmp(&other.0));
+    if levels.len() < FEWEST_LEVELS {
+        return no_data(words::no_numbers(name));
+    }
+    let below = levels.iter().take_while(|(.., middle)| *middle <= most).count();
+    let found = below.checked_sub(1).and_then(|at| levels.get(at));
+    let claimed = ask.level.as_deref().unwrap_or_default();
+    let claim = match found {
+        Some((_, level, _)) if *level == claimed => Claim::Supported,
+        _ => Claim::Contradicted,
+    };
+    let told = |(_, level, middle): &(f64, &str, f64)| ((*level).to_owned(), *middle);
+    let text = words::knee_is(name, metric, most, found.map(told), levels.get(below).map(told));
+    Case { claim, text }
+}
+
+/// A level that is a number, or a share in per cent.
+fn share_or_number(level: &str) -> Option<f64> {
+    number(level).or_else(|| level.strip_suffix('%')?.trim().parse().ok())
+}
+
+/// The median of the trials that stand: one that something else disturbed moves it little.
+fn middle(runs: &Runs<'_>) -> Option<f64> {
+    let standing = runs.first.keys().filter_map(|replicate| runs.standing(*replicate));
+    let mut levels: Vec<f64> = standing.map(|run| run.level.exp()).collect();
+    levels.sort_by(f64::total_cmp);
+    let upper = *levels.get(levels.len() / 2)?;
+    let lower = *levels.get(levels.len().saturating_sub(1) / 2)?;
+    Some(f64::midpoint(lower, upper))
 }
 
 fn reaches(

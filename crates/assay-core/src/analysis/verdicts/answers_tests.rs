@@ -265,3 +265,25 @@ fn what_has_no_number_says_why_in_four_different_words() {
         assert!(told.contains(word), "{word}: {told}");
     }
 }
+
+#[test]
+fn a_knee_is_the_highest_level_below_a_bound_with_all_below_it() {
+    let knee = |level: &str, most: &str| {
+        claim(AskKind::Knee, |ask| {
+            (ask.level, ask.most) = (Some(level.to_owned()), Some(most.parse().unwrap()));
+        })
+    };
+    let levels = [("none", 580.0), ("80 %", 18.0), ("90 %", 19.0), ("99 %", 86.0), ("95 %", 17.0)];
+    let told = |level: &str, most: &str| answered(curve(&levels, 5), knee(level, most));
+    let found = told("95 %", "30 IOPS");
+    assert_eq!(found.verdict, Claim::Supported, "{:?}", found.because);
+    assert!(found.because[0].contains("95 % is the highest"), "{:?}", found.because);
+    assert!(found.because[0].contains("99 % has"), "{:?}", found.because);
+    assert_eq!(told("80 %", "30 IOPS").verdict, Claim::Contradicted);
+    assert_eq!(told("80 %", "10 IOPS").verdict, Claim::Contradicted);
+    let few = curve(&[("none", 580.0), ("80 %", 18.0)], 5);
+    assert_eq!(answered(few, knee("80 %", "30 IOPS")).verdict, Claim::NoData);
+    // One that only happens to be low above one that is not.
+    let luck = curve(&[("80 %", 18.0), ("90 %", 90.0), ("95 %", 18.0)], 5);
+    assert_eq!(answered(luck, knee("80 %", "30 IOPS")).verdict, Claim::Supported);
+}

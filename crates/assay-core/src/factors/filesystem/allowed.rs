@@ -274,8 +274,15 @@ mod tests {
         let system = Fake::recorded("").unwrap();
         let missing = |mkfs: &str, mount: &str| {
             let (mkfs_options, mount_options) = (mkfs.to_owned(), mount.to_owned());
-            let vfat = Volume { kind: find("vfat").unwrap(), mkfs_options, mount_options };
-            vfat.missing(&system, 1 << 30).unwrap()
+            let vfat = Volume {
+                kind: find("vfat").unwrap(),
+                mkfs_options,
+                mount_options,
+                profile: None,
+                encrypts: false,
+                compression: None,
+            };
+            vfat.missing(&system, &[1 << 30]).unwrap()
         };
         // The log's options of one program are the bad blocks of another.
         assert_eq!(

@@ -32,6 +32,7 @@ pub(super) static BTRFS: FileSystem = FileSystem {
         ("-R", Keys(FEATURES)),
         ("--runtime-features", Keys(FEATURES)),
     ],
+    encrypting: &[],
     arguments: |label, options| {
         let fixed = ["-f", "-q", "-K", "-L", label].into_iter();
         fixed.chain(options.iter().copied()).map(str::to_owned).collect()

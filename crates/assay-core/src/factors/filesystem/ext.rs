@@ -14,6 +14,7 @@ pub(super) static EXT2: FileSystem = FileSystem {
     package: "e2fsprogs",
     smallest: Bytes(2 << 20),
     options: OPTIONS,
+    encrypting: &[],
     arguments,
 };
 
@@ -24,6 +25,7 @@ pub(super) static EXT3: FileSystem = FileSystem {
     package: "e2fsprogs",
     smallest: Bytes(8 << 20),
     options: OPTIONS,
+    encrypting: &[],
     arguments,
 };
 
@@ -34,6 +36,7 @@ pub(super) static EXT4: FileSystem = FileSystem {
     package: "e2fsprogs",
     smallest: Bytes(8 << 20),
     options: OPTIONS,
+    encrypting: &["-O", "encrypt"],
     arguments,
 };
 
@@ -112,19 +115,27 @@ const FEATURES: &[&str] = &[
 const AT_ONCE: &str = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
 
 fn arguments(label: &str, options: &[&str]) -> Vec<String> {
-    // Of several -E the program takes the last one alone.
+    // Of several -E the program takes the last one alone, and of several -O.
     let mut extended = vec![AT_ONCE];
-    let mut own = Vec::new();
+    let (mut own, mut features) = (Vec::new(), Vec::new());
     let mut words = options.iter();
     while let Some(word) = words.next() {
         match (*word, word.strip_prefix("-E")) {
             ("-E", _) => extended.extend(words.next()),
             (_, Some(value)) => extended.push(value),
-            _ => own.push((*word).to_owned()),
+            _ => match (*word, word.strip_prefix("-O")) {
+                ("-O", _) => features.extend(words.next()),
+                (_, Some(value)) => features.push(value),
+                _ => own.push((*word).to_owned()),
+            },
         }
     }
     let fixed = ["-F", "-q", "-L", label].map(str::to_owned);
-    fixed.into_iter().chain(["-E".to_owned(), extended.join(",")]).chain(own).collect()
+    let told = [("-E", &extended), ("-O", &features)].map(|(option, values)| {
+        (!values.is_empty()).then(|| [option.to_owned(), values.join(",")])
+    });
+    let [extended, features] = told.map(|told| told.into_iter().flatten());
+    fixed.into_iter().chain(extended).chain(own).chain(features).collect()
 }
 
 #[cfg(test)]
@@ -140,5 +151,7 @@ mod tests {
             "-F -q -L X -E lazy_itable_init=0,lazy_journal_init=0,nodiscard,stride=1,stripe-width=16 \
              -b 4096 -O ^has_journal"
         );
+        let line = arguments("X", &["-O", "^has_journal", "-Oquota", "-O", "encrypt"]).join(" ");
+        assert!(line.ends_with("nodiscard -O ^has_journal,quota,encrypt"), "{line}");
     }
 }

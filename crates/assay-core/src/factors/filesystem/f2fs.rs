@@ -24,6 +24,7 @@ pub(super) static F2FS: FileSystem = FileSystem {
         ("-w", Value),
         ("-z", Value),
     ],
+    encrypting: &["-O", "encrypt"],
     arguments: |label, options| {
         let fixed = ["-f", "-q", "-t", "0", "-l", label].into_iter();
         fixed.chain(options.iter().copied()).map(str::to_owned).collect()

@@ -2,8 +2,10 @@
 
 mod allowed;
 mod btrfs;
+mod compression;
 mod ext;
 mod f2fs;
+mod profile;
 mod vfat;
 mod volume;
 mod xfs;
@@ -14,6 +16,7 @@ use crate::presence::Presence;
 use crate::quantity::Bytes;
 
 pub use allowed::{Allowed, Takes};
+pub(super) use compression::Compression;
 pub use volume::FileSystems;
 
 /// How a file system is made and mounted.
@@ -31,6 +34,8 @@ pub struct FileSystem {
     pub smallest: Bytes,
     /// Options of the program that a level may give.
     pub options: &'static [Allowed],
+    /// Options with which it can encrypt directories by itself; none where it cannot.
+    pub encrypting: &'static [&'static str],
     /// Arguments of the program before the device: the label, the user's options, and those that
     /// leave nothing to be done in the background and discard nothing.
     pub arguments: fn(label: &str, options: &[&str]) -> Vec<String>,

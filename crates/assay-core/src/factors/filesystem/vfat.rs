@@ -25,6 +25,7 @@ pub(super) static VFAT: FileSystem = FileSystem {
         ("-s", Value),
         ("-S", Value),
     ],
+    encrypting: &[],
     arguments: |label, options| {
         let fixed = ["-n", label].into_iter();
         fixed.chain(options.iter().copied()).map(str::to_owned).collect()

@@ -59,6 +59,7 @@ pub(super) static XFS: FileSystem = FileSystem {
         ("-r", Keys(&["extsize"])),
         ("-s", Keys(&["size"])),
     ],
+    encrypting: &[],
     arguments: |label, options| {
         let fixed = ["-f", "-q", "-K", "-L", label].into_iter();
         fixed.chain(options.iter().copied()).map(str::to_owned).collect()

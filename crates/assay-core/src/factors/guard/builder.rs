@@ -5,14 +5,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Guard, cannot};
+use crate::factors::Setting;
 use crate::factors::layers::Device;
 use crate::failure::{Failure, Outcome};
 use crate::quantity::Bytes;
-use crate::system::journal::{Mark, Undo};
-use crate::system::{Act, System, identity};
+use crate::system::journal::{Mark, Undo, setting_value};
+use crate::system::{Act, Key, System, devices, identity, mounts, sysfs};
 
 /// Another process may take a free loop device first.
 const ATTEMPTS: usize = 20;
+
+/// Numbers of zram devices that are looked through for a free one.
+const MOST_ZRAM: u32 = 256;
 
 /// Makes one thing in steps, and keeps how each is undone.
 pub struct Builder<'g, 'a> {
@@ -40,8 +44,25 @@ impl<'g, 'a> Builder<'g, 'a> {
     /// # Errors
     /// Why it could not be done; refused where the step changes a device.
     pub fn act(&mut self, undo: Undo, act: &Act) -> Outcome<()> {
-        if matches!(act, Act::Run { .. } | Act::Wipe { .. } | Act::Discard { .. }) {
+        let on_a_device = matches!(
+            act,
+            Act::Run { .. } | Act::RunWithKey { .. } | Act::Wipe { .. } | Act::Discard { .. }
+        );
+        if on_a_device {
             return Err(Failure::refused(format!("{act}: nobody has consented to that")));
+        }
+        self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
+    }
+
+    /// One step of `ip` or `tc`: it changes the network and no device that holds data.
+    ///
+    /// # Errors
+    /// Why it could not be done; refused of any other step.
+    pub fn act_on_network(&mut self, undo: Undo, act: &Act) -> Outcome<()> {
+        let is_of_network =
+            matches!(act, Act::Run { program, .. } if ["ip", "tc"].contains(&program.as_str()));
+        if !is_of_network {
+            return Err(Failure::refused(format!("{act}: that is no change of the network")));
         }
         self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
     }
@@ -51,8 +72,72 @@ impl<'g, 'a> Builder<'g, 'a> {
     /// # Errors
     /// Refused where it is not the device of the consent any more; why it could not be done.
     pub fn act_on(&mut self, device: &Device, undo: Undo, act: &Act) -> Outcome<()> {
-        identity::confirm(self.guard.system, &device.consent)?;
+        self.act_on_all(&[device], undo, act)
+    }
+
+    /// The same of a step that changes several devices.
+    ///
+    /// # Errors
+    /// Those of [`Builder::act_on`].
+    pub fn act_on_all(&mut self, devices: &[&Device], undo: Undo, act: &Act) -> Outcome<()> {
+        for device in devices {
+            identity::confirm(self.guard.system, &device.consent)?;
+        }
         self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
+    }
+
+    /// Writes down how something is undone that the next step makes beside its own.
+    ///
+    /// # Errors
+    /// Refused where the journal cannot be written.
+    pub fn beside(&mut self, undo: Undo) -> Outcome<()> {
+        if !self.undo.contains(&undo) {
+            self.undo.push(undo.clone());
+        }
+        self.guard.record(undo).map(drop)
+    }
+
+    /// One step inside of a file system that this run made and mounted: what comes of it goes with that.
+    ///
+    /// # Errors
+    /// Refused where the directory does not lie in such a file system; why the step could not be done.
+    pub fn act_within(&mut self, directory: &Path, act: &Act) -> Outcome<()> {
+        let own =
+            |undo: &&Undo| matches!(undo, Undo::Mount { point } if directory.starts_with(point));
+        let undo = self.guard.undos().iter().rev().find(own).cloned();
+        let undo = undo.ok_or_else(|| {
+            Failure::refused(format!("{act}: this run made nothing at {}", directory.display()))
+        })?;
+        let Undo::Mount { point } = &undo else { return Ok(()) };
+        let table = mounts::read(self.guard.system);
+        if !table.is_ok_and(|table| table.iter().any(|entry| entry.mount.point == *point)) {
+            let point = point.display();
+            return Err(Failure::refused(format!("{act}: nothing is mounted at {point}")));
+        }
+        self.guard.act(undo, act)
+    }
+
+    /// One step of a program that serves a directory of the tool's own, and does not touch a device.
+    ///
+    /// # Errors
+    /// Why it could not be done.
+    pub fn serve(&mut self, point: &Path, act: &Act) -> Outcome<()> {
+        let served = Undo::Served { point: point.to_owned() };
+        self.try_act(served, act)?.map_err(|error| cannot(act, &error))
+    }
+
+    /// A new key, which nobody else has.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn key(&self) -> Outcome<Key> {
+        Key::new(self.guard.system)
+            .map_err(|error| Failure::refused(format!("no key can be made: {error}")))
+    }
+
+    /// A name that nothing else of any run has.
+    pub fn name(&mut self, what: &str) -> String {
+        self.guard.name(what)
     }
 
     fn try_act(&mut self, undo: Undo, act: &Act) -> Outcome<io::Result<()>> {
@@ -139,6 +224,67 @@ impl<'g, 'a> Builder<'g, 'a> {
             }
         }
         Err(Failure::refused("other processes take every free loop device first: try again"))
+    }
+
+    /// A compressed memory device of so many bytes: its file, and how it is undone.
+    ///
+    /// # Errors
+    /// Why there is none, or not as it was asked for.
+    pub fn add_zram(&mut self, algorithm: &str, bytes: u64) -> Outcome<(PathBuf, Undo)> {
+        let system = self.guard.system;
+        // The kernel gives the lowest number that is free.
+        let taken = |number: &u32| {
+            sysfs::there(system.read_text(&sysfs::block(&format!("zram{number}")).join("dev")))
+                .is_ok_and(|found| found.is_some())
+        };
+        let number = (0..MOST_ZRAM).find(|number| !taken(number));
+        let number = number.ok_or_else(|| Failure::refused("every zram device is taken"))?;
+        let add = Act::AddZram { number };
+        match self.try_act(Undo::Zram { number, sequence: None }, &add)? {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                let why = "another process adds zram devices at this moment: try again";
+                return Err(Failure::refused(why));
+            }
+            other => other.map_err(|error| cannot(&add, &error))?,
+        }
+        let name = format!("zram{number}");
+        let mark = Mark::read(system, &name).map_err(|error| cannot(&add, &error))?;
+        let Some(sequence) = mark.and_then(|mark| mark.sequence) else {
+            let why = "this kernel does not number its disks (Linux 5.15 does): a zram device could \
+                       not be told from somebody else's";
+            return Err(Failure::refused(why));
+        };
+        let undo = Undo::Zram { number, sequence: Some(sequence) };
+        // The kernel takes an algorithm only as long as there is no size.
+        for (file, value) in
+            [("comp_algorithm", algorithm.to_owned()), ("disksize", bytes.to_string())]
+        {
+            let path = sysfs::block(&name).join(file);
+            self.act(undo.clone(), &Act::Set { path: path.clone(), value: value.clone() })?;
+            let now = system.read_text(&path).map(|text| setting_value(&text));
+            if now.as_ref().ok() != Some(&value) {
+                let now = now.unwrap_or_else(|error| error.to_string());
+                let told = format!("{}: asked for {value}, the kernel took {now}", path.display());
+                return Err(Failure::refused(told));
+            }
+        }
+        Ok((devices::file_of(&name), undo))
+    }
+
+    /// Brings a setting to its value for what is made: it goes back when that is taken down.
+    ///
+    /// # Errors
+    /// Those of [`Guard::set`].
+    pub fn set(&mut self, setting: &Setting) -> Outcome<()> {
+        let Setting { path, value, .. } = setting;
+        let read = || self.guard.read(path);
+        let original = read().map_err(|error| {
+            Failure::refused(format!("{}: {}", path.display(), sysfs::reason(&error)))
+        })?;
+        if original != *value {
+            self.undo.push(Undo::Setting { path: path.clone(), original, device: None });
+        }
+        self.guard.set(setting)
     }
 
     /// What was made, as a device for what comes on top: with the consent that reaches it from what it

@@ -2,8 +2,12 @@
 //! of the other. Each says what it takes from below and what it gives, and is made, seen and taken
 //! down in steps that the journal knows; what stands in which order is [`LAYERS`].
 
+mod encryption;
 mod own_loop;
+pub(super) mod raid;
 mod stack;
+mod swap;
+mod zram;
 
 #[cfg(test)]
 mod tests;
@@ -13,18 +17,24 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::guard::Builder;
-use super::{Factor, example_levels, filesystem};
+use super::{Factor, Setting, example_levels, filesystem};
 use crate::failure::{Failure, Outcome};
 use crate::system::journal::Undo;
 use crate::system::{Act, Consent, System, devices};
 
+pub(super) use encryption::{Encryption, FSCRYPT};
 pub use stack::{Raised, Stack};
 
 /// Every layer, in the order in which they stand on each other, the lowest first.
 pub static LAYERS: &[&dyn Layer] = &[
     // What comes in between stands here, a line each.
     &own_loop::OwnLoop,
+    &zram::Zram,
+    &encryption::EncryptedDevices,
+    &raid::Arrays,
     &filesystem::FileSystems,
+    &swap::Swap,
+    &encryption::EncryptedDirectories,
 ];
 
 /// Levels by factor.
@@ -145,18 +155,27 @@ pub trait Layer: Sync {
     /// arm but the target asks for it.
     fn factors(&self) -> &'static [&'static dyn Factor];
 
-    /// What it takes from below.
-    fn takes(&self) -> Takes;
-
-    /// What it gives to what stands on it.
-    fn gives(&self) -> Gives;
-
     /// What is to be made of it; none where nothing of it is asked for.
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>>;
 
-    /// Levels of the factor that chooses: all that there are.
+    /// The factor that chooses: its first one, or that of another layer where one factor chooses of both.
+    fn chooser(&self) -> Option<&'static dyn Factor> {
+        self.factors().first().copied()
+    }
+
+    /// Levels of the factor that chooses which make something of this layer: all that there are.
     fn choices(&self) -> Vec<String> {
-        self.factors().first().map(|factor| example_levels(*factor)).unwrap_or_default()
+        self.chooser().map(example_levels).unwrap_or_default()
+    }
+
+    /// Levels of other layers without which there is nothing to make it on, as an example.
+    fn ground(&self) -> Levels {
+        Levels::new()
+    }
+
+    /// Whether it stands on a device, whose data are lost: else beside a directory that stays as it is.
+    fn needs_device(&self) -> bool {
+        true
     }
 
     /// Bytes that it must have at the least to hold so many.
@@ -175,8 +194,22 @@ pub trait Recipe {
     /// What it is: `ext4`.
     fn words(&self) -> String;
 
-    /// What is missing here to make it on so many bytes, or may not be asked of it, if anything is.
-    fn missing(&self, system: &dyn System, bytes: u64) -> Option<String>;
+    /// What it takes from below.
+    fn takes(&self) -> Takes {
+        Takes::One
+    }
+
+    /// What it gives to what stands on it.
+    fn gives(&self) -> Gives;
+
+    /// What is missing here to make it on things of so many bytes each, or may not be asked of it, if
+    /// anything is.
+    fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String>;
+
+    /// Bytes of what it gives, made on things of so many.
+    fn room(&self, below: &[u64]) -> u64 {
+        below.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes))
+    }
 
     /// Makes it on what lies below, and sees that it is as it was asked for.
     ///
@@ -193,8 +226,28 @@ pub trait Recipe {
     /// The lines with which it is made, on the files of what lies below.
     fn typed(&self, below: &[PathBuf]) -> Typed;
 
+    /// What a bare machine must be given for it: a virtual machine has nothing but that.
+    fn carried(&self) -> Carried {
+        Carried::default()
+    }
+
     /// What one would do to have it for keeps.
     fn by_hand(&self, below: &[PathBuf]) -> ByHand;
+
+    /// What of it the tool itself can make last: settings, and files that only it writes, by the id that
+    /// names them.
+    fn kept(&self, _id: &str) -> Kept {
+        Kept::default()
+    }
+}
+
+/// What the tool can make last of something that it makes for measuring alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Settings of the kernel.
+    pub settings: Vec<Setting>,
+    /// Files with their lines.
+    pub files: Vec<(PathBuf, String)>,
 }
 
 /// Something that stands.
@@ -204,6 +257,15 @@ pub struct Made {
     pub base: Base,
     /// How it is taken down, in this order.
     pub undo: Vec<Undo>,
+}
+
+/// What a machine that has only its kernel is given for a layer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Carried {
+    /// Programs, and the package of each.
+    pub programs: Vec<(&'static str, &'static str)>,
+    /// Modules of the kernel; what is built into one is no fault.
+    pub modules: Vec<&'static str>,
 }
 
 /// What one would type.
@@ -251,9 +313,36 @@ pub fn chosen<'n>(
     LAYERS.iter().copied().filter(is_chosen)
 }
 
-/// Whether trials stand on a directory that is made for them.
-pub fn give_directory<'n>(names: impl IntoIterator<Item = &'n String>) -> bool {
-    chosen(names).next_back().is_some_and(|top| top.gives() == Gives::Directory)
+/// What a bare machine must be given for the layers of a study, by its factors and their levels.
+pub fn carried(factors: &BTreeMap<String, Vec<String>>) -> Carried {
+    let mut all = Carried::default();
+    for layer in LAYERS {
+        let names = layer.factors().iter().map(|factor| factor.about().name);
+        let own = names.filter_map(|name| factors.get_key_value(name));
+        let combined = own.fold(vec![Levels::new()], |arms, (name, levels)| {
+            let with = |arm: &Levels, level: &String| {
+                arm.iter().chain([(name, level)]).map(|(a, b)| (a.clone(), b.clone())).collect()
+            };
+            arms.iter().flat_map(|arm| levels.iter().map(move |level| with(arm, level))).collect()
+        });
+        for levels in combined.iter().filter(|levels| !levels.is_empty()) {
+            let own = layer.recipe(&Wish::of(levels)).map(|recipe| recipe.carried());
+            let Carried { programs, modules } = own.unwrap_or_default();
+            all.programs.extend(programs);
+            all.modules.extend(modules);
+        }
+    }
+    all.programs.sort_unstable();
+    all.programs.dedup();
+    all.modules.sort_unstable();
+    all.modules.dedup();
+    all
+}
+
+/// Whether trials of any arm stand on a directory that is made for them.
+pub fn give_directory<'l>(arms: impl IntoIterator<Item = &'l Levels>) -> bool {
+    let given = |levels| Stack::of(&Wish::of(levels)).ok()?.gives();
+    arms.into_iter().any(|levels| given(levels) == Some(Gives::Directory))
 }
 
 /// What stands uppermost of what a study makes, in words: `file system`.
@@ -263,11 +352,16 @@ pub fn noun<'n>(names: impl IntoIterator<Item = &'n String>) -> &'static str {
 
 /// All that can be made, in words: `loop devices and file systems`.
 pub fn nouns() -> String {
-    let nouns: Vec<String> = LAYERS.iter().map(|layer| format!("{}s", layer.noun())).collect();
+    let nouns: Vec<String> = LAYERS.iter().map(|layer| several(layer.noun())).collect();
     match nouns.as_slice() {
         [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
         _ => nouns.concat(),
     }
+}
+
+/// A noun of several.
+pub fn several(noun: &str) -> String {
+    noun.strip_suffix('y').map_or_else(|| format!("{noun}s"), |stem| format!("{stem}ies"))
 }
 
 /// A noun with its article.

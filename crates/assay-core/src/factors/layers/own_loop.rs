@@ -29,14 +29,6 @@ impl Layer for OwnLoop {
         &[]
     }
 
-    fn takes(&self) -> Takes {
-        Takes::Nothing
-    }
-
-    fn gives(&self) -> Gives {
-        Gives::Device
-    }
-
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
         Some(Box::new(OverZeros { bytes: wish.own_target? }))
     }
@@ -47,7 +39,15 @@ impl Recipe for OverZeros {
         "a loop device".to_owned()
     }
 
-    fn missing(&self, _: &dyn System, _: u64) -> Option<String> {
+    fn takes(&self) -> Takes {
+        Takes::Nothing
+    }
+
+    fn gives(&self) -> Gives {
+        Gives::Device
+    }
+
+    fn missing(&self, _: &dyn System, _: &[u64]) -> Option<String> {
         // Whether there is room is known where its file is made.
         None
     }

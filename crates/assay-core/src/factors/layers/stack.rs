@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use super::{
-    Base, ByHand, Gives, LAYERS, Layer, Made, Recipe, Takes, Typed, Wish, goes_with, of_factor,
+    Base, ByHand, Gives, Kept, LAYERS, Layer, Made, Recipe, Takes, Typed, Wish, goes_with,
+    of_factor,
 };
 use crate::factors::Guard;
 use crate::failure::{Failure, Outcome};
@@ -53,9 +54,32 @@ impl Stack {
         words.join(" on ")
     }
 
-    /// What is missing here to make it on so many bytes, if anything is.
-    pub fn missing(&self, system: &dyn System, bytes: u64) -> Option<String> {
-        self.steps.iter().find_map(|(_, recipe)| recipe.missing(system, bytes))
+    /// What is missing here to make it on things of so many bytes each, if anything is.
+    pub fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
+        let mut sizes = self.taken(below.to_vec());
+        for (_, recipe) in &self.steps {
+            let found = on(recipe.takes(), sizes, |below| match recipe.missing(system, below) {
+                Some(missing) => Err(missing),
+                None => Ok(recipe.room(below)),
+            });
+            match found {
+                Ok(given) => sizes = given,
+                Err(missing) => return Some(missing),
+            }
+        }
+        None
+    }
+
+    /// Whether it stands on all that there is below; else on the first of it.
+    pub fn takes_all(&self) -> bool {
+        self.steps.iter().any(|(_, recipe)| recipe.takes() == Takes::All)
+    }
+
+    fn taken<T>(&self, mut below: Vec<T>) -> Vec<T> {
+        if !self.takes_all() {
+            below.truncate(1);
+        }
+        below
     }
 
     /// Makes everything, from the lowest up. Where something cannot be had, all of it goes again.
@@ -77,9 +101,9 @@ impl Stack {
         below: Vec<Base>,
         made: &mut Vec<(usize, Made)>,
     ) -> Outcome<Base> {
-        let mut bases = below;
-        for (step, (layer, recipe)) in self.steps.iter().enumerate() {
-            bases = on(layer.takes(), bases, |below| {
+        let mut bases = self.taken(below);
+        for (step, (_, recipe)) in self.steps.iter().enumerate() {
+            bases = on(recipe.takes(), bases, |below| {
                 let (base, undo) = guard.build(|builder| recipe.make(builder, below))?;
                 made.push((step, Made { base: base.clone(), undo }));
                 Ok::<Base, Failure>(base)
@@ -106,15 +130,15 @@ impl Stack {
 
     /// What trials stand on; none where nothing is made.
     pub fn gives(&self) -> Option<Gives> {
-        self.steps.last().map(|(layer, _)| layer.gives())
+        self.steps.last().map(|(_, recipe)| recipe.gives())
     }
 
     /// The lines with which everything is made, on the files of what lies below, and what comes of it.
     pub fn typed(&self, below: Vec<PathBuf>) -> Typed {
         let mut acts = Vec::new();
-        let mut files = below;
-        for (layer, recipe) in &self.steps {
-            files = lines_on(layer.takes(), files, |below| {
+        let mut files = self.taken(below);
+        for (_, recipe) in &self.steps {
+            files = lines_on(recipe.takes(), files, |below| {
                 let typed = recipe.typed(below);
                 acts.extend(typed.acts);
                 typed.out
@@ -123,12 +147,17 @@ impl Stack {
         Typed { acts, out: files.pop().unwrap_or_default() }
     }
 
+    /// What of it the tool itself can make last, the lowest first.
+    pub fn kept(&self, id: &str) -> Vec<Kept> {
+        self.steps.iter().map(|(_, recipe)| recipe.kept(id)).collect()
+    }
+
     /// What one would do to have everything for keeps, the lowest first.
     pub fn by_hand(&self, below: Vec<PathBuf>) -> Vec<ByHand> {
         let mut found = Vec::new();
-        let mut files = below;
-        for (layer, recipe) in &self.steps {
-            files = lines_on(layer.takes(), files, |below| {
+        let mut files = self.taken(below);
+        for (_, recipe) in &self.steps {
+            files = lines_on(recipe.takes(), files, |below| {
                 let own = recipe.by_hand(below);
                 let out = own.typed.out.clone();
                 found.push(own);

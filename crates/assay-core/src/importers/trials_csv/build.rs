@@ -1,15 +1,13 @@
 //! From rows to measurements, with a note on everything that was taken for granted.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cells::is_plain;
 use super::table::{Factor, Row, Table};
 use crate::findings::CellTrial;
 use crate::findings::measurements::{Measurements, Series};
+use crate::importers::levels;
 use crate::importers::order::{self, Placed};
 use crate::importers::{Imported, Options};
-use crate::quantity::Bytes;
 use crate::results::design::{self, Design, Stopping};
 use crate::results::plan::{Arm, arm_words};
 use crate::results::record::Status;
@@ -72,20 +70,9 @@ fn factor(factor: &Factor) -> design::Factor {
     design::Factor { name: factor.name.clone(), levels: levels.collect() }
 }
 
-/// Levels as they are to be told: numbers and sizes by size, others by name.
+/// Levels as they are to be told.
 fn in_order(factor: &Factor) -> Vec<usize> {
-    let mut levels: Vec<usize> = (0..factor.levels.all.len()).collect();
-    let size = |level: &String| {
-        let number = level.parse::<f64>().ok().filter(|_| is_plain(level));
-        number.or_else(|| level.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64))
-    };
-    let sizes: Option<Vec<f64>> = factor.levels.all.iter().map(size).collect();
-    let names = &factor.levels.all;
-    levels.sort_by(|&one, &other| {
-        let by_size = sizes.as_ref().map(|sizes| sizes[one].total_cmp(&sizes[other]));
-        by_size.unwrap_or(Ordering::Equal).then_with(|| names[one].cmp(&names[other]))
-    });
-    levels
+    levels::in_order(&factor.levels.all)
 }
 
 /// For each arm its place in the grid of ordered levels, the first factor slowest.

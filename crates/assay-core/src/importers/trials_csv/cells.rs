@@ -1,7 +1,7 @@
 //! Single fields: numbers and words. None means that a mistake was told.
 
 use crate::importers::mistakes::{Cell, Mistakes};
-use crate::importers::words::{advice, quoted};
+use crate::importers::words::{advice, is_plain, quoted};
 use crate::results::record::Status;
 
 const STATUSES: [(&str, Status); 4] = [
@@ -121,21 +121,6 @@ pub(super) fn number(text: &str) -> Result<f64, String> {
             "is no number; write digits with a point before decimals, such as 1234.5"
         };
     Err(format!("`{written}` {advice}"))
-}
-
-/// Digits with at most one point, a sign and an exponent: no words, no other separators.
-pub(super) fn is_plain(text: &str) -> bool {
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let body = unsigned(text);
-    let (mantissa, exponent) = body.split_once(['e', 'E']).unwrap_or((body, "0"));
-    let exponent = unsigned(exponent);
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let counted = whole.len() + fraction.len() > 0 && !exponent.is_empty();
-    counted && digits(whole) && digits(fraction) && digits(exponent)
-}
-
-fn unsigned(text: &str) -> &str {
-    text.strip_prefix(['+', '-']).unwrap_or(text)
 }
 
 #[cfg(test)]

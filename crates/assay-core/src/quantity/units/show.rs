@@ -16,6 +16,14 @@ pub fn bytes(amount: u64) -> String {
     binary(amount as f64)
 }
 
+/// Bits per second, as links are sold by: `4.77 Mbit/s`.
+pub fn bit_rate(bits_per_s: f64) -> String {
+    let units = [("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)];
+    let fitting = units.into_iter().find(|(_, factor)| bits_per_s >= *factor);
+    let (name, factor) = fitting.unwrap_or(("bit/s", 1.0));
+    format!("{} {name}", three_digits(bits_per_s / factor))
+}
+
 /// Bytes per second, at most 10 columns below 2^70: `812 MiB/s`.
 pub fn rate(bytes_per_s: f64) -> String {
     format!("{}/s", binary(bytes_per_s))

@@ -561,6 +561,7 @@ fn stand_in(field: &Field) -> Value {
         Form::Time { .. } => json!("10 s"),
         Form::Share | Form::Start => json!("5 %"),
         Form::Mix => json!("read"),
+        Form::Content => json!("random"),
         Form::Table(fields) => table_stand_in(fields),
         Form::Amount => json!("90 IOPS"),
         Form::Price => json!("1 EUR"),

@@ -10,7 +10,7 @@ use super::super::{Amount, Price, Start, words};
 use crate::catalogue::keys::{Field, Form};
 use crate::quantity::units::show;
 use crate::quantity::{Bytes, Percent, Time, units::UnitError};
-use crate::work::io::Mix;
+use crate::work::io::{Content, Mix};
 
 /// What is wrong with a value, and what to write instead.
 #[derive(Debug, PartialEq, Eq)]
@@ -46,6 +46,10 @@ pub fn read(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
             .parse::<Mix>()
             .map(|mix| json!(mix))
             .map_err(|error| Complaint::plain(quoted(&error))),
+        Form::Content => text(field, value)?
+            .parse::<Content>()
+            .map(|content| json!(content))
+            .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
         Form::Start => text(field, value)?
             .parse::<Start>()
             .map(|start| json!(start))

@@ -15,6 +15,7 @@ fn full() -> Study {
     };
     study.confirms = Some("20261120-1031".to_owned());
     study.replicates = 12;
+    study.members = Some(4);
     study.margin = Some(Percent(2.5));
     study.primary = Some("latency_p99_ns".to_owned());
     study.control = Some(false);
@@ -85,6 +86,7 @@ fn a_study_survives_writing_and_reading() {
     for (target, seed) in [
         (Target::File("disk.img".to_owned()), u64::from(u32::MAX)),
         (Target::Device("/dev/sdx".to_owned()), 0),
+        (Target::Devices(vec!["/dev/sdx".to_owned(), "/dev/sdy".to_owned()]), 2),
         (Target::Simulated("lognormal,mean=100us,p99=400us,servers=1".to_owned()), 1),
     ] {
         studies.push(Study { target: Some(target), seed: Some(seed), ..full() });

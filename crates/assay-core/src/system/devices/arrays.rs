@@ -1,11 +1,12 @@
 //! Devices that share the work of one array: mirrors, stripes and parity of md, of the device mapper,
 //! of btrfs and bcachefs. ZFS tells its devices only to its own tools.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::layer;
+use super::{SECTOR, file_of, layer};
 use crate::system::site::{Layer, Site};
 use crate::system::{System, sysfs};
 
@@ -72,6 +73,51 @@ pub fn arrays(system: &dyn System) -> Vec<Array> {
         }
     }
     found
+}
+
+/// Arrays of md of which a member lies at one of these places, each a disk with a first byte; and the
+/// one of a name where it has no member.
+///
+/// # Errors
+/// The kernel's, where that cannot be told.
+pub fn arrays_on(
+    system: &dyn System,
+    places: &[(PathBuf, u64)],
+    name: &str,
+) -> io::Result<Vec<String>> {
+    let names = sysfs::there(system.list(Path::new("/sys/block")))?.unwrap_or_default();
+    let mut found = Vec::new();
+    for array in names.into_iter().filter(|array| array.starts_with("md")) {
+        let below = sysfs::there(system.list(&sysfs::block(&array).join("slaves")))?;
+        let below = below.unwrap_or_default();
+        let mut is_own = below.is_empty() && array == name;
+        for member in &below {
+            is_own = is_own || places.contains(&place_of(system, member)?);
+        }
+        found.extend(is_own.then_some(array));
+    }
+    Ok(found)
+}
+
+/// The file of the disk that a device lies on, and its first byte there; trouble with reading is no
+/// sign that it is a whole one.
+fn place_of(system: &dyn System, name: &str) -> io::Result<(PathBuf, u64)> {
+    let sysfs_place = sysfs::block(name);
+    let Some(start) = sysfs::there(system.read_text(&sysfs_place.join("start")))? else {
+        return Ok((file_of(name), 0));
+    };
+    let sectors: u64 = start.trim().parse().map_err(|_| io::ErrorKind::InvalidData)?;
+    let place = system.canonical(&sysfs_place)?;
+    let disk = place.parent().and_then(Path::file_name).ok_or(io::ErrorKind::NotFound)?;
+    Ok((file_of(&disk.to_string_lossy()), sectors.saturating_mul(SECTOR)))
+}
+
+/// Where sysfs shows the mounted btrfs that a device is part of.
+pub fn pool_of(system: &dyn System, device: &str) -> Option<PathBuf> {
+    let root = Path::new("/sys/fs/btrfs");
+    let pools = sysfs::names(system, root).into_iter().map(|pool| root.join(pool));
+    let has = |pool: &PathBuf| members_of(system, "btrfs", pool).iter().any(|own| own == device);
+    pools.into_iter().find(has)
 }
 
 /// btrfs links its devices by name; bcachefs has a directory each with a link to the device.

@@ -80,6 +80,29 @@ pub(super) fn read_backing_file(system: &dyn System, name: &str) -> io::Result<O
     Ok((!path.is_empty()).then(|| path.into()))
 }
 
+/// The name under which device-mapper shows a device; none of what is no such device.
+///
+/// # Errors
+/// The kernel's: trouble with reading must not look like no name.
+pub fn mapping_name(system: &dyn System, device: &str) -> io::Result<Option<String>> {
+    let name = sysfs::there(system.read_text(&sysfs::block(device).join("dm/name")))?;
+    Ok(name.map(|name| name.trim_end_matches('\n').to_owned()))
+}
+
+/// The device that device-mapper shows under a name, by its kernel name; none where there is none.
+///
+/// # Errors
+/// The kernel's.
+pub fn mapping(system: &dyn System, name: &str) -> io::Result<Option<String>> {
+    let devices = sysfs::there(system.list(Path::new("/sys/class/block")))?.unwrap_or_default();
+    for device in devices.into_iter().filter(|device| device.starts_with("dm-")) {
+        if mapping_name(system, &device)?.as_deref() == Some(name) {
+            return Ok(Some(device));
+        }
+    }
+    Ok(None)
+}
+
 fn kind(system: &dyn System, name: &str) -> String {
     let block = sysfs::block(name);
     if is_partition(system, name) {

@@ -9,10 +9,11 @@ use assay_sys::memory_file;
 
 use super::tree::Node;
 use super::{Fake, State};
-use crate::system::{Act, DeviceNumber, Errno, devices};
+use crate::system::{ADD_ZRAM, Act, DeviceNumber, Errno, MOST_SWAP_PRIORITY, devices, swaps};
 
-const MOUNTS: &str = "/proc/self/mountinfo";
+pub(super) const MOUNTS: &str = "/proc/self/mountinfo";
 const LOOP_MAJOR: u32 = 7;
+const ZRAM_MAJOR: u32 = 252;
 
 /// How a setting takes what is written to it, other than keeping it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +64,14 @@ impl Fake {
         for kind in kinds {
             self.install(&format!("mkfs.{kind}"));
         }
+        self.lock().tree.put(&Path::new(super::arrays::BTRFS).join("features"), Node::Directory);
+        self.put(ADD_ZRAM, "");
+        self.put(swaps::TABLE, "Filename Type Size Used Priority\n");
+        for (name, value) in
+            [("enabled", "N\n"), ("compressor", "lzo\n"), ("max_pool_percent", "20\n")]
+        {
+            self.put(format!("/sys/module/zswap/parameters/{name}"), value);
+        }
         self.put("/proc/filesystems", kinds.map(|kind| format!("\t{kind}\n")).concat())
     }
 
@@ -95,7 +104,8 @@ impl Fake {
             other => format!("{} {other:?}\n", path.display()),
         });
         let made = state.made.iter().map(|(device, made)| format!("{device} {made:?}\n"));
-        shown.chain(made).collect()
+        let encrypted = format!("{:?}\n", state.encrypted);
+        shown.chain(made).chain([encrypted]).collect()
     }
 
     pub(super) fn carry_out(&self, act: &Act) -> io::Result<()> {
@@ -113,8 +123,17 @@ impl Fake {
                 let path = state.place(path)?;
                 state.sizes.insert(path.clone(), *bytes);
                 state.tree.put(&path, Node::File(vec![Vec::new()]));
+                if let Some(below) = state.below_name(&path) {
+                    state.tree.put(&below, Node::File(vec![Vec::new()]));
+                }
                 Ok(())
             }
+            Act::AllocateFile { path, bytes } => {
+                self.carry_out(&Act::CreateFile { path: path.clone(), bytes: *bytes })
+            }
+            Act::MakeSwap { path } => self.lock().tree.find(path).map(drop),
+            Act::SwapOn { path, .. } => self.lock().swap_on(path),
+            Act::SwapOff { path } => self.lock().swap_off(path),
             Act::RemoveFile { path } => self.lock().remove(path),
             Act::CreateDirectory { path } => {
                 let mut state = self.lock();
@@ -145,11 +164,16 @@ impl Fake {
             }
             Act::AttachLoop { device, file } => self.lock().attach(device, file),
             Act::DetachLoop { device } => self.lock().detach(device),
+            Act::AddZram { number } => self.lock().add_zram(*number),
+            Act::RemoveZram { number } => self.lock().remove_zram(*number),
             Act::AddPartition { disk, number, range } => {
                 self.lock().add_partition(disk, *number, range)
             }
             Act::RemovePartition { disk, number } => self.lock().remove_partition(disk, *number),
             Act::Run { program, arguments } => self.run(program, arguments),
+            Act::RunWithKey { program, arguments, key } => self.run_with(program, arguments, key),
+            Act::EncryptDirectory { directory, key } => self.lock().encrypt(directory, key),
+            Act::ForgetKey { directory } => self.lock().forget_key(directory),
             Act::Wipe { device, range } => self.wipe(device, range),
             Act::Discard { .. } => Ok(()),
         }
@@ -160,20 +184,49 @@ impl Fake {
             let text = format!("{program} is not installed");
             return Err(io::Error::new(io::ErrorKind::NotFound, text));
         }
+        if program == "ip" {
+            return self.ip(arguments);
+        }
+        if program == "tc" {
+            return self.tc(arguments);
+        }
+        if program == "mdadm" {
+            return self.mdadm(arguments);
+        }
+        if let ("cryptsetup", [word, name]) = (program, arguments)
+            && word == "close"
+        {
+            return self.close(name);
+        }
         let Some(filesystem) = program.strip_prefix("mkfs.") else { return Ok(()) };
-        let device = Path::new(arguments.last().ok_or(Errno::INVAL)?);
-        let number =
-            crate::system::System::status(self, device)?.own_device.ok_or(Errno::NOTBLK)?;
+        let devices = arguments.iter().rev().take_while(|word| word.starts_with("/dev/"));
+        let mut numbers = Vec::new();
+        for device in devices.collect::<Vec<_>>().into_iter().rev() {
+            let found = crate::system::System::status(self, Path::new(device))?;
+            numbers.push(found.own_device.ok_or(Errno::NOTBLK)?);
+        }
+        let first = *numbers.first().ok_or(Errno::INVAL)?;
+        if numbers.iter().any(|number| self.is_busy(*number)) {
+            return Err(Errno::BUSY.into());
+        }
         let named = |pair: &&[String]| ["-L", "-n", "-l"].contains(&pair[0].as_str());
         let label = arguments.windows(2).find(named).map_or("", |pair| pair[1].as_str());
-        let (disk, start) = self.whole(number);
-        let content = self.content(disk)?;
-        // A super block as ext2 has it, whatever the file system: enough to be told by its label.
-        content.write_all_at(&[0x53, 0xEF], start + 0x438)?;
         let mut name = [0; 16];
         name[..label.len().min(16)].copy_from_slice(&label.as_bytes()[..label.len().min(16)]);
-        content.write_all_at(&name, start + 0x478)?;
-        self.lock().made.insert(number, filesystem.to_owned());
+        for number in &numbers {
+            let (disk, start) = self.whole(*number);
+            let content = self.content(disk)?;
+            // A super block as ext2 has it, whatever the file system: enough to be told by its label.
+            content.write_all_at(&[0x53, 0xEF], start + 0x438)?;
+            content.write_all_at(&name, start + 0x478)?;
+        }
+        self.pooled(arguments, &numbers);
+        let mut state = self.lock();
+        state.made.insert(first, filesystem.to_owned());
+        state.encrypting.remove(&first);
+        if arguments.iter().any(|word| word.split(',').any(|feature| feature == "encrypt")) {
+            state.encrypting.insert(first);
+        }
         Ok(())
     }
 
@@ -181,15 +234,20 @@ impl Fake {
         let number =
             crate::system::System::status(self, device)?.own_device.ok_or(Errno::NOTBLK)?;
         let name = device.file_name().ok_or(Errno::INVAL)?.to_string_lossy().into_owned();
-        if self.lock().is_mounted(&name) {
+        let mut state = self.lock();
+        if state.is_held(&name) {
             return Err(Errno::BUSY.into());
         }
+        drop(state);
         let zeros = vec![0; (range.end - range.start) as usize];
         self.content(number)?.write_all_at(&zeros, range.start)?;
         let made: Vec<DeviceNumber> = self.lock().made.keys().copied().collect();
         let gone = made.into_iter().filter(|own| self.whole(*own) == (number, range.start));
         for own in gone.collect::<Vec<_>>() {
-            self.lock().made.remove(&own);
+            let mut state = self.lock();
+            state.made.remove(&own);
+            state.pools.remove(&own);
+            state.encrypting.remove(&own);
         }
         Ok(())
     }
@@ -205,7 +263,10 @@ impl Fake {
         if state.made.get(&number).map(String::as_str) != Some(kind) {
             return Err(Errno::INVAL.into());
         }
-        let options = if options.is_empty() { "rw".to_owned() } else { format!("rw,{options}") };
+        // As btrfs: which devices it has it shows elsewhere, and its files have a number of their own.
+        let own = options.split(',').filter(|one| !one.is_empty() && !one.starts_with("device="));
+        let options = ["rw"].into_iter().chain(own).collect::<Vec<_>>().join(",");
+        let number = state.show_pool(number).unwrap_or(number);
         let options = state.shows.clone().unwrap_or(options);
         let (point, device) = (point.display(), device.display());
         let line = format!("99 1 {number} / {point} {options} - {kind} {device} rw\n");
@@ -219,6 +280,9 @@ impl State {
     fn set(&mut self, path: &Path, value: &str) -> io::Result<()> {
         let (path, node) = self.tree.find(path)?;
         let Node::File(_) = node else { return Err(Errno::ISDIR.into()) };
+        if path.ends_with("md/array_state") && value.trim() == "clear" {
+            return self.stop_array(&path);
+        }
         let now = String::from_utf8_lossy(&self.read(&path)?).into_owned();
         let kept = match self.manners.get(&path) {
             Some(Manner::ReadOnly) => return Err(Errno::ACCESS.into()),
@@ -231,6 +295,16 @@ impl State {
             None => format!("{}\n", value.trim()),
         };
         let changed = kept != now;
+        // As in the kernel: what has a size keeps its algorithm and its size.
+        let size = path.with_file_name("disksize");
+        if path.ends_with("comp_algorithm") || path == size {
+            if self.text(&size) != "0" {
+                return Err(Errno::BUSY.into());
+            }
+            let bytes: u64 = if path == size { kept.trim().parse().unwrap_or(0) } else { 0 };
+            let sectors = format!("{}\n", bytes / 512);
+            self.tree.put(&path.with_file_name("size"), Node::File(vec![sectors.into_bytes()]));
+        }
         self.tree.put(&path, Node::File(vec![kept.into_bytes()]));
         // As in the kernel: another scheduler begins with a queue depth of its own.
         let depth = path.with_file_name("nr_requests");
@@ -243,7 +317,16 @@ impl State {
 
     fn unmount(&mut self, point: &Path) -> io::Result<()> {
         let (point, _) = self.tree.find(point)?;
+        if self.is_served_from(&point) {
+            return Err(Errno::BUSY.into());
+        }
         let shown = format!(" / {} ", point.display());
+        let table = self.text(Path::new(MOUNTS));
+        let gone = table.lines().filter(|line| line.contains(&shown));
+        let sources = gone.filter_map(|line| line.split(" - ").nth(1)?.split(' ').nth(1));
+        for source in sources {
+            self.hide_pool(Path::new(source));
+        }
         let mut found = false;
         self.change_text(Path::new(MOUNTS), |text| {
             let (gone, left): (Vec<&str>, Vec<&str>) =
@@ -252,6 +335,9 @@ impl State {
             left.iter().flat_map(|line| [*line, "\n"]).collect()
         });
         self.tree.devices.remove(&point);
+        if found {
+            self.forget_below(&point);
+        }
         if found { Ok(()) } else { Err(Errno::INVAL.into()) }
     }
 
@@ -260,8 +346,30 @@ impl State {
         if !self.tree.nodes.contains_key(&path) {
             return Err(Errno::NOENT.into());
         }
+        if let Some(below) = self.below_name(&path) {
+            self.tree.remove(&below);
+        }
         self.tree.remove(&path);
         self.sizes.remove(&path);
+        Ok(())
+    }
+
+    fn swap_on(&mut self, path: &Path) -> io::Result<()> {
+        self.tree.find(path)?;
+        let line = format!("{} file 1024 0 {MOST_SWAP_PRIORITY}\n", path.display());
+        if self.text(Path::new(swaps::TABLE)).contains(line.trim()) {
+            return Err(Errno::BUSY.into());
+        }
+        self.change_text(Path::new(swaps::TABLE), |text| text + &line);
+        Ok(())
+    }
+
+    fn swap_off(&mut self, path: &Path) -> io::Result<()> {
+        let line = format!("{} file 1024 0 {MOST_SWAP_PRIORITY}\n", path.display());
+        if !self.text(Path::new(swaps::TABLE)).contains(line.trim()) {
+            return Err(Errno::INVAL.into());
+        }
+        self.change_text(Path::new(swaps::TABLE), |text| text.replace(&line, ""));
         Ok(())
     }
 
@@ -318,7 +426,7 @@ impl State {
         }
         let number = self.tree.status(device)?.own_device.ok_or(Errno::NOTBLK)?;
         // The kernel says yes, and lets go of the file when the last user of the device does.
-        if self.is_mounted(&name) || self.is_below_loop(&name) {
+        if self.is_held(&name) || self.is_below_loop(&name) {
             return Ok(());
         }
         let parts = self.tree.list(&place)?.into_iter().filter(|child| child.starts_with(&name));
@@ -340,8 +448,66 @@ impl State {
         Ok(())
     }
 
+    fn add_zram(&mut self, number: u32) -> io::Result<()> {
+        let (name, own) = (format!("zram{number}"), zram(number));
+        let place = PathBuf::from(format!("/sys/devices/virtual/block/{name}"));
+        self.tree.find(Path::new(ADD_ZRAM))?;
+        if self.tree.nodes.contains_key(&place.join("dev")) {
+            return Err(Errno::BUSY.into());
+        }
+        self.sequence += 1;
+        let texts = [
+            ("dev", own.to_string()),
+            ("size", "0".to_owned()),
+            ("ro", "0".to_owned()),
+            ("diskseq", self.sequence.to_string()),
+            ("disksize", "0".to_owned()),
+            ("comp_algorithm", "[lzo-rle] lzo lz4 lz4hc zstd deflate 842".to_owned()),
+            ("backing_dev", "none".to_owned()),
+            ("queue/write_cache", "write through".to_owned()),
+        ];
+        for (path, text) in texts {
+            self.tree.put(&place.join(path), Node::File(vec![format!("{text}\n").into_bytes()]));
+        }
+        for directory in ["holders", "slaves"] {
+            self.tree.put(&place.join(directory), Node::Directory);
+        }
+        for link in ["/sys/block/", "/sys/class/block/"] {
+            self.tree.put(Path::new(&format!("{link}{name}")), Node::Link(place.clone()));
+        }
+        self.tree.put(Path::new(&format!("/sys/dev/block/{own}")), Node::Link(place));
+        self.tree.put(&devices::file_of(&name), Node::Block(own));
+        Ok(())
+    }
+
+    fn remove_zram(&mut self, number: u32) -> io::Result<()> {
+        let (name, own) = (format!("zram{number}"), zram(number));
+        let place = format!("/sys/devices/virtual/block/{name}");
+        if !self.tree.nodes.contains_key(&Path::new(&place).join("dev")) {
+            return Err(Errno::NODEV.into());
+        }
+        if self.text(Path::new(swaps::TABLE)).contains(&format!("/dev/{name} ")) {
+            return Err(Errno::BUSY.into());
+        }
+        if self.is_held(&name) || self.is_below_loop(&name) {
+            return Err(Errno::BUSY.into());
+        }
+        for path in [
+            place,
+            format!("/sys/block/{name}"),
+            format!("/sys/class/block/{name}"),
+            format!("/sys/dev/block/{own}"),
+            devices::file_of(&name).display().to_string(),
+        ] {
+            self.tree.remove(Path::new(&path));
+        }
+        self.contents.remove(&own);
+        self.made.remove(&own);
+        Ok(())
+    }
+
     /// Bytes of a device, from its place in sysfs.
-    fn bytes_of(&mut self, number: DeviceNumber) -> u64 {
+    pub(super) fn bytes_of(&mut self, number: DeviceNumber) -> u64 {
         let sectors = self.text(Path::new(&format!("/sys/dev/block/{number}/size")));
         sectors.parse::<u64>().unwrap_or(0) * 512
     }
@@ -352,7 +518,7 @@ impl State {
     }
 
     /// Whether a disk or a part of it is mounted.
-    fn is_mounted(&mut self, name: &str) -> bool {
+    pub(super) fn is_mounted(&mut self, name: &str) -> bool {
         let table = self.text(Path::new(MOUNTS));
         table.lines().any(|line| line.split(' ').any(|word| is_on(name, word)))
     }
@@ -392,6 +558,9 @@ impl State {
         if !self.tree.nodes.contains_key(&place) {
             return Err(Errno::NXIO.into());
         }
+        if self.is_held(&name) {
+            return Err(Errno::BUSY.into());
+        }
         for path in [
             place.display().to_string(),
             format!("/sys/class/block/{name}"),
@@ -415,11 +584,15 @@ impl State {
         Ok((name.clone(), place.join(&name), own))
     }
 
-    fn change_text(&mut self, path: &Path, change: impl FnOnce(String) -> String) {
+    pub(super) fn change_text(&mut self, path: &Path, change: impl FnOnce(String) -> String) {
         let text = self.read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let changed = change(text.unwrap_or_default());
         self.tree.put(path, Node::File(vec![changed.into_bytes()]));
     }
+}
+
+const fn zram(number: u32) -> DeviceNumber {
+    DeviceNumber { major: ZRAM_MAJOR, minor: number }
 }
 
 /// Whether a path is that of a disk or of a partition of it.
@@ -442,7 +615,7 @@ fn chosen(now: &str, wanted: &str) -> Option<String> {
 
 impl Fake {
     /// The disk of a device and its first byte there; a whole device is its own.
-    fn whole(&self, number: DeviceNumber) -> (DeviceNumber, u64) {
+    pub(super) fn whole(&self, number: DeviceNumber) -> (DeviceNumber, u64) {
         let own = (number, 0);
         let Some(name) = devices::name_of(self, number) else { return own };
         let Some(start) = devices::start_of(self, &name) else { return own };

@@ -1,5 +1,5 @@
 //! Consent for a device that this run made: it reaches from the devices that the user named, or from a
-//! file of the tool's own, to what is made of them, and no further.
+//! file of the tool's own, to what is made of them, and no further; or it stands on memory alone.
 
 use std::path::Path;
 
@@ -38,8 +38,15 @@ pub fn consent_of_made(
     if !undo.takes_away(system, &name) {
         return Err(refuse("is not what this run made"));
     }
-    let most = bytes_below(system, journal, &name, below)?
-        .ok_or_else(|| refuse("stands on something else than what may be overwritten"))?;
+    let most = match undo {
+        // It stands on memory alone, as large as it was made.
+        Undo::Zram { .. } if below.is_empty() && stands_on_nothing(system, &name) => {
+            Some(devices::size_of(system, &name))
+        }
+        _ => bytes_below(system, journal, &name, below)?,
+    };
+    let most =
+        most.ok_or_else(|| refuse("stands on something else than what may be overwritten"))?;
     let family = Family::of(system, &name)?;
     if !family.is(number) {
         return Err(refuse("is another device already"));
@@ -56,6 +63,11 @@ pub fn consent_of_made(
         return Err(refuse(&format!("has {size_bytes} bytes, and what it stands on {most}")));
     }
     Ok(Consent { device: device.to_owned(), number, sequence, size_bytes })
+}
+
+/// Whether nothing lies below a device.
+fn stands_on_nothing(system: &dyn System, name: &str) -> bool {
+    matches!(devices::layer(system, name).1, Below::Devices(names) if names.is_empty())
 }
 
 /// Bytes of what a device stands on; none where that is not exactly what may be overwritten.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::Warrant;
-use super::undo::{Mark, Undo, unit_files};
-use crate::system::{Act, Errno, System, devices, mounts, signatures, sysfs};
+use super::undo::{Mark, Member, Undo, unit_files};
+use crate::system::{Act, Errno, System, devices, mounts, network, signatures, swaps, sysfs};
 
 /// Times that something busy is tried: what a killed process held is let go a moment later.
 const ATTEMPTS: u32 = 25;
@@ -90,11 +90,21 @@ pub(super) fn one(system: &dyn System, warrant: Warrant, undo: &Undo) -> Result<
             restorer.setting(path, original, device.as_ref())
         }
         Undo::Mount { point } => restorer.mount(point),
+        Undo::Served { point } => restorer.served(point),
+        Undo::Mapping { name } => restorer.mapping(name),
+        Undo::DirectoryKey { directory } => restorer.directory_key(directory),
         Undo::File { path } => restorer.file(path),
         Undo::Directory { path } => restorer.directory(path),
         Undo::Loop { file } => restorer.detach(file),
+        Undo::Zram { number, sequence } => restorer.zram(*number, *sequence),
+        Undo::Swap { path } => restorer.swap(path),
         Undo::Partition { disk, number, start } => restorer.partition(disk, *number, *start),
         Undo::FileSystem { disk, start, label } => restorer.file_system(disk, *start, label),
+        Undo::Array { device, name, members } => restorer.array(device, name, members),
+        Undo::NetworkSpace { name } => restorer.network_space(name),
+        Undo::Discipline { namespace, interface, original } => {
+            restorer.discipline(namespace.as_deref(), interface, original)
+        }
         Undo::Unit { name, wanted_by, written } => restorer.unit(name, wanted_by, written),
         Undo::Text { path, original, written } => {
             restorer.text(path, original.as_deref(), written.as_deref())
@@ -163,6 +173,69 @@ impl Restorer<'_> {
         Ok(Restored::Done)
     }
 
+    /// A program that was killed while it mounted may still do so: it is waited for.
+    fn served(&self, point: &Path) -> Result<Restored, String> {
+        for _ in 1..ATTEMPTS {
+            let found = self.mount(point)?;
+            if found == Restored::Done || !self.is_about_to_serve(point) {
+                return Ok(found);
+            }
+            self.system.sleep(PAUSE);
+        }
+        self.mount(point)
+    }
+
+    /// Whether a program has a directory among its arguments.
+    fn is_about_to_serve(&self, point: &Path) -> bool {
+        let point = point.to_string_lossy();
+        let names = |process: &String| {
+            let line = self.system.read_text(&Path::new("/proc").join(process).join("cmdline"));
+            line.is_ok_and(|line| line.split('\0').any(|word| word == point))
+        };
+        let processes = sysfs::names(self.system, Path::new("/proc"));
+        let numbers = processes.iter().filter(|name| name.bytes().all(|b| b.is_ascii_digit()));
+        numbers.into_iter().any(names)
+    }
+
+    fn mapping(&self, name: &str) -> Result<Restored, String> {
+        let there = || {
+            let found = devices::mapping(self.system, name);
+            found.map_err(|error| format!("what device-mapper shows cannot be told: {error}"))
+        };
+        if there()?.is_none() {
+            return Ok(nothing("it is closed"));
+        }
+        let close = Act::Run {
+            program: "cryptsetup".to_owned(),
+            arguments: vec!["close".to_owned(), name.to_owned()],
+        };
+        let mut refused = String::new();
+        for _ in 0..ATTEMPTS {
+            let closed = self.act(&close);
+            if there()?.is_none() {
+                return Ok(Restored::Done);
+            }
+            refused = closed.err().map_or_else(|| "it stays".to_owned(), |error| error.to_string());
+            self.system.sleep(PAUSE);
+        }
+        Err(refused)
+    }
+
+    /// Where the directory is gone, so is the file system that had the key.
+    fn directory_key(&self, directory: &Path) -> Result<Restored, String> {
+        let policy = sysfs::there(self.system.encryption_of(directory));
+        match policy.map_err(|error| error.to_string())? {
+            None => return Ok(nothing("it is gone")),
+            Some(None) => return Ok(nothing("it is not encrypted")),
+            Some(Some(policy)) if !policy.has_key => {
+                return Ok(nothing("its file system has no key"));
+            }
+            Some(Some(_)) => {}
+        }
+        self.patiently(&Act::ForgetKey { directory: directory.to_owned() })?;
+        Ok(Restored::Done)
+    }
+
     fn file(&self, path: &Path) -> Result<Restored, String> {
         // Once it is removed, nobody finds its loop device by the name.
         let loops = self.loops_of(path)?;
@@ -206,6 +279,38 @@ impl Restorer<'_> {
         Err(format!("{} is in use", users()?.join(", ")))
     }
 
+    fn zram(&self, number: u32, sequence: Option<u64>) -> Result<Restored, String> {
+        let name = format!("zram{number}");
+        let file =
+            sysfs::block(&name).join(if sequence.is_some() { "diskseq" } else { "disksize" });
+        let there =
+            sysfs::there(self.system.read_text(&file)).map_err(|error| error.to_string())?;
+        let Some(now) = there.map(|text| text.trim().parse::<u64>().ok()) else {
+            return Ok(nothing("it is gone"));
+        };
+        // The one that was to be added has no size yet: somebody else's would.
+        if now != Some(sequence.unwrap_or(0)) {
+            return Ok(nothing("it is another one"));
+        }
+        // A number is given again: the line that takes it back from swap may be that of an earlier device,
+        // which comes later here.
+        self.swap(&devices::file_of(&name))?;
+        self.patiently(&Act::RemoveZram { number })?;
+        Ok(Restored::Done)
+    }
+
+    fn swap(&self, path: &Path) -> Result<Restored, String> {
+        let in_use = || match sysfs::there(swaps::has(self.system, path)) {
+            Ok(found) => Ok(found.unwrap_or(false)),
+            Err(error) => Err(format!("{} cannot be read: {error}", swaps::TABLE)),
+        };
+        if !in_use()? {
+            return Ok(nothing("it is not in use"));
+        }
+        self.patiently(&Act::SwapOff { path: path.to_owned() })?;
+        Ok(Restored::Done)
+    }
+
     fn partition(&self, disk: &Mark, number: u32, start: u64) -> Result<Restored, String> {
         if !self.is_same(disk)? {
             return Ok(nothing(format!("{} is gone", disk.id)));
@@ -242,6 +347,119 @@ impl Restorer<'_> {
         }
         self.patiently(&Act::Wipe { device, range: start..end })?;
         Ok(Restored::Done)
+    }
+
+    /// Stopped first: as long as a member bears the name, this can be done again.
+    fn array(&self, device: &str, name: &str, members: &[Member]) -> Result<Restored, String> {
+        let mut own = Vec::new();
+        for Member { disk, start } in members {
+            let Some(file) = self.find(disk)? else { continue };
+            let found = signatures::labelled(self.system, &file, *start, name);
+            if !found.map_err(|error| error.to_string())?.is_empty() {
+                own.push((file, *start));
+            }
+        }
+        let stopped = self.stop(device, &own)?;
+        for (device, start) in &own {
+            let range = *start..start.saturating_add(WIPED);
+            self.patiently(&Act::Wipe { device: device.clone(), range })?;
+        }
+        let gone = own.is_empty() && !stopped;
+        Ok(if gone { nothing("it is gone") } else { Restored::Done })
+    }
+
+    /// Stops every array that stands on one of these places, and the one of that name where it stands
+    /// on nothing: whether there was one.
+    fn stop(&self, device: &str, own: &[(PathBuf, u64)]) -> Result<bool, String> {
+        let mut was_there = false;
+        for _ in 0..ATTEMPTS {
+            let arrays = devices::arrays_on(self.system, own, device)
+                .map_err(|error| format!("the arrays cannot be told: {error}"))?;
+            if arrays.is_empty() {
+                return Ok(was_there);
+            }
+            was_there = true;
+            for array in arrays {
+                let path = sysfs::block(&array).join("md/array_state");
+                match self.act(&Act::Set { path, value: "clear".to_owned() }) {
+                    // It goes a moment after it was stopped, or is in use.
+                    Err(error)
+                        if !matches!(
+                            error.kind(),
+                            io::ErrorKind::NotFound | io::ErrorKind::ResourceBusy
+                        ) && Errno::of(&error) != Some(Errno::NODEV) =>
+                    {
+                        return Err(error.to_string());
+                    }
+                    _ => {}
+                }
+            }
+            self.system.sleep(PAUSE);
+        }
+        Err("the array is in use".to_owned())
+    }
+
+    /// With it go its interfaces, their queues and their addresses.
+    fn network_space(&self, name: &str) -> Result<Restored, String> {
+        let file = Path::new(network::lab::PLACE).join(name);
+        let there = || {
+            let found = sysfs::there(self.system.status(&file));
+            found.map(|found| found.is_some()).map_err(|error| error.to_string())
+        };
+        if !there()? {
+            return Ok(nothing("it is gone"));
+        }
+        let mut refused = String::new();
+        for _ in 0..ATTEMPTS {
+            let removed = self.act(&network::lab::remove(name));
+            if !there()? {
+                return Ok(Restored::Done);
+            }
+            refused =
+                removed.err().map_or_else(|| "it stays".to_owned(), |error| error.to_string());
+            self.system.sleep(PAUSE);
+        }
+        Err(refused)
+    }
+
+    /// Nobody else's discipline is touched: the tool's own is told by its handle.
+    fn discipline(
+        &self,
+        namespace: Option<&str>,
+        interface: &str,
+        original: &str,
+    ) -> Result<Restored, String> {
+        if let Some(name) = namespace {
+            let space = self.system.status(&Path::new(network::lab::PLACE).join(name));
+            if sysfs::there(space).map_err(|error| error.to_string())?.is_none() {
+                return Ok(nothing("its name space is gone"));
+            }
+        }
+        let words = network::shown(namespace, interface);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let shown = || {
+            let told = self.system.output_of("tc", &words);
+            told.map_err(|error| format!("tc does not say what it is: {error}"))
+        };
+        let now = shown()?;
+        if now.trim().is_empty() {
+            return Ok(nothing("the interface is gone"));
+        }
+        if !network::is_own(&now) {
+            return Ok(nothing("it is so already"));
+        }
+        let root = ["qdisc", "del", "dev", interface, "root"].map(str::to_owned);
+        let arguments = network::within(namespace).into_iter().chain(root).collect();
+        let deleted = self.act(&Act::Run { program: "tc".to_owned(), arguments });
+        let now = shown()?;
+        if now.trim().is_empty() {
+            return Ok(nothing("the interface is gone"));
+        }
+        deleted.map_err(|error| error.to_string())?;
+        if now == original {
+            return Ok(Restored::Done);
+        }
+        Err(format!("the kernel made {:?} of it, not {:?}", now.trim(), original.trim()))
     }
 
     /// The link first: as long as the file is there, this can be done again. systemd is told where it

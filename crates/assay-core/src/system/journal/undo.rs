@@ -81,6 +81,15 @@ impl Mark {
     }
 }
 
+/// A part of a disk that belongs to something made of several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// The disk that it lies on.
+    pub disk: Mark,
+    /// Its first byte.
+    pub start: u64,
+}
+
 /// One thing to undo.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -99,6 +108,21 @@ pub enum Undo {
         /// The directory.
         point: PathBuf,
     },
+    /// Unmount what a program serves at a directory of the tool's own, also one that is only about to.
+    Served {
+        /// The directory.
+        point: PathBuf,
+    },
+    /// Close a device that device-mapper shows under a name of the tool's own.
+    Mapping {
+        /// The name.
+        name: String,
+    },
+    /// Take the key of an encrypted directory of the tool's own away from its file system.
+    DirectoryKey {
+        /// The directory.
+        directory: PathBuf,
+    },
     /// Remove a file of the tool's own.
     File {
         /// The file.
@@ -113,6 +137,19 @@ pub enum Undo {
     Loop {
         /// The file, without links.
         file: PathBuf,
+    },
+    /// Take away a compressed memory device.
+    Zram {
+        /// Its number.
+        number: u32,
+        /// The kernel's running number of it (`diskseq`); none from before it was there, and then it
+        /// is taken away only as long as it has no size.
+        sequence: Option<u64>,
+    },
+    /// Take a file or device of the tool's own back from swap.
+    Swap {
+        /// It, without links.
+        path: PathBuf,
     },
     /// Take away a partition that only the kernel knows of.
     Partition {
@@ -131,6 +168,30 @@ pub enum Undo {
         start: u64,
         /// The label that it was given.
         label: String,
+    },
+    /// Stop an array that the tool made, and wipe what says on its members that they are.
+    Array {
+        /// Kernel name that it was given: `md127`.
+        device: String,
+        /// The name that its members bear.
+        name: String,
+        /// Its members.
+        members: Vec<Member>,
+    },
+    /// Remove a network name space that the tool made, with all that is in it.
+    NetworkSpace {
+        /// Its name.
+        name: String,
+    },
+    /// Take the tool's own queueing discipline away from an interface.
+    Discipline {
+        /// The name space that the interface is in; none where it is this machine's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        namespace: Option<String>,
+        /// The interface.
+        interface: String,
+        /// What `tc` showed of it before.
+        original: String,
     },
     /// Disable and remove a unit of systemd that the tool wrote.
     Unit {
@@ -168,6 +229,10 @@ impl Undo {
                 path == other_path && same
             }
             (Self::Text { path, .. }, Self::Text { path: other, .. }) => path == other,
+            (
+                Self::Discipline { namespace, interface, .. },
+                Self::Discipline { namespace: other_space, interface: other, .. },
+            ) => (namespace, interface) == (other_space, other),
             _ => self == other,
         }
     }
@@ -181,6 +246,11 @@ impl Undo {
         {
             mark.sequence = None;
         }
+        if let Self::Array { members, .. } = &mut self {
+            for member in members {
+                member.disk.sequence = None;
+            }
+        }
         self
     }
 
@@ -188,6 +258,14 @@ impl Undo {
     pub fn takes_away(&self, system: &dyn System, device: &str) -> bool {
         match self {
             Self::Loop { file } => devices::backing_file(system, device).as_ref() == Some(file),
+            Self::Array { device: own, .. } => device == own,
+            Self::Mapping { name } => {
+                devices::mapping_name(system, device).is_ok_and(|own| own.as_ref() == Some(name))
+            }
+            Self::Zram { number, sequence: Some(sequence) } => {
+                let now = Mark::of(system, device).sequence;
+                device == format!("zram{number}") && now == Some(*sequence)
+            }
             _ => false,
         }
     }
@@ -197,11 +275,19 @@ impl Undo {
         match self {
             Self::Setting { .. }
             | Self::Mount { .. }
+            | Self::Served { .. }
+            | Self::Mapping { .. }
+            | Self::DirectoryKey { .. }
             | Self::Loop { .. }
+            | Self::Zram { .. }
+            | Self::Swap { .. }
+            | Self::NetworkSpace { .. }
+            | Self::Discipline { .. }
             | Self::Partition { .. } => Lifetime::Volatile,
             Self::File { .. }
             | Self::Directory { .. }
             | Self::FileSystem { .. }
+            | Self::Array { .. }
             | Self::Unit { .. }
             | Self::Text { .. } => Lifetime::Persistent,
         }
@@ -214,7 +300,13 @@ impl fmt::Display for Undo {
             Self::Setting { path, original, .. } => {
                 write!(formatter, "{} back to {original}", path.display())
             }
-            Self::Mount { point } => write!(formatter, "unmount {}", point.display()),
+            Self::Mount { point } | Self::Served { point } => {
+                write!(formatter, "unmount {}", point.display())
+            }
+            Self::Mapping { name } => write!(formatter, "close the encrypted device {name}"),
+            Self::DirectoryKey { directory } => {
+                write!(formatter, "take the key of {} away", directory.display())
+            }
             Self::File { path } | Self::Text { path, original: None, .. } => {
                 write!(formatter, "remove {}", path.display())
             }
@@ -224,11 +316,21 @@ impl fmt::Display for Undo {
             Self::Loop { file } => {
                 write!(formatter, "detach the loop device of {}", file.display())
             }
+            Self::Zram { number, .. } => write!(formatter, "remove zram{number}"),
+            Self::Swap { path } => write!(formatter, "take {} back from swap", path.display()),
+            Self::NetworkSpace { name } => write!(formatter, "remove the name space {name}"),
+            Self::Discipline { interface, .. } => {
+                write!(formatter, "the queue of {interface} back as it was")
+            }
             Self::Partition { disk, number, .. } => {
                 write!(formatter, "forget partition {number} of {}", disk.name)
             }
             Self::FileSystem { disk, label, .. } => {
                 write!(formatter, "wipe the file system {label} on {}", disk.name)
+            }
+            Self::Array { device, members, .. } => {
+                let names: Vec<&str> = members.iter().map(|own| own.disk.name.as_str()).collect();
+                write!(formatter, "stop {device} and wipe it on {}", names.join(", "))
             }
             Self::Unit { name, .. } => write!(formatter, "disable and remove {name}"),
             Self::Text { path, original: Some(_), .. } => {

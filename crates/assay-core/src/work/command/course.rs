@@ -13,7 +13,8 @@ use crate::outside;
 use crate::quantity::Time;
 use crate::quantity::units::show;
 use crate::system::execute::Ending;
-use crate::system::{Executed, Execution, machine};
+use crate::system::{Executed, Execution};
+use crate::work::emptied;
 use crate::work::measured::Ran;
 use crate::work::place::Run;
 
@@ -258,6 +259,8 @@ impl<'a> Course<'a> {
             input: input.as_deref(),
             timeout,
             stop,
+            memory: None,
+            heard_bytes: 0,
         };
         let executed = self.run.system.execute(&execution);
         executed.map_err(|error| Break::Failed(format!("`{text}`: {error}")))
@@ -265,25 +268,9 @@ impl<'a> Course<'a> {
 
     /// Makes the kernel forget what it has of files, and looks how much it kept.
     fn empty_cache(&mut self) -> Result<(), Break> {
-        let system = self.run.system;
-        let before = cached_bytes(self.run);
-        system.forget_cache().map_err(|error| match error.kind() {
-            std::io::ErrorKind::PermissionDenied => {
-                "the page cache can be emptied by root alone: use sudo, or leave cold out"
-                    .to_owned()
-            }
-            _ => format!("the page cache cannot be emptied: {error}"),
-        })?;
-        self.tally.emptied(before.zip(cached_bytes(self.run)));
+        self.tally.emptied(emptied::empty(self.run.system)?);
         Ok(())
     }
-}
-
-/// Bytes of files in the page cache, but for what programs have mapped: that stays.
-fn cached_bytes(run: &Run<'_>) -> Option<u64> {
-    let bytes = |name| machine::memory(run.system, name).value().copied();
-    let all = bytes("Active(file)")?.saturating_add(bytes("Inactive(file)")?);
-    Some(all.saturating_sub(bytes("Mapped")?))
 }
 
 /// Whether a line ended as it should.

@@ -110,8 +110,8 @@ impl Tally {
     }
 
     /// The page cache was emptied: bytes in it before and after.
-    pub(super) fn emptied(&mut self, seen: Option<(u64, u64)>) {
-        let Some((before, after)) = seen else { return };
+    pub(super) fn emptied(&mut self, seen: Option<[u64; 2]>) {
+        let Some([before, after]) = seen else { return };
         let worst = self.detail.emptied_bytes.is_none_or(|[_, left]| after > left);
         if worst {
             self.detail.emptied_bytes = Some([before, after]);

@@ -26,6 +26,8 @@ fn took(wall_ns: u64) -> Executed {
         write_bytes: Presence::Present(512),
         complaint: String::new(),
         left_running: 0,
+        heard: String::new(),
+        memory_kills: Presence::absent("no limit"),
     }
 }
 

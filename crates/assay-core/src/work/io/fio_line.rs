@@ -58,7 +58,7 @@ fn job(io: &Planned, how: &ByHand<'_>) -> CommandLine {
     words.extend([format!("--direct={}", u8::from(io.direct)), format!("--ioengine={engine}")]);
     words.extend(span(io, area));
     words.extend(end(io, how));
-    words.extend(details(io).into_iter().map(str::to_owned));
+    words.extend(details(io));
     words.push("--group_reporting".to_owned());
     CommandLine { words, remarks: remarks(io, engine, how.note) }
 }
@@ -133,16 +133,26 @@ fn span(io: &Planned, area: &Area) -> Vec<String> {
     words
 }
 
-fn details(io: &Planned) -> Vec<&'static str> {
+fn details(io: &Planned) -> Vec<String> {
     let mut words = Vec::new();
+    let mut add = |word: &str| words.push(word.to_owned());
     if is_random(io) {
-        words.extend(["--norandommap", "--randrepeat=0"]);
+        add("--norandommap");
+        add("--randrepeat=0");
     }
     if io.mix.writes() {
-        let zero = io.content == Content::Zero;
-        words.push(if zero { "--zero_buffers" } else { "--refill_buffers" });
+        match io.content {
+            Content::Zero => add("--zero_buffers"),
+            Content::Random => add("--refill_buffers"),
+            Content::Partly(_) => {
+                add("--refill_buffers");
+                let percent = io.content.compressible_percent();
+                add(&format!("--buffer_compress_percentage={percent}"));
+                add(&format!("--buffer_compress_chunk={PAGE}"));
+            }
+        }
         if io.sync == WriteSync::EachWrite {
-            words.push("--fdatasync=1");
+            add("--fdatasync=1");
         }
     }
     words

@@ -21,7 +21,6 @@ const ONE_NS: Time = Time(1);
 const OPERATION_SIZE: Form = Form::Size { least: Bytes(1), most: LARGEST_OPERATION };
 const DEPTH: Form = Form::Whole { least: 1, most: MOST_DEPTH as u64 };
 const THREADS: Form = Form::Whole { least: 1, most: MOST_THREADS as u64 };
-const CONTENT: Form = Form::Word(|| vec!["random", "zero"]);
 const SYNC: Form = Form::Word(|| vec!["none", "each-write"]);
 const ENGINE: Form = Form::Word(|| vec!["auto", "psync", "io_uring"]);
 
@@ -45,7 +44,7 @@ pub static KEYS: Fields = Fields {
         of(&parameters::DEPTH, DEPTH, "depth = 8"),
         of(&parameters::THREADS, THREADS, "threads = 4"),
         of(&parameters::DIRECT, Form::Flag, "direct = true"),
-        of(&parameters::CONTENT, CONTENT, "content = \"random\""),
+        of(&parameters::CONTENT, Form::Content, "content = \"50 %\""),
         of(&parameters::SYNC, SYNC, "sync = \"each-write\""),
         of(&parameters::ENGINE, ENGINE, "engine = \"psync\""),
         field(
@@ -84,7 +83,7 @@ pub static BACKGROUND: Fields = Fields {
         of(&parameters::DEPTH, DEPTH, "depth = 8"),
         of(&parameters::THREADS, THREADS, "threads = 4"),
         of(&parameters::DIRECT, Form::Flag, "direct = false"),
-        of(&parameters::CONTENT, CONTENT, "content = \"random\""),
+        of(&parameters::CONTENT, Form::Content, "content = \"random\""),
         of(&parameters::SYNC, SYNC, "sync = \"each-write\""),
         of(&parameters::ENGINE, ENGINE, "engine = \"psync\""),
     ],

@@ -11,7 +11,7 @@ mod run;
 
 use serde::{Deserialize, Serialize};
 
-pub use assay_load::{Content, Mix, Pattern, WriteSync};
+pub use assay_load::{Compressible, Content, Mix, Pattern, WriteSync};
 
 use super::kind::{Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
@@ -146,8 +146,9 @@ impl kind::Asks for Asked {
         };
         let count = self.operations.map(|count| format!(", {} operations", show::count(count)));
         format!(
-            "{pattern} {mix} of {}, {} in flight{sync}{}",
+            "{pattern} {mix} of {}{}, {} in flight{sync}{}",
             self.size,
+            content_words(self.content),
             self.in_flight(),
             count.unwrap_or_default()
         )
@@ -218,7 +219,17 @@ impl kind::Asks for Asked {
     }
 }
 
+/// What is told of a content in a list of what is run; nothing of the one that is usual.
+fn content_words(content: Content) -> String {
+    match content {
+        Content::Random => String::new(),
+        Content::Zero => ", zeros".to_owned(),
+        Content::Partly(_) => format!(", {content} compressible"),
+    }
+}
+
 /// What blocks that are read and written so do to the target.
 fn touch(mix: Mix, content: Content, direct: bool) -> Touch {
-    Touch { reads: mix.reads(), writes: mix.writes().then_some(content), direct }
+    let (writes, finds) = (mix.writes().then_some(content), mix.reads().then_some(content));
+    Touch { reads: mix.reads(), writes, finds, direct }
 }

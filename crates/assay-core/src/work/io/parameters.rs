@@ -81,9 +81,16 @@ pub(super) const DIRECT: OwnParameter<Asked> = choice(
 
 /// `content`.
 pub(super) const CONTENT: OwnParameter<Asked> = work(
-    about("content", "which bytes are written", "`random` or `zero`."),
-    "[\"random\", \"zero\"]",
-    |io, text| Ok(io.content = word(text, "random or zero")?),
+    about(
+        "content",
+        "which bytes are written, and how much of them compresses",
+        "`random`: nothing of them compresses; `zero`: all of them; or the share of each block that \
+             compresses, such as `50 %`: of every 4 KiB the last half is zeros and the rest random. \
+             Reads find such bytes: the area is written with them, and again where another \
+             workload wrote others in between.",
+    ),
+    "[\"random\", \"50 %\", \"zero\"]",
+    |io, text| Ok(io.content = text.parse()?),
 );
 
 /// `sync`.
@@ -157,6 +164,7 @@ mod tests {
             ("threads", "many"),
             ("direct", "maybe"),
             ("engine", "libaio"),
+            ("content", "text"),
         ] {
             let message = (find(name).set)(&mut Asked::sample(), text).unwrap_err();
             assert!(!message.is_empty() && !message.contains('\n'), "{message}");

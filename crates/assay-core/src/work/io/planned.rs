@@ -7,7 +7,9 @@ use std::time::Duration;
 use assay_load::{EngineKind, Job};
 use serde::{Deserialize, Serialize};
 
-use super::{Asked, AskedEngine, Content, Mix, Pattern, WriteSync, fio_line, run, touch};
+use super::{
+    Asked, AskedEngine, Content, Mix, Pattern, WriteSync, content_words, fio_line, run, touch,
+};
 use crate::presence::Presence;
 use crate::quantity::Bytes;
 use crate::quantity::metric::{BANDWIDTH, IOPS};
@@ -151,7 +153,7 @@ impl Runs for Planned {
         };
         let synced = self.sync == WriteSync::EachWrite;
         let sync = if synced { " with an fdatasync after each" } else { "" };
-        let content = if self.content == Content::Zero { ", zeros" } else { "" };
+        let content = content_words(self.content);
         let count = self.operations.map(|count| format!(", {} operations", show::count(count)));
         let way = if self.direct { "direct" } else { "through the page cache" };
         format!(

@@ -11,6 +11,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use assay_core::presence::Presence;
+use assay_core::system::execute::MemoryLimit;
 use assay_sys::GroupEntry;
 
 use super::tree::{self, Process};
@@ -60,6 +62,12 @@ impl Groups {
             group.remove();
         }
     }
+}
+
+/// Ends and removes what processes left that are no more, wherever this one may; says which groups.
+pub fn clear_leftovers() -> Vec<String> {
+    let gone = Place::find().into_iter().flat_map(|place| place.clear_leftovers());
+    gone.map(|path| path.display().to_string()).collect()
 }
 
 /// A control group of this process's own.
@@ -112,6 +120,90 @@ impl Group {
     fn remove(self) {
         clear(&self.directory);
     }
+
+    /// Limits the memory of all in it until that is lifted.
+    pub fn limit(&self, limit: MemoryLimit) -> io::Result<Limited<'_>> {
+        let limited = Limited { group: self, kills: self.kills() };
+        let set = limited.set(limit);
+        if set.is_err() {
+            // The failure is told, not that of taking it back.
+            let _ = limited.lift();
+        }
+        set.map(|()| limited)
+    }
+
+    /// Processes that the kernel killed in it for want of memory, since it was made.
+    fn kills(&self) -> Option<u64> {
+        let file = self.directory.join(self.place.version.limits().kills);
+        let text = fs::read_to_string(file).ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
+        line?.trim().parse().ok()
+    }
+}
+
+/// A group whose memory is limited.
+#[derive(Debug)]
+#[must_use = "a limit that is not lifted holds for the next program"]
+pub struct Limited<'a> {
+    group: &'a Group,
+    /// Kills before.
+    kills: Option<u64>,
+}
+
+impl Limited<'_> {
+    fn set(&self, limit: MemoryLimit) -> io::Result<()> {
+        let files = self.group.place.version.limits();
+        self.write(files.memory, &limit.bytes.to_string())?;
+        let MemoryLimit { bytes, may_swap: false } = limit else { return Ok(()) };
+        let none = match self.group.place.version {
+            // With memory and swap together limited to what memory alone may be.
+            Version::One => bytes.to_string(),
+            Version::Two => "0".to_owned(),
+        };
+        match self.write(files.swap, &none) {
+            // Without swap there is none to be kept out of.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !has_swap() => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "the machine has swap, and this kernel cannot keep a control group out of it: boot with \
+                 swapaccount=1, or take the swap off (swapoff -a)",
+            )),
+            other => other,
+        }
+    }
+
+    /// Processes that were killed for want of memory since it was set.
+    pub fn kills(&self) -> Presence<u64> {
+        match self.kills.zip(self.group.kills()) {
+            Some((before, after)) => Presence::Present(after.saturating_sub(before)),
+            None => Presence::absent("this kernel does not count them for a control group"),
+        }
+    }
+
+    /// Takes it back. The swap's first: it is never below that of memory (version 1).
+    pub fn lift(&self) -> io::Result<()> {
+        let files = self.group.place.version.limits();
+        match self.write(files.swap, files.none) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        self.write(files.memory, files.none)
+    }
+
+    fn write(&self, file: &str, value: &str) -> io::Result<()> {
+        let path = self.group.directory.join(file);
+        let write = || File::options().write(true).open(&path)?.write_all_at(value.as_bytes(), 0);
+        write().map_err(|error| {
+            let told = format!("{} cannot be set to {value}: {error}", path.display());
+            io::Error::new(error.kind(), told)
+        })
+    }
+}
+
+/// Whether the machine has swap.
+fn has_swap() -> bool {
+    let text = fs::read_to_string("/proc/swaps").unwrap_or_default();
+    text.lines().skip(1).any(|line| !line.trim().is_empty())
 }
 
 /// The kernel has two kinds of control groups; a controller is in one of them.
@@ -128,7 +220,34 @@ struct Files {
     now: &'static str,
 }
 
+/// Names of a group's files that limit its memory.
+struct Limits {
+    memory: &'static str,
+    /// Of version 1 this counts memory and swap together.
+    swap: &'static str,
+    /// No limit.
+    none: &'static str,
+    kills: &'static str,
+}
+
 impl Version {
+    const fn limits(self) -> Limits {
+        match self {
+            Self::One => Limits {
+                memory: "memory.limit_in_bytes",
+                swap: "memory.memsw.limit_in_bytes",
+                none: "-1",
+                kills: "memory.oom_control",
+            },
+            Self::Two => Limits {
+                memory: "memory.max",
+                swap: "memory.swap.max",
+                none: "max",
+                kills: "memory.events",
+            },
+        }
+    }
+
     const fn files(self) -> Files {
         match self {
             Self::One => Files {
@@ -158,7 +277,7 @@ impl Place {
 
     /// Makes the first one, after what others left is gone.
     fn first_group(self) -> Option<Group> {
-        self.clear_leftovers();
+        drop(self.clear_leftovers());
         self.make()
     }
 
@@ -189,16 +308,20 @@ impl Place {
         Ok(Group { place: self, directory: directory.to_owned(), entry, peak })
     }
 
-    /// Ends and removes what processes left that are no more.
-    fn clear_leftovers(&self) {
-        let Ok(entries) = fs::read_dir(&self.directory) else { return };
-        let Some(own) = Name::own() else { return };
-        for entry in entries.flatten() {
-            let name = entry.file_name().to_str().and_then(Name::parse);
-            if name.is_some_and(|name| name.space == own.space && !name.is_alive()) {
-                clear(&entry.path());
-            }
+    /// Ends and removes what processes left that are no more; says which groups.
+    fn clear_leftovers(&self) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(&self.directory) else { return Vec::new() };
+        let Some(own) = Name::own() else { return Vec::new() };
+        let is_left = |path: &PathBuf| {
+            let name = path.file_name().and_then(|name| name.to_str()).and_then(Name::parse);
+            name.is_some_and(|name| name.space == own.space && !name.is_alive())
+        };
+        let left: Vec<PathBuf> =
+            entries.flatten().map(|entry| entry.path()).filter(is_left).collect();
+        for path in &left {
+            clear(path);
         }
+        left
     }
 }
 

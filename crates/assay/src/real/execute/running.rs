@@ -118,6 +118,8 @@ impl<'a> Running<'a> {
             write_bytes: bytes(|(_, written)| written),
             complaint: self.complaint.text(),
             left_running,
+            heard: String::new(),
+            memory_kills: Presence::absent("no limit of memory was set"),
         })
     }
 

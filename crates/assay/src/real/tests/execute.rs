@@ -64,6 +64,8 @@ impl Run {
             input: self.input.as_deref(),
             timeout: self.timeout,
             stop: &self.stop,
+            memory: None,
+            heard_bytes: 0,
         }
     }
 

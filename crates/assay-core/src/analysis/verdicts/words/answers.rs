@@ -146,6 +146,43 @@ pub(in crate::analysis::verdicts) fn two_are(
     }
 }
 
+/// Up to which level a metric stays below a bound.
+pub(in crate::analysis::verdicts) fn knee_is(
+    name: &str,
+    metric: &str,
+    most: f64,
+    found: Option<(String, f64)>,
+    next: Option<(String, f64)>,
+) -> String {
+    let (what, most) = (noun(metric), amount(metric, most));
+    let next = next.map(|(level, worst)| format!("{level} has {}", amount(metric, worst)));
+    match (found, next) {
+        (Some((level, worst)), next) => {
+            let next = next.unwrap_or_else(|| "no higher one was tried".to_owned());
+            format!(
+                "{name}: {level} is the highest whose {what} stays below {most} in the median of its trials ({}); \
+                 {next}",
+                amount(metric, worst)
+            )
+        }
+        (None, Some(next)) => {
+            format!("{name}: at no level does the {what} stay below {most}; {next}")
+        }
+        (None, None) => format!("{name}: at no level does the {what} stay below {most}"),
+    }
+}
+
+/// An amount of a metric, with its unit.
+fn amount(metric: &str, value: f64) -> String {
+    match metric {
+        rate if rate.ends_with("_bytes_per_s") => show::rate(value),
+        rate if crate::work::network::is_rate(rate) => show::bit_rate(value),
+        time if time.ends_with("_ns") => show::duration(value),
+        time if crate::work::boot::is_time(time) => show::duration(value * 1e9),
+        _ => show::per_second(value),
+    }
+}
+
 /// A number with its interval.
 pub(in crate::analysis::verdicts) fn level_is(
     name: &str,
@@ -158,12 +195,7 @@ pub(in crate::analysis::verdicts) fn level_is(
         0 | 1 => "95 % interval".to_owned(),
         count => format!("95 % interval for all {count} cases at once"),
     };
-    let show = |value: f64| match metric {
-        rate if rate.ends_with("_bytes_per_s") => show::rate(value),
-        time if time.ends_with("_ns") => show::duration(value),
-        time if crate::work::boot::is_time(time) => show::duration(value * 1e9),
-        _ => show::per_second(value),
-    };
+    let show = |value: f64| amount(metric, value);
     match ends {
         Some([low, high]) => format!(
             "{name}: {} {} ({interval} {} to {})",

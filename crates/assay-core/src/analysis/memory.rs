@@ -1,0 +1,95 @@
+//! What a limit of memory held with each kind of swap, and at what cost: a sentence for each workload.
+
+use super::rows::Row;
+use crate::findings::said::{Said, Sentence};
+use crate::findings::{Cell, Findings, Trust};
+use crate::quantity::Metric;
+use crate::quantity::units::show;
+use crate::results::plan::arm_in_words;
+use crate::results::record::Status;
+use crate::work::pages::{self, EXPECTED, HELD, KILLED, RATE, REACHED};
+
+/// A compressor that saves less than this saves nothing worth telling.
+const SMALL: f64 = 0.1;
+
+/// One arm of a workload.
+struct Held {
+    name: String,
+    set_bytes: u64,
+    reached_bytes: f64,
+    killed: (usize, usize),
+    rate: Option<f64>,
+    /// Bytes of the set per byte of memory.
+    per_memory: Option<f64>,
+    /// Whether anything lay packed in memory.
+    packs: bool,
+}
+
+/// A sentence for each workload that has pages under a limit.
+pub(super) fn sentences(found: &Findings, rows: &[Row<'_>]) -> Vec<Sentence> {
+    let mut names: Vec<&str> = rows.iter().map(|row| row.workload.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let first = |name: &&str| rows.iter().position(|row| row.workload.name == **name);
+    names.sort_by_key(first);
+    names.into_iter().filter_map(|name| sentence(name, found, rows)).collect()
+}
+
+fn sentence(workload: &str, found: &Findings, rows: &[Row<'_>]) -> Option<Sentence> {
+    let own = rows.iter().filter(|row| row.workload.name == workload && !row.workload.control);
+    let all: Vec<Held> = own.filter_map(|row| held(found, row)).collect();
+    let swaps = all.iter().any(|one| one.killed.0 > 0 || one.packs);
+    if !swaps {
+        return None;
+    }
+    let killed = all.iter().filter(|one| one.killed.0 > 0).map(|one| {
+        format!(
+            "{} is killed in {} of {} trials, with {} of {}",
+            one.name,
+            one.killed.0,
+            one.killed.1,
+            show::bytes(one.reached_bytes as u64),
+            show::bytes(one.set_bytes)
+        )
+    });
+    let lived = all.iter().filter_map(|one| {
+        let rate = show::per_second(one.rate?);
+        let per = match one.per_memory.filter(|_| one.packs) {
+            Some(per) if per < 1.0 + SMALL => {
+                ", and holds no more than the memory that it takes".to_owned()
+            }
+            Some(per) => format!(", {} of it per byte of memory", show::ratio(per)),
+            None => String::new(),
+        };
+        Some(format!("{} has all of it at {rate} accesses per second{per}", one.name))
+    });
+    let told: Vec<String> = killed.chain(lived).collect();
+    let text = format!("{workload}: {}.", told.join("; "));
+    Some(Sentence::new(Said::Memory { workload: workload.to_owned() }, text))
+}
+
+fn held(found: &Findings, row: &Row<'_>) -> Option<Held> {
+    let planned = pages::Planned::of(&row.workload.work)?;
+    let cell = |metric: &Metric| {
+        let own = |cell: &&Cell| {
+            cell.workload == row.workload.name
+                && cell.metric == metric.name
+                && cell.arm == row.workload.arm
+                && !cell.control
+        };
+        found.cells.iter().find(own).filter(|cell| cell.trust != Some(Trust::Invalid))
+    };
+    let mean = |metric| cell(metric).and_then(|cell| cell.geometric_mean.or(cell.median));
+    let trials = cell(&KILLED).into_iter().flat_map(|cell| &cell.trials);
+    let counting = trials.filter(|trial| trial.status != Status::LeadIn);
+    let kills: Vec<f64> = counting.filter_map(|trial| trial.value).collect();
+    Some(Held {
+        name: arm_in_words(row.workload.arm.iter()),
+        set_bytes: planned.set_bytes,
+        reached_bytes: mean(&REACHED)?,
+        killed: (kills.iter().filter(|killed| **killed > 0.0).count(), kills.len()),
+        rate: mean(&RATE),
+        per_memory: mean(&HELD),
+        packs: cell(&EXPECTED).is_some(),
+    })
+}

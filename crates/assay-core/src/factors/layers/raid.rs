@@ -1,0 +1,591 @@
+//! Arrays of the md driver: several devices joined under the guard, stopped and forgotten by the journal.
+
+use std::path::{Path, PathBuf};
+
+use super::{Base, ByHand, Carried, Device, Gives, Layer, Made, Recipe, Takes, Typed, Wish};
+use crate::catalogue::About;
+use crate::factors::guard::Builder;
+use crate::factors::{Factor, Role, View};
+use crate::failure::{Failure, Outcome};
+use crate::presence::Presence;
+use crate::quantity::Bytes;
+use crate::system::journal::{Mark, Member, Undo};
+use crate::system::{Act, System, devices, sysfs};
+
+/// The level that makes nothing.
+const NONE: &str = "none";
+/// The level of an option that asks for nothing special.
+const DEFAULTS: &str = "defaults";
+/// The bitmap that lies on the members.
+const INTERNAL: &str = "internal";
+const PROGRAM: &str = "mdadm";
+/// Numbers of arrays from which the last free one is taken, as `mdadm` does.
+const LAST_NUMBER: u32 = 127;
+/// What md itself takes of each member for its superblock, at the least.
+const OWN_BYTES: u64 = 1 << 20;
+/// The smallest chunk, and the unit in which md counts its stripe cache.
+const PAGE_BYTES: u64 = 4096;
+/// Entries of the stripe cache, as the kernel takes them.
+const STRIPE_CACHE: std::ops::RangeInclusive<u32> = 17..=32_768;
+/// Stands for the array that is free.
+const FREE: &str = "/dev/mdN";
+/// Stands for the name that members bear.
+const NAME: &str = "NAME";
+
+/// How disks are joined.
+#[derive(Debug)]
+struct Way {
+    /// As users and mdadm call it.
+    name: &'static str,
+    /// Module of the kernel.
+    module: &'static str,
+    /// Members at the least.
+    least: usize,
+    /// Whether it goes over its members in chunks.
+    chunks: bool,
+    /// Whether it has parity: a stripe cache.
+    parity: bool,
+    /// Bytes that it holds on so many members of so many bytes.
+    holds: fn(u64, u64) -> u64,
+}
+
+static WAYS: [Way; 5] = [
+    Way {
+        name: "raid5",
+        module: "raid456",
+        least: 3,
+        chunks: true,
+        parity: true,
+        holds: |members, bytes| (members - 1) * bytes,
+    },
+    Way {
+        name: "raid6",
+        module: "raid456",
+        least: 4,
+        chunks: true,
+        parity: true,
+        holds: |members, bytes| (members - 2) * bytes,
+    },
+    Way {
+        name: "raid10",
+        module: "raid10",
+        least: 4,
+        chunks: true,
+        parity: false,
+        holds: |members, bytes| members * bytes / 2,
+    },
+    Way {
+        name: "raid1",
+        module: "raid1",
+        least: 2,
+        chunks: false,
+        parity: false,
+        holds: |_, bytes| bytes,
+    },
+    Way {
+        name: "raid0",
+        module: "raid0",
+        least: 2,
+        chunks: true,
+        parity: false,
+        holds: |members, bytes| members * bytes,
+    },
+];
+
+fn way(name: &str) -> Option<&'static Way> {
+    WAYS.iter().find(|way| way.name == name)
+}
+
+/// Arrays of md.
+pub(super) struct Arrays;
+
+/// How the members are joined.
+struct Level;
+/// Bytes that lie on one member before the next one's turn.
+struct Chunk;
+/// Whether it is written down what may differ after a power cut.
+struct Bitmap;
+/// Stripes that parity is computed in.
+struct StripeCache;
+
+const NOT_TOLD: &str = "told of an array when it stands";
+
+impl Factor for Level {
+    fn about(&self) -> &About {
+        &About {
+            name: "raid",
+            summary: "how several devices are joined into one",
+            text: "An array of the md driver on all members of the place, whose data are lost: \
+                   `raid0`, `raid1`, `raid5`, `raid6` or `raid10`; `none` stands on the first \
+                   member alone. It is made by mdadm without a first synchronisation \
+                   (--assume-clean), so that nothing else moves while it is measured, and seen in \
+                   sysfs: level, chunk, members, none missing and none synchronised. It needs the \
+                   key members of the study, or several devices behind it, and a kernel with md.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"raid5\", \"raid6\", \"raid10\", \"raid1\", \"raid0\", \"none\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if level == NONE || way(level).is_some() {
+            return Ok(());
+        }
+        let names: Vec<&str> = WAYS.iter().map(|way| way.name).collect();
+        Err(format!("`{level}` cannot be made: say one of {}, or {NONE}", names.join(", ")))
+    }
+
+    fn caution(&self, level: &str) -> Option<&'static str> {
+        (level == "raid0").then_some("with raid0 all is lost when one of the devices fails")
+    }
+
+    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
+        let top = view.site.layers.first();
+        let array = top.filter(|top| top.name.starts_with("md")).map(|top| top.kind.clone());
+        Presence::Present(array.unwrap_or_else(|| NONE.to_owned()))
+    }
+}
+
+impl Factor for Chunk {
+    fn about(&self) -> &About {
+        &About {
+            name: "raid-chunk",
+            summary: "bytes of an array that lie on one member before the next one's turn",
+            text: "A power of two from 4 KiB on, such as `64 KiB`, or `defaults` (512 KiB). A full \
+                   stripe is as many chunks as there are members without parity. It goes with the \
+                   factor raid; raid1 has none.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"32 KiB\", \"128 KiB\", \"1 MiB\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if level == DEFAULTS {
+            return Ok(());
+        }
+        let bytes: Bytes = level.parse()?;
+        let fine = bytes.0.is_power_of_two() && bytes.0 >= PAGE_BYTES;
+        let hint = "say a power of two from 4 KiB on, such as 64 KiB";
+        if fine { Ok(()) } else { Err(format!("`{level}` is no chunk: {hint}")) }
+    }
+
+    fn same(&self, one: &str, other: &str) -> bool {
+        let bytes = |text: &str| text.parse::<Bytes>().ok();
+        one == other || bytes(one).is_some() && bytes(one) == bytes(other)
+    }
+
+    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
+        Presence::absent(NOT_TOLD)
+    }
+}
+
+impl Factor for Bitmap {
+    fn about(&self) -> &About {
+        &About {
+            name: "raid-bitmap",
+            summary: "whether an array writes down which parts may differ after a power cut",
+            text: "`internal` keeps it on the members, which costs writes before writes and saves \
+                   most of a synchronisation after a power cut; `none` keeps none. `defaults` is \
+                   `none`, whatever the size. It goes with the factor raid; raid0 has none.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"none\", \"internal\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        let fine = [DEFAULTS, NONE, INTERNAL].contains(&level);
+        if fine { Ok(()) } else { Err(format!("`{level}`: say {NONE} or {INTERNAL}")) }
+    }
+
+    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
+        Presence::absent(NOT_TOLD)
+    }
+}
+
+impl Factor for StripeCache {
+    fn about(&self) -> &About {
+        &About {
+            name: "raid-stripe-cache",
+            summary: "stripes that an array with parity keeps in memory",
+            text: "A whole number from 17 to 32768, or `defaults` (256): stripes of a page from \
+                   each member. It goes with the factor raid; raid5 and raid6 have it.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[256, 4096]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        let number = level.parse().ok().filter(|number| STRIPE_CACHE.contains(number));
+        if level == DEFAULTS || number.is_some() {
+            return Ok(());
+        }
+        Err(format!("`{level}`: say a whole number from 17 to 32768, or {DEFAULTS}"))
+    }
+
+    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
+        Presence::absent(NOT_TOLD)
+    }
+}
+
+impl Layer for Arrays {
+    fn noun(&self) -> &'static str {
+        "array"
+    }
+
+    fn factors(&self) -> &'static [&'static dyn Factor] {
+        &[&Level, &Chunk, &Bitmap, &StripeCache]
+    }
+
+    fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
+        let asked = |factor: &dyn Factor| {
+            wish.level(factor.about().name).filter(|level| *level != DEFAULTS)
+        };
+        Some(Box::new(Array {
+            way: way(asked(&Level)?)?,
+            chunk: asked(&Chunk).and_then(|level| level.parse().ok()),
+            bitmap: asked(&Bitmap) == Some(INTERNAL),
+            stripe_cache: asked(&StripeCache).and_then(|level| level.parse().ok()),
+        }))
+    }
+
+    fn ample(&self, bytes: u64) -> u64 {
+        // Of all levels raid1 holds the least: as much as one member, without what md takes itself.
+        bytes.saturating_add(bytes / 16).saturating_add(16 << 20)
+    }
+}
+
+/// An array as an arm wants it.
+struct Array {
+    way: &'static Way,
+    chunk: Option<Bytes>,
+    bitmap: bool,
+    stripe_cache: Option<u32>,
+}
+
+impl Array {
+    /// What of its options does not go with its level, if anything.
+    fn fault(&self) -> Option<String> {
+        let Way { name, chunks, parity, .. } = self.way;
+        let lacks = |what: &str| Some(format!("{name} has no {what}: say {DEFAULTS} for that arm"));
+        if self.chunk.is_some() && !chunks {
+            return lacks("chunks");
+        }
+        if self.bitmap && *name == "raid0" {
+            return lacks("bitmap");
+        }
+        if self.stripe_cache.is_some() && !parity {
+            return lacks("stripe cache");
+        }
+        None
+    }
+
+    fn create(&self, array: &Path, name: &str, members: &[PathBuf], lasting: bool) -> Act {
+        let mut words: Vec<String> = vec!["--create".into(), array.display().to_string()];
+        words.extend(["--run", "--quiet", "--metadata=1.2", "--homehost=any"].map(str::to_owned));
+        words.push(format!("--name={name}"));
+        words.push(format!("--level={}", self.way.name));
+        words.extend(self.chunk.map(|chunk| format!("--chunk={}K", chunk.0 >> 10)));
+        if self.way.name != "raid0" {
+            let bitmap = if self.bitmap { INTERNAL } else { NONE };
+            words.push(format!("--bitmap={bitmap}"));
+            // Nothing is synchronised: what lies there is given up, and would be moved meanwhile.
+            words.extend((!lasting).then(|| "--assume-clean".to_owned()));
+        }
+        words.push(format!("--raid-devices={}", members.len()));
+        words.extend(members.iter().map(|member| member.display().to_string()));
+        Act::Run { program: PROGRAM.to_owned(), arguments: words }
+    }
+
+    fn cache(&self, array: &str) -> Option<Act> {
+        let path = sysfs::block(array).join("md/stripe_cache_size");
+        self.stripe_cache.map(|entries| Act::Set { path, value: entries.to_string() })
+    }
+
+    /// Sees in sysfs that an array is as it was asked for; else how it is.
+    fn see_at(&self, system: &dyn System, name: &str, members: usize) -> Result<(), String> {
+        let place = sysfs::block(name).join("md");
+        let now = |file: &str| {
+            let text = system.read_text(&place.join(file));
+            text.map(|text| text.trim().to_owned()).map_err(|error| {
+                format!("{name} does not tell its {file}: {}", sysfs::reason(&error))
+            })
+        };
+        let is = |file: &str, wanted: &str| match now(file)? {
+            found if found == wanted => Ok(()),
+            found => Err(format!("asked for {file} {wanted}, the array has {found}")),
+        };
+        is("level", self.way.name)?;
+        is("raid_disks", &members.to_string())?;
+        if let Some(chunk) = self.chunk {
+            is("chunk_size", &chunk.0.to_string())?;
+        }
+        if let Some(entries) = self.stripe_cache {
+            is("stripe_cache_size", &entries.to_string())?;
+        }
+        if self.way.name != "raid0" {
+            is("degraded", "0")?;
+            is("sync_action", "idle")?;
+            let bitmap = now("bitmap/location")?;
+            if (bitmap != NONE) != self.bitmap {
+                let asked = if self.bitmap { INTERNAL } else { NONE };
+                return Err(format!("asked for bitmap {asked}, the array has it at {bitmap}"));
+            }
+        }
+        let state = now("array_state")?;
+        if ["clear", "inactive", "suspended", "readonly", "broken"].contains(&state.as_str()) {
+            return Err(format!("the array is {state}"));
+        }
+        Ok(())
+    }
+}
+
+impl Recipe for Array {
+    fn words(&self) -> String {
+        self.way.name.to_owned()
+    }
+
+    fn takes(&self) -> Takes {
+        Takes::All
+    }
+
+    fn gives(&self) -> Gives {
+        Gives::Device
+    }
+
+    fn carried(&self) -> Carried {
+        let programs = vec![(PROGRAM, PROGRAM)];
+        Carried { programs, modules: vec!["md_mod", self.way.module] }
+    }
+
+    fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
+        if let Some(fault) = self.fault() {
+            return Some(fault);
+        }
+        let Way { name, least, module, .. } = self.way;
+        if below.len() < *least {
+            return Some(too_few(name, *least, below.len()));
+        }
+        if system.program(PROGRAM).is_none() {
+            return Some(format!("{PROGRAM} is not installed: install the package {PROGRAM}"));
+        }
+        let smallest = below.iter().copied().min().unwrap_or(0);
+        let needed = self.chunk.map_or(PAGE_BYTES, |chunk| chunk.0) + OWN_BYTES;
+        if smallest < needed {
+            let (needed, smallest) = (Bytes(needed), Bytes(smallest));
+            return Some(format!("{name} needs members of {needed}, one has {smallest}"));
+        }
+        kernel_lacks(system, name, module).then(|| format!("this kernel has no {name} (md)"))
+    }
+
+    fn room(&self, below: &[u64]) -> u64 {
+        let smallest = below.iter().copied().min().unwrap_or(0).saturating_sub(OWN_BYTES);
+        let members = below.len() as u64;
+        if below.len() < self.way.least { 0 } else { (self.way.holds)(members, smallest) }
+    }
+
+    fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
+        if let Some(fault) = self.fault() {
+            return Err(Failure::refused(fault));
+        }
+        let devices = members_of(below, self.way.name, self.way.least)?;
+        let system = builder.system();
+        let mut files = Vec::new();
+        for device in &devices {
+            files.push(builder.file_of(device)?);
+        }
+        let array = free(system)?;
+        let name = builder.label();
+        let member = |device: &&Device| Member {
+            disk: Mark::of(system, &device.extent.device),
+            start: device.extent.range.start,
+        };
+        let members = devices.iter().map(member).collect();
+        let undo = Undo::Array { device: array.clone(), name: name.clone(), members };
+        for (device, file) in devices.iter().zip(&files).filter(|(device, _)| device.discard) {
+            let range = 0..device.extent.range.end - device.extent.range.start;
+            let discard = Act::Discard { device: file.clone(), range };
+            builder.act_on(device, undo.clone(), &discard)?;
+        }
+        let file = devices::file_of(&array);
+        builder.act_on_all(&devices, undo.clone(), &self.create(&file, &name, &files, false))?;
+        if let Some(cache) = self.cache(&array) {
+            builder.act(undo.clone(), &cache)?;
+        }
+        self.see_at(system, &array, devices.len())
+            .map_err(|what| Failure::refused(format!("{}: {what}", self.way.name)))?;
+        builder.made(&file, &undo, &devices).map(Base::Device)
+    }
+
+    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
+        let Base::Device(device) = &made.base else { return Ok(()) };
+        let members = made.undo.iter().find_map(|undo| match undo {
+            Undo::Array { members, .. } => Some(members.len()),
+            _ => None,
+        });
+        self.see_at(system, &device.extent.device, members.unwrap_or(0))
+    }
+
+    fn typed(&self, below: &[PathBuf]) -> Typed {
+        let mut acts = vec![self.create(Path::new(FREE), NAME, below, false)];
+        acts.extend(self.cache("mdN"));
+        Typed { acts, out: FREE.into() }
+    }
+
+    fn by_hand(&self, below: &[PathBuf]) -> ByHand {
+        let mut acts = vec![self.create(Path::new(FREE), NAME, below, true)];
+        acts.extend(self.cache("mdN"));
+        ByHand {
+            typed: Typed { acts, out: FREE.into() },
+            why: "assay makes arrays only to measure them; one that is to last is synchronised first",
+            lasting: Some((
+                "mdadm --detail --scan >> /etc/mdadm/mdadm.conf".to_owned(),
+                "the line by which the array is found at each start",
+            )),
+        }
+    }
+}
+
+/// That there are too few members for a level.
+pub(in crate::factors) fn too_few(name: &str, least: usize, here: usize) -> String {
+    let devices = if here == 1 { "is one device".to_owned() } else { format!("are {here}") };
+    format!(
+        "{name} needs {least} devices, here {devices}: say members = {least} in the study, or name as many"
+    )
+}
+
+/// The devices that an array is made of.
+fn members_of<'b>(below: &'b [Base], name: &str, least: usize) -> Outcome<Vec<&'b Device>> {
+    let device = |base: &'b Base| match base {
+        Base::Device(device) => Some(device),
+        Base::Directory(_) => None,
+    };
+    let devices: Option<Vec<&Device>> = below.iter().map(device).collect();
+    let devices =
+        devices.ok_or_else(|| Failure::refused(format!("{name} is made of block devices")))?;
+    if devices.len() < least {
+        return Err(Failure::refused(too_few(name, least, devices.len())));
+    }
+    Ok(devices)
+}
+
+/// Kernel name of an array that is not there yet.
+fn free(system: &dyn System) -> Outcome<String> {
+    let mut names = (0..=LAST_NUMBER).rev().map(|number| format!("md{number}"));
+    let is_free = |name: &String| devices::number_of(system, name).is_none();
+    names.find(is_free).ok_or_else(|| {
+        Failure::refused("every name from md0 to md127 is taken: stop an array first")
+    })
+}
+
+/// Whether the kernel neither has a level of md nor a module for it.
+fn kernel_lacks(system: &dyn System, level: &str, module: &str) -> bool {
+    let read = |path: &str| system.read_text(Path::new(path)).unwrap_or_default();
+    let loaded = read("/proc/mdstat").contains(&format!("[{level}]"));
+    let release = read("/proc/sys/kernel/osrelease");
+    let ko = format!("/{module}.ko");
+    let listed = |list: &str| {
+        let text = read(&format!("/lib/modules/{}/{list}", release.trim()));
+        text.lines().any(|line| line.split(':').next().is_some_and(|path| path.contains(&ko)))
+    };
+    !loaded && !listed("modules.dep") && !listed("modules.builtin")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::factors::layers::{Levels, Stack};
+    use crate::system::Fake;
+
+    fn missing(levels: &[(&str, &str)], below: &[u64], fake: &Fake) -> Option<String> {
+        let named = levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned()));
+        let levels: Levels = named.collect();
+        Stack::of(&Wish::of(&levels)).unwrap().missing(fake, below)
+    }
+
+    #[test]
+    fn what_is_missing_for_an_array_is_said() {
+        let bare = Fake::recorded("file /proc/sys/kernel/osrelease 6.18.0\n").unwrap();
+        let four = [1 << 30; 4];
+        let told = |levels: &[(&str, &str)], below: &[u64]| missing(levels, below, &bare).unwrap();
+        assert_eq!(
+            told(&[("raid", "raid6")], &four[..3]),
+            "raid6 needs 4 devices, here are 3: say members = 4 in the study, or name as many"
+        );
+        assert!(told(&[("raid", "raid5")], &four[..1]).contains("here is one device"));
+        assert_eq!(
+            told(&[("raid", "raid5")], &four),
+            "mdadm is not installed: install the package mdadm"
+        );
+        bare.install("mdadm");
+        assert_eq!(told(&[("raid", "raid5")], &four), "this kernel has no raid5 (md)");
+        bare.put(
+            "/proc/mdstat",
+            "Personalities : [raid6] [raid5] [raid4] \nunused devices: <none>\n",
+        );
+        assert_eq!(missing(&[("raid", "raid5")], &four, &bare), None);
+        assert_eq!(
+            told(&[("raid", "raid5"), ("raid-chunk", "1 MiB")], &[1 << 30, 1 << 20, 1 << 30]),
+            "raid5 needs members of 2 MiB, one has 1 MiB"
+        );
+        for (level, option, value, what) in [
+            ("raid1", "raid-chunk", "64 KiB", "raid1 has no chunks"),
+            ("raid0", "raid-bitmap", "internal", "raid0 has no bitmap"),
+            ("raid10", "raid-stripe-cache", "4096", "raid10 has no stripe cache"),
+        ] {
+            let found = told(&[("raid", level), (option, value)], &four);
+            assert!(found.starts_with(what), "{found}");
+        }
+    }
+
+    #[test]
+    fn an_array_holds_what_its_level_leaves() {
+        let array = |name| Array {
+            way: way(name).unwrap(),
+            chunk: None,
+            bitmap: false,
+            stripe_cache: None,
+        };
+        let mib = |name| (array(name).room(&[65 << 20; 4])) >> 20;
+        let held = ["raid0", "raid1", "raid5", "raid6", "raid10"].map(mib);
+        assert_eq!(held, [256, 64, 192, 128, 128]);
+        assert_eq!(array("raid6").room(&[65 << 20; 3]), 0);
+    }
+
+    #[test]
+    fn levels_and_options_say_what_to_write_instead() {
+        for (factor, level) in [
+            (&Level as &dyn Factor, "raid7"),
+            (&Chunk, "48 KiB"),
+            (&Chunk, "2 KiB"),
+            (&Bitmap, "external"),
+            (&StripeCache, "16"),
+        ] {
+            let told = factor.judge(level).unwrap_err();
+            assert!(told.contains("say "), "{told}");
+        }
+        assert!(Chunk.same("1 MiB", "1024 KiB") && !Chunk.same("1 MiB", "defaults"));
+    }
+}

@@ -1,0 +1,27 @@
+//! Times as other tools write them, in ms since 1970 where no zone is told as if in UTC: only their
+//! order counts, and all files of a study were made at one place.
+
+/// `2026-11-24T05:01:02.5+00:00`, `2026-11-24 05:01:02`, `2026/11/24 05:01:02`; more may follow.
+pub(super) fn iso_ms(text: &str) -> Option<u64> {
+    let plain: String = text.trim().chars().take(19).collect();
+    let plain = plain.replace('/', "-").replace(' ', "T");
+    let time: jiff::civil::DateTime = plain.parse().ok()?;
+    let zoned = time.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+    let ms = u64::try_from(zoned.timestamp().as_millisecond()).ok()?;
+    let fraction = text.trim().get(19..).and_then(|rest| rest.strip_prefix('.')).unwrap_or("");
+    let digits: String = fraction.chars().take_while(char::is_ascii_digit).take(3).collect();
+    Some(ms + format!("{digits:0<3}").parse::<u64>().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::iso_ms;
+
+    #[test]
+    fn times_are_read() {
+        assert_eq!(iso_ms("1970-01-01T00:00:01.25+00:00"), Some(1250));
+        assert_eq!(iso_ms("1970/01/01 00:00:02"), Some(2000));
+        assert_eq!(iso_ms("yesterday"), None);
+        assert_eq!(iso_ms("1969-12-31 23:59:59"), None);
+    }
+}

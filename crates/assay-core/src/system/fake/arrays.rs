@@ -1,0 +1,237 @@
+//! Arrays in memory: md as mdadm makes it, and a btrfs on several devices; with what their kernel
+//! refuses.
+
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use super::tree::Node;
+use super::{Fake, State};
+use crate::system::{DeviceNumber, Errno, System as _, devices};
+
+const MD_MAJOR: u32 = 9;
+/// Where the superblock of version 1.2 lies, and what it takes of a member.
+const SUPERBLOCK: u64 = 4096;
+const OWN: u64 = 1 << 20;
+/// Where mounted btrfs show themselves.
+pub(super) const BTRFS: &str = "/sys/fs/btrfs";
+
+/// A btrfs that was made on several devices.
+#[derive(Clone, Debug)]
+pub(super) struct Pool {
+    label: String,
+    profile: String,
+    members: Vec<String>,
+}
+
+impl Fake {
+    /// mdadm, and a kernel with every level of md.
+    pub fn with_arrays(&self) -> &Self {
+        let levels = "Personalities : [raid0] [raid1] [raid10] [raid6] [raid5] [raid4] \n";
+        self.install("mdadm").put("/proc/mdstat", format!("{levels}unused devices: <none>\n"))
+    }
+
+    /// What `mdadm --create` does.
+    pub(super) fn mdadm(&self, words: &[String]) -> io::Result<()> {
+        let said = |name: &str| {
+            let value = |word: &String| Some(word.strip_prefix(name)?.to_owned());
+            words.iter().find_map(value)
+        };
+        let complain = |text: String| Err(io::Error::other(format!("mdadm: {text}")));
+        let [create, array, ..] = words else { return Err(Errno::INVAL.into()) };
+        let number = array.strip_prefix("/dev/md").and_then(|number| number.parse::<u32>().ok());
+        let Some(minor) = number.filter(|_| create == "--create") else {
+            return complain("only --create /dev/mdN is known here".to_owned());
+        };
+        let name = format!("md{minor}");
+        if self.status(Path::new(array)).is_ok() {
+            return complain(format!("{array} is already in use."));
+        }
+        let members: Vec<&String> =
+            words.iter().skip(2).filter(|word| word.starts_with("/dev/")).collect();
+        if said("--raid-devices=") != Some(members.len().to_string()) {
+            return complain("the number of devices differs".to_owned());
+        }
+        let mut numbers = Vec::new();
+        for member in &members {
+            let found = self.status(Path::new(member))?.own_device.ok_or(Errno::NOTBLK)?;
+            if self.is_busy(found) {
+                return complain(format!("cannot open {member}: Device or resource busy"));
+            }
+            numbers.push(found);
+        }
+        let label = said("--name=").unwrap_or_default();
+        let smallest = numbers.iter().map(|number| self.device_bytes(*number)).min().unwrap_or(0);
+        for number in &numbers {
+            let (disk, start) = self.whole(*number);
+            // As mdadm names it.
+            let name = format!("any:{label}");
+            self.content(disk)?.write_all_at(&superblock(&name), start + SUPERBLOCK)?;
+        }
+        let level = said("--level=").unwrap_or_default();
+        let (count, bytes) = (numbers.len() as u64, smallest.saturating_sub(OWN));
+        let held = match level.as_str() {
+            "raid0" => count * bytes,
+            "raid1" => bytes,
+            "raid5" => (count - 1) * bytes,
+            "raid6" => (count - 2) * bytes,
+            "raid10" => count * bytes / 2,
+            other => return complain(format!("invalid raid level: {other}")),
+        };
+        let chunk = said("--chunk=").and_then(|kib| kib.trim_end_matches('K').parse::<u64>().ok());
+        let chunk = if level == "raid1" { 0 } else { chunk.unwrap_or(512) << 10 };
+        let bitmap = if said("--bitmap=").as_deref() == Some("internal") { "+8" } else { "none" };
+        let mut texts = vec![
+            ("dev", format!("{MD_MAJOR}:{minor}")),
+            ("size", (held / 512).to_string()),
+            ("ro", "0".to_owned()),
+            ("md/level", level.clone()),
+            ("md/raid_disks", count.to_string()),
+            ("md/chunk_size", chunk.to_string()),
+            ("md/array_state", "clean".to_owned()),
+            ("queue/read_ahead_kb", "1536".to_owned()),
+        ];
+        if level != "raid0" {
+            texts.push(("md/degraded", "0".to_owned()));
+            texts.push(("md/sync_action", "idle".to_owned()));
+            texts.push(("md/bitmap/location", bitmap.to_owned()));
+        }
+        if ["raid5", "raid6"].contains(&level.as_str()) {
+            texts.push(("md/stripe_cache_size", "256".to_owned()));
+        }
+        let own = DeviceNumber { major: MD_MAJOR, minor };
+        let names = numbers.iter().filter_map(|number| devices::name_of(self, *number));
+        let names: Vec<String> = names.collect();
+        self.lock().assemble((&name, own), &texts, &names);
+        Ok(())
+    }
+
+    /// A btrfs on several devices was made.
+    pub(super) fn pooled(&self, words: &[String], numbers: &[DeviceNumber]) {
+        let after = |option: &str| {
+            let mut pairs = words.windows(2).filter(|pair| pair[0] == option);
+            pairs.next().map(|pair| pair[1].clone())
+        };
+        let (Some(profile), Some(first)) = (after("-d"), numbers.first()) else { return };
+        let names = numbers.iter().filter_map(|number| devices::name_of(self, *number));
+        let label = after("-L").unwrap_or_default();
+        let pool = Pool { label, profile, members: names.collect() };
+        self.lock().pools.insert(*first, pool);
+    }
+
+    /// Whether the kernel gives a device to nobody else now.
+    pub(super) fn is_busy(&self, number: DeviceNumber) -> bool {
+        let name = devices::name_of(self, number).unwrap_or_default();
+        self.lock().is_held(&name)
+    }
+}
+
+impl State {
+    fn assemble(&mut self, own: (&str, DeviceNumber), texts: &[(&str, String)], below: &[String]) {
+        let (name, number) = own;
+        let place = PathBuf::from(format!("/sys/devices/virtual/block/{name}"));
+        self.sequence += 1;
+        let sequence = [("diskseq", self.sequence.to_string())];
+        for (path, text) in texts.iter().chain(&sequence) {
+            let text = format!("{text}\n").into_bytes();
+            self.tree.put(&place.join(path), Node::File(vec![text]));
+        }
+        self.tree.put(&place.join("holders"), Node::Directory);
+        self.tree.put(&place.join("slaves"), Node::Directory);
+        for member in below {
+            let link = PathBuf::from(format!("/sys/class/block/{member}"));
+            self.tree.put(&place.join("slaves").join(member), Node::Link(link.clone()));
+            if let Ok((found, _)) = self.tree.find(&link) {
+                self.tree.put(&found.join("holders").join(name), Node::Link(place.clone()));
+            }
+        }
+        for link in [format!("/sys/block/{name}"), format!("/sys/class/block/{name}")] {
+            self.tree.put(Path::new(&link), Node::Link(place.clone()));
+        }
+        self.tree.put(Path::new(&format!("/sys/dev/block/{number}")), Node::Link(place));
+        self.tree.put(&devices::file_of(name), Node::Block(number));
+    }
+
+    /// What `clear` written to the state of an array does; its members stay as they are.
+    pub(super) fn stop_array(&mut self, state: &Path) -> io::Result<()> {
+        let name = state.iter().rev().nth(2).unwrap_or_default().to_string_lossy().into_owned();
+        if self.is_held(&name) {
+            return Err(Errno::BUSY.into());
+        }
+        let file = devices::file_of(&name);
+        let number = self.tree.status(&file)?.own_device.ok_or(Errno::NOTBLK)?;
+        for path in [
+            format!("/sys/devices/virtual/block/{name}"),
+            format!("/sys/block/{name}"),
+            format!("/sys/class/block/{name}"),
+            format!("/sys/dev/block/{number}"),
+            file.display().to_string(),
+        ] {
+            self.tree.remove(Path::new(&path));
+        }
+        let holders = self.tree.nodes.keys().filter(|path| {
+            path.ends_with(format!("holders/{name}")) && path.starts_with("/sys/devices")
+        });
+        for path in holders.cloned().collect::<Vec<_>>() {
+            self.tree.remove(&path);
+        }
+        self.contents.remove(&number);
+        self.made.remove(&number);
+        self.pools.remove(&number);
+        Ok(())
+    }
+
+    /// Whether a device, or a part of it, is mounted or belongs to something that stands.
+    pub(super) fn is_held(&mut self, name: &str) -> bool {
+        let part = |path: &Path| {
+            let own = path.parent().and_then(Path::parent).and_then(Path::file_name);
+            let own = own.map(|own| own.to_string_lossy().into_owned()).unwrap_or_default();
+            own == name || own.strip_prefix(name).is_some_and(|rest| rest.starts_with('p'))
+        };
+        let below_array = self.tree.nodes.iter().any(|(path, node)| {
+            let among = path.parent().is_some_and(|parent| parent.ends_with("holders"));
+            among && matches!(node, Node::Link(_)) && part(path)
+        });
+        let in_pool = self.tree.nodes.keys().any(|path| {
+            let last = path.file_name().map(|last| last.to_string_lossy().into_owned());
+            let own = last.is_some_and(|last| {
+                last == name || last.strip_prefix(name).is_some_and(|rest| rest.starts_with('p'))
+            });
+            own && path.starts_with(BTRFS)
+                && path.parent().is_some_and(|at| at.ends_with("devices"))
+        });
+        below_array || in_pool || self.is_mounted(name) || self.has_holders(name)
+    }
+
+    /// Shows a btrfs on several devices that is mounted now: the number that its files have.
+    pub(super) fn show_pool(&mut self, first: DeviceNumber) -> Option<DeviceNumber> {
+        let pool = self.pools.get(&first)?.clone();
+        let place = Path::new(BTRFS).join(&pool.label);
+        for member in &pool.members {
+            self.tree.put(&place.join("devices").join(member), Node::Directory);
+        }
+        self.tree.put(&place.join("allocation/data").join(&pool.profile), Node::Directory);
+        Some(DeviceNumber { major: 0, minor: 1000 + first.major * 256 + first.minor })
+    }
+
+    /// Hides it again.
+    pub(super) fn hide_pool(&mut self, device: &Path) {
+        let number = self.tree.status(device).ok().and_then(|found| found.own_device);
+        if let Some(pool) = number.and_then(|number| self.pools.get(&number)) {
+            let place = Path::new(BTRFS).join(&pool.label);
+            self.tree.remove(&place);
+        }
+    }
+}
+
+/// As much of a superblock of version 1.2 as tells whose it is.
+fn superblock(name: &str) -> Vec<u8> {
+    let mut bytes = vec![0; 256];
+    bytes[..4].copy_from_slice(&[0xFC, 0x4E, 0x2B, 0xA9]);
+    bytes[4] = 1;
+    let length = name.len().min(32);
+    bytes[16..16 + length.min(16)].copy_from_slice(&name.as_bytes()[..length.min(16)]);
+    bytes[32..32 + length].copy_from_slice(&name.as_bytes()[..length]);
+    bytes[144..152].copy_from_slice(&(SUPERBLOCK / 512).to_le_bytes());
+    bytes
+}

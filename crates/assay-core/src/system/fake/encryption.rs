@@ -1,0 +1,338 @@
+//! Encryption in memory: volumes of cryptsetup, directories of gocryptfs and of fscrypt.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use super::act::MOUNTS;
+use super::tree::Node;
+use super::{Fake, State};
+use crate::system::{DeviceNumber, DirectoryPolicy, Errno, Key, devices};
+
+const MAPPER_MAJOR: u32 = 254;
+/// Where a volume keeps its passphrase: it is no secret here.
+const PASSPHRASE: u64 = 4096;
+const CONFIGURATION: &str = "gocryptfs.conf";
+
+/// What encrypts something now.
+#[derive(Debug, Default)]
+pub(super) struct Encrypted {
+    /// Directories of gocryptfs, by where they are mounted.
+    served: BTreeMap<PathBuf, PathBuf>,
+    /// Passphrases of directories of gocryptfs.
+    passphrases: BTreeMap<PathBuf, Vec<u8>>,
+    /// Directories of fscrypt: their key, and whether the file system has it.
+    directories: BTreeMap<PathBuf, (Vec<u8>, bool)>,
+    /// What `cryptsetup status` says, by the name of the volume.
+    volumes: BTreeMap<String, String>,
+}
+
+impl Fake {
+    /// Everything that encryption needs: programs, modules, and a kernel with all.
+    pub fn with_encryption(&self) -> &Self {
+        for program in ["cryptsetup", "gocryptfs", "fusermount3"] {
+            self.install(program);
+        }
+        self.put("/sys/module/dm_crypt/version", "1\n");
+        self.put("/sys/fs/ext4/features/encryption", "supported\n");
+        self.put("/sys/fs/f2fs/features/encryption", "supported\n");
+        self.lock()
+            .tree
+            .put(Path::new("/dev/fuse"), Node::Character(DeviceNumber { major: 10, minor: 229 }));
+        self
+    }
+
+    /// Runs a program that reads a passphrase.
+    pub(super) fn run_with(
+        &self,
+        program: &str,
+        arguments: &[String],
+        key: &Key,
+    ) -> io::Result<()> {
+        if !self.lock().programs.contains(program) {
+            let text = format!("{program} is not installed");
+            return Err(io::Error::new(io::ErrorKind::NotFound, text));
+        }
+        let last = Path::new(arguments.last().ok_or(Errno::INVAL)?);
+        let has = |word: &str| arguments.iter().any(|argument| argument == word);
+        match program {
+            "gocryptfs" if has("-init") => self.lock().init(last, key),
+            "gocryptfs" => {
+                let [.., cipher, _] = arguments else { return Err(Errno::INVAL.into()) };
+                self.lock().serve(Path::new(cipher), last, key)
+            }
+            "cryptsetup" if has("luksFormat") => self.format(last, arguments, key),
+            "cryptsetup" if has("open") => self.open(arguments, key),
+            _ => Err(Errno::INVAL.into()),
+        }
+    }
+
+    fn format(&self, device: &Path, arguments: &[String], key: &Key) -> io::Result<()> {
+        let number =
+            crate::system::System::status(self, device)?.own_device.ok_or(Errno::NOTBLK)?;
+        let option = |name: &str| {
+            arguments.windows(2).find(|pair| pair[0] == name).map_or("", |pair| pair[1].as_str())
+        };
+        let (disk, start) = self.whole(number);
+        let content = self.content(disk)?;
+        let mut head = [0; 512];
+        head[..8].copy_from_slice(b"LUKS\xba\xbe\x00\x02");
+        let label = option("--label").as_bytes();
+        head[24..24 + label.len()].copy_from_slice(label);
+        content.write_all_at(&head, start)?;
+        content.write_all_at(&key.passphrase(), start + PASSPHRASE)?;
+        let (cipher, sector) = (option("--cipher"), option("--sector-size"));
+        let cipher = if cipher.is_empty() { "aes-xts-plain64" } else { cipher };
+        let sector = if sector.is_empty() { "512" } else { sector };
+        self.lock().made.insert(number, format!("luks {cipher} {sector}"));
+        Ok(())
+    }
+
+    fn open(&self, arguments: &[String], key: &Key) -> io::Result<()> {
+        let [.., device, name] = arguments else { return Err(Errno::INVAL.into()) };
+        let device = Path::new(device);
+        let number =
+            crate::system::System::status(self, device)?.own_device.ok_or(Errno::NOTBLK)?;
+        let below = devices::name_of(self, number).ok_or(Errno::NODEV)?;
+        let (disk, start) = self.whole(number);
+        let mut passphrase = vec![0; key.passphrase().len()];
+        self.content(disk)?.read_exact_at(&mut passphrase, start + PASSPHRASE)?;
+        if passphrase != key.passphrase() {
+            let text = "cryptsetup: exit status: 2: No key available with this passphrase.";
+            return Err(io::Error::other(text));
+        }
+        let flags: Vec<&str> =
+            arguments.iter().filter_map(|word| word.strip_prefix("--perf-")).collect();
+        let mut state = self.lock();
+        let volume = state.made.get(&number).cloned().unwrap_or_default();
+        let ["luks", cipher, sector] = volume.split(' ').collect::<Vec<_>>()[..] else {
+            return Err(io::Error::other("cryptsetup: exit status: 1: not a LUKS device"));
+        };
+        let told = format!(
+            "/dev/mapper/{name} is active.\n  type:    LUKS2\n  cipher:  {cipher}\n  device:  {}\n  \
+             sector size:  {sector}\n  flags:   {}\n",
+            device.display(),
+            flags.join(" ")
+        );
+        if state.mounts_nothing {
+            return Ok(());
+        }
+        let bytes = state.bytes_of(number).saturating_sub(16 << 20);
+        state.map(name, &below, bytes)?;
+        state.encrypted.volumes.insert(name.clone(), told);
+        Ok(())
+    }
+
+    /// Closes a volume.
+    pub(super) fn close(&self, name: &str) -> io::Result<()> {
+        let device = devices::mapping(self, name)?;
+        let device = device.ok_or_else(|| {
+            io::Error::other(format!("cryptsetup: exit status: 4: Device {name} is not active."))
+        })?;
+        let mut state = self.lock();
+        if state.is_mounted(&device) || state.is_held(&device) {
+            let text = format!("cryptsetup: exit status: 5: Device {name} is still in use.");
+            return Err(io::Error::other(text));
+        }
+        state.unmap(&device)?;
+        state.encrypted.volumes.remove(name);
+        Ok(())
+    }
+
+    /// What `cryptsetup status` prints.
+    pub(super) fn volume(&self, line: &str) -> Option<String> {
+        let name = line.strip_prefix("cryptsetup status ")?;
+        let known = self.lock().encrypted.volumes.get(name).cloned();
+        Some(known.unwrap_or_else(|| format!("/dev/mapper/{name} is inactive.\n")))
+    }
+
+    /// Has every volume shown with another cipher than was asked for.
+    pub fn show_cipher(&self, cipher: &str) -> &Self {
+        let mut state = self.lock();
+        for told in state.encrypted.volumes.values_mut() {
+            *told = told.replace("aes-xts-plain64", cipher);
+        }
+        drop(state);
+        self
+    }
+}
+
+impl State {
+    fn init(&mut self, cipher: &Path, key: &Key) -> io::Result<()> {
+        if !self.tree.list(cipher)?.is_empty() {
+            return Err(io::Error::other("gocryptfs: exit status: 6: the directory is not empty"));
+        }
+        let file = self.place(&cipher.join(CONFIGURATION))?;
+        self.tree.put(&file, Node::File(vec![b"{}".to_vec()]));
+        self.encrypted.passphrases.insert(cipher.to_owned(), key.passphrase());
+        Ok(())
+    }
+
+    fn serve(&mut self, cipher: &Path, point: &Path, key: &Key) -> io::Result<()> {
+        let (point, _) = self.tree.find(point)?;
+        if self.encrypted.passphrases.get(cipher) != Some(&key.passphrase()) {
+            return Err(io::Error::other("gocryptfs: exit status: 12: Password incorrect."));
+        }
+        if self.mounts_nothing {
+            return Ok(());
+        }
+        let number = DeviceNumber { major: 0, minor: 77 };
+        let (shown, source) = (point.display(), cipher.display());
+        let line = format!("98 1 {number} / {shown} rw - fuse.gocryptfs {source} rw\n");
+        self.change_text(Path::new(MOUNTS), |text| text + &line);
+        self.tree.devices.insert(point.clone(), number);
+        self.encrypted.served.insert(point, cipher.to_owned());
+        Ok(())
+    }
+
+    /// What lies below a file that is made where gocryptfs or fscrypt encrypts its name.
+    pub(super) fn below_name(&self, path: &Path) -> Option<PathBuf> {
+        let cipher = self.encrypted.served.get(path.parent()?)?;
+        Some(cipher.join(hidden(path.file_name()?.to_string_lossy().as_ref())))
+    }
+
+    /// Names in a directory as one sees them.
+    pub(super) fn seen(&self, directory: &Path, names: Vec<String>) -> Vec<String> {
+        match self.encrypted.directories.get(directory) {
+            Some((_, false)) => names.iter().map(|name| hidden(name)).collect(),
+            _ => names,
+        }
+    }
+
+    pub(super) fn encrypt(&mut self, directory: &Path, key: &Key) -> io::Result<()> {
+        let (directory, _) = self.tree.find(directory)?;
+        let point = directory.parent().ok_or(Errno::INVAL)?;
+        let number = self.tree.devices.get(point).copied().ok_or(Errno::NOTTY)?;
+        if !self.encrypting.contains(&number) {
+            return Err(Errno::NOTSUP.into());
+        }
+        let own = key.passphrase();
+        match self.encrypted.directories.get(&directory) {
+            Some((known, _)) if *known != own => return Err(Errno::EXIST.into()),
+            None if !self.tree.list(&directory)?.is_empty() => return Err(Errno::NOTEMPTY.into()),
+            _ => {}
+        }
+        self.encrypted.directories.insert(directory, (own, true));
+        Ok(())
+    }
+
+    pub(super) fn forget_key(&mut self, directory: &Path) -> io::Result<()> {
+        let (directory, _) = self.tree.find(directory)?;
+        if let Some((_, has_key)) = self.encrypted.directories.get_mut(&directory) {
+            *has_key = false;
+        }
+        Ok(())
+    }
+
+    pub(super) fn policy(&self, directory: &Path) -> io::Result<Option<DirectoryPolicy>> {
+        let (directory, _) = self.tree.find(directory)?;
+        let own = self.encrypted.directories.get(&directory);
+        Ok(own.map(|(_, has_key)| DirectoryPolicy {
+            key: [7; 16],
+            is_usual: true,
+            has_key: *has_key,
+        }))
+    }
+
+    /// What is mounted from below a directory is in its way.
+    pub(super) fn is_served_from(&self, point: &Path) -> bool {
+        self.encrypted.served.values().any(|cipher| cipher.starts_with(point))
+    }
+
+    /// Everything that was made in a file system goes with its mount.
+    pub(super) fn forget_below(&mut self, point: &Path) {
+        let below = |path: &PathBuf| path.starts_with(point) && path.as_path() != point;
+        let gone: Vec<PathBuf> =
+            self.tree.nodes.keys().filter(|path| below(path)).cloned().collect();
+        for path in gone {
+            self.tree.remove(&path);
+            self.sizes.remove(&path);
+        }
+        self.encrypted.served.remove(point);
+        self.encrypted.passphrases.retain(|path, _| !path.starts_with(point));
+        self.encrypted.directories.retain(|path, _| !path.starts_with(point));
+    }
+
+    /// Shows a device of device-mapper.
+    fn map(&mut self, name: &str, below: &str, bytes: u64) -> io::Result<()> {
+        let taken = |minor: &u32| {
+            let place = PathBuf::from(format!("/sys/devices/virtual/block/dm-{minor}/dev"));
+            self.tree.nodes.contains_key(&place)
+        };
+        let minor = (0..256).find(|minor| !taken(minor)).ok_or(Errno::NODEV)?;
+        self.sequence += 1;
+        let number = DeviceNumber { major: MAPPER_MAJOR, minor };
+        let device = format!("dm-{minor}");
+        let place = PathBuf::from(format!("/sys/devices/virtual/block/{device}"));
+        let texts = [
+            ("dev", number.to_string()),
+            ("size", (bytes / 512).to_string()),
+            ("ro", "0".to_owned()),
+            ("diskseq", self.sequence.to_string()),
+            ("dm/name", name.to_owned()),
+            ("dm/uuid", format!("CRYPT-LUKS2-0-{name}")),
+            ("queue/scheduler", "[none] mq-deadline kyber bfq".to_owned()),
+            ("queue/read_ahead_kb", "128".to_owned()),
+            ("queue/nr_requests", "128".to_owned()),
+            ("queue/write_cache", "write back".to_owned()),
+            ("queue/wbt_lat_usec", "75000".to_owned()),
+            ("queue/nomerges", "0".to_owned()),
+            ("queue/max_sectors_kb", "1280".to_owned()),
+            ("queue/rotational", "0".to_owned()),
+        ];
+        for (path, text) in texts {
+            self.tree.put(&place.join(path), Node::File(vec![format!("{text}\n").into_bytes()]));
+        }
+        self.tree.put(&place.join("holders"), Node::Directory);
+        let (under, _) = self.tree.find(&Path::new("/sys/class/block").join(below))?;
+        self.tree.put(&place.join("slaves").join(below), Node::Link(under.clone()));
+        self.tree.put(&under.join("holders").join(&device), Node::Link(place.clone()));
+        for link in ["/sys/block/", "/sys/class/block/"] {
+            self.tree.put(Path::new(&format!("{link}{device}")), Node::Link(place.clone()));
+        }
+        self.tree.put(Path::new(&format!("/sys/dev/block/{number}")), Node::Link(place));
+        self.tree.put(&devices::file_of(&device), Node::Block(number));
+        Ok(())
+    }
+
+    fn unmap(&mut self, device: &str) -> io::Result<()> {
+        let place = PathBuf::from(format!("/sys/devices/virtual/block/{device}"));
+        let file = devices::file_of(device);
+        let number = self.tree.status(&file)?.own_device.ok_or(Errno::NOTBLK)?;
+        for below in self.tree.list(&place.join("slaves"))? {
+            let (under, _) = self.tree.find(&Path::new("/sys/class/block").join(below))?;
+            self.tree.remove(&under.join("holders").join(device));
+        }
+        for path in [
+            place.display().to_string(),
+            format!("/sys/block/{device}"),
+            format!("/sys/class/block/{device}"),
+            format!("/sys/dev/block/{number}"),
+            file.display().to_string(),
+        ] {
+            self.tree.remove(Path::new(&path));
+        }
+        self.contents.remove(&number);
+        self.made.remove(&number);
+        self.encrypting.remove(&number);
+        Ok(())
+    }
+
+    /// Whether a device stands on another one, or on a part of it.
+    pub(super) fn has_holders(&self, device: &str) -> bool {
+        let own = self.tree.find(&Path::new("/sys/class/block").join(device));
+        let Ok((place, _)) = own else { return false };
+        let holders = |path: &PathBuf| {
+            path.starts_with(&place)
+                && path.parent().is_some_and(|parent| parent.ends_with("holders"))
+        };
+        self.tree.nodes.keys().any(holders)
+    }
+}
+
+/// A name as one sees it without the key.
+fn hidden(name: &str) -> String {
+    let letters = name.bytes().map(|byte| format!("{:02x}", byte ^ 0x5a));
+    format!("_{}", letters.collect::<String>())
+}

@@ -1,0 +1,191 @@
+//! The network of a machine of text: its name spaces, the disciplines of its interfaces, and a link whose
+//! queue is deep unless its way out is shaped.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use super::{Fake, Node};
+use crate::system::Errno;
+use crate::system::network::lab;
+use crate::system::network::{
+    HANDLE, LinkJob, LinkRun, Load, PeerAt, PhaseJob, PhaseRun, Probe, SLICE_NS, is_own,
+};
+
+/// What an interface has that nobody gave anything.
+const USUAL: &str = "qdisc noqueue 0: root refcnt 2 \n";
+const IDLE_NS: u64 = 100_000;
+const DEEP_NS: u64 = 600_000_000;
+const SHORT_NS: u64 = 18_000_000;
+
+/// The disciplines of interfaces, by name space (nothing is the machine's own) and name.
+#[derive(Debug, Default)]
+pub(super) struct Network {
+    shown: BTreeMap<(String, String), String>,
+    /// Kinds of discipline that this kernel does not have.
+    unknown: Vec<String>,
+    /// Why the peer cannot be reached.
+    lost: Option<String>,
+}
+
+impl Fake {
+    /// Adds an interface that has the usual discipline.
+    pub fn with_interface(&self, name: &str) -> &Self {
+        self.install("tc").install("ip");
+        let key = (String::new(), name.to_owned());
+        self.lock().network.shown.insert(key, USUAL.to_owned());
+        self
+    }
+
+    /// Says what `tc` shows of an interface, or takes it away.
+    pub fn set_discipline(&self, name: &str, shown: Option<&str>) -> &Self {
+        let key = (String::new(), name.to_owned());
+        let mut state = self.lock();
+        match shown {
+            Some(text) => drop(state.network.shown.insert(key, text.to_owned())),
+            None => drop(state.network.shown.remove(&key)),
+        }
+        drop(state);
+        self
+    }
+
+    /// Has a kernel without some disciplines.
+    pub fn without_disciplines(&self, kinds: &[&str]) -> &Self {
+        self.lock().network.unknown = kinds.iter().map(|kind| (*kind).to_owned()).collect();
+        self
+    }
+
+    /// Has a peer that is lost, for this reason.
+    pub fn lose_peer(&self, why: &str) -> &Self {
+        self.lock().network.lost = Some(why.to_owned());
+        self
+    }
+
+    /// What `tc` shows of an interface; none where the line asks for something else.
+    pub(super) fn shown(&self, program: &str, arguments: &[&str]) -> Option<String> {
+        let (space, words) = split(arguments);
+        let ("tc", ["qdisc", "show", "dev", interface]) = (program, words) else { return None };
+        if !self.lock().programs.contains("tc") {
+            return None;
+        }
+        let key = (space.to_owned(), (*interface).to_owned());
+        Some(self.lock().network.shown.get(&key).cloned().unwrap_or_default())
+    }
+
+    /// Runs `tc`.
+    pub(super) fn tc(&self, arguments: &[String]) -> io::Result<()> {
+        let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let (space, words) = split(&words);
+        let mut state = self.lock();
+        let network = &mut state.network;
+        let at = |interface: &str| (space.to_owned(), interface.to_owned());
+        match words {
+            ["qdisc", "add", "dev", interface, "root", "handle", HANDLE, kind, ..] => {
+                if network.unknown.iter().any(|unknown| unknown == kind) {
+                    return Err(io::Error::other("Error: Specified qdisc kind is unknown."));
+                }
+                let shown = network.shown.get_mut(&at(interface)).ok_or(Errno::NODEV)?;
+                if is_own(shown) {
+                    return Err(Errno::EXIST.into());
+                }
+                *shown = format!("qdisc {kind} {HANDLE} root refcnt 2 \n");
+                Ok(())
+            }
+            ["qdisc", "add", _, _, "parent", _, kind, ..]
+                if network.unknown.iter().any(|unknown| unknown == kind) =>
+            {
+                Err(io::Error::other("Error: Specified qdisc kind is unknown."))
+            }
+            ["qdisc", "del", "dev", interface, "root"] => {
+                let shown = network.shown.get_mut(&at(interface)).ok_or(Errno::NODEV)?;
+                USUAL.clone_into(shown);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Runs `ip`.
+    pub(super) fn ip(&self, arguments: &[String]) -> io::Result<()> {
+        let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let (space, words) = split(&words);
+        let mut state = self.lock();
+        let file = |name: &str| Path::new(lab::PLACE).join(name);
+        match words {
+            ["netns", "add", name] => {
+                if state.tree.nodes.contains_key(&file(name)) {
+                    return Err(Errno::EXIST.into());
+                }
+                state.tree.put(&file(name), Node::File(vec![Vec::new()]));
+            }
+            ["netns", "del", name] => {
+                if !state.tree.nodes.contains_key(&file(name)) {
+                    return Err(Errno::NOENT.into());
+                }
+                state.tree.remove(&file(name));
+                state.network.shown.retain(|(space, _), _| space != name);
+            }
+            ["link", "add", interface, ..] => {
+                let key = (space.to_owned(), (*interface).to_owned());
+                state.network.shown.insert(key, USUAL.to_owned());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A run on a link whose queue is deep, unless the way out is shaped.
+    pub(super) fn linked(&self, job: &LinkJob<'_>) -> io::Result<LinkRun> {
+        let mut state = self.lock();
+        if let Some(why) = &state.network.lost {
+            return Err(io::Error::other(why.clone()));
+        }
+        let own = matches!(job.peer, PeerAt::Lab);
+        if own && !state.tree.nodes.contains_key(&Path::new(lab::PLACE).join(lab::CLIENT)) {
+            return Err(Errno::NOENT.into());
+        }
+        let shaped = state.network.shown.values().any(|shown| is_own(shown));
+        let mut began_ns = 0;
+        let phases = job.phases.iter().map(|phase| {
+            let run = phase_of(*phase, began_ns, job.probe_ns, shaped);
+            began_ns += phase.whole_ns();
+            run
+        });
+        let phases: Vec<PhaseRun> = phases.collect();
+        state.clock += std::time::Duration::from_nanos(began_ns);
+        let peer = match job.peer {
+            PeerAt::Address(address) => address.clone(),
+            PeerAt::Lab => lab::ADDRESS.to_owned(),
+        };
+        Ok(LinkRun { phases, peer, congestion: job.congestion.to_owned(), stopped: false })
+    }
+}
+
+fn phase_of(job: PhaseJob, began_ns: u64, probe_ns: u64, shaped: bool) -> PhaseRun {
+    let rtt_ns = match (job.load, shaped) {
+        (Load::Idle, _) => IDLE_NS,
+        (Load::Down, _) | (_, true) => SHORT_NS,
+        (_, false) => DEEP_NS,
+    };
+    let sent = (0..job.whole_ns()).step_by(probe_ns.max(1) as usize);
+    let probes = sent.map(|sent_ns| Probe { sent_ns, rtt_ns: Some(rtt_ns + sent_ns % 1000) });
+    let slices = job.whole_ns().div_ceil(SLICE_NS) as usize;
+    let bytes = |goes: bool, rate: u64| {
+        vec![if goes { rate / 8 / (1_000_000_000 / SLICE_NS) } else { 0 }; slices]
+    };
+    PhaseRun {
+        job,
+        began_ns,
+        probes: probes.collect(),
+        up_bytes: bytes(job.load.goes_up(), lab::UP.0),
+        down_bytes: bytes(job.load.goes_down(), lab::DOWN.0),
+    }
+}
+
+/// The name space that a line is about, and the words after it.
+fn split<'w>(words: &'w [&'w str]) -> (&'w str, &'w [&'w str]) {
+    match words {
+        ["-n", space, rest @ ..] => (space, rest),
+        _ => ("", words),
+    }
+}

@@ -1,0 +1,183 @@
+//! A network link between this machine and a peer: what a run of load on it is asked for and what came of
+//! it, how the way out of an interface is shaped, and what both ends say to each other. Nothing here opens
+//! a socket: that does the machine ([`System::load_link`](super::System::load_link)).
+
+pub mod lab;
+pub mod protocol;
+mod rate;
+mod shaper;
+
+use std::fmt;
+use std::sync::atomic::AtomicBool;
+
+use serde::{Deserialize, Serialize};
+
+pub use protocol::Token;
+pub use rate::BitRate;
+pub use shaper::{Discipline, HANDLE, Means, Shaper, is_own, names_of_own, root_of};
+
+/// Nanoseconds of a slice in which bytes are counted.
+pub const SLICE_NS: u64 = 100_000_000;
+/// Streams in one direction at most.
+pub const MOST_STREAMS: u32 = 64;
+/// Bytes on the wire of a full segment, its Ethernet header counted, as shapers count them.
+const WIRE_BYTES: f64 = 1514.0;
+/// Bytes of data in it: those of IPv4 and TCP with timestamps are taken off.
+const DATA_BYTES: f64 = 1448.0;
+
+/// The rate on the wire of so much data, in full segments.
+pub fn on_the_wire(data: BitRate) -> BitRate {
+    BitRate((data.0 as f64 * WIRE_BYTES / DATA_BYTES).round() as u64)
+}
+
+/// Which way a link is loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Load {
+    /// Not at all.
+    Idle,
+    /// From here to the peer.
+    Up,
+    /// From the peer to here.
+    Down,
+    /// Both at the same time.
+    Both,
+}
+
+impl Load {
+    /// All of them, in the order in which they are told.
+    pub const ALL: [Self; 4] = [Self::Idle, Self::Up, Self::Down, Self::Both];
+
+    /// The word that study files use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Up => "up",
+            Self::Down => "down",
+            Self::Both => "both",
+        }
+    }
+
+    /// Whether bytes go from here to the peer.
+    pub const fn goes_up(self) -> bool {
+        matches!(self, Self::Up | Self::Both)
+    }
+
+    /// Whether bytes come from the peer.
+    pub const fn goes_down(self) -> bool {
+        matches!(self, Self::Down | Self::Both)
+    }
+}
+
+/// Where the other end is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PeerAt {
+    /// `HOST:PORT`, where `assay peer` listens.
+    Address(String),
+    /// In the laboratory's own name spaces.
+    Lab,
+}
+
+/// One phase of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseJob {
+    /// Which way the link is loaded.
+    pub load: Load,
+    /// Nanoseconds until what comes counts.
+    pub ramp_ns: u64,
+    /// Nanoseconds that count.
+    pub time_ns: u64,
+}
+
+impl PhaseJob {
+    /// Nanoseconds of all of it.
+    pub const fn whole_ns(&self) -> u64 {
+        self.ramp_ns.saturating_add(self.time_ns)
+    }
+}
+
+/// A run of load on a link.
+#[derive(Clone, Copy)]
+pub struct LinkJob<'a> {
+    /// The other end.
+    pub peer: &'a PeerAt,
+    /// What both ends know; none where the laboratory draws one.
+    pub token: Option<&'a Token>,
+    /// TCP streams in each direction.
+    pub streams: u32,
+    /// Their congestion control, by the kernel's name.
+    pub congestion: &'a str,
+    /// Nanoseconds between two probes.
+    pub probe_ns: u64,
+    /// The phases, one after the other.
+    pub phases: &'a [PhaseJob],
+    /// Set when the user wants to stop.
+    pub stop: &'a AtomicBool,
+}
+
+/// One probe: a datagram that the peer sends back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probe {
+    /// When it was sent, nanoseconds since its phase began.
+    pub sent_ns: u64,
+    /// What it took there and back; none where it did not come back.
+    pub rtt_ns: Option<u64>,
+}
+
+/// What came of one phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseRun {
+    /// What was asked for.
+    pub job: PhaseJob,
+    /// When it began, nanoseconds since the run began.
+    pub began_ns: u64,
+    /// The probes that were sent in it.
+    pub probes: Vec<Probe>,
+    /// Bytes of the streams that reached the peer, by slice since the phase began.
+    pub up_bytes: Vec<u64>,
+    /// Bytes of the streams that reached this machine.
+    pub down_bytes: Vec<u64>,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkRun {
+    /// The phases, in their order.
+    pub phases: Vec<PhaseRun>,
+    /// The peer's address, as it was reached.
+    pub peer: String,
+    /// Congestion control, as the kernel told it of the streams.
+    pub congestion: String,
+    /// Whether the user asked to stop while it ran.
+    pub stopped: bool,
+}
+
+/// The way out of an interface, as a trial wants it shaped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shaped {
+    /// The name space that the interface is in; none where it is this machine's own.
+    pub namespace: Option<String>,
+    /// The interface.
+    pub interface: String,
+    /// How it is shaped.
+    pub shaper: Shaper,
+    /// The rate that shares are of.
+    pub base: Option<BitRate>,
+}
+
+/// Words of `tc` that say in which name space.
+pub fn within(namespace: Option<&str>) -> Vec<String> {
+    namespace.map_or_else(Vec::new, |name| vec!["-n".to_owned(), name.to_owned()])
+}
+
+/// Words of `tc` that show the disciplines of an interface.
+pub fn shown(namespace: Option<&str>, interface: &str) -> Vec<String> {
+    let own = ["qdisc", "show", "dev", interface].map(str::to_owned);
+    within(namespace).into_iter().chain(own).collect()
+}
+
+impl fmt::Display for Shaped {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} shaped: {}", self.interface, self.shaper)
+    }
+}

@@ -1,0 +1,95 @@
+//! The laboratory: a client, a router with a slow link whose buffer is deep, and a server, each in a name
+//! space of its own. Nothing of the machine's own network is touched.
+
+use super::BitRate;
+use crate::system::Act;
+
+/// The name space in which the load begins.
+pub const CLIENT: &str = "assay-client";
+/// The one with the slow link.
+pub const ROUTER: &str = "assay-router";
+/// The one in which the peer is.
+pub const SERVER: &str = "assay-server";
+/// All of them.
+pub const SPACES: [&str; 3] = [CLIENT, ROUTER, SERVER];
+/// The client's interface, whose way out may be shaped.
+pub const INTERFACE: &str = "to-router";
+/// Where the peer listens.
+pub const ADDRESS: &str = "10.83.2.2:7710";
+/// Where name spaces with a name lie.
+pub const PLACE: &str = "/run/netns";
+
+/// The slow link, up: that of the article.
+pub const UP: BitRate = BitRate(5_000_000);
+/// Bytes of its buffer: 600 ms.
+pub const UP_BYTES: u64 = 375_000;
+/// The slow link, down.
+pub const DOWN: BitRate = BitRate(20_000_000);
+/// Bytes of its buffer: 20 ms.
+pub const DOWN_BYTES: u64 = 50_000;
+/// Bytes that the modem sends at once: two packets. More would hide the queue for a while.
+const BURST: u64 = 3028;
+
+/// The laboratory in words.
+pub fn words() -> String {
+    format!(
+        "three network name spaces ({CLIENT}, {ROUTER}, {SERVER}) with a link of {UP} up behind {UP_BYTES} \
+         bytes of buffer and {DOWN} down behind {DOWN_BYTES}"
+    )
+}
+
+fn ip(line: &str) -> Act {
+    run("ip", line)
+}
+
+fn run(program: &str, line: &str) -> Act {
+    let arguments = line.split_whitespace().map(str::to_owned).collect();
+    Act::Run { program: program.to_owned(), arguments }
+}
+
+/// What makes a name space.
+pub fn make(name: &str) -> Act {
+    ip(&format!("netns add {name}"))
+}
+
+/// What removes one, with all that is in it.
+pub fn remove(name: &str) -> Act {
+    ip(&format!("netns del {name}"))
+}
+
+/// What is done inside of the name spaces once they are there: it goes with them.
+pub fn furnish() -> Vec<Act> {
+    let mut acts = vec![
+        ip(&format!(
+            "-n {CLIENT} link add {INTERFACE} type veth peer name to-client netns {ROUTER}"
+        )),
+        ip(&format!(
+            "-n {SERVER} link add {INTERFACE} type veth peer name to-server netns {ROUTER}"
+        )),
+    ];
+    let ends = [
+        (CLIENT, INTERFACE, "10.83.1.2/24"),
+        (ROUTER, "to-client", "10.83.1.1/24"),
+        (ROUTER, "to-server", "10.83.2.1/24"),
+        (SERVER, INTERFACE, "10.83.2.2/24"),
+    ];
+    for (space, device, address) in ends {
+        acts.push(ip(&format!("-n {space} addr add {address} dev {device}")));
+        // One segment a packet: with offloads a queue of few "packets" holds 64 KiB in each, and hides.
+        acts.push(ip(&format!("-n {space} link set dev {device} gso_max_segs 1")));
+        acts.push(ip(&format!("-n {space} link set dev {device} up")));
+    }
+    acts.push(ip(&format!("-n {CLIENT} route add default via 10.83.1.1")));
+    acts.push(ip(&format!("-n {SERVER} route add default via 10.83.2.1")));
+    acts.push(ip(&format!("netns exec {ROUTER} sysctl -q -w net.ipv4.ip_forward=1")));
+    for (device, rate, bytes) in [("to-server", UP, UP_BYTES), ("to-client", DOWN, DOWN_BYTES)] {
+        let rate = rate.0;
+        acts.push(run(
+            "tc",
+            &format!(
+                "-n {ROUTER} qdisc add dev {device} root tbf rate {rate}bit burst {BURST} limit {bytes}"
+            ),
+        ));
+    }
+    acts
+}

@@ -1,0 +1,337 @@
+//! How the way out of an interface is shaped: a rate that the link has for sure, and a short queue before
+//! it. The rate alone cures nothing where the queue stays deep.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{BitRate, within};
+use crate::system::Act;
+
+/// Every discipline of the tool's own has this handle: so it is told from anybody else's.
+pub const HANDLE: &str = "a55a:";
+/// Time that a queue in bytes may take to drain.
+const QUEUE_NS: u64 = 20_000_000;
+/// The same of the queue that is left deep, to show what the rate alone does.
+const DEEP_NS: u64 = 750_000_000;
+/// Tokens of a bucket: what goes out at once.
+const BURST_NS: u64 = 1_000_000;
+/// Bytes of a packet on the wire.
+const PACKET: u64 = 1514;
+/// Packets that a queue holds at least.
+const FEWEST_PACKETS: u64 = 2;
+const NONE: &str = "none";
+/// From so many bits per second on a rate is told in whole kilobits.
+const FINE: f64 = 1e6;
+
+/// By what a rate is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Means {
+    /// One discipline that shapes, and keeps flows apart.
+    Cake,
+    /// A token bucket (HTB) with fq_codel behind it.
+    FqCodel,
+    /// A token bucket (TBF) with a short queue in bytes.
+    Tbf,
+    /// The same with a queue as deep as those that are complained of: the rate alone.
+    Deep,
+}
+
+impl Means {
+    const ALL: [Self; 4] = [Self::Cake, Self::FqCodel, Self::Tbf, Self::Deep];
+    /// What is tried where a level names none, the best first.
+    const USUAL: [Self; 3] = [Self::Cake, Self::FqCodel, Self::Tbf];
+
+    /// The word of a level.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cake => "cake",
+            Self::FqCodel => "fq_codel",
+            Self::Tbf => "tbf",
+            Self::Deep => "deep",
+        }
+    }
+
+    /// What `tc` calls the discipline at the root.
+    pub const fn root(self) -> &'static str {
+        match self {
+            Self::Cake => "cake",
+            Self::FqCodel => "htb",
+            Self::Tbf | Self::Deep => "tbf",
+        }
+    }
+}
+
+/// What is kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Cap {
+    /// Nothing.
+    None,
+    /// A share of the link's own rate.
+    Share(f64),
+    /// A rate.
+    Rate(BitRate),
+}
+
+/// A level of the factor `shaper`: `none`, `95 %`, `4 Mbit/s`, `tbf 95 %`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Shaper {
+    means: Option<Means>,
+    cap: Cap,
+}
+
+/// What is put at the root of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Discipline {
+    /// By what.
+    pub means: Means,
+    /// The rate.
+    pub rate: BitRate,
+}
+
+impl Shaper {
+    /// The one that shapes nothing.
+    pub const NONE: Self = Self { means: None, cap: Cap::None };
+
+    /// Whether it shapes nothing.
+    pub fn is_none(&self) -> bool {
+        self.cap == Cap::None
+    }
+
+    /// Whether it is a share of a rate that must be known.
+    pub const fn is_share(&self) -> bool {
+        matches!(self.cap, Cap::Share(_))
+    }
+
+    /// The rate that it keeps on a link of this rate; none where it shapes nothing, or the rate that it is
+    /// a share of is not known.
+    pub fn rate(&self, base: Option<BitRate>) -> Option<BitRate> {
+        match self.cap {
+            Cap::None => None,
+            Cap::Rate(rate) => Some(rate),
+            Cap::Share(share) => base.map(|base| {
+                let bits = base.0 as f64 * share;
+                // Whole kilobits, where that is fine enough.
+                let step = if bits >= FINE { 1000.0 } else { 1.0 };
+                BitRate(((bits / step).round() * step) as u64)
+            }),
+        }
+    }
+
+    /// What may be put at the root for it, the best first: the first that this kernel has is taken.
+    pub fn candidates(&self, base: Option<BitRate>) -> Vec<Discipline> {
+        let Some(rate) = self.rate(base) else { return Vec::new() };
+        let own = self.means.map_or_else(|| Means::USUAL.to_vec(), |means| vec![means]);
+        own.into_iter().map(|means| Discipline { means, rate }).collect()
+    }
+}
+
+impl FromStr for Shaper {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text == NONE {
+            return Ok(Self::NONE);
+        }
+        let named = Means::ALL
+            .into_iter()
+            .find_map(|means| Some((means, text.strip_prefix(means.name())?.strip_prefix(' ')?)));
+        let (means, rest) = named.map_or((None, text), |(means, rest)| (Some(means), rest));
+        let wrong = || {
+            format!(
+                "`{text}` shapes nothing: say none, a share of the link's rate such as 95 %, or a rate \
+                 such as 4 Mbit/s; before it may stand cake, fq_codel, tbf or deep"
+            )
+        };
+        let cap = match rest.trim().strip_suffix('%') {
+            Some(number) => {
+                let share: f64 = number.trim().parse().map_err(|_| wrong())?;
+                let fits = share.is_finite() && (1.0..=200.0).contains(&share);
+                Cap::Share(fits.then_some(share / 100.0).ok_or_else(wrong)?)
+            }
+            None => Cap::Rate(rest.parse().map_err(|_| wrong())?),
+        };
+        Ok(Self { means, cap })
+    }
+}
+
+impl TryFrom<String> for Shaper {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Shaper> for String {
+    fn from(own: Shaper) -> Self {
+        own.to_string()
+    }
+}
+
+impl fmt::Display for Shaper {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(means) = self.means {
+            write!(formatter, "{} ", means.name())?;
+        }
+        match self.cap {
+            Cap::None => formatter.write_str(NONE),
+            // A share is written with the digits that it was given.
+            Cap::Share(share) => write!(formatter, "{} %", (share * 1e6).round() / 1e4),
+            Cap::Rate(rate) => write!(formatter, "{rate}"),
+        }
+    }
+}
+
+impl Discipline {
+    /// Bytes of its queue, where it is counted in bytes.
+    pub fn queue_bytes(self) -> u64 {
+        let ns = if self.means == Means::Deep { DEEP_NS } else { QUEUE_NS };
+        self.rate.bytes_in(ns).max(FEWEST_PACKETS * PACKET)
+    }
+
+    /// What brings it about on an interface that has none of its own.
+    pub fn acts(self, namespace: Option<&str>, interface: &str) -> Vec<Act> {
+        let words = self.words(interface, ("add", HANDLE));
+        let within = || within(namespace).into_iter();
+        let act = |own: Vec<String>| Act::Run {
+            program: "tc".to_owned(),
+            arguments: within().chain(own).collect(),
+        };
+        words.into_iter().map(act).collect()
+    }
+
+    /// What one would type to have it for keeps, in one line.
+    pub fn typed(self, interface: &str) -> String {
+        // Not under the tool's own handle: it is not the tool's to take away.
+        let words = self.words(interface, ("replace", "1:"));
+        let lines: Vec<String> = words.iter().map(|own| format!("tc {}", own.join(" "))).collect();
+        lines.join(" && ")
+    }
+
+    /// The words of each call of `tc`.
+    fn words(self, interface: &str, (verb, handle): (&str, &str)) -> Vec<Vec<String>> {
+        let rate = format!("{}bit", self.rate.0);
+        let root = ["qdisc", verb, "dev", interface, "root", "handle", handle];
+        let (burst, limit) = (self.burst_bytes().to_string(), self.queue_bytes().to_string());
+        let class = format!("{handle}10");
+        let calls = match self.means {
+            Means::Cake => vec![joined(&root, &["cake", "bandwidth", &rate])],
+            Means::FqCodel => vec![
+                joined(&root, &["htb", "default", "10"]),
+                joined(
+                    &["class", verb, "dev", interface, "parent", handle, "classid", &class],
+                    &["htb", "rate", &rate, "ceil", &rate],
+                ),
+                vec!["qdisc", verb, "dev", interface, "parent", &class, "fq_codel"],
+            ],
+            Means::Tbf | Means::Deep => {
+                vec![joined(&root, &["tbf", "rate", &rate, "burst", &burst, "limit", &limit])]
+            }
+        };
+        let owned = |own: Vec<&str>| own.into_iter().map(str::to_owned).collect();
+        calls.into_iter().map(owned).collect()
+    }
+
+    /// Bytes that go out at once.
+    fn burst_bytes(self) -> u64 {
+        self.rate.bytes_in(BURST_NS).max(FEWEST_PACKETS * PACKET)
+    }
+}
+
+/// Words after others.
+fn joined<'w>(first: &[&'w str], more: &[&'w str]) -> Vec<&'w str> {
+    [first, more].concat()
+}
+
+/// The words after `root` of what `tc qdisc show` says of an interface: the discipline there and its
+/// handle; none where it says nothing.
+pub fn root_of(shown: &str) -> Option<(&str, &str)> {
+    shown.lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        let (word, kind, handle) = (words.next()?, words.next()?, words.next()?);
+        (word == "qdisc" && words.any(|word| word == "root")).then_some((kind, handle))
+    })
+}
+
+/// Whether the root of an interface is the tool's own.
+pub fn is_own(shown: &str) -> bool {
+    root_of(shown).is_some_and(|(_, handle)| handle == HANDLE)
+}
+
+/// The kind of the tool's own root of an interface, where there is one.
+pub fn names_of_own(shown: &str) -> Option<&str> {
+    root_of(shown).filter(|(_, handle)| *handle == HANDLE).map(|(kind, _)| kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_read_as_they_are_written() {
+        for text in ["none", "95 %", "82.5 %", "4 Mbit/s", "cake 95 %", "tbf 4 Mbit/s", "deep 80 %"]
+        {
+            let own: Shaper = text.parse().unwrap();
+            assert_eq!(own.to_string(), text);
+        }
+        assert_eq!("95%".parse::<Shaper>().unwrap().to_string(), "95 %");
+        for text in ["0 %", "much", "95", "pie 95 %", "300 %", "cake", "NaN %"] {
+            assert!(text.parse::<Shaper>().unwrap_err().contains("95 %"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_share_is_of_the_links_rate() {
+        let own: Shaper = "80 %".parse().unwrap();
+        assert_eq!(own.rate(None), None);
+        assert_eq!(own.rate(Some(BitRate(5_000_000))), Some(BitRate(4_000_000)));
+        assert_eq!(Shaper::NONE.rate(Some(BitRate(1))), None);
+        let means = |text: &str| {
+            let own: Shaper = text.parse().unwrap();
+            own.candidates(Some(BitRate(5_000_000))).iter().map(|one| one.means).collect::<Vec<_>>()
+        };
+        assert_eq!(means("80 %"), [Means::Cake, Means::FqCodel, Means::Tbf]);
+        assert_eq!(means("tbf 80 %"), [Means::Tbf]);
+        assert!(means("none").is_empty());
+    }
+
+    #[test]
+    fn the_lines_are_those_one_would_type() {
+        let lines = |means| {
+            let own = Discipline { means, rate: BitRate(4_000_000) };
+            own.acts(None, "eth0").iter().map(Act::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            lines(Means::Cake),
+            ["tc qdisc add dev eth0 root handle a55a: cake bandwidth 4000000bit"]
+        );
+        assert_eq!(
+            lines(Means::Tbf),
+            ["tc qdisc add dev eth0 root handle a55a: tbf rate 4000000bit burst 3028 limit 10000"]
+        );
+        assert_eq!(lines(Means::FqCodel).len(), 3);
+        assert!(lines(Means::Deep)[0].ends_with("limit 375000"));
+        let kept = Discipline { means: Means::FqCodel, rate: BitRate(4_000_000) }.typed("eth0");
+        assert!(
+            kept.starts_with("tc qdisc replace dev eth0 root handle 1: htb default 10 && tc class")
+        );
+        assert!(!kept.contains(HANDLE), "{kept}");
+        let slow = Discipline { means: Means::Tbf, rate: BitRate(100_000) };
+        assert_eq!(slow.queue_bytes(), 3028);
+    }
+
+    #[test]
+    fn ones_own_root_is_told_from_others() {
+        let own = "qdisc tbf a55a: root refcnt 2 rate 4Mbit burst 3Kb lat 20ms\n";
+        assert!(is_own(own));
+        assert_eq!(names_of_own(own), Some("tbf"));
+        let usual = "qdisc mq 0: root\nqdisc fq_codel 0: parent :1 limit 10240p\n";
+        assert_eq!(root_of(usual), Some(("mq", "0:")));
+        assert!(!is_own(usual) && root_of("").is_none());
+    }
+}

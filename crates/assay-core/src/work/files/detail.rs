@@ -1,0 +1,83 @@
+//! What is counted of small files beside what all work measures.
+
+use assay_load::FileAct;
+use serde::{Deserialize, Serialize};
+
+use crate::work::measured::Counts;
+
+/// What only small files count.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detail {
+    /// The phases in their order.
+    pub phases: Vec<Phase>,
+    /// For `cold`: bytes of files in the page cache before and after it was emptied, where most was
+    /// left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emptied_bytes: Option<[u64; 2]>,
+}
+
+/// One phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phase {
+    /// What was done.
+    pub act: FileAct,
+    /// To how many files.
+    pub operations: u64,
+    /// Bytes that were written or read.
+    pub bytes: u64,
+    /// Nanoseconds that it took, with the sync that belongs to it.
+    pub elapsed_ns: u64,
+    /// Those of them in which the file system was synced.
+    pub sync_ns: u64,
+    /// Files that were not gone to, because its share of the time was over.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left: u64,
+}
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Phase {
+    /// Nanoseconds that one file took of it.
+    ///
+    /// # Errors
+    /// It was not come to.
+    fn each_ns(&self) -> Result<f64, String> {
+        if self.operations == 0 || self.elapsed_ns == 0 {
+            return Err(format!("no file came to {}", self.act.name()));
+        }
+        Ok(self.elapsed_ns as f64 / self.operations as f64)
+    }
+}
+
+impl Detail {
+    /// Files per second of a phase.
+    ///
+    /// # Errors
+    /// It was not come to.
+    pub fn rate(&self, act: FileAct) -> Result<f64, String> {
+        let phase = self.phases.iter().find(|phase| phase.act == act);
+        let phase = phase.ok_or_else(|| format!("no file came to {}", act.name()))?;
+        phase.each_ns().map(|ns| 1e9 / ns)
+    }
+
+    /// Files per second through all phases; where a phase went to fewer files than another, what one
+    /// file took of each counts.
+    ///
+    /// # Errors
+    /// A phase was not come to.
+    pub fn through_all(&self) -> Result<f64, String> {
+        let each: Result<Vec<f64>, String> =
+            FileAct::ALL.into_iter().map(|act| self.rate(act)).collect();
+        Ok(1.0 / each?.into_iter().map(|rate| 1.0 / rate).sum::<f64>())
+    }
+}
+
+impl Counts for Detail {
+    fn operations(&self) -> u64 {
+        self.phases.iter().fold(0, |sum, phase| sum.saturating_add(phase.operations))
+    }
+}

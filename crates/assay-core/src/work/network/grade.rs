@@ -1,0 +1,62 @@
+//! A grade for what load adds. There are several scales about: milliseconds come first, and the scale is
+//! named wherever its letter stands.
+
+use std::fmt;
+
+/// Whose scale it is.
+pub const SCALE: &str = "scale of dslreports: A+ below 5 ms, A 30, B 60, C 200, D 400, else F";
+
+/// What load adds, as a letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Grade {
+    /// Below 5 ms.
+    APlus,
+    /// Below 30 ms.
+    A,
+    /// Below 60 ms.
+    B,
+    /// Below 200 ms.
+    C,
+    /// Below 400 ms.
+    D,
+    /// More.
+    F,
+}
+
+/// Milliseconds below which a grade is given.
+const STEPS: [(f64, Grade); 5] =
+    [(5.0, Grade::APlus), (30.0, Grade::A), (60.0, Grade::B), (200.0, Grade::C), (400.0, Grade::D)];
+
+impl Grade {
+    /// Of what load adds.
+    pub fn of(added_ns: f64) -> Self {
+        let found = STEPS.iter().find(|(below, _)| added_ns / 1e6 < *below);
+        found.map_or(Self::F, |(_, grade)| *grade)
+    }
+}
+
+impl fmt::Display for Grade {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::APlus => "A+",
+            Self::A => "A",
+            Self::B => "B",
+            Self::C => "C",
+            Self::D => "D",
+            Self::F => "F",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_article_goes_from_f_to_a() {
+        let letters =
+            [600.0, 399.9, 199.0, 59.0, 20.0, 4.9].map(|ms| Grade::of(ms * 1e6).to_string());
+        assert_eq!(letters, ["F", "D", "C", "B", "A", "A+"]);
+        assert!(SCALE.contains("30"));
+    }
+}

@@ -1,0 +1,203 @@
+use std::sync::atomic::AtomicBool;
+
+use assay_load::Bystanders;
+
+use super::child::{Counters, Done, Line, held};
+use super::*;
+use crate::presence::Presence;
+use crate::system::execute::Ending;
+use crate::system::{Executed, Fake, System};
+use crate::work::measured::Ran;
+use crate::work::place::{Area, Medium};
+use crate::work::{Asks as _, Runs as _};
+
+const MIB: u64 = 1 << 20;
+
+fn planned() -> Planned {
+    Asked::sample().planned().unwrap()
+}
+
+fn counters(faults: u64, swapped: u64) -> Counters {
+    Counters {
+        major_faults: Presence::Present(faults),
+        swapped: Presence::Present([swapped, 2 * swapped]),
+        waited_ns: Presence::absent("no pressure here"),
+    }
+}
+
+fn half_packed() -> Held {
+    Held {
+        resident_bytes: Presence::Present(300 * MIB),
+        swapped_bytes: Presence::Present(276 * MIB),
+        zram_original_bytes: 200 * MIB,
+        zram_used_bytes: 100 * MIB,
+        zswap_original_bytes: Presence::absent("this kernel has none"),
+        zswap_used_bytes: Presence::absent("this kernel has none"),
+    }
+}
+
+fn done() -> Done {
+    Done {
+        window_ns: 1_000_000_000,
+        cpu_ns: 400_000_000,
+        waited_ns: None,
+        fill_ns: 7,
+        latency_ns: vec![(100, 900), (2_000_000, 1100)],
+        before: counters(10, 100),
+        after: counters(1110, 1200),
+        held: half_packed(),
+    }
+}
+
+fn executed(ending: Ending, lines: &[Line], kills: Presence<u64>) -> Executed {
+    let lines = lines.iter().map(|line| serde_json::to_string(line).unwrap() + "\n");
+    Executed {
+        ending,
+        wall_ns: 2_000_000_000,
+        user_ns: 3,
+        system_ns: 4,
+        peak_memory: Presence::absent("not asked"),
+        read_bytes: Presence::absent("not asked"),
+        write_bytes: Presence::absent("not asked"),
+        complaint: "assay: no memory".to_owned(),
+        left_running: 0,
+        // The last line of who is killed may be a part of one.
+        heard: lines.collect::<String>() + "{\"fil",
+        memory_kills: kills,
+    }
+}
+
+/// A trial whose process ends so.
+fn ran(planned: &Planned, executed: Executed) -> Result<Ran, String> {
+    let fake = Fake::new();
+    fake.add("dir /proc\ndir /proc/self\nlink /proc/self/exe /usr/bin/assay").unwrap();
+    let job = Job { pages: planned.clone(), ramp_ns: 1, time_ns: 2, seed: 3 };
+    let own = fake.read_link(std::path::Path::new("/proc/self/exe")).unwrap();
+    let line = format!("{} hold-pages {}", own.display(), serde_json::to_string(&job).unwrap());
+    fake.put_executions(&line, [executed]);
+    let area = Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 };
+    planned.run(&Run {
+        system: &fake,
+        medium: Medium { file: None, area, memory_alignment: 1, law: None },
+        path: std::path::Path::new("/home"),
+        ramp_ns: 1,
+        time_ns: 2,
+        seed: 3,
+        caller: None,
+        bystanders: &Bystanders::default(),
+        stop: &AtomicBool::new(false),
+        lookout: None,
+        limits: None,
+    })
+}
+
+#[test]
+fn what_the_process_says_becomes_numbers() {
+    let lines = [Line::Filled(576 * MIB), Line::Touching, Line::Done(Box::new(done()))];
+    let ran = ran(&planned(), executed(Ending::Exited(0), &lines, Presence::Present(0))).unwrap();
+    let value = |name: &str| planned().value(name, &ran.measured).unwrap();
+    assert_eq!(value("accesses_per_s"), Ok(2000.0));
+    assert_eq!(value("major_faults_per_access"), Ok(0.55));
+    let page = Fake::new().page_bytes() as f64;
+    assert_eq!(value("swapped_out_bytes_per_s"), Ok(2200.0 * page));
+    assert_eq!(value("memory_full_share"), Err("no pressure here".to_owned()));
+    assert_eq!(value("set_reached_bytes"), Ok((576 * MIB) as f64));
+    assert_eq!(value("set_per_memory"), Ok(576.0 / 400.0));
+    // 200 MiB at 2 : 1 and a thousandth.
+    let expected = value("set_per_memory_expected").unwrap();
+    assert!((expected - 576.0 / 400.2).abs() < 1e-9, "{expected}");
+    assert_eq!(value("killed_share"), Ok(0.0));
+    assert_eq!(ran.measured.operations(), 2000);
+    assert_eq!(ran.measured.detail.cut_short(), None);
+    assert_eq!(ran.histograms["access"].len(), 2000);
+    assert_eq!(planned().value("iops", &ran.measured), None);
+}
+
+#[test]
+fn a_process_that_was_killed_is_a_result_with_how_far_it_came() {
+    let killed = |lines: &[Line]| {
+        let executed = executed(Ending::Signalled(9), lines, Presence::Present(1));
+        ran(&planned(), executed).unwrap().measured
+    };
+    let filling = killed(&[Line::Filled(100 * MIB), Line::Filled(300 * MIB)]);
+    let why = "killed for want of memory with 300 MiB of 576 MiB";
+    assert_eq!(filling.detail.cut_short().as_deref(), Some(why));
+    assert_eq!(filling.values["set_reached_bytes"], (300 * MIB) as f64);
+    assert_eq!(filling.values["killed_share"], 1.0);
+    let rate = planned().value("accesses_per_s", &filling);
+    assert_eq!(rate, Some(Err(why.to_owned())));
+    let touching = killed(&[Line::Filled(576 * MIB), Line::Touching]);
+    let why = "killed for want of memory after all 576 MiB were there";
+    assert_eq!(touching.detail.cut_short().as_deref(), Some(why));
+}
+
+#[test]
+fn who_was_ended_by_others_has_failed() {
+    let other = executed(Ending::Signalled(9), &[], Presence::Present(0));
+    let told = ran(&planned(), other).unwrap_err();
+    assert_eq!(told, "the process that had the pages failed: no memory");
+    let slow = executed(Ending::TimedOut, &[Line::Filled(MIB)], Presence::Present(0));
+    assert!(ran(&planned(), slow).unwrap_err().contains("too slow"));
+}
+
+#[test]
+fn an_arm_without_swap_keeps_the_process_out_of_the_machines_own() {
+    let mut asked = Asked::sample();
+    asked.take(SWAP, "zram:lz4");
+    assert!(asked.planned().unwrap().limit.unwrap().may_swap);
+    asked.take(SWAP, NO_SWAP);
+    let planned = asked.planned().unwrap();
+    assert!(!planned.limit.unwrap().may_swap);
+    assert!(
+        planned.words().contains("under a limit of 384 MiB, without swap"),
+        "{}",
+        planned.words()
+    );
+    assert!(asked.limit_memory(Bytes(64 << 20)));
+    assert_eq!(asked.planned().unwrap().set_bytes, 96 << 20);
+}
+
+#[test]
+fn sets_and_skews_are_read_as_they_are_written() {
+    for text in ["150 %", "512 MiB"] {
+        assert_eq!(text.parse::<SetSize>().unwrap().to_string(), text);
+    }
+    for text in ["0 %", "much", "12.5 %", "20000 %"] {
+        assert!(text.parse::<SetSize>().unwrap_err().contains("such as 150 %"), "{text}");
+    }
+    assert!(SetSize::Percent(150).bytes(None).unwrap_err().contains("memory-limit"));
+    for text in ["uniform", "zipf:0.9"] {
+        assert_eq!(text.parse::<Skew>().unwrap().to_string(), text);
+    }
+    for text in ["zipf", "zipf:0", "zipf:9", "pareto"] {
+        assert!(text.parse::<Skew>().unwrap_err().contains("zipf:0.9"), "{text}");
+    }
+}
+
+#[test]
+fn every_example_of_a_level_is_taken_and_nonsense_is_not() {
+    for own in keys::PARAMETERS {
+        let levels: Vec<serde_json::Value> = serde_json::from_str(own.about.example).unwrap();
+        for level in levels {
+            let text = level.as_str().map_or_else(|| level.to_string(), str::to_owned);
+            (own.set)(&mut Asked::sample(), &text).unwrap();
+        }
+        let told = (own.set)(&mut Asked::sample(), "nonsense").unwrap_err();
+        assert!(!told.is_empty() && !told.contains('\n'), "{told}");
+    }
+}
+
+#[test]
+fn memory_of_zram_and_zswap_is_counted_with_what_is_resident() {
+    let fake = Fake::new();
+    fake.put("/proc/self/status", "Name: a\nRssAnon:\t  1024 kB\nVmSwap:\t 2048 kB\n");
+    fake.put(
+        "/proc/swaps",
+        "Filename Type Size Used Priority\n/dev/zram3 partition 9 8 5\n/swap file 9 1 4\n",
+    );
+    fake.put("/sys/class/block/zram3/mm_stat", "2097152 900000 1048576 0 1048576 0 0 0 0\n");
+    fake.put("/proc/meminfo", "MemTotal: 9 kB\nZswap: 512 kB\nZswapped: 1024 kB\n");
+    let found = held(&fake);
+    assert_eq!(found.memory_bytes(), Presence::Present((1024 + 1024 + 512) << 10));
+    assert_eq!(found.packed(), Some([3 << 20, 1536 << 10]));
+}

@@ -1,0 +1,115 @@
+//! Archives in the format that the kernel unpacks its first file system from: `newc` of cpio(5),
+//! uncompressed. One entry after the other, each a head of hexadecimal numbers, its name and its bytes.
+
+/// What precedes each head.
+const MAGIC: &str = "070701";
+/// The name of the entry that ends an archive.
+const LAST: &str = "TRAILER!!!";
+/// Names and bytes begin and end at multiples of this.
+const STEP: usize = 4;
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Directory.
+    Directory,
+    /// Regular file.
+    File,
+    /// Symbolic link: its bytes are where it points.
+    Link,
+    /// Character device with its major and minor number.
+    Device(u32, u32),
+}
+
+impl Kind {
+    /// The bits of a mode that say so (inode(7)).
+    const fn bits(self) -> u32 {
+        match self {
+            Self::Directory => 0o040_000,
+            Self::File => 0o100_000,
+            Self::Link => 0o120_000,
+            Self::Device(..) => 0o020_000,
+        }
+    }
+}
+
+/// An archive that grows.
+#[derive(Debug, Default)]
+pub struct Archive {
+    bytes: Vec<u8>,
+    entries: u32,
+}
+
+impl Archive {
+    /// Adds an entry that belongs to root; `path` has no slash in front. Directories come before what
+    /// is in them.
+    pub fn add(&mut self, path: &str, kind: Kind, permissions: u32, content: &[u8]) {
+        self.entries += 1;
+        self.put(path, kind, permissions, content);
+    }
+
+    /// The whole archive.
+    pub fn end(mut self) -> Vec<u8> {
+        self.entries = 0;
+        self.put(LAST, Kind::File, 0, &[]);
+        self.bytes
+    }
+
+    fn put(&mut self, path: &str, kind: Kind, permissions: u32, content: &[u8]) {
+        let (major, minor) = match kind {
+            Kind::Device(major, minor) => (major, minor),
+            _ => (0, 0),
+        };
+        let links = if kind == Kind::Directory { 2 } else { 1 };
+        let mode = if self.entries == 0 { 0 } else { kind.bits() | permissions };
+        // ino, mode, uid, gid, nlink, mtime, filesize, devmajor, devminor, rdevmajor, rdevminor,
+        // namesize, check
+        let numbers = [
+            self.entries,
+            mode,
+            0,
+            0,
+            links,
+            0,
+            content.len() as u32,
+            0,
+            0,
+            major,
+            minor,
+            path.len() as u32 + 1,
+            0,
+        ];
+        self.bytes.extend(MAGIC.bytes());
+        self.bytes.extend(numbers.iter().flat_map(|number| format!("{number:08x}").into_bytes()));
+        self.bytes.extend(path.bytes());
+        self.bytes.push(0);
+        self.pad();
+        self.bytes.extend(content);
+        self.pad();
+    }
+
+    fn pad(&mut self) {
+        self.bytes.resize(self.bytes.len().next_multiple_of(STEP), 0);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_a_head_its_name_and_its_bytes() {
+        let mut archive = Archive::default();
+        archive.add("five", Kind::File, 0o644, b"12345");
+        let bytes = archive.end();
+        let head = "07070100000001000081a400000000000000000000000100000000000000050000000000000000\
+                    00000000000000000000000500000000";
+        assert_eq!(head.len(), 110);
+        let text = String::from_utf8(bytes).unwrap();
+        // The name ends at 115 with its zero, one more makes 116; the bytes end at 121.
+        assert_eq!(&text[..124], format!("{head}five\0\0") + "12345\0\0\0");
+        assert!(text[124..].starts_with(MAGIC) && text.contains(LAST));
+        assert_eq!(text.len() % STEP, 0);
+    }
+}

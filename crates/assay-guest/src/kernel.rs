@@ -1,0 +1,453 @@
+//! A kernel for guests: a distribution's own, fetched and unpacked by its own programs, installed
+//! nowhere. It is kept, because it is the same tomorrow.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{Done, call, found, has, is_root};
+
+/// Packages that name the newest kernel, the smaller one first.
+const NAMING: [&str; 2] = ["linux-image-cloud-amd64", "linux-image-amd64"];
+
+/// Held by who fetches one.
+const TURN: &str = ".turn";
+/// Where it is unpacked meanwhile.
+const UNFINISHED: &str = ".unfinished";
+
+/// What `modprobe` reads, beside the modules themselves.
+const LISTS: [&str; 8] = [
+    "modules.alias",
+    "modules.builtin",
+    "modules.builtin.modinfo",
+    "modules.dep",
+    "modules.order",
+    "modules.softdep",
+    "modules.symbols",
+    "modules.devname",
+];
+
+/// A kernel with its modules.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// `/lib/modules` has it as a folder: `6.1.0-18-cloud-amd64`.
+    pub release: String,
+    /// The file that is booted.
+    pub image: PathBuf,
+    /// The folder with the modules and their lists.
+    pub modules: PathBuf,
+    /// A module and those that it needs, by file below that folder: `modules.dep`.
+    needs: BTreeMap<String, Vec<String>>,
+    /// A module and names of those that it asks for when it is loaded: `modules.softdep`.
+    asks: BTreeMap<String, Vec<String>>,
+    /// Another name and the modules that it may mean: `modules.alias`.
+    aliases: BTreeMap<String, Vec<String>>,
+}
+
+impl Kernel {
+    /// Reads an unpacked package of a kernel, in which `depmod` has worked.
+    pub fn unpacked(folder: &Path) -> Done<Self> {
+        let modules = folder.join("lib/modules");
+        if !modules.is_dir() {
+            return Err(format!("{} has no lib/modules", folder.display()));
+        }
+        let release = only_name(&modules)?;
+        let image = folder.join(format!("boot/vmlinuz-{release}"));
+        if !image.is_file() {
+            return Err(format!("{} is missing", image.display()));
+        }
+        let modules = modules.join(&release);
+        let list = modules.join("modules.dep");
+        let text = fs::read_to_string(&list).map_err(|error| {
+            format!("{}: {error}; depmod -b {} {release}", list.display(), folder.display())
+        })?;
+        Ok(Self::read(release, image, modules, &text))
+    }
+
+    fn read(release: String, image: PathBuf, modules: PathBuf, dep: &str) -> Self {
+        // A kernel without these lists has modules that ask for nothing.
+        let text = |list: &str| fs::read_to_string(modules.join(list)).unwrap_or_default();
+        let (asks, aliases) = (asks(&text("modules.softdep")), aliases(&text("modules.alias")));
+        Self { release, image, needs: needs(dep), asks, aliases, modules }
+    }
+
+    /// The kernel of this machine and others that are installed, the running one first, where this user
+    /// may read them.
+    pub fn installed() -> Vec<Self> {
+        let running = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        let names = fs::read_dir("/lib/modules").into_iter().flatten().flatten();
+        let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut releases: Vec<String> = names.collect();
+        releases.sort_by_key(|release| (release != running.trim(), release.clone()));
+        releases.iter().filter_map(|release| Self::of_release(release)).collect()
+    }
+
+    fn of_release(release: &str) -> Option<Self> {
+        let modules = Path::new("/lib/modules").join(release);
+        let images = [format!("/boot/vmlinuz-{release}").into(), modules.join("vmlinuz")];
+        let image = images.into_iter().find(|image| fs::File::open(image).is_ok())?;
+        let dep = fs::read_to_string(modules.join("modules.dep")).ok()?;
+        Some(Self::read(release.to_owned(), image, modules, &dep))
+    }
+
+    /// All that are kept below a folder, the newest last.
+    pub fn kept(below: &Path) -> Vec<Self> {
+        let all = fs::read_dir(below).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut folders: Vec<PathBuf> = all.collect();
+        folders.sort();
+        folders.iter().filter_map(|folder| Self::unpacked(folder).ok()).collect()
+    }
+
+    /// The newest kernel that this machine's packages have, from where it is kept, fetched where it is
+    /// not: the smaller one where that has all of these modules. Without a network, a kept one serves.
+    pub fn fetched(below: &Path, modules: &[&str]) -> Done<Self> {
+        let mut reason = None;
+        for naming in NAMING {
+            match one_fetched(below, naming) {
+                Ok(kernel) if kernel.lacks(modules).is_empty() => return Ok(kernel),
+                Ok(_) => {}
+                Err(why) => reason = reason.or(Some(why)),
+            }
+        }
+        let reason = reason.unwrap_or_else(|| "no kernel has all that is asked for".to_owned());
+        likeliest(Self::kept(below), modules).ok_or(reason)
+    }
+
+    /// Those of some modules that it does not have.
+    pub fn lacks(&self, modules: &[&str]) -> Vec<String> {
+        let built_in = self.built_in();
+        let has = |name: &str| {
+            let name = plain(name);
+            self.needs.keys().any(|file| module(file) == name) || built_in.contains(&name)
+        };
+        modules.iter().filter(|name| !has(name)).map(|name| (*name).to_owned()).collect()
+    }
+
+    fn built_in(&self) -> BTreeSet<String> {
+        let text = fs::read_to_string(self.modules.join("modules.builtin")).unwrap_or_default();
+        text.lines().map(module).collect()
+    }
+
+    /// Files of all modules in some folders of its own.
+    pub fn files_below(&self, folders: &[&str]) -> impl Iterator<Item = &String> {
+        let own = folders.iter().map(|folder| format!("kernel/{folder}/")).collect::<Vec<_>>();
+        self.needs.keys().filter(move |file| own.iter().any(|folder| file.starts_with(folder)))
+    }
+
+    /// Files of modules in the order in which they can be loaded: each after those that it needs.
+    /// A module that is built in has none.
+    pub fn files_of(&self, names: &[&str]) -> Done<Vec<String>> {
+        let mut files: Vec<String> = Vec::new();
+        for name in names {
+            let wanted = plain(name);
+            let Some(file) = self.file(&wanted) else {
+                if self.built_in().contains(&wanted) {
+                    continue;
+                }
+                return Err(format!("{} has no module {name}", self.release));
+            };
+            self.add(file, &mut files);
+        }
+        Ok(files)
+    }
+
+    fn file(&self, module_name: &str) -> Option<&String> {
+        self.needs.keys().find(|file| module(file) == module_name)
+    }
+
+    /// Adds a module after those that it needs, and these after what they ask for: nothing answers a
+    /// kernel that asks before its root is whole.
+    fn add(&self, file: &String, files: &mut Vec<String>) {
+        // The last of those that it needs is the first to be loaded.
+        let needed = self.needs.get(file).into_iter().flatten().rev();
+        for file in needed.chain([file]) {
+            if files.contains(file) {
+                continue;
+            }
+            for asked in self.asked_for(&module(file)) {
+                if !files.contains(asked) && asked != file {
+                    self.add(asked, files);
+                }
+            }
+            files.push(file.clone());
+        }
+    }
+
+    fn asked_for(&self, module_name: &str) -> impl Iterator<Item = &String> {
+        let names = self.asks.get(module_name).into_iter().flatten();
+        let meant = names.flat_map(|name| {
+            std::iter::once(name).chain(self.aliases.get(name).into_iter().flatten())
+        });
+        meant.filter_map(|name| self.file(name))
+    }
+
+    /// Lists of modules that are there, for `modprobe`.
+    pub fn lists(&self) -> Vec<PathBuf> {
+        let all = LISTS.iter().map(|name| self.modules.join(name));
+        all.filter(|path| path.is_file()).collect()
+    }
+}
+
+/// The first of some kernels that has all modules; else the one that lacks the fewest, the last of these.
+pub fn likeliest(kernels: Vec<Kernel>, modules: &[&str]) -> Option<Kernel> {
+    let lacking = |kernel: &Kernel| kernel.lacks(modules).len();
+    let whole = kernels.iter().position(|kernel| lacking(kernel) == 0);
+    let mut kernels = kernels;
+    match whole {
+        Some(at) => Some(kernels.swap_remove(at)),
+        None => kernels.into_iter().rev().min_by_key(lacking),
+    }
+}
+
+/// The kernel of the package that another one names.
+fn one_fetched(below: &Path, naming: &str) -> Done<Kernel> {
+    let package = newest(naming)?;
+    let folder = below.join(&package);
+    if !folder.is_dir() {
+        fetch(&package, below)?;
+    }
+    Kernel::unpacked(&folder)
+}
+
+/// What fetching a kernel with some modules would bring: its package, and bytes to be downloaded. The
+/// smaller one, unless it is kept already and so has not served.
+pub fn to_be_fetched(below: &Path) -> Done<Vec<(String, Option<u64>)>> {
+    let mut all = Vec::new();
+    for naming in NAMING {
+        let package = newest(naming)?;
+        if !below.join(&package).is_dir() {
+            let told = call("apt-cache", &["show", "--no-all-versions", &package]);
+            let bytes = told.ok().and_then(|told| size(&told));
+            all.push((package, bytes));
+        }
+    }
+    Ok(all)
+}
+
+/// `Size: 28361234`.
+fn size(told: &str) -> Option<u64> {
+    told.lines().find_map(|line| line.strip_prefix("Size: "))?.trim().parse().ok()
+}
+
+/// The package of the newest kernel that this machine's sources know.
+fn newest(naming: &str) -> Done<String> {
+    if !has("apt-cache") || !has("dpkg-deb") || !has("depmod") {
+        return Err("kernels are fetched by apt, dpkg and depmod (package kmod) alone".into());
+    }
+    if let Some(name) = named(naming) {
+        return Ok(name);
+    }
+    if is_root() {
+        // The lists may be absent: what is then still not known is what counts.
+        let _ = call("apt-get", &["--quiet=2", "update"]);
+    }
+    named(naming).ok_or_else(|| format!("apt-cache knows no package {naming}"))
+}
+
+fn named(naming: &str) -> Option<String> {
+    depended(&call("apt-cache", &["depends", naming]).ok()?)
+}
+
+/// The package that a naming one depends on: `  Depends: linux-image-6.1.0-18-cloud-amd64`.
+fn depended(told: &str) -> Option<String> {
+    let mut names = told.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
+    names.find(|name| name.starts_with("linux-image-")).map(str::to_owned)
+}
+
+/// Fetches a package and unpacks it below a folder; what is half-done has no name that counts, and is
+/// taken away by the next one who fetches.
+fn fetch(package: &str, below: &Path) -> Done<()> {
+    let fail = |error: std::io::Error| format!("{}: {error}", below.display());
+    fs::create_dir_all(below).map_err(fail)?;
+    let turn = fs::File::create(below.join(TURN)).map_err(fail)?;
+    turn.lock().map_err(fail)?;
+    let (folder, own) = (below.join(package), below.join(UNFINISHED));
+    if folder.is_dir() {
+        // Somebody was quicker.
+        return Ok(());
+    }
+    let _ = fs::remove_dir_all(&own);
+    fs::create_dir(&own).map_err(fail)?;
+    let done =
+        unpack(package, &own).and_then(|unpacked| fs::rename(unpacked, &folder).map_err(fail));
+    let _ = fs::remove_dir_all(&own);
+    done
+}
+
+/// Downloads a package into a folder and unpacks it there.
+fn unpack(package: &str, own: &Path) -> Done<PathBuf> {
+    let into = own.display().to_string();
+    // It writes where it stands.
+    call("sh", &["-c", r#"cd "$1" && apt-get --quiet=2 download "$2""#, "sh", &into, package])?;
+    let from = own.join(only_name(own)?).display().to_string();
+    let unpacked = own.join("unpacked");
+    let to = unpacked.display().to_string();
+    call("dpkg-deb", &["--extract", &from, &to])?;
+    if !unpacked.join("lib").exists() {
+        // Packages of later releases put everything below usr; `depmod` looks in lib.
+        std::os::unix::fs::symlink("usr/lib", unpacked.join("lib"))
+            .map_err(|error| format!("{to}: {error}"))?;
+    }
+    let release = only_name(&unpacked.join("lib/modules"))?;
+    call(&found("depmod").unwrap_or_default().display().to_string(), &["-b", &to, &release])?;
+    Ok(unpacked)
+}
+
+/// The one name in a folder.
+fn only_name(folder: &Path) -> Done<String> {
+    let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let names: Vec<String> = fs::read_dir(folder)
+        .map_err(fail)?
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    match names.as_slice() {
+        [one] => Ok(one.clone()),
+        _ => Err(format!("{} has {} entries, not one", folder.display(), names.len())),
+    }
+}
+
+/// `modules.dep`: `kernel/a.ko: kernel/b.ko kernel/c.ko`.
+fn needs(text: &str) -> BTreeMap<String, Vec<String>> {
+    let pairs = text.lines().filter_map(|line| line.split_once(':'));
+    pairs
+        .map(|(file, needs)| {
+            (file.to_owned(), needs.split_whitespace().map(str::to_owned).collect())
+        })
+        .collect()
+}
+
+/// `modules.softdep`: `softdep libcrc32c pre: crc32c post: x`; what is asked for afterwards can wait.
+fn asks(text: &str) -> BTreeMap<String, Vec<String>> {
+    let pairs = text.lines().filter_map(|line| {
+        let (name, rest) = line.strip_prefix("softdep ")?.split_once(" pre: ")?;
+        let before = rest.split(" post:").next().unwrap_or(rest);
+        Some((plain(name), before.split_whitespace().map(plain).collect()))
+    });
+    pairs.collect()
+}
+
+/// `modules.alias`: `alias crypto-crc32c crc32c_generic`.
+fn aliases(text: &str) -> BTreeMap<String, Vec<String>> {
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for line in text.lines() {
+        if let Some((alias, name)) =
+            line.strip_prefix("alias ").and_then(|rest| rest.split_once(' '))
+        {
+            all.entry(plain(alias)).or_default().push(plain(name));
+        }
+    }
+    all
+}
+
+/// The module of a file: `virtio_blk` of `kernel/drivers/block/virtio_blk.ko.xz`.
+fn module(file: &str) -> String {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    plain(name.split('.').next().unwrap_or(name))
+}
+
+/// Modules are the same with either line.
+fn plain(name: &str) -> String {
+    name.replace('-', "_")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use super::*;
+
+    /// A folder that goes when this is dropped.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let own = format!("assay-guest-{}-{name}", std::process::id());
+            let folder = std::env::temp_dir().join(own);
+            fs::create_dir_all(&folder).unwrap();
+            Self(folder)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn kernel(release: &str, dep: &str, builtin: &str) -> (Folder, Kernel) {
+        let folder = Folder::new(release);
+        let modules = folder.0.join("lib/modules").join(release);
+        fs::create_dir_all(&modules).unwrap();
+        fs::create_dir_all(folder.0.join("boot")).unwrap();
+        fs::write(folder.0.join(format!("boot/vmlinuz-{release}")), "").unwrap();
+        fs::write(modules.join("modules.dep"), dep).unwrap();
+        fs::write(modules.join("modules.builtin"), builtin).unwrap();
+        let kernel = Kernel::unpacked(&folder.0).unwrap();
+        (folder, kernel)
+    }
+
+    #[test]
+    fn a_module_comes_after_those_that_it_needs_and_once() {
+        let dep = "kernel/d/virtio_blk.ko: kernel/v/virtio_ring.ko kernel/v/virtio.ko\n\
+                   kernel/v/virtio.ko:\nkernel/v/virtio_ring.ko: kernel/v/virtio.ko\n";
+        let (_folder, kernel) = kernel("6.1-x", dep, "kernel/fs/ext4/ext4.ko\n");
+        let files = kernel.files_of(&["virtio-blk", "virtio_ring", "ext4"]).unwrap();
+        assert_eq!(
+            files,
+            ["kernel/v/virtio.ko", "kernel/v/virtio_ring.ko", "kernel/d/virtio_blk.ko"]
+        );
+        let error = kernel.files_of(&["no_such"]).unwrap_err();
+        assert_eq!(error, "6.1-x has no module no_such");
+        assert_eq!(kernel.lists().len(), 2);
+    }
+
+    #[test]
+    fn what_a_module_asks_for_is_loaded_before_it_whatever_name_it_uses() {
+        let dep = "kernel/lib/libcrc32c.ko:\nkernel/crypto/crc32c_generic.ko:\n\
+                   kernel/md/raid456.ko: kernel/lib/libcrc32c.ko\n";
+        let folder = kernel("6.1-soft", dep, "").0;
+        let modules = folder.0.join("lib/modules/6.1-soft");
+        fs::write(modules.join("modules.softdep"), "softdep libcrc32c pre: crc32c post: none\n")
+            .unwrap();
+        fs::write(modules.join("modules.alias"), "alias crc32c crc32c_generic\n").unwrap();
+        let kernel = Kernel::unpacked(&folder.0).unwrap();
+        assert_eq!(
+            kernel.files_of(&["raid456"]).unwrap(),
+            ["kernel/crypto/crc32c_generic.ko", "kernel/lib/libcrc32c.ko", "kernel/md/raid456.ko"]
+        );
+    }
+
+    #[test]
+    fn the_newest_kernel_is_what_the_naming_package_depends_on() {
+        let told = "linux-image-cloud-amd64\n  Depends: linux-image-6.1.0-18-cloud-amd64\n";
+        assert_eq!(depended(told).as_deref(), Some("linux-image-6.1.0-18-cloud-amd64"));
+        assert_eq!(depended("linux-image-amd64\n  Conflicts: x\n"), None);
+    }
+
+    #[test]
+    fn the_first_kernel_with_all_modules_is_taken_else_the_one_that_lacks_least() {
+        let (_one, small) = kernel("6.1-small", "kernel/a.ko:\n", "kernel/fs/ext4/ext4.ko\n");
+        let (_two, large) = kernel("6.1-large", "kernel/a.ko:\nkernel/f2fs.ko.xz:\n", "");
+        let both = || vec![small.clone(), large.clone()];
+        let taken = |modules: &[&str]| likeliest(both(), modules).unwrap().release;
+        assert_eq!(taken(&["a"]), "6.1-small");
+        assert_eq!(taken(&["a", "f2fs"]), "6.1-large");
+        assert_eq!(taken(&["a", "none"]), "6.1-large");
+        assert_eq!(taken(&["ext4", "none"]), "6.1-small");
+        assert_eq!(small.lacks(&["f2fs", "ext4"]), ["f2fs"]);
+        assert!(likeliest(Vec::new(), &[]).is_none());
+    }
+
+    #[test]
+    fn how_much_would_be_downloaded_is_read_from_the_package() {
+        assert_eq!(size("Package: linux\nInstalled-Size: 5\nSize: 28361234\n"), Some(28_361_234));
+        assert_eq!(size("Package: linux\n"), None);
+    }
+
+    #[test]
+    fn what_is_no_kernel_is_refused_by_what_is_missing() {
+        let folder = Folder::new("nothing");
+        let error = Kernel::unpacked(&folder.0).unwrap_err();
+        assert!(error.ends_with("has no lib/modules"), "{error}");
+    }
+}

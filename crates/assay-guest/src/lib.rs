@@ -1,0 +1,477 @@
+//! Small virtual machines of QEMU: a distribution's kernel, a first file system of our own making with the
+//! program in it, one job, and what the job left. It has no network, and nothing of it is left afterwards:
+//! its files have no names, and it ends with this process. On most machines every instruction is carried
+//! out by QEMU: what it measures says nothing of hardware, and the program in it says so (rule `emulated`).
+//!
+//! Used by the product (`assay::real::guest`) and by its laboratory; it prints nothing.
+
+#![forbid(unsafe_code)]
+
+pub mod archive;
+pub mod cpio;
+pub mod files;
+mod host;
+pub mod kernel;
+pub mod machine;
+pub mod tree;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use files::Files;
+use kernel::Kernel;
+use machine::{Accelerator, Bus, Drive, Machine, Setup};
+use tree::Tree;
+
+pub use host::{Done, call, found, has, is_root};
+pub use machine::missing;
+
+/// The first process.
+const INIT: &str = include_str!("init.sh");
+
+/// Modules that every guest has: its drives, its ports, and what a study may want without asking.
+pub const MODULES: [&str; 7] =
+    ["virtio_pci", "virtio_blk", "virtio_console", "virtio_rng", "loop", "zram", "ext4"];
+
+/// Modules that lie there to be loaded when the kernel asks for them: ciphers, checksums, alphabets.
+const AT_HAND: [&str; 4] = ["crypto", "arch/x86/crypto", "lib", "fs/nls"];
+
+/// Programs of this machine that every guest has where they are there; `busybox` does the rest. That of
+/// the modules may be packed, which not every `busybox` reads.
+const PROGRAMS: [&str; 4] = ["mkfs.ext4", "lsblk", "losetup", "kmod"];
+
+/// What `kmod` is called as.
+const OF_KMOD: [&str; 4] = ["sbin/modprobe", "sbin/insmod", "sbin/rmmod", "sbin/depmod"];
+
+/// What the guest writes to: outputs of the job, how it ended, an archive of its results.
+const PORTS: [&str; 4] = ["out", "err", "end", "files"];
+
+/// What it hears on.
+const HEARS: &str = "ask";
+
+/// What it hears when its job is to end.
+const END: &str = "end";
+
+/// What the kernel is told.
+const APPEND: &str = "console=ttyS0 panic=-1 quiet psi=1";
+
+/// A guest that says nothing for so long under KVM is one that KVM does not boot.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
+
+/// How often is looked at what came.
+const PAUSE: Duration = Duration::from_millis(25);
+
+/// A guest, as it is asked for.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// The program under test: it is `/usr/bin/assay` there.
+    pub assay: PathBuf,
+    /// What carries it out; the likeliest one that works, where none is named.
+    pub accelerator: Option<Accelerator>,
+    /// Bytes of memory.
+    pub memory_bytes: u64,
+    /// Processors.
+    pub cpus: usize,
+    /// Bytes of each virtio drive.
+    pub drives: Vec<u64>,
+    /// Whether results and what studies make lie on the first of them, and not in memory.
+    pub home_on_drive: bool,
+    /// More for the kernel.
+    pub append: String,
+    /// More modules.
+    pub modules: Vec<String>,
+    /// More programs of this machine.
+    pub programs: Vec<PathBuf>,
+    /// More files: where they lie, and what is in them.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// A shell script that is the job; the words are its arguments. Without one they are the command.
+    pub script: Option<Vec<u8>>,
+    /// Words of the job.
+    pub words: Vec<String>,
+    /// A root disk with systemd that has the program and the job in it, which then runs the job again
+    /// after each boot; without one the root lies in memory and has no systemd.
+    pub root: Option<PathBuf>,
+    /// Directory of its files.
+    pub place: PathBuf,
+    /// Until when it has to have ended, if that is not left to its job.
+    pub limit: Option<Duration>,
+}
+
+/// Which output of the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Err,
+}
+
+/// What others want of a guest that runs.
+#[derive(Debug)]
+pub struct Wishes<'a> {
+    /// The machine is to end at once, with nothing kept.
+    pub stop: &'a AtomicBool,
+    /// How often its job was asked to end: each time it is told so, once it runs; before that, the
+    /// machine ends.
+    pub asked: &'a AtomicU32,
+}
+
+/// How a job ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// The exit code of its shell.
+    pub code: u8,
+    /// What carried the guest out.
+    pub accelerator: Accelerator,
+    /// From the start of QEMU to its end.
+    pub time: Duration,
+    /// From the start of QEMU until the job began.
+    pub booted: Duration,
+    /// Its results: an archive of files below `results` ([`archive`]).
+    pub results: Vec<u8>,
+}
+
+/// Why there is no job that ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failed {
+    /// Somebody wanted it to end before its job began, or at once.
+    Interrupted,
+    /// The guest never said that it is up.
+    NoLife(String),
+    /// Something else.
+    Otherwise(String),
+}
+
+impl Failed {
+    /// In words.
+    pub fn told(self) -> String {
+        match self {
+            Self::Interrupted => "interrupted".to_owned(),
+            Self::NoLife(text) | Self::Otherwise(text) => text,
+        }
+    }
+}
+
+impl From<String> for Failed {
+    fn from(text: String) -> Self {
+        Self::Otherwise(text)
+    }
+}
+
+/// Boots a guest, runs its job, tells what it prints as it comes, and turns it off.
+///
+/// # Errors
+/// Why there is no job that ended: [`Failed`].
+pub fn run(
+    asked: &Asked,
+    wishes: &Wishes<'_>,
+    tell: &mut dyn FnMut(Stream, &[u8]),
+) -> Result<Ended, Failed> {
+    let first = asked.accelerator.unwrap_or_else(Accelerator::likely);
+    match attempt(asked, first, wishes, tell) {
+        Err(Failed::NoLife(_)) if first == Accelerator::Kvm && asked.accelerator.is_none() => {
+            attempt(asked, Accelerator::Tcg, wishes, tell)
+        }
+        ended => ended,
+    }
+}
+
+/// A guest that runs, and what has come of it so far.
+struct Running<'a> {
+    asked: &'a Asked,
+    setup: Setup,
+    files: Files,
+    complaint: std::fs::File,
+    machine: Machine,
+    /// Boots that its job has ordered and had.
+    orders: usize,
+    /// Bytes of each output that were told.
+    told: [(Stream, &'static str, u64); 2],
+    booted: Option<Duration>,
+    /// How often it was told to end.
+    heard: u32,
+}
+
+fn attempt(
+    asked: &Asked,
+    accelerator: Accelerator,
+    wishes: &Wishes<'_>,
+    tell: &mut dyn FnMut(Stream, &[u8]),
+) -> Result<Ended, Failed> {
+    let mut running = Running::start(asked, accelerator)?;
+    loop {
+        let over = running.machine.has_ended();
+        running.pass_on(tell);
+        if running.is_ordered_again(over)? {
+            continue;
+        }
+        if over {
+            return running.ended();
+        }
+        running.heed(wishes)?;
+        running.look_after()?;
+        thread::sleep(PAUSE);
+    }
+}
+
+impl<'a> Running<'a> {
+    fn start(asked: &'a Asked, accelerator: Accelerator) -> Result<Self, Failed> {
+        let mut files = Files::new(&asked.place);
+        let setup = setup(asked, accelerator, &mut files)?;
+        let path = files.make("qemu")?;
+        let complaint = std::fs::File::options().append(true).open(&path);
+        let complaint = complaint.map_err(|error| format!("{}: {error}", path.display()))?;
+        let machine = Machine::start(&setup, &complaint)?;
+        let told = [(Stream::Out, "out", 0), (Stream::Err, "err", 0)];
+        let (orders, booted, heard) = (0, None, 0);
+        Ok(Self { asked, setup, files, complaint, machine, orders, told, booted, heard })
+    }
+
+    /// Tells what has come.
+    fn pass_on(&mut self, tell: &mut dyn FnMut(Stream, &[u8])) {
+        for (stream, name, done) in &mut self.told {
+            let more = self.files.from(name, *done);
+            if !more.is_empty() {
+                tell(*stream, &more);
+                *done += more.len() as u64;
+            }
+        }
+        if self.booted.is_none() && !self.files.from("end", 0).is_empty() {
+            self.booted = Some(self.machine.age());
+        }
+    }
+
+    /// Starts the machine again where its job has ordered that.
+    fn is_ordered_again(&mut self, over: bool) -> Done<bool> {
+        let order = orders(&self.files.from("end", 0)).get(self.orders).cloned();
+        let Some(order) = order.filter(|order| order.is_cut || over) else { return Ok(false) };
+        self.machine.cut();
+        self.orders += 1;
+        self.setup.clock = order.clock;
+        let age = self.machine.age();
+        self.machine = Machine::start(&self.setup, &self.complaint)?.aged(age);
+        Ok(true)
+    }
+
+    /// Does what others want.
+    fn heed(&mut self, wishes: &Wishes<'_>) -> Result<(), Failed> {
+        let asked = wishes.asked.load(Ordering::Relaxed);
+        if wishes.stop.load(Ordering::Relaxed) || (asked > 0 && self.booted.is_none()) {
+            return Err(Failed::Interrupted);
+        }
+        while self.heard < asked {
+            self.machine.tell(END);
+            self.heard += 1;
+        }
+        Ok(())
+    }
+
+    /// Sees that it is alive, and in its time.
+    fn look_after(&self) -> Result<(), Failed> {
+        let age = self.machine.age();
+        if self.booted.is_none() && age > SIGN_OF_LIFE && self.setup.accelerator == Accelerator::Kvm
+        {
+            let last = self.last_words();
+            return Err(Failed::NoLife(format!("KVM does not boot the virtual machine:\n{last}")));
+        }
+        if let Some(limit) = self.asked.limit.filter(|limit| age > *limit) {
+            let last = self.last_words();
+            return Err(format!("still running after {} s:\n{last}", limit.as_secs()).into());
+        }
+        Ok(())
+    }
+
+    fn ended(self) -> Result<Ended, Failed> {
+        let end = self.files.from("end", 0);
+        let Some((code, bytes)) = ending(&String::from_utf8_lossy(&end)) else {
+            let last = self.last_words();
+            let text = format!("the virtual machine ended without saying how:\n{last}");
+            return Err(if self.booted.is_none() { Failed::NoLife(text) } else { text.into() });
+        };
+        let results = self.files.from("files", 0);
+        if results.len() as u64 != bytes {
+            let came = results.len();
+            return Err(format!("of {bytes} bytes of results {came} came").into());
+        }
+        let accelerator = self.setup.accelerator;
+        let booted = self.booted.unwrap_or_default();
+        Ok(Ended { code, accelerator, time: self.machine.age(), booted, results })
+    }
+
+    /// The last lines of its console and of what QEMU complained of.
+    fn last_words(&self) -> String {
+        let tail = |name: &str| {
+            let text = String::from_utf8_lossy(&self.files.from(name, 0)).replace('\r', "");
+            let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+            lines[lines.len().saturating_sub(12)..].join("\n")
+        };
+        let both = [tail("qemu"), tail("console")];
+        let told: Vec<&str> = both.iter().map(String::as_str).filter(|t| !t.is_empty()).collect();
+        if told.is_empty() { "it said nothing".to_owned() } else { told.join("\n") }
+    }
+}
+
+/// The exit code of the job and the bytes of its archive: `up`, then `0 10240`.
+fn ending(text: &str) -> Option<(u8, u64)> {
+    let numbers = |line: &str| {
+        let (code, bytes) = line.split_once(' ')?;
+        Some((code.parse().ok()?, bytes.parse().ok()?))
+    };
+    text.lines().find_map(numbers)
+}
+
+/// What a job asks of the host: to start the machine again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Order {
+    /// At once, as by a power cut; otherwise when it has turned itself off.
+    is_cut: bool,
+    /// With this time in its clock; the time that it is, where none is named.
+    clock: Option<String>,
+}
+
+/// The orders so far, in whole lines: `cut`, `off 2020-01-01`.
+fn orders(told: &[u8]) -> Vec<Order> {
+    let text = String::from_utf8_lossy(told);
+    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    let order = |line: &str| {
+        let (word, clock) = line.split_once(' ').unwrap_or((line, ""));
+        let clock = Some(clock.trim().to_owned()).filter(|clock| !clock.is_empty());
+        ["cut", "off"].contains(&word).then(|| Order { is_cut: word == "cut", clock })
+    };
+    whole.lines().filter_map(order).collect()
+}
+
+/// The machine of a guest, with its first file system and its drives.
+fn setup(asked: &Asked, accelerator: Accelerator, files: &mut Files) -> Done<Setup> {
+    let mut drives = Vec::new();
+    let (first, root, more) = if let Some(image) = &asked.root {
+        drives.push(Drive { image: image.clone(), bus: Bus::Nvme });
+        (None, "root=/dev/nvme0n1 rw ", Vec::new())
+    } else {
+        let first = files.filled("first", &tree(asked)?.pack()?)?;
+        (Some(first), "", vec!["-no-reboot".to_owned()])
+    };
+    for (at, bytes) in asked.drives.iter().enumerate() {
+        let image = files.sparse(&format!("drive{at}"), *bytes)?;
+        drives.push(Drive { image, bus: Bus::Virtio });
+    }
+    let ports = PORTS.into_iter().map(|name| Ok((name, files.make(name)?)));
+    let ports = ports.collect::<Done<_>>()?;
+    Ok(Setup {
+        accelerator,
+        memory_bytes: asked.memory_bytes,
+        cpus: asked.cpus,
+        kernel: asked.kernel.image.clone(),
+        first,
+        append: format!("{APPEND} {root}{}", asked.append).trim_end().to_owned(),
+        drives,
+        console: files.make("console")?,
+        ports,
+        hears: Some(HEARS),
+        clock: None,
+        more,
+    })
+}
+
+/// Bytes that its files take at most, where all of its drives are written: what has to be free.
+pub fn bytes_of(asked: &Asked) -> Done<u64> {
+    let first = if asked.root.is_some() { 0 } else { tree(asked)?.bytes()? };
+    Ok(first + asked.drives.iter().sum::<u64>())
+}
+
+/// The first file system of a guest.
+fn tree(asked: &Asked) -> Done<Tree> {
+    let mut tree =
+        Tree::with(&["proc", "sys", "dev", "run", "tmp", "root", "home/lab/results", "etc"]);
+    tree.file("init", 0o755, INIT);
+    tree.device("dev/console", [5, 1]);
+    tree.file(
+        "etc/passwd",
+        0o644,
+        "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n",
+    );
+    tree.file("etc/group", 0o644, "root:x:0:\nnogroup:x:65534:\n");
+    tree.file("etc/os-release", 0o644, "PRETTY_NAME=\"Assay lab\"\nID=assay-lab\n");
+    tree.file("lab/home", 0o644, if asked.home_on_drive { "/dev/vda\n" } else { "" });
+    tree.copy("usr/bin/assay", &asked.assay)?;
+    tree.libraries(&asked.assay)?;
+    for program in PROGRAMS.iter().filter_map(|name| found(name)).chain(asked.programs.clone()) {
+        tree.program(&program)?;
+    }
+    if tree.has("usr/bin/kmod") {
+        for name in OF_KMOD {
+            tree.link(name, "/usr/bin/kmod");
+        }
+    }
+    tree.busybox()?;
+    modules(&mut tree, asked)?;
+    for (path, bytes) in &asked.files {
+        tree.file(path, 0o644, bytes.clone());
+    }
+    if let Some(script) = &asked.script {
+        tree.file("lab/script", 0o755, script.as_slice());
+    }
+    tree.file("lab/job", 0o644, asked.line());
+    Ok(tree)
+}
+
+/// The modules of a guest, the list of those that it loads at once, and what `modprobe` reads.
+fn modules(tree: &mut Tree, asked: &Asked) -> Done<()> {
+    let kernel = &asked.kernel;
+    let more = asked.modules.iter().map(String::as_str);
+    let names: Vec<&str> = MODULES.into_iter().chain(more).collect();
+    let files = kernel.files_of(&names)?;
+    let below = format!("lib/modules/{}", kernel.release);
+    for file in files.iter().chain(kernel.files_below(&AT_HAND)) {
+        tree.copy(&format!("{below}/{file}"), &kernel.modules.join(file))?;
+    }
+    for list in kernel.lists() {
+        let name = list.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        tree.copy(&format!("{below}/{name}"), &list)?;
+    }
+    tree.file(&format!("{below}/lab.list"), 0o644, files.join("\n") + "\n");
+    Ok(())
+}
+
+impl Asked {
+    /// The line that runs the job.
+    pub fn line(&self) -> String {
+        let words: Vec<String> = self.words.iter().map(|word| for_shell(word)).collect();
+        let script = if self.script.is_some() { "/lab/script " } else { "" };
+        format!("exec {script}{}\n", words.join(" "))
+    }
+
+    /// A guest with this kernel and program, and usual numbers; its files lie in a directory.
+    pub fn usual(assay: PathBuf, kernel: Kernel, place: &Path) -> Self {
+        Self {
+            kernel,
+            assay,
+            accelerator: None,
+            memory_bytes: 1 << 30,
+            cpus: 2,
+            drives: vec![1 << 30],
+            home_on_drive: false,
+            append: String::new(),
+            modules: Vec::new(),
+            programs: Vec::new(),
+            files: Vec::new(),
+            script: None,
+            words: Vec::new(),
+            root: None,
+            place: place.to_owned(),
+            limit: None,
+        }
+    }
+}
+
+/// A word as a shell takes it back.
+fn for_shell(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,279 @@
+//! The machine that QEMU makes: started, watched, ended. Nothing of it is left when it is dropped.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::{Done, has};
+
+/// The program.
+pub const QEMU: &str = "qemu-system-x86_64";
+
+/// What there must be here, and the packages that bring it.
+const NEEDED: [(&str, &str); 4] = [
+    (QEMU, "qemu-system-x86"),
+    ("busybox", "busybox-static"),
+    ("setpriv", "util-linux"),
+    ("ldd", "libc-bin"),
+];
+
+/// What carries out the guest's instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accelerator {
+    /// The processor itself, through `/dev/kvm`.
+    Kvm,
+    /// QEMU, one by one: the same on every machine, and many times slower.
+    Tcg,
+}
+
+impl Accelerator {
+    /// By the name that QEMU gives it.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "kvm" => Some(Self::Kvm),
+            "tcg" => Some(Self::Tcg),
+            _ => None,
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kvm => "kvm",
+            Self::Tcg => "tcg",
+        }
+    }
+
+    /// The one to begin with. A device `/dev/kvm` alone says little: where the processor itself tells
+    /// nothing of virtual machines, it is served by software that boots no ordinary kernel.
+    pub fn likely() -> Self {
+        let flags = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let mut words = flags.split_whitespace();
+        let able = words.any(|word| word == "vmx" || word == "svm");
+        let opens = || fs::OpenOptions::new().read(true).write(true).open("/dev/kvm").is_ok();
+        if able && opens() { Self::Kvm } else { Self::Tcg }
+    }
+
+    fn words(self) -> [&'static str; 4] {
+        match self {
+            Self::Kvm => ["-accel", "kvm", "-cpu", "host"],
+            Self::Tcg => ["-accel", "tcg,thread=multi", "-cpu", "max"],
+        }
+    }
+}
+
+/// Why there can be no guest here.
+pub fn missing() -> Option<String> {
+    if std::env::consts::ARCH != "x86_64" {
+        return Some("guests are made on x86_64 alone".to_owned());
+    }
+    let (missing, package) = NEEDED.into_iter().find(|(program, _)| !has(program))?;
+    Some(format!("needs the program {missing} (package {package})"))
+}
+
+/// How a drive is attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bus {
+    /// `/dev/vda`, by a module.
+    Virtio,
+    /// `/dev/nvme0n1`: kernels have it built in, so that it can hold the root.
+    Nvme,
+}
+
+/// A drive, whose bytes lie in a file.
+#[derive(Clone, Debug)]
+pub struct Drive {
+    /// The file.
+    pub image: PathBuf,
+    /// How it is attached.
+    pub bus: Bus,
+}
+
+/// What is started.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// What carries it out.
+    pub accelerator: Accelerator,
+    /// Bytes of memory.
+    pub memory_bytes: u64,
+    /// Processors.
+    pub cpus: usize,
+    /// The kernel's file.
+    pub kernel: PathBuf,
+    /// What it unpacks first, if anything.
+    pub first: Option<PathBuf>,
+    /// What it is told.
+    pub append: String,
+    /// Drives, in the order of their names.
+    pub drives: Vec<Drive>,
+    /// What its console says ends in this file.
+    pub console: PathBuf,
+    /// Names of ports, and the files that what the guest writes there ends in.
+    pub ports: Vec<(&'static str, PathBuf)>,
+    /// A port on which it hears [`Machine::tell`].
+    pub hears: Option<&'static str>,
+    /// The time in its clock when it starts, as QEMU takes it; the time that it is, where none is named.
+    pub clock: Option<String>,
+    /// More words for QEMU.
+    pub more: Vec<String>,
+}
+
+/// A running machine; it is ended when this is dropped.
+#[derive(Debug)]
+pub struct Machine {
+    child: Child,
+    started: Instant,
+}
+
+impl Machine {
+    /// Starts one; what QEMU complains of ends in a file.
+    pub fn start(setup: &Setup, complaint: &fs::File) -> Done<Self> {
+        let complaint = complaint.try_clone().map_err(|error| error.to_string())?;
+        // Should we be killed, the kernel ends it: nobody else would.
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", QEMU]).args(words(setup));
+        command.stdin(Stdio::piped()).stdout(Stdio::null());
+        // Of a group of its own: an interrupt of the terminal reaches us alone, and we end it.
+        command.stderr(complaint).process_group(0);
+        let child = command.spawn().map_err(|error| format!("setpriv: {error}"))?;
+        Ok(Self { child, started: Instant::now() })
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Since it was started.
+    pub fn age(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Whether it has turned itself off, or was never one.
+    pub fn has_ended(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)))
+    }
+
+    /// Tells it a word on the port that hears; it may have ended by now.
+    pub fn tell(&mut self, word: &str) {
+        if let Some(input) = &mut self.child.stdin {
+            let _ = writeln!(input, "{word}").and_then(|()| input.flush());
+        }
+    }
+
+    /// The same, as if it had been started so long ago.
+    #[must_use]
+    pub fn aged(mut self, by: Duration) -> Self {
+        self.started = self.started.checked_sub(by).unwrap_or(self.started);
+        self
+    }
+
+    /// Takes the power away: what was not written is lost, as it would be.
+    pub fn cut(&mut self) {
+        // Ours alone: the id cannot have been given away before it is waited for.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        self.cut();
+    }
+}
+
+/// The words after `qemu-system-x86_64`.
+fn words(setup: &Setup) -> Vec<String> {
+    let mut words: Vec<String> = setup.accelerator.words().map(str::to_owned).to_vec();
+    let mut add = |more: &[&str]| words.extend(more.iter().map(|&word| word.to_owned()));
+    add(&["-M", "q35", "-nodefaults", "-no-user-config", "-display", "none"]);
+    add(&["-smp", &setup.cpus.to_string(), "-m", &format!("{}K", setup.memory_bytes >> 10)]);
+    add(&["-chardev", &format!("file,id=console,append=on,path={}", quoted(&setup.console))]);
+    add(&["-serial", "chardev:console"]);
+    add(&["-device", "virtio-serial-pci,max_ports=16", "-device", "virtio-rng-pci"]);
+    for (name, file) in &setup.ports {
+        let file = quoted(file);
+        add(&["-chardev", &format!("file,id={name},append=on,path={file}")]);
+        add(&["-device", &format!("virtserialport,chardev={name},name={name}")]);
+    }
+    if let Some(name) = setup.hears {
+        add(&["-chardev", &format!("stdio,id={name},signal=off")]);
+        add(&["-device", &format!("virtserialport,chardev={name},name={name}")]);
+    }
+    for (at, drive) in setup.drives.iter().enumerate() {
+        let image = quoted(&drive.image);
+        add(&[
+            "-drive",
+            // Where there is no room left, it is told that its drive fails: by itself QEMU would wait.
+            &format!(
+                "if=none,id=drive{at},format=raw,discard=unmap,werror=report,rerror=report,file={image}"
+            ),
+            "-device",
+            &match drive.bus {
+                Bus::Virtio => format!("virtio-blk-pci,drive=drive{at},serial=virtual{at}"),
+                Bus::Nvme => format!("nvme,drive=drive{at},serial=lab{at}"),
+            },
+        ]);
+    }
+    add(&["-kernel", &setup.kernel.display().to_string(), "-append", &setup.append]);
+    if let Some(first) = &setup.first {
+        add(&["-initrd", &first.display().to_string()]);
+    }
+    if let Some(clock) = &setup.clock {
+        add(&["-rtc", &format!("base={clock}")]);
+    }
+    words.extend(setup.more.iter().cloned());
+    words
+}
+
+/// A path among options that commas part: one of its own is doubled.
+fn quoted(path: &Path) -> String {
+    path.display().to_string().replace(',', ",,")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_drive_and_port_has_its_words_and_commas_are_doubled() {
+        let setup = Setup {
+            accelerator: Accelerator::Tcg,
+            memory_bytes: 512 << 20,
+            cpus: 2,
+            kernel: "/k".into(),
+            first: None,
+            append: "quiet".to_owned(),
+            drives: vec![Drive { image: "/a,b".into(), bus: Bus::Virtio }],
+            console: "/run/console".into(),
+            ports: vec![("out", "/run/out".into())],
+            hears: Some("ask"),
+            clock: None,
+            more: vec!["-no-reboot".to_owned()],
+        };
+        let words = words(&setup);
+        let text = words.join(" ");
+        for wanted in [
+            "-accel tcg,thread=multi",
+            "-m 524288K",
+            "file=/a,,b -device virtio-blk-pci,drive=drive0,serial=virtual0",
+            "-chardev file,id=out,append=on,path=/run/out -device virtserialport,chardev=out,name=out",
+            "-chardev stdio,id=ask,signal=off -device virtserialport,chardev=ask,name=ask",
+            "-kernel /k -append quiet -no-reboot",
+        ] {
+            assert!(text.contains(wanted), "{wanted}: {text}");
+        }
+        assert!(!text.contains("-initrd"));
+    }
+
+    #[test]
+    fn accelerators_have_the_names_of_qemu() {
+        for name in ["kvm", "tcg"] {
+            assert_eq!(Accelerator::named(name).map(Accelerator::name), Some(name));
+        }
+        assert_eq!(Accelerator::named("hvf"), None);
+    }
+}

@@ -1,0 +1,45 @@
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::process::{Command, Stdio};
+
+use super::*;
+
+#[test]
+fn how_a_job_ended_is_read_from_its_second_line() {
+    assert_eq!(ending("up\n7 10240\n"), Some((7, 10_240)));
+    assert_eq!(ending("up\n"), None);
+    assert_eq!(ending("up\n300 5\n"), None);
+    assert_eq!(ending(""), None);
+}
+
+#[test]
+fn words_reach_the_job_as_they_are() {
+    for word in ["a b", "it's", "$HOME", "", "*"] {
+        let line = format!("printf %s {}", for_shell(word));
+        assert_eq!(call("sh", &["-c", &line]).as_deref(), Ok(word));
+    }
+}
+
+#[test]
+fn the_first_process_is_a_shell_script_that_can_be_read() {
+    let mut shell = Command::new("sh").arg("-n").stdin(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(shell.stdin.as_mut().unwrap(), INIT.as_bytes()).unwrap();
+    drop(shell.stdin.take());
+    assert!(shell.wait().unwrap().success());
+}
+
+#[test]
+fn orders_of_a_job_are_its_whole_lines() {
+    let told = b"up\noff 2021-03-04T05:06:07\nup\ncut\nup\noff\nup\ncut";
+    let clock = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        orders(told),
+        [
+            Order { is_cut: false, clock: clock("2021-03-04T05:06:07") },
+            Order { is_cut: true, clock: None },
+            Order { is_cut: false, clock: None },
+        ]
+    );
+    assert!(orders(b"up\n0 10240\n").is_empty());
+    assert_eq!(ending("up\noff 2021-03-04\nup\n0 10240\n"), Some((0, 10_240)));
+}

@@ -1,0 +1,218 @@
+//! What lies in a guest's first file system: files, links, programs with the libraries that they need.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::cpio::{Archive, Kind};
+use crate::{Done, call, found};
+
+/// A file that is to lie there.
+#[derive(Debug)]
+enum Content {
+    Directory,
+    Bytes(Vec<u8>, u32),
+    /// Read when it is packed.
+    Copy(PathBuf, u32),
+    Link(String),
+    Device(u32, u32),
+}
+
+/// Paths without a slash in front, and what is there.
+#[derive(Debug, Default)]
+pub struct Tree {
+    entries: BTreeMap<String, Content>,
+}
+
+impl Tree {
+    /// An empty one with directories.
+    pub fn with(directories: &[&str]) -> Self {
+        let mut tree = Self::default();
+        for path in directories {
+            tree.directory(path);
+        }
+        tree
+    }
+
+    fn directory(&mut self, path: &str) {
+        self.above(path);
+        self.entries.entry(path.to_owned()).or_insert(Content::Directory);
+    }
+
+    /// Makes the directories above a path.
+    fn above(&mut self, path: &str) {
+        for (at, _) in path.match_indices('/') {
+            self.entries.entry(path[..at].to_owned()).or_insert(Content::Directory);
+        }
+    }
+
+    fn put(&mut self, path: &str, content: Content) {
+        let path = path.trim_start_matches('/');
+        self.above(path);
+        self.entries.insert(path.to_owned(), content);
+    }
+
+    /// Whether something is there.
+    pub fn has(&self, path: &str) -> bool {
+        self.entries.contains_key(path.trim_start_matches('/'))
+    }
+
+    /// A file of these bytes.
+    pub fn file(&mut self, path: &str, permissions: u32, bytes: impl Into<Vec<u8>>) {
+        self.put(path, Content::Bytes(bytes.into(), permissions));
+    }
+
+    /// A copy of a file of this machine.
+    pub fn copy(&mut self, path: &str, from: &Path) -> Done<()> {
+        let seen = fs::metadata(from).map_err(|error| format!("{}: {error}", from.display()))?;
+        if !seen.is_file() {
+            return Err(format!("{} is no file", from.display()));
+        }
+        let permissions = seen.permissions().mode() & 0o755;
+        self.put(path, Content::Copy(from.to_owned(), permissions));
+        Ok(())
+    }
+
+    /// A link; what was there already stays.
+    pub fn link(&mut self, path: &str, to: &str) {
+        if !self.has(path) {
+            self.put(path, Content::Link(to.to_owned()));
+        }
+    }
+
+    /// A character device.
+    pub fn device(&mut self, path: &str, [major, minor]: [u32; 2]) {
+        self.put(path, Content::Device(major, minor));
+    }
+
+    /// A program of this machine in `/usr/bin`, with its libraries where its loader looks for them.
+    pub fn program(&mut self, from: &Path) -> Done<()> {
+        let name = from.file_name().and_then(|name| name.to_str());
+        let name = name.ok_or_else(|| format!("{} is no program", from.display()))?;
+        self.copy(&format!("usr/bin/{name}"), from)?;
+        self.libraries(from)
+    }
+
+    /// The libraries of a program, where its loader looks for them.
+    pub fn libraries(&mut self, of: &Path) -> Done<()> {
+        for library in libraries(of)? {
+            self.copy(&library, Path::new(&library))?;
+        }
+        Ok(())
+    }
+
+    /// `busybox` and links to it for everything that it can do and that is not there yet.
+    pub fn busybox(&mut self) -> Done<()> {
+        let own = found("busybox").ok_or("needs the program busybox (package busybox-static)")?;
+        if !libraries(&own)?.is_empty() {
+            return Err(format!(
+                "{} needs libraries: install the package busybox-static",
+                own.display()
+            ));
+        }
+        self.copy("bin/busybox", &own)?;
+        for path in call("busybox", &["--list-full"])?.lines() {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            let there = ["bin", "sbin", "usr/bin", "usr/sbin"];
+            if !there.iter().any(|folder| self.has(&format!("{folder}/{name}"))) {
+                self.link(path, "/bin/busybox");
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of what lies there, about.
+    pub fn bytes(&self) -> Done<u64> {
+        let of = |content: &Content| match content {
+            Content::Bytes(bytes, _) => Ok(bytes.len() as u64),
+            Content::Copy(from, _) => {
+                let seen = fs::metadata(from);
+                seen.map(|seen| seen.len()).map_err(|error| format!("{}: {error}", from.display()))
+            }
+            Content::Directory | Content::Link(_) | Content::Device(..) => Ok(0),
+        };
+        self.entries.values().map(of).sum()
+    }
+
+    /// The archive that the kernel unpacks.
+    pub fn pack(&self) -> Done<Vec<u8>> {
+        let mut archive = Archive::default();
+        for (path, content) in &self.entries {
+            match content {
+                Content::Directory => archive.add(path, Kind::Directory, 0o755, &[]),
+                Content::Bytes(bytes, permissions) => {
+                    archive.add(path, Kind::File, *permissions, bytes);
+                }
+                Content::Copy(from, permissions) => {
+                    let bytes = fs::read(from);
+                    let bytes = bytes.map_err(|error| format!("{}: {error}", from.display()))?;
+                    archive.add(path, Kind::File, *permissions, &bytes);
+                }
+                Content::Link(to) => archive.add(path, Kind::Link, 0o777, to.as_bytes()),
+                Content::Device(major, minor) => {
+                    archive.add(path, Kind::Device(*major, *minor), 0o600, &[]);
+                }
+            }
+        }
+        Ok(archive.end())
+    }
+}
+
+/// The libraries that a program is started with, by what its loader says; none of a static one.
+fn libraries(program: &Path) -> Done<Vec<String>> {
+    // In other languages the refusal would be another sentence; that it is one is in the exit code.
+    let told = Command::new("ldd").arg(program).stdin(Stdio::null()).output();
+    let told = told.map_err(|error| format!("ldd: {error}"))?;
+    let text = String::from_utf8_lossy(&told.stdout);
+    if let Some(line) = text.lines().find(|line| line.trim_end().ends_with("=> not found")) {
+        return Err(format!("{}: {}", program.display(), line.trim()));
+    }
+    Ok(paths(&text))
+}
+
+/// Absolute paths in what `ldd` printed: `libc.so.6 => /lib/libc.so.6 (0x...)`.
+fn paths(told: &str) -> Vec<String> {
+    let path = |line: &str| {
+        let mut words = line.split_whitespace();
+        words.find(|word| word.starts_with('/')).map(str::to_owned)
+    };
+    told.lines().filter_map(path).filter(|path| !path.ends_with(':')).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_above_comes_first_and_links_give_way() {
+        let mut tree = Tree::with(&["proc"]);
+        tree.file("/usr/bin/tool", 0o755, "#!/bin/sh\n");
+        tree.link("usr/bin/tool", "/bin/busybox");
+        tree.link("usr/bin/other", "/bin/busybox");
+        let paths: Vec<&str> = tree.entries.keys().map(String::as_str).collect();
+        assert_eq!(paths, ["proc", "usr", "usr/bin", "usr/bin/other", "usr/bin/tool"]);
+        assert!(matches!(tree.entries["usr/bin/tool"], Content::Bytes(..)));
+        let packed = tree.pack().unwrap();
+        assert!(packed.windows(10).any(|bytes| bytes == b"TRAILER!!!"));
+    }
+
+    #[test]
+    fn libraries_are_the_paths_that_the_loader_names() {
+        let told = "\tlinux-vdso.so.1 (0x00007ffd)\n\
+                    \tlibm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x00007f)\n\
+                    \t/lib64/ld-linux-x86-64.so.2 (0x00007f)\n";
+        assert_eq!(paths(told), ["/lib/x86_64-linux-gnu/libm.so.6", "/lib64/ld-linux-x86-64.so.2"]);
+        assert!(paths("\tstatically linked\n").is_empty());
+    }
+
+    #[test]
+    fn this_test_needs_libraries_that_are_there_or_none() {
+        let own = std::env::current_exe().unwrap();
+        if crate::has("ldd") {
+            assert!(libraries(&own).unwrap().iter().all(|path| Path::new(path).is_file()));
+        }
+    }
+}

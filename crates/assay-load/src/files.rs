@@ -1,0 +1,509 @@
+//! Small files: those of a tree below one directory are created, looked at, read, renamed and deleted,
+//! one thing after the other for all of them.
+//!
+//! Names, orders and contents are drawn by seed and lie in memory before anything is measured; what is
+//! measured allocates nothing. Each thread has files of its own. Latency is the time from the end of one
+//! file to the end of the next, and so what a thread needs for a file.
+
+mod paths;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
+use std::sync::atomic::AtomicBool;
+use std::thread::{self, Scope, ScopedJoinHandle};
+
+use hdrhistogram::Histogram;
+use rustix::fs::{self, AtFlags, Mode, OFlags};
+use rustix::io::{Errno, retry_on_intr};
+use serde::{Deserialize, Serialize};
+
+use crate::clock;
+use crate::content::fill_random;
+use crate::gate::{Control, Guard};
+use crate::random::{Purpose, below, generator};
+use crate::spent::Spent;
+use crate::{LoadError, Pattern, new_histogram};
+
+use paths::Paths;
+
+/// What is done to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileAct {
+    /// Opened anew, written and closed.
+    Create,
+    /// Asked for what it is (`fstatat`).
+    Stat,
+    /// Opened, read to its end and closed.
+    Read,
+    /// Given another name in its directory.
+    Rename,
+    /// Unlinked.
+    Delete,
+}
+
+impl FileAct {
+    /// All of them, in the order in which a tree goes through them.
+    pub const ALL: [Self; 5] = [Self::Create, Self::Stat, Self::Read, Self::Rename, Self::Delete];
+
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Stat => "stat",
+            Self::Read => "read",
+            Self::Rename => "rename",
+            Self::Delete => "delete",
+        }
+    }
+
+    /// Whether it changes the tree.
+    pub const fn changes(self) -> bool {
+        matches!(self, Self::Create | Self::Rename | Self::Delete)
+    }
+}
+
+/// When what changes a tree counts as done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FileSync {
+    /// When the kernel says so.
+    None,
+    /// When, after all files, the whole file system was synced (`syncfs`).
+    #[default]
+    EachPhase,
+    /// The same, and each file is synced after it was written (`fsync`).
+    EachFile,
+}
+
+impl FileSync {
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::EachPhase => "each-phase",
+            Self::EachFile => "each-file",
+        }
+    }
+}
+
+/// A tree of files, and how it is gone through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileJob {
+    /// Files in all.
+    pub files: u32,
+    /// Directories that hold them.
+    pub directories: u32,
+    /// Levels of directories, the lowest of which holds files.
+    pub depth: u32,
+    /// Bytes of a file.
+    pub size_bytes: u32,
+    /// Order in which files are gone to once they are there: that of their creation, or drawn.
+    pub pattern: Pattern,
+    /// Threads, each with files of its own.
+    pub threads: u32,
+    /// When a change is done.
+    pub sync: FileSync,
+    /// Seed of names, orders and contents.
+    pub seed: u64,
+}
+
+/// What came of doing one thing to all files.
+#[derive(Clone, Debug)]
+pub struct FileOutcome {
+    /// What was done.
+    pub act: FileAct,
+    /// To how many files.
+    pub operations: u64,
+    /// Bytes written or read.
+    pub bytes: u64,
+    /// Nanoseconds from the first thread's start to the last one's end, and until all was synced.
+    pub elapsed_ns: u64,
+    /// Those of them in which the file system was synced.
+    pub sync_ns: u64,
+    /// Nanoseconds of each file.
+    pub latency_ns: Histogram<u64>,
+    /// Processor time of the threads, and of the sync, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Nanoseconds in which the threads waited for a processor; none where the kernel does not count.
+    pub waited_ns: Option<u64>,
+    /// Files that were not gone to, because the time was over or a stop was asked for.
+    pub left: u64,
+}
+
+/// Room on a file system that refused to take more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes that may still be written.
+    pub bytes: u64,
+    /// Files that may still be made; none where the file system has no such limit.
+    pub files: Option<u64>,
+}
+
+/// Contents of neighbouring files begin so many bytes apart in what was drawn: no two of them in a row
+/// are alike.
+const CONTENT_STEP: usize = 512;
+const CONTENT_STEPS: usize = 512;
+const MOST_FILES: u32 = 10_000_000;
+const MOST_THREADS: u32 = 1024;
+const MOST_SIZE: u32 = 1 << 30;
+const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
+const DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o700);
+
+/// A tree that is gone through, below a directory that was made for it.
+pub struct FileTree<'a> {
+    job: FileJob,
+    root: BorrowedFd<'a>,
+    /// Random bytes, of which each file has its piece.
+    content: Vec<u8>,
+    shares: Vec<Share>,
+}
+
+/// The files of one thread.
+struct Share {
+    first: u32,
+    paths: Paths,
+    /// So many of them, from the first on, are there.
+    made: u32,
+    /// Those of them that have another name.
+    renamed: Vec<bool>,
+    /// In which order they are gone to.
+    order: Vec<u32>,
+    /// Where they are read to.
+    buffer: Vec<u8>,
+}
+
+/// What a thread found.
+struct Part {
+    operations: u64,
+    start_ns: u64,
+    end_ns: u64,
+    latency_ns: Histogram<u64>,
+    spent: Spent,
+}
+
+/// What all threads are told.
+#[derive(Clone, Copy)]
+struct Task<'a> {
+    act: FileAct,
+    job: &'a FileJob,
+    root: BorrowedFd<'a>,
+    content: &'a [u8],
+    control: &'a Control<'a>,
+    limit_ns: u64,
+}
+
+impl<'a> FileTree<'a> {
+    /// Draws the tree and makes its directories below an empty one.
+    ///
+    /// # Errors
+    /// The job is impossible, or a directory cannot be made.
+    pub fn make(job: &FileJob, root: BorrowedFd<'a>) -> Result<Self, LoadError> {
+        check(job)?;
+        let mut content = vec![0; job.size_bytes as usize + CONTENT_STEP * CONTENT_STEPS];
+        fill_random(&mut generator(job.seed, 0, Purpose::Content), &mut content);
+        for path in paths::directories(job) {
+            let made = retry_on_intr(|| fs::mkdirat(root, &*path, DIRECTORY_MODE));
+            made.map_err(|errno| LoadError::Setup {
+                what: "the tree's directories",
+                source: errno.into(),
+            })?;
+        }
+        let shares = (0..job.threads).map(|thread| Share::new(job, thread)).collect();
+        Ok(Self { job: job.clone(), root, content, shares })
+    }
+
+    /// Does one thing to every file that is there, for so long at most: each thread goes to one file at
+    /// least, and begins none after that time, nor after a stop.
+    ///
+    /// # Errors
+    /// The file system refused something.
+    pub fn run(
+        &mut self,
+        act: FileAct,
+        limit_ns: u64,
+        stop: &AtomicBool,
+    ) -> Result<FileOutcome, LoadError> {
+        for (thread, share) in (0..).zip(&mut self.shares) {
+            share.put_in_order(act, &self.job, thread);
+        }
+        let control = Control::new(self.job.threads, stop);
+        let task = Task {
+            act,
+            job: &self.job,
+            root: self.root,
+            content: &self.content,
+            control: &control,
+            limit_ns,
+        };
+        let asked: u64 = self.shares.iter().map(|share| share.order.len() as u64).sum();
+        let parts = all_threads(&task, &mut self.shares)?;
+        let sync = if act.changes() { self.sync()? } else { (0, 0) };
+        Ok(outcome(act, &self.job, &parts, asked, sync))
+    }
+
+    /// Syncs the file system, measured by nobody.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn settle(&self) -> Result<(), LoadError> {
+        fs::syncfs(self.root).map_err(|errno| LoadError::Engine {
+            what: "sync the file system",
+            source: errno.into(),
+        })
+    }
+
+    /// Syncs the file system, where that belongs to a change; gives the nanoseconds and the processor
+    /// time that it took.
+    fn sync(&self) -> Result<(u64, u64), LoadError> {
+        if self.job.sync == FileSync::None {
+            return Ok((0, 0));
+        }
+        let (began_ns, cpu_ns) = (clock::monotonic_ns(), clock::thread_cpu_ns());
+        self.settle()?;
+        Ok((clock::monotonic_ns() - began_ns, clock::thread_cpu_ns() - cpu_ns))
+    }
+}
+
+fn check(job: &FileJob) -> Result<(), LoadError> {
+    let within = |what: &str, number: u32, most: u32| {
+        let told = || LoadError::Invalid(format!("{number} is no {what}: say 1 to {most}"));
+        (1..=most).contains(&number).then_some(()).ok_or_else(told)
+    };
+    within("number of files", job.files, MOST_FILES)?;
+    within("number of threads", job.threads, MOST_THREADS.min(job.files))?;
+    within("number of directories", job.directories, job.files)?;
+    within("depth", job.depth, paths::MOST_DEPTH)?;
+    if job.size_bytes > MOST_SIZE {
+        return Err(LoadError::Invalid(format!("a small file has at most {MOST_SIZE} bytes")));
+    }
+    if job.pattern == Pattern::Spread {
+        return Err(LoadError::Invalid("files have no evenly spaced places".to_owned()));
+    }
+    Ok(())
+}
+
+impl Share {
+    fn new(job: &FileJob, thread: u32) -> Self {
+        let part = |thread: u32| u64::from(job.files) * u64::from(thread) / u64::from(job.threads);
+        let (first, end) = (part(thread) as u32, part(thread + 1) as u32);
+        Self {
+            first,
+            paths: Paths::of(job, first..end),
+            made: 0,
+            renamed: vec![false; (end - first) as usize],
+            order: Vec::new(),
+            buffer: vec![0; job.size_bytes as usize],
+        }
+    }
+
+    /// Draws the order in which the files are gone to.
+    fn put_in_order(&mut self, act: FileAct, job: &FileJob, thread: u32) {
+        let there = if act == FileAct::Create { self.renamed.len() as u32 } else { self.made };
+        self.order.clear();
+        self.order.extend(0..there);
+        if act == FileAct::Create || job.pattern == Pattern::Sequential {
+            return;
+        }
+        let draws = &mut generator(job.seed ^ act as u64, thread, Purpose::Offsets);
+        for last in (1..self.order.len()).rev() {
+            let drawn = below(draws, last as u64 + 1) as usize;
+            self.order.swap(last, drawn);
+        }
+    }
+
+    /// Goes to every file in turn; nothing where another thread failed before that.
+    fn work(&mut self, task: &Task<'_>) -> Result<Option<Part>, LoadError> {
+        let mut latency_ns = new_histogram();
+        let order = std::mem::take(&mut self.order);
+        let before = Spent::now();
+        if !task.control.all_ready() {
+            return Ok(None);
+        }
+        let start_ns = clock::monotonic_ns();
+        let over_ns = start_ns.saturating_add(task.limit_ns);
+        let (mut stamp_ns, mut operations) = (start_ns, 0);
+        for index in &order {
+            let over = stamp_ns >= over_ns || task.control.stop_asked();
+            if (over && operations > 0) || task.control.failed() {
+                break;
+            }
+            self.go_to(*index, task).map_err(|errno| self.failed(*index, task, errno))?;
+            let now_ns = clock::monotonic_ns();
+            latency_ns.saturating_record(now_ns - stamp_ns);
+            stamp_ns = now_ns;
+            operations += 1;
+        }
+        if task.act == FileAct::Create {
+            self.made = operations as u32;
+        }
+        let spent = Spent::now().since(&before);
+        Ok(Some(Part { operations, start_ns, end_ns: stamp_ns, latency_ns, spent }))
+    }
+
+    #[inline]
+    fn go_to(&mut self, index: u32, task: &Task<'_>) -> Result<(), Errno> {
+        let at = index as usize;
+        let path = if self.renamed[at] { self.paths.renamed(at) } else { self.paths.first(at) };
+        match task.act {
+            FileAct::Create => create(task, path, (self.first + index) as usize),
+            FileAct::Stat => {
+                let found =
+                    retry_on_intr(|| fs::statat(task.root, path, AtFlags::SYMLINK_NOFOLLOW));
+                found.map(|_| ())
+            }
+            FileAct::Read => read(task.root, path, &mut self.buffer),
+            FileAct::Rename => {
+                let to = self.paths.renamed(at);
+                retry_on_intr(|| fs::renameat(task.root, path, task.root, to))?;
+                self.renamed[at] = true;
+                Ok(())
+            }
+            FileAct::Delete => retry_on_intr(|| fs::unlinkat(task.root, path, AtFlags::empty())),
+        }
+    }
+
+    #[cold]
+    fn failed(&self, index: u32, task: &Task<'_>, errno: Errno) -> LoadError {
+        let is_full = matches!(errno, Errno::NOSPC | Errno::DQUOT);
+        LoadError::File {
+            act: task.act,
+            file: u64::from(self.first + index) + 1,
+            of: u64::from(task.job.files),
+            source: errno.into(),
+            room: is_full.then(|| room(task.root)).flatten(),
+        }
+    }
+}
+
+#[inline]
+fn create(task: &Task<'_>, path: &CStr, number: usize) -> Result<(), Errno> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = retry_on_intr(|| fs::openat(task.root, path, flags, FILE_MODE))?;
+    let from = number % CONTENT_STEPS * CONTENT_STEP;
+    let mut rest = &task.content[from..from + task.job.size_bytes as usize];
+    while !rest.is_empty() {
+        let written = retry_on_intr(|| rustix::io::write(&file, rest))?;
+        if written == 0 {
+            return Err(Errno::NOSPC);
+        }
+        rest = &rest[written..];
+    }
+    if task.job.sync == FileSync::EachFile {
+        retry_on_intr(|| fs::fsync(&file))?;
+    }
+    close(file)
+}
+
+#[inline]
+fn read(root: BorrowedFd<'_>, path: &CStr, buffer: &mut [u8]) -> Result<(), Errno> {
+    let file =
+        retry_on_intr(|| fs::openat(root, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()))?;
+    let mut had = 0;
+    while had < buffer.len() {
+        let got = retry_on_intr(|| rustix::io::read(&file, &mut buffer[had..]))?;
+        if got == 0 {
+            // Shorter than it was written: what was written is not there.
+            return Err(Errno::NODATA);
+        }
+        had += got;
+    }
+    close(file)
+}
+
+/// What was written may be refused as late as here.
+#[inline]
+fn close(file: OwnedFd) -> Result<(), Errno> {
+    // SAFETY: the handle was taken out of its owner: nobody else closes it or uses it afterwards.
+    if unsafe { libc::close(file.into_raw_fd()) } == 0 {
+        return Ok(());
+    }
+    match Errno::from_io_error(&io::Error::last_os_error()) {
+        // On Linux the handle is gone then.
+        Some(Errno::INTR) | None => Ok(()),
+        Some(errno) => Err(errno),
+    }
+}
+
+/// The room that is left where a directory lies.
+fn room(root: BorrowedFd<'_>) -> Option<Room> {
+    let found = fs::fstatvfs(root).ok()?;
+    Some(Room {
+        bytes: found.f_bavail.saturating_mul(found.f_frsize),
+        files: (found.f_files > 0).then_some(found.f_favail),
+    })
+}
+
+/// Runs a thread a share to its end; the first failure in their order is told.
+fn all_threads(task: &Task<'_>, shares: &mut [Share]) -> Result<Vec<Part>, LoadError> {
+    thread::scope(|scope| {
+        let shares = (0_u32..).zip(shares);
+        let handles: Vec<_> =
+            shares.map(|(thread, share)| (thread, spawn(scope, *task, thread, share))).collect();
+        // Every thread is joined, also after a failure.
+        let joined: Vec<_> =
+            handles.into_iter().map(|(thread, handle)| join(thread, handle)).collect();
+        joined.into_iter().filter_map(Result::transpose).collect()
+    })
+}
+
+type Joined<'scope> = io::Result<ScopedJoinHandle<'scope, Result<Option<Part>, LoadError>>>;
+
+fn spawn<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    task: Task<'scope>,
+    thread: u32,
+    share: &'scope mut Share,
+) -> Joined<'scope> {
+    let body = move || {
+        let guard = Guard::new(task.control);
+        let part = share.work(&task)?;
+        guard.disarm();
+        Ok(part)
+    };
+    let spawned = thread::Builder::new().name(format!("files-{thread}")).spawn_scoped(scope, body);
+    if spawned.is_err() {
+        task.control.fail(); // those already there would wait for this one
+    }
+    spawned
+}
+
+fn join(thread: u32, handle: Joined<'_>) -> Result<Option<Part>, LoadError> {
+    let handle =
+        handle.map_err(|source| LoadError::Setup { what: "a measuring thread", source })?;
+    handle.join().unwrap_or_else(|_| {
+        Err(LoadError::Panicked { thread, message: "while it went to its files".to_owned() })
+    })
+}
+
+fn outcome(
+    act: FileAct,
+    job: &FileJob,
+    parts: &[Part],
+    asked: u64,
+    (sync_ns, sync_cpu_ns): (u64, u64),
+) -> FileOutcome {
+    let operations: u64 = parts.iter().map(|part| part.operations).sum();
+    let began_ns = parts.iter().map(|part| part.start_ns).min().unwrap_or(0);
+    let ended_ns = parts.iter().map(|part| part.end_ns).max().unwrap_or(0);
+    let mut latency_ns = new_histogram();
+    for part in parts {
+        // All have the same bounds.
+        let _ = latency_ns.add(&part.latency_ns);
+    }
+    let moves = matches!(act, FileAct::Create | FileAct::Read);
+    FileOutcome {
+        act,
+        operations,
+        bytes: if moves { operations * u64::from(job.size_bytes) } else { 0 },
+        elapsed_ns: ended_ns - began_ns + sync_ns,
+        sync_ns,
+        latency_ns,
+        cpu_ns: parts.iter().map(|part| part.spent.thread_ns).sum::<u64>() + sync_cpu_ns,
+        waited_ns: parts.iter().map(|part| part.spent.waited_ns).sum(),
+        left: asked - operations,
+    }
+}

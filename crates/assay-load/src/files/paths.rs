@@ -1,0 +1,113 @@
+//! Names of the files of a tree, and of its directories.
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString};
+use std::ops::Range;
+
+use super::FileJob;
+use crate::random::{Purpose, key, mix64};
+
+/// Levels of directories at most.
+pub(super) const MOST_DEPTH: u32 = 16;
+
+/// Paths of some files, the one that each is created with and the one that it is renamed to, below the
+/// root of the tree. All have the same length, and lie one after the other.
+pub(super) struct Paths {
+    bytes: Vec<u8>,
+    /// Bytes of a path with the zero at its end.
+    stride: usize,
+}
+
+/// What a name begins with: first, and after it was renamed. The rest stays.
+const FIRST: u8 = b'f';
+const RENAMED: u8 = b'r';
+/// A letter and sixteen hexadecimal digits.
+const NAME_BYTES: usize = 17;
+
+impl Paths {
+    pub(super) fn of(job: &FileJob, files: Range<u32>) -> Self {
+        let (drawn, shape) = (key(job.seed, 0, Purpose::Names), Shape::of(job));
+        let mut bytes = Vec::new();
+        let mut stride = 0;
+        for file in files {
+            let at = bytes.len();
+            let leaf = u64::from(file) * u64::from(job.directories) / u64::from(job.files);
+            bytes.extend_from_slice(shape.leaf(leaf).as_bytes());
+            // Each number has a name of its own: the finaliser is a bijection.
+            let name = mix64(drawn.wrapping_add(u64::from(file)));
+            bytes.extend_from_slice(format!("/{}{name:016x}\0", char::from(FIRST)).as_bytes());
+            stride = bytes.len() - at;
+        }
+        let mut renamed = bytes.clone();
+        for path in renamed.chunks_exact_mut(stride.max(1)) {
+            path[stride - 1 - NAME_BYTES] = RENAMED;
+        }
+        // Both of a file lie side by side.
+        let both = bytes.chunks_exact(stride.max(1)).zip(renamed.chunks_exact(stride.max(1)));
+        let bytes = both.flat_map(|(first, other)| [first, other].concat()).collect();
+        Self { bytes, stride }
+    }
+
+    /// What a file is created as.
+    #[inline]
+    pub(super) fn first(&self, at: usize) -> &CStr {
+        self.path(2 * at)
+    }
+
+    /// What it is renamed to.
+    #[inline]
+    pub(super) fn renamed(&self, at: usize) -> &CStr {
+        self.path(2 * at + 1)
+    }
+
+    #[inline]
+    fn path(&self, at: usize) -> &CStr {
+        let bytes = &self.bytes[at * self.stride..(at + 1) * self.stride];
+        // Each ends with the only zero in it.
+        CStr::from_bytes_with_nul(bytes).unwrap_or_default()
+    }
+}
+
+/// How directories lie in one another.
+struct Shape {
+    depth: u32,
+    /// Directories below each that holds no files.
+    fan_out: u64,
+    /// Digits of their names.
+    digits: usize,
+}
+
+impl Shape {
+    fn of(job: &FileJob) -> Self {
+        let fan_out = fan_out(job.directories, job.depth);
+        Self { depth: job.depth, fan_out, digits: (fan_out - 1).to_string().len() }
+    }
+
+    /// The directory of the lowest level with a number.
+    fn leaf(&self, leaf: u64) -> String {
+        let parts = (0..self.depth).rev().map(|level| {
+            let part = leaf / self.fan_out.saturating_pow(level) % self.fan_out;
+            format!("d{part:0digits$}", digits = self.digits)
+        });
+        parts.collect::<Vec<_>>().join("/")
+    }
+}
+
+/// Directories below each, so that as many as are asked for fit at the lowest level.
+pub(super) fn fan_out(directories: u32, depth: u32) -> u64 {
+    let wanted = u64::from(directories);
+    let root = f64::from(directories).powf(1.0 / f64::from(depth)).floor() as u64;
+    (root.max(1)..=wanted).find(|fan_out| fan_out.saturating_pow(depth) >= wanted).unwrap_or(wanted)
+}
+
+/// All directories, each after the one that it lies in.
+pub(super) fn directories(job: &FileJob) -> Vec<CString> {
+    let (shape, mut all) = (Shape::of(job), BTreeSet::new());
+    for leaf in 0..u64::from(job.directories) {
+        let path = shape.leaf(leaf);
+        all.extend(path.match_indices('/').map(|(end, _)| path[..end].to_owned()));
+        all.insert(path);
+    }
+    // Made of letters, digits and slashes: without a zero.
+    all.into_iter().filter_map(|path| CString::new(path).ok()).collect()
+}

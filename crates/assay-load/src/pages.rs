@@ -1,0 +1,301 @@
+//! Pages of memory of this process: filled once, then gone to again and again, each access timed.
+//!
+//! What is gone to is drawn before: the measured path allocates nothing and draws nothing.
+
+use std::io;
+use std::ptr::{self, NonNull};
+
+use hdrhistogram::Histogram;
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use rustix::param::page_size;
+
+use crate::content::{Content, fill_piece};
+use crate::random::{Purpose, below, generator};
+use crate::spent::Spent;
+use crate::{clock, new_histogram};
+
+/// Accesses that are drawn; then they begin anew.
+const DRAWN: usize = 1 << 17;
+/// Marks an access that writes.
+const WRITES: u32 = 1 << 31;
+/// Who fills says how far it came as often as this.
+const STEP_BYTES: usize = 1 << 20;
+
+/// How pages are gone to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PageJob {
+    /// Bytes of all of them.
+    pub bytes: u64,
+    /// What they hold.
+    pub content: Content,
+    /// Exponent of Zipf's law by which some are gone to more often than others; 0 for all alike.
+    pub skew: f64,
+    /// Percent of the accesses that write.
+    pub written_percent: u8,
+    /// Nanoseconds in which they are gone to but not counted.
+    pub ramp_ns: u64,
+    /// Nanoseconds that count.
+    pub time_ns: u64,
+    /// Seed of contents and draws.
+    pub seed: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct PageOutcome {
+    /// Nanoseconds that counted.
+    pub window_ns: u64,
+    /// What an access took, in nanoseconds, the clock's reading with it.
+    pub latency_ns: Histogram<u64>,
+    /// Nanoseconds of processor time in the window.
+    pub cpu_ns: u64,
+    /// Nanoseconds that this thread was ready and waited for a processor, where the kernel counts that.
+    pub waited_ns: Option<u64>,
+}
+
+/// Pages of this process.
+#[derive(Debug)]
+pub struct PageSet {
+    start: NonNull<u64>,
+    bytes: usize,
+    page: usize,
+    /// Pages in the order in which they are gone to.
+    drawn: Vec<u32>,
+}
+
+impl PageSet {
+    /// Reserves them and draws how they will be gone to. They hold nothing yet.
+    ///
+    /// # Errors
+    /// The kernel has no such addresses, or there are more pages than can be numbered.
+    pub fn new(job: &PageJob) -> io::Result<Self> {
+        let too_large = || io::Error::from_raw_os_error(libc::ENOMEM);
+        let page = page_size();
+        let bytes = usize::try_from(job.bytes).map_err(|_| too_large())? / page * page;
+        let pages = u32::try_from(bytes / page).ok().filter(|pages| *pages > 0 && *pages < WRITES);
+        let drawn = drawn(job, pages.ok_or_else(too_large)?);
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new anonymous mapping at an address of the kernel's choice aliases nothing.
+        let start = unsafe { mmap_anonymous(ptr::null_mut(), bytes, access, MapFlags::PRIVATE) }?;
+        let start = NonNull::new(start.cast::<u64>()).ok_or_else(too_large)?;
+        let own = Self { start, bytes, page, drawn };
+        // Pages are swapped one by one, not by the hundred. A kernel without huge pages refuses this.
+        // SAFETY: advice about the mapping that was just made.
+        let _ = unsafe { madvise(own.start.as_ptr().cast(), bytes, Advice::LinuxNoHugepage) };
+        Ok(own)
+    }
+
+    /// Address of one of their bytes.
+    fn bytes_at(&self, offset: usize) -> *mut u8 {
+        self.start.as_ptr().cast::<u8>().wrapping_add(offset)
+    }
+
+    /// Fills them one after the other; says after each step how many bytes hold something.
+    pub fn fill(&mut self, job: &PageJob, filled: &mut dyn FnMut(u64)) {
+        let mut rng = generator(job.seed, 0, Purpose::Content);
+        let mut done = 0;
+        while done < self.bytes {
+            let step = STEP_BYTES.min(self.bytes - done);
+            // SAFETY: the bytes are inside of the mapping, which the kernel filled with zeros, and are
+            // borrowed from `self` exclusively.
+            let bytes = unsafe { std::slice::from_raw_parts_mut(self.bytes_at(done), step) };
+            for piece in bytes.chunks_mut(self.page) {
+                fill_piece(job.content, &mut rng, piece);
+                // There is no page before it is written, also one of zeros.
+                // SAFETY: a byte of the piece: the write must happen, whatever it holds.
+                unsafe { piece.as_mut_ptr().write_volatile(piece[0]) };
+            }
+            done += step;
+            filled(done as u64);
+        }
+    }
+
+    /// Goes to them for the ramp, and then for the time that counts.
+    pub fn touch(&mut self, job: &PageJob) -> PageOutcome {
+        let mut latency_ns = new_histogram();
+        // Its pages are there then.
+        latency_ns.reset();
+        let mut at = 0;
+        self.go(job.ramp_ns, &mut at, |_| {});
+        let before = Spent::now();
+        let began_ns = clock::monotonic_ns();
+        let ended_ns = self.go(job.time_ns, &mut at, |took_ns| {
+            // Longer than an hour is told as an hour.
+            latency_ns.saturating_record(took_ns.max(1));
+        });
+        let spent = Spent::now().since(&before);
+        PageOutcome {
+            window_ns: ended_ns.saturating_sub(began_ns),
+            latency_ns,
+            cpu_ns: spent.process_ns,
+            waited_ns: spent.waited_ns,
+        }
+    }
+
+    /// Goes to pages for a time; gives the moment of the last access.
+    fn go(&mut self, time_ns: u64, at: &mut usize, mut took: impl FnMut(u64)) -> u64 {
+        let began_ns = clock::monotonic_ns();
+        let mut last_ns = began_ns;
+        while last_ns - began_ns < time_ns {
+            let access = self.drawn[*at % DRAWN];
+            *at = at.wrapping_add(1);
+            self.access(access);
+            let now_ns = clock::monotonic_ns();
+            took(now_ns - last_ns);
+            last_ns = now_ns;
+        }
+        last_ns
+    }
+
+    /// Reads a word of a page, and writes it back where the access writes: the content stays.
+    #[inline]
+    fn access(&mut self, access: u32) {
+        let offset = (access & !WRITES) as usize * self.page;
+        debug_assert!(offset < self.bytes);
+        // SAFETY: the page lies inside of the mapping, which is aligned to pages and borrowed from
+        // `self` exclusively.
+        unsafe {
+            let word = self.start.as_ptr().add(offset / size_of::<u64>());
+            let value = word.read_volatile();
+            if access & WRITES != 0 {
+                word.write_volatile(value);
+            }
+        }
+    }
+}
+
+impl Drop for PageSet {
+    fn drop(&mut self) {
+        // SAFETY: this is the whole mapping that `new` made, and no slice of it outlives `self`.
+        // It can fail only for a range that is no mapping.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
+    }
+}
+
+/// The pages that accesses go to, and whether they write.
+fn drawn(job: &PageJob, pages: u32) -> Vec<u32> {
+    let mut rng = generator(job.seed, 0, Purpose::Offsets);
+    let mut mix = generator(job.seed, 0, Purpose::Mix);
+    let law = (job.skew > 0.0).then(|| Ranks::new(job.skew, pages, &mut rng));
+    let draw = |_| {
+        let page = match &law {
+            Some(law) => law.page(below(&mut rng, 1 << 53) as f64 / (1_u64 << 53) as f64),
+            None => below(&mut rng, u64::from(pages)) as u32,
+        };
+        let writes = below(&mut mix, 100) < u64::from(job.written_percent);
+        page | if writes { WRITES } else { 0 }
+    };
+    (0..DRAWN).map(draw).collect()
+}
+
+/// Zipf's law over pages whose ranks lie anywhere among them.
+struct Ranks {
+    /// Share of the accesses that go to the first ranks, each with those before it.
+    sums: Vec<f64>,
+    /// The page of each rank.
+    pages: Vec<u32>,
+}
+
+impl Ranks {
+    fn new(exponent: f64, pages: u32, rng: &mut impl rand_core::Rng) -> Self {
+        let mut sum = 0.0;
+        let mut sums: Vec<f64> = Vec::with_capacity(pages as usize);
+        for rank in 1..=pages {
+            sum += f64::from(rank).powf(-exponent);
+            sums.push(sum);
+        }
+        for own in &mut sums {
+            *own /= sum;
+        }
+        let mut own: Vec<u32> = (0..pages).collect();
+        for last in (1..own.len()).rev() {
+            own.swap(last, below(rng, last as u64 + 1) as usize);
+        }
+        Self { sums, pages: own }
+    }
+
+    /// The page that a uniform draw of 0 to 1 falls to.
+    fn page(&self, draw: f64) -> u32 {
+        let rank = self.sums.partition_point(|sum| *sum <= draw);
+        self.pages[rank.min(self.pages.len() - 1)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn job() -> PageJob {
+        PageJob {
+            bytes: 4 << 20,
+            content: Content::Random,
+            skew: 0.0,
+            written_percent: 30,
+            ramp_ns: MS,
+            time_ns: 20 * MS,
+            seed: 7,
+        }
+    }
+
+    #[test]
+    fn every_access_of_the_window_is_timed() {
+        let mut set = PageSet::new(&job()).unwrap();
+        let mut told = Vec::new();
+        set.fill(&job(), &mut |bytes| told.push(bytes));
+        assert_eq!(told, [1 << 20, 2 << 20, 3 << 20, 4 << 20]);
+        let done = set.touch(&job());
+        assert!(done.window_ns >= 20 * MS && done.latency_ns.len() > 1000, "{}", done.window_ns);
+        let sum = done.latency_ns.mean() * done.latency_ns.len() as f64;
+        let share = sum / done.window_ns as f64;
+        assert!((0.9..1.1).contains(&share), "accesses fill the window: {share}");
+    }
+
+    #[test]
+    fn the_content_stays_as_it_was_filled() {
+        let mut set = PageSet::new(&PageJob { content: "50 %".parse().unwrap(), ..job() }).unwrap();
+        let job = PageJob { content: "50 %".parse().unwrap(), ..job() };
+        set.fill(&job, &mut |_| {});
+        let sample = |set: &PageSet| {
+            // SAFETY: inside of the mapping, which was filled.
+            unsafe { std::slice::from_raw_parts(set.bytes_at(0), 8192) }.to_vec()
+        };
+        let before = sample(&set);
+        assert!(before[2048..4096].iter().all(|byte| *byte == 0));
+        assert!(before[..2048].iter().any(|byte| *byte != 0));
+        set.touch(&job);
+        assert_eq!(sample(&set), before);
+    }
+
+    #[test]
+    fn a_part_of_the_accesses_writes_and_all_lie_inside() {
+        let drawn = drawn(&job(), 1000);
+        let writes = drawn.iter().filter(|access| **access & WRITES != 0).count();
+        let share = writes as f64 / drawn.len() as f64;
+        assert!((0.28..0.32).contains(&share), "{share}");
+        assert!(drawn.iter().all(|access| access & !WRITES < 1000));
+    }
+
+    #[test]
+    fn skew_gives_the_first_ranks_the_share_of_zipfs_law() {
+        let counts = |skew: f64| {
+            let mut counts = vec![0_u32; 1000];
+            for access in drawn(&PageJob { skew, ..job() }, 1000) {
+                counts[(access & !WRITES) as usize] += 1;
+            }
+            counts.sort_unstable_by(|a, b| b.cmp(a));
+            f64::from(counts[0]) / DRAWN as f64
+        };
+        // 1 / H(1000) = 1 / 7.4855.
+        let first = counts(1.0);
+        assert!((first - 0.1336).abs() < 0.005, "{first}");
+        assert!(counts(0.0) < 0.002);
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_an_error() {
+        assert!(PageSet::new(&PageJob { bytes: 1, ..job() }).is_err());
+        assert!(PageSet::new(&PageJob { bytes: u64::MAX, ..job() }).is_err());
+    }
+}

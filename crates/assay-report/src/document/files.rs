@@ -1,0 +1,122 @@
+//! Small files: how many a second went through each phase, and how long one took.
+
+use super::numbers::under_heading;
+use super::{Block, Cell, NONE, Row, Section, Table, centre, find};
+use crate::table::Column;
+use assay_core::findings::{Cell as Measured, Findings};
+use assay_core::quantity::Metric;
+use assay_core::results::plan::arm_in_words;
+use assay_core::work::files::{FILES, Of, of};
+
+/// The metric that small files are compared by.
+pub(super) const FILES_PER_S: &str = FILES.name;
+
+/// What of a phase a column holds.
+type Pick = fn(&Of) -> Metric;
+
+const LEGEND: &str = "Files per second: each created, looked at (stat), read, renamed and deleted; then each \
+                      phase alone, with the sync that belongs to it. Times are of one file, without the sync.";
+
+/// The section; none where no files were made.
+pub(super) fn section(findings: &Findings) -> Option<Section> {
+    let own = findings.cells.iter().filter(|cell| cell.metric == FILES_PER_S && !cell.control);
+    let cells: Vec<&Measured> = own.collect();
+    if cells.is_empty() || findings.study.kind == "compare" {
+        return None;
+    }
+    let blocks = vec![
+        Block::Table(rates(findings, &cells)),
+        Block::Table(times(findings, &cells)),
+        Block::Text(vec![LEGEND.to_owned()]),
+    ];
+    Some(Section::titled("small files", blocks))
+}
+
+fn rates(findings: &Findings, cells: &[&Measured]) -> Table {
+    let phases = columns(&[("", |of| of.rate)]);
+    let mut all = named(cells);
+    all.push(Column::right("files/s"));
+    all.extend(phases.iter().map(|(heading, ..)| Column::right(format!("{heading}/s"))));
+    all.push(Column::left("trust").judged());
+    let row = |cell: &&Measured| {
+        let mut words = names(cells, cell);
+        words.push(centre(cell).map_or_else(none, |value| under_heading(FILES_PER_S, value)));
+        words.extend(phases.iter().map(|(_, metric)| told(findings, cell, metric)));
+        Row {
+            name: name(cell),
+            cells: words.into_iter().map(Cell::from).chain([Cell::trust(cell.trust)]).collect(),
+            notes: note(findings, cell).into_iter().collect(),
+        }
+    };
+    Table { columns: all, rows: cells.iter().map(row).collect() }
+}
+
+/// That its tree is not the one that was asked for, and why.
+fn note(findings: &Findings, cell: &Measured) -> Option<String> {
+    findings.workload(&cell.workload, &cell.arm)?.note.clone()
+}
+
+/// Half and tail of each phase.
+fn times(findings: &Findings, cells: &[&Measured]) -> Table {
+    let quantiles = columns(&[(" p50", |of| of.half), (" p99", |of| of.tail)]);
+    let mut all = named(cells);
+    all.extend(quantiles.iter().enumerate().map(|(at, (heading, _))| {
+        // Broken where a phase begins.
+        let column = Column::right(heading.as_str());
+        let column = if at % 4 == 0 && at > 0 { column.breaks() } else { column };
+        let is_half = at % 2 == 0;
+        if is_half { column.detail() } else { column }
+    }));
+    let row = |cell: &&Measured| {
+        let mut words = names(cells, cell);
+        words.extend(quantiles.iter().map(|(_, metric)| told(findings, cell, metric)));
+        Row {
+            name: name(cell),
+            cells: words.into_iter().map(Cell::from).collect(),
+            notes: Vec::new(),
+        }
+    };
+    Table { columns: all, rows: cells.iter().map(row).collect() }
+}
+
+/// Headings with their metrics, a phase after the other.
+fn columns(each: &[(&str, Pick)]) -> Vec<(String, Metric)> {
+    let phase = |own: Of| {
+        let one =
+            |(heading, pick): &(&str, Pick)| (format!("{}{heading}", own.act.name()), pick(&own));
+        each.iter().map(one).collect::<Vec<_>>()
+    };
+    of().flat_map(phase).collect()
+}
+
+fn varies(cells: &[&Measured]) -> bool {
+    cells.iter().any(|cell| cell.arm != cells[0].arm)
+}
+
+fn several(cells: &[&Measured]) -> bool {
+    cells.iter().any(|cell| cell.workload != cells[0].workload)
+}
+
+/// The columns that say which row it is.
+fn named(cells: &[&Measured]) -> Vec<Column> {
+    let work = (several(cells) || !varies(cells)).then(|| Column::left("workload").key());
+    work.into_iter().chain(varies(cells).then(|| Column::left("arm").key())).collect()
+}
+
+fn names(cells: &[&Measured], cell: &Measured) -> Vec<String> {
+    let work = (several(cells) || !varies(cells)).then(|| cell.workload.clone());
+    work.into_iter().chain(varies(cells).then(|| arm_in_words(cell.arm.iter()))).collect()
+}
+
+fn name(cell: &Measured) -> String {
+    format!("{} {}", cell.workload, arm_in_words(cell.arm.iter())).trim_end().to_owned()
+}
+
+fn told(findings: &Findings, cell: &Measured, metric: &Metric) -> String {
+    let own = find(findings, &cell.workload, &cell.arm, false, metric.name);
+    own.and_then(centre).map_or_else(none, |value| under_heading(metric.name, value))
+}
+
+fn none() -> String {
+    NONE.to_owned()
+}

@@ -1,0 +1,126 @@
+//! Pages under a limit of memory: how much of the set there was room for, and what that cost.
+
+use super::numbers::under_heading;
+use super::{Block, Cell, NONE, Row, Section, Table, centre, find};
+use crate::table::Column;
+use assay_core::findings::{Cell as Measured, Findings};
+use assay_core::quantity::Metric;
+use assay_core::quantity::units::show;
+use assay_core::results::plan::arm_in_words;
+use assay_core::results::record::Status;
+use assay_core::work::pages::{
+    EXPECTED, FULL, HELD, KILLED, LONGEST, P99, PROCESSOR, RATE, REACHED,
+};
+
+const LEGEND: &[&str] = &[
+    "Reached: bytes of the set that there was room for. Set per memory: bytes of the set per byte of memory \
+     that it took, resident and packed by zram or zswap; of what is written to a file, the file is not \
+     counted.",
+    "calc zram: the same as `assay calc zram` expects it, with the ratio of 2 that the kernel's documentation \
+     expects; off by: what was measured against that.",
+];
+
+/// The section; none where no pages were gone to.
+pub(super) fn section(findings: &Findings) -> Option<Section> {
+    let own = findings.cells.iter().filter(|cell| cell.metric == REACHED.name && !cell.control);
+    let mut cells: Vec<&Measured> = own.collect();
+    // A workload after the other, in the order of the page.
+    let names: Vec<&str> = cells.iter().map(|cell| cell.workload.as_str()).collect();
+    let places: Vec<usize> = cells
+        .iter()
+        .map(|cell| names.iter().position(|name| *name == cell.workload).unwrap_or_default())
+        .collect();
+    let mut order: Vec<usize> = (0..cells.len()).collect();
+    order.sort_by_key(|at| places[*at]);
+    cells = order.into_iter().map(|at| cells[at]).collect();
+    if cells.is_empty() || findings.study.kind == "compare" {
+        return None;
+    }
+    let text = LEGEND.iter().map(|line| (*line).to_owned()).collect();
+    let blocks = vec![
+        Block::Table(fits(findings, &cells)),
+        Block::Table(costs(findings, &cells)),
+        Block::Text(text),
+    ];
+    Some(Section::titled("memory: how much fits, and what it costs", blocks))
+}
+
+fn named() -> Vec<Column> {
+    vec![Column::left("workload").key(), Column::left("arm").key()]
+}
+
+fn names(cell: &Measured) -> Vec<Cell> {
+    [cell.workload.clone(), arm_in_words(cell.arm.iter())].map(Cell::from).to_vec()
+}
+
+fn row(cell: &Measured, words: Vec<String>) -> Row {
+    let name = format!("{} {}", cell.workload, arm_in_words(cell.arm.iter()));
+    let cells = names(cell).into_iter().chain(words.into_iter().map(Cell::from)).collect();
+    Row { name: name.trim_end().to_owned(), cells, notes: Vec::new() }
+}
+
+fn fits(findings: &Findings, cells: &[&Measured]) -> Table {
+    let mut columns = named();
+    let headings = ["reached", "killed", "set per memory", "calc zram", "off by"];
+    columns.extend(headings.map(Column::right));
+    let rows = cells.iter().map(|cell| {
+        let (held, expected) = (mean(findings, cell, &HELD), mean(findings, cell, &EXPECTED));
+        let off = held.zip(expected).map(|(held, expected)| {
+            let share = held / expected - 1.0;
+            let sign = if share < 0.0 { "-" } else { "+" };
+            format!("{sign}{}", show::share(share.abs()))
+        });
+        let ratio = |value: Option<f64>| value.map_or_else(none, show::ratio);
+        row(
+            cell,
+            vec![
+                told(&REACHED, centre(cell)),
+                killed(findings, cell),
+                ratio(held),
+                ratio(expected),
+                off.unwrap_or_else(none),
+            ],
+        )
+    });
+    Table { columns, rows: rows.collect() }
+}
+
+fn costs(findings: &Findings, cells: &[&Measured]) -> Table {
+    let mut columns = named();
+    let metrics: [(&str, &Metric); 5] = [
+        ("accesses/s", &RATE),
+        ("p99", &P99),
+        ("longest", &LONGEST),
+        ("processor", &PROCESSOR),
+        ("standing still", &FULL),
+    ];
+    columns.extend(metrics.iter().map(|(heading, _)| Column::right(*heading)));
+    let rows = cells.iter().map(|cell| {
+        let words = metrics.iter().map(|(_, metric)| told(metric, mean(findings, cell, metric)));
+        row(cell, words.collect())
+    });
+    Table { columns, rows: rows.collect() }
+}
+
+/// In how many of the trials that count the process was killed.
+fn killed(findings: &Findings, cell: &Measured) -> String {
+    let Some(own) = find(findings, &cell.workload, &cell.arm, false, KILLED.name) else {
+        return none();
+    };
+    let counts = own.trials.iter().filter(|trial| trial.status != Status::LeadIn);
+    let values: Vec<f64> = counts.filter_map(|trial| trial.value).collect();
+    let killed = values.iter().filter(|value| **value > 0.0).count();
+    if killed == 0 { "no".to_owned() } else { format!("{killed} of {}", values.len()) }
+}
+
+fn mean(findings: &Findings, cell: &Measured, metric: &Metric) -> Option<f64> {
+    find(findings, &cell.workload, &cell.arm, false, metric.name).and_then(centre)
+}
+
+fn told(metric: &Metric, value: Option<f64>) -> String {
+    value.map_or_else(none, |value| under_heading(metric.name, value))
+}
+
+fn none() -> String {
+    NONE.to_owned()
+}

@@ -1,0 +1,74 @@
+//! Findings in the formats of other tools. What a format has no word for is left out, and each
+//! exporter says what.
+
+mod benchstat;
+mod fio_json;
+mod hyperfine_json;
+mod openmetrics;
+mod trials_csv;
+
+use assay_core::catalogue::About;
+use assay_core::findings::{Cell, CellTrial, Findings};
+use assay_core::results::record::Status;
+
+use crate::document::{self, FORUM_COLUMNS};
+use crate::{markdown, text};
+
+/// One way to write findings.
+#[derive(Clone, Copy, Debug)]
+pub struct Exporter {
+    /// What it says of itself.
+    pub about: About,
+    /// The text; none where the findings have nothing that it can say.
+    pub write: fn(&Findings) -> Option<String>,
+}
+
+/// All exporters, the usual one first.
+pub static EXPORTERS: &[Exporter] = &[
+    trials_csv::EXPORTER,
+    fio_json::EXPORTER,
+    hyperfine_json::EXPORTER,
+    benchstat::EXPORTER,
+    openmetrics::EXPORTER,
+    Exporter {
+        about: About {
+            name: "markdown",
+            summary: "findings and tables for a wiki, an issue or a pull request",
+            text: "As assay compare --markdown writes it, of one result.",
+        },
+        write: |findings| Some(markdown::comment(findings)),
+    },
+    Exporter {
+        about: About {
+            name: "forum",
+            summary: "one block of text, findings first, as wide as a phone",
+            text: "Findings, then the numbers, then what was measured; to be pasted between the \
+                   marks that a forum has for code.",
+        },
+        write: |findings| Some(text::render(&document::forum(findings), FORUM_COLUMNS, false)),
+    },
+];
+
+/// The exporter with a name.
+pub fn find(name: &str) -> Option<&'static Exporter> {
+    EXPORTERS.iter().find(|exporter| exporter.about.name == name)
+}
+
+/// Trials of a cell that count, in time, with their values.
+fn counted(cell: &Cell) -> Vec<(&CellTrial, f64)> {
+    let own = cell.trials.iter().filter(|trial| trial.status == Status::Ok);
+    let mut own: Vec<(&CellTrial, f64)> =
+        own.filter_map(|trial| Some((trial, trial.value?))).collect();
+    own.sort_by_key(|(trial, _)| (trial.order, trial.replicate));
+    own
+}
+
+/// `scheduler=bfq depth=8`.
+fn arm_words(cell: &Cell, between: &str) -> String {
+    let words: Vec<String> =
+        cell.arm.iter().map(|(name, level)| format!("{name}={level}")).collect();
+    words.join(between)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! What programs that plot fio's JSON look at: a job for each trial.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use assay_core::catalogue::About;
+use assay_core::findings::Findings;
+
+use super::{Exporter, counted};
+
+/// The exporter.
+pub const EXPORTER: Exporter = Exporter {
+    about: About {
+        name: "fio-json",
+        summary: "JSON as fio writes it, for programs that plot and gate it",
+        text: "A job for each trial that counts, with its workload as jobname and its arm as job \
+               options; rates and latencies are of the direction that the workload has, of a mixed \
+               one they stand under read. What no trial of ours has, such as context switches, is \
+               left out.",
+    },
+    write,
+};
+
+/// Percentiles with their metric.
+const PERCENTILES: [(&str, &str); 4] = [
+    ("50.000000", "latency_p50_ns"),
+    ("90.000000", "latency_p90_ns"),
+    ("99.000000", "latency_p99_ns"),
+    ("99.900000", "latency_p999_ns"),
+];
+
+/// Values of a trial by their metric.
+type Values<'f> = BTreeMap<&'f str, f64>;
+
+fn write(findings: &Findings) -> Option<String> {
+    let mut trials: BTreeMap<(Option<u32>, &str, String, u32), (&_, Values<'_>)> = BTreeMap::new();
+    for cell in findings.cells.iter().filter(|cell| !cell.control) {
+        for (trial, value) in counted(cell) {
+            let key =
+                (trial.order, cell.workload.as_str(), super::arm_words(cell, " "), trial.replicate);
+            let (_, values) = trials.entry(key).or_insert((&cell.arm, Values::new()));
+            values.insert(&cell.metric, value);
+        }
+    }
+    let kept = trials.into_iter().filter(|(_, (_, values))| values.contains_key("iops"));
+    let writes = |name: &str| {
+        let mut facts = findings.workloads.iter().filter(|facts| facts.name == name);
+        facts.any(|facts| facts.io.as_ref().is_some_and(|io| !io.mix.reads()))
+    };
+    let jobs: Vec<Value> = kept
+        .enumerate()
+        .map(|(at, ((_, workload, ..), (arm, values)))| {
+            job(at, workload, arm, &values, writes(workload))
+        })
+        .collect();
+    let document = json!({
+        "fio version": format!("assay-{}", findings.environment.assay),
+        "assay": { "format": "assay-fio/1", "id": findings.study.id },
+        "timestamp": 0, "timestamp_ms": 0, "time": findings.study.started,
+        "global options": {},
+        "jobs": jobs,
+        "disk_util": [],
+    });
+    let some = document["jobs"].as_array().is_some_and(|jobs| !jobs.is_empty());
+    some.then(|| serde_json::to_string_pretty(&document).unwrap_or_default() + "\n")
+}
+
+fn job(
+    at: usize,
+    workload: &str,
+    arm: &BTreeMap<String, String>,
+    values: &Values<'_>,
+    writes: bool,
+) -> Value {
+    let mut options = Map::new();
+    options.insert("name".to_owned(), json!(workload));
+    for (name, level) in arm {
+        options.insert(name.clone(), json!(level));
+    }
+    let (own, other) = if writes { ("write", "read") } else { ("read", "write") };
+    let mut job = json!({
+        "jobname": workload, "groupid": at, "error": 0, "eta": 0, "elapsed": 0,
+        "job options": options,
+    });
+    job[own] = direction(values);
+    job[other] = empty();
+    job["trim"] = empty();
+    job
+}
+
+fn direction(values: &Values<'_>) -> Value {
+    let number = |metric: &str| values.get(metric).copied().unwrap_or_default();
+    let iops = number("iops");
+    let bandwidth = number("bandwidth_bytes_per_s");
+    let percentiles: Map<String, Value> = PERCENTILES
+        .iter()
+        .filter_map(|(name, metric)| Some(((*name).to_owned(), json!(values.get(metric)?))))
+        .collect();
+    let mut latency = json!({
+        "min": 0, "max": number("latency_max_ns"), "mean": number("latency_mean_ns"), "stddev": 0.0,
+    });
+    if !percentiles.is_empty() {
+        latency["percentile"] = Value::Object(percentiles);
+    }
+    json!({
+        "io_bytes": bandwidth.round() as u64, "io_kbytes": bandwidth as u64 / 1024,
+        "bw_bytes": bandwidth, "bw": bandwidth / 1024.0, "iops": iops,
+        "runtime": 1000, "total_ios": iops.ceil().max(1.0) as u64, "short_ios": 0, "drop_ios": 0,
+        "clat_ns": latency, "lat_ns": { "min": 0, "max": number("latency_max_ns"),
+        "mean": number("latency_mean_ns"), "stddev": 0.0 },
+        "iops_mean": iops, "iops_stddev": 0.0, "bw_mean": bandwidth / 1024.0, "bw_dev": 0.0,
+    })
+}
+
+fn empty() -> Value {
+    let latency = json!({ "min": 0, "max": 0, "mean": 0.0, "stddev": 0.0 });
+    json!({
+        "io_bytes": 0, "io_kbytes": 0, "bw_bytes": 0, "bw": 0, "iops": 0.0, "runtime": 0,
+        "total_ios": 0, "short_ios": 0, "drop_ios": 0, "clat_ns": latency, "lat_ns": latency,
+    })
+}

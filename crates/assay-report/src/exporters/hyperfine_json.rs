@@ -1,0 +1,60 @@
+//! hyperfine's JSON: a result for each workload and arm that has times.
+
+use serde_json::{Value, json};
+
+use assay_core::catalogue::About;
+use assay_core::findings::{Cell, Findings};
+
+use super::{Exporter, arm_words, counted};
+
+/// The exporter.
+pub const EXPORTER: Exporter = Exporter {
+    about: About {
+        name: "hyperfine-json",
+        summary: "JSON as hyperfine writes it, of workloads that have a time",
+        text: "A result for each workload and arm with the times of its trials that count, in \
+               seconds, and the arm as parameters. Which trial came when, and what was disturbed, \
+               the format cannot say.",
+    },
+    write,
+};
+
+const TIME: &str = "duration_s";
+
+fn write(findings: &Findings) -> Option<String> {
+    let cells = findings.cells.iter().filter(|cell| cell.metric == TIME && !cell.control);
+    let results: Vec<Value> = cells.filter_map(result).collect();
+    let document = json!({
+        "assay": { "format": "assay-hyperfine/1", "id": findings.study.id },
+        "results": results,
+    });
+    let some = !document["results"].as_array().is_none_or(Vec::is_empty);
+    some.then(|| serde_json::to_string_pretty(&document).unwrap_or_default() + "\n")
+}
+
+fn result(cell: &Cell) -> Option<Value> {
+    let times: Vec<f64> = counted(cell).into_iter().map(|(_, value)| value).collect();
+    let count = times.len();
+    if count == 0 {
+        return None;
+    }
+    let mean = times.iter().sum::<f64>() / count as f64;
+    let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
+    let arm = arm_words(cell, " ");
+    let command =
+        if arm.is_empty() { cell.workload.clone() } else { format!("{} ({arm})", cell.workload) };
+    Some(json!({
+        "command": command,
+        "workload": cell.workload,
+        "mean": mean,
+        "stddev": (count > 1).then(|| (squares / (count - 1) as f64).sqrt()),
+        "median": cell.median,
+        "user": 0.0,
+        "system": 0.0,
+        "min": times.iter().copied().reduce(f64::min),
+        "max": times.iter().copied().reduce(f64::max),
+        "exit_codes": vec![0; count],
+        "times": times,
+        "parameters": cell.arm,
+    }))
+}

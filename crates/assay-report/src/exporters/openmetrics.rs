@@ -1,0 +1,77 @@
+//! OpenMetrics, as a textfile collector takes it: means, intervals and counts as gauges.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use assay_core::catalogue::About;
+use assay_core::findings::{Cell, Findings};
+
+use super::Exporter;
+
+/// The exporter.
+pub const EXPORTER: Exporter = Exporter {
+    about: About {
+        name: "openmetrics",
+        summary: "OpenMetrics text: means with their intervals, for dashboards",
+        text: "A gauge for each metric, with the bounds of its 95 % interval and the number of \
+               trials as gauges beside it. A mean without an interval has fewer than three trials.",
+    },
+    write,
+};
+
+fn write(findings: &Findings) -> Option<String> {
+    let mut metrics: BTreeMap<String, Vec<&Cell>> = BTreeMap::new();
+    for cell in findings.cells.iter().filter(|cell| !cell.control && cell.geometric_mean.is_some())
+    {
+        metrics.entry(name(&cell.metric)).or_default().push(cell);
+    }
+    if metrics.is_empty() {
+        return None;
+    }
+    let mut text = String::new();
+    for (metric, cells) in metrics {
+        let bound = |at: usize| move |cell: &Cell| cell.ci95.map(|bounds| bounds[at]);
+        family(&mut text, &metric, &cells, findings, |cell| cell.geometric_mean);
+        family(&mut text, &format!("{metric}_ci95_low"), &cells, findings, bound(0));
+        family(&mut text, &format!("{metric}_ci95_high"), &cells, findings, bound(1));
+        family(&mut text, &format!("{metric}_trials"), &cells, findings, |cell| {
+            Some(cell.n as f64)
+        });
+    }
+    text.push_str("# EOF\n");
+    Some(text)
+}
+
+fn family(
+    text: &mut String,
+    metric: &str,
+    cells: &[&Cell],
+    findings: &Findings,
+    value: impl Fn(&Cell) -> Option<f64>,
+) {
+    let rows: Vec<(&Cell, f64)> =
+        cells.iter().filter_map(|cell| Some((*cell, value(cell)?))).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "# TYPE assay_{metric} gauge");
+    for (cell, value) in rows {
+        let mut labels = vec![
+            format!("study=\"{}\"", escaped(&findings.study.id)),
+            format!("workload=\"{}\"", escaped(&cell.workload)),
+        ];
+        for (factor, level) in &cell.arm {
+            labels.push(format!("factor_{}=\"{}\"", name(factor), escaped(level)));
+        }
+        let _ = writeln!(text, "assay_{metric}{{{}}} {value}", labels.join(","));
+    }
+}
+
+/// Letters, digits and underscores.
+fn name(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}

@@ -1,0 +1,236 @@
+//! Encryption of directories by the file system itself (`fscrypt`): its keys and policies, version 2.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use rustix::ioctl::{self, Opcode, Updater};
+
+/// Bytes of a master key.
+pub const FSCRYPT_KEY_BYTES: usize = 64;
+/// Bytes of what the kernel calls a key by.
+const IDENTIFIER_BYTES: usize = 16;
+
+/// `FS_IOC_SET_ENCRYPTION_POLICY`: its number tells the size of version 1 for either version.
+const SET_POLICY: Opcode = 0x800c_6613;
+/// `FS_IOC_GET_ENCRYPTION_POLICY_EX`.
+const GET_POLICY: Opcode = 0xc009_6616;
+/// `FS_IOC_ADD_ENCRYPTION_KEY`.
+const ADD_KEY: Opcode = 0xc050_6617;
+/// `FS_IOC_REMOVE_ENCRYPTION_KEY`.
+const REMOVE_KEY: Opcode = 0xc040_6618;
+/// `FS_IOC_GET_ENCRYPTION_KEY_STATUS`.
+const KEY_STATUS: Opcode = 0xc080_661a;
+
+/// `FSCRYPT_KEY_SPEC_TYPE_IDENTIFIER`.
+const BY_IDENTIFIER: u32 = 2;
+/// `FSCRYPT_POLICY_V2`.
+const VERSION: u8 = 2;
+/// `FSCRYPT_MODE_AES_256_XTS`, of what files hold.
+const AES_256_XTS: u8 = 1;
+/// `FSCRYPT_MODE_AES_256_CTS`, of their names.
+const AES_256_CTS: u8 = 4;
+/// `FSCRYPT_POLICY_FLAGS_PAD_32`.
+const PAD_32: u8 = 3;
+/// `FSCRYPT_KEY_STATUS_ABSENT` and the two others.
+const ABSENT: u32 = 1;
+const PRESENT: u32 = 2;
+/// `FSCRYPT_KEY_REMOVAL_STATUS_FLAG_FILES_BUSY`.
+const FILES_BUSY: u32 = 1;
+
+/// `struct fscrypt_key_specifier`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Specifier {
+    kind: u32,
+    reserved: u32,
+    identifier: [u8; IDENTIFIER_BYTES],
+    rest: [u8; 16],
+}
+
+/// `struct fscrypt_add_key_arg` with a key behind it.
+#[repr(C)]
+struct AddKey {
+    specifier: Specifier,
+    raw_size: u32,
+    key_id: u32,
+    flags: u32,
+    reserved: [u32; 7],
+    raw: [u8; FSCRYPT_KEY_BYTES],
+}
+
+/// `struct fscrypt_remove_key_arg`.
+#[repr(C)]
+struct RemoveKey {
+    specifier: Specifier,
+    removal_status_flags: u32,
+    reserved: [u32; 5],
+}
+
+/// `struct fscrypt_get_key_status_arg`.
+#[repr(C)]
+struct StatusOfKey {
+    specifier: Specifier,
+    reserved: [u32; 6],
+    status: u32,
+    flags: u32,
+    users: u32,
+    out_reserved: [u32; 13],
+}
+
+/// `struct fscrypt_policy_v2`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Policy {
+    version: u8,
+    contents: u8,
+    names: u8,
+    flags: u8,
+    reserved: [u8; 4],
+    identifier: [u8; IDENTIFIER_BYTES],
+}
+
+/// `struct fscrypt_get_policy_ex_arg`.
+#[repr(C)]
+struct GetPolicy {
+    size: u64,
+    policy: Policy,
+}
+
+/// What the kernel calls a key by.
+pub type KeyIdentifier = [u8; IDENTIFIER_BYTES];
+
+/// How a directory is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirectoryPolicy {
+    /// What the kernel calls its key by: no secret.
+    pub key: KeyIdentifier,
+    /// Whether files are encrypted by AES-256-XTS and their names by AES-256-CTS, version 2.
+    pub is_usual: bool,
+    /// Whether the kernel has its key now, and all of it.
+    pub has_key: bool,
+}
+
+fn specifier(identifier: KeyIdentifier) -> Specifier {
+    Specifier { kind: BY_IDENTIFIER, identifier, ..Specifier::default() }
+}
+
+/// Encrypts an open directory, which is empty or has this very key: gives the key to its file system,
+/// and says that all that is made below is encrypted by it (AES-256-XTS, names by AES-256-CTS).
+///
+/// Fails with `EOPNOTSUPP` on a file system that was made without `encrypt`, `ENOTTY` on one that cannot,
+/// `ENOTEMPTY`, and `EEXIST` where it has another key.
+pub fn encrypt_directory(
+    directory: BorrowedFd<'_>,
+    key: &[u8; FSCRYPT_KEY_BYTES],
+) -> io::Result<()> {
+    let mut add = AddKey {
+        specifier: specifier([0; IDENTIFIER_BYTES]),
+        raw_size: FSCRYPT_KEY_BYTES as u32,
+        key_id: 0,
+        flags: 0,
+        reserved: [0; 7],
+        raw: *key,
+    };
+    // SAFETY: the request reads the struct with as many bytes behind it as `raw_size` says, which are
+    // part of it, and writes the identifier into it; it lives until the call returns.
+    let added = unsafe { ioctl::ioctl(directory, Updater::<ADD_KEY, AddKey>::new(&mut add)) };
+    // Not to be left behind in memory; `black_box` keeps the store.
+    add.raw = [0; FSCRYPT_KEY_BYTES];
+    std::hint::black_box(&add.raw);
+    added?;
+    let mut policy = Policy {
+        version: VERSION,
+        contents: AES_256_XTS,
+        names: AES_256_CTS,
+        flags: PAD_32,
+        identifier: add.specifier.identifier,
+        ..Policy::default()
+    };
+    // SAFETY: the request reads a policy of the version that its first byte tells: this struct.
+    unsafe { ioctl::ioctl(directory, Updater::<SET_POLICY, Policy>::new(&mut policy))? };
+    Ok(())
+}
+
+/// How an open directory is encrypted; none where it is not.
+///
+/// Fails with `ENOTTY` or `EOPNOTSUPP` on a file system that cannot encrypt.
+pub fn directory_policy(directory: BorrowedFd<'_>) -> io::Result<Option<DirectoryPolicy>> {
+    let Some(policy) = policy(directory)? else { return Ok(None) };
+    let modes = (policy.version, policy.contents, policy.names);
+    let is_usual = modes == (VERSION, AES_256_XTS, AES_256_CTS);
+    let has_key = policy.version == VERSION && status(directory, policy.identifier)? == PRESENT;
+    Ok(Some(DirectoryPolicy { key: policy.identifier, is_usual, has_key }))
+}
+
+/// Takes a key away from the file system of an open file, which is not encrypted by it itself: it would
+/// be in use. From then on nobody reads what that key encrypts.
+///
+/// Fails with `EBUSY` while files below are open: tried again, it goes on.
+pub fn forget_key(file: BorrowedFd<'_>, identifier: KeyIdentifier) -> io::Result<()> {
+    if status(file, identifier)? == ABSENT {
+        return Ok(());
+    }
+    let mut remove =
+        RemoveKey { specifier: specifier(identifier), removal_status_flags: 0, reserved: [0; 5] };
+    // SAFETY: the request reads and writes this struct, which lives until the call returns.
+    unsafe { ioctl::ioctl(file, Updater::<REMOVE_KEY, RemoveKey>::new(&mut remove))? };
+    let busy = remove.removal_status_flags & FILES_BUSY != 0;
+    if busy { Err(rustix::io::Errno::BUSY.into()) } else { Ok(()) }
+}
+
+fn policy(directory: BorrowedFd<'_>) -> io::Result<Option<Policy>> {
+    let mut asked = GetPolicy { size: size_of::<Policy>() as u64, policy: Policy::default() };
+    // SAFETY: the request writes a policy of at most `size` bytes into the struct behind it.
+    let told =
+        unsafe { ioctl::ioctl(directory, Updater::<GET_POLICY, GetPolicy>::new(&mut asked)) };
+    match told {
+        Ok(()) => Ok(Some(asked.policy)),
+        Err(rustix::io::Errno::NODATA) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn status(directory: BorrowedFd<'_>, identifier: KeyIdentifier) -> io::Result<u32> {
+    let mut asked = StatusOfKey {
+        specifier: specifier(identifier),
+        reserved: [0; 6],
+        status: 0,
+        flags: 0,
+        users: 0,
+        out_reserved: [0; 13],
+    };
+    // SAFETY: the request reads and writes this struct, which lives until the call returns.
+    unsafe { ioctl::ioctl(directory, Updater::<KEY_STATUS, StatusOfKey>::new(&mut asked))? };
+    Ok(asked.status)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    #[test]
+    fn layouts_are_the_kernels() {
+        assert_eq!(size_of::<Specifier>(), 40);
+        assert_eq!(size_of::<AddKey>(), 80 + FSCRYPT_KEY_BYTES);
+        assert_eq!(size_of::<RemoveKey>(), 64);
+        assert_eq!(size_of::<StatusOfKey>(), 128);
+        assert_eq!(size_of::<Policy>(), 24);
+        assert_eq!(size_of::<GetPolicy>(), 32);
+    }
+
+    #[test]
+    fn what_is_no_such_file_system_says_so() {
+        let proc = File::open("/proc").unwrap();
+        let refused = [
+            directory_policy(proc.as_fd()).map(|_| ()),
+            encrypt_directory(proc.as_fd(), &[7; FSCRYPT_KEY_BYTES]),
+            forget_key(proc.as_fd(), [7; IDENTIFIER_BYTES]),
+        ];
+        for refused in refused {
+            assert_eq!(refused.unwrap_err().raw_os_error(), Some(libc::ENOTTY));
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! `assay hold-pages`: has pages of memory and goes to them. Nobody types it: a study of the kind `pages`
+//! starts it, a process for each trial, which the kernel may kill.
+
+use clap::Args;
+
+use super::output;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::system::System;
+use assay_core::work::pages::{Job, hold};
+
+/// Have pages of memory, go to them, and say what that took
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// What is to be done, as JSON
+    #[arg(value_name = "JOB")]
+    job: String,
+}
+
+/// Runs the command.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    let job: Job = serde_json::from_str(&arguments.job)
+        .map_err(|error| Failure::mistake(format!("that is no job: {error}")))?;
+    hold(system, &job, &mut |line| output::text(line))
+        .map_err(|error| Failure::refused(format!("the pages cannot be had: {error}")))
+}

@@ -1,0 +1,91 @@
+//! `assay peer`: the other end for studies of a network link.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+
+use super::output;
+use crate::real::link::peer::{Limits, Peer};
+use crate::real::signals;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::Time;
+use assay_core::system::System;
+use assay_core::system::network::{BitRate, Token, protocol};
+use assay_core::work::network;
+
+/// The other end for studies of a network link (assay run bufferbloat)
+///
+/// It waits for an assay that knows the same token, sends its datagrams back and loads the link with it.
+/// It listens on loopback unless it is told otherwise, answers only at the address that somebody came
+/// from, never with more bytes than came, and holds to its limits: it cannot be used against others.
+/// The token stands in a file that nobody else may read, or in ASSAY_PEER_TOKEN; never on the line.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay peer --token-file token                        for a try on this machine
+  assay peer --listen 192.168.1.2:7710 --token-file token
+                                                       for another machine
+  assay peer --listen [::]:7710 --for 2h               on all addresses, for two hours
+
+A token: (umask 077; head -c 24 /dev/urandom | base64 > token)")]
+pub struct Arguments {
+    /// Where it listens, for connections and datagrams
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7710")]
+    listen: String,
+    /// A file with the token, which nobody else may read
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// End after this time
+    #[arg(long = "for", value_name = "TIME", default_value = "24h")]
+    time: String,
+    /// The rate in each direction at most
+    #[arg(long, value_name = "RATE", default_value = "10 Gbit/s")]
+    most: String,
+}
+
+/// Runs the command.
+pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    let address: SocketAddr = arguments.listen.parse().map_err(|_| {
+        Failure::mistake(format!(
+            "--listen {}: write it like 192.168.1.2:{}, with an IPv6 address in brackets",
+            arguments.listen,
+            protocol::PORT
+        ))
+    })?;
+    let time: Time =
+        arguments.time.parse().map_err(|error| Failure::mistake(format!("--for: {error}")))?;
+    let most: BitRate =
+        arguments.most.parse().map_err(|error| Failure::mistake(format!("--most: {error}")))?;
+    let token = token(system, arguments)?;
+    let limits = Limits { bytes_per_s: (most.0 / 8).max(1) };
+    let refused = |error| Failure::refused(format!("{address} cannot be listened at: {error}"));
+    let peer = Peer::bind(address, token, limits).map_err(refused)?;
+    let own = peer.address().map_err(refused)?;
+    let caught = signals::catch(|times| (times > 1).then_some(130));
+    let asked =
+        caught.map_err(|error| Failure::refused(format!("signals cannot be caught: {error}")))?;
+    output::text(&format!("listening at {own}; Ctrl-C ends it\n"));
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let until_ns = system.monotonic_ns().saturating_add(time.ns());
+            let is_time = || system.monotonic_ns() >= until_ns;
+            while !asked.load(Ordering::Relaxed) && !is_time() {
+                system.sleep(Duration::from_millis(100));
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+        peer.serve(&over);
+    });
+    Ok(())
+}
+
+fn token(system: &dyn System, arguments: &Arguments) -> Outcome<Token> {
+    if let Some(file) = &arguments.token_file {
+        return network::token_of(system, file).map_err(Failure::mistake);
+    }
+    network::token(system).map_err(Failure::mistake)
+}

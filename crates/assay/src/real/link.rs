@@ -1,0 +1,379 @@
+//! Links: sockets of both ends. The one that measures connects, opens streams, loads the link in phases and
+//! probes it meanwhile; the [`peer`] answers only those who know the token.
+
+pub mod peer;
+mod pump;
+mod wire;
+
+use std::io::{self, Read as _};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt;
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+
+use assay_core::digest::Digest;
+use assay_core::system::network::protocol::{self, Order, Role, Side, Way};
+use assay_core::system::network::{
+    LinkJob, LinkRun, Load, PeerAt, PhaseJob, PhaseRun, Probe, SLICE_NS, Token, lab,
+};
+
+use pump::Course;
+use wire::Wire;
+
+/// Time to reach the peer and to be let in.
+const CONNECT: Duration = Duration::from_secs(6);
+/// The peer's answer to an order: on a full link it is behind all that waits.
+const ANSWER: Duration = Duration::from_secs(20);
+/// How long a probe is waited for after its phase.
+const LATE: Duration = Duration::from_secs(2);
+/// How long a queue is given to be empty again after a phase.
+const DRAIN: Duration = Duration::from_secs(6);
+/// A round trip below this much above that of an idle link says that it is.
+const DRAINED: Duration = Duration::from_millis(5);
+/// Time between two looks at whether it is.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Loads a link.
+pub fn load(job: &LinkJob<'_>) -> io::Result<LinkRun> {
+    match job.peer {
+        PeerAt::Address(address) => {
+            let token = job.token.ok_or_else(|| told("no token is given"))?;
+            Client::begin(address, token, job)?.run(job)
+        }
+        PeerAt::Lab => in_lab(job),
+    }
+}
+
+/// Both ends in the laboratory's name spaces, as threads of this process: so nothing outlives it.
+fn in_lab(job: &LinkJob<'_>) -> io::Result<LinkRun> {
+    let mut random = [0; 32];
+    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
+    let token = Token::drawn(&random);
+    let (token, over) = (&token, &AtomicBool::new(false));
+    let (listens, heard) = mpsc::channel();
+    thread::scope(|scope| {
+        let server = scope.spawn(move || {
+            enter(lab::SERVER)?;
+            let address: SocketAddr = lab::ADDRESS.parse().map_err(|_| told("no address"))?;
+            let peer = peer::Peer::bind(address, token.clone(), peer::Limits::default())?;
+            // Nobody hears it only where the client has ended already.
+            let _ = listens.send(());
+            peer.serve(over);
+            io::Result::Ok(())
+        });
+        let client = scope.spawn(move || {
+            enter(lab::CLIENT)?;
+            heard.recv().map_err(|_| told("the peer does not listen"))?;
+            Client::begin(lab::ADDRESS, token, job)?.run(job)
+        });
+        let ran = client.join();
+        over.store(true, Ordering::Relaxed);
+        let served = server.join();
+        let ran = ran.unwrap_or_else(|_| Err(told("the load broke off")));
+        match served.unwrap_or_else(|_| Err(told("the peer broke off"))) {
+            Err(error) => Err(error),
+            Ok(()) => ran,
+        }
+    })
+}
+
+/// Takes this thread, and those that it starts, to a name space.
+fn enter(space: &str) -> io::Result<()> {
+    let file = std::fs::File::open(Path::new(lab::PLACE).join(space))
+        .map_err(|error| told(format!("the name space {space} is gone: {error}")))?;
+    move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).map_err(|error| {
+        told(format!("the name space {space} may not be entered: {}", io::Error::from(error)))
+    })
+}
+
+pub(super) fn told(what: impl Into<String>) -> io::Error {
+    io::Error::other(what.into())
+}
+
+/// Says of an error that it means that the peer is lost.
+fn lost(error: &io::Error) -> io::Error {
+    told(format!("the peer was lost: {error}"))
+}
+
+/// The end that measures.
+struct Client<'t> {
+    address: SocketAddr,
+    token: &'t Token,
+    control: Wire,
+    session: u64,
+    key: Digest,
+    probe: UdpSocket,
+    /// Number of the next datagram of the session.
+    next: u64,
+}
+
+impl<'t> Client<'t> {
+    fn begin(peer: &str, token: &'t Token, job: &LinkJob<'_>) -> io::Result<Self> {
+        let (address, stream) = connect(peer)?;
+        if job.stop.load(Ordering::Relaxed) {
+            return Err(told("interrupted"));
+        }
+        let (control, session, key) = admitted(stream, token, &Role::Control)?;
+        let any: IpAddr = if address.is_ipv4() {
+            Ipv4Addr::UNSPECIFIED.into()
+        } else {
+            Ipv6Addr::UNSPECIFIED.into()
+        };
+        let probe = UdpSocket::bind((any, 0))?;
+        probe.connect(address)?;
+        probe.set_nonblocking(true)?;
+        Ok(Self { address, token, control, session, key, probe, next: 1 })
+    }
+
+    fn run(mut self, job: &LinkJob<'_>) -> io::Result<LinkRun> {
+        let began = Instant::now();
+        let stopped = || job.stop.load(Ordering::Relaxed);
+        let (mut phases, mut congestion) = (Vec::new(), String::new());
+        for (at, phase) in job.phases.iter().enumerate() {
+            if at > 0 {
+                self.drained(job);
+            }
+            if stopped() {
+                break;
+            }
+            let began_ns = began.elapsed().as_nanos() as u64;
+            let (run, used) = self
+                .phase(job, *phase, began_ns)
+                .map_err(|error| told(format!("phase {}: {error}", phase.load.name())))?;
+            phases.push(run);
+            if !used.is_empty() {
+                congestion = used;
+            }
+        }
+        Ok(LinkRun { phases, peer: self.address.to_string(), congestion, stopped: stopped() })
+    }
+
+    fn phase(
+        &mut self,
+        job: &LinkJob<'_>,
+        phase: PhaseJob,
+        began_ns: u64,
+    ) -> io::Result<(PhaseRun, String)> {
+        if phase.load == Load::Idle {
+            let probes = self.probes(job, phase, Instant::now());
+            let none = || vec![0; slices(phase)];
+            let run =
+                PhaseRun { job: phase, began_ns, probes, up_bytes: none(), down_bytes: none() };
+            return Ok((run, String::new()));
+        }
+        let streams = |goes: bool, way: Way| -> io::Result<Vec<TcpStream>> {
+            let number = if goes { job.streams } else { 0 };
+            (0..number).map(|_| self.stream(way, job.congestion)).collect()
+        };
+        let up = streams(phase.load.goes_up(), Way::Up)?;
+        let down = streams(phase.load.goes_down(), Way::Down)?;
+        let used = up.first().or(down.first()).map(sockopt::tcp_congestion);
+        let used = used.transpose()?.unwrap_or_default();
+        let go = Order::Go {
+            up: up.len() as u32,
+            down: down.len() as u32,
+            ms: phase.whole_ns() / 1_000_000,
+        };
+        self.order(go, "going")?;
+        let began = Instant::now();
+        let time = Duration::from_nanos(phase.whole_ns());
+        let course = Course { began, until: began + time, slices: slices(phase), most: None };
+        let (probes, down_bytes) = thread::scope(|scope| {
+            let out = scope.spawn(|| pump::send(&up, &course, job.stop));
+            let into = scope.spawn(|| pump::receive(&down, &course, job.stop));
+            let probes = self.probes(job, phase, began);
+            let _ = out.join();
+            (probes, into.join().unwrap_or_default())
+        });
+        // What waits in the buffers here is nobody's any more.
+        up.iter().chain(&down).for_each(pump::cut_off);
+        drop((up, down));
+        let up_bytes = self.report(slices(phase), job.stop)?;
+        Ok((PhaseRun { job: phase, began_ns, probes, up_bytes, down_bytes }, used))
+    }
+
+    /// A stream of this session.
+    fn stream(&self, way: Way, congestion: &str) -> io::Result<TcpStream> {
+        let stream = TcpStream::connect_timeout(&self.address, CONNECT).map_err(|e| lost(&e))?;
+        sockopt::set_tcp_congestion(&stream, congestion).map_err(|_| {
+            told(format!(
+                "this kernel has no congestion control {congestion}, or only root may have it: sysctl \
+                 net.ipv4.tcp_available_congestion_control"
+            ))
+        })?;
+        let congestion = congestion.to_owned();
+        let role = Role::Stream { session: self.session, way, congestion };
+        let (wire, ..) = admitted(stream, self.token, &role)?;
+        wire.stream.set_nonblocking(true)?;
+        Ok(wire.stream)
+    }
+
+    fn order(&mut self, order: Order, answer: &str) -> io::Result<()> {
+        self.control.say(&order.to_string()).map_err(|error| lost(&error))?;
+        let said = self.control.line(Instant::now() + ANSWER).map_err(|error| lost(&error))?;
+        if said.trim() == answer {
+            return Ok(());
+        }
+        Err(told("the peer was lost: it does not do what it is asked"))
+    }
+
+    /// Bytes that reached the peer, by slice. It may take a while: the link is full of what was sent.
+    fn report(&mut self, slices: usize, stop: &AtomicBool) -> io::Result<Vec<u64>> {
+        self.control.say(&Order::Report.to_string()).map_err(|error| lost(&error))?;
+        let until = Instant::now() + ANSWER;
+        let mut bytes = Vec::new();
+        while bytes.len() < slices && !stop.load(Ordering::Relaxed) {
+            let line = self.control.line(until).map_err(|error| lost(&error))?;
+            let before = bytes.len();
+            bytes.extend(line.split_whitespace().map_while(|word| word.parse::<u64>().ok()));
+            if bytes.len() == before {
+                return Err(told("the peer was lost: its report makes no sense"));
+            }
+        }
+        bytes.truncate(slices);
+        Ok(bytes)
+    }
+
+    /// Sends datagrams at a steady pace through a phase, and takes what comes back.
+    fn probes(&mut self, job: &LinkJob<'_>, phase: PhaseJob, began: Instant) -> Vec<Probe> {
+        let first = self.next;
+        let end = began + Duration::from_nanos(phase.whole_ns());
+        let pace = Duration::from_nanos(job.probe_ns.max(1_000_000));
+        let mut probes: Vec<Probe> = Vec::new();
+        let mut sent: Vec<Instant> = Vec::new();
+        let mut due = began.max(Instant::now());
+        loop {
+            let now = Instant::now();
+            let open = probes.iter().rev().take(1024).any(|probe| probe.rtt_ns.is_none());
+            let stop = job.stop.load(Ordering::Relaxed);
+            if now >= end && (!open || now >= end + LATE || stop) || stop {
+                break;
+            }
+            if now >= due && now < end {
+                let question = protocol::datagram(&self.key, Side::Client, self.session, self.next);
+                self.next += 1;
+                let sent_at = Instant::now();
+                // What cannot be sent is lost; a pace that is not kept is seen by the judge.
+                let _ = self.probe.send(&question);
+                let sent_ns = sent_at.duration_since(began).as_nanos() as u64;
+                probes.push(Probe { sent_ns, rtt_ns: None });
+                sent.push(sent_at);
+                due += pace;
+                // Never several at once to make up for a stall.
+                if due < now {
+                    due = now + pace;
+                }
+            }
+            let next = if due < end { due } else { end + LATE };
+            let wait = next.saturating_duration_since(Instant::now()).min(LOOK);
+            if let Some(number) = self.answer(wait)
+                && let Some(at) = number.checked_sub(first).map(|at| at as usize)
+                && let (Some(probe), Some(sent)) = (probes.get_mut(at), sent.get(at))
+            {
+                let rtt_ns = sent.elapsed().as_nanos() as u64;
+                probe.rtt_ns = probe.rtt_ns.or(Some(rtt_ns));
+            }
+        }
+        probes
+    }
+
+    /// The number of a datagram that came back, where one does in time.
+    fn answer(&self, wait: Duration) -> Option<u64> {
+        let mut bytes = [0; 2 * protocol::DATAGRAM];
+        // Not by the time limit of the socket: that is kept by the kernel's tick, which is too coarse.
+        let time = Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos()) };
+        let mut own = [PollFd::new(&self.probe, PollFlags::IN)];
+        if !poll(&mut own, Some(&time)).is_ok_and(|ready| ready > 0) {
+            return None;
+        }
+        // Nobody listens, or nothing came: what does not come back is lost.
+        let length = self.probe.recv(&mut bytes).ok()?;
+        protocol::read_datagram(&self.key, Side::Peer, &bytes[..length])
+    }
+
+    /// Waits until a full link is empty again.
+    fn drained(&mut self, job: &LinkJob<'_>) {
+        let until = Instant::now() + DRAIN;
+        let mut fast = 0;
+        while Instant::now() < until && fast < 3 && !job.stop.load(Ordering::Relaxed) {
+            let own = self.next;
+            self.next += 1;
+            let sent = Instant::now();
+            let _ =
+                self.probe.send(&protocol::datagram(&self.key, Side::Client, self.session, own));
+            let mut came = None;
+            while came.is_none() && sent.elapsed() < 4 * LOOK {
+                came = self.answer(LOOK).filter(|number| *number == own).map(|_| sent.elapsed());
+            }
+            fast = if came.is_some_and(|came| came < DRAINED) { fast + 1 } else { 0 };
+            thread::sleep(LOOK.saturating_sub(sent.elapsed()));
+        }
+    }
+}
+
+fn slices(phase: PhaseJob) -> usize {
+    (phase.whole_ns() / SLICE_NS) as usize
+}
+
+/// Reaches a peer at one of its addresses.
+fn connect(peer: &str) -> io::Result<(SocketAddr, TcpStream)> {
+    let unknown = |error: &io::Error| told(format!("peer {peer}: the name is not known: {error}"));
+    let mut last = None;
+    for address in peer.to_socket_addrs().map_err(|error| unknown(&error))? {
+        match TcpStream::connect_timeout(&address, CONNECT) {
+            Ok(stream) => return Ok((address, stream)),
+            Err(error) => last = Some((address, error)),
+        }
+    }
+    let Some((address, error)) = last else {
+        return Err(told(format!("peer {peer} has no address")));
+    };
+    let hint = match error.kind() {
+        io::ErrorKind::NetworkUnreachable | io::ErrorKind::AddrNotAvailable
+            if address.is_ipv4() =>
+        {
+            "; this machine has no way to it over IPv4: name the peer by its IPv6 address, [ADDRESS]:PORT"
+        }
+        io::ErrorKind::NetworkUnreachable | io::ErrorKind::AddrNotAvailable => {
+            "; this machine has no way to it over IPv6: name the peer by its IPv4 address"
+        }
+        io::ErrorKind::ConnectionRefused => {
+            "; start assay peer there, and let it listen on that address (--listen)"
+        }
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
+            "; nothing answers there: is there a firewall between?"
+        }
+        _ => "",
+    };
+    Err(told(format!("peer {address} cannot be reached: {error}{hint}")))
+}
+
+/// Lets a connection in: its wire, its session, and the key of that.
+fn admitted(stream: TcpStream, token: &Token, role: &Role) -> io::Result<(Wire, u64, Digest)> {
+    stream.set_nodelay(true)?;
+    let until = Instant::now() + CONNECT;
+    let mut wire = Wire::new(stream);
+    let greeting = wire.line(until).map_err(|error| lost(&error))?;
+    let riddle = protocol::read_greeting(&greeting).map_err(told)?;
+    let mut own = [0; 32];
+    rustix::rand::getrandom(&mut own, rustix::rand::GetRandomFlags::empty())?;
+    wire.say(&protocol::hello(token, role, &riddle, &own)).map_err(|error| lost(&error))?;
+    let said = wire.line(until).map_err(|error| lost(&error))?;
+    let session = protocol::read_welcome(token, &riddle, &own, &said).map_err(told)?;
+    Ok((wire, session, protocol::session_key(token, &riddle, &own)))
+}
+
+/// Reads what is there, as far as it fits.
+fn read_some(stream: &mut TcpStream, into: &mut [u8]) -> io::Result<usize> {
+    stream.read(into)
+}
+
+#[cfg(test)]
+mod tests;

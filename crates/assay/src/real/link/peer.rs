@@ -1,0 +1,415 @@
+//! The other end of a link. It answers only those who know the token, only at the address that they came
+//! from, never with more than they sent, and it holds on to little: so many connections and sessions, each
+//! for so long. Who comes beyond that is turned away, and nothing grows.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt;
+
+use assay_core::digest::Digest;
+use assay_core::system::network::protocol::{self, Bucket, Order, Role, Side, Way};
+use assay_core::system::network::{MOST_STREAMS, SLICE_NS, Token};
+
+use super::pump::{self, Course};
+use super::wire::Wire;
+
+/// Connections that are held at the same time: those of two sessions with all of their streams.
+const MOST_CONNECTIONS: usize = 300;
+/// Those of them that have not shown the token yet.
+const MOST_STRANGERS: usize = 64;
+const MOST_SESSIONS: usize = 2;
+/// By then whoever connected must have shown the token.
+const ADMISSION: Duration = Duration::from_secs(5);
+/// A session lasts no longer.
+const LONGEST_SESSION: Duration = Duration::from_secs(15 * 60);
+/// Nor a phase.
+const LONGEST_PHASE_MS: u64 = 5 * 60 * 1000;
+/// A session that says nothing for so long is over.
+const SILENCE: Duration = Duration::from_secs(10 * 60);
+/// How long streams are still emptied after their phase: the queue before them drains.
+const AFTER: Duration = Duration::from_secs(1);
+/// Datagrams that a session may send in a second.
+const MOST_DATAGRAMS: u64 = 500;
+/// How often it is looked at whether it is over.
+const LOOK_NS: i64 = 100_000_000;
+const STACK: usize = 192 << 10;
+/// Numbers of a report in a line.
+const IN_A_LINE: usize = 16;
+
+/// How much a peer may be made to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes per second in each direction of a session.
+    pub bytes_per_s: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        // A link of 10 Gbit/s.
+        Self { bytes_per_s: 1_250_000_000 }
+    }
+}
+
+/// A peer that listens.
+pub struct Peer {
+    listener: TcpListener,
+    datagrams: UdpSocket,
+    house: Arc<House>,
+}
+
+/// What all of its threads share.
+struct House {
+    token: Token,
+    limits: Limits,
+    sessions: Mutex<Vec<Session>>,
+    connections: AtomicUsize,
+    strangers: AtomicUsize,
+    over: AtomicBool,
+    began: Instant,
+}
+
+/// Somebody who has shown the token.
+struct Session {
+    number: u64,
+    key: Digest,
+    address: IpAddr,
+    until: Instant,
+    /// Number of the last datagram: none is answered twice.
+    last: u64,
+    bucket: Bucket,
+    up: Vec<TcpStream>,
+    down: Vec<TcpStream>,
+}
+
+/// A place in the house, counted as long as it is taken.
+struct Held {
+    house: Arc<House>,
+    is_stranger: bool,
+}
+
+impl Held {
+    /// It has shown the token.
+    fn is_known(&mut self) {
+        if std::mem::take(&mut self.is_stranger) {
+            self.house.strangers.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.is_known();
+        self.house.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Peer {
+    /// Listens at an address, for connections and datagrams.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn bind(address: SocketAddr, token: Token, limits: Limits) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let datagrams = UdpSocket::bind(listener.local_addr()?)?;
+        datagrams.set_nonblocking(true)?;
+        let house = House {
+            token,
+            limits,
+            sessions: Mutex::default(),
+            connections: AtomicUsize::new(0),
+            strangers: AtomicUsize::new(0),
+            over: AtomicBool::new(false),
+            began: Instant::now(),
+        };
+        Ok(Self { listener, datagrams, house: Arc::new(house) })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until it is told to stop.
+    pub fn serve(&self, stop: &AtomicBool) {
+        let time = Timespec { tv_sec: 0, tv_nsec: LOOK_NS };
+        while !stop.load(Ordering::Relaxed) {
+            let mut both = [
+                PollFd::new(&self.listener, PollFlags::IN),
+                PollFd::new(&self.datagrams, PollFlags::IN),
+            ];
+            if poll(&mut both, Some(&time)).is_err() {
+                continue;
+            }
+            let [connections, datagrams] = both.map(|own| !own.revents().is_empty());
+            if datagrams {
+                self.house.answer(&self.datagrams);
+            }
+            if connections {
+                self.accept();
+            }
+            self.house.forget();
+        }
+        self.house.over.store(true, Ordering::Relaxed);
+    }
+
+    /// Takes those who wait; who is one too many is turned away at once.
+    fn accept(&self) {
+        for _ in 0..MOST_STRANGERS {
+            let (stream, address) = match self.listener.accept() {
+                Ok(found) => found,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                // No handle is free, or it has gone already: the next look tries again.
+                Err(_) => return thread::sleep(Duration::from_millis(5)),
+            };
+            if self.house.connections.load(Ordering::Relaxed) >= MOST_CONNECTIONS
+                || self.house.strangers.load(Ordering::Relaxed) >= MOST_STRANGERS
+            {
+                continue;
+            }
+            // Nobody else counts up: so there are never more than these.
+            self.house.connections.fetch_add(1, Ordering::Relaxed);
+            self.house.strangers.fetch_add(1, Ordering::Relaxed);
+            let held = Held { house: Arc::clone(&self.house), is_stranger: true };
+            let meet = move || House::meet(held, stream, address);
+            // Without a thread it is turned away: the stream goes with what was to be done.
+            let _ = thread::Builder::new().stack_size(STACK).spawn(meet);
+        }
+    }
+}
+
+impl House {
+    fn sessions(&self) -> MutexGuard<'_, Vec<Session>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets sessions whose time is over.
+    fn forget(&self) {
+        let now = Instant::now();
+        self.sessions().retain(|session| session.until > now);
+    }
+
+    /// Sends datagrams of those who showed the token back to them, each once, as long as it came.
+    fn answer(&self, socket: &UdpSocket) {
+        // One byte more than there may be, so that a longer one is seen.
+        let mut bytes = [0; protocol::DATAGRAM + 1];
+        for _ in 0..MOST_DATAGRAMS {
+            let Ok((length, from)) = socket.recv_from(&mut bytes) else { return };
+            let Some(number) = protocol::session_of(&bytes[..length]) else { continue };
+            let mut sessions = self.sessions();
+            let Some(session) = sessions.iter_mut().find(|own| own.number == number) else {
+                continue;
+            };
+            if session.address != from.ip() {
+                continue;
+            }
+            let told = protocol::read_datagram(&session.key, Side::Client, &bytes[..length]);
+            let Some(own) = told.filter(|own| *own > session.last) else { continue };
+            let now_ns = self.began.elapsed().as_nanos() as u64;
+            if !session.bucket.take(now_ns) {
+                continue;
+            }
+            session.last = own;
+            let said = protocol::datagram(&session.key, Side::Peer, number, own);
+            // What cannot be sent is lost, as on any link.
+            let _ = socket.send_to(&said, from);
+        }
+    }
+
+    /// Meets somebody who connected.
+    fn meet(mut held: Held, stream: TcpStream, address: SocketAddr) {
+        let house = Arc::clone(&held.house);
+        // Whoever goes wrong is let go; nobody else hears of it.
+        let Ok((wire, role, session)) = house.admit(stream, address) else { return };
+        held.is_known();
+        match role {
+            Role::Control => {
+                house.obey(wire, session);
+                house.sessions().retain(|own| own.number != session);
+            }
+            Role::Stream { way, .. } => house.keep(wire, way, session),
+        }
+    }
+
+    /// Has somebody show the token.
+    fn admit(&self, stream: TcpStream, address: SocketAddr) -> io::Result<(Wire, Role, u64)> {
+        stream.set_nonblocking(false)?;
+        stream.set_nodelay(true)?;
+        let until = Instant::now() + ADMISSION;
+        let (mut riddle, mut number) = ([0; 32], [0; 32]);
+        for bytes in [&mut riddle, &mut number] {
+            rustix::rand::getrandom(bytes, rustix::rand::GetRandomFlags::empty())?;
+        }
+        let mut wire = Wire::new(stream);
+        wire.say(&protocol::greeting(&riddle))?;
+        let line = wire.line(until)?;
+        let turned_away = |wire: &mut Wire, why: &str| {
+            let _ = wire.say(&protocol::refusal(why));
+            io::Error::from(io::ErrorKind::PermissionDenied)
+        };
+        let (role, own) = match protocol::read_hello(&self.token, &riddle, &line) {
+            Ok(found) => found,
+            Err(why) => return Err(turned_away(&mut wire, why)),
+        };
+        let key = protocol::session_key(&self.token, &riddle, &own);
+        let session = match &role {
+            Role::Control => {
+                let number = number[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+                if !self.begin(number, key, address.ip()) {
+                    return Err(turned_away(&mut wire, "busy"));
+                }
+                number
+            }
+            Role::Stream { session, way, congestion } => {
+                if *way == Way::Down
+                    && sockopt::set_tcp_congestion(&wire.stream, congestion).is_err()
+                {
+                    return Err(turned_away(&mut wire, "congestion"));
+                }
+                *session
+            }
+        };
+        if let Role::Stream { way, .. } = &role
+            && !self.has_room(session, address.ip(), *way)
+        {
+            return Err(turned_away(&mut wire, "busy"));
+        }
+        wire.say(&protocol::welcome(&self.token, &riddle, &own, session))?;
+        Ok((wire, role, session))
+    }
+
+    /// Begins a session, where there is room for one.
+    fn begin(&self, number: u64, key: Digest, address: IpAddr) -> bool {
+        let mut sessions = self.sessions();
+        if sessions.len() >= MOST_SESSIONS {
+            return false;
+        }
+        let now_ns = self.began.elapsed().as_nanos() as u64;
+        sessions.push(Session {
+            number,
+            key,
+            address,
+            until: Instant::now() + LONGEST_SESSION,
+            last: 0,
+            bucket: Bucket::new(MOST_DATAGRAMS, now_ns),
+            up: Vec::new(),
+            down: Vec::new(),
+        });
+        true
+    }
+
+    /// Whether a session of that address may have another stream.
+    fn has_room(&self, session: u64, address: IpAddr, way: Way) -> bool {
+        self.sessions().iter().any(|own| {
+            let streams = if way == Way::Up { &own.up } else { &own.down };
+            own.number == session && own.address == address && streams.len() < MOST_STREAMS as usize
+        })
+    }
+
+    /// Keeps a stream for its session.
+    fn keep(&self, wire: Wire, way: Way, session: u64) {
+        if wire.stream.set_nonblocking(true).is_err() {
+            return;
+        }
+        let mut sessions = self.sessions();
+        let Some(own) = sessions.iter_mut().find(|own| own.number == session) else { return };
+        let streams = if way == Way::Up { &mut own.up } else { &mut own.down };
+        if streams.len() < MOST_STREAMS as usize {
+            streams.push(wire.stream);
+        }
+    }
+
+    /// Does what a session asks for, until it ends.
+    fn obey(&self, mut wire: Wire, session: u64) {
+        let mut work: Option<Work> = None;
+        let until = Instant::now() + LONGEST_SESSION;
+        while !self.over.load(Ordering::Relaxed) {
+            let Ok(line) = wire.line(until.min(Instant::now() + SILENCE)) else { break };
+            let said = match Order::read(&line) {
+                Some(Order::Go { up, down, ms }) if ms <= LONGEST_PHASE_MS && work.is_none() => {
+                    match self.take(session, [up, down]) {
+                        Some(streams) => {
+                            work = self.start(streams, ms);
+                            if work.is_some() { wire.say("going\n") } else { wire.say("no busy\n") }
+                        }
+                        None => wire.say("no streams\n"),
+                    }
+                }
+                Some(Order::Report) => {
+                    let told = work.take().map(Work::done).unwrap_or_default();
+                    told.chunks(IN_A_LINE).try_for_each(|some| {
+                        let words: Vec<String> = some.iter().map(u64::to_string).collect();
+                        wire.say(&(words.join(" ") + "\n"))
+                    })
+                }
+                _ => break,
+            };
+            if said.is_err() {
+                break;
+            }
+        }
+        if let Some(work) = work {
+            work.stop.store(true, Ordering::Relaxed);
+            work.done();
+        }
+    }
+
+    /// The streams of a session, once all are there that it counts on.
+    fn take(&self, session: u64, [up, down]: [u32; 2]) -> Option<[Vec<TcpStream>; 2]> {
+        // Those who were welcomed are put down a moment later.
+        for _ in 0..100 {
+            let mut sessions = self.sessions();
+            let own = sessions.iter_mut().find(|own| own.number == session)?;
+            if own.up.len() == up as usize && own.down.len() == down as usize {
+                return Some([std::mem::take(&mut own.up), std::mem::take(&mut own.down)]);
+            }
+            drop(sessions);
+            thread::sleep(Duration::from_millis(10));
+        }
+        None
+    }
+
+    /// Loads streams from now on.
+    fn start(&self, [up, down]: [Vec<TcpStream>; 2], ms: u64) -> Option<Work> {
+        let began = Instant::now();
+        let until = began + Duration::from_millis(ms);
+        let slices = (ms * 1_000_000 / SLICE_NS) as usize;
+        let most = Some(self.limits.bytes_per_s);
+        let stop = Arc::new(AtomicBool::new(false));
+        let course = Course { began, until, slices, most };
+        let own = Arc::clone(&stop);
+        let receiving = thread::Builder::new()
+            .stack_size(STACK)
+            .spawn(move || pump::receive(&up, &Course { until: until + AFTER, ..course }, &own));
+        let own = Arc::clone(&stop);
+        let sending = thread::Builder::new().stack_size(STACK).spawn(move || {
+            pump::send(&down, &course, &own);
+            down.iter().for_each(pump::cut_off);
+        });
+        Some(Work { stop, receiving: receiving.ok()?, sending: sending.ok()? })
+    }
+}
+
+/// Streams that are loaded at the moment.
+struct Work {
+    stop: Arc<AtomicBool>,
+    receiving: JoinHandle<Vec<u64>>,
+    sending: JoinHandle<()>,
+}
+
+impl Work {
+    /// What came, once it is over.
+    fn done(self) -> Vec<u64> {
+        let _ = self.sending.join();
+        self.receiving.join().unwrap_or_default()
+    }
+}

@@ -1,0 +1,113 @@
+//! Bytes through streams: as many as the link takes, one thread for all streams of a direction.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt;
+
+use assay_core::system::network::SLICE_NS;
+
+/// Bytes that are handed over at once.
+const CHUNK: usize = 64 << 10;
+/// How often it is looked at whether it is over.
+const LOOK_NS: i64 = 50_000_000;
+
+/// For how long bytes go, and how they are counted.
+#[derive(Clone, Copy)]
+pub struct Course {
+    /// When the first slice begins.
+    pub began: Instant,
+    /// When it is over.
+    pub until: Instant,
+    /// How many slices there are.
+    pub slices: usize,
+    /// Bytes per second at most.
+    pub most: Option<u64>,
+}
+
+impl Course {
+    /// Nanoseconds for which it must rest to stay below its rate.
+    fn ahead(&self, bytes: u64) -> Duration {
+        let Some(most) = self.most else { return Duration::ZERO };
+        let due = Duration::from_secs_f64(bytes as f64 / most.max(1) as f64);
+        due.saturating_sub(self.began.elapsed()).min(Duration::from_nanos(LOOK_NS as u64))
+    }
+
+    fn is_over(&self, stop: &AtomicBool) -> bool {
+        Instant::now() >= self.until || stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Streams of which something is wanted, as far as they are still there.
+fn ready(streams: &[(usize, &TcpStream)], flags: PollFlags) -> Vec<usize> {
+    let mut all: Vec<PollFd<'_>> =
+        streams.iter().map(|(_, stream)| PollFd::new(*stream, flags)).collect();
+    let time = Timespec { tv_sec: 0, tv_nsec: LOOK_NS };
+    if poll(&mut all, Some(&time)).is_err() {
+        return Vec::new();
+    }
+    let found = all.iter().zip(streams).filter(|(own, _)| !own.revents().is_empty());
+    found.map(|(_, (at, _))| *at).collect()
+}
+
+/// Fills streams until it is over.
+pub fn send(streams: &[TcpStream], course: &Course, stop: &AtomicBool) {
+    // Whatever packs bytes on the way finds nothing to pack.
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state as u8
+    };
+    let chunk: Vec<u8> = (0..CHUNK).map(|_| next()).collect();
+    let mut alive: Vec<(usize, &TcpStream)> = streams.iter().enumerate().collect();
+    let mut sent = 0;
+    while !alive.is_empty() && !course.is_over(stop) {
+        for at in ready(&alive, PollFlags::OUT) {
+            let mut stream = &streams[at];
+            match stream.write(&chunk) {
+                Ok(bytes) => sent += bytes as u64,
+                Err(error) if super::wire::is_for_now(&error) => {}
+                Err(_) => alive.retain(|(own, _)| *own != at),
+            }
+        }
+        thread::sleep(course.ahead(sent));
+    }
+}
+
+/// Empties streams until it is over: what came, by slice.
+pub fn receive(streams: &[TcpStream], course: &Course, stop: &AtomicBool) -> Vec<u64> {
+    let mut slices = vec![0; course.slices];
+    let mut chunk = vec![0; CHUNK];
+    let mut alive: Vec<(usize, &TcpStream)> = streams.iter().enumerate().collect();
+    let mut came = 0;
+    while !alive.is_empty() && !course.is_over(stop) {
+        for at in ready(&alive, PollFlags::IN) {
+            let mut stream = &streams[at];
+            match stream.read(&mut chunk) {
+                Ok(bytes @ 1..) => {
+                    let slice = course.began.elapsed().as_nanos() as u64 / SLICE_NS;
+                    if let Some(slice) = slices.get_mut(slice as usize) {
+                        *slice += bytes as u64;
+                    }
+                    came += bytes as u64;
+                }
+                Err(error) if super::wire::is_for_now(&error) => {}
+                Ok(0) | Err(_) => alive.retain(|(own, _)| *own != at),
+            }
+        }
+        thread::sleep(course.ahead(came));
+    }
+    slices
+}
+
+/// Ends a stream with all that still waits in it.
+pub fn cut_off(stream: &TcpStream) {
+    // A kernel that will not sends what waits: the next phase waits for that.
+    let _ = sockopt::set_socket_linger(stream, Some(Duration::ZERO));
+}

@@ -1,0 +1,75 @@
+//! Lines over a connection, each with a time by which it must be there and a length that it must not
+//! exceed.
+
+use std::io::{self, Write as _};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use assay_core::system::network::protocol::LONGEST_LINE;
+
+use super::read_some;
+
+/// A connection that is spoken over in lines.
+pub struct Wire {
+    /// The connection.
+    pub stream: TcpStream,
+    /// What came after the last line.
+    rest: Vec<u8>,
+}
+
+impl Wire {
+    /// A connection on which nothing was said yet.
+    pub fn new(stream: TcpStream) -> Self {
+        Self { stream, rest: Vec::new() }
+    }
+
+    /// The next line.
+    ///
+    /// # Errors
+    /// It is not there in time, longer than a line may be, no text, or the other end has gone.
+    pub fn line(&mut self, until: Instant) -> io::Result<String> {
+        loop {
+            if let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+                let after = self.rest.split_off(end + 1);
+                let line = std::mem::replace(&mut self.rest, after);
+                return String::from_utf8(line).map_err(|_| io::ErrorKind::InvalidData.into());
+            }
+            if self.rest.len() >= LONGEST_LINE {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "the line is too long"));
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "it does not answer"));
+            }
+            self.stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+            let mut bytes = [0; LONGEST_LINE];
+            let room = LONGEST_LINE - self.rest.len();
+            match read_some(&mut self.stream, &mut bytes[..room]) {
+                Ok(0) => {
+                    let gone = "the other end has closed the connection";
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, gone));
+                }
+                Ok(length) => self.rest.extend_from_slice(&bytes[..length]),
+                Err(error) if is_for_now(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Says a line.
+    ///
+    /// # Errors
+    /// The other end has gone, or does not listen.
+    pub fn say(&mut self, line: &str) -> io::Result<()> {
+        self.stream.set_write_timeout(Some(Duration::from_secs(20)))?;
+        self.stream.write_all(line.as_bytes())
+    }
+}
+
+/// Whether it is worth trying again.
+pub fn is_for_now(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
+    )
+}

@@ -1,0 +1,168 @@
+//! Directories of the tool's own to work in: marked and locked by a file in them, so that a later run
+//! can tell one that was left behind from that of a run that goes on.
+//!
+//! All that lies in one goes with it, by handles and never by a path that somebody may have changed; the
+//! mark goes last.
+
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{self, AtFlags, CWD, Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::{area, files};
+use assay_core::system::{Leftover, System, WorkDirectory};
+
+const PREFIX: &str = ".assay-files-";
+const MARK: &CStr = c".assay";
+const MODE: Mode = Mode::from_raw_mode(0o700);
+const ATTEMPTS: usize = 16;
+
+/// Makes one in a directory.
+pub fn create(system: &dyn System, directory: &Path) -> io::Result<WorkDirectory> {
+    for _ in 0..ATTEMPTS {
+        let path = directory.join(format!("{PREFIX}{:016x}", files::random()));
+        match fs::mkdirat(CWD, &path, MODE) {
+            Err(Errno::EXIST) => continue,
+            other => other?,
+        }
+        match marked(system, &path) {
+            Ok(Some(made)) => return Ok(made),
+            // Taken for a leftover between two steps.
+            Ok(None) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                // The first error is the one to tell; what stays is found as a leftover.
+                let _ = fs::unlinkat(CWD, &path, AtFlags::REMOVEDIR);
+                return Err(error);
+            }
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::ResourceBusy, "directories keep disappearing here"))
+}
+
+fn marked(system: &dyn System, path: &Path) -> io::Result<Option<WorkDirectory>> {
+    let mark_path = path.join(MARK.to_str().unwrap_or_default());
+    let mark = match area::mark_at(system, &mark_path) {
+        Ok(mark) => mark,
+        Err(error) => {
+            let _ = std::fs::remove_file(&mark_path);
+            return Err(error);
+        }
+    };
+    let Some((mark, locked)) = mark else { return Ok(None) };
+    let note = (!locked)
+        .then(|| "this file system has no locks: if this run is killed, its files stay".to_owned());
+    let handle = open(CWD, path)?;
+    Ok(Some(WorkDirectory { handle, path: path.to_owned(), mark, note }))
+}
+
+fn open(at: BorrowedFd<'_>, path: impl rustix::path::Arg) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(fs::openat(at, path, flags, Mode::empty())?.into())
+}
+
+/// Removes one with all that is in it.
+pub fn remove(work: &WorkDirectory) -> io::Result<()> {
+    remove_all(&work.handle, &work.path)
+}
+
+fn remove_all(directory: &File, path: &Path) -> io::Result<()> {
+    let device = directory.metadata()?.dev();
+    empty(directory.as_fd(), device, Some(MARK))?;
+    match fs::unlinkat(directory, MARK, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(errno) => return Err(errno.into()),
+    }
+    match area::leads_to(path, directory) {
+        Ok(true) => Ok(fs::unlinkat(CWD, path, AtFlags::REMOVEDIR)?),
+        Ok(false) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes all that lies in a directory, but for one name. What is mounted there stays, and is an error.
+fn empty(directory: BorrowedFd<'_>, device: u64, kept: Option<&CStr>) -> io::Result<()> {
+    for (name, kind) in entries(directory)? {
+        if Some(name.as_c_str()) == kept {
+            continue;
+        }
+        if kind != FileType::Directory {
+            match fs::unlinkat(directory, &*name, AtFlags::empty()) {
+                // Not every file system tells in its list what is a directory.
+                Err(Errno::ISDIR | Errno::PERM) if kind == FileType::Unknown => {}
+                other => {
+                    other?;
+                    continue;
+                }
+            }
+        }
+        let below = open(directory, &*name)?;
+        if below.metadata()?.dev() != device {
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, "something is mounted in it"));
+        }
+        empty(below.as_fd(), device, None)?;
+        fs::unlinkat(directory, &*name, AtFlags::REMOVEDIR)?;
+    }
+    Ok(())
+}
+
+/// What lies in a directory, listed before anything of it is removed.
+fn entries(directory: BorrowedFd<'_>) -> io::Result<Vec<(CString, FileType)>> {
+    let mut found = Vec::new();
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name != c"." && name != c".." {
+            found.push((name.to_owned(), entry.file_type()));
+        }
+    }
+    Ok(found)
+}
+
+/// Those in a directory that no running process holds.
+pub fn leftovers(system: &dyn System, directory: &Path) -> io::Result<Vec<Leftover>> {
+    let names = system.list(directory)?;
+    let paths = names.iter().filter(|name| is_own_name(name)).map(|name| directory.join(name));
+    // What cannot be opened, locked or read is not ours to remove.
+    let left = paths.filter(|path| take(system, path).is_ok());
+    Ok(left.map(|path| Leftover { path, size_bytes: 0 }).collect())
+}
+
+/// Removes a leftover, after looking again.
+pub fn remove_leftover(system: &dyn System, path: &Path) -> io::Result<()> {
+    let (directory, _locked) = take(system, path)?;
+    remove_all(&directory, path)
+}
+
+/// Opens one that has every sign of a leftover, with its mark, the lock of which goes with it. One that
+/// is empty was killed before it was marked, or when its mark was gone.
+fn take(system: &dyn System, path: &Path) -> io::Result<(File, Option<File>)> {
+    let directory = open(CWD, path)?;
+    if !area::is_ours(system, directory.metadata()?.uid()) {
+        return Err(area::not_a_leftover("it belongs to another user"));
+    }
+    let own = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
+    match area::take(system, &own.join(MARK.to_str().unwrap_or_default())) {
+        Ok(mark) => Ok((directory, Some(mark))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if entries(directory.as_fd())?.is_empty() {
+                return Ok((directory, None));
+            }
+            Err(area::not_a_leftover("it has no mark"))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a directory may be one of these, by its name.
+pub fn is_own_name(name: &str) -> bool {
+    name.strip_prefix(PREFIX).is_some_and(|rest| {
+        rest.len() == 16 && rest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}

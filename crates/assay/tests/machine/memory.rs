@@ -1,0 +1,74 @@
+//! A small memory for real: swap of every kind under a limit, and nothing of it left.
+
+use std::path::Path;
+
+use assay_lab::Scratch;
+use assay_lab::kills::memory;
+use assay_lab::needs::count;
+use assay_lab::process::Assay;
+
+use crate::turn::{LIMIT, Need, require, skip};
+
+const NEEDS: [Need; 2] = [Need::Path("/proc/swaps"), Need::Path("/sys/class/zram-control/hot_add")];
+
+/// Whether the kernel's groups can limit memory here.
+fn has_groups() -> bool {
+    let places = ["/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory.stat"];
+    places.iter().any(|path| Path::new(path).exists())
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn without_swap_it_is_killed_and_with_zram_it_goes_on() {
+    let Some(_turn) = require(&NEEDS) else { return };
+    if !has_groups() {
+        return skip("no control group limits memory here");
+    }
+    let scratch = Scratch::on_drive("memory").unwrap();
+    let home = scratch.folder("home", 0o755, None).unwrap();
+    let place = scratch.folder("place", 0o755, None).unwrap();
+    let swaps = || std::fs::read_to_string("/proc/swaps").unwrap();
+    let before = swaps();
+    let assay = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home);
+    let place_word = place.display().to_string();
+    let words = ["run", "small-memory", &place_word, "--set", "swap=none,zram", "--baseline"];
+    let more =
+        ["swap=zram", "--limit", "32MiB", "--quick", "--replicates", "2", "--json", "--quiet"];
+    let ended = assay.run(&[&words[..], &more[..]].concat(), LIMIT).unwrap();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let found = ended.json().unwrap();
+    let cells = found["cells"].as_array().unwrap();
+    let mean = |workload: &str, swap: &str, metric: &str| {
+        let own = |cell: &&serde_json::Value| {
+            cell["workload"] == workload && cell["arm"]["swap"] == swap && cell["metric"] == metric
+        };
+        cells.iter().find(own).and_then(|cell| cell["median"].as_f64())
+    };
+    let set = (32_u64 << 20) as f64 * 2.5;
+    assert_eq!(mean("two-and-a-half", "none", "killed_share"), Some(1.0));
+    assert!(mean("two-and-a-half", "none", "set_reached_bytes").unwrap() < 0.5 * set);
+    assert_eq!(mean("two-and-a-half", "none", "accesses_per_s"), None);
+    assert_eq!(mean("two-and-a-half", "zram", "set_reached_bytes"), Some(set));
+    assert_eq!(mean("fits", "none", "killed_share"), Some(0.0));
+    assert!(found["answers"].as_array().unwrap().len() >= 3);
+    let sentence = found["summary"].to_string();
+    assert!(sentence.contains("killed"), "{sentence}");
+    assert_eq!(swaps(), before);
+    assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0);
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn killed_at_random_moments_it_is_put_back() {
+    let Some(turn) = require(&NEEDS) else { return };
+    if !has_groups() {
+        return skip("no control group limits memory here");
+    }
+    drop(turn);
+    let mut lines = Vec::new();
+    let program = Path::new(env!("CARGO_BIN_EXE_assay"));
+    let tell = |line: &str| lines.push(line.to_owned());
+    let kills = memory::kill(program, count(3, 50), 20_261_124, tell);
+    let kills = kills.unwrap_or_else(|left| panic!("{left}\n{}", lines.join("\n")));
+    assert!(kills.killed > 0, "{kills:?}");
+}

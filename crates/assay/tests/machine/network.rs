@@ -1,0 +1,136 @@
+//! Links in the laboratory's name spaces: what bloats and what hides it, and that nothing is left.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use assay_lab::process::Assay;
+use assay_lab::{Scratch, call};
+use serde_json::Value;
+
+use crate::turn::{LIMIT, Need, require, skip};
+
+const NEEDS: [Need; 2] = [Need::Program("ip"), Need::Program("tc")];
+
+struct Place {
+    assay: Assay,
+    scratch: Scratch,
+}
+
+impl Place {
+    fn new() -> Self {
+        let scratch = Scratch::new("network").unwrap();
+        let home = scratch.folder("home", 0o755, None).unwrap();
+        Self { assay: Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home), scratch }
+    }
+
+    fn study(&self, factor: &str, more: &str) -> PathBuf {
+        let text = format!(
+            "format = \"assay-study/1\"\ntitle = \"A link\"\nreplicates = 2\ncontrol = false\n\
+             [factors]\n{factor}\n[[workload]]\nname = \"link\"\nnetwork = {{ peer = \"lab\", interface = \
+             \"to-router\", phases = [\"idle\", \"up\"], phase = \"2500 ms\", probe = \"10 ms\"{more} }}\n"
+        );
+        let path = self.scratch.path().join("study.toml");
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn run(&self, factor: &str, more: &str) -> Value {
+        let path = self.study(factor, more);
+        let words = ["run", path.to_str().unwrap(), "--json", "--quiet"];
+        let ended = self.assay.run(&words, LIMIT).unwrap();
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        ended.json().unwrap()
+    }
+}
+
+fn value(found: &Value, metric: &str, factor: &str, level: &str) -> f64 {
+    let cells = found["cells"].as_array().unwrap();
+    let own = cells.iter().find(|cell| cell["metric"] == metric && cell["arm"][factor] == level);
+    own.and_then(|cell| cell["geometric_mean"].as_f64())
+        .unwrap_or_else(|| panic!("{metric} of {level} is not there: {}", found["absent"]))
+}
+
+/// What a run may leave of the network.
+fn condition() -> String {
+    call("ip", &["netns", "list"]).unwrap() + &call("tc", &["qdisc", "show"]).unwrap()
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_short_queue_cures_a_deep_one_and_the_rate_alone_does_not() {
+    let Some(_turn) = require(&NEEDS) else { return };
+    let (place, before) = (Place::new(), condition());
+    let found = place.run("shaper = [\"none\", \"tbf 80 %\", \"deep 80 %\"]", "");
+    let added = |level: &str| value(&found, "up_added_ns", "shaper", level);
+    assert!(added("none") > 5.0 * added("tbf 80 %"), "{} and {}", added("none"), added("tbf 80 %"));
+    assert!(added("deep 80 %") > 5.0 * added("tbf 80 %"), "{}", added("deep 80 %"));
+    assert_eq!(condition(), before);
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn one_stream_inside_one_kernel_does_not_fill_the_buffer() {
+    let Some(_turn) = require(&NEEDS) else { return };
+    let found = Place::new().run("streams = [1, 16]", "");
+    let [one, many] = ["1", "16"].map(|level| value(&found, "up_added_ns", "streams", level));
+    assert!(many > 1.5 * one, "{one} and {many}");
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_congestion_control_that_keeps_queues_short_hides_the_buffer() {
+    let Some(_turn) = require(&NEEDS) else { return };
+    let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap();
+    if !known.split_whitespace().any(|name| name == "bbr") {
+        return skip("this kernel has no BBR");
+    }
+    let found = Place::new().run("congestion = [\"cubic\", \"bbr\"]", ", streams = 1");
+    let [cubic, bbr] =
+        ["cubic", "bbr"].map(|name| value(&found, "up_added_ns", "congestion", name));
+    assert!(cubic > 1.5 * bbr, "{cubic} and {bbr}");
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_packet_of_the_laboratory_is_one_segment_and_it_goes_when_it_is_interrupted() {
+    let Some(_turn) = require(&NEEDS) else { return };
+    let (place, before) = (Place::new(), condition());
+    let path = place.study("streams = [16]", "");
+    let mut running = place.assay.start(&["run", path.to_str().unwrap(), "--quiet"]).unwrap();
+    let until = Instant::now() + LIMIT;
+    let shown = loop {
+        let shown = call("ip", &["-n", "assay-client", "-d", "link", "show", "dev", "to-router"]);
+        if let Ok(shown) = shown
+            && shown.contains("state UP")
+        {
+            break shown;
+        }
+        assert!(Instant::now() < until && !running.has_ended(), "no laboratory was made");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(shown.contains("gso_max_segs 1 "), "{shown}");
+    running.signal("INT").unwrap();
+    running.end(LIMIT).unwrap();
+    assert_eq!(condition(), before);
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn without_a_peer_an_interface_or_rights_it_says_what_to_do() {
+    let Some(_turn) = require(&NEEDS) else { return };
+    let place = Place::new();
+    let told = |words: &[&str], code: i32, what: &str| {
+        let ended = place.assay.run(words, LIMIT).unwrap();
+        assert_eq!(ended.code, code, "{words:?}: {}", ended.stderr);
+        assert!(
+            ended.stderr.contains(what) && ended.stderr.lines().count() == 1,
+            "{}",
+            ended.stderr
+        );
+    };
+    told(&["run", "bufferbloat", "--quiet"], 2, "start `assay peer");
+    let nobody = ["run", "bufferbloat", "--quiet", "--set", "peer=127.0.0.1:9", "--set"];
+    told(&[&nobody[..], &["interface=lo"]].concat(), 3, "ASSAY_PEER_TOKEN");
+    told(&[&nobody[..], &["interface=no-such0"]].concat(), 3, "no such interface");
+}

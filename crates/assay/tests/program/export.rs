@@ -1,0 +1,115 @@
+//! `assay export`: what goes out comes in again as the same numbers.
+
+use serde_json::Value;
+
+use crate::home;
+
+const CSV: &str = include_str!("../csv/valid/two-file-systems.csv");
+const FIO: [&str; 4] = ["randread-d4-1", "randread-d8-1", "randread-d8-2", "randread-d4-2"];
+
+/// Workload, arm, metric and the values in order of a document's cells.
+fn cells(findings: &Value) -> Vec<String> {
+    let mut found: Vec<String> = findings["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cell| {
+            let trials = cell["trials"].as_array().unwrap().iter();
+            let mut values: Vec<String> =
+                trials.map(|trial| format!("{} {}", trial["value"], trial["status"])).collect();
+            values.sort();
+            format!("{} {} {} {values:?}", cell["workload"], cell["arm"], cell["metric"])
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+fn fio_files() -> Vec<String> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/importers/fio-json");
+    FIO.iter().map(|name| format!("{folder}/{name}.json")).collect()
+}
+
+#[test]
+fn a_table_goes_out_and_comes_in_with_the_same_cells() {
+    let home = home("export-table");
+    let file = home.file("card.csv", CSV);
+    let first = home.json(&["import", &file, "--json"]);
+    let out = home.text(&["export", "--format", "trials-csv"]);
+    let again = home.file("again.csv", &out);
+    let second = home.json(&["import", &again, "--json"]);
+    assert_eq!(cells(&first), cells(&second));
+}
+
+#[test]
+fn results_of_fio_go_out_and_come_in_with_the_same_cells() {
+    let home = home("export-fio");
+    let files = fio_files();
+    let words: Vec<&str> = ["import", "--json", "--in-order"]
+        .into_iter()
+        .chain(files.iter().map(String::as_str))
+        .collect();
+    let first = home.json(&words);
+    assert_eq!(first["comparisons"][0]["verdict"], "inconclusive", "two pairs are too few");
+    let id = first["study"]["id"].as_str().unwrap();
+    for format in ["fio-json", "trials-csv"] {
+        let out = home.text(&["export", id, "--format", format]);
+        let again = home.file(&format!("again.{format}"), &out);
+        let second = home.json(&["import", &again, "--json"]);
+        assert_eq!(cells(&first), cells(&second), "{format}");
+    }
+}
+
+#[test]
+fn times_of_commands_go_out_as_hyperfine_has_them() {
+    let home = home("export-hyperfine");
+    let file =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/importers/hyperfine-json/parameters.json");
+    let first = home.json(&["import", file, "--json"]);
+    let checks = first["checks"].to_string();
+    assert!(checks.contains("lumps"), "{checks}");
+    let out = home.text(&["export", "--format", "hyperfine-json"]);
+    let again = home.file("again.json", &out);
+    assert_eq!(cells(&first), cells(&home.json(&["import", &again, "--json"])));
+}
+
+#[test]
+fn other_formats_have_their_shape() {
+    let home = home("export-shapes");
+    let file = home.file("card.csv", CSV);
+    home.text(&["import", &file]);
+    let out = |format: &str| home.text(&["export", "--format", format]);
+    let forum = out("forum");
+    assert!(forum.lines().all(|line| line.chars().count() <= 60), "{forum}");
+    assert!(out("openmetrics").trim_end().ends_with("# EOF"));
+    assert!(out("benchstat").lines().any(|line| line.starts_with("Benchmark")));
+    assert!(out("markdown").contains('|'));
+    let told = home.told(2, &["export", "--format", "fio-json"]);
+    assert!(told.contains("no numbers that fio-json can hold"), "{told}");
+    home.told(2, &["export", "--format", "word"]);
+}
+
+#[test]
+fn what_comes_in_wrongly_is_told() {
+    let home = home("import-mixed");
+    let fio = &fio_files()[0];
+    let table = home.file("card.csv", CSV);
+    assert!(home.told(2, &["import", fio, &table]).contains("import them apart"));
+    let hyperfine =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/importers/hyperfine-json/parameters.json");
+    let told = home.told(2, &["import", fio, hyperfine]);
+    assert!(told.contains("is fio-json and") && told.contains("hyperfine-json"), "{told}");
+    let cut = home.file("cut.json", &std::fs::read_to_string(fio).unwrap()[..2000]);
+    assert!(home.told(2, &["import", &cut]).contains("it is truncated"));
+    let other = home.file("other.json", "{\"alpha\": 1}");
+    assert!(home.told(2, &["import", &other]).contains("keys `alpha`"));
+    let large = home.file("large.json", std::fs::read(fio).unwrap());
+    let opened = std::fs::OpenOptions::new().write(true).open(&large).unwrap();
+    opened.set_len(100 << 20).unwrap();
+    assert!(home.told(2, &["import", &large]).contains("at most 64 MiB"));
+    opened.set_len(2 << 30).unwrap();
+    home.told(2, &["import", &large]);
+    assert!(home.told(2, &["import", "--arm", "x", fio]).contains("NAME=LEVEL"));
+    let named = home.told(2, &["import", "--names", "{a}-x.json", fio]);
+    assert!(named.contains("does not fit"), "{named}");
+}

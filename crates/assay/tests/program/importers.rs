@@ -1,0 +1,111 @@
+//! Files of other tools, read as they are: below `tests/importers` a folder for each format, with
+//! what each file comes to beside it. `UPDATE_EXPECT=1` writes that anew; look at the difference.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assay_core::importers::{self, Brought, IMPORTERS, Importer, Options, Reads};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/importers");
+const EXPECTED: &str = ".expected.txt";
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|_| panic!("no fixture in {}", folder.display()));
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    found.retain(|path| !path.to_string_lossy().ends_with(EXPECTED));
+    found.sort();
+    found
+}
+
+fn brought(path: &Path) -> Brought {
+    let name = path.file_name().unwrap().to_string_lossy().into_owned();
+    Brought { name, arm: std::collections::BTreeMap::new(), bytes: fs::read(path).unwrap() }
+}
+
+/// What a file comes to, a line a number.
+fn told(importer: &Importer, file: &Brought) -> String {
+    let read = importers::read(importer, std::slice::from_ref(file), &Options::default());
+    let imported = match read {
+        Ok(imported) => imported,
+        Err(failure) => return format!("refused: {}\n", failure.message),
+    };
+    let design = &imported.measurements.design;
+    let mut text = format!("{} trials, order {}\n", imported.trials, design.order.name());
+    for note in &imported.notes {
+        writeln!(text, "# {note}").unwrap();
+    }
+    for series in &imported.measurements.series {
+        let arm: Vec<String> =
+            series.arm.iter().map(|(name, level)| format!("{name}={level}")).collect();
+        let better = format!("{:?}", series.better).to_lowercase();
+        let star = if series.primary { "*" } else { " " };
+        writeln!(
+            text,
+            "{star} {} | {} | {} {better}",
+            series.workload,
+            arm.join(" "),
+            series.metric
+        )
+        .unwrap();
+        for trial in &series.trials {
+            let value = trial.value.map_or_else(|| "none".to_owned(), |value| value.to_string());
+            let order = trial.order.map_or_else(|| "?".to_owned(), |order| order.to_string());
+            let reason = trial.reason.as_ref().map(|reason| format!(" ({reason})"));
+            writeln!(text, "    {}@{order} {value}{}", trial.replicate, reason.unwrap_or_default())
+                .unwrap();
+        }
+    }
+    text
+}
+
+#[test]
+fn every_format_reads_its_files_and_no_other_takes_them() {
+    let mut wrong = Vec::new();
+    let runs = IMPORTERS.iter().filter(|importer| matches!(importer.reads, Reads::Runs(_)));
+    for importer in runs {
+        let name = importer.about.name;
+        let paths = files(&Path::new(FOLDER).join(name));
+        assert!(!paths.is_empty(), "{name} has no fixture");
+        for path in paths {
+            let file = brought(&path);
+            let own = importers::of_bytes(&file.name, &file.bytes).map(|own| own.about.name);
+            assert_eq!(own.as_ref().ok(), Some(&name), "{}: {own:?}", path.display());
+            let others = IMPORTERS.iter().filter(|other| other.about.name != name);
+            let text = String::from_utf8_lossy(&file.bytes);
+            for other in others {
+                assert!(
+                    !(other.recognises)(&text),
+                    "{} takes {}",
+                    other.about.name,
+                    path.display()
+                );
+            }
+            let found = told(importer, &file);
+            let expected = path.with_file_name(format!("{}{EXPECTED}", file.name));
+            if std::env::var_os("UPDATE_EXPECT").is_some() {
+                fs::write(&expected, &found).unwrap();
+            } else if fs::read_to_string(&expected).unwrap_or_default() != found {
+                wrong.push(format!("{}:\n{found}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_file_that_is_cut_off_anywhere_is_told_or_read_and_never_a_panic() {
+    for importer in IMPORTERS.iter().filter(|importer| matches!(importer.reads, Reads::Runs(_))) {
+        for path in files(&Path::new(FOLDER).join(importer.about.name)) {
+            let whole = brought(&path);
+            let step = whole.bytes.len().div_ceil(40).max(1);
+            for end in (0..whole.bytes.len()).step_by(step) {
+                let file = Brought { bytes: whole.bytes[..end].to_vec(), ..whole.clone() };
+                if let Err(failure) = importers::read(importer, &[file], &Options::default()) {
+                    assert!(failure.message.contains(&whole.name), "{}", failure.message);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What the kernel of this machine lacks, in a guest: layers are measured and taken down, devices fail,
+//! wait and fill up. A script a subject; all run in one guest, each in a home of its own.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::lab::Done;
+use crate::lab::guest::machine::Accelerator;
+use crate::lab::guest::{self, Asked, found};
+use crate::lab_guest;
+use crate::suite::skips::Skips;
+
+const PRELUDE: &str = include_str!("checks/prelude.sh");
+
+/// Subjects and their scripts.
+const CHECKS: [(&str, &str); 2] =
+    [("errors", include_str!("checks/errors.sh")), ("stacks", include_str!("checks/stacks.sh"))];
+
+const MODULES: [&str; 8] =
+    ["dm_crypt", "dm_delay", "dm_flakey", "dm_thin_pool", "raid456", "f2fs", "exfat", "vfat"];
+
+/// Programs of this machine that the scripts and layers run there.
+const PROGRAMS: [&str; 6] =
+    ["cryptsetup", "mdadm", "dmsetup", "mkfs.f2fs", "mkfs.exfat", "mkfs.vfat"];
+
+/// Bytes of the drive with the homes, and of the one that is measured.
+const DRIVES: [u64; 2] = [2 << 30, 256 << 20];
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// Runs all scripts; tells what went wrong.
+pub fn all(program: &std::path::Path, skipped: &mut Skips) -> Done<bool> {
+    let kernel = match lab_guest::kernel(&MODULES) {
+        Ok(kernel) if kernel.lacks(&MODULES).is_empty() => kernel,
+        Ok(kernel) => {
+            let lacks = kernel.lacks(&MODULES).join(", ");
+            skipped.insert("lab: checks".to_owned(), format!("{} has no {lacks}", kernel.release));
+            return Ok(true);
+        }
+        Err(reason) => {
+            skipped.insert("lab: checks".to_owned(), reason);
+            return Ok(true);
+        }
+    };
+    let programs = PROGRAMS.iter().map(|name| found(name).ok_or(*name));
+    let programs = match programs.collect::<Result<Vec<PathBuf>, &str>>() {
+        Ok(programs) => programs,
+        Err(name) => {
+            skipped.insert("lab: checks".to_owned(), format!("needs the program {name}"));
+            return Ok(true);
+        }
+    };
+    let asked = Asked {
+        accelerator: Some(Accelerator::Tcg),
+        drives: DRIVES.to_vec(),
+        home_on_drive: true,
+        modules: MODULES.map(str::to_owned).to_vec(),
+        programs,
+        script: Some(job().into_bytes()),
+        limit: Some(LIMIT),
+        ..lab_guest::usual(program.to_owned(), kernel)
+    };
+    let mut said = Vec::new();
+    let ended = guest::run(&asked, &AtomicBool::new(false), &mut |_, bytes| said.extend(bytes))?;
+    println!("xtask: lab: checks: {}", lab_guest::told(&ended));
+    println!("{}", String::from_utf8_lossy(&said).trim_end());
+    Ok(ended.code == 0)
+}
+
+/// One script of all: each in a shell of its own, with what it has left and how long it took.
+fn job() -> String {
+    let scripts = CHECKS.map(|(name, script)| {
+        format!(
+            "(\n{PRELUDE}\n\
+             ASSAY_HOME=$place/{name}; export ASSAY_HOME; mkdir -p $ASSAY_HOME; cd $ASSAY_HOME\n\
+             left >before; begun=$(date +%s)\n{script}\n\
+             left >after; cmp -s before after || wrong 'it left something' after\n\
+             echo \"lab: {name}: $faults faults, $(($(date +%s) - begun)) s\"\n\
+             exit $faults\n) || code=1\n"
+        )
+    });
+    format!("place=$ASSAY_HOME; code=0\n{}exit $code\n", scripts.concat())
+}
