@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cut;
 use super::environment::Environment;
+use super::foreign;
 use super::headline::{self, Headline};
 use super::histogram;
 use super::imported::{self, StoredImport};
@@ -640,6 +641,8 @@ pub struct Listed {
     pub drives: Vec<String>,
     /// What it says, where that was kept.
     pub headline: Option<Headline>,
+    /// Somebody else measured it.
+    pub foreign: bool,
 }
 
 /// All bundles below a results directory, newest first; what cannot be read is left out with a
@@ -661,6 +664,13 @@ pub fn ids(system: &dyn System, results: &Path) -> Vec<String> {
     names.retain(|name| is_bundle(system, &results.join(name)));
     names.sort_unstable_by(|a, b| b.cmp(a));
     names
+}
+
+/// The same without those that were brought here.
+pub fn own_ids(system: &dyn System, results: &Path) -> Vec<String> {
+    let mut ids = ids(system, results);
+    ids.retain(|id| !foreign::is_one(system, &results.join(id)));
+    ids
 }
 
 /// A bundle as a list shows it.
@@ -693,6 +703,7 @@ pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
         planned: plan.trials.len(),
         drives,
         headline: headline::of(system, directory),
+        foreign: foreign::is_one(system, directory),
         id,
     })
 }

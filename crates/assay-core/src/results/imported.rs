@@ -10,6 +10,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::bundle::{self, Label, Listed};
+use super::foreign;
 use super::headline;
 use super::plan::Arm;
 use crate::digest::{hexadecimal, sha256};
@@ -179,6 +180,7 @@ pub(super) fn listed(system: &dyn System, directory: &Path, id: String) -> Outco
         planned: about.trials,
         drives: Vec::new(),
         headline: headline::of(system, directory),
+        foreign: foreign::is_one(system, directory),
     })
 }
 

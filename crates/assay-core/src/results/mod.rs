@@ -6,6 +6,7 @@ pub mod bundle;
 pub mod cut;
 pub mod design;
 pub mod environment;
+pub mod foreign;
 pub mod headline;
 pub mod histogram;
 pub mod id;

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::bundle::{self, Sealed, Stored};
 use super::plan::Arm;
 use super::seal::{self, Reading, Seal, Unproven, key};
-use super::{id as ids, imported};
+use super::{foreign, id as ids, imported};
 use crate::factors;
 use crate::failure::{Failure, Outcome};
 use crate::outside;
@@ -84,6 +84,12 @@ pub fn vouch(
 ) -> Outcome<(Stored, Voucher)> {
     let id = bundle::id_of(directory);
     bundle::plain_id(&id)?;
+    if foreign::is_one(system, directory) {
+        return Err(Failure::refused(format!(
+            "{id} was measured elsewhere and added here: it is shown, compared and collected, and nothing \
+             of it is set or gone on with; run the study again here"
+        )));
+    }
     if !ids::is_one(&id) {
         return Err(Failure::refused(format!(
             "{id}: no result that was measured here is called so; give its directory its own name back"

@@ -139,6 +139,7 @@ fn wanted(arguments: &Arguments) -> Outcome<impl Fn(&Listed) -> bool> {
 fn says(entry: &Listed) -> String {
     let is_check = entry.kind == "check";
     let mut told = vec![if is_check { entry.kind.clone() } else { entry.title.clone() }];
+    told.extend(entry.foreign.then(|| "foreign".to_owned()));
     told.extend((!entry.drives.is_empty()).then(|| entry.drives.join(" and ")));
     let missing = entry.trials < entry.planned;
     told.extend(missing.then(|| format!("{} of {} trials", entry.trials, entry.planned)));

@@ -1,10 +1,12 @@
 //! Commands: each file parses its arguments, calls the library, and prints.
 
+mod add;
 mod advise;
 mod apply;
 mod articles;
 mod boots;
 mod build;
+mod bundle;
 mod by_place;
 mod calc;
 mod check;
@@ -123,6 +125,8 @@ enum Command {
     Remove(remove::Arguments),
     Import(import::Arguments),
     Export(export::Arguments),
+    Bundle(bundle::Arguments),
+    Add(add::Arguments),
     Calc(calc::Arguments),
     Peer(peer::Arguments),
     Doctor(doctor::Arguments),
@@ -220,6 +224,8 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Remove(arguments) => remove::run(system, &arguments),
         Command::Import(arguments) => import::run(system, &arguments),
         Command::Export(arguments) => export::run(system, &arguments),
+        Command::Bundle(arguments) => bundle::run(system, &arguments),
+        Command::Add(arguments) => add::run(system, &arguments),
         Command::Articles(arguments) => articles::run(system, &arguments),
         Command::Calc(arguments) => calc::run(system, &arguments),
         Command::Peer(arguments) => peer::run(system, &arguments),

@@ -87,7 +87,7 @@ fn stakes(system: &dyn System, sites: &[Site]) -> Vec<PreviewStake> {
 /// promise too much or too little.
 fn earlier(system: &dyn System, study: &Study, plan: &Plan) -> Option<Findings> {
     let directory = identity::results_directory(system).ok()?;
-    let ids = bundle::ids(system, &directory);
+    let ids = bundle::own_ids(system, &directory);
     let stored: Vec<_> = ids
         .iter()
         .take(MOST_LOOKED_AT)

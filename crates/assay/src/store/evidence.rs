@@ -7,6 +7,7 @@ use assay_core::analysis::Gathering;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::findings::Findings;
 use assay_core::results::bundle::{self, Stored};
+use assay_core::results::foreign;
 use assay_core::results::record::Trial;
 use assay_core::results::trials::Trials;
 use assay_core::results::{cut, imported, series};
@@ -29,9 +30,10 @@ pub fn evidence_at(system: &dyn System, directory: &Path) -> Outcome<Evidence> {
     // The records tell the arms of trials; those of the plan would be kept for nothing.
     stored.plan.trials.iter_mut().for_each(|trial| trial.arm.clear());
     let mut records = Records::default();
-    let findings = each_workload(system, directory, &stored, |trials| {
+    let mut findings = each_workload(system, directory, &stored, |trials| {
         records.add(system, directory, &stored, trials)
     })?;
+    findings.checks.extend(foreign::mark(system, directory).as_ref().map(super::brought_here));
     records.ran.sort_by_key(|(line, _)| *line);
     let files = FILES.iter().filter_map(|&name| {
         let text = system.read_text(&directory.join(name)).ok()?;

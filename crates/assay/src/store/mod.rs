@@ -3,6 +3,7 @@
 pub mod acting;
 pub mod commands;
 mod evidence;
+pub mod parcel;
 mod places;
 pub mod progress;
 
@@ -15,8 +16,10 @@ use assay_core::findings::Findings;
 use assay_core::findings::facts::Unknown;
 use assay_core::findings::{Check, EnvironmentFacts, StudyFacts};
 use assay_core::importers::{self, Brought, Imported};
+use assay_core::outside;
 use assay_core::results::bundle::{self, Stored};
 use assay_core::results::environment::Environment;
+use assay_core::results::foreign::{self, Mark};
 use assay_core::results::imported::{self, Import, StoredImport};
 use assay_core::results::plan::Plan;
 use assay_core::system::{System, identity};
@@ -40,17 +43,27 @@ pub fn find(system: &dyn System, wanted: Option<&str>) -> Outcome<PathBuf> {
 /// The one result with a title; none where there are several.
 fn titled(system: &dyn System, wanted: &str) -> Option<PathBuf> {
     let results = identity::results_directory(system).ok()?;
-    let ids = bundle::ids(system, &results);
-    let own = |directory: &PathBuf| {
+    let called = |directory: &PathBuf| {
         bundle::frame(system, directory).is_ok_and(|stored| stored.title() == wanted)
     };
-    let mut found = ids.iter().map(|id| results.join(id)).filter(own);
-    found.next().filter(|_| found.next().is_none())
+    let ids = bundle::ids(system, &results);
+    let all: Vec<PathBuf> = ids.iter().map(|id| results.join(id)).filter(called).collect();
+    match ours_first(system, all).as_slice() {
+        [one] => Some(one.clone()),
+        _ => None,
+    }
+}
+
+/// Ours alone, where one of them is meant: what was brought here hides none of them.
+fn ours_first(system: &dyn System, found: Vec<PathBuf>) -> Vec<PathBuf> {
+    let (brought, ours): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|directory| foreign::is_one(system, directory));
+    if ours.is_empty() { brought } else { ours }
 }
 
 fn newest(system: &dyn System) -> Outcome<PathBuf> {
     let results = identity::results_directory(system)?;
-    let newest = bundle::ids(system, &results).into_iter().next();
+    let newest = bundle::own_ids(system, &results).into_iter().next();
     newest.map(|id| results.join(id)).ok_or_else(|| {
         Failure::mistake(format!(
             "there is no result in {} yet: assay check makes one",
@@ -64,10 +77,11 @@ fn newest(system: &dyn System) -> Outcome<PathBuf> {
 pub fn find_kept(system: &dyn System, wanted: &str) -> Outcome<PathBuf> {
     let results = identity::results_directory(system)?;
     let ids = bundle::ids(system, &results);
-    let matching: Vec<&String> = ids.iter().filter(|id| id.starts_with(wanted)).collect();
+    let matching = ids.iter().filter(|id| id.starts_with(wanted)).map(|id| results.join(id));
+    let matching = ours_first(system, matching.collect());
     match matching.as_slice() {
         _ if ids.iter().any(|id| id == wanted) => Ok(results.join(wanted)),
-        [id] if !wanted.is_empty() => Ok(results.join(id)),
+        [directory] if !wanted.is_empty() => Ok(directory.clone()),
         several @ [_, _, ..] => Err(Failure::mistake(format!(
             "`{wanted}` fits {} results: type more of the id",
             several.len()
@@ -80,6 +94,23 @@ pub fn find_kept(system: &dyn System, wanted: &str) -> Outcome<PathBuf> {
 
 /// The findings of the result in a directory.
 pub fn findings_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {
+    let mut findings = judged_at(system, directory)?;
+    findings.checks.extend(foreign::mark(system, directory).as_ref().map(brought_here));
+    Ok(findings)
+}
+
+/// What is said of a result that was brought here.
+fn brought_here(mark: &Mark) -> Check {
+    let [id, file] = [&mark.id, &mark.file].map(|text| outside::spelled(text));
+    let text = format!(
+        "foreign: it was measured elsewhere as {id} and added from {file} on {}; nobody here vouches for \
+         its numbers, and nothing of it is applied",
+        mark.added.chars().take(10).collect::<String>()
+    );
+    Check::new("foreign", text)
+}
+
+fn judged_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {
     if imported::is_one(system, directory) {
         let stored = imported::read(system, directory)?;
         let imported = read_import(&stored.about, &stored.contents, &stored.id)?;

@@ -1,0 +1,418 @@
+//! A whole result as one file (`.assay`): a `tar` of known names, packed by gzip. What is in one from
+//! elsewhere is taken from nobody: names are those of a result's own files and nothing else, heads are
+//! read raw (no links, no long names, no sparse files), and what it unpacks to has an end. It is read
+//! twice, and written only after all of it was looked at.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use flate2::{Compression, GzBuilder};
+use serde::{Deserialize, Serialize};
+use tar::{Archive, Builder, EntryType, Header};
+
+use assay_core::digest::{hexadecimal, sha256};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::outside;
+use assay_core::quantity::Bytes;
+use assay_core::results::bundle;
+use assay_core::results::foreign::{self, Mark, Place};
+use assay_core::system::{Caching, FileKind, System, identity};
+
+/// Format of the file.
+pub const FORMAT: &str = "assay-bundle/1";
+/// What stands first in it.
+const ABOUT: &str = "bundle.json";
+/// Bytes that one unpacks to at most; the largest of our own has a tenth of it.
+const MOST_BYTES: u64 = 1 << 30;
+/// Files of one at most.
+const MOST_FILES: usize = 200_000;
+/// Files of a result. Its seal stays, which says nothing elsewhere, and so does its headline, which is
+/// told anew.
+const FILES: [&str; 8] = [
+    "study.toml",
+    "environment.json",
+    "trials.jsonl",
+    "log.jsonl",
+    "label.json",
+    "trials.csv",
+    "plan.json",
+    "import.json",
+];
+/// Directories of a result, with files of JSON.
+const DIRECTORIES: [&str; 2] = ["histograms", "series"];
+/// Either of these makes a directory a result: they are written last.
+const LAST: [&str; 2] = ["plan.json", "import.json"];
+
+/// What a file says of itself.
+#[derive(Debug, Serialize, Deserialize)]
+struct About {
+    format: String,
+    /// Id of the result where it was measured.
+    #[serde(default)]
+    id: String,
+    /// Version that packed it.
+    #[serde(default)]
+    assay: String,
+}
+
+/// A result that is packed.
+pub struct Packed {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// Files of the result in it.
+    pub files: usize,
+    /// Bytes of them.
+    pub unpacked_bytes: u64,
+    /// What lies with the result and is no part of one.
+    pub left_out: Vec<String>,
+}
+
+/// Packs the result in a directory.
+///
+/// # Errors
+/// Where a process works on it, where it cannot be read, or where it is too large for one file.
+pub fn pack(system: &dyn System, directory: &Path) -> Outcome<Packed> {
+    let id = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if bundle::is_running(system, directory) {
+        return Err(Failure::refused(format!(
+            "{id} is being measured at this moment: bundle it when it has ended"
+        )));
+    }
+    // Refused before somebody else has to.
+    super::findings_at(system, directory)?;
+    let (names, left_out) = names(system, directory)?;
+    let packer: GzEncoder<Vec<u8>> = GzBuilder::new().write(Vec::new(), Compression::default());
+    let mut archive = Builder::new(packer);
+    let about = About {
+        format: FORMAT.to_owned(),
+        id: foreign::mark(system, directory).map_or(id, |mark| mark.id),
+        assay: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let failed = |error: io::Error| Failure::refused(format!("it cannot be packed: {error}"));
+    let about = serde_json::to_vec_pretty(&about).unwrap_or_default();
+    append(&mut archive, ABOUT, &about).map_err(failed)?;
+    let mut unpacked_bytes = 0;
+    for name in &names {
+        let path = directory.join(name);
+        let bytes = system.read_bytes(&path);
+        let bytes = bytes.map_err(|error| {
+            Failure::refused(format!("{} cannot be read: {error}", path.display()))
+        })?;
+        unpacked_bytes += bytes.len() as u64;
+        if unpacked_bytes > MOST_BYTES || names.len() > MOST_FILES {
+            return Err(Failure::refused(format!(
+                "the result has more than {} or {MOST_FILES} files, which no other assay would take",
+                Bytes(MOST_BYTES)
+            )));
+        }
+        append(&mut archive, name, &bytes).map_err(failed)?;
+    }
+    let bytes = archive.into_inner().and_then(GzEncoder::finish).map_err(failed)?;
+    Ok(Packed { bytes, files: names.len(), unpacked_bytes, left_out })
+}
+
+fn append(archive: &mut Builder<GzEncoder<Vec<u8>>>, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let mut header = Header::new_ustar();
+    header.set_entry_type(EntryType::Regular);
+    header.set_size(bytes.len() as u64);
+    header.set_mode(0o644);
+    archive.append_data(&mut header, name, bytes)
+}
+
+/// The files of a result in the order in which they are written again, and what else lies there.
+fn names(system: &dyn System, directory: &Path) -> Outcome<(Vec<String>, Vec<String>)> {
+    let listed = |path: &Path| {
+        system.list(path).map_err(|error| {
+            Failure::refused(format!("{} cannot be read: {error}", path.display()))
+        })
+    };
+    let not_handed_on = [foreign::FILE, "seal.jsonl", "headline.json"];
+    let (mut names, mut left_out) = (Vec::new(), Vec::new());
+    for name in listed(directory)? {
+        if DIRECTORIES.contains(&name.as_str()) {
+            let own = listed(&directory.join(&name))?;
+            names.extend(own.into_iter().map(|file| format!("{name}/{file}")));
+        } else if !not_handed_on.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    names.retain(|name| {
+        let own = is_known(name) && is_file(system, &directory.join(name));
+        if !own {
+            left_out.push(name.clone());
+        }
+        own
+    });
+    names.sort_by_key(|name| (LAST.contains(&name.as_str()), name.clone()));
+    Ok((names, left_out))
+}
+
+fn is_file(system: &dyn System, path: &Path) -> bool {
+    system.read_link(path).is_err()
+        && system.status(path).is_ok_and(|status| status.kind == FileKind::File)
+}
+
+/// Whether a result has files of such a name.
+fn is_known(name: &str) -> bool {
+    let plain = |stem: &str| {
+        let sign = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        !stem.is_empty() && stem.len() <= 60 && stem.bytes().all(sign)
+    };
+    FILES.contains(&name)
+        || name.split_once('/').is_some_and(|(directory, file)| {
+            DIRECTORIES.contains(&directory) && file.strip_suffix(".json").is_some_and(plain)
+        })
+}
+
+/// A result that was added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// Its id here.
+    pub id: String,
+    /// It was there already.
+    pub was_there: bool,
+}
+
+/// Adds the result in a file to those that are kept, marked as foreign.
+///
+/// # Errors
+/// Where the file is none of these, is damaged, holds what no result does, or is of a newer format; then
+/// nothing of it is kept.
+pub fn add(system: &dyn System, path: &Path) -> Outcome<Added> {
+    let seen = look(system, path, &mut |_, _| Ok(()))?;
+    let results = identity::results_directory(system)?;
+    let named = |directory: &Path, was_there| Added {
+        id: directory.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        was_there,
+    };
+    let directory = match foreign::place(system, &results, &seen.about.id, &seen.sha256)? {
+        Place::There(directory) => return Ok(named(&directory, true)),
+        Place::Free(directory) => directory,
+    };
+    let kept = keep(system, path, &seen, &directory);
+    if let Err(failure) = kept {
+        return Err(match system.remove_directory(&directory) {
+            Ok(()) => failure,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => failure,
+            Err(error) => Failure {
+                message: format!(
+                    "{}; {} is left over and cannot be removed: {error}",
+                    failure.message,
+                    directory.display()
+                ),
+                ..failure
+            },
+        });
+    }
+    Ok(named(&directory, false))
+}
+
+/// Writes what was looked at, what makes it a result last; reads it as any other result.
+fn keep(system: &dyn System, path: &Path, seen: &Seen, directory: &Path) -> Outcome<()> {
+    let failed = |error: io::Error| {
+        Failure::refused(format!("{} cannot be written: {error}", directory.display()))
+    };
+    // The mark comes first: whatever becomes of the rest, it is none of ours.
+    system.create_directory(directory).map_err(failed)?;
+    let mark = Mark {
+        format: foreign::FORMAT.to_owned(),
+        id: outside::spelled(&seen.about.id).into_owned(),
+        file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        sha256: seen.sha256.clone(),
+        added: system.now(),
+    };
+    foreign::set(system, directory, &mark).map_err(failed)?;
+    for below in DIRECTORIES {
+        system.create_directory(&directory.join(below)).map_err(failed)?;
+    }
+    let mut last = None;
+    let again = look(system, path, &mut |name, bytes| {
+        if LAST.contains(&name) {
+            last = Some((directory.join(name), bytes.to_vec()));
+            return Ok(());
+        }
+        system.write_whole(&directory.join(name), bytes).map_err(failed)
+    })?;
+    if again.sha256 != seen.sha256 {
+        return Err(bad(path, "it was changed while it was read"));
+    }
+    if let Some((file, bytes)) = last {
+        system.write_whole(&file, &bytes).map_err(failed)?;
+    }
+    // The readers name the file where it lay for a moment; the user knows the other one.
+    super::findings_at(system, directory)
+        .map_err(|failure| bad(path, &format!("its result cannot be read: {}", failure.message)))?;
+    Ok(())
+}
+
+/// What is in a file.
+struct Seen {
+    about: About,
+    /// Hash of names and contents.
+    sha256: String,
+}
+
+fn bad(path: &Path, how: &str) -> Failure {
+    Failure::mistake(format!("{}: {how}; nothing of it was added", path.display()))
+}
+
+/// Reads a file from its beginning to its end and hands on each file of its result.
+fn look(
+    system: &dyn System,
+    path: &Path,
+    take: &mut dyn FnMut(&str, &[u8]) -> Outcome<()>,
+) -> Outcome<Seen> {
+    let bad = |how: &str| bad(path, how);
+    let status = system.status(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Failure::mistake(format!("there is no file {}", path.display())),
+        _ => Failure::refused(format!("{} cannot be read: {error}", path.display())),
+    })?;
+    if status.kind != FileKind::File {
+        return Err(bad("it is no file that assay bundle wrote"));
+    }
+    let file = system
+        .open_for_reading(path, Caching::Buffered)
+        .map_err(|error| Failure::refused(format!("{} cannot be read: {error}", path.display())))?;
+    let source = io::BufReader::with_capacity(1 << 16, Source { system, file, at: 0 });
+    let unpacked = Limited { from: GzDecoder::new(source), left: MOST_BYTES + (1 << 20) };
+    let mut archive = Archive::new(unpacked);
+    let unreadable = |error: &io::Error| {
+        if error.kind() == io::ErrorKind::QuotaExceeded {
+            return too_large(path);
+        }
+        bad(&format!("it is damaged, or no file that assay bundle wrote ({error})"))
+    };
+    let mut reading = Reading::default();
+    // Raw: an archive that names its files by other files, or files with holes, is refused like links.
+    for entry in archive.entries().map_err(|error| unreadable(&error))?.raw(true) {
+        let mut entry = entry.map_err(|error| unreadable(&error))?;
+        let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        let shown = outside::spelled(&name).into_owned();
+        if entry.header().entry_type() != EntryType::Regular {
+            return Err(bad(&format!("{shown} is a link, a directory or a device in it")));
+        }
+        let size = entry.header().entry_size().map_err(|error| unreadable(&error))?;
+        reading.bytes = reading.bytes.saturating_add(size);
+        if reading.bytes > MOST_BYTES || reading.names.len() >= MOST_FILES {
+            return Err(too_large(path));
+        }
+        if !(is_known(&name)
+            || name == ABOUT && reading.about.is_none() && reading.names.is_empty())
+        {
+            return Err(bad(&format!("no result has a file {shown}")));
+        }
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+        if bytes.len() as u64 != size {
+            return Err(bad("it is cut off"));
+        }
+        if name == ABOUT {
+            reading.about = Some(about(path, &bytes)?);
+            continue;
+        }
+        if reading.about.is_none() {
+            return Err(bad("it is no file that assay bundle wrote: it does not say what it is"));
+        }
+        if !reading.names.insert(name.clone()) {
+            return Err(bad(&format!("{name} is twice in it")));
+        }
+        reading.add(&name, &bytes);
+        take(&name, &bytes)?;
+    }
+    // To the end: the sum of its bytes stands there.
+    io::copy(&mut archive.into_inner(), &mut io::sink()).map_err(|error| unreadable(&error))?;
+    reading.seen(path)
+}
+
+fn too_large(path: &Path) -> Failure {
+    bad(path, &format!("it unpacks to more than {} or {MOST_FILES} files", Bytes(MOST_BYTES)))
+}
+
+fn about(path: &Path, bytes: &[u8]) -> Outcome<About> {
+    let about: About = serde_json::from_slice(bytes)
+        .map_err(|error| bad(path, &format!("{ABOUT} in it cannot be read: {error}")))?;
+    if about.format != FORMAT {
+        let [own, version] = [&about.format, &about.assay].map(|text| outside::spelled(text));
+        let how = format!(
+            "it has format {own} of assay {version}, and this version reads {FORMAT}: use the version that \
+             wrote it, or a newer one"
+        );
+        return Err(bad(path, &how));
+    }
+    Ok(about)
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Reading {
+    about: Option<About>,
+    names: BTreeSet<String>,
+    bytes: u64,
+    /// Name, length and hash of each file.
+    hashes: String,
+}
+
+impl Reading {
+    fn add(&mut self, name: &str, bytes: &[u8]) {
+        let line = format!("{name} {} {}\n", bytes.len(), hexadecimal(&sha256(bytes)));
+        self.hashes.push_str(&line);
+    }
+
+    fn seen(self, path: &Path) -> Outcome<Seen> {
+        let has = |name: &str| self.names.contains(name);
+        let Some(about) = self.about else {
+            return Err(bad(path, "it is no file that assay bundle wrote: it is empty"));
+        };
+        let whole = match LAST.map(has) {
+            [true, false] => has("study.toml") && has("environment.json"),
+            [false, true] => has("trials.csv"),
+            _ => false,
+        };
+        if !whole {
+            return Err(bad(path, "a file of its result is missing"));
+        }
+        Ok(Seen { about, sha256: hexadecimal(&sha256(&self.hashes)) })
+    }
+}
+
+/// A file as a stream.
+struct Source<'a> {
+    system: &'a dyn System,
+    file: File,
+    at: u64,
+}
+
+impl Read for Source<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.system.read_at(&self.file, self.at, into)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+/// A stream that is refused beyond its limit.
+struct Limited<R> {
+    from: R,
+    left: u64,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.from.read(into)?;
+        self.left = self
+            .left
+            .checked_sub(count as u64)
+            .ok_or_else(|| io::Error::from(io::ErrorKind::QuotaExceeded))?;
+        Ok(count)
+    }
+}
+
+/// Name of the file of a result, where the user gave none.
+pub fn usual_name(directory: &Path) -> PathBuf {
+    let id = directory.file_name().unwrap_or_default().to_string_lossy();
+    PathBuf::from(format!("{id}.assay"))
+}

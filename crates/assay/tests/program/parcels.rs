@@ -1,0 +1,263 @@
+//! `assay bundle` and `assay add`: two stores meet, and what comes from elsewhere is taken from nobody.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use assay_lab::home::Home;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use tar::{Builder, EntryType, Header};
+
+use crate::home;
+
+const CSV: &str = include_str!("../csv/valid/two-file-systems.csv");
+
+/// An entry of an archive.
+struct Entry {
+    name: String,
+    kind: EntryType,
+    link: Option<&'static str>,
+    bytes: Vec<u8>,
+}
+
+fn file(name: &str, bytes: impl Into<Vec<u8>>) -> Entry {
+    Entry { name: name.to_owned(), kind: EntryType::Regular, link: None, bytes: bytes.into() }
+}
+
+fn link(name: &str, kind: EntryType, link: &'static str) -> Entry {
+    Entry { name: name.to_owned(), kind, link: Some(link), bytes: Vec::new() }
+}
+
+/// A header with the very name: `tar` itself refuses some of these.
+fn header(entry: &Entry, size: u64) -> Header {
+    let mut header = Header::new_ustar();
+    header.set_entry_type(entry.kind);
+    header.set_size(size);
+    header.set_mode(0o644);
+    if let Some(link) = entry.link.filter(|link| !link.is_empty()) {
+        header.set_link_name(link).unwrap();
+    }
+    header.as_mut_bytes()[..entry.name.len()].copy_from_slice(entry.name.as_bytes());
+    header.set_cksum();
+    header
+}
+
+fn packed(entries: &[Entry]) -> Vec<u8> {
+    let mut archive = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    for entry in entries {
+        archive.append(&header(entry, entry.bytes.len() as u64), entry.bytes.as_slice()).unwrap();
+    }
+    archive.into_inner().unwrap().finish().unwrap()
+}
+
+/// The entries of a file that the program wrote.
+fn unpacked(path: &Path) -> Vec<Entry> {
+    let mut archive = tar::Archive::new(GzDecoder::new(fs::File::open(path).unwrap()));
+    let entries = archive.entries().unwrap();
+    entries
+        .map(|entry| {
+            let mut entry = entry.unwrap();
+            let name = entry.path().unwrap().display().to_string();
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes).unwrap();
+            file(&name, bytes)
+        })
+        .collect()
+}
+
+/// A home with an imported result, and that result as a file.
+fn handed_on(test: &str) -> (Home, String, PathBuf) {
+    let home = home(test);
+    let table = home.file("card.csv", CSV);
+    let found = home.json(&["import", &table, "--baseline", "filesystem=ext4", "--json"]);
+    let id = found["study"]["id"].as_str().unwrap().to_owned();
+    let path = home.scratch.path().join("card.assay");
+    home.text(&["bundle", &id, "-o", path.to_str().unwrap()]);
+    (home, id, path)
+}
+
+/// Every file below a directory with its content.
+fn tree(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(tree(&path));
+            found.push((path, Vec::new()));
+        } else {
+            let bytes = fs::read(&path).unwrap();
+            found.push((path, bytes));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_study_says_the_same_in_another_store_and_is_marked() {
+    let home = home("parcel-study");
+    let study = home.file("depth.toml", crate::DEPTH);
+    let own = home.json(&["run", &study, crate::DRIVE, "--json"]);
+    let id = own["study"]["id"].as_str().unwrap();
+    let path = home.scratch.path().join("depth.assay").display().to_string();
+    assert!(home.text(&["bundle", id, "-o", &path]).contains("depth.assay"));
+    // Packed twice it is the same file.
+    let first = fs::read(&path).unwrap();
+    home.text(&["bundle", id, "-o", &path]);
+    assert_eq!(fs::read(&path).unwrap(), first);
+
+    let other = crate::home("parcel-other");
+    let added = other.text(&["add", &path]).trim().to_owned();
+    assert_eq!(added, format!("{id}-foreign"));
+    let there = other.json(&["show", &added, "--json"]);
+    assert_eq!(there["cells"], own["cells"]);
+    assert_eq!(there["comparisons"], own["comparisons"]);
+    let told = there["checks"].as_array().unwrap().iter().find(|check| check["name"] == "foreign");
+    assert!(told.unwrap()["text"].as_str().unwrap().contains(id));
+    assert!(other.text(&["list"]).contains("foreign"));
+    assert!(other.run(&["report", &added, "-o", "-"]).stdout.contains("nobody here vouches"));
+    for words in [["apply", added.as_str()], ["confirm", &added], ["resume", &added]] {
+        assert!(other.told(3, &words).contains("was measured elsewhere"), "{words:?}");
+    }
+    // It is never the newest, though nothing else is there.
+    assert!(other.told(2, &["show"]).contains("there is no result"));
+    // The same comes once, and handed on from there it comes back as what it was.
+    assert_eq!(other.text(&["add", &path]).trim(), added);
+    let again = other.scratch.path().join("again.assay").display().to_string();
+    other.text(&["bundle", &added, "-o", &again]);
+    let home_again = home.text(&["add", &again]);
+    assert_eq!(home_again.trim(), added);
+    // At home it hides nothing: neither the id nor its beginning, nor the title.
+    for word in [id, &id[..id.len() - 1]] {
+        assert_eq!(home.json(&["show", word, "--json"])["study"]["id"], id);
+    }
+    assert_eq!(home.json(&["show", "--json"])["study"]["id"], id);
+    let compared = home.json(&["compare", id, &added, "--json"]);
+    assert!(!compared["comparisons"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn an_import_can_be_handed_on_and_an_id_that_exists_gets_another_name() {
+    let (home, id, path) = handed_on("parcel-import");
+    let path = path.display().to_string();
+    assert_eq!(home.text(&["add", &path]).trim(), format!("{id}-foreign"));
+    home.text(&["rename", &id, "another title"]);
+    home.text(&["bundle", &id, "-o", &path]);
+    assert_eq!(home.text(&["add", &path]).trim(), format!("{id}-foreign-2"));
+    assert_eq!(home.json(&["show", "--json"])["study"]["id"], id.as_str());
+}
+
+#[test]
+fn hostile_files_are_refused_and_nothing_is_written() {
+    let (home, _, path) = handed_on("parcel-hostile");
+    let parts = || unpacked(&path);
+    let with = |more: Vec<Entry>| packed(&parts().into_iter().chain(more).collect::<Vec<_>>());
+    let about = |text: &str| {
+        let mut parts = parts();
+        parts[0] = file("bundle.json", text);
+        packed(&parts)
+    };
+    let without = |name: &str| {
+        packed(&parts().into_iter().filter(|entry| entry.name != name).collect::<Vec<_>>())
+    };
+    let whole = fs::read(&path).unwrap();
+    let cases: Vec<(&str, Vec<u8>, &str)> = vec![
+        ("above", with(vec![file("../evil", "x")]), "no result has a file ../evil"),
+        ("absolute", with(vec![file("/tmp/evil", "x")]), "no result has a file /tmp/evil"),
+        ("inner", with(vec![file("series/../../evil.json", "x")]), "no result has a file series/"),
+        ("unknown", with(vec![file("install.sh", "x")]), "no result has a file install.sh"),
+        ("mark", with(vec![file("foreign.json", "{}")]), "no result has a file foreign.json"),
+        ("seal", with(vec![file("seal.jsonl", "{}")]), "no result has a file seal.jsonl"),
+        ("escape", with(vec![file("series/\u{1b}[2J.json", "x")]), "no result has a file series/"),
+        ("twice", with(vec![file("import.json", "{}")]), "is twice in it"),
+        ("symlink", with(vec![link("log.jsonl", EntryType::Symlink, "/etc/passwd")]), "is a link"),
+        ("hard", with(vec![link("log.jsonl", EntryType::Link, "/etc/passwd")]), "is a link"),
+        ("device", with(vec![link("log.jsonl", EntryType::Char, "")]), "is a link, a directory or"),
+        ("directory", with(vec![link("series/", EntryType::Directory, "")]), "a directory"),
+        (
+            "long name",
+            with(vec![Entry { kind: EntryType::GNULongName, ..file("log.jsonl", "x") }]),
+            "is a link",
+        ),
+        (
+            "holes",
+            with(vec![Entry { kind: EntryType::GNUSparse, ..file("log.jsonl", "x") }]),
+            "is a link",
+        ),
+        ("newer", about(r#"{ "format": "assay-bundle/2", "assay": "9.0" }"#), "assay-bundle/2"),
+        ("no json", about("{"), "bundle.json in it cannot be read"),
+        ("no about", without("bundle.json"), "it does not say what it is"),
+        ("half", without("trials.csv"), "a file of its result is missing"),
+        ("cut", whole[..whole.len() / 2].to_vec(), "damaged"),
+        ("sum", damaged(&whole), "damaged"),
+        ("empty", Vec::new(), "damaged"),
+        ("text", b"hello".to_vec(), "damaged"),
+        (
+            "newer result",
+            packed(&renewed(parts(), "import.json", "assay-import/1", "assay-import/9")),
+            "assay-import/9",
+        ),
+        ("other numbers", packed(&renewed(parts(), "trials.csv", "1", "2")), "damaged"),
+    ];
+    let before = tree(home.assay.home());
+    for (name, bytes, words) in cases {
+        let file = home.file("hostile.assay", bytes);
+        let told = home.told(2, &["add", &file]);
+        assert!(told.contains(words), "{name}: {told}");
+        assert!(!told.trim_end_matches('\n').contains('\u{1b}'), "{name}: {told:?}");
+        assert_eq!(tree(home.assay.home()), before, "{name}");
+        assert!(!home.scratch.path().join("evil").exists() && !Path::new("/tmp/evil").exists());
+    }
+    // What an id says is no path.
+    let told = about(r#"{ "format": "assay-bundle/1", "id": "../../../evil", "assay": "0.1.0" }"#);
+    let added = home.text(&["add", &home.file("id.assay", told)]);
+    assert!(added.trim().ends_with("-foreign") && !added.contains(".."), "{added}");
+    assert!(home.assay.home().join("results").join(added.trim()).is_dir());
+}
+
+/// One byte of its contents is another.
+fn damaged(whole: &[u8]) -> Vec<u8> {
+    let mut bytes = whole.to_vec();
+    let last = bytes.len() - 6;
+    bytes[last] ^= 0xff;
+    bytes
+}
+
+fn renewed(parts: Vec<Entry>, name: &str, from: &str, to: &str) -> Vec<Entry> {
+    let change = |entry: Entry| {
+        if entry.name != name {
+            return entry;
+        }
+        let text = String::from_utf8(entry.bytes).unwrap().replacen(from, to, 1);
+        Entry { bytes: text.into_bytes(), ..entry }
+    };
+    parts.into_iter().map(change).collect()
+}
+
+/// Packs so many zeros without having them.
+fn zeros(entry: &Entry, bytes: u64, told: u64) -> Vec<u8> {
+    let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+    packer.write_all(header(&file("bundle.json", ""), 41).as_bytes()).unwrap();
+    packer.write_all(br#"{"format":"assay-bundle/1","assay":"0.1"}"#).unwrap();
+    packer.write_all(&[0; 512 - 41]).unwrap();
+    packer.write_all(header(entry, told).as_bytes()).unwrap();
+    io::copy(&mut io::repeat(0).take(bytes), &mut packer).unwrap();
+    packer.finish().unwrap()
+}
+
+#[test]
+fn what_unpacks_to_too_much_is_refused() {
+    let (home, _, _) = handed_on("parcel-bomb");
+    let before = tree(home.assay.home());
+    // It says so itself: 100 GB, refused at its head.
+    let told = zeros(&file("trials.csv", ""), 1 << 20, 100_000_000_000);
+    let message = home.told(2, &["add", &home.file("told.assay", told)]);
+    assert!(message.contains("unpacks to more than 1 GiB"), "{message}");
+    // It does not: what follows its last file has no end.
+    let silent = zeros(&file("trials.csv", ""), 1_100_000_000, 0);
+    let message = home.told(2, &["add", &home.file("silent.assay", silent)]);
+    assert!(message.contains("unpacks to more than 1 GiB"), "{message}");
+    assert_eq!(tree(home.assay.home()), before);
+}
