@@ -12,6 +12,7 @@ pub mod analysis;
 pub mod articles;
 pub mod calc;
 pub mod catalogue;
+pub mod collection;
 pub mod digest;
 pub mod draws;
 pub mod factors;

@@ -262,7 +262,7 @@ fn questions_and_the_card_stand_on_every_page() {
             because: vec!["random-read: best operations per second at 8.".to_owned()],
             evidence: Vec::new(),
         }];
-        found.card = Some(CardRow {
+        found.cards = vec![CardRow {
             device: "SD16G, mmc".to_owned(),
             capacity_bytes: Some(16_000_000_000),
             linear_read: number(82.4e6),
@@ -283,7 +283,9 @@ fn questions_and_the_card_stand_on_every_page() {
                 writes: true,
             }],
             text: vec!["Random writes are below it.".to_owned()],
-        });
+            target: String::new(),
+            claims: Vec::new(),
+        }];
         for width in [40, 80] {
             let page = rendered(&found, width, false);
             let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -27,7 +27,7 @@ const LAYERS: [&[&str]; 17] = [
     &["web", "watch"],
     &["store"],
     &["report"],
-    &["articles"],
+    &["articles", "collection"],
     &["analysis"],
     &["real", "runner", "importers"],
     &["plan", "truth"],

@@ -1,11 +1,17 @@
 //! A card's row of the flash table: what it does, what it is sold as, and where it lies beside
 //! published figures.
 
+use super::claims::{self, Numbers};
+use super::facts::noun;
 use crate::findings::answers::{Beside, CardNumber, CardRow, Standing};
-use crate::findings::{Cell, Findings, Trust};
+use crate::findings::said::{Said, Sentence};
+use crate::findings::{Cell, Findings, TargetFacts, Trust};
 use crate::quantity::units::show;
+use crate::results::environment::Environment;
 use crate::results::plan::{Plan, PlannedWorkload};
-use crate::work::io::{self, Pattern};
+use crate::study::Card;
+use crate::study::printed::Claimed;
+use crate::work::io::{self, Pattern, WriteSync};
 
 /// Published figures to be set beside a card.
 const ANCHORS: &str = include_str!("../../../../reference/anchors.csv");
@@ -15,36 +21,42 @@ const LINE: &str = "5400 rpm laptop disk";
 
 const RATE: &str = "bandwidth_bytes_per_s";
 
-/// The row of a study with a table `[card]`; none for another.
-pub(super) fn row(plan: &Plan, found: &Findings) -> Option<CardRow> {
-    let card = plan.design.card.as_ref()?;
-    let target = found.environment.targets.first();
-    let number = |pattern: Pattern, reads: bool, metric: &str| {
-        let own = |work: &&PlannedWorkload| {
-            let one_way = if reads { !work.writes() } else { !work.reads() };
-            io::Planned::of(&work.work).is_some_and(|io| io.pattern == pattern)
-                && one_way
-                && !work.control
-        };
-        let work = plan.workloads.iter().find(own)?;
-        let cell = found.cells.iter().find(|cell| {
-            cell.workload == work.name && cell.arm == work.arm && cell.metric == metric
-        })?;
-        of_cell(cell)
-    };
-    let random_write = number(Pattern::Random, false, "iops");
-    let random_read = number(Pattern::Random, true, "iops");
-    let linear_read = number(Pattern::Sequential, true, RATE);
-    let claimed = card.claimed.as_ref().map(|amount| amount.value);
+/// Bytes of the operations that figures of random access are of.
+const SMALL_BYTES: u32 = 4 << 10;
+
+/// What [`noun`] calls an SD card.
+const SD_CARD: &str = "card";
+
+/// The rows of a study with a table `[card]`, one a target; none for another.
+pub(super) fn rows(plan: &Plan, found: &Findings) -> Vec<CardRow> {
+    let Some(card) = plan.design.card.as_ref() else { return Vec::new() };
+    let targets = found.environment.targets.iter().enumerate();
+    targets.map(|(index, target)| row(plan, card, found, index, target)).collect()
+}
+
+fn row(
+    plan: &Plan,
+    card: &Card,
+    found: &Findings,
+    index: usize,
+    target: &TargetFacts,
+) -> CardRow {
+    let numbers = numbers(plan, found, index);
+    let own = |name: &str| numbers.get(name).cloned();
+    let [random_write, random_read, linear_read, linear_write] =
+        ["write_iops", "read_iops", "read_mb_s", "write_mb_s"].map(own);
+    let claimed = card.claimed.as_ref().and_then(Claimed::rate);
     let share = linear_read.as_ref().zip(claimed).map(|(read, claimed)| read.value / claimed);
-    let capacity_bytes =
-        card.capacity.map(|bytes| bytes.0).or_else(|| target.and_then(|one| one.size_bytes));
+    let capacity_bytes = card.capacity.map(|bytes| bytes.0).or(target.size_bytes);
+    let several = found.environment.targets.len() > 1;
     let per_gb = |price: f64| Some(price / (capacity_bytes? as f64 / 1e9));
     let mut row = CardRow {
-        device: target.map(|one| one.drive.clone()).unwrap_or_default(),
+        device: target.drive.clone(),
+        target: if several { target.name.clone() } else { String::new() },
+        claims: Vec::new(),
         capacity_bytes,
         linear_read,
-        linear_write: number(Pattern::Sequential, false, RATE),
+        linear_write,
         claimed_bytes_per_s: claimed,
         share_of_claim: share,
         iops_per_unit: random_write
@@ -63,8 +75,68 @@ pub(super) fn row(plan: &Plan, found: &Findings) -> Option<CardRow> {
         random_write,
         text: Vec::new(),
     };
+    let claims = card.claimed.iter().flat_map(|claimed| &claimed.claims);
+    row.claims = claims::held(claims.map(|(text, claim)| (text.as_str(), claim)), &numbers);
     row.text = sentences(&row);
-    Some(row)
+    row
+}
+
+/// What claims are held against, of one target: of several workloads that measure the same the best.
+fn numbers(plan: &Plan, found: &Findings, target: usize) -> Numbers {
+    let mut numbers = Numbers::new();
+    let own = |work: &&PlannedWorkload| work.target == target && !work.control;
+    for work in plan.workloads.iter().filter(own) {
+        let Some((name, metric)) = io::Planned::of(&work.work).and_then(|io| {
+            measures(io, io.sync == WriteSync::EachWrite, [work.reads(), work.writes()])
+        }) else {
+            continue;
+        };
+        let same = |one: &&Cell| {
+            one.workload == work.name && one.arm == work.arm && one.metric == metric && !one.control
+        };
+        let Some(number) = found.cells.iter().find(same).and_then(of_cell) else { continue };
+        if numbers.get(name).is_none_or(|known| known.value < number.value) {
+            numbers.insert(name, number);
+        }
+    }
+    numbers
+}
+
+/// Which number a workload measures, and the metric that it is.
+fn measures(io: &io::Planned, synced: bool, [reads, writes]: [bool; 2]) -> Option<(&'static str, &'static str)> {
+    let small = io.size_bytes == SMALL_BYTES;
+    let name = match (io.pattern, reads, writes, io.depth * io.threads) {
+        _ if synced || (io.pattern == Pattern::Random && !small) => return None,
+        (Pattern::Sequential, true, false, _) => "read_mb_s",
+        (Pattern::Sequential, false, true, _) => "write_mb_s",
+        (Pattern::Random, true, false, 1) => "read_iops",
+        (Pattern::Random, false, true, 1) => "write_iops",
+        (Pattern::Random, true, false, _) => "queued_read_iops",
+        (Pattern::Random, false, true, _) => "queued_write_iops",
+        _ => return None,
+    };
+    Some((name, if io.pattern == Pattern::Sequential { RATE } else { "iops" }))
+}
+
+/// Of a check of SD cards a sentence a card: the classes that its numbers reach.
+pub(super) fn classes(
+    plan: &Plan,
+    environment: &Environment,
+    found: &Findings,
+) -> Vec<Sentence> {
+    let targets = found.environment.targets.iter().enumerate();
+    let cards = targets.filter(|(index, _)| noun(environment.sites.get(*index)) == SD_CARD);
+    let several = found.environment.targets.len() > 1;
+    let sentence = |(index, target): (usize, &TargetFacts)| {
+        let numbers = numbers(plan, found, index);
+        let told: Vec<String> = claims::classes(&numbers).into_iter().map(|one| one.text).collect();
+        let which = if several { target.name.as_str() } else { "this card" };
+        let said = Said::CardClass { target: target.name.clone() };
+        // Without a number of writing there is nothing to hold a class against.
+        numbers.get("write_mb_s")?;
+        Some(Sentence::new(said, format!("By these numbers {which} {}.", told.join("; "))))
+    };
+    cards.filter_map(sentence).collect()
 }
 
 fn of_cell(cell: &Cell) -> Option<CardNumber> {
@@ -142,6 +214,7 @@ fn sentences(row: &CardRow) -> Vec<String> {
     if !others.is_empty() {
         told.push(format!("Beside published random writes: {}.", others.join("; ")));
     }
+    told.extend(row.claims.iter().map(|one| format!("Printed on it: {}.", one.text)));
     if row.share_of_claim.is_some() {
         told.push("The share of the claim is that of linear reading: the speed on a card is that of reading.".to_owned());
     }

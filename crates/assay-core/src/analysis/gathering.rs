@@ -123,7 +123,9 @@ impl<'a> Gathering<'a> {
         found.surfaces = self.surfaces;
         found.boots = self.boots;
         lines::add(&mut found, plan, environment);
-        found.card = card::row(plan, &found);
+        found.cards = card::rows(plan, &found);
+        found.card = <&[_; 1]>::try_from(found.cards.as_slice()).ok().map(|[row]| row.clone());
+        told.extend(card::classes(plan, environment, &found));
         found.absent = absent;
         found.members = self.members;
         found.probes = self.costs.told();

@@ -8,6 +8,7 @@ mod boots;
 mod card;
 mod cells;
 mod checks;
+pub mod claims;
 mod classes;
 mod facts;
 mod foresight;
@@ -147,6 +148,7 @@ fn judged(
         boots: Vec::new(),
         answers: told.answers,
         card: None,
+        cards: Vec::new(),
         places: None,
         factors: measured.design.factors,
         members: Vec::new(),

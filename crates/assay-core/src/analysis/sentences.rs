@@ -108,12 +108,16 @@ fn of_a_check(story: &Story<'_>) -> Vec<Sentence> {
     if story.found.study.kind != "check" || story.environment.machine.emulator().is_some() {
         return Vec::new();
     }
+    let is_class = |one: &&Sentence| matches!(one.said, Said::CardClass { .. });
+    let mut told: Vec<Sentence> = story.told.iter().filter(is_class).cloned().collect();
     if story.environment.sites.len() > 1 {
-        return compared(story);
+        told.extend(compared(story));
+        return told;
     }
     let noun = facts::noun(story.environment.sites.first());
-    let told = owner::sentences(story.rows, noun).into_iter();
-    told.map(|text| Sentence::new(Said::Owner, text)).collect()
+    let owner = owner::sentences(story.rows, noun).into_iter();
+    told.extend(owner.map(|text| Sentence::new(Said::Owner, text)));
+    told
 }
 
 /// What stands where fresh trials do not show what the first ones did.

@@ -56,6 +56,12 @@ pub struct CardRow {
     pub random_read: Option<CardNumber>,
     /// Random writes per second.
     pub random_write: Option<CardNumber>,
+    /// The target as the user wrote it, where there are several.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub target: String,
+    /// All that is printed on it, held against the numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<CardClaim>,
     /// Speed that is printed on it, bytes per second.
     pub claimed_bytes_per_s: Option<f64>,
     /// Linear reading over that speed.
@@ -70,6 +76,17 @@ pub struct CardRow {
     pub beside: Vec<Beside>,
     /// The same in sentences.
     pub text: Vec<String>,
+}
+
+/// Something printed on a card, held against what was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CardClaim {
+    /// As it is printed.
+    pub claim: String,
+    /// Above: reached. Below: not reached.
+    pub standing: Standing,
+    /// The same in a sentence, with the numbers.
+    pub text: String,
 }
 
 /// One number of a card.

@@ -64,6 +64,7 @@ impl Findings {
             boots: Vec::new(),
             answers: Vec::new(),
             card: None,
+            cards: Vec::new(),
             places: None,
         }
     }

@@ -698,9 +698,12 @@ pub struct Findings {
     /// What the numbers say of each claim that the study asked about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<answers::Answer>,
-    /// Its row of the flash table.
+    /// Its row of the flash table, where it has one target: what was there before there could be several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<answers::CardRow>,
+    /// Its rows of the flash table, one a target.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cards: Vec<answers::CardRow>,
     /// Several places in per cent of one of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places: Option<places::Places>,

@@ -14,6 +14,11 @@ pub enum Said {
     Invalid,
     /// One drive against yardsticks that an owner knows.
     Owner,
+    /// Which classes of SD cards a card reaches.
+    CardClass {
+        /// The target as the user wrote it.
+        target: String,
+    },
     /// A program carried out each instruction in the place of a processor.
     Emulated,
     /// Nothing but the tool was measured.

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use super::printed::Claimed;
+
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::{Bytes, Time};
@@ -164,9 +166,9 @@ impl From<Amount> for String {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Card {
-    /// The speed that is printed on it, bytes per second.
+    /// What is printed on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub claimed: Option<Amount>,
+    pub claimed: Option<Claimed>,
     /// What it costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,

@@ -428,9 +428,9 @@ pub static CARD: Fields = Fields {
     rows: &[
         field(
             "claimed",
-            Form::Amount,
-            "the speed that is printed on it",
-            "card = { claimed = \"95 MB/s\" }",
+            Form::Text,
+            "what is printed on it: a speed, operations per second, classes of SD cards",
+            "card = { claimed = \"95 MB/s, V30, A1\" }",
         ),
         field("price", Form::Price, "what it costs", "card = { price = \"12.50 GBP\" }"),
         field(

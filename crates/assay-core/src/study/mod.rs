@@ -10,6 +10,7 @@ pub mod fio_job;
 mod order;
 mod prepare;
 pub mod presets;
+pub mod printed;
 mod schema;
 pub mod simulated;
 pub mod words;

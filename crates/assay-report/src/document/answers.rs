@@ -31,13 +31,21 @@ fn item(answer: &Answer) -> String {
 
 /// The row of the flash table, last on the page.
 pub(super) fn card(findings: &Findings) -> Option<Section> {
-    let row = findings.card.as_ref()?;
-    let blocks = vec![Block::Table(table(row)), Block::Text(row.text.clone())];
+    let first = findings.cards.first()?;
+    let told = |row: &CardRow| {
+        let of = |text: &String| match row.target.as_str() {
+            "" => text.clone(),
+            target => format!("{target}: {text}"),
+        };
+        row.text.iter().map(of).collect::<Vec<_>>()
+    };
+    let text = findings.cards.iter().flat_map(told).collect();
+    let blocks = vec![Block::Table(table(first, &findings.cards)), Block::Text(text)];
     Some(Section::titled("flash table", blocks))
 }
 
-fn table(row: &CardRow) -> Table {
-    let per = row.price.as_ref().map_or("price", |price| price.currency.as_str());
+fn table(first: &CardRow, rows: &[CardRow]) -> Table {
+    let per = first.price.as_ref().map_or("price", |price| price.currency.as_str());
     let titles = [
         "device",
         ">read MB/s",
@@ -54,13 +62,17 @@ fn table(row: &CardRow) -> Table {
     for index in [3, 5, 9] {
         columns[index].breaks = true;
     }
+    Table { columns, rows: rows.iter().map(row).collect() }
+}
+
+fn row(row: &CardRow) -> Row {
     let mega = |value: f64| show::three_digits(value / 1e6);
     let told = |number: &Option<CardNumber>, show: &dyn Fn(f64) -> String| {
         Cell::plain(number.as_ref().map_or_else(|| NONE.to_owned(), |one| show(one.value)))
     };
     let plain = |text: Option<String>| Cell::plain(text.unwrap_or_else(|| NONE.to_owned()));
     let cells = vec![
-        Cell::plain(row.device.clone()),
+        Cell::plain(name(row)),
         told(&row.linear_read, &mega),
         told(&row.linear_write, &mega),
         told(&row.random_read, &show::per_second),
@@ -71,8 +83,15 @@ fn table(row: &CardRow) -> Table {
         plain(row.iops_per_unit.map(show::per_second)),
         plain(line(row)),
     ];
-    let notes = Vec::new();
-    Table { columns, rows: vec![Row { name: row.device.clone(), cells, notes }] }
+    Row { name: name(row), cells, notes: Vec::new() }
+}
+
+/// The device, and of several the target too: two cards of one kind are told apart by it.
+fn name(row: &CardRow) -> String {
+    match row.target.as_str() {
+        "" => row.device.clone(),
+        target => format!("{} ({target})", row.device),
+    }
 }
 
 /// Where random writes lie against the article's line.

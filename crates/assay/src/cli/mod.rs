@@ -10,6 +10,7 @@ mod bundle;
 mod by_place;
 mod calc;
 mod check;
+mod collection;
 mod commands;
 mod compare;
 mod completions;
@@ -127,6 +128,7 @@ enum Command {
     Export(export::Arguments),
     Bundle(bundle::Arguments),
     Add(add::Arguments),
+    Collection(collection::Arguments),
     Calc(calc::Arguments),
     Peer(peer::Arguments),
     Doctor(doctor::Arguments),
@@ -226,6 +228,7 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Export(arguments) => export::run(system, &arguments),
         Command::Bundle(arguments) => bundle::run(system, &arguments),
         Command::Add(arguments) => add::run(system, &arguments),
+        Command::Collection(arguments) => collection::run(system, &arguments),
         Command::Articles(arguments) => articles::run(system, &arguments),
         Command::Calc(arguments) => calc::run(system, &arguments),
         Command::Peer(arguments) => peer::run(system, &arguments),

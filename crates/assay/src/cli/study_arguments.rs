@@ -137,9 +137,9 @@ pub struct StudyArguments {
     /// A power meter's file, a time and watts in each line: energy is told of it
     #[arg(long, value_name = "FILE")]
     meter: Option<String>,
-    /// The speed that is printed on the card, such as 95MB/s: its row of the flash table says how
+    /// What is printed on the card, such as "95 MB/s, V30, A1": its row of the flash table says how
     /// much of that it does
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "CLAIMS")]
     claimed: Option<String>,
     /// What the card costs, such as "12.50 GBP"
     #[arg(long, value_name = "PRICE")]
@@ -430,7 +430,7 @@ mod tests {
     fn a_card_is_sold_as_the_line_says() {
         let words = ["flash", "--lab", "--claimed", "95MB/s", "--price", "12.50 GBP"];
         let card = study(&words).unwrap().card.unwrap();
-        assert_eq!(card.claimed.unwrap().value, 95e6);
+        assert_eq!(card.claimed.unwrap().rate(), Some(95e6));
         assert_eq!(card.price.unwrap().currency, "GBP");
         for words in [["flash", "--claimed", "fast"], ["flash", "--price", "12.50"]] {
             assert!(study(&words).unwrap_err().message.starts_with(words[1]));

@@ -1,6 +1,7 @@
 //! The results that are kept: finding one by what the user types, and opening it.
 
 pub mod acting;
+pub mod collection;
 pub mod commands;
 mod evidence;
 pub mod parcel;

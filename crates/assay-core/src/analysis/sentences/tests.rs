@@ -43,6 +43,23 @@ fn random_writes_against_a_laptop_disk() {
 }
 
 #[test]
+fn an_sd_card_is_told_which_classes_it_reaches() {
+    let bench = Bench::new(&["."])
+        .row(0, "sequential-write", 1 << 20, &[33, 33, 33])
+        .row(0, "random-read-q1", 4096, &[1800, 1800, 1800])
+        .row(0, "random-write-q1", 4096, &[19, 19, 19]);
+    let found = card(bench);
+    assert_eq!(
+        found.summary[0],
+        "By these numbers this card reaches C10 (at least 10 MB/s of linear writing); reaches U3 (at least \
+         30 MB/s of linear writing); reaches V30 (at least 30 MB/s of linear writing); does not reach A1 \
+         (at least 1,500 random reads and 500 random writes a second, and 10 MB/s of linear writing)."
+    );
+    let drive = Bench::new(&["."]).row(0, "sequential-write", 1 << 20, &[33, 33, 33]).findings();
+    assert!(!drive.summary.concat().contains("V30"), "{:?}", drive.summary);
+}
+
+#[test]
 fn reads_stand_in_where_nothing_may_be_written() {
     assert_eq!(
         one("random-read-q1", 4096, 1440)[0],

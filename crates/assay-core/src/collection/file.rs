@@ -1,0 +1,241 @@
+//! A row as a file. Whoever sends one is not trusted: what is taken is a row, and everything else is named
+//! with its reason and left out.
+
+use super::numbers::{self, ENERGY};
+use super::row::{FORMAT, Number, Row};
+use crate::digest::{hexadecimal, sha256};
+use crate::outside;
+use crate::results::id;
+use crate::study::Price;
+use crate::study::printed::Claim;
+
+/// Bytes of a file at most.
+pub const MOST_BYTES: u64 = 64 << 10;
+/// Letters of a text at most.
+const LONGEST: usize = 120;
+/// Claims of a row, trials and quantiles of a number at most.
+const MOST_CLAIMS: usize = 16;
+const MOST_TRIALS: usize = 200;
+/// No device of this decade does more: bytes or operations a second, joules per GiB.
+const LARGEST: f64 = 1e12;
+const LARGEST_CAPACITY: u64 = 1 << 60;
+/// Letters of the hash that a file is called by.
+const HASH_LETTERS: usize = 32;
+
+/// A row as it is written, and the name of its file below the rows: a hash of what is in it.
+///
+/// # Errors
+/// Where it is none that would be read again.
+pub fn write(row: &Row) -> Result<(String, String), String> {
+    checked(row)?;
+    let text = serde_json::to_string_pretty(row).map_err(|error| error.to_string())? + "\n";
+    Ok((name(&text), text))
+}
+
+/// The name of a file with this text: `3f/3f8a....json`.
+pub fn name(text: &str) -> String {
+    let hash = hexadecimal(&sha256(text));
+    format!("{}/{}.json", &hash[..2], &hash[..HASH_LETTERS])
+}
+
+/// Reads a row.
+///
+/// # Errors
+/// In words that follow the name of the file.
+pub fn read(text: &str) -> Result<Row, String> {
+    if text.len() as u64 > MOST_BYTES {
+        return Err(format!("it has {} bytes, and a row has {MOST_BYTES} at most", text.len()));
+    }
+    #[derive(serde::Deserialize)]
+    struct Head {
+        #[serde(default)]
+        format: String,
+    }
+    let told = |error: serde_json::Error| format!("it is no row: {error}");
+    let head: Head = serde_json::from_str(text).map_err(told)?;
+    if head.format != FORMAT {
+        let own = outside::spelled(&head.format);
+        return Err(format!("its format is `{own}`, and this version reads {FORMAT}"));
+    }
+    let row: Row = serde_json::from_str(text).map_err(told)?;
+    checked(&row)?;
+    Ok(row)
+}
+
+/// The same of a file of a collection, which is called by its hash.
+pub fn read_named(path: &str, text: &str) -> Result<Row, String> {
+    let row = read(text)?;
+    // Who checks out with other line ends has the same row.
+    if path == name(text) || path == name(&text.replace("\r\n", "\n")) {
+        return Ok(row);
+    }
+    Err("its name is not the hash of what is in it: it was changed by hand, or lies elsewhere".to_owned())
+}
+
+fn checked(row: &Row) -> Result<(), String> {
+    name_of_a_device(&row.device)?;
+    let texts = [("machine", &row.machine), ("filesystem", &row.filesystem), ("assay", &row.assay)];
+    texts.into_iter().try_for_each(|(what, text)| plain(what, text))?;
+    let by = row.by.iter().map(|text| ("by", text));
+    let plan = row.plan_sha256.iter().map(|text| ("plan_sha256", text));
+    by.chain(plan).try_for_each(|(what, text)| plain(what, text))?;
+    if let Some(published) = &row.published {
+        let texts = [&published.article, &published.title, &published.kind];
+        texts.into_iter().try_for_each(|text| plain("published", text))?;
+    }
+    if let Some(identity) = &row.identity {
+        let serial = identity.serial.iter();
+        serial.chain([&identity.target]).try_for_each(|text| plain("identity", text))?;
+    }
+    if row.result.as_ref().is_some_and(|id| !id::is_one(id.trim_end_matches("-foreign"))) {
+        return Err("its result has no id of a result".to_owned());
+    }
+    if row.capacity_bytes.is_some_and(|bytes| bytes == 0 || bytes > LARGEST_CAPACITY) {
+        return Err("its capacity_bytes is none of a device".to_owned());
+    }
+    if row.claimed.len() > MOST_CLAIMS {
+        return Err(format!("it claims {} things", row.claimed.len()));
+    }
+    row.claimed.iter().try_for_each(|text| text.parse::<Claim>().map(drop))?;
+    row.price.iter().try_for_each(|text| text.parse::<Price>().map(drop))?;
+    row.date.iter().try_for_each(|date| day(date))?;
+    for (name, value) in &row.measured {
+        if numbers::find(name).is_none() && name != ENERGY {
+            return Err(format!("no row has a number {}", outside::spelled(name)));
+        }
+        number(value).map_err(|how| format!("{name}: {how}"))?;
+    }
+    Ok(())
+}
+
+/// A device has a name that no page, no path and no spreadsheet would take for anything else.
+fn name_of_a_device(name: &str) -> Result<(), String> {
+    plain("device", name)?;
+    let shown = || outside::spelled(name);
+    if name.trim().is_empty() {
+        return Err("its device has no name".to_owned());
+    }
+    if name.contains(['<', '>', '\\']) || name.contains("..") || name.starts_with(['/', '.', '-', '=', '+', '@']) {
+        return Err(format!("its device is called `{}`, which is markup, a path or a formula and no name", shown()));
+    }
+    Ok(())
+}
+
+fn plain(what: &str, text: &str) -> Result<(), String> {
+    outside::plain(&format!("its {what}"), text)?;
+    let letters = text.chars().count();
+    if letters > LONGEST {
+        return Err(format!("its {what} has {letters} letters, and {LONGEST} are enough"));
+    }
+    Ok(())
+}
+
+fn day(date: &str) -> Result<(), String> {
+    let bytes = date.as_bytes();
+    let digits = |range: std::ops::Range<usize>| {
+        bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
+    };
+    let is_one = bytes.len() == 10
+        && digits(0..4)
+        && digits(5..7)
+        && digits(8..10)
+        && bytes[4] == b'-'
+        && bytes[7] == b'-'
+        && (1..=12).contains(&date[5..7].parse::<u8>().unwrap_or_default())
+        && (1..=31).contains(&date[8..10].parse::<u8>().unwrap_or_default());
+    if is_one { Ok(()) } else { Err(format!("its date `{}` is no day", outside::spelled(date))) }
+}
+
+fn number(number: &Number) -> Result<(), String> {
+    let sound = |value: f64| value.is_finite() && value > 0.0 && value <= LARGEST;
+    if !sound(number.value) {
+        return Err(format!("{} is no number of a device", number.value));
+    }
+    if let Some([low, high]) = number.ci95
+        && !(low.is_finite() && high.is_finite() && low <= number.value && number.value <= high)
+    {
+        return Err("its interval does not hold the number".to_owned());
+    }
+    if number.trials.len() > MOST_TRIALS || !number.trials.iter().all(|value| sound(*value)) {
+        return Err("its trials are no numbers of a device".to_owned());
+    }
+    let mean_fits = number.trials.is_empty() || {
+        let least = number.trials.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = number.trials.iter().copied().fold(0.0, f64::max);
+        number.value >= least * (1.0 - 1e-9) && number.value <= most * (1.0 + 1e-9)
+    };
+    if !mean_fits {
+        return Err("it lies outside of its own trials".to_owned());
+    }
+    let quantiles = number.latency_ns.len() <= MOST_CLAIMS
+        && number.latency_ns.iter().all(|[share, ns]| (0.0..1.0).contains(share) && sound(*ns));
+    if !quantiles {
+        return Err("its latencies are none".to_owned());
+    }
+    plain("how", &number.how)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn row() -> Row {
+        let number = Number {
+            value: 19.3,
+            ci95: Some([18.9, 19.7]),
+            trials: vec![19.0, 19.6],
+            ..Number::default()
+        };
+        Row {
+            format: FORMAT.to_owned(),
+            device: "SanDisk Extreme Pro (SDSQXCY)".to_owned(),
+            capacity_bytes: Some(64_000_000_000),
+            claimed: vec!["95 MB/s".to_owned(), "V30".to_owned()],
+            price: Some("12.50 GBP".to_owned()),
+            measured: BTreeMap::from([("write_iops".to_owned(), number)]),
+            date: Some("2026-11-24".to_owned()),
+            result: Some("20261124-103107-a3f9".to_owned()),
+            ..Row::default()
+        }
+    }
+
+    #[test]
+    fn a_row_is_read_as_it_was_written_and_called_by_its_hash() {
+        let (path, text) = write(&row()).unwrap();
+        assert_eq!(read_named(&path, &text), Ok(row()));
+        assert_eq!(read_named(&path, &text.replace('\n', "\r\n")), Ok(row()));
+        let changed = text.replace("19.3", "19.5");
+        assert!(read(&changed).is_ok());
+        assert!(read_named(&path, &changed).unwrap_err().contains("changed by hand"));
+    }
+
+    #[test]
+    fn what_is_no_row_is_told() {
+        let (_, text) = write(&row()).unwrap();
+        let cases: [(&str, String, &str); 14] = [
+            ("script", text.replace("SanDisk", "<script>alert(1)</script>"), "markup, a path"),
+            ("path", text.replace("SanDisk", "../../etc/passwd"), "markup, a path"),
+            ("escape", text.replace("SanDisk", "\\u001b[2J"), "control characters"),
+            ("long", text.replace("SanDisk", &"x".repeat(200)), "120 are enough"),
+            ("giant", text.replace("SanDisk", &"x".repeat(10_000_000)), "bytes, and a row has 65536"),
+            ("infinite", text.replace("19.3", "1e999"), "it is no row"),
+            ("negative", text.replace("19.3", "-5"), "no number of a device"),
+            ("zero", text.replace("19.3", "0"), "no number of a device"),
+            ("word", text.replace("19.3", "\"fast\""), "it is no row"),
+            ("outside", text.replace("19.3", "30"), "interval does not hold"),
+            ("unknown", text.replace("write_iops", "boot_s"), "no row has a number boot_s"),
+            ("result", text.replace("20261124-103107-a3f9", "../../x"), "no id of a result"),
+            ("newer", text.replace("assay-collection/1", "assay-collection/2"), "assay-collection/2"),
+            ("date", text.replace("2026-11-24", "2026-13-24"), "is no day"),
+        ];
+        for (name, text, words) in cases {
+            let told = read(&text).unwrap_err();
+            assert!(told.contains(words), "{name}: {told}");
+            assert!(told.len() < 600 && !told.contains('\u{1b}'), "{name}: {told}");
+        }
+        for text in ["", "[]", "null", "{", "\u{0}"] {
+            assert!(read(text).is_err(), "{text:?}");
+        }
+    }
+}

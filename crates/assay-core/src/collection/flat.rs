@@ -1,0 +1,221 @@
+//! A row as one line of a table: what lists, queries, exports and the index have of it.
+
+use std::fmt::Write as _;
+
+use super::numbers::{ENERGY, NUMBERS};
+use super::row::Row;
+use crate::analysis::claims::{self, Numbers};
+use crate::findings::Trust;
+use crate::findings::answers::{CardNumber, Standing};
+use crate::importers::lines::Splitter;
+use crate::study::printed::Claim;
+
+/// A row in one line.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Flat {
+    /// The file that it is of, below the rows; of a published row its article.
+    pub file: String,
+    /// Model.
+    pub device: String,
+    /// Gigabytes of 10^9 bytes.
+    pub capacity_gb: Option<f64>,
+    /// What is printed on it.
+    pub claimed: String,
+    /// Claims that are reached, and those that are not.
+    pub reached: String,
+    /// In the order and the units of [`NUMBERS`].
+    pub numbers: [Option<f64>; NUMBERS.len()],
+    /// Joules per GiB of linear writing.
+    pub energy_j_per_gib: Option<f64>,
+    /// Price of a gigabyte.
+    pub price_per_gb: Option<f64>,
+    /// Its currency.
+    pub currency: String,
+    /// `trusted`, `suspect`, `invalid`, `published`; `foreign` before it where somebody else measured it.
+    pub trust: String,
+    /// Day.
+    pub date: String,
+    /// Kernel, processor and place.
+    pub machine: String,
+    /// File system.
+    pub filesystem: String,
+    /// Who contributed it.
+    pub by: String,
+}
+
+/// What [`Flat::trust`] says of published rows.
+pub const PUBLISHED: &str = "published";
+const INVALID: &str = "invalid";
+
+/// The columns before the numbers, and after them.
+const BEFORE: [&str; 5] = ["file", "device", "capacity_gb", "claimed", "reached"];
+const AFTER: [&str; 8] =
+    [ENERGY, "price_per_gb", "currency", "trust", "date", "machine", "filesystem", "by"];
+
+/// The names of all columns.
+pub fn columns() -> Vec<&'static str> {
+    let numbers = NUMBERS.iter().map(|kind| kind.name);
+    BEFORE.into_iter().chain(numbers).chain(AFTER).collect()
+}
+
+/// Whether the values of a column are numbers.
+pub fn is_number(column: &str) -> bool {
+    let others = ["capacity_gb", ENERGY, "price_per_gb"];
+    others.contains(&column) || NUMBERS.iter().any(|kind| kind.name == column)
+}
+
+impl Flat {
+    /// The line of a row.
+    pub fn of(file: &str, row: &Row) -> Self {
+        let shown = |name: &str, unit: f64| row.measured.get(name).map(|number| number.value / unit);
+        let mut numbers = [None; NUMBERS.len()];
+        for (at, kind) in numbers.iter_mut().zip(&NUMBERS) {
+            *at = shown(kind.name, kind.unit);
+        }
+        let (price_per_gb, currency) = row.price_per_gb().unzip();
+        Self {
+            file: file.to_owned(),
+            device: row.device.clone(),
+            capacity_gb: row.capacity_bytes.map(|bytes| bytes as f64 / 1e9),
+            claimed: row.claimed.join(", "),
+            reached: reached(row),
+            numbers,
+            energy_j_per_gib: shown(ENERGY, 1.0),
+            price_per_gb,
+            currency: currency.unwrap_or_default(),
+            trust: trust(row),
+            date: row.date.clone().unwrap_or_default(),
+            machine: row.machine.clone(),
+            filesystem: row.filesystem.clone(),
+            by: row.by.clone().unwrap_or_default(),
+        }
+    }
+
+    /// Whether its numbers are none.
+    pub fn is_invalid(&self) -> bool {
+        self.trust.ends_with(INVALID)
+    }
+
+    /// Its fields as they are written, in the order of [`columns`]; empty where there is none.
+    pub fn fields(&self) -> Vec<String> {
+        let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+        let texts = [&self.file, &self.device].map(Clone::clone);
+        let mut fields: Vec<String> = texts.into();
+        fields.push(number(self.capacity_gb));
+        fields.extend([&self.claimed, &self.reached].map(Clone::clone));
+        fields.extend(self.numbers.map(number));
+        fields.extend([number(self.energy_j_per_gib), number(self.price_per_gb)]);
+        let rest = [
+            &self.currency,
+            &self.trust,
+            &self.date,
+            &self.machine,
+            &self.filesystem,
+            &self.by,
+        ];
+        fields.extend(rest.map(Clone::clone));
+        fields
+    }
+
+    /// As a line of CSV, without its end.
+    pub fn line(&self) -> String {
+        line(&self.fields())
+    }
+
+    /// Reads a line that was divided; none where it is not one.
+    fn read(fields: &Splitter) -> Option<Self> {
+        if fields.count() != BEFORE.len() + NUMBERS.len() + AFTER.len() {
+            return None;
+        }
+        let mut index = 0..fields.count();
+        let mut text = || index.next().map(|at| fields.field(at).to_owned()).unwrap_or_default();
+        let number = |text: String| match text.as_str() {
+            "" => Some(None),
+            text => text.parse().ok().map(Some),
+        };
+        let mut flat = Self { file: text(), device: text(), ..Self::default() };
+        flat.capacity_gb = number(text())?;
+        (flat.claimed, flat.reached) = (text(), text());
+        for at in &mut flat.numbers {
+            *at = number(text())?;
+        }
+        flat.energy_j_per_gib = number(text())?;
+        flat.price_per_gb = number(text())?;
+        flat.currency = text();
+        flat.trust = text();
+        flat.date = text();
+        flat.machine = text();
+        flat.filesystem = text();
+        flat.by = text();
+        Some(flat)
+    }
+}
+
+/// The head of such a table.
+pub fn head() -> String {
+    columns().join(",")
+}
+
+/// Reads a whole table with its head; none where a line of it is none.
+pub fn table(text: &str) -> Option<Vec<Flat>> {
+    let rest = text.strip_prefix(&head())?.strip_prefix('\n')?;
+    let mut splitter = Splitter::new();
+    let read = |line: &str| {
+        splitter.split(line).ok()?;
+        Flat::read(&splitter)
+    };
+    rest.lines().map(read).collect()
+}
+
+/// Fields as a line of CSV.
+pub fn line(fields: &[String]) -> String {
+    let mut line = String::new();
+    for (index, field) in fields.iter().enumerate() {
+        if index > 0 {
+            line.push(',');
+        }
+        if field.contains([',', '"', '\n', '\r']) {
+            let _ = write!(line, "\"{}\"", field.replace('"', "\"\""));
+        } else {
+            line.push_str(field);
+        }
+    }
+    line
+}
+
+fn trust(row: &Row) -> String {
+    if row.published.is_some() {
+        return PUBLISHED.to_owned();
+    }
+    let own = match row.trust() {
+        Some(Trust::Trusted) => "trusted",
+        Some(Trust::Suspect) => "suspect",
+        Some(Trust::Invalid) => INVALID,
+        None => "not judged",
+    };
+    if row.foreign { format!("foreign, {own}") } else { own.to_owned() }
+}
+
+/// The claims of a row with how they went.
+fn reached(row: &Row) -> String {
+    let parsed: Vec<(&str, Claim)> =
+        row.claimed.iter().filter_map(|text| Some((text.as_str(), text.parse().ok()?))).collect();
+    let numbers: Numbers = NUMBERS
+        .iter()
+        .filter_map(|kind| {
+            let number = row.measured.get(kind.name)?;
+            let one = CardNumber { value: number.value, ci95: number.ci95, trust: number.trust };
+            Some((kind.name, one))
+        })
+        .collect();
+    let held = claims::held(parsed.iter().map(|(text, claim)| (*text, claim)), &numbers);
+    let told = held.iter().map(|one| {
+        let word = match one.standing {
+            Standing::Above => "reached",
+            Standing::Below => "not reached",
+            Standing::Open => "cannot be told",
+        };
+        format!("{} {word}", one.claim)
+    });
+    told.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,98 @@
+//! The numbers of a row: what counts as each, and how it is shown.
+
+use crate::findings::facts::IoFacts;
+use crate::work::io::Pattern;
+
+/// One number that a row may have.
+#[derive(Debug)]
+pub struct Kind {
+    /// Name in files and queries.
+    pub name: &'static str,
+    /// Heading with its unit.
+    pub title: &'static str,
+    /// Metric that it is.
+    pub metric: &'static str,
+    /// What one of the shown unit is.
+    pub unit: f64,
+    /// Whether a workload of these facts and this depth measures it.
+    fits: fn(&IoFacts, u32) -> bool,
+}
+
+/// What a page keeps of linear rates: smaller operations measure the path and not the medium.
+const LEAST_LINEAR_BYTES: u64 = 128 << 10;
+const SMALL_BYTES: u64 = 4 << 10;
+const MB: f64 = 1e6;
+
+fn linear(io: &IoFacts) -> bool {
+    io.pattern == Pattern::Sequential && io.size_bytes >= LEAST_LINEAR_BYTES && !io.data_sync
+}
+
+fn random(io: &IoFacts) -> bool {
+    io.pattern == Pattern::Random && io.size_bytes == SMALL_BYTES && !io.data_sync
+}
+
+/// All of them, in the order of columns.
+pub static NUMBERS: [Kind; 7] = [
+    Kind {
+        name: "read_mb_s",
+        title: "read MB/s",
+        metric: "bandwidth_bytes_per_s",
+        unit: MB,
+        fits: |io, _| linear(io) && io.only_reads(),
+    },
+    Kind {
+        name: "write_mb_s",
+        title: "write MB/s",
+        metric: "bandwidth_bytes_per_s",
+        unit: MB,
+        fits: |io, _| linear(io) && io.only_writes(),
+    },
+    Kind {
+        name: "read_iops",
+        title: "read IOPS",
+        metric: "iops",
+        unit: 1.0,
+        fits: |io, depth| random(io) && io.only_reads() && depth == 1,
+    },
+    Kind {
+        name: "write_iops",
+        title: "write IOPS",
+        metric: "iops",
+        unit: 1.0,
+        fits: |io, depth| random(io) && io.only_writes() && depth == 1,
+    },
+    Kind {
+        name: "queued_read_iops",
+        title: "queued read IOPS",
+        metric: "iops",
+        unit: 1.0,
+        fits: |io, depth| random(io) && io.only_reads() && depth > 1,
+    },
+    Kind {
+        name: "queued_write_iops",
+        title: "queued write IOPS",
+        metric: "iops",
+        unit: 1.0,
+        fits: |io, depth| random(io) && io.only_writes() && depth > 1,
+    },
+    Kind {
+        name: "sync_write_iops",
+        title: "synced write IOPS",
+        metric: "iops",
+        unit: 1.0,
+        fits: |io, _| io.data_sync && io.only_writes() && io.size_bytes == SMALL_BYTES,
+    },
+];
+
+/// Energy of moving data: of linear writing where it was metered.
+pub const ENERGY: &str = "energy_j_per_gib";
+
+/// The kind of a name.
+pub fn find(name: &str) -> Option<&'static Kind> {
+    NUMBERS.iter().find(|kind| kind.name == name)
+}
+
+/// The kind that a workload measures.
+pub fn of(io: &IoFacts, depth: u32) -> Option<&'static Kind> {
+    NUMBERS.iter().find(|kind| (kind.fits)(io, depth))
+}

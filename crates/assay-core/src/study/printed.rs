@@ -1,0 +1,151 @@
+//! What is printed on a device: rates, operations per second, and the classes of SD cards.
+//!
+//! Classes have the limits of the SD Association (Physical Layer Specification 6.1): speed, UHS and video
+//! classes a lowest rate of sequential writing in MB/s, application classes random reads and writes of
+//! 4 KiB and 10 MB/s.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::ask::Amount;
+
+/// Something printed on a device.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Claim {
+    /// Bytes per second; nothing says of which way: it is held against reading.
+    Rate(f64),
+    /// Operations per second.
+    Operations {
+        /// How many.
+        iops: f64,
+        /// Of writes, and not of reads.
+        writes: bool,
+    },
+    /// A class of SD cards.
+    Class(&'static Class),
+}
+
+/// A class of SD cards.
+#[derive(Debug, PartialEq)]
+pub struct Class {
+    /// Its name.
+    pub name: &'static str,
+    /// Lowest rate of linear writing, MB/s.
+    pub write_mb_s: f64,
+    /// Random reads and writes per second; 0 where the class says nothing of them.
+    pub iops: [f64; 2],
+}
+
+const fn writes(name: &'static str, write_mb_s: f64) -> Class {
+    Class { name, write_mb_s, iops: [0.0; 2] }
+}
+
+/// The families of classes, each from its lowest.
+pub static FAMILIES: [&[Class]; 4] = [
+    &[writes("C2", 2.0), writes("C4", 4.0), writes("C6", 6.0), writes("C10", 10.0)],
+    &[writes("U1", 10.0), writes("U3", 30.0)],
+    &[
+        writes("V6", 6.0),
+        writes("V10", 10.0),
+        writes("V30", 30.0),
+        writes("V60", 60.0),
+        writes("V90", 90.0),
+    ],
+    &[
+        Class { name: "A1", write_mb_s: 10.0, iops: [1500.0, 500.0] },
+        Class { name: "A2", write_mb_s: 10.0, iops: [4000.0, 2000.0] },
+    ],
+];
+
+impl FromStr for Claim {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let wrong = || {
+            format!(
+                "`{text}` is no claim: write it like 95 MB/s, 1440 IOPS read, 30 IOPS write, C10, U3, V30 \
+                 or A1"
+            )
+        };
+        let mut classes = FAMILIES.iter().copied().flatten();
+        if let Some(class) = classes.find(|class| class.name.eq_ignore_ascii_case(text)) {
+            return Ok(Self::Class(class));
+        }
+        let way = [(" read", false), (" write", true)];
+        let (amount, told) = way
+            .into_iter()
+            .find_map(|(end, writes)| Some((text.strip_suffix(end)?, Some(writes))))
+            .unwrap_or((text, None));
+        let value = amount.parse::<Amount>().map_err(|_| wrong())?.value;
+        if amount.to_ascii_uppercase().ends_with("IOPS") {
+            return Ok(Self::Operations { iops: value, writes: told.unwrap_or(false) });
+        }
+        let is_rate = amount.ends_with("/s") && told != Some(true);
+        if is_rate { Ok(Self::Rate(value)) } else { Err(wrong()) }
+    }
+}
+
+/// All that is printed on a device, one or several: `95 MB/s, V30, A1`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Claimed {
+    /// As it was written.
+    pub text: String,
+    /// Each of them with its own words.
+    pub claims: Vec<(String, Claim)>,
+}
+
+impl Claimed {
+    /// The rate, where one is printed: bytes per second.
+    pub fn rate(&self) -> Option<f64> {
+        self.claims.iter().find_map(|(_, claim)| match claim {
+            Claim::Rate(rate) => Some(*rate),
+            _ => None,
+        })
+    }
+}
+
+impl FromStr for Claimed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let one = |text: &str| Ok((text.trim().to_owned(), text.parse()?));
+        let claims = text.split([',', ';']).map(one).collect::<Result<_, String>>()?;
+        Ok(Self { text: text.trim().to_owned(), claims })
+    }
+}
+
+impl TryFrom<String> for Claimed {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Claimed> for String {
+    fn from(claimed: Claimed) -> Self {
+        claimed.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_are_rates_operations_and_classes() {
+        assert_eq!("95 MB/s".parse(), Ok(Claim::Rate(95e6)));
+        assert_eq!("1440 IOPS".parse(), Ok(Claim::Operations { iops: 1440.0, writes: false }));
+        assert_eq!("30 IOPS write".parse(), Ok(Claim::Operations { iops: 30.0, writes: true }));
+        assert!(matches!("v30".parse(), Ok(Claim::Class(class)) if class.name == "V30"));
+        for wrong in ["fast", "V31", "95", "100 us", "95 MB/s write", "-1 IOPS", ""] {
+            assert!(wrong.parse::<Claim>().is_err(), "{wrong}");
+        }
+        let several: Claimed = "V30, 95 MB/s,A1".parse().unwrap();
+        assert_eq!((several.rate(), several.claims.len()), (Some(95e6), 3));
+        assert!("V30,".parse::<Claimed>().unwrap_err().contains("is no claim"));
+    }
+}

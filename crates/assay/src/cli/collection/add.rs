@@ -1,0 +1,100 @@
+//! `assay collection add`.
+
+use std::path::Path;
+
+use clap::Args;
+
+use super::super::output;
+use crate::store::{self, collection, parcel};
+use assay_core::collection::{Extra, Row, rows};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::results::foreign;
+use assay_core::study::Price;
+use assay_core::study::printed::Claimed;
+use assay_core::system::System;
+
+/// Add rows: of results of your own, of files that others sent, or rows themselves
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay collection add 20261120-1031                     a check, or a run of flash
+  assay collection add 20261120-1031 --claimed \"V30, A2\" --price \"12.50 GBP\" --by jane
+  assay collection add card.assay                        what assay bundle wrote, as foreign
+  assay collection add row.json                          a row of another collection")]
+pub(super) struct Arguments {
+    /// Ids of results, files of assay bundle, or rows
+    #[arg(value_name = "RESULT|FILE", required = true)]
+    sources: Vec<String>,
+    /// What the device is called, instead of the model that it tells
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
+    /// What is printed on it: "95 MB/s", "1440 IOPS read", "V30, A1"
+    #[arg(long, value_name = "CLAIMS")]
+    claimed: Option<String>,
+    /// What it costs, such as "12.50 GBP"
+    #[arg(long, value_name = "PRICE")]
+    price: Option<String>,
+    /// What you want to be called
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
+    /// Keep serial number and target in the row
+    #[arg(long)]
+    with_identity: bool,
+}
+
+/// Runs the command: nothing is added unless everything can be.
+pub(super) fn run(system: &dyn System, folder: &Path, arguments: &Arguments) -> Outcome<()> {
+    let extra = extra(arguments)?;
+    let found = arguments.sources.iter().map(|source| of(system, source, &extra));
+    let rows: Vec<Row> = found.collect::<Outcome<Vec<_>>>()?.into_iter().flatten().collect();
+    let added = collection::add(system, folder, &rows)?;
+    for ((file, was_there), row) in added.iter().zip(&rows) {
+        output::text(file);
+        let how = if *was_there { "was there already" } else { "added" };
+        output::message(&format!("{}: {how} to {}", row.device, folder.display()));
+    }
+    Ok(())
+}
+
+fn extra(arguments: &Arguments) -> Outcome<Extra> {
+    let claimed = match &arguments.claimed {
+        None => Vec::new(),
+        Some(text) => {
+            let read: Result<Claimed, String> = text.parse();
+            let read = read.map_err(|error| Failure::mistake(format!("--claimed: {error}")))?;
+            read.claims.into_iter().map(|(text, _)| text).collect()
+        }
+    };
+    if let Some(price) = &arguments.price {
+        let read: Result<Price, String> = price.parse();
+        read.map_err(|error| Failure::mistake(format!("--price: {error}")))?;
+    }
+    Ok(Extra {
+        device: arguments.device.clone(),
+        claimed,
+        price: arguments.price.clone(),
+        by: arguments.by.clone(),
+        identity: arguments.with_identity,
+        foreign: false,
+    })
+}
+
+/// The rows of what was named.
+fn of(system: &dyn System, source: &str, extra: &Extra) -> Outcome<Vec<Row>> {
+    let path = Path::new(source);
+    match path.extension().and_then(|end| end.to_str()) {
+        Some("assay") => {
+            let added = parcel::add(system, path)?;
+            of_result(system, &added.id, extra)
+        }
+        Some("json") => collection::sent(system, path).map(|row| vec![row]),
+        _ => of_result(system, source, extra),
+    }
+}
+
+fn of_result(system: &dyn System, id: &str, extra: &Extra) -> Outcome<Vec<Row>> {
+    let directory = store::find(system, Some(id))?;
+    let findings = store::findings_at(system, &directory)?;
+    let extra = Extra { foreign: foreign::is_one(system, &directory), ..extra.clone() };
+    rows(&findings, &extra).map_err(|why| Failure::mistake(format!("{}: {why}", findings.study.id)))
+}

@@ -1,0 +1,65 @@
+//! `assay collection build`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::super::output;
+use crate::store::collection;
+use assay_core::collection::Row;
+use assay_core::collection::flat::Flat;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::system::System;
+use assay_report::collection::{self as pages, Contents, MOST_TOLD};
+
+/// Make the page of a collection
+///
+/// One file that loads nothing, sorts and filters. Into a folder it is written with a page for each
+/// device, and in parts where it is long.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay collection build -o cards.html   one page
+  assay collection build -o site/        a page for each device beside it")]
+pub(super) struct Arguments {
+    /// File to write (FILE.html), or a folder
+    #[arg(short, long, value_name = "FILE.html|FOLDER")]
+    output: PathBuf,
+}
+
+/// Runs the command.
+pub(super) fn run(system: &dyn System, folder: &Path, arguments: &Arguments) -> Outcome<()> {
+    let mut whole: Vec<(Flat, Row)> = Vec::new();
+    let index = collection::build(system, folder, &mut |flat, row| {
+        if whole.len() < MOST_TOLD {
+            whole.push((flat.clone(), row));
+        }
+    })?;
+    super::tell_refused(&index);
+    let refused: Vec<(String, String)> =
+        index.refused.iter().map(|one| (one.file.clone(), one.why.clone())).collect();
+    let contents = Contents {
+        rows: &index.rows,
+        whole: &whole,
+        refused: &refused,
+        refused_in_all: index.refused_in_all,
+    };
+    let output = &arguments.output;
+    if output.extension().is_some_and(|end| end == "html" || end == "htm") {
+        return output::page(system, output, &pages::page(&contents));
+    }
+    system.create_directory(output).map_err(|error| {
+        Failure::refused(format!("{} cannot be made: {error}", output.display()))
+    })?;
+    for (name, page) in pages::site(&contents) {
+        let path = output.join(name);
+        if let Some(parent) = path.parent() {
+            system.create_directory(parent).map_err(|error| {
+                Failure::refused(format!("{} cannot be made: {error}", parent.display()))
+            })?;
+        }
+        output::file(system, &path, &page)?;
+    }
+    output::text(&output.join("index.html").display().to_string());
+    Ok(())
+}

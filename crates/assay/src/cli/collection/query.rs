@@ -1,0 +1,180 @@
+//! `assay collection query` and `export`: rows that fit, as a table for people or for programs.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde_json::{Map, Value};
+
+use super::super::output;
+use crate::store::collection::{self, Index};
+use assay_core::collection::flat::{self, Flat};
+use assay_core::collection::query::Query;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::system::System;
+use assay_report::{collection as pages, table};
+
+/// Bytes of an answer of DuckDB at most.
+const MOST_ANSWER_BYTES: u64 = 64 << 20;
+/// Rows that are shown unless more are asked for.
+const USUAL_ROWS: usize = 50;
+
+/// Rows that fit: by conditions, or by SQL where DuckDB's program is there
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay collection query 'write_iops>=90' 'device~sandisk' --sort -write_iops
+  assay collection query 'trust=published'
+  assay collection query \"SELECT device, max(write_iops) FROM rows GROUP BY device\"
+
+Conditions are COLUMN with >= <= > < = != or ~ (holds) and a value; all of them
+have to hold. What begins with SELECT is handed to the program duckdb.")]
+pub(super) struct QueryArguments {
+    /// Conditions, or one question in SQL
+    #[arg(value_name = "CONDITION|SQL")]
+    asked: Vec<String>,
+    #[command(flatten)]
+    order: Order,
+    /// One JSON document instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+/// How rows are put in order and how many.
+#[derive(Debug, Args)]
+struct Order {
+    /// Column to sort by; -COLUMN for the largest first
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    sort: Option<String>,
+    /// Rows at most
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+/// Rows as a file for other programs
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay collection export -o cards.csv
+  assay collection export 'trust!=published' --format markdown -o cards.md")]
+pub(super) struct ExportArguments {
+    /// Conditions as in assay collection query
+    #[arg(value_name = "CONDITION")]
+    asked: Vec<String>,
+    #[command(flatten)]
+    order: Order,
+    /// What to write
+    #[arg(long, value_enum, default_value_t = Format::Csv)]
+    format: Format,
+    /// File to write; - for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Comma-separated values
+    Csv,
+    /// A table for wikis and forums
+    Markdown,
+    /// One JSON document
+    Json,
+}
+
+/// Runs `query`.
+pub(super) fn query(system: &dyn System, folder: &Path, arguments: &QueryArguments) -> Outcome<()> {
+    if let [sql] = arguments.asked.as_slice()
+        && is_sql(sql)
+    {
+        return by_duckdb(system, folder, sql, arguments.json);
+    }
+    let index = collection::index(system, folder)?;
+    super::tell_refused(&index);
+    let mut found = fitting(&index, &arguments.asked, &arguments.order)?;
+    let all = found.len();
+    if arguments.json {
+        output::json(&document(&found));
+        return Ok(());
+    }
+    if arguments.order.limit.is_none() {
+        found.truncate(USUAL_ROWS);
+    }
+    if found.is_empty() {
+        output::message(&format!("none of {} rows fits", index.rows.len()));
+        return Ok(());
+    }
+    let (columns, rows) = pages::brief(&found);
+    output::text(&table::table(&columns, &rows, output::columns(system)));
+    output::message(&match all - found.len() {
+        0 => format!("{all} of {} rows", index.rows.len()),
+        more => format!("{more} more rows fit: --limit {all} shows them"),
+    });
+    Ok(())
+}
+
+fn is_sql(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    ["select", "with"].contains(&first.to_lowercase().as_str())
+}
+
+fn fitting<'a>(index: &'a Index, asked: &[String], order: &Order) -> Outcome<Vec<&'a Flat>> {
+    let query = Query::parse(asked, order.sort.as_deref()).map_err(Failure::mistake)?;
+    let mut found = query.of(&index.rows);
+    found.truncate(order.limit.unwrap_or(usize::MAX));
+    Ok(found)
+}
+
+/// The answer of DuckDB's own program, which reads the table of the index.
+fn by_duckdb(system: &dyn System, folder: &Path, sql: &str, json: bool) -> Outcome<()> {
+    if system.program("duckdb").is_none() {
+        return Err(Failure::refused(
+            "SQL needs the program duckdb, which is not installed: ask with conditions, such as \
+             'write_iops>=90', or install it from duckdb.org",
+        ));
+    }
+    let table = collection::table(system, folder)?;
+    let path = table.display().to_string().replace('\'', "''");
+    let view = format!("CREATE VIEW rows AS SELECT * FROM read_csv('{path}', header = true); {sql}");
+    let form = if json { "-json" } else { "-box" };
+    let answer = system
+        .answer_of("duckdb", &[form, "-c", &view], MOST_ANSWER_BYTES)
+        .map_err(|error| Failure::refused(format!("duckdb cannot be run: {error}")))?;
+    if answer.code != Some(0) {
+        return Err(Failure::mistake(format!("duckdb: {}", answer.complaint.trim())));
+    }
+    output::text(&answer.text);
+    Ok(())
+}
+
+/// Runs `export`.
+pub(super) fn export(system: &dyn System, folder: &Path, arguments: &ExportArguments) -> Outcome<()> {
+    let index = collection::index(system, folder)?;
+    super::tell_refused(&index);
+    let found = fitting(&index, &arguments.asked, &arguments.order)?;
+    let text = match arguments.format {
+        Format::Csv => collection::csv(found),
+        Format::Markdown => pages::markdown(&found),
+        Format::Json => {
+            serde_json::to_string_pretty(&document(&found)).unwrap_or_default() + "\n"
+        }
+    };
+    output::page(system, &arguments.output, &text)
+}
+
+/// Rows for programs: numbers are numbers, what is absent is not there.
+fn document(rows: &[&Flat]) -> Value {
+    let columns = flat::columns();
+    let item = |row: &&Flat| {
+        let fields = columns.iter().zip(row.fields()).filter(|(_, field)| !field.is_empty());
+        let told = fields.map(|(column, field)| {
+            let value = if flat::is_number(column) { number(&field) } else { Value::from(field) };
+            ((*column).to_owned(), value)
+        });
+        Value::Object(told.collect::<Map<_, _>>())
+    };
+    let items: Vec<Value> = rows.iter().map(item).collect();
+    serde_json::json!({ "format": "assay-collection-rows/1", "rows": items })
+}
+
+fn number(field: &str) -> Value {
+    field.parse::<f64>().map_or(Value::Null, Value::from)
+}

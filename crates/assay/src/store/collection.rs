@@ -1,0 +1,313 @@
+//! A collection on disk: a folder of small files that git merges without conflicts, and beside the results
+//! an index of it, outside of git, that questions are answered from.
+//!
+//! `collection.json` and `.gitattributes` are the same in every copy; each row lies below `rows/` under the
+//! hash of what is in it, so nobody ever changes a file that somebody else has.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use assay_core::collection::flat::{self, Flat};
+use assay_core::collection::{Row, file, published};
+use assay_core::digest::{hexadecimal, sha256};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::outside;
+use assay_core::system::{FileKind, System, identity};
+
+/// What makes a folder a collection.
+const ABOUT: &str = "collection.json";
+const ABOUT_TEXT: &str = "{ \"format\": \"assay-collection/1\" }\n";
+/// Names are hashes of contents: git must not change the ends of lines.
+const ATTRIBUTES: &str = ".gitattributes";
+const ATTRIBUTES_TEXT: &str = "rows/** -text\n";
+/// Folder of the rows.
+const ROWS: &str = "rows";
+/// Format of the index.
+const INDEX: &str = "assay-index/1";
+/// Rows of a collection at most.
+const MOST_ROWS: usize = 1_000_000;
+/// Files that are named as no rows at most; more of them are counted.
+const MOST_NAMED: usize = 100;
+
+/// A file that is no row, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// Its path in the collection.
+    pub file: String,
+    /// Why, in words that follow it.
+    pub why: String,
+}
+
+/// All rows in one line each, the published ones first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Index {
+    /// The rows.
+    pub rows: Vec<Flat>,
+    /// What is no row, as far as it is named.
+    pub refused: Vec<Refused>,
+    /// Files that are no rows.
+    pub refused_in_all: usize,
+}
+
+/// What an index says of itself, beside its table.
+#[derive(Debug, Serialize, Deserialize)]
+struct About {
+    format: String,
+    /// Version that made it: another one may judge claims otherwise.
+    assay: String,
+    /// What the folders of rows looked like.
+    stamp: String,
+    refused: Vec<Refused>,
+    refused_in_all: usize,
+}
+
+/// The folder that is meant: the one that was named, else that of the user.
+pub fn folder(system: &dyn System, named: Option<&Path>) -> Outcome<PathBuf> {
+    match named {
+        Some(folder) => Ok(folder.to_owned()),
+        None => Ok(beside_results(system)?.join("collection")),
+    }
+}
+
+fn beside_results(system: &dyn System) -> Outcome<PathBuf> {
+    let results = identity::results_directory(system)?;
+    Ok(results.parent().unwrap_or(&results).to_owned())
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    Failure::refused(format!("{} cannot be read: {error}", path.display()))
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    Failure::refused(format!("{} cannot be written: {error}", path.display()))
+}
+
+/// Looks whether a folder is a collection of this format.
+///
+/// # Errors
+/// The user's mistake where there is none yet, or one of a newer format.
+pub fn known(system: &dyn System, folder: &Path) -> Outcome<()> {
+    let path = folder.join(ABOUT);
+    match system.read_text(&path) {
+        Ok(text) if text.split_whitespace().eq(ABOUT_TEXT.split_whitespace()) => Ok(()),
+        Ok(_) => Err(Failure::mistake(format!(
+            "{} is of another format than assay-collection/1: use the version that wrote it, or a newer one",
+            path.display()
+        ))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Failure::mistake(format!(
+            "{} is no collection yet: assay collection add makes it one",
+            folder.display()
+        ))),
+        Err(error) => Err(unreadable(&path, &error)),
+    }
+}
+
+/// Adds rows to a collection, which is made where there is none; gives the file of each, and whether it
+/// was there already.
+pub fn add(system: &dyn System, folder: &Path, rows: &[Row]) -> Outcome<Vec<(String, bool)>> {
+    if system.status(&folder.join(ABOUT)).is_err() {
+        system.create_directory(folder).map_err(|error| unwritable(folder, &error))?;
+        for (name, text) in [(ATTRIBUTES, ATTRIBUTES_TEXT), (ABOUT, ABOUT_TEXT)] {
+            let path = folder.join(name);
+            system.write_whole(&path, text.as_bytes()).map_err(|error| unwritable(&path, &error))?;
+        }
+    }
+    known(system, folder)?;
+    let one = |row: &Row| {
+        let (name, text) = file::write(row).map_err(Failure::mistake)?;
+        let path = folder.join(ROWS).join(&name);
+        let was_there = system.status(&path).is_ok();
+        if !was_there {
+            let directory = path.parent().unwrap_or(folder);
+            system.create_directory(directory).map_err(|error| unwritable(directory, &error))?;
+            system.write_whole(&path, text.as_bytes()).map_err(|error| unwritable(&path, &error))?;
+        }
+        Ok((format!("{ROWS}/{name}"), was_there))
+    };
+    rows.iter().map(one).collect()
+}
+
+/// Walks over all files below the rows and hands on each row; what is none is named.
+pub fn each(
+    system: &dyn System,
+    folder: &Path,
+    take: &mut dyn FnMut(String, Row),
+) -> Outcome<(Vec<Refused>, usize)> {
+    let (mut refused, mut in_all, mut count) = (Vec::new(), 0, 0_usize);
+    let mut refuse = |file: String, why: String| {
+        in_all += 1;
+        if refused.len() < MOST_NAMED {
+            refused.push(Refused { file: outside::spelled(&file).into_owned(), why });
+        }
+    };
+    for name in shelves(system, folder)? {
+        let shelf = folder.join(ROWS).join(&name);
+        let files = match shelf_files(system, &shelf) {
+            Ok(files) => files,
+            Err(why) => {
+                refuse(format!("{ROWS}/{name}"), why);
+                continue;
+            }
+        };
+        for file in files {
+            let path = format!("{name}/{file}");
+            match row(system, &folder.join(ROWS).join(&path), &path) {
+                Ok(row) => take(format!("{ROWS}/{path}"), row),
+                Err(why) => refuse(format!("{ROWS}/{path}"), why),
+            }
+            count += 1;
+            if count > MOST_ROWS {
+                return Err(Failure::refused(format!(
+                    "{} has more than {MOST_ROWS} files",
+                    folder.display()
+                )));
+            }
+        }
+    }
+    Ok((refused, in_all))
+}
+
+/// The names below the rows; none where nothing was added yet.
+fn shelves(system: &dyn System, folder: &Path) -> Outcome<Vec<String>> {
+    let path = folder.join(ROWS);
+    match system.list(&path) {
+        Ok(names) => Ok(names),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(unreadable(&path, &error)),
+    }
+}
+
+fn shelf_files(system: &dyn System, shelf: &Path) -> Result<Vec<String>, String> {
+    if system.read_link(shelf).is_ok() {
+        return Err("it is a link".to_owned());
+    }
+    system.list(shelf).map_err(|_| "it is no row: it lies elsewhere than rows do".to_owned())
+}
+
+/// The row in a file.
+fn row(system: &dyn System, path: &Path, name: &str) -> Result<Row, String> {
+    if system.read_link(path).is_ok() {
+        return Err("it is a link".to_owned());
+    }
+    file::read_named(name, &text(system, path)?)
+}
+
+/// The text of a file that somebody sent.
+fn text(system: &dyn System, path: &Path) -> Result<String, String> {
+    let status = system.status(path).map_err(|error| error.to_string())?;
+    if status.kind != FileKind::File {
+        return Err("it is no file".to_owned());
+    }
+    if status.size_bytes > file::MOST_BYTES {
+        let most = file::MOST_BYTES;
+        return Err(format!("it has {} bytes, and a row has {most} at most", status.size_bytes));
+    }
+    system.read_text(path).map_err(|error| error.to_string())
+}
+
+/// The row in a file that somebody sent, whatever it is called.
+pub fn sent(system: &dyn System, path: &Path) -> Outcome<Row> {
+    let read = text(system, path).and_then(|text| file::read(&text));
+    read.map_err(|why| Failure::mistake(format!("{}: {why}", path.display())))
+}
+
+/// The index of a collection: the one that was kept where nothing has changed since, else made anew.
+pub fn index(system: &dyn System, folder: &Path) -> Outcome<Index> {
+    known(system, folder)?;
+    let stamp = stamp(system, folder)?;
+    let place = place(system, folder)?;
+    if let Some(index) = kept(system, &place, &stamp) {
+        return Ok(index);
+    }
+    build(system, folder, &mut |_, _| ())
+}
+
+/// Makes the index anew of every file and keeps it; each row is looked at on the way.
+pub fn build(
+    system: &dyn System,
+    folder: &Path,
+    look: &mut dyn FnMut(&Flat, Row),
+) -> Outcome<Index> {
+    known(system, folder)?;
+    // Before it is read: what is added meanwhile is found to be missing.
+    let stamp = stamp(system, folder)?;
+    let mut rows = Vec::new();
+    for row in published::rows() {
+        let source = row.published.as_ref().map(|own| format!("article {}", own.article));
+        let flat = Flat::of(&source.unwrap_or_default(), &row);
+        look(&flat, row);
+        rows.push(flat);
+    }
+    let (refused, refused_in_all) = each(system, folder, &mut |file, row| {
+        let flat = Flat::of(&file, &row);
+        look(&flat, row);
+        rows.push(flat);
+    })?;
+    let index = Index { rows, refused, refused_in_all };
+    // Where it cannot be kept, the next question takes as long again.
+    let _ = keep(system, &place(system, folder)?, &index, stamp);
+    Ok(index)
+}
+
+/// Where the index of a folder lies: its table; what it says of itself has another end.
+fn place(system: &dyn System, folder: &Path) -> Outcome<PathBuf> {
+    let path = system.canonical(folder).map_err(|error| unreadable(folder, &error))?;
+    let hash = hexadecimal(&sha256(path.display().to_string()));
+    Ok(beside_results(system)?.join("index").join(format!("{}.csv", &hash[..16])))
+}
+
+/// The table of an index, for programs that read tables.
+pub fn table(system: &dyn System, folder: &Path) -> Outcome<PathBuf> {
+    index(system, folder)?;
+    place(system, folder)
+}
+
+/// What the folders of rows look like: a file that is added, taken away or renamed changes its folder.
+fn stamp(system: &dyn System, folder: &Path) -> Outcome<String> {
+    let mut told = String::new();
+    for name in shelves(system, folder)? {
+        let status = system.status(&folder.join(ROWS).join(&name));
+        let modified = status.map(|status| status.modified_ns).unwrap_or_default();
+        told.push_str(&format!("{name} {modified}\n"));
+    }
+    Ok(hexadecimal(&sha256(told)))
+}
+
+fn kept(system: &dyn System, place: &Path, stamp: &str) -> Option<Index> {
+    let about = system.read_text(&place.with_extension("json")).ok()?;
+    let about: About = serde_json::from_str(&about).ok()?;
+    let same = about.format == INDEX
+        && about.stamp == stamp
+        && about.assay == env!("CARGO_PKG_VERSION");
+    if !same {
+        return None;
+    }
+    let rows = flat::table(&system.read_text(place).ok()?)?;
+    Some(Index { rows, refused: about.refused, refused_in_all: about.refused_in_all })
+}
+
+fn keep(system: &dyn System, place: &Path, index: &Index, stamp: String) -> io::Result<()> {
+    system.create_directory(place.parent().unwrap_or(place))?;
+    system.write_whole(place, csv(&index.rows).as_bytes())?;
+    let about = About {
+        format: INDEX.to_owned(),
+        assay: env!("CARGO_PKG_VERSION").to_owned(),
+        stamp,
+        refused: index.refused.clone(),
+        refused_in_all: index.refused_in_all,
+    };
+    let text = serde_json::to_vec_pretty(&about).map_err(io::Error::other)?;
+    system.write_whole(&place.with_extension("json"), &text)
+}
+
+/// Rows as a table.
+pub fn csv<'a>(rows: impl IntoIterator<Item = &'a Flat>) -> String {
+    let mut text = flat::head() + "\n";
+    for row in rows {
+        text.push_str(&row.line());
+        text.push('\n');
+    }
+    text
+}
