@@ -4,6 +4,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod articles;
+pub mod collection;
 pub mod document;
 pub mod evidence;
 pub mod exporters;

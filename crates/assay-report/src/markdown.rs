@@ -132,11 +132,25 @@ fn remark(remark: &Remark) -> String {
 }
 
 fn table(table: &Table) -> Vec<String> {
+    let columns: Vec<(&str, bool)> =
+        table.columns.iter().map(|column| (column.title.as_str(), column.right)).collect();
+    let rows = table.rows.iter().map(|row| cells(row, columns.len()));
+    of_cells(&columns, rows)
+}
+
+/// Lines of a table of any texts, each column with whether it stands to the right.
+pub(super) fn rows(columns: &[(&str, bool)], rows: &[Vec<String>]) -> Vec<String> {
+    let told = |row: &Vec<String>| row.iter().map(|cell| inline(cell)).collect();
+    of_cells(columns, rows.iter().map(told))
+}
+
+/// Lines of a table whose cells have no marks any more.
+fn of_cells(columns: &[(&str, bool)], rows: impl Iterator<Item = Vec<String>>) -> Vec<String> {
     let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
-    let titles = table.columns.iter().map(|column| inline(&column.title)).collect();
-    let marks = table.columns.iter().map(|column| if column.right { "---:" } else { "---" });
+    let titles = columns.iter().map(|(title, _)| inline(title)).collect();
+    let marks = columns.iter().map(|(_, right)| if *right { "---:" } else { "---" });
     let mut lines = vec![line(titles), line(marks.map(str::to_owned).collect())];
-    lines.extend(table.rows.iter().map(|row| line(cells(row, table.columns.len()))));
+    lines.extend(rows.map(line));
     lines
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::numbers::{self, ENERGY};
 use super::row::{FORMAT, Identity, Number, Row};
-use crate::findings::{Cell, Findings, TargetFacts, WorkloadFacts};
+use crate::findings::{Cell, Findings, TargetFacts, Trust, WorkloadFacts};
 use crate::results::plan::Arm;
 use crate::results::record::Status;
 use crate::study::fields::TARGET_FACTOR;
@@ -168,10 +168,17 @@ fn number(findings: &Findings, own: &WorkloadFacts, cell: &Cell) -> Option<Numbe
         let cell = self::cell(findings, own, metric)?;
         Some([*share, cell.geometric_mean.or(cell.median)?])
     });
+    let mut because: Vec<String> = Vec::new();
+    for one in cell.because.iter().filter(|one| one.trust != Trust::Trusted) {
+        if !because.contains(&one.rule) {
+            because.push(one.rule.clone());
+        }
+    }
     Some(Number {
         value,
         ci95: cell.ci95,
         trust: cell.trust,
+        because,
         how: own.text.clone(),
         trials: counted.filter_map(|trial| trial.value).take(MOST_TRIALS).collect(),
         latency_ns: latency.collect(),

@@ -13,8 +13,9 @@ use crate::study::printed::Claim;
 pub const MOST_BYTES: u64 = 64 << 10;
 /// Letters of a text at most.
 const LONGEST: usize = 120;
-/// Claims of a row, trials and quantiles of a number at most.
+/// Claims of a row, rules and quantiles of a number at most.
 const MOST_CLAIMS: usize = 16;
+/// Trials of a number at most.
 const MOST_TRIALS: usize = 200;
 /// No device of this decade does more: bytes or operations a second, joules per GiB.
 const LARGEST: f64 = 1e12;
@@ -96,6 +97,7 @@ fn checked(row: &Row) -> Result<(), String> {
     if row.claimed.len() > MOST_CLAIMS {
         return Err(format!("it claims {} things", row.claimed.len()));
     }
+    row.claimed.iter().chain(&row.price).try_for_each(|text| plain("claim or price", text))?;
     row.claimed.iter().try_for_each(|text| text.parse::<Claim>().map(drop))?;
     row.price.iter().try_for_each(|text| text.parse::<Price>().map(drop))?;
     row.date.iter().try_for_each(|date| day(date))?;
@@ -172,7 +174,10 @@ fn number(number: &Number) -> Result<(), String> {
     if !quantiles {
         return Err("its latencies are none".to_owned());
     }
-    plain("how", &number.how)
+    if number.because.len() > MOST_CLAIMS {
+        return Err(format!("{} rules speak against it", number.because.len()));
+    }
+    number.because.iter().chain([&number.how]).try_for_each(|text| plain("how", text))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::numbers::{ENERGY, NUMBERS};
 use super::row::Row;
 use crate::analysis::claims::{self, Numbers};
 use crate::findings::Trust;
-use crate::findings::answers::{CardNumber, Standing};
+use crate::findings::answers::{CardClaim, CardNumber, Standing};
 use crate::importers::lines::Splitter;
 use crate::study::printed::Claim;
 
@@ -196,8 +196,8 @@ fn trust(row: &Row) -> String {
     if row.foreign { format!("foreign, {own}") } else { own.to_owned() }
 }
 
-/// The claims of a row with how they went.
-fn reached(row: &Row) -> String {
+/// The claims of a row, held against its numbers.
+pub fn held(row: &Row) -> Vec<CardClaim> {
     let parsed: Vec<(&str, Claim)> =
         row.claimed.iter().filter_map(|text| Some((text.as_str(), text.parse().ok()?))).collect();
     let numbers: Numbers = NUMBERS
@@ -208,8 +208,15 @@ fn reached(row: &Row) -> String {
             Some((kind.name, one))
         })
         .collect();
-    let held = claims::held(parsed.iter().map(|(text, claim)| (*text, claim)), &numbers);
-    let told = held.iter().map(|one| {
+    claims::held(parsed.iter().map(|(text, claim)| (*text, claim)), &numbers)
+}
+
+/// How the claims of a row went, in few words; nothing where nothing was measured.
+fn reached(row: &Row) -> String {
+    if row.measured.is_empty() {
+        return String::new();
+    }
+    let told = held(row).into_iter().map(|one| {
         let word = match one.standing {
             Standing::Above => "reached",
             Standing::Below => "not reached",

@@ -74,6 +74,9 @@ pub struct Number {
     /// Trust of the rules; absent where nothing was judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
+    /// Rules that speak against it, by name; what each says is told from the registry.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub because: Vec<String>,
     /// How it was measured: pattern, size, depth.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub how: String,

@@ -6,6 +6,7 @@
 
 mod articles;
 mod blocks;
+pub(super) mod collection;
 mod data;
 mod first;
 mod parts;

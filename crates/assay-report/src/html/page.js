@@ -77,9 +77,31 @@
     if (Number.isNaN(a) !== Number.isNaN(b)) return Number.isNaN(a) ? 1 : -1;
     return Number.isNaN(a) ? left.localeCompare(right) : a - b;
   };
+  // Rows that hold every word that is typed.
+  const filter = (table, body) => {
+    const label = make("label", `${table.dataset.filter}: `, { className: "filter" });
+    const typed = make("input", "", { type: "search" });
+    const count = make("span", "");
+    count.setAttribute("role", "status");
+    label.append(typed);
+    (table.closest(".scroll") ?? table).before(label, count);
+    const texts = new Map([...body.rows].map((row) => [row, row.textContent.toLowerCase()]));
+    typed.addEventListener("input", () => {
+      const words = typed.value.toLowerCase().split(/\s+/);
+      let shown = 0;
+      texts.forEach((text, row) => {
+        row.hidden = !words.every((word) => text.includes(word));
+        shown += Number(!row.hidden);
+      });
+      count.textContent = typed.value.trim() ? ` ${shown} of ${texts.size}` : "";
+    });
+  };
+  const absent = (text) => text === "" || text === "-";
+  const letters = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
   all("table").forEach((table) => {
     const body = table.tBodies[0];
     if (!body || body.rows.length < 2) return;
+    if ("filter" in table.dataset) filter(table, body);
     all("thead th", table).forEach((head, column) => {
       const button = make("button", head.textContent, { type: "button" });
       head.replaceChildren(button);
@@ -88,7 +110,11 @@
         all("thead th", table).forEach((other) => other.removeAttribute("aria-sort"));
         head.setAttribute("aria-sort", rising ? "ascending" : "descending");
         const text = (row) => row.cells[column]?.textContent.trim() ?? "";
-        const rows = [...body.rows].sort((a, b) => order(text(a), text(b)) * (rising ? 1 : -1));
+        const by = "words" in head.dataset ? letters.compare : order;
+        // What is absent comes last either way.
+        const rows = [...body.rows].map((row) => [text(row), row]).sort(([a], [b]) =>
+          absent(a) !== absent(b) ? Number(absent(a)) - Number(absent(b)) : by(a, b) * (rising ? 1 : -1)
+        ).map(([, row]) => row);
         body.append(...rows);
       });
     });

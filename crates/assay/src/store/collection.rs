@@ -24,6 +24,8 @@ const ATTRIBUTES: &str = ".gitattributes";
 const ATTRIBUTES_TEXT: &str = "rows/** -text\n";
 /// Folder of the rows.
 const ROWS: &str = "rows";
+/// What the places of published rows begin with: they are a part of this program and have no file.
+const PUBLISHED: &str = "published row ";
 /// Format of the index.
 const INDEX: &str = "assay-index/1";
 /// Rows of a collection at most.
@@ -234,9 +236,8 @@ pub fn build(
     // Before it is read: what is added meanwhile is found to be missing.
     let stamp = stamp(system, folder)?;
     let mut rows = Vec::new();
-    for row in published::rows() {
-        let source = row.published.as_ref().map(|own| format!("article {}", own.article));
-        let flat = Flat::of(&source.unwrap_or_default(), &row);
+    for (file, row) in first() {
+        let flat = Flat::of(&file, &row);
         look(&flat, row);
         rows.push(flat);
     }
@@ -251,6 +252,21 @@ pub fn build(
     Ok(index)
 }
 
+/// The published rows with what stands in the place of their files.
+fn first() -> impl Iterator<Item = (String, Row)> {
+    let named = |(index, row): (usize, Row)| (format!("{PUBLISHED}{}", index + 1), row);
+    published::rows().into_iter().enumerate().map(named)
+}
+
+/// The whole row behind a line of the index; none where its file is gone or was changed.
+pub fn whole(system: &dyn System, folder: &Path, flat: &Flat) -> Option<Row> {
+    if flat.file.starts_with(PUBLISHED) {
+        return first().find(|(file, _)| *file == flat.file).map(|(_, row)| row);
+    }
+    let name = flat.file.strip_prefix(ROWS)?.strip_prefix('/')?;
+    row(system, &folder.join(&flat.file), name).ok()
+}
+
 /// Where the index of a folder lies: its table; what it says of itself has another end.
 fn place(system: &dyn System, folder: &Path) -> Outcome<PathBuf> {
     let path = system.canonical(folder).map_err(|error| unreadable(folder, &error))?;
@@ -262,6 +278,11 @@ fn place(system: &dyn System, folder: &Path) -> Outcome<PathBuf> {
 pub fn table(system: &dyn System, folder: &Path) -> Outcome<PathBuf> {
     index(system, folder)?;
     place(system, folder)
+}
+
+/// A folder beside an index for what is made on the way and removed at once.
+pub fn scratch(system: &dyn System, folder: &Path) -> Outcome<PathBuf> {
+    Ok(place(system, folder)?.with_extension("export"))
 }
 
 /// What the folders of rows look like: a file that is added, taken away or renamed changes its folder.

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::super::output;
-use crate::store::collection;
-use assay_core::collection::Row;
+use crate::store::collection::{self, Index};
 use assay_core::collection::flat::Flat;
+use assay_core::collection::{Row, groups};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::system::System;
 use assay_report::collection::{self as pages, Contents, MOST_TOLD};
@@ -22,7 +22,7 @@ Examples:
   assay collection build -o cards.html   one page
   assay collection build -o site/        a page for each device beside it")]
 pub(super) struct Arguments {
-    /// File to write (FILE.html), or a folder
+    /// File to write (FILE.html, - for standard output), or a folder
     #[arg(short, long, value_name = "FILE.html|FOLDER")]
     output: PathBuf,
 }
@@ -45,21 +45,38 @@ pub(super) fn run(system: &dyn System, folder: &Path, arguments: &Arguments) -> 
         refused_in_all: index.refused_in_all,
     };
     let output = &arguments.output;
-    if output.extension().is_some_and(|end| end == "html" || end == "htm") {
+    let is_page = output.extension().is_some_and(|end| end == "html" || end == "htm");
+    if is_page || output.as_path() == Path::new("-") {
         return output::page(system, output, &pages::page(&contents));
     }
-    system.create_directory(output).map_err(|error| {
-        Failure::refused(format!("{} cannot be made: {error}", output.display()))
-    })?;
-    for (name, page) in pages::site(&contents) {
-        let path = output.join(name);
-        if let Some(parent) = path.parent() {
-            system.create_directory(parent).map_err(|error| {
-                Failure::refused(format!("{} cannot be made: {error}", parent.display()))
-            })?;
-        }
-        output::file(system, &path, &page)?;
+    for (name, page) in pages::listing(&contents) {
+        written(system, output, &name, &page)?;
     }
+    devices(system, folder, &index, output)?;
     output::text(&output.join("index.html").display().to_string());
     Ok(())
+}
+
+/// The pages of the devices, one after the other: of each only its own rows are in memory.
+fn devices(system: &dyn System, folder: &Path, index: &Index, output: &Path) -> Outcome<()> {
+    for device in groups(&index.rows) {
+        for (part, range) in pages::device_parts(device.rows.len()).into_iter().enumerate() {
+            // A file that went away since the index was made is missing from its page, too.
+            let own = device.rows[range].iter().filter_map(|flat| {
+                Some(((*flat).clone(), collection::whole(system, folder, flat)?))
+            });
+            let (name, page) = pages::device(&device, part, &own.collect::<Vec<_>>());
+            written(system, output, &name, &page)?;
+        }
+    }
+    Ok(())
+}
+
+fn written(system: &dyn System, output: &Path, name: &str, page: &str) -> Outcome<()> {
+    let path = output.join(name);
+    let parent = path.parent().unwrap_or(output);
+    system.create_directory(parent).map_err(|error| {
+        Failure::refused(format!("{} cannot be made: {error}", parent.display()))
+    })?;
+    output::file(system, &path, page)
 }

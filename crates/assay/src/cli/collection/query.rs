@@ -13,6 +13,8 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::system::System;
 use assay_report::{collection as pages, table};
 
+/// The program that SQL and Parquet are left to.
+const DUCKDB: &str = "duckdb";
 /// Bytes of an answer of DuckDB at most.
 const MOST_ANSWER_BYTES: u64 = 64 << 20;
 /// Rows that are shown unless more are asked for.
@@ -78,6 +80,8 @@ enum Format {
     Markdown,
     /// One JSON document
     Json,
+    /// For programs that read columns; written by the program duckdb
+    Parquet,
 }
 
 /// Runs `query`.
@@ -125,28 +129,63 @@ fn fitting<'a>(index: &'a Index, asked: &[String], order: &Order) -> Outcome<Vec
 
 /// The answer of DuckDB's own program, which reads the table of the index.
 fn by_duckdb(system: &dyn System, folder: &Path, sql: &str, json: bool) -> Outcome<()> {
-    if system.program("duckdb").is_none() {
-        return Err(Failure::refused(
-            "SQL needs the program duckdb, which is not installed: ask with conditions, such as \
-             'write_iops>=90', or install it from duckdb.org",
-        ));
-    }
-    let table = collection::table(system, folder)?;
-    let path = table.display().to_string().replace('\'', "''");
-    let view = format!("CREATE VIEW rows AS SELECT * FROM read_csv('{path}', header = true); {sql}");
+    let otherwise = "ask with conditions, such as 'write_iops>=90'";
+    let table = |system| collection::table(system, folder);
     let form = if json { "-json" } else { "-box" };
-    let answer = system
-        .answer_of("duckdb", &[form, "-c", &view], MOST_ANSWER_BYTES)
-        .map_err(|error| Failure::refused(format!("duckdb cannot be run: {error}")))?;
-    if answer.code != Some(0) {
-        return Err(Failure::mistake(format!("duckdb: {}", answer.complaint.trim())));
-    }
-    output::text(&answer.text);
+    let answer = duckdb(system, "SQL", otherwise, form, &|| {
+        Ok(format!("CREATE VIEW rows AS SELECT * FROM {}; {sql}", of_table(&table(system)?)))
+    })?;
+    output::text(&answer);
     Ok(())
+}
+
+/// Runs DuckDB with what is to be done, which is made only where the program is there.
+fn duckdb(
+    system: &dyn System,
+    what: &str,
+    otherwise: &str,
+    form: &str,
+    script: &dyn Fn() -> Outcome<String>,
+) -> Outcome<String> {
+    if system.program(DUCKDB).is_none() {
+        return Err(Failure::refused(format!(
+            "{what} needs the program {DUCKDB}, which is not installed (duckdb.org): {otherwise}"
+        )));
+    }
+    let answer = system
+        .answer_of(DUCKDB, &[form, "-c", &script()?], MOST_ANSWER_BYTES)
+        .map_err(|error| Failure::refused(format!("{DUCKDB} cannot be run: {error}")))?;
+    if answer.code != Some(0) {
+        return Err(Failure::mistake(format!("{DUCKDB}: {}", answer.complaint.trim())));
+    }
+    Ok(answer.text)
+}
+
+/// A table in CSV for DuckDB, with the type of each column: an empty one tells none.
+fn of_table(path: &Path) -> String {
+    let typed = |column: &&str| {
+        let kind = if flat::is_number(column) { "DOUBLE" } else { "VARCHAR" };
+        format!("'{column}': '{kind}'")
+    };
+    let columns: Vec<String> = flat::columns().iter().map(typed).collect();
+    format!("read_csv({}, header = true, columns = {{{}}})", quoted(path), columns.join(", "))
+}
+
+/// A path in a statement.
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', "''"))
 }
 
 /// Runs `export`.
 pub(super) fn export(system: &dyn System, folder: &Path, arguments: &ExportArguments) -> Outcome<()> {
+    let output = &arguments.output;
+    let piped = output.as_path() == Path::new("-");
+    if arguments.format == Format::Parquet && piped {
+        return Err(Failure::mistake("--format parquet: name a file with -o, such as cards.parquet"));
+    }
+    if !piped {
+        output::may_be_written(system, output)?;
+    }
     let index = collection::index(system, folder)?;
     super::tell_refused(&index);
     let found = fitting(&index, &arguments.asked, &arguments.order)?;
@@ -156,8 +195,28 @@ pub(super) fn export(system: &dyn System, folder: &Path, arguments: &ExportArgum
         Format::Json => {
             serde_json::to_string_pretty(&document(&found)).unwrap_or_default() + "\n"
         }
+        Format::Parquet => return parquet(system, folder, output, &collection::csv(found)),
     };
-    output::page(system, &arguments.output, &text)
+    output::page(system, output, &text)
+}
+
+/// Has DuckDB write a table, by way of a file of CSV beside the index.
+fn parquet(system: &dyn System, folder: &Path, output: &Path, csv: &str) -> Outcome<()> {
+    let beside = collection::scratch(system, folder)?;
+    let written = duckdb(system, "Parquet", "--format csv needs nothing", "-csv", &|| {
+        system.create_directory(&beside).map_err(|error| {
+            Failure::refused(format!("{} cannot be made: {error}", beside.display()))
+        })?;
+        let table = beside.join("rows.csv");
+        output::file(system, &table, csv)?;
+        let table = of_table(&table);
+        Ok(format!("COPY (SELECT * FROM {table}) TO {} (FORMAT parquet)", quoted(output)))
+    });
+    // Nothing was written where the program is not there.
+    let _ = system.remove_directory(&beside);
+    written?;
+    output::text(&output.display().to_string());
+    Ok(())
 }
 
 /// Rows for programs: numbers are numbers, what is absent is not there.

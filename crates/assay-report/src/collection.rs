@@ -1,0 +1,155 @@
+//! Rows of a collection as tables: on terminals, in Markdown, and the columns of pages.
+
+use super::document::NONE;
+use super::markdown;
+use super::table::Column;
+use assay_core::collection::flat::{Flat, PUBLISHED};
+use assay_core::collection::numbers::NUMBERS;
+use assay_core::quantity::units::show;
+
+pub use super::html::collection::{Contents, MOST_TOLD, device, device_parts, listing, page};
+
+/// One column of such a table.
+pub(super) struct Shown {
+    /// Heading.
+    pub title: &'static str,
+    /// Whether it is sorted by size.
+    pub is_number: bool,
+    /// What a row says there; nothing where it has nothing.
+    pub text: Box<dyn Fn(&Flat) -> String>,
+}
+
+fn words(title: &'static str, text: fn(&Flat) -> String) -> Shown {
+    Shown { title, is_number: false, text: Box::new(text) }
+}
+
+fn size(title: &'static str, text: fn(&Flat) -> String) -> Shown {
+    Shown { title, is_number: true, text: Box::new(text) }
+}
+
+/// All columns, the device first.
+pub(super) fn columns() -> Vec<Shown> {
+    let numbers = NUMBERS.iter().enumerate().map(|(index, kind)| Shown {
+        title: kind.title,
+        is_number: true,
+        text: Box::new(move |row| number(row, index)),
+    });
+    let mut all = vec![
+        words("device", |row| row.device.clone()),
+        size("GB", |row| row.capacity_gb.map(show::three_digits).unwrap_or_default()),
+        words("claimed", claims),
+    ];
+    all.extend(numbers);
+    all.extend([
+        size("J/GiB written", |row| row.energy_j_per_gib.map(show::three_digits).unwrap_or_default()),
+        size("price/GB", |row| {
+            let price = row.price_per_gb.map(show::three_digits);
+            price.map(|price| format!("{price} {}", row.currency)).unwrap_or_default()
+        }),
+        words("trust", |row| row.trust.clone()),
+        words("date", |row| row.date.clone()),
+        words("machine", |row| row.machine.clone()),
+        words("by", |row| row.by.clone()),
+    ]);
+    all
+}
+
+/// Columns in which at least one of these rows says something.
+pub(super) fn filled(rows: &[&Flat]) -> Vec<Shown> {
+    let says = |column: &Shown| rows.iter().any(|row| !(column.text)(row).is_empty());
+    columns().into_iter().filter(says).collect()
+}
+
+/// The claims with how they went, where that is known.
+fn claims(row: &Flat) -> String {
+    if row.reached.is_empty() { row.claimed.clone() } else { row.reached.clone() }
+}
+
+/// A number in the unit of its heading: of a published row the author's own digits.
+fn number(row: &Flat, index: usize) -> String {
+    let Some(value) = row.numbers[index] else { return String::new() };
+    if row.trust == PUBLISHED { value.to_string() } else { in_unit(index, value) }
+}
+
+/// A number of a kind in its shown unit.
+pub(super) fn in_unit(index: usize, value: f64) -> String {
+    let is_rate = NUMBERS.get(index).is_some_and(|kind| kind.unit != 1.0);
+    if is_rate { show::three_digits(value) } else { show::per_second(value) }
+}
+
+/// Columns of a terminal, and the rows: without machines, which are long.
+pub fn brief(rows: &[&Flat]) -> (Vec<Column>, Vec<Vec<String>>) {
+    let shown: Vec<Shown> =
+        filled(rows).into_iter().filter(|column| column.title != "machine").collect();
+    let columns = shown.iter().map(|column| {
+        if column.is_number { Column::right(column.title) } else { Column::left(column.title) }
+    });
+    (columns.collect(), rows.iter().map(|row| cells(&shown, row)).collect())
+}
+
+fn cells(shown: &[Shown], row: &Flat) -> Vec<String> {
+    let cell = |column: &Shown| Some((column.text)(row)).filter(|text| !text.is_empty());
+    shown.iter().map(|column| cell(column).unwrap_or_else(|| NONE.to_owned())).collect()
+}
+
+/// A table of Markdown with a line before it that says how it is read.
+pub fn markdown(rows: &[&Flat]) -> String {
+    let shown = filled(rows);
+    let columns: Vec<(&str, bool)> =
+        shown.iter().map(|column| (column.title, column.is_number)).collect();
+    let cells: Vec<Vec<String>> = rows.iter().map(|row| cells(&shown, row)).collect();
+    let lines = markdown::rows(&columns, &cells);
+    format!("{HOW}\n\n{}\n", lines.join("\n"))
+}
+
+/// How a table is read.
+pub(super) const HOW: &str = "A row is one measurement of one device. What is published stands in its author's own \
+    digits and was not measured again. MB are 10^6 bytes; IOPS are operations of 4 KiB per second, one after \
+    another unless they are queued.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table;
+
+    fn rows() -> Vec<Flat> {
+        let mut published = Flat {
+            device: "Intel SSD 520".to_owned(),
+            trust: PUBLISHED.to_owned(),
+            ..Flat::default()
+        };
+        published.numbers[0] = Some(535.8);
+        let mut own = Flat {
+            device: "a | <b>card</b>".to_owned(),
+            trust: "trusted".to_owned(),
+            claimed: "V30".to_owned(),
+            reached: "V30 not reached".to_owned(),
+            ..Flat::default()
+        };
+        own.numbers[0] = Some(82.437_1);
+        own.numbers[3] = Some(2043.7);
+        vec![published, own]
+    }
+
+    #[test]
+    fn columns_without_a_value_are_left_out_and_published_digits_stay() {
+        let rows = rows();
+        let (columns, cells) = brief(&rows.iter().collect::<Vec<_>>());
+        let titles: Vec<&str> = columns.iter().map(|column| column.title.as_str()).collect();
+        assert_eq!(titles, ["device", "claimed", "read MB/s", "write IOPS", "trust"]);
+        assert_eq!(cells[0], ["Intel SSD 520", "-", "535.8", "-", "published"]);
+        assert_eq!(cells[1], ["a | <b>card</b>", "V30 not reached", "82.4", "2,040", "trusted"]);
+        for width in [40, 80] {
+            let text = table::table(&columns, &cells, width);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+        }
+    }
+
+    #[test]
+    fn markdown_has_no_marks_of_others() {
+        let rows = rows();
+        let text = markdown(&rows.iter().collect::<Vec<_>>());
+        assert!(text.contains("| a \\| &lt;b&gt;card&lt;/b&gt; | V30 not reached | 82.4 |"), "{text}");
+        assert!(text.contains("| device | claimed | read MB/s | write IOPS | trust |"), "{text}");
+    }
+}

@@ -1,0 +1,239 @@
+//! A collection as pages: a table that sorts and filters, and behind each row its evidence.
+//!
+//! Few rows stand on one page with all their evidence. Of many, devices are listed with the spread of
+//! their rows; evidence then stands on the devices' own pages, and none of them grows without a limit.
+
+mod evidence;
+mod listed;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use maud::{Markup, html};
+
+use super::shell;
+use crate::collection::HOW;
+use crate::figure::id_of;
+use assay_core::collection::flat::{Flat, PUBLISHED};
+use assay_core::collection::{Group, Row, groups, key};
+use assay_core::digest::{hexadecimal, sha256};
+use assay_core::quantity::units::show;
+
+/// Rows up to which a page has their evidence.
+pub const MOST_TOLD: usize = 120;
+/// Rows of a table up to which each of them is listed; beyond that devices are.
+const MOST_ROWS: usize = 1_000;
+/// Devices of a page.
+const MOST_DEVICES: usize = 1_000;
+/// Letters of a hash that tell two devices apart whose names are alike.
+const HASH_LETTERS: usize = 8;
+const TITLE: &str = "Collection of devices";
+
+/// What pages are made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Contents<'a> {
+    /// All rows.
+    pub rows: &'a [Flat],
+    /// The rows with their evidence, as far as they are known: [`MOST_TOLD`] at most are of use.
+    pub whole: &'a [(Flat, Row)],
+    /// Files that are no rows, with why.
+    pub refused: &'a [(String, String)],
+    /// How many there are in all.
+    pub refused_in_all: usize,
+}
+
+/// A part of a page: its anchor, its heading, what stands there.
+type Part = (&'static str, &'static str, Markup);
+
+/// Everything as one page: with its evidence where rows are few, else devices with their spread, and how to
+/// get at the rest.
+pub fn page(contents: &Contents<'_>) -> String {
+    let all: Vec<&Flat> = contents.rows.iter().collect();
+    if contents.rows.len() <= MOST_TOLD.min(contents.whole.len()) {
+        let link = |row: &Flat| Some(format!("#{}", evidence::anchor(row)));
+        let table = ("table", "Table", listed::rows(&all, &link));
+        let evidence = ("evidence", "Evidence", evidence::devices(contents.whole));
+        return whole(contents, &html! {}, vec![table, evidence]);
+    }
+    let more = html! {
+        p { "Evidence does not fit on one page: " code { "assay collection build -o FOLDER" }
+            " writes a page for each device beside this table." }
+    };
+    let devices = groups(all.iter().copied());
+    let count = devices.len();
+    if contents.rows.len() <= MOST_ROWS {
+        return whole(contents, &more, vec![("table", "Table", listed::rows(&all, &|_| None))]);
+    }
+    let most = most_known(devices);
+    let more = html! {
+        (more)
+        @if most.len() < count {
+            p.warn { "Listed are " (show::count(most.len() as u64)) " of " (show::count(count as u64))
+                " devices, those with most rows; a folder has all of them." }
+        }
+    };
+    whole(contents, &more, vec![("table", "Table", listed::devices(&most, &|_| None))])
+}
+
+/// The devices with most rows: what a page has that cannot have all.
+fn most_known(mut devices: Vec<Group<'_>>) -> Vec<Group<'_>> {
+    devices.sort_by_key(|device| std::cmp::Reverse(device.rows.len()));
+    devices.truncate(MOST_DEVICES);
+    devices
+}
+
+/// The pages that list a collection in a folder, by name: the first one is `index.html`.
+pub fn listing(contents: &Contents<'_>) -> Vec<(String, String)> {
+    let all: Vec<&Flat> = contents.rows.iter().collect();
+    let devices = groups(all.iter().copied());
+    let of_device = |device: &Group<'_>| Some(device_page(device, 0));
+    if all.len() <= MOST_ROWS {
+        let places = places(&devices);
+        let of_row = |row: &Flat| places.get(row.file.as_str()).cloned();
+        let rows = ("table", "Table", listed::rows(&all, &of_row));
+        let devices = ("devices", "Devices", listed::devices(&devices, &of_device));
+        return vec![(listing_name(0), whole(contents, &html! {}, vec![rows, devices]))];
+    }
+    let parts: Vec<&[Group<'_>]> = devices.chunks(MOST_DEVICES).collect();
+    let page = |(index, own): (usize, &&[Group<'_>])| {
+        let steps = steps(index, parts.len(), &listing_name);
+        let table = ("table", "Table", listed::devices(own, &of_device));
+        (listing_name(index), whole(contents, &steps, vec![table]))
+    };
+    parts.iter().enumerate().map(page).collect()
+}
+
+/// Which rows of a device stand on each of its pages.
+pub fn device_parts(rows: usize) -> Vec<Range<usize>> {
+    (0..rows.max(1)).step_by(MOST_TOLD).map(|from| from..rows.min(from + MOST_TOLD)).collect()
+}
+
+/// One of the pages of a device in a folder, with its name: all its rows in the table, and the evidence of
+/// those that were handed over.
+pub fn device(device: &Group<'_>, index: usize, evidence: &[(Flat, Row)]) -> (String, String) {
+    let count = device_parts(device.rows.len()).len();
+    let own: Vec<&Flat> = evidence.iter().map(|(flat, _)| flat).collect();
+    let title = listed::name(device.rows[0]);
+    let link = |row: &Flat| Some(format!("#{}", evidence::anchor(row)));
+    let within = |index| device_page(device, index).trim_start_matches("devices/").to_owned();
+    let body = html! {
+        h1 { (title) }
+        p { a href="../index.html" { "All devices" } }
+        (steps(index, count, &within))
+        @if device.rows.len() > 1 {
+            section id="spread" aria-labelledby="spread-h" {
+                h2 id="spread-h" { "Spread" }
+                (listed::spread(device))
+            }
+        }
+        section id="table" aria-labelledby="table-h" {
+            h2 id="table-h" { "Rows" }
+            p { (HOW) }
+            (listed::rows(&own, &link))
+        }
+        section id="evidence" aria-labelledby="evidence-h" {
+            h2 id="evidence-h" { "Evidence" }
+            @for (flat, row) in evidence { (evidence::row(flat, row)) }
+        }
+    };
+    let names = [("#table".to_owned(), "Rows"), ("#evidence".to_owned(), "Evidence")];
+    (device_page(device, index), shell(&title, &names, &body))
+}
+
+/// A page with its head, its parts and what was left out.
+fn whole(contents: &Contents<'_>, before: &Markup, mut parts: Vec<Part>) -> String {
+    if contents.refused_in_all > 0 {
+        parts.push(("left-out", "Left out", refused(contents)));
+    }
+    let names: Vec<(String, &str)> =
+        parts.iter().map(|(id, name, _)| (format!("#{id}"), *name)).collect();
+    let body = html! {
+        h1 { (TITLE) }
+        p.answer { (counted(contents)) }
+        p { (HOW) " Rows of one device by several people stand side by side with their spread: they are not \
+            averaged." }
+        (before)
+        @for (id, name, markup) in &parts {
+            section id=(id) aria-labelledby={ (id) "-h" } { h2 id={ (id) "-h" } { (name) } (markup) }
+        }
+    };
+    shell(TITLE, &names, &body)
+}
+
+fn counted(contents: &Contents<'_>) -> String {
+    let rows = contents.rows;
+    let published = rows.iter().filter(|row| row.trust == PUBLISHED).count();
+    let devices = groups(rows).len();
+    let told = |count: usize, one: &str| {
+        let several = if count == 1 { "" } else { "s" };
+        format!("{} {one}{several}", show::count(count as u64))
+    };
+    let left_out = match contents.refused_in_all {
+        0 => String::new(),
+        1 => " 1 file is no row and was left out.".to_owned(),
+        count => format!(" {} are no rows and were left out.", told(count, "file")),
+    };
+    format!(
+        "{} of {}: {} measured, {} published.{left_out}",
+        told(rows.len(), "row"),
+        told(devices, "device"),
+        show::count((rows.len() - published) as u64),
+        show::count(published as u64),
+    )
+}
+
+fn refused(contents: &Contents<'_>) -> Markup {
+    let more = contents.refused_in_all - contents.refused.len().min(contents.refused_in_all);
+    html! {
+        p { "These files are no rows. Nothing of them was taken." }
+        ul { @for (file, why) in contents.refused { li { code { (file) } ": " (why) } } }
+        @if more > 0 { p { "And " (show::count(more as u64)) " more." } }
+    }
+}
+
+/// The way to the other parts of what does not fit on one page.
+fn steps(index: usize, count: usize, name: &dyn Fn(usize) -> String) -> Markup {
+    html! {
+        @if count > 1 {
+            nav aria-label="Parts" {
+                ul { @for part in 0..count { li {
+                    @if part == index { strong aria-current="page" { "Part " (part + 1) } }
+                    @else { a href=(name(part)) { "Part " (part + 1) } }
+                } } }
+            }
+        }
+    }
+}
+
+fn listing_name(index: usize) -> String {
+    if index == 0 { "index.html".to_owned() } else { format!("index-{}.html", index + 1) }
+}
+
+/// The page of a device in a folder: letters and digits alone, whatever it is called.
+fn device_page(device: &Group<'_>, part: usize) -> String {
+    let key = key(device.device, device.rows[0].capacity_gb);
+    let hash = hexadecimal(&sha256(&key));
+    let name = id_of(&["d", &key, &hash[..HASH_LETTERS]]);
+    // Long names are cut: the hash has to stay.
+    let name = if name.ends_with(&hash[..HASH_LETTERS]) { name } else { format!("{name}-{}", &hash[..HASH_LETTERS]) };
+    let part = if part == 0 { String::new() } else { format!("-{}", part + 1) };
+    format!("devices/{name}{part}.html")
+}
+
+/// Where the evidence of each row stands in a folder, by the file of the row.
+fn places<'a>(devices: &[Group<'a>]) -> BTreeMap<&'a str, String> {
+    let mut places = BTreeMap::new();
+    for device in devices {
+        for (part, range) in device_parts(device.rows.len()).into_iter().enumerate() {
+            for row in &device.rows[range] {
+                let place = format!("{}#{}", device_page(device, part), evidence::anchor(row));
+                places.insert(row.file.as_str(), place);
+            }
+        }
+    }
+    places
+}
+
+#[cfg(test)]
+#[path = "collection/tests.rs"]
+mod tests;

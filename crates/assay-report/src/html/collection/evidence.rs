@@ -1,0 +1,236 @@
+//! What stands behind a row: its numbers with interval, trust and trials, and its latencies.
+
+use maud::{Markup, html};
+
+use super::super::parts::figure;
+use super::listed;
+use crate::collection::in_unit;
+use crate::document::NONE;
+use crate::figure::{Axis, Figure, Layout, Look, Marks, Point, Scale, Series, Unit, id_of};
+use assay_core::collection::flat::{Flat, held};
+use assay_core::collection::numbers::{ENERGY, NUMBERS};
+use assay_core::collection::{Group, Number, Row, groups};
+use assay_core::findings::Trust;
+use assay_core::quantity::units::show;
+use assay_core::truth::RULES;
+
+/// Trials of a number that are printed.
+const MOST_TRIALS: usize = 24;
+
+/// The anchor of a row's evidence: of its file, which is a hash or the place of a published row.
+pub(super) fn anchor(row: &Flat) -> String {
+    let name = row.file.rsplit('/').next().unwrap_or_default();
+    id_of(&["row", name.trim_end_matches(".json")])
+}
+
+/// All of the rows, those of one device together.
+pub(super) fn devices(rows: &[(Flat, Row)]) -> Markup {
+    let whole = |flat: &Flat| rows.iter().find(|(own, _)| std::ptr::eq(own, flat));
+    let device = |device: &Group<'_>| {
+        html! {
+            h3 { (listed::name(device.rows[0])) }
+            @if device.rows.len() > 1 { (listed::spread(device)) }
+            @for (flat, row) in device.rows.iter().filter_map(|flat| whole(flat)) { (own(flat, row, true)) }
+        }
+    };
+    html! { @for one in &groups(rows.iter().map(|(flat, _)| flat)) { (device(one)) } }
+}
+
+/// The evidence of one row on the page of its device.
+pub(super) fn row(flat: &Flat, row: &Row) -> Markup {
+    own(flat, row, false)
+}
+
+/// `below` a heading of its device, or not.
+fn own(flat: &Flat, row: &Row, below: bool) -> Markup {
+    let id = anchor(flat);
+    let title = title(flat, row);
+    html! {
+        section.part id=(id) aria-labelledby={ (id) "-h" } {
+            @if below { h4 id={ (id) "-h" } { (title) } } @else { h3 id={ (id) "-h" } { (title) } }
+            dl { @for (name, value) in facts(flat, row) { div { dt { (name) } dd { (value) } } } }
+            @if !row.measured.is_empty() { (numbers(&id, &title, row)) }
+            @if let Some(drawn) = latencies(&id, &title, row) { (figure(&drawn)) }
+        }
+    }
+}
+
+/// What the row is called among those of its device.
+fn title(flat: &Flat, row: &Row) -> String {
+    if let Some(published) = &row.published {
+        return format!("{}: article {}, {}", row.device, published.article, published.kind);
+    }
+    let parts = [
+        row.date.as_ref().map(|date| format!(" on {date}")),
+        row.by.as_ref().map(|by| format!(" by {by}")),
+    ];
+    let told: String = parts.into_iter().flatten().collect();
+    format!("{}{told}, {}", row.device, flat.trust)
+}
+
+fn facts(flat: &Flat, row: &Row) -> Vec<(&'static str, String)> {
+    let claims = held(row).into_iter();
+    let claims: Vec<String> = if row.measured.is_empty() {
+        row.claimed.clone()
+    } else {
+        claims.map(|one| one.text).collect()
+    };
+    let text = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+    let price = row.price.as_ref().map(|price| match row.price_per_gb() {
+        Some((per, currency)) => format!("{price}, {} {currency} a GB", show::three_digits(per)),
+        None => price.clone(),
+    });
+    let source = row.published.as_ref();
+    let identity = row.identity.as_ref();
+    let facts = [
+        ("claimed", Some(claims.join("; ")).filter(|told| !told.is_empty())),
+        ("price", price),
+        ("published in", source.map(|own| format!("{} (article {})", own.title, own.article))),
+        ("whose figure", source.map(|own| own.kind.clone())),
+        ("measured by", row.foreign.then(|| "somebody else than the contributor".to_owned())),
+        ("file system", text(&row.filesystem)),
+        ("machine", text(&row.machine)),
+        ("target", identity.map(|own| own.target.clone())),
+        ("serial number", identity.and_then(|own| own.serial.clone())),
+        ("result", row.result.clone()),
+        ("plan", row.plan_sha256.as_ref().map(|hash| format!("SHA-256 {hash}"))),
+        ("version", text(&row.assay).map(|version| format!("assay {version}"))),
+        ("file", row.published.is_none().then(|| flat.file.clone())),
+    ];
+    facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+/// A number of a row: its title, how its values are printed, itself.
+type Told<'a> = (&'static str, Box<dyn Fn(f64) -> String>, &'a Number);
+
+/// The numbers of a row in the order of columns; of a published one in its author's digits.
+fn told(row: &Row) -> Vec<Told<'_>> {
+    let published = row.published.is_some();
+    let kinds = NUMBERS.iter().enumerate().filter_map(|(index, kind)| {
+        let show: Box<dyn Fn(f64) -> String> = Box::new(move |value: f64| {
+            let value = value / kind.unit;
+            if published { value.to_string() } else { in_unit(index, value) }
+        });
+        Some((kind.title, show, row.measured.get(kind.name)?))
+    });
+    let energy = row.measured.get(ENERGY).map(|number| {
+        let show: Box<dyn Fn(f64) -> String> = Box::new(show::three_digits);
+        ("J/GiB written", show, number)
+    });
+    kinds.chain(energy).collect()
+}
+
+fn numbers(id: &str, title: &str, row: &Row) -> Markup {
+    let name = format!("numbers of {title}");
+    html! {
+        div.scroll role="region" tabindex="0" aria-label={ "Table: " (name) } {
+            table id={ (id) "-n" } {
+                caption.unseen { (name) }
+                thead { tr {
+                    th scope="col" { "number" } th.n scope="col" { "value" }
+                    th.n scope="col" { "95 % interval" } th scope="col" { "trust" }
+                    th scope="col" { "how" } th scope="col" { "trials" }
+                } }
+                tbody { @for (title, show, number) in told(row) { tr {
+                    th scope="row" { (title) }
+                    td.n { (show(number.value)) }
+                    td.n { (interval(number, &show)) }
+                    (trust(number))
+                    td.w { (if number.how.is_empty() { NONE } else { &number.how }) }
+                    td.w { (trials(number, &show)) }
+                } } }
+            }
+        }
+    }
+}
+
+fn interval(number: &Number, show: &dyn Fn(f64) -> String) -> String {
+    let told = number.ci95.map(|[low, high]| format!("{} to {}", show(low), show(high)));
+    told.unwrap_or_else(|| NONE.to_owned())
+}
+
+/// How far a number is trusted, and which rules speak against it.
+fn trust(number: &Number) -> Markup {
+    let (class, word) = match number.trust {
+        Some(Trust::Trusted) => ("good", "trusted"),
+        Some(Trust::Suspect) => ("doubtful", "suspect"),
+        Some(Trust::Invalid) => ("bad", "invalid"),
+        None => ("absent", "not judged"),
+    };
+    html! {
+        td.w {
+            span class=(class) { (word) }
+            @for rule in &number.because { br; small { (because(rule)) } }
+        }
+    }
+}
+
+/// What a rule says of itself; one that this version does not know has its name.
+fn because(rule: &str) -> String {
+    let about = RULES.iter().map(|one| one.about()).find(|about| about.name == rule);
+    about.map_or_else(|| rule.to_owned(), |about| format!("{rule}: {}", about.summary))
+}
+
+fn trials(number: &Number, show: &dyn Fn(f64) -> String) -> String {
+    if number.trials.is_empty() {
+        return NONE.to_owned();
+    }
+    let told: Vec<String> =
+        number.trials.iter().take(MOST_TRIALS).map(|value| show(*value)).collect();
+    let more = match number.trials.len() - told.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}: {}{more}", number.trials.len(), told.join("; "))
+}
+
+/// Latency over the share of operations, a line a number that has it.
+fn latencies(id: &str, title: &str, row: &Row) -> Option<Figure> {
+    let line = |(name, _, number): Told<'_>| {
+        let points: Vec<Point> = number.latency_ns.iter().map(|own| point(name, *own)).collect();
+        (points.len() > 1).then_some((name, points))
+    };
+    let series: Vec<Series> = told(row)
+        .into_iter()
+        .filter_map(line)
+        .enumerate()
+        .map(|(index, (name, points))| Series::new(index, work(name), Marks::Line(points)))
+        .collect();
+    if series.is_empty() {
+        return None;
+    }
+    Some(Figure {
+        id: format!("{id}-latency"),
+        title: format!("{title}: latency over the share of operations that stay below it"),
+        description: "Each nine has the same room. A row keeps four quantiles of each workload.".to_owned(),
+        layout: Layout::Upright,
+        along: Axis::new("share of the operations that are at most as slow", Scale::Percentile, Unit::Share),
+        value: Axis::new("latency", Scale::Log10, Unit::Nanoseconds),
+        series,
+        spans: Vec::new(),
+        guides: Vec::new(),
+        interval: String::new(),
+        notes: Vec::new(),
+        workload: None,
+        metric: None,
+    })
+}
+
+/// A number's work without the rate that it is measured in: what is drawn is how long operations took.
+fn work(name: &str) -> &str {
+    name.trim_end_matches(" IOPS").trim_end_matches(" MB/s")
+}
+
+fn point(name: &str, [share, ns]: [f64; 2]) -> Point {
+    let of = work(name);
+    Point {
+        at: share,
+        value: ns,
+        interval: None,
+        look: Look::Solid,
+        text: format!("{of}, {}: {}", Unit::Share.text(share), Unit::Nanoseconds.text(ns)),
+        label: None,
+        remark: None,
+        joined: true,
+    }
+}

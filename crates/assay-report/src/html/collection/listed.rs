@@ -1,0 +1,165 @@
+//! Tables of rows and of devices.
+
+use maud::{Markup, html};
+
+use crate::collection::{Shown, filled, in_unit};
+use crate::document::NONE;
+use assay_core::collection::flat::{Flat, PUBLISHED};
+use assay_core::collection::numbers::NUMBERS;
+use assay_core::collection::{Group, Spread};
+use assay_core::quantity::units::show;
+
+/// What a row is called where its size tells it from others of its name.
+pub(super) fn name(row: &Flat) -> String {
+    match row.capacity_gb {
+        Some(gb) => format!("{}, {} GB", row.device, show::three_digits(gb)),
+        None => row.device.clone(),
+    }
+}
+
+/// A table that can be scrolled, sorted and filtered.
+fn table(name: &str, heads: &Markup, body: &Markup) -> Markup {
+    html! {
+        div.scroll role="region" tabindex="0" aria-label={ "Table: " (name) } {
+            table.collection data-filter={ "Filter " (name) } {
+                caption.unseen { (name) }
+                thead { tr { (heads) } }
+                tbody { (body) }
+            }
+        }
+    }
+}
+
+fn head(title: &str, is_number: bool) -> Markup {
+    html! { th scope="col" class=[is_number.then_some("n")] data-words[!is_number] { (title) } }
+}
+
+fn tone(trust: &str) -> &'static str {
+    match trust.rsplit(", ").next() {
+        Some("trusted") => "good",
+        Some("suspect") => "doubtful",
+        Some("invalid") => "bad",
+        _ => "absent",
+    }
+}
+
+/// The rows, each leading to its evidence where that is.
+pub(super) fn rows(rows: &[&Flat], link: &dyn Fn(&Flat) -> Option<String>) -> Markup {
+    let columns = filled(rows);
+    let heads = html! { @for column in &columns { (head(column.title, column.is_number)) } };
+    let cell = |column: &Shown, row: &Flat| {
+        let text = (column.text)(row);
+        let text = if text.is_empty() { NONE.to_owned() } else { text };
+        let class = match column.title {
+            "trust" => Some(tone(&row.trust)),
+            "claimed" | "machine" => Some("w"),
+            _ => column.is_number.then_some("n"),
+        };
+        html! { td class=[class] { (text) } }
+    };
+    let body = html! {
+        @for row in rows {
+            tr {
+                th scope="row" {
+                    @match link(row) {
+                        Some(place) => a href=(place) { (row.device) },
+                        None => (row.device),
+                    }
+                }
+                @for column in columns.iter().skip(1) { (cell(column, row)) }
+            }
+        }
+    };
+    table("rows", &heads, &body)
+}
+
+/// Devices, each with how far its rows lie apart.
+pub(super) fn devices(
+    devices: &[Group<'_>],
+    link: &dyn Fn(&Group<'_>) -> Option<String>,
+) -> Markup {
+    let spreads: Vec<Vec<Option<Spread>>> = devices.iter().map(Group::spreads).collect();
+    let is_there = |index: &usize| spreads.iter().any(|own| own[*index].is_some());
+    let numbers: Vec<usize> = (0..NUMBERS.len()).filter(is_there).collect();
+    let heads = html! {
+        (head("device", false)) (head("GB", true)) (head("rows", true))
+        @for index in &numbers { (head(NUMBERS[*index].title, true)) }
+        (head("trust", false))
+    };
+    let body = html! {
+        @for (device, spreads) in devices.iter().zip(&spreads) {
+            tr {
+                th scope="row" {
+                    @match link(device) {
+                        Some(place) => a href=(place) { (device.device) },
+                        None => (device.device),
+                    }
+                }
+                td.n { (device.rows[0].capacity_gb.map_or_else(|| NONE.to_owned(), show::three_digits)) }
+                td.n { (device.rows.len()) }
+                @for index in &numbers { td.n { (between(*index, spreads[*index].as_ref())) } }
+                td { (trusts(device)) }
+            }
+        }
+    };
+    table("devices", &heads, &body)
+}
+
+/// From the smallest to the largest.
+fn between(index: usize, spread: Option<&Spread>) -> String {
+    match spread {
+        None => NONE.to_owned(),
+        Some(one) if one.rows == 1 || one.least == one.most => in_unit(index, one.least),
+        Some(one) => format!("{} to {}", in_unit(index, one.least), in_unit(index, one.most)),
+    }
+}
+
+/// How many rows are trusted how far.
+fn trusts(device: &Group<'_>) -> String {
+    let mut told: Vec<(&str, usize)> = Vec::new();
+    for row in &device.rows {
+        match told.iter_mut().find(|(trust, _)| *trust == row.trust) {
+            Some((_, count)) => *count += 1,
+            None => told.push((&row.trust, 1)),
+        }
+    }
+    match told.as_slice() {
+        [(trust, _)] => (*trust).to_owned(),
+        _ => {
+            let told: Vec<String> =
+                told.iter().map(|(trust, count)| format!("{count} {trust}")).collect();
+            told.join(", ")
+        }
+    }
+}
+
+/// How far the rows of one device lie apart, number by number.
+pub(super) fn spread(device: &Group<'_>) -> Markup {
+    let told = device.spreads().into_iter().enumerate();
+    let told: Vec<(usize, Spread)> =
+        told.filter_map(|(index, spread)| Some((index, spread?))).collect();
+    let title = format!("spread of {}", name(device.rows[0]));
+    let published = device.rows.iter().filter(|row| row.trust == PUBLISHED).count();
+    html! {
+        div.scroll role="region" tabindex="0" aria-label={ "Table: " (title) } {
+            table {
+                caption.unseen { (title) }
+                thead { tr {
+                    th scope="col" { "number" } th.n scope="col" { "rows" } th.n scope="col" { "least" }
+                    th.n scope="col" { "most" } th.n scope="col" { "most over least" }
+                } }
+                tbody { @for (index, spread) in &told { tr {
+                    th scope="row" { (NUMBERS[*index].title) }
+                    td.n { (spread.rows) }
+                    td.n { (in_unit(*index, spread.least)) }
+                    td.n { (in_unit(*index, spread.most)) }
+                    td.n { (show::ratio(spread.ratio())) }
+                } } }
+            }
+        }
+        p.note {
+            "Invalid rows do not count."
+            @if published > 0 { " Published ones do." }
+        }
+    }
+}
