@@ -7,6 +7,7 @@ mod bpf;
 mod browser;
 mod build;
 mod clean_checks;
+mod collection;
 mod commands;
 mod dist;
 mod execute;
@@ -242,7 +243,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "fuzz",
         usage: "[--count N] [--only csv] [--seed S] [--write]",
-        summary: "damaged bundles, studies, tables, journals, EDIDs and logs of meters: read or refused, never a panic",
+        summary: "damaged bundles, studies, tables, journals, EDIDs, logs of meters and rows of collections: read or refused, never a panic",
         flags: &["--write"],
         numbers: &[("--count", fuzz::COUNT), ("--seed", fuzz::SEED)],
         words: &["--only"],
@@ -256,6 +257,15 @@ const COMMANDS: &[Command] = &[
         numbers: &[("--rounds", 15)],
         words: &[],
         run: Chore(import::run),
+    },
+    Command {
+        name: "bench-collection",
+        usage: "[--rounds N] [--write]",
+        summary: "a collection of 100,000 rows: its index, a question, its page",
+        flags: &["--write"],
+        numbers: &[("--rounds", 5)],
+        words: &[],
+        run: Chore(collection::run),
     },
     Command {
         name: "startup",

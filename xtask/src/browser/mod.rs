@@ -1,6 +1,7 @@
 //! `cargo xtask browser`: pages in a real browser, as people use them.
 
 pub mod bench;
+mod collection;
 mod driver;
 mod live;
 mod pages;
@@ -29,6 +30,7 @@ pub fn run(_: &Options) -> Done<bool> {
     let bench = pages::bench(&Assay::new(&binary, &home), scratch.path())?;
     let browser = Browser::start(scratch.path())?;
     let mut well = pages::all(&browser, &bench);
+    well &= collection::all(&browser, &bench);
     well &= live::all(&browser, &bench);
     Ok(well)
 }

@@ -52,7 +52,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    fn page(&self, name: &str) -> Done<&Path> {
+    pub fn page(&self, name: &str) -> Done<&Path> {
         let found = self.pages.iter().find(|(known, _)| *known == name);
         found.map(|(_, path)| path.as_path()).ok_or_else(|| format!("there is no page {name}"))
     }
@@ -83,6 +83,9 @@ pub fn bench(assay: &Assay, folder: &Path) -> Done<Bench> {
     let grid = bench.grid.clone();
     bench.add("check", &["report"])?;
     bench.add("grid", &["report", &grid])?;
+    super::collection::cards(folder)?;
+    let cards = folder.join(super::collection::FOLDER).display().to_string();
+    bench.add("collection", &["collection", "build", "--in", &cards])?;
     Ok(bench)
 }
 

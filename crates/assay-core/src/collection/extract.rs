@@ -106,7 +106,8 @@ fn row(
     });
     Ok(Row {
         format: FORMAT.to_owned(),
-        device: extra.device.clone().unwrap_or_else(|| name(target)),
+        // What no drive did is never called by the name of one.
+        device: extra.device.clone().filter(|_| !simulated(target)).unwrap_or_else(|| name(target)),
         capacity_bytes: capacity.or(target.size_bytes),
         claimed: if extra.claimed.is_empty() { claimed } else { extra.claimed.clone() },
         price: extra.price.clone().or(price),
@@ -132,9 +133,16 @@ fn bare(arm: &Arm) -> Arm {
     others.map(|(name, level)| (name.clone(), level.clone())).collect()
 }
 
+fn simulated(target: &TargetFacts) -> bool {
+    target.drive == "simulated"
+}
+
 /// The model, else what sort of device it is: a path would tell whose.
 fn name(target: &TargetFacts) -> String {
     let sort = || {
+        if simulated(target) {
+            return "simulated drive".to_owned();
+        }
         if target.on_a_file {
             return "file (loop device)".to_owned();
         }

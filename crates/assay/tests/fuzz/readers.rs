@@ -8,6 +8,8 @@ use std::sync::atomic::AtomicBool;
 use assay::runner::{self, Consented, Request};
 use assay::store;
 use assay_core::calc;
+use assay_core::collection::flat::{self, Flat};
+use assay_core::collection::{file as row_file, published};
 use assay_core::importers::{self, Brought, IMPORTERS, Importer};
 use assay_core::probes::energy::meter;
 use assay_core::results::bundle::Label;
@@ -26,6 +28,7 @@ pub const READERS: &[Reader] = &[
     Reader { name: "import", reads: "importers::read", seeds: brought, read: read_brought },
     Reader { name: "journal", reads: "journal::restore", seeds: journals, read: read_journal },
     Reader { name: "edid", reads: "calc::edid::read", seeds: edids, read: read_edid },
+    Reader { name: "row", reads: "collection::file::read", seeds: rows, read: read_row },
     Reader { name: "meter", reads: "meter::parse", seeds: meters, read: read_meter },
 ];
 
@@ -312,6 +315,29 @@ fn meters() -> Vec<Vec<u8>> {
     ]
     .map(String::into_bytes)
     .to_vec()
+}
+
+/// Rows of a collection: a published one, and one with all its parts.
+fn rows() -> Vec<Vec<u8>> {
+    let published = published::rows().into_iter().next();
+    let published = published.and_then(|row| row_file::write(&row).ok()).map(|(_, text)| text);
+    let whole = r#"{ "format": "assay-collection/1", "device": "SD16G", "capacity_bytes": 16000000000,
+"claimed": ["95 MB/s", "V30"], "price": "12.50 GBP", "measured": { "write_iops": { "value": 19.3, "ci95": [18.9, 19.7],
+"trust": "suspect", "because": ["cached"], "how": "random", "trials": [19.0, 19.6], "latency_ns": [[0.5, 1e6]] } },
+"date": "2026-11-24", "machine": "Linux", "filesystem": "ext4", "by": "jane", "foreign": true,
+"result": "20261124-103107-a3f9", "identity": { "serial": "1", "target": "/dev/x" } }"#;
+    published.into_iter().chain([whole.to_owned()]).map(String::into_bytes).collect()
+}
+
+/// What is taken can be written, and its line read again.
+fn read_row(bytes: &[u8]) -> bool {
+    let Ok(row) = row_file::read(&String::from_utf8_lossy(bytes)) else { return false };
+    let (name, text) = row_file::write(&row).unwrap_or_default();
+    assert_eq!(row_file::read_named(&name, &text).as_ref(), Ok(&row));
+    let line = Flat::of(&name, &row);
+    let table = format!("{}\n{}\n", flat::head(), line.line());
+    assert_eq!(flat::table(&table), Some(vec![line]));
+    true
 }
 
 fn read_meter(bytes: &[u8]) -> bool {

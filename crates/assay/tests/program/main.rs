@@ -12,6 +12,7 @@ mod boots;
 mod bundles;
 mod calc;
 mod cli;
+mod collection;
 mod commands;
 mod compile;
 mod crowd;

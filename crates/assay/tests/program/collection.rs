@@ -1,0 +1,222 @@
+//! `assay collection`: rows of many people in one folder, merged by git, shown, asked and exported.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use assay_core::collection::{FORMAT, Number, Row, file};
+use assay_core::findings::Trust;
+use assay_lab::home::Home;
+
+use crate::{DRIVE, home};
+
+/// A row of a device as somebody measured it.
+fn row(device: &str, write_iops: f64) -> Row {
+    let number = |value: f64| Number {
+        value,
+        ci95: Some([value * 0.97, value * 1.03]),
+        trust: Some(Trust::Trusted),
+        trials: vec![value * 0.99, value, value * 1.01],
+        ..Number::default()
+    };
+    Row {
+        format: FORMAT.to_owned(),
+        device: device.to_owned(),
+        capacity_bytes: Some(32_000_000_000),
+        claimed: vec!["95 MB/s".to_owned()],
+        measured: [("write_iops".to_owned(), number(write_iops)), ("read_mb_s".to_owned(), number(88e6))].into(),
+        date: Some("2026-11-24".to_owned()),
+        ..Row::default()
+    }
+}
+
+fn text(row: &Row) -> String {
+    file::write(row).unwrap().1
+}
+
+/// Git in a folder, with nothing of the user's.
+fn git(folder: &Path, words: &[&str]) -> String {
+    let ended = Command::new("git")
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"])
+        .args(words)
+        .current_dir(folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&[ended.stdout, ended.stderr].concat()).into_owned();
+    assert!(ended.status.success(), "git {words:?}: {told}");
+    told
+}
+
+/// A folder of the test's own, and its path as a word.
+fn folder(home: &Home, name: &str) -> (PathBuf, String) {
+    let path = home.scratch.path().join(name);
+    fs::create_dir_all(&path).unwrap();
+    let word = path.display().to_string();
+    (path, word)
+}
+
+/// What the three write that do not mean well: below the rows, under names that look right.
+fn hostile(index: usize) -> String {
+    let good = text(&row("A card", 21.0));
+    match index {
+        0 => good.replace("A card", "<script>alert(1)</script>"),
+        1 => good.replace("A card", &"x".repeat(10 << 20)),
+        _ => good.replace("\"value\": 21.0", "\"value\": 1e999"),
+    }
+}
+
+#[test]
+fn ten_contributions_merge_and_the_three_that_mean_ill_are_named() {
+    let home = home("ten-contributions");
+    let (whole, word) = folder(&home, "cards");
+    let first = home.file("first.json", text(&row("The first card", 30.0)));
+    home.text(&["collection", "add", &first, "--in", &word]);
+    git(&whole, &["init", "-q", "-b", "main"]);
+    git(&whole, &["add", "-A"]);
+    git(&whole, &["commit", "-qm", "a collection"]);
+    // Seven add a row each with the program, of one card twice; three by hand.
+    for contributor in 0..10 {
+        git(&whole, &["checkout", "-q", "-b", &format!("c{contributor}"), "main"]);
+        if contributor < 7 {
+            let device = format!("Card {}", contributor.min(5));
+            let sent = home.file(&format!("{contributor}.json"), text(&row(&device, 19.0 + f64::from(contributor))));
+            home.text(&["collection", "add", &sent, "--in", &word]);
+        } else {
+            let text = hostile(contributor as usize - 7);
+            let path = whole.join("rows").join(file::name(&text));
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        git(&whole, &["add", "-A"]);
+        git(&whole, &["commit", "-qm", "a row"]);
+    }
+    git(&whole, &["checkout", "-q", "main"]);
+    for contributor in 0..10 {
+        // Without a conflict, whoever comes first.
+        git(&whole, &["merge", "-q", "--no-edit", &format!("c{contributor}")]);
+    }
+    let page = home.file("page.html", "");
+    let told = home.run(&["collection", "build", "--in", &word, "-o", &page]);
+    assert_eq!(told.code, 0, "{}", told.stderr);
+    assert_eq!(told.stderr.matches(" was left out: ").count(), 3, "{}", told.stderr);
+    let page = fs::read_to_string(page).unwrap();
+    for card in (0..6).map(|index| format!("Card {index}")) {
+        assert!(page.contains(&card), "{card}");
+    }
+    // Nine published rows, the first card and the seven: `Card 5` twice, side by side.
+    assert!(page.contains("17 rows of 15 devices: 8 measured, 9 published. 3 files are no rows"), "counted");
+    assert!(page.contains("spread of Card 5, 32 GB"));
+    assert_eq!(page.matches("<script>").count(), 1, "the page's own");
+    for why in ["markup, a path or a formula", "a row has 65536 at most", "it is no row: "] {
+        assert!(page.contains(why), "{why}");
+    }
+    assert!(page.len() < 3_000_000 && !page.contains("xxxxxxxxxxxxxxxxxxxx"));
+    let asked = home.json(&["collection", "query", "write_iops>=24", "trust=trusted", "--sort", "-write_iops", "--in", &word, "--json"]);
+    let devices: Vec<&str> = asked["rows"].as_array().unwrap().iter().map(|row| row["device"].as_str().unwrap()).collect();
+    assert_eq!(devices, ["The first card", "Card 5", "Card 5"]);
+}
+
+#[test]
+fn rows_lie_by_their_hash_and_links_and_other_places_are_named() {
+    let home = home("collection-tricks");
+    let (whole, word) = folder(&home, "cards");
+    let sent = home.file("row.json", text(&row("A card", 20.0)));
+    let added = home.text(&["collection", "add", &sent, "--in", &word]);
+    let again = home.run(&["collection", "add", &sent, "--in", &word]);
+    assert!(again.stderr.contains("was there already"), "{}", again.stderr);
+    let rows = whole.join("rows");
+    let secret = home.file("secret.json", text(&row("A secret card", 99.0)));
+    std::os::unix::fs::symlink(&secret, rows.join("zz.json")).unwrap();
+    std::os::unix::fs::symlink(Path::new(&secret).parent().unwrap(), rows.join("yy")).unwrap();
+    fs::write(rows.join("loose.json"), text(&row("A loose card", 98.0))).unwrap();
+    fs::create_dir_all(rows.join("ab")).unwrap();
+    fs::write(rows.join("ab/changed.json"), text(&row("A changed card", 97.0))).unwrap();
+    let listed = home.run(&["collection", "query", "--in", &word]);
+    assert_eq!(listed.stderr.matches(" was left out: ").count(), 4, "{}", listed.stderr);
+    for name in ["secret", "loose", "changed"] {
+        assert!(!listed.stdout.contains(&format!("A {name} card")), "{}", listed.stdout);
+    }
+    assert!(listed.stdout.contains("A card"));
+    // A row that was changed in its place is found once its folder is touched by git.
+    fs::remove_file(whole.join(added.trim())).unwrap();
+    assert!(!home.text(&["collection", "query", "--in", &word]).contains("A card"));
+    fs::write(whole.join("collection.json"), "{ \"format\": \"assay-collection/2\" }").unwrap();
+    assert!(home.refused(2, &["collection", "query", "--in", &word]).contains("another format"));
+}
+
+#[test]
+fn a_result_becomes_rows_without_whose_it_was() {
+    let home = home("collection-result");
+    let (_, word) = folder(&home, "cards");
+    let empty = home.refused(2, &["collection", "query", "--in", &word]);
+    assert!(empty.contains("is no collection yet"), "{empty}");
+    let other = DRIVE.replace("100us", "200us");
+    home.text(&["check", DRIVE, &other, "--quick", "--seed", "7", "--quiet"]);
+    let id = home.json(&["show", "--json"])["study"]["id"].as_str().unwrap().to_owned();
+    let sold = ["--claimed", "1440 IOPS read", "--price", "12.50 GBP"];
+    let added = home.text(&[&["collection", "add", &id, "--in", &word], &sold[..]].concat());
+    assert_eq!(added.lines().count(), 2, "a row a target: {added}");
+    let page = home.file("page.html", "");
+    home.text(&["collection", "build", "--in", &word, "-o", &page]);
+    let page = fs::read_to_string(page).unwrap();
+    // No drive did this, and neither its law nor a folder of this machine is told.
+    assert!(page.contains("simulated drive") && !page.contains("lognormal") && !page.contains(&word));
+    assert!(page.contains("1440 IOPS read: reached (random reading: "), "claims by interval");
+    for (words, told) in [
+        (&["query", "speed>3"][..], "rows have no `speed`"),
+        (&["query", "write_iops>fast"], "is no number"),
+        (&["export", "--format", "parquet"], "name a file with -o"),
+        (&["add", "no-such-result"], "no-such-result"),
+        (&["add", "no-such-result", "--claimed", "V31"], "is no claim"),
+        (&["build", "-o", "/proc/x/page.html"], "cannot be written"),
+    ] {
+        let words = [&["collection"], words, &["--in", &word]].concat();
+        let ended = home.run(&words);
+        assert!([2, 3].contains(&ended.code) && ended.stderr.contains(told), "{words:?}: {}", ended.stderr);
+    }
+    let table = home.text(&["collection", "export", "--in", &word, "trust!=published"]);
+    assert_eq!(table.lines().count(), 3, "{table}");
+    let lines = home.text(&["collection", "export", "--in", &word, "--format", "markdown"]);
+    assert_eq!(lines.lines().filter(|line| line.starts_with("| ")).count(), 2 + 9 + 2, "{lines}");
+}
+
+#[test]
+fn an_index_has_a_line_a_row_and_a_folder_has_pages_for_all_devices() {
+    let home = home("collection-index");
+    let (whole, word) = folder(&home, "cards");
+    home.text(&["collection", "add", &home.file("row.json", text(&row("Card 0", 5.0))), "--in", &word]);
+    for index in 0..400 {
+        let text = text(&row(&format!("Card {}", index % 50), 20.0 + f64::from(index)));
+        let path = whole.join("rows").join(file::name(&text));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let (site, site_word) = folder(&home, "site");
+    home.text(&["collection", "build", "--in", &word, "-o", &site_word]);
+    let index = fs::read_to_string(site.join("index.html")).unwrap();
+    let mut broken = String::new();
+    for link in index.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+        let (name, anchor) = link.split_once('#').unwrap_or((link, ""));
+        let name = if name.is_empty() { "index.html" } else { name };
+        let page = fs::read_to_string(site.join(name)).unwrap_or_default();
+        if !page.contains(&format!("id=\"{anchor}\"")) && !(anchor.is_empty() && !page.is_empty()) {
+            let _ = writeln!(broken, "{link}");
+        }
+    }
+    assert!(broken.is_empty(), "{broken}");
+    assert_eq!(fs::read_dir(site.join("devices")).unwrap().count(), 50 + 8);
+    // The index lies beside the results, not in the folder that git keeps, and is bounded by its rows.
+    let tables: Vec<u64> = fs::read_dir(home.scratch.path().join("home/index"))
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.path().extension().is_some_and(|end| end == "csv"))
+        .map(|entry| entry.metadata().unwrap().len())
+        .collect();
+    assert_eq!(tables.len(), 1);
+    assert!(tables[0] < 410 * 600, "{tables:?}");
+    let names = fs::read_dir(&whole).unwrap().count();
+    assert_eq!(names, 3, "rows, what names them, and what keeps git from changing them");
+}

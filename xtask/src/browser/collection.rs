@@ -1,0 +1,109 @@
+//! The page of a collection: three own cards beside what the articles print.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::driver::Browser;
+use super::pages::Bench;
+use super::{need, told};
+use crate::collection::{number, write};
+use crate::lab::Done;
+
+use assay_core::collection::{FORMAT, Row};
+
+/// Folder of the cards.
+pub const FOLDER: &str = "cards";
+/// Name, reads and writes in MB/s, reads and writes per second.
+const CARDS: [(&str, [f64; 4]); 3] = [
+    ("Card A", [90e6, 31e6, 1800.0, 300.0]),
+    ("Card B", [45e6, 12e6, 900.0, 19.0]),
+    ("Card C", [160e6, 88e6, 4100.0, 2200.0]),
+];
+/// Widths of a phone and of a desk.
+const WIDTHS: [u32; 2] = [390, 1280];
+
+/// Writes the cards as rows.
+pub fn cards(folder: &Path) -> Done<()> {
+    let folder = folder.join(FOLDER);
+    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let about = "{ \"format\": \"assay-collection/1\" }\n";
+    fs::write(folder.join("collection.json"), about).map_err(|error| error.to_string())?;
+    CARDS.iter().try_for_each(|(name, values)| {
+        let names = ["read_mb_s", "write_mb_s", "read_iops", "write_iops"];
+        let measured = names.into_iter().zip(values);
+        let row = Row {
+            format: FORMAT.to_owned(),
+            device: (*name).to_owned(),
+            capacity_bytes: Some(32_000_000_000),
+            claimed: vec!["95 MB/s".to_owned(), "V30".to_owned()],
+            price: Some("12.50 GBP".to_owned()),
+            measured: measured.map(|(name, value)| (name.to_owned(), number(*value))).collect(),
+            date: Some("2026-11-24".to_owned()),
+            ..Row::default()
+        };
+        write(&folder, &row)
+    })
+}
+
+/// All tests of it.
+pub fn all(browser: &Browser, bench: &Bench) -> bool {
+    let mut well = told("a collection sorts by each of its columns", &sorts(browser, bench));
+    well &= told("a collection is filtered by words", &filters(browser, bench));
+    well
+}
+
+fn width(browser: &Browser, width: u32) -> Done<()> {
+    let size = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500 });
+    browser.own("Emulation.setDeviceMetricsOverride", &size).map(drop)
+}
+
+/// What is wrong with the order of a column after both clicks: values rise, then fall, and what is absent
+/// comes last either way.
+const WRONG: &str = "
+const table = document.querySelector('table.collection');
+const letters = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
+const wrong = [];
+[...table.tHead.rows[0].cells].forEach((head, column) => {
+  for (const way of ['ascending', 'descending']) {
+    head.querySelector('button').click();
+    const texts = [...table.tBodies[0].rows].map((row) => row.cells[column].textContent.trim());
+    const there = texts.filter((text) => text !== '-');
+    const size = (text) => Number(/^[\\d,.]+/.exec(text)[0].replaceAll(',', ''));
+    const order = 'words' in head.dataset ? letters.compare : (a, b) => size(a) - size(b);
+    const sign = way === 'ascending' ? 1 : -1;
+    const sorted = there.every((text, at) => at === 0 || order(there[at - 1], text) * sign <= 0);
+    const last = texts.slice(there.length).every((text) => text === '-');
+    if (!sorted || !last || head.getAttribute('aria-sort') !== way) wrong.push(`${head.textContent} ${way}: ${texts}`);
+  }
+});
+return wrong.join('; ');";
+
+fn sorts(browser: &Browser, bench: &Bench) -> Done<()> {
+    for pixels in WIDTHS {
+        width(browser, pixels)?;
+        browser.open_file(bench.page("collection")?)?;
+        let wrong = browser.text(WRONG)?;
+        need(wrong.is_empty(), || format!("at {pixels} px: {wrong}"))?;
+        let columns = browser.number("return document.querySelector('table.collection').tHead.rows[0].cells.length")?;
+        need(columns >= 9.0, || format!("{columns} columns"))?;
+        let wide = browser.number("return document.documentElement.scrollWidth")?;
+        need(wide <= f64::from(pixels), || format!("the page is {wide} px wide on {pixels}"))?;
+        let links = browser.script(
+            "return [...document.querySelectorAll('table.collection tbody th a')]
+               .every((link) => document.querySelector(link.getAttribute('href')))",
+        )?;
+        need(links == json!(true), || "a row leads to no evidence".to_owned())?;
+    }
+    browser.own("Emulation.clearDeviceMetricsOverride", &json!({})).map(drop)
+}
+
+fn filters(browser: &Browser, bench: &Bench) -> Done<()> {
+    browser.open_file(bench.page("collection")?)?;
+    browser.type_into(".filter input", "card trusted")?;
+    let shown = "return [...document.querySelectorAll('table.collection tbody tr')]
+                   .filter((row) => row.getClientRects().length).length";
+    let count = browser.number(shown)?;
+    need(count == 3.0, || format!("{count} rows are shown for three cards"))
+}
