@@ -5,20 +5,25 @@ use std::process::Command;
 use crate::lab::{Done, has, is_root};
 
 /// Package, and a program by which it is recognised.
-const NEEDED: [(&str, &str); 20] = [
+const NEEDED: [(&str, &str); 25] = [
     ("btrfs-progs", "mkfs.btrfs"),
     ("busybox-static", "busybox"),
     ("chromium", "chromium"),
     ("chromium-driver", "chromedriver"),
     ("clang", "clang"),
     ("cpio", "cpio"),
+    ("cryptsetup-bin", "cryptsetup"),
     ("dosfstools", "mkfs.vfat"),
     ("e2fsprogs", "mkfs.ext4"),
+    ("exfatprogs", "mkfs.exfat"),
+    ("f2fs-tools", "mkfs.f2fs"),
     ("fio", "fio"),
     ("fuse3", "fusermount3"),
     ("gocryptfs", "gocryptfs"),
     ("kmod", "depmod"),
     ("llvm", "llvm-strip"),
+    ("mdadm", "mdadm"),
+    ("ntfs-3g", "mkfs.ntfs"),
     ("python3", "python3"),
     ("qemu-system-x86", "qemu-system-x86_64"),
     ("qemu-user-static", "qemu-aarch64-static"),

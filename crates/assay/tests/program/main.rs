@@ -22,6 +22,7 @@ mod import;
 mod import_command;
 mod importers;
 mod parcels;
+mod peer;
 mod places;
 mod resume;
 mod seal;

@@ -17,12 +17,21 @@ const PRELUDE: &str = include_str!("checks/prelude.sh");
 const CHECKS: [(&str, &str); 2] =
     [("errors", include_str!("checks/errors.sh")), ("stacks", include_str!("checks/stacks.sh"))];
 
-const MODULES: [&str; 8] =
-    ["dm_crypt", "dm_delay", "dm_flakey", "dm_thin_pool", "raid456", "f2fs", "exfat", "vfat"];
+const MODULES: [&str; 9] = [
+    "dm_crypt",
+    "dm_delay",
+    "dm_flakey",
+    "dm_thin_pool",
+    "raid456",
+    "f2fs",
+    "exfat",
+    "ntfs3",
+    "vfat",
+];
 
 /// Programs of this machine that the scripts and layers run there.
-const PROGRAMS: [&str; 6] =
-    ["cryptsetup", "mdadm", "dmsetup", "mkfs.f2fs", "mkfs.exfat", "mkfs.vfat"];
+const PROGRAMS: [&str; 7] =
+    ["cryptsetup", "mdadm", "dmsetup", "mkfs.f2fs", "mkfs.exfat", "mkfs.ntfs", "mkfs.vfat"];
 
 /// Bytes of the drive with the homes, and of the one that is measured.
 const DRIVES: [u64; 2] = [2 << 30, 256 << 20];

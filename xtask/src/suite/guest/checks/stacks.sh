@@ -46,7 +46,7 @@ moved "1 MiB" "2 KiB" 16
 moved "128 KiB" "384 KiB" 512
 moved "1 MiB" "384 KiB" 1536
 
-for name in f2fs exfat vfat; do
+for name in f2fs exfat ntfs3 vfat; do
     layered $name "[factors]
 filesystem = [\"$name\"]" "4 KiB" >formats.toml
     assay run formats.toml --quiet --json >formats.json 2>formats.txt || wrong "$name ends with $?" formats.txt
