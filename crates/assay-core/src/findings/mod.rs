@@ -105,6 +105,9 @@ pub struct TargetFacts {
     /// Whether the drive is a loop device, whose file lies on another file system.
     #[serde(default, skip_serializing_if = "is_false")]
     pub on_a_file: bool,
+    /// What is seen to encrypt on the way down, the uppermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub encryption: Vec<String>,
 }
 
 /// The machine.

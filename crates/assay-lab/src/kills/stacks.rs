@@ -56,7 +56,7 @@ raid-chunk = ["defaults"]
 const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "NAME, killed at any moment"
-replicates = 2
+replicates = 1
 margin     = "5 %"
 control    = false
 area       = { size = "16 MiB" }
@@ -100,7 +100,7 @@ fn studies() -> Done<Vec<(&'static str, &'static str)>> {
     if kernel_knows("btrfs") && has("gocryptfs") && has("fusermount3") {
         all.extend(HERE);
     }
-    if has("cryptsetup") && has("mdadm") && Path::new("/dev/mapper/control").exists() {
+    if has("cryptsetup") && has("mdadm") && Path::new("/sys/module/dm_mod").exists() {
         all.extend(WITH_MAPPER);
     }
     if all.is_empty() {

@@ -88,16 +88,36 @@ pub(super) fn legend<'a>(
 pub(super) fn comparison(findings: &Findings) -> Option<Table> {
     let mut rows: Vec<Row> = Vec::new();
     let mut told: Vec<&str> = Vec::new();
+    let tells_processors = differ_in_encryption(findings);
+    let row = |found: &Comparison, arm: &Arm, against: Option<&Comparison>| {
+        let mut row = comparison_row(findings, found, arm, against);
+        let at = row.cells.len().saturating_sub(1);
+        row.cells.splice(at..at, tells_processors.then(|| processors(findings, found, arm)));
+        row
+    };
     for found in &findings.comparisons {
         if !told.contains(&found.workload.as_str()) {
             told.push(&found.workload);
-            rows.push(comparison_row(findings, found, &found.baseline, None));
+            rows.push(row(found, &found.baseline, None));
         }
-        rows.push(comparison_row(findings, found, &found.arm, Some(found)));
+        rows.push(row(found, &found.arm, Some(found)));
     }
     let mut columns = columns(&["workload", "target", ">result", ">ratio", ">95 % interval"]);
+    columns.extend(tells_processors.then(|| Column::right("CPU s/GiB")));
     columns.push(Column::left("trust").judged());
     (!rows.is_empty()).then_some(Table { columns, rows })
+}
+
+/// Whether what is compared is encrypted in different ways, or some of it not: processors pay for that.
+fn differ_in_encryption(findings: &Findings) -> bool {
+    let mut ways = findings.environment.targets.iter().map(|target| &target.encryption);
+    ways.next().is_some_and(|first| ways.any(|other| other != first))
+}
+
+/// Seconds of the whole machine's processors per GiB: a program that encrypts is none of ours.
+fn processors(findings: &Findings, found: &Comparison, arm: &Arm) -> Cell {
+    let cell = find(findings, &found.workload, arm, false, "machine_cpu_s_per_gib");
+    Cell::from(cell.and_then(centre).map_or_else(|| NONE.to_owned(), show::three_digits))
 }
 
 fn comparison_row(

@@ -11,6 +11,8 @@ use crate::system::{Act, Errno, System, devices, mounts, network, signatures, sw
 
 /// Times that something busy is tried: what a killed process held is let go a moment later.
 const ATTEMPTS: u32 = 25;
+/// The same of a program that is waited for: on a busy machine it takes its time.
+const ATTEMPTS_OF_A_PROGRAM: u32 = 150;
 /// Time between two of them.
 const PAUSE: Duration = Duration::from_millis(200);
 /// Settings that restore each other wrongly (another scheduler has another queue depth) are right
@@ -175,14 +177,23 @@ impl Restorer<'_> {
 
     /// A program that was killed while it mounted may still do so: it is waited for.
     fn served(&self, point: &Path) -> Result<Restored, String> {
-        for _ in 1..ATTEMPTS {
+        for _ in 1..ATTEMPTS_OF_A_PROGRAM {
             let found = self.mount(point)?;
-            if found == Restored::Done || !self.is_about_to_serve(point) {
+            if found == Restored::Done {
                 return Ok(found);
+            }
+            // Asked in this order: one that has mounted and ended meanwhile is seen in the mounts.
+            if !self.is_about_to_serve(point) {
+                return self.mount(point);
             }
             self.system.sleep(PAUSE);
         }
-        self.mount(point)
+        match self.mount(point)? {
+            Restored::Done => Ok(Restored::Done),
+            Restored::Nothing(_) => {
+                Err("a program that may still mount there has not ended".to_owned())
+            }
+        }
     }
 
     /// Whether a program has a directory among its arguments.
@@ -250,7 +261,16 @@ impl Restorer<'_> {
     }
 
     fn directory(&self, path: &Path) -> Result<Restored, String> {
-        match self.act(&Act::RemoveDirectory { path: path.to_owned() }) {
+        let remove = || self.act(&Act::RemoveDirectory { path: path.to_owned() });
+        let removed = match remove() {
+            // Something came to be mounted there after all: what serves it was slower than all patience.
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                self.mount(path)?;
+                remove()
+            }
+            other => other,
+        };
+        match removed {
             Ok(()) => Ok(Restored::Done),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(nothing("it is gone")),
             Err(error) => Err(error.to_string()),
