@@ -77,6 +77,13 @@ pub(super) fn legend<'a>(
                 .to_owned(),
         );
     }
+    if !findings.comparisons.is_empty() && differ_in_encryption(findings) {
+        told.push(
+            "CPU s/GiB: processor seconds of the whole machine for each GiB that was moved, with \
+             what encrypts; others' work is in it, too."
+                .to_owned(),
+        );
+    }
     let mut cells = tables.flat_map(|table| &table.rows).flat_map(|row| &row.cells);
     if cells.any(|cell| cell.text == NONE) {
         told.push("\"-\": too few operations or trials to tell.".to_owned());
@@ -154,5 +161,39 @@ fn comparison_row(
         cells: words.map(Cell::from).into_iter().chain([Cell::trust(trust)]).collect(),
         // The rest is said by the trust words and by the legend.
         notes: notes.map(|(_, words)| words.clone()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::fixture;
+
+    const PROCESSORS: &str = "CPU s/GiB";
+
+    #[test]
+    fn targets_that_differ_in_encryption_have_the_processors_that_it_costs() {
+        let mut findings = fixture("study-two-targets");
+        let titles = |table: &Table| -> Vec<String> {
+            table.columns.iter().map(|column| column.title.clone()).collect()
+        };
+        assert!(!titles(&comparison(&findings).unwrap()).contains(&PROCESSORS.to_owned()));
+        findings.environment.targets[1].encryption = vec!["gocryptfs".to_owned()];
+        let compared = findings.comparisons[0].clone();
+        for (arm, seconds) in [(&compared.baseline, 1.25), (&compared.arm, 7.5)] {
+            let own = find(&findings, &compared.workload, arm, false, &compared.metric);
+            let mut cost = own.cloned().unwrap();
+            cost.metric = "machine_cpu_s_per_gib".to_owned();
+            cost.geometric_mean = Some(seconds);
+            findings.cells.push(cost);
+        }
+        let table = comparison(&findings).unwrap();
+        let at = titles(&table).iter().position(|title| title == PROCESSORS).unwrap();
+        let told: Vec<&str> =
+            table.rows.iter().take(2).map(|row| row.cells[at].text.as_str()).collect();
+        assert_eq!(told, ["1.25", "7.5"]);
+        assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()));
+        let legend = legend(&findings, [&table].into_iter()).join(" ");
+        assert!(legend.contains(PROCESSORS), "{legend}");
     }
 }

@@ -176,28 +176,24 @@ impl Restorer<'_> {
     }
 
     /// A program that was killed while it mounted may still do so: it is waited for.
+    /// When what served it is gone, too, it is over.
     fn served(&self, point: &Path) -> Result<Restored, String> {
-        for _ in 1..ATTEMPTS_OF_A_PROGRAM {
-            let found = self.mount(point)?;
-            if found == Restored::Done {
-                return Ok(found);
+        let mut became = nothing("nothing is mounted there");
+        for _ in 0..ATTEMPTS_OF_A_PROGRAM {
+            // Asked before the mounts: one that mounts and ends meanwhile is seen there.
+            let serves = self.names_it(point);
+            if let Restored::Done = self.mount(point)? {
+                became = Restored::Done;
+            } else if !serves {
+                return Ok(became);
             }
-            // Asked in this order: one that has mounted and ended meanwhile is seen in the mounts.
-            if !self.is_about_to_serve(point) {
-                return self.mount(point);
-            }
-            self.system.sleep(PAUSE);
+            self.system.sleep(if serves { PAUSE } else { Duration::ZERO });
         }
-        match self.mount(point)? {
-            Restored::Done => Ok(Restored::Done),
-            Restored::Nothing(_) => {
-                Err("a program that may still mount there has not ended".to_owned())
-            }
-        }
+        Err("the program that serves it, or may still do so, has not ended".to_owned())
     }
 
-    /// Whether a program has a directory among its arguments.
-    fn is_about_to_serve(&self, point: &Path) -> bool {
+    /// Whether a program that runs has a directory among its arguments.
+    fn names_it(&self, point: &Path) -> bool {
         let point = point.to_string_lossy();
         let names = |process: &String| {
             let line = self.system.read_text(&Path::new("/proc").join(process).join("cmdline"));
