@@ -105,6 +105,8 @@ pub enum Judged {
 pub enum Needs {
     /// Bytes that the tool may touch: of a file of its own, a file or a device.
     Area,
+    /// All of a device, or all that is free in a directory, empty: what is there is what it writes.
+    Whole,
     /// A directory to work in.
     Directory,
     /// A block device.
@@ -292,6 +294,12 @@ pub trait Runs {
     /// Whether a trial ends by its time, and not by something that it counts.
     fn ends_by_time(&self) -> bool {
         self.operations().is_none()
+    }
+
+    /// Nanoseconds that it takes, where something else than its time ends it and the pilot told it all;
+    /// `pilot_ns` is 0 where nothing was tried.
+    fn expected_ns(&self, _pilot_ns: u64) -> Option<u64> {
+        None
     }
 
     /// The same work for half as long.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::num::NonZeroU64;
+use std::ops::Range;
 use std::os::fd::BorrowedFd;
 
 use rustix::fs::{Advice, FallocateFlags, FileType, fadvise, fallocate, fdatasync, fstat};
@@ -69,6 +70,16 @@ impl<'a> Real<'a> {
     }
 }
 
+/// Sets room of a file aside, so that it need not be looked for while it is written.
+///
+/// # Errors
+/// Why the file system does not, in the kernel's words.
+pub fn set_aside(file: BorrowedFd<'_>, area: &Range<u64>) -> Result<(), String> {
+    let length = area.end.saturating_sub(area.start);
+    retry_on_intr(|| fallocate(file, FallocateFlags::empty(), area.start, length))
+        .map_err(|error| io::Error::from(error).to_string())
+}
+
 /// Moves all bytes from a place on, however many the kernel takes at once.
 fn whole(
     mut left: usize,
@@ -123,9 +134,7 @@ impl Disk for Real<'_> {
         if !self.is_file {
             return Ok(());
         }
-        let none = FallocateFlags::empty();
-        retry_on_intr(|| fallocate(self.file, none, self.start, self.bytes))
-            .map_err(|error| io::Error::from(error).to_string())
+        set_aside(self.file, &(self.start..self.start + self.bytes))
     }
 
     fn now_ns(&self) -> u64 {

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Law, LoadError, Target};
 
+pub use disk::set_aside;
 pub use simulated::{Lie, Store};
 
 /// Bytes of a block: what is written and looked at in one.
