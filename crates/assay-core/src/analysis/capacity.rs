@@ -61,14 +61,25 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
     told
 }
 
-/// Bytes as people say them of drives: in powers of ten where it is one, with both where it matters.
 fn size(bytes: u64) -> String {
     show::bytes(bytes)
 }
 
+/// What a device has, as it is sold and as it is counted: `64.0 GB (59.6 GiB)`.
+fn sold(bytes: u64) -> String {
+    let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB")];
+    let own = units.into_iter().find(|(unit, _)| bytes as f64 >= *unit);
+    own.map_or_else(
+        || size(bytes),
+        |(unit, name)| {
+            format!("{} {name} ({})", show::three_digits(bytes as f64 / unit), size(bytes))
+        },
+    )
+}
+
 fn answer(detail: &Detail, found: &Told) -> String {
     let outcome = &detail.outcome;
-    let (claimed, first) = (size(outcome.claimed_bytes), outcome.first);
+    let (claimed, first) = (sold(outcome.claimed_bytes), outcome.first);
     let whose = if detail.in_free_space { "The free space" } else { "The device" };
     let claims = if detail.in_free_space {
         format!("{claimed} are free")
@@ -107,8 +118,10 @@ fn answer(detail: &Detail, found: &Told) -> String {
 
 fn held(found: &Told) -> String {
     match (found.held_bytes, found.is_share) {
-        (Some(bytes), false) => format!("and holds about {}", size(bytes)),
-        (Some(bytes), true) => format!("and holds about {}, the others here and there lost", size(bytes)),
+        (Some(bytes), false) => format!("and holds about {}", sold(bytes)),
+        (Some(bytes), true) => {
+            format!("and holds about {}, what is lost lying here and there", sold(bytes))
+        },
         (None, _) => "and holds less; how much, a full pass tells".to_owned(),
     }
 }

@@ -6,7 +6,7 @@ use super::{running, study_arguments};
 use crate::runner::{self, Consented, Finished};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Bytes;
-use assay_core::study::{SMALLEST_AREA_BYTES, Study, Workload, presets};
+use assay_core::study::{Order, SMALLEST_AREA_BYTES, Study, Workload, presets};
 use assay_core::system::System;
 use assay_core::work::Kind as _;
 use assay_core::work::capacity::{self, Probe};
@@ -135,9 +135,13 @@ fn asked(arguments: &Arguments) -> Outcome<Study> {
     let probe = Probe::find(word)
         .ok_or_else(|| Failure::mistake(format!("--capacity={word}: say fast or full")))?;
     let mut study = presets::capacity()?;
-    study.workload.iter_mut().filter_map(|own| capacity::Asked::of_mut(&mut own.work)).for_each(|own| own.probe = probe);
+    for own in study.workload.iter_mut().filter_map(|own| capacity::Asked::of_mut(&mut own.work)) {
+        own.probe = probe;
+    }
     if arguments.sustained {
-        study.workload.extend(presets::sustained()?.workload);
+        // Before all others: what they write would lie in the cache already.
+        study.workload.splice(0..0, presets::sustained()?.workload);
+        study.order = Order::Sequential;
     }
     Ok(study)
 }
