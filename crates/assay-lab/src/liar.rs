@@ -293,8 +293,7 @@ impl Liar {
         fs::create_dir(&point).map_err(fail("a directory"))?;
         let kernel = File::options().read(true).write(true).open("/dev/fuse");
         let kernel = kernel.map_err(fail("/dev/fuse"))?;
-        let options =
-            format!("fd={},rootmode=40000,user_id=0,group_id=0\0", kernel.as_raw_fd());
+        let options = format!("fd={},rootmode=40000,user_id=0,group_id=0\0", kernel.as_raw_fd());
         let options = std::ffi::CString::from_vec_with_nul(options.into_bytes())
             .map_err(|error| error.to_string())?;
         mount("assay-lab", &point, "fuse", MountFlags::empty(), options.as_c_str())

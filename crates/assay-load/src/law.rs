@@ -2,8 +2,8 @@
 
 use std::f64::consts::TAU;
 
-use crate::{LoadError, Store};
 use crate::random::{Purpose, at, key};
+use crate::{LoadError, Store};
 
 /// The 99 % quantile of the standard normal distribution.
 const Z99: f64 = 2.326_347_874_040_840_8;

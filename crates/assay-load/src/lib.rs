@@ -32,8 +32,8 @@ mod run;
 mod spent;
 
 pub use capacity::{
-    BLOCK_BYTES, CapacityJob, CapacityOutcome, CapacityShape, Lie, SMALL_BYTES, Seen, SeenCounts, Store,
-    WrongBlock, capacity, capacity_costs, set_aside,
+    BLOCK_BYTES, CapacityJob, CapacityOutcome, CapacityShape, Lie, SMALL_BYTES, Seen, SeenCounts,
+    Store, WrongBlock, capacity, capacity_costs, set_aside,
 };
 pub use content::{Compressible, Content};
 pub use engine::{EngineEntry, EngineKind};

@@ -257,9 +257,8 @@ fn is_open_ended(workload: &PlannedWorkload) -> bool {
 
 /// How programs are run, and what takes its own time, each once.
 fn programs(plan: &Plan) -> Vec<String> {
-    let told = |one: &&PlannedWorkload| {
-        one.work.kind().runs_programs || one.work.expected_ns(0).is_some()
-    };
+    let told =
+        |one: &&PlannedWorkload| one.work.kind().runs_programs || one.work.expected_ns(0).is_some();
     let own = plan.workloads.iter().filter(told);
     let mut words: Vec<String> = own.map(|one| one.work.words()).collect();
     let mut known = BTreeSet::new();

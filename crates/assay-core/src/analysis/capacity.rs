@@ -121,7 +121,7 @@ fn held(found: &Told) -> String {
         (Some(bytes), false) => format!("and holds about {}", sold(bytes)),
         (Some(bytes), true) => {
             format!("and holds about {}, what is lost lying here and there", sold(bytes))
-        },
+        }
         (None, _) => "and holds less; how much, a full pass tells".to_owned(),
     }
 }
@@ -138,7 +138,9 @@ fn example(verdict: Verdict, example: Option<WrongBlock>, refused: Option<&str>)
             show::count(of_bytes)
         ),
         Seen::Zero => format!(": byte {place} returns zeros instead of what was written"),
-        Seen::Foreign => format!(": what was written to byte {place} was lost, and what was there before came back"),
+        Seen::Foreign => format!(
+            ": what was written to byte {place} was lost, and what was there before came back"
+        ),
         Seen::Failed => {
             format!(": byte {place} is refused ({})", refused.unwrap_or("an error"))
         }
@@ -156,7 +158,10 @@ fn limits(detail: &Detail, limit: &Limit, direct: bool) -> String {
         told.push("The time ended it before all was looked at.".to_owned());
     }
     if limit.scattered_95_bytes == 0 {
-        told.push("Every block was looked at: no lie of any size can have been missed but by a cache.".to_owned());
+        told.push(
+            "Every block was looked at: no lie of any size can have been missed but by a cache."
+                .to_owned(),
+        );
     } else {
         told.push(format!(
             "A lie that hides {} ({}) or more, wherever, would have been found with a probability of 95 %, \
@@ -167,10 +172,12 @@ fn limits(detail: &Detail, limit: &Limit, direct: bool) -> String {
             size(limit.scattered_999_bytes),
             size(limit.stretch_bytes)
         ));
-        told.push(match limit.wraps {
-            true => "One that wraps onto the beginning would surely have been found.".to_owned(),
-            false => "One that wraps is found by chance here.".to_owned(),
-        });
+        let wraps = if limit.wraps {
+            "One that wraps onto the beginning would surely have been found."
+        } else {
+            "One that wraps is found by chance here."
+        };
+        told.push(wraps.to_owned());
         told.push(format!(
             "One that shows itself only after more than {} were written is found by --capacity=full alone.",
             size(limit.written_bytes)
@@ -195,7 +202,8 @@ fn sustained_words(course: &Course) -> String {
     let last = course.last();
     let rate = last.map_or_else(String::new, |level| {
         let ends = level.rate_ci95.map(|ends| ends.map(show::rate));
-        let interval = ends.map_or_else(String::new, |[low, high]| format!(" (95 % interval {low} to {high})"));
+        let interval = ends
+            .map_or_else(String::new, |[low, high]| format!(" (95 % interval {low} to {high})"));
         format!("{}{interval}", show::rate(level.rate_bytes_per_s))
     });
     let Some(fall) = course.fall() else {
@@ -205,7 +213,8 @@ fn sustained_words(course: &Course) -> String {
     };
     let burst = course.levels.first().map_or(0.0, |level| level.rate_bytes_per_s);
     let place = fall.from_ci95_bytes.map(|ends| ends.map(size));
-    let interval = place.map_or_else(String::new, |[low, high]| format!(", 95 % interval {low} to {high}"));
+    let interval =
+        place.map_or_else(String::new, |[low, high]| format!(", 95 % interval {low} to {high}"));
     format!(
         "It writes {} at first; after {}{interval}, its fast cache is full. What is left then is {rate}, over \
          {written} in all.",

@@ -64,13 +64,17 @@ pub(super) struct Story<'a> {
 pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
     let simulated = story.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated);
     let of_capacity = super::capacity::sentences(story.found);
-    if simulated && !story.judged {
-        let simulated = Sentence::new(Said::Simulated, SIMULATED);
-        return of_capacity.into_iter().chain([simulated]).collect();
+    if !of_capacity.is_empty() {
+        let last = if simulated {
+            Sentence::new(Said::Simulated, SIMULATED)
+        } else {
+            Sentence::new(Said::Trust, trust(story))
+        };
+        let told = emulated(story).into_iter().chain(of_capacity);
+        return told.chain(story.told.iter().cloned()).chain([last]).collect();
     }
-    if !of_capacity.is_empty() && !story.judged {
-        let trust = Sentence::new(Said::Trust, trust(story));
-        return emulated(story).into_iter().chain(of_capacity).chain([trust]).collect();
+    if simulated && !story.judged {
+        return vec![Sentence::new(Said::Simulated, SIMULATED)];
     }
     if !story.found.boots.is_empty() {
         return boots::of_groups(story.found).chain(story.told.iter().cloned()).collect();

@@ -296,8 +296,8 @@ pub trait Runs {
         self.operations().is_none()
     }
 
-    /// Nanoseconds that it takes, where something else than its time ends it and the pilot told it all;
-    /// `pilot_ns` is 0 where nothing was tried.
+    /// Nanoseconds that it takes, where it goes through all of something and not until its time is over;
+    /// `pilot_ns` is what the pilot told of a step, 0 where nothing was tried.
     fn expected_ns(&self, _pilot_ns: u64) -> Option<u64> {
         None
     }

@@ -51,7 +51,11 @@ pub(super) fn confirm(
     pass.settle();
     let (first, last) = (chosen.first().copied(), chosen.last().copied());
     let length = zone.min(LARGEST_SPACER / BLOCK_BYTES);
-    let start = if first.is_some_and(|first| first >= length) { 0 } else { last.map_or(0, |last| last + 1) };
+    let start = if first.is_some_and(|first| first >= length) {
+        0
+    } else {
+        last.map_or(0, |last| last + 1)
+    };
     pass.write_stretch(start, length.min(blocks.saturating_sub(start)), GENERATION);
     pass.settle();
     let mut confirmed = Confirmed::default();

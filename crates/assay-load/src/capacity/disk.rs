@@ -117,7 +117,9 @@ impl Disk for Real<'_> {
         let (file, first) = (self.file, self.stamp(block, generation));
         let bytes = &mut self.buffer.slot_mut(0)[..length];
         whole(length, offset, |left, at| pread(file, &mut bytes[length - left..], at))?;
-        let blocks = bytes.chunks_exact(BLOCK_BYTES as usize).zip((first.address..).step_by(BLOCK_BYTES as usize));
+        let blocks = bytes
+            .chunks_exact(BLOCK_BYTES as usize)
+            .zip((first.address..).step_by(BLOCK_BYTES as usize));
         into.extend(blocks.map(|(bytes, address)| stamp::seen(bytes, Stamp { address, ..first })));
         Ok(())
     }

@@ -232,16 +232,12 @@ pub fn capacity(
             "{bytes} bytes are no whole number of blocks of {BLOCK_BYTES}, four at least"
         )));
     }
-    match law {
-        Some(law) => {
-            let mut disk = simulated::Simulated::new(law, bytes, job.seed)?;
-            probe::run(&mut disk, job, stop)
-        }
-        None => {
-            let mut disk = disk::Real::open(target, job)?;
-            probe::run(&mut disk, job, stop)
-        }
-    }
+    let Some(law) = law else {
+        let mut disk = disk::Real::open(target, job)?;
+        return probe::run(&mut disk, job, stop);
+    };
+    let mut disk = simulated::Simulated::new(law, bytes, job.seed)?;
+    probe::run(&mut disk, job, stop)
 }
 
 /// What writing one MiB in one piece, and one block somewhere with reading it, costs on a target:

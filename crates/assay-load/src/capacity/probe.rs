@@ -202,12 +202,11 @@ impl Look {
             let apart = at_bytes.abs_diff(of_bytes);
             self.apart_bytes = Some(common_measure(apart, self.apart_bytes.unwrap_or(0)));
         }
-        match self.first_wrong {
-            None => self.good_before = Some(block),
-            Some(_) => {
-                self.beyond += 1;
-                self.good_beyond += u64::from(is_good);
-            }
+        if self.first_wrong.is_none() {
+            self.good_before = Some(block);
+        } else {
+            self.beyond += 1;
+            self.good_beyond += u64::from(is_good);
         }
     }
 }
@@ -306,7 +305,9 @@ fn in_full(pass: &mut Pass<'_>, blocks: u64) -> Result<Gone, LoadError> {
         let count = PIECE_BLOCKS.min(written - at);
         seen.clear();
         pass.read_piece(at, count, 1, &mut seen);
-        seen.iter().zip(at..).for_each(|(seen, block)| look.take(block, *seen));
+        for (seen, block) in seen.iter().zip(at..) {
+            look.take(block, *seen);
+        }
         at += count;
     }
     Ok(Gone {
@@ -322,10 +323,7 @@ fn in_full(pass: &mut Pass<'_>, blocks: u64) -> Result<Gone, LoadError> {
 
 /// Writes in one piece from the beginning on, and sees to it that it is on the medium; blocks, and
 /// nanoseconds.
-fn written_from_the_beginning(
-    pass: &mut Pass<'_>,
-    blocks: u64,
-) -> Result<(u64, u64), LoadError> {
+fn written_from_the_beginning(pass: &mut Pass<'_>, blocks: u64) -> Result<(u64, u64), LoadError> {
     let began_ns = pass.elapsed_ns();
     let mut at = 0;
     while at < blocks && pass.may_go_on(WRITING_PERCENT) {
@@ -373,7 +371,9 @@ fn by_sample(
     let is_whole = written.len() == places.len() && zone_blocks == zone && found.len() == asked;
     found.sort_unstable_by_key(|(place, _)| *place);
     let mut look = Look::default();
-    found.iter().for_each(|(place, seen)| look.take(*place, *seen));
+    for (place, seen) in found {
+        look.take(place, seen);
+    }
     let between_bytes = zone_blocks / 2 * BLOCK_BYTES;
     let samples = written.len() as u64;
     Ok(Gone { look, zone_blocks, samples, between_bytes, zone_write_ns, cut_short: !is_whole })
@@ -411,8 +411,7 @@ pub(super) fn costs(disk: &mut dyn Disk, bytes: u64) -> Result<(u64, u64), LoadE
     let blocks = bytes / BLOCK_BYTES;
     let mut pass = Pass::new(disk, u64::MAX / 2, &never);
     let pieces = TRIED_PIECES.min(blocks / PIECE_BLOCKS).max(1);
-    let (_, piece_ns) =
-        written_from_the_beginning(&mut pass, (pieces * PIECE_BLOCKS).min(blocks))?;
+    let (_, piece_ns) = written_from_the_beginning(&mut pass, (pieces * PIECE_BLOCKS).min(blocks))?;
     let began_ns = pass.elapsed_ns();
     let tried = strata(1, 0..blocks, TRIED_BLOCKS.min(blocks));
     for place in &tried {
@@ -436,9 +435,13 @@ mod unit {
         assert_ne!(found, strata(7, 1000..101_000, 500), "in an order drawn");
         found.sort_unstable();
         assert_eq!(found.last(), Some(&100_999));
-        assert!(found.iter().zip(0..).take(499).all(|(place, index)| {
-            (1000 + index * 200..1200 + index * 200).contains(place)
-        }));
+        assert!(
+            found
+                .iter()
+                .zip(0..)
+                .take(499)
+                .all(|(place, index)| { (1000 + index * 200..1200 + index * 200).contains(place) })
+        );
         assert_eq!(strata(1, 0..4, 4), [0, 1, 2, 3]);
     }
 

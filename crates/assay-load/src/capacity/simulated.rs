@@ -105,7 +105,8 @@ impl Simulated {
         let before = self.pieces.range(..place).next_back().map(|(at, old)| (*at, *old));
         let inside: Vec<(u64, Piece)> =
             self.pieces.range(place..end).map(|(at, old)| (*at, *old)).collect();
-        for (at, old) in before.into_iter().filter(|(at, old)| at + old.count > place).chain(inside) {
+        for (at, old) in before.into_iter().filter(|(at, old)| at + old.count > place).chain(inside)
+        {
             self.pieces.remove(&at);
             let old_end = at + old.count;
             if at < place {
@@ -131,9 +132,7 @@ impl Simulated {
         match address == block {
             true if piece.generation == generation => Seen::AsWritten,
             true => Seen::Foreign,
-            false => {
-                Seen::Other { at_bytes: block * BLOCK_BYTES, of_bytes: address * BLOCK_BYTES }
-            }
+            false => Seen::Other { at_bytes: block * BLOCK_BYTES, of_bytes: address * BLOCK_BYTES },
         }
     }
 }

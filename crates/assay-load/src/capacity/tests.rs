@@ -1,5 +1,6 @@
 //! Drives that lie, and drives that do not, on the simulated engine.
 
+use std::os::fd::AsFd;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -77,7 +78,14 @@ fn no_honest_drive_is_accused() {
 fn borders_in_awkward_places_are_found() {
     let claimed = 8 * GIB;
     let zone = CapacityShape::of(claimed, false).zone_bytes;
-    for held in [claimed - BLOCK_BYTES, zone, zone + BLOCK_BYTES, zone - BLOCK_BYTES, zone / 3 / 4096 * 4096, BLOCK_BYTES] {
+    for held in [
+        claimed - BLOCK_BYTES,
+        zone,
+        zone + BLOCK_BYTES,
+        zone - BLOCK_BYTES,
+        zone / 3 / 4096 * 4096,
+        BLOCK_BYTES,
+    ] {
         for lie in Lie::ALL {
             let found = look(&law(claimed, held, lie), false, 9);
             let told = if lie == Lie::Wraps { found.wraps_after_bytes } else { found.held_bytes };
@@ -154,7 +162,6 @@ fn a_file_holds_what_was_written_and_its_damage_is_told() {
         time: Duration::from_secs(1000),
         seed: 5,
     };
-    use std::os::fd::AsFd;
     let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
     let found = capacity(&job, &target, None, &AtomicBool::new(false)).unwrap();
     assert_eq!((found.first.wrong(), found.first.all()), (0, bytes / BLOCK_BYTES));

@@ -65,7 +65,8 @@ fn capacity(findings: &Findings) -> Option<Section> {
 }
 
 fn sustained(findings: &Findings) -> Option<Section> {
-    let rows: Vec<Row> = findings.sustained.iter().flat_map(|facts| levels(findings, facts)).collect();
+    let rows: Vec<Row> =
+        findings.sustained.iter().flat_map(|facts| levels(findings, facts)).collect();
     if rows.is_empty() {
         return None;
     }

