@@ -187,6 +187,9 @@ fn limits(detail: &Detail, limit: &Limit, direct: bool) -> String {
         "A cache of {} or more inside the drive could have answered for it.",
         size(limit.cache_bytes)
     ));
+    if let Some(note) = &outcome.note {
+        told.push(format!("Note: {note}."));
+    }
     if !direct {
         told.push(
             "Direct I/O was refused: what was read went through the memory of this computer, which was \

@@ -76,6 +76,13 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
+    let takes_all = arguments.capacity.is_some() || arguments.sustained;
+    if takes_all && arguments.targets.is_empty() {
+        return Err(Failure::mistake(
+            "this takes all the free space of a directory, or all of a device: name which, such as: assay \
+             check --capacity /media/card",
+        ));
+    }
     let request = runner::Request {
         study: study(&arguments)?,
         targets: if arguments.targets.is_empty() {
