@@ -210,8 +210,14 @@ fn sustained_words(course: &Course) -> String {
         format!("{}{interval}", show::rate(level.rate_bytes_per_s))
     });
     let Some(fall) = course.fall() else {
+        let held_up = match course.levels.len() {
+            0 | 1 => "",
+            _ => {
+                " The rate changed meanwhile, but did not stay below the first: that was something else."
+            }
+        };
         return format!(
-            "It writes {rate}, for as long as {written} last: no end of a fast cache was seen in them."
+            "It writes {rate}, for as long as {written} last: no end of a fast cache was seen in them.{held_up}"
         );
     };
     let burst = course.levels.first().map_or(0.0, |level| level.rate_bytes_per_s);

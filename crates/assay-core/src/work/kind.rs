@@ -359,6 +359,11 @@ pub trait Runs {
         false
     }
 
+    /// Whether its result depends on how fast anything was.
+    fn is_of_speed(&self) -> bool {
+        true
+    }
+
     /// From how many times the baseline's worst on a level is taken back, where it is.
     fn harm(&self) -> Option<f64> {
         None

@@ -116,6 +116,10 @@ impl Runs for Planned {
         false
     }
 
+    fn is_of_speed(&self) -> bool {
+        false
+    }
+
     fn expected_ns(&self, pilot_ns: u64) -> Option<u64> {
         let [_, (_, poor)] = SUPPOSED;
         let shape = self.shape();

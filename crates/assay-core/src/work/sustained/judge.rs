@@ -40,12 +40,13 @@ pub struct Course {
 }
 
 impl Course {
-    /// The level that follows the first fall of the rate.
+    /// The level with which the fast cache ends: from it on the rate stays below that of the beginning. A
+    /// rate that comes back was held up by something else.
     pub fn fall(&self) -> Option<&Level> {
-        let pairs = self.levels.windows(2);
-        let mut falls =
-            pairs.filter(|pair| pair[1].rate_bytes_per_s < pair[0].rate_bytes_per_s);
-        falls.next().and_then(|pair| pair.get(1))
+        let (first, later) = self.levels.split_first()?;
+        let is_slower = |level: &Level| level.rate_bytes_per_s * STEP < first.rate_bytes_per_s;
+        let slower = later.iter().rev().take_while(|level| is_slower(level)).count();
+        later.get(later.len() - slower)
     }
 
     /// The last level, whose rate goes on.
@@ -150,6 +151,14 @@ mod tests {
         assert_eq!(found.levels.len(), 3, "{found:?}");
         assert_eq!(found.fall().unwrap().from_bytes, 30 * 64 * MIB);
         assert!(found.last().unwrap().rate_bytes_per_s > 250e6);
+    }
+
+    #[test]
+    fn a_rate_that_comes_back_is_no_end_of_a_cache() {
+        let found = written(&[(30, 700.0), (30, 180.0), (40, 690.0)]);
+        assert_eq!((found.levels.len(), found.fall()), (3, None), "{found:?}");
+        let faster = written(&[(30, 100.0), (30, 200.0)]);
+        assert_eq!((faster.levels.len(), faster.fall()), (2, None));
     }
 
     #[test]
