@@ -3,6 +3,7 @@
 
 mod answers;
 mod boots;
+mod capacity;
 mod check;
 mod check_tables;
 mod classes;

@@ -6,10 +6,11 @@ use std::borrow::Cow;
 use super::rows::{self, Row};
 use super::verdicts::words;
 use super::{
-    boots, card, checks, classes, design, facts, harm, judged, lines, memory, reserved, sentences,
-    series, surfaces, surroundings, watched,
+    boots, capacity, card, checks, classes, design, facts, harm, judged, lines, memory, reserved,
+    sentences, series, surfaces, surroundings, watched,
 };
 use crate::findings::boots::BootGroup;
+use crate::findings::capacity::{CapacityFacts, SustainedFacts};
 use crate::findings::measurements::{Measurements, Series};
 use crate::findings::notes::Note;
 use crate::findings::said::Sentence;
@@ -34,6 +35,8 @@ pub struct Gathering<'a> {
     classes: Vec<classes::Classes>,
     surfaces: Vec<Surface>,
     boots: Vec<BootGroup>,
+    capacity: Vec<CapacityFacts>,
+    sustained: Vec<SustainedFacts>,
     members: Vec<Member>,
     taken_back: Vec<Sentence>,
     surroundings: surroundings::Gathered,
@@ -55,6 +58,8 @@ impl<'a> Gathering<'a> {
             classes: Vec::new(),
             surfaces: Vec::new(),
             boots: Vec::new(),
+            capacity: Vec::new(),
+            sustained: Vec::new(),
             members: Vec::new(),
             taken_back: Vec::new(),
             surroundings: surroundings::Gathered::default(),
@@ -81,6 +86,8 @@ impl<'a> Gathering<'a> {
         self.classes.push(classes::of_row(&row));
         self.surfaces.extend(surfaces::of_row(plan, &row));
         self.boots.extend(boots::of_row(&row));
+        self.capacity.extend(capacity::of_row(plan, &row));
+        self.sustained.extend(capacity::sustained_of_row(&row));
         self.members.extend(watched::members(&row));
         self.taken_back.extend(harm::sentence(&workload.name, trials));
         self.surroundings.add(&row);
@@ -122,6 +129,8 @@ impl<'a> Gathering<'a> {
         told.append(&mut verdicts);
         found.surfaces = self.surfaces;
         found.boots = self.boots;
+        found.capacity = self.capacity;
+        found.sustained = self.sustained;
         lines::add(&mut found, plan, environment);
         found.card = card::row(plan, &found);
         found.absent = absent;

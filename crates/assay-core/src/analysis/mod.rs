@@ -5,6 +5,7 @@
 
 mod across;
 mod boots;
+mod capacity;
 mod card;
 mod cells;
 mod checks;
@@ -145,6 +146,8 @@ fn judged(
         checks: told.checks,
         surfaces: Vec::new(),
         boots: Vec::new(),
+        capacity: Vec::new(),
+        sustained: Vec::new(),
         answers: told.answers,
         card: None,
         places: None,

@@ -62,6 +62,8 @@ impl Findings {
             surroundings: SurroundingsFacts::default(),
             surfaces: Vec::new(),
             boots: Vec::new(),
+            capacity: Vec::new(),
+            sustained: Vec::new(),
             answers: Vec::new(),
             card: None,
             places: None,

@@ -2,6 +2,7 @@
 
 pub mod answers;
 pub mod boots;
+pub mod capacity;
 pub mod facts;
 pub mod measurements;
 pub mod notes;
@@ -698,6 +699,12 @@ pub struct Findings {
     /// Groups of boots, where trials are boots.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub boots: Vec<boots::BootGroup>,
+    /// What looks at capacities say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capacity: Vec<capacity::CapacityFacts>,
+    /// What writing for long says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sustained: Vec<capacity::SustainedFacts>,
     /// What the numbers say of each claim that the study asked about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<answers::Answer>,

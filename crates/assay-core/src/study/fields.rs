@@ -264,6 +264,24 @@ pub static LAW: Fields = Fields {
             "operations served at the same time; 1 by default",
             "servers = 1",
         ),
+        field(
+            "size",
+            Form::Size { least: Bytes(64 << 10), most: Bytes(i64::MAX as u64) },
+            "what it says that it holds, for capacity; 1 GiB by default",
+            "size = \"64 GB\"",
+        ),
+        field(
+            "holds",
+            Form::Size { least: Bytes(64 << 10), most: Bytes(i64::MAX as u64) },
+            "what it holds; what it says by default",
+            "holds = \"8 GB\"",
+        ),
+        field(
+            "lie",
+            Form::Word(|| vec!["wraps", "drops", "zeroes"]),
+            "what it does beyond what it holds; wraps by default",
+            "lie = \"drops\"",
+        ),
     ],
 };
 

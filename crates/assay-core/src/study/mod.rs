@@ -130,12 +130,20 @@ pub struct Study {
 impl Study {
     /// What sort of result it makes: `check` or `study`.
     pub fn kind(&self) -> &'static str {
-        if self.preset.as_deref() == Some("check") { "check" } else { "study" }
+        let presets = ["check", "capacity", "sustained"];
+        let is_check = self.preset.as_deref().is_some_and(|own| presets.contains(&own));
+        if is_check { "check" } else { "study" }
     }
 
     /// Whether anything of it needs bytes of its own on the target.
     pub fn needs_area(&self) -> bool {
-        self.workload.iter().any(|own| own.needs() == Needs::Area || own.background.is_some())
+        let needs = |own: &Workload| matches!(own.needs(), Needs::Area | Needs::Whole);
+        self.workload.iter().any(|own| needs(own) || own.background.is_some())
+    }
+
+    /// Whether it overwrites all of a device, or fills all that is free in a directory.
+    pub fn needs_whole(&self) -> bool {
+        self.workload.iter().any(|own| own.needs() == Needs::Whole)
     }
 
     /// Whether name spaces with a slow link are made for it.

@@ -4,8 +4,8 @@ use super::facts::{self, Facts};
 use super::remarks::{self, Name};
 use super::study_tables::Workload;
 use super::{
-    Block, Detail, Document, Remark, Section, answers, boots, commands, energy, files, links,
-    memory, no_verdict, probes, study_more, study_tables, surfaces,
+    Block, Detail, Document, Remark, Section, answers, boots, capacity, commands, energy, files,
+    links, memory, no_verdict, probes, study_more, study_tables, surfaces,
 };
 use assay_core::findings::said::Said;
 use assay_core::findings::{Comparison, Findings, Kind};
@@ -114,6 +114,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(links::section(findings));
     sections.extend(surfaces::sections(findings));
     sections.extend(boots::sections(findings));
+    sections.extend(capacity::sections(findings));
     sections.extend(study_more::sections(&page));
     sections.extend(energy::section(findings));
     sections.extend(probes::sections(findings, detail));

@@ -11,6 +11,7 @@ mod articles;
 mod boots;
 mod bundles;
 mod calc;
+mod capacity;
 mod cli;
 mod commands;
 mod compile;
