@@ -5,7 +5,8 @@ use std::process::Command;
 use crate::lab::{Done, has, is_root};
 
 /// Package, and a program by which it is recognised.
-const NEEDED: [(&str, &str); 20] = [
+const NEEDED: [(&str, &str); 25] = [
+    ("bonnie++", "bonnie++"),
     ("btrfs-progs", "mkfs.btrfs"),
     ("busybox-static", "busybox"),
     ("chromium", "chromium"),
@@ -15,13 +16,17 @@ const NEEDED: [(&str, &str); 20] = [
     ("dosfstools", "mkfs.vfat"),
     ("e2fsprogs", "mkfs.ext4"),
     ("fio", "fio"),
+    ("flent", "flent"),
     ("fuse3", "fusermount3"),
     ("gocryptfs", "gocryptfs"),
+    ("hyperfine", "hyperfine"),
     ("kmod", "depmod"),
     ("llvm", "llvm-strip"),
     ("python3", "python3"),
     ("qemu-system-x86", "qemu-system-x86_64"),
     ("qemu-user-static", "qemu-aarch64-static"),
+    ("strace", "strace"),
+    ("sysstat", "sar"),
     ("tmux", "tmux"),
     ("util-linux", "losetup"),
     ("xcvt", "cvt"),

@@ -12,6 +12,7 @@ mod facts;
 mod files;
 mod forum;
 mod grid;
+mod imported;
 mod large;
 mod links;
 mod load;

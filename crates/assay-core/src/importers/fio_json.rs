@@ -17,7 +17,7 @@ pub const IMPORTER: Importer = Importer {
         summary: "JSON and JSON+ of fio 2.2 and later (--output-format=json)",
         text: "A workload for each kind of access and block size; job options (with global options) \
                that differ among the runs of a workload are the factors, and equal jobs are \
-               replicates. Jobs of one group with equal options are one run: their rates are added. \
+               replicates. Jobs of one group with equal options are one run, by what they did together. \
                Latencies are those of which fio tells percentiles, as a rule from the end of the \
                submission on (clat_ns). The order comes from the times in the files.",
     },
@@ -199,15 +199,20 @@ fn run(group: &[Job<'_>], direction: &str, plural: &str, notes: &mut Vec<String>
         if both { format!("{}, {plural}", first.workload) } else { first.workload.clone() };
     let mut run = Run { workload, settings: first.settings.clone(), ..Run::default() };
     run.failed = error.map(|error| format!("fio ended with error {error}"));
-    run.tell("iops", sum(&parts, |part| number(part, &["iops"])));
-    run.tell("bandwidth_bytes_per_s", sum(&parts, bandwidth));
     match parts.as_slice() {
-        [part] => latencies(&mut run, part),
         [] => {}
+        [part] => {
+            run.tell("iops", number(part, &["iops"]));
+            run.tell("bandwidth_bytes_per_s", bandwidth(part));
+            latencies(&mut run, part);
+        }
         several => {
+            run.tell("iops", rate(several, |part| number(part, &["iops"])));
+            run.tell("bandwidth_bytes_per_s", rate(several, bandwidth));
             merged(&mut run, several);
-            let note = "jobs that ran at once with equal options are one run: their rates are \
-                        added; percentiles only where the file has bins (json+)";
+            let note = "jobs that ran at once with equal options are one run: what they did \
+                        together in the time of the longest; percentiles only where the file has \
+                        bins (json+)";
             if !notes.iter().any(|known| known == note) {
                 notes.push(note.to_owned());
             }
@@ -221,9 +226,16 @@ fn did(part: &Value) -> bool {
     number(part, &["total_ios"]).or_else(|| number(part, &["io_bytes"])).is_some_and(|n| n > 0.0)
 }
 
-fn sum(parts: &[&Value], of: impl Fn(&Value) -> Option<f64>) -> Option<f64> {
-    let values: Option<Vec<f64>> = parts.iter().map(|part| of(part)).collect();
-    values.filter(|values| !values.is_empty()).map(|values| values.iter().sum())
+/// What jobs did together in a second, as fio adds them up: by the time of the longest. The sum of
+/// their rates would count an end with fewer jobs as if all had been at work.
+fn rate(parts: &[&Value], of: impl Fn(&Value) -> Option<f64>) -> Option<f64> {
+    let (mut done, mut longest_ms) = (0.0, 0.0_f64);
+    for part in parts {
+        let ms = number(part, &["runtime"])?;
+        done += of(part)? * ms;
+        longest_ms = longest_ms.max(ms);
+    }
+    (longest_ms > 0.0).then(|| done / longest_ms)
 }
 
 /// Bytes a second; fio 3.1 tells KiB only.

@@ -171,6 +171,9 @@ fn check_keys(settings: &Settings, told: &mut Told) {
         if keys::CORE.contains(&key.as_str()) || keys::SAME.contains(&key.as_str()) {
             continue;
         }
+        if keys::is_usual(key, &setting.value) {
+            continue;
+        }
         if keys::ONLY_TOLD.contains(&key.as_str()) {
             told.remark(format!("{key} only says how fio reports, and is passed over"));
             continue;

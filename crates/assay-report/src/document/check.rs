@@ -3,7 +3,7 @@
 use super::remarks::{Name, add, rules, warnings};
 use super::{
     Block, Detail, Document, Remark, Section, answers, check_tables, check_text, classes, commands,
-    energy, facts, files, links, micro, probes, surfaces,
+    energy, facts, files, imported, links, micro, probes, surfaces,
 };
 use assay_core::findings::Findings;
 use assay_core::quantity::metric::class;
@@ -58,6 +58,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         [Block::Facts(told), Block::List(findings.summary.clone())].map(Section::of).to_vec();
     let table = |(caption, table)| Section { caption, blocks: vec![Block::Table(table)] };
     sections.extend(tables.into_iter().map(table));
+    sections.extend(imported::sections(findings));
     sections.extend(commands);
     sections.extend(micro);
     sections.extend(files);

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use assay_core::catalogue::About;
 use assay_core::findings::{Cell, Findings};
 
-use super::{Exporter, counted};
+use super::{Exporter, Writes, counted};
 
 /// The exporter.
 pub const EXPORTER: Exporter = Exporter {
@@ -16,7 +16,7 @@ pub const EXPORTER: Exporter = Exporter {
         text: "A line for each trial that counts, the arm as /name=level: benchstat -col /depth \
                compares by it. benchstat takes trials as unpaired and knows no order.",
     },
-    write,
+    write: Writes::Text(write),
 };
 
 fn write(findings: &Findings) -> Option<String> {

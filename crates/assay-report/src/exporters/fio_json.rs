@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use assay_core::catalogue::About;
 use assay_core::findings::Findings;
 
-use super::{Exporter, counted};
+use super::{Exporter, Writes, counted};
 
 /// The exporter.
 pub const EXPORTER: Exporter = Exporter {
@@ -19,7 +19,7 @@ pub const EXPORTER: Exporter = Exporter {
                one they stand under read. What no trial of ours has, such as context switches, is \
                left out.",
     },
-    write,
+    write: Writes::Text(write),
 };
 
 /// Percentiles with their metric.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use assay_core::catalogue::About;
 use assay_core::findings::{Cell, Findings};
 
-use super::{Exporter, arm_words, counted};
+use super::{Exporter, Writes, arm_words, counted};
 
 /// The exporter.
 pub const EXPORTER: Exporter = Exporter {
@@ -16,7 +16,7 @@ pub const EXPORTER: Exporter = Exporter {
                seconds, and the arm as parameters. Which trial came when, and what was disturbed, \
                the format cannot say.",
     },
-    write,
+    write: Writes::Text(write),
 };
 
 const TIME: &str = "duration_s";

@@ -21,6 +21,7 @@ mod hostile;
 mod import;
 mod import_command;
 mod importers;
+mod own_words;
 mod parcels;
 mod places;
 mod resume;

@@ -125,25 +125,10 @@ fn what_only_reports_is_passed_over_aloud() {
     assert!(remarks.iter().any(|remark| remark.starts_with("write_bw_log only says")));
 }
 
-/// Of the kinds that manuals of storage have: sweeps of latency and of throughput, databases, logs,
-/// virtual disks, backups, and checks of drives.
-const WHOLE: [&str; 10] = [
-    "[global]\nioengine=libaio\ndirect=1\nsize=1g\nruntime=60\ntime_based\ngroup_reporting\n[4k-randread]\nrw=randread\nbs=4k\niodepth=32\nnumjobs=4\n",
-    "[global]\nbs=1m\nsize=2g\ndirect=1\nioengine=libaio\niodepth=16\n[seqread]\nrw=read\n[seqwrite]\nstonewall\nrw=write\n",
-    "; a database: reads and writes of pages\n[db]\nrw=randrw\nrwmixread=75\nbs=8k\ndirect=1\nioengine=io_uring\niodepth=8\nsize=512m\nruntime=2m\ntime_based=1\nramp_time=10s\n",
-    "# a log that is flushed with each entry\n[wal]\nrw=write\nbs=2300\nfdatasync=1\nsize=22m\ndirectory=/var/lib/data\nioengine=sync\n",
-    "[global]\nfilename=/dev/nvme0n1\ndirect=1\nioengine=libaio\nbs=4k\nruntime=30\ntime_based\nthread\n[q1]\nrw=randread\niodepth=1\n[q128]\nstonewall\nrw=randread\niodepth=128\n",
-    "[backup]\nrw=read\nbs=256K\nsize=1G\n[users]\nrw=randwrite\nbs=4K\nsize=1G\n",
-    "[global]\nnorandommap\nrandrepeat=0\nrefill_buffers\nsize=64m\n[vm-disk]\nrw=randrw\nrwmixwrite=40\nbs=16k\nnumjobs=2\n",
-    "[latency]\nrw=randread\nbs=512\ndirect=1\nsize=16m\nruntime=20\ntime_based\nlog_avg_msec=500\nwrite_lat_log=lat\npercentile_list=50:99:99.9\n",
-    "[stream]\nrw=write\nbs=4m\nsize=4g\nbuffered=1\nioengine=psync\nio_size=1g\n",
-    "[media]\nreadwrite=read\nblocksize=128k\nfilesize=256m\nioengine=posixaio\niodepth=4\nwait_for_previous\ndescription=films are read\n",
-];
-
 #[test]
-fn ten_whole_files_become_studies() {
-    for text in WHOLE {
-        let study = studied(text);
-        assert!(!study.workload.is_empty(), "{text}");
-    }
+fn what_fio_takes_anyway_is_no_wish() {
+    let plain = of("[a]\nsize=64m\n");
+    let same = of("[a]\nsize=64m\nverify=0\nloops=1\noffset=0\nsync=none\nnrfiles=1\n");
+    assert_eq!(plain, same);
+    assert!(refused("[a]\nsize=64m\nloops=2\n").starts_with("jobs.fio:3:1: loops: the job"));
 }
