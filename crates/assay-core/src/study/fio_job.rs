@@ -537,10 +537,12 @@ fn ns(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
+/// A name as studies have them: small letters, digits, and hyphens between them.
 fn plain_name(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
-    let name: String = name.chars().map(plain).collect();
-    if name.is_empty() { "job".to_owned() } else { name.to_lowercase() }
+    let letters: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let parts: Vec<&str> = letters.split('-').filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { "job".to_owned() } else { parts.join("-").to_lowercase() }
 }
 
 /// A text as study files have it: escapes of JSON are escapes of TOML.
