@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::lab::{Done, has, is_root};
 
 /// Package, and a program by which it is recognised.
-const NEEDED: [(&str, &str); 25] = [
+const NEEDED: [(&str, &str); 26] = [
     ("bonnie++", "bonnie++"),
     ("btrfs-progs", "mkfs.btrfs"),
     ("busybox-static", "busybox"),
@@ -20,6 +20,7 @@ const NEEDED: [(&str, &str); 25] = [
     ("fuse3", "fusermount3"),
     ("gocryptfs", "gocryptfs"),
     ("hyperfine", "hyperfine"),
+    ("jq", "jq"),
     ("kmod", "depmod"),
     ("llvm", "llvm-strip"),
     ("python3", "python3"),

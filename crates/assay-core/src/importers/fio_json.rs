@@ -9,6 +9,7 @@ use super::run::{Run, Runs};
 use super::{Importer, Reads, head};
 use crate::catalogue::About;
 use crate::failure::{Failure, Outcome};
+use crate::study::fio_job::ONLY_TOLD;
 
 /// The importer.
 pub const IMPORTER: Importer = Importer {
@@ -25,46 +26,28 @@ pub const IMPORTER: Importer = Importer {
     reads: Reads::Runs(read),
 };
 
+/// Jobs of a file: each is held against the others, for those that ran at once.
+const MOST_JOBS: usize = 10_000;
 /// Directions with the words of workloads that do both.
 const DIRECTIONS: [(&str, &str); 3] = [("read", "reads"), ("write", "writes"), ("trim", "trims")];
 /// Options that say what a workload is.
 const WORK: [&str; 4] = ["rw", "readwrite", "bs", "blocksize"];
-/// Options that change nothing of what is measured, only how it is told.
-const TOLD: &[&str] = &[
-    "name",
-    "description",
-    "group_reporting",
+/// Options that change nothing of what is measured, beside those that only say how fio reports.
+const TOLD: [&str; 10] = [
     "stonewall",
     "wait_for_previous",
-    "new_group",
     "status_interval",
     "eta",
     "eta_interval",
-    "percentile_list",
-    "lat_percentiles",
-    "clat_percentiles",
-    "slat_percentiles",
-    "write_bw_log",
-    "write_lat_log",
-    "write_iops_log",
-    "write_hist_log",
-    "log_avg_msec",
-    "log_hist_msec",
-    "log_max_value",
-    "log_offset",
-    "log_unix_epoch",
-    "per_job_logs",
-    "disk_util",
-    "unified_rw_reporting",
-    "significant_figures",
     "output",
     "output-format",
-    "bwavgtime",
-    "iopsavgtime",
     "randseed",
     "unlink",
     "write_iolog",
 ];
+/// Options of reports that cost time while fio runs: where they differ, they are settings.
+const COSTS: [&str; 5] =
+    ["gtod_reduce", "disable_lat", "disable_clat", "disable_slat", "clocksource"];
 /// Percentiles as fio names them, and as metrics do.
 const PERCENTILES: [(f64, &str); 4] = [
     (50.0, "latency_p50_ns"),
@@ -90,6 +73,12 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     if jobs.is_empty() {
         return Err(Failure::mistake(format!(
             "{name}: there are no `jobs` in it: fio was ended before its end, or ran none"
+        )));
+    }
+    if jobs.len() > MOST_JOBS {
+        return Err(Failure::mistake(format!(
+            "{name}: there are {} jobs in it; at most {MOST_JOBS} of a file are read: import parts",
+            jobs.len()
         )));
     }
     let global = whole.get("global options");
@@ -147,8 +136,14 @@ fn job_of<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> Job<'v> {
             format!("{kind} {}", size.to_lowercase())
         }
     };
-    let passed = |name: &str| WORK.contains(&name) || TOLD.contains(&name);
+    let reports = |name: &str| ONLY_TOLD.contains(&name) && !COSTS.contains(&name);
+    let passed = |name: &str| WORK.contains(&name) || TOLD.contains(&name) || reports(name);
     options.retain(|name, _| !passed(name));
+    // What is ours says itself what its arm is.
+    if let Some(arm) = json::at(job, &["assay", "arm"]).and_then(Value::as_object) {
+        let level = |(name, value): (&String, &Value)| Some((name.clone(), json::level(value)?));
+        options = arm.iter().filter_map(level).collect();
+    }
     let group = whole(job, &["groupid"]).unwrap_or_default();
     Job { value: job, workload, settings: options, group }
 }

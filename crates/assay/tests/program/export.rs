@@ -1,13 +1,13 @@
 //! `assay export`: what goes out comes in again as the same numbers.
 
-use std::process::Command;
+use std::path::Path;
 
 use serde_json::Value;
 
 use assay_lab::needs::{Need, have};
 use assay_report::document::FORUM_COLUMNS;
 
-use crate::home;
+use crate::{home, printed_by};
 
 const CSV: &str = include_str!("../csv/valid/two-file-systems.csv");
 const FIO: [&str; 4] = ["randread-d4-1", "randread-d8-1", "randread-d8-2", "randread-d4-2"];
@@ -121,18 +121,11 @@ fn what_comes_in_wrongly_is_told() {
     opened.set_len(100 << 20).unwrap();
     assert!(home.told(2, &["import", &large]).contains("at most 64 MiB"));
     opened.set_len(2 << 30).unwrap();
-    home.told(2, &["import", &large]);
+    let told = home.told(2, &["import", &large]);
+    assert!(told.contains("is fio-json of 2 GiB; at most 64 MiB"), "{told}");
     assert!(home.told(2, &["import", "--arm", "x", fio]).contains("NAME=LEVEL"));
     let named = home.told(2, &["import", "--names", "{a}-x.json", fio]);
     assert!(named.contains("does not fit"), "{named}");
-}
-
-/// What another program says to a file; it fails the test where that program takes it for wrong.
-fn said(program: &str, words: &[&str]) -> String {
-    let ran = Command::new(program).args(words).output().unwrap();
-    let told = String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.success() && told.is_empty(), "{program}: {told}");
-    String::from_utf8(ran.stdout).unwrap()
 }
 
 /// Four results of fio as a result of ours.
@@ -152,12 +145,41 @@ fn benchstat_reads_its_lines() {
     let home = home("export-benchstat");
     imported_fio(&home);
     let file = home.file("out.txt", home.text(&["export", "--format", "benchstat"]));
-    let table = said("benchstat", &["-format", "csv", "-col", "/iodepth", &file]);
+    let table = printed_by(
+        home.scratch.path(),
+        "benchstat",
+        &["-format", "csv", "-col", "/iodepth", &file],
+    );
     let row = table.lines().find(|line| line.starts_with("Randread_4k,")).unwrap();
     // benchstat takes medians: of two trials their mean.
     let median = (10605.660377 + 25769.461078) / 2.0;
     let told: f64 = row.split(',').nth(1).unwrap().parse().unwrap();
     assert!((told / median - 1.0).abs() < 1e-3, "{row}");
+}
+
+#[test]
+#[ignore = "needs fio: cargo xtask test"]
+fn what_fio_ships_reads_its_json() {
+    if !have(&[Need::Program("fio_jsonplus_clat2csv"), Need::Program("jq")]) {
+        return;
+    }
+    let home = home("export-fio-tools");
+    imported_fio(&home);
+    let text = home.text(&["export", "--format", "fio-json"]);
+    let file = home.file("out.json", &text);
+    let table = home.scratch.path().join("out.csv").display().to_string();
+    let told = printed_by(home.scratch.path(), "fio_jsonplus_clat2csv", &[&file, &table]);
+    assert_eq!(told.matches("generated").count(), FIO.len(), "{told}");
+    // What gates ask for.
+    let gate =
+        "[.jobs[].read | select(.iops > 1000 and .bw > 0) | .clat_ns.percentile[\"99.000000\"]]";
+    let found: Value =
+        serde_json::from_str(&printed_by(home.scratch.path(), "jq", &[gate, &file])).unwrap();
+    let own = serde_json::from_str::<Value>(&text).unwrap();
+    let own = own["jobs"].as_array().unwrap().iter();
+    let own: Vec<&Value> =
+        own.map(|job| &job["read"]["clat_ns"]["percentile"]["99.000000"]).collect();
+    assert_eq!(found.as_array().unwrap().iter().collect::<Vec<_>>(), own);
 }
 
 /// Reads a file of Parquet with whichever library there is, and prints it line by line.
@@ -183,7 +205,7 @@ fn others_read_its_table_of_parquet() {
     }
     let ask =
         "import importlib.util as u; print(any(u.find_spec(n) for n in ('pyarrow', 'duckdb')))";
-    if said("python3", &["-c", ask]).trim() != "True" {
+    if printed_by(Path::new("/"), "python3", &["-c", ask]).trim() != "True" {
         assay_lab::needs::skip("needs python3 with pyarrow or duckdb");
         return;
     }
@@ -192,7 +214,7 @@ fn others_read_its_table_of_parquet() {
     let file = home.scratch.path().join("out.parquet").display().to_string();
     home.text(&["export", "--format", "parquet", "-o", &file]);
     let csv = home.text(&["export", "--format", "trials-csv"]);
-    let rows = said("python3", &["-c", ROWS, &file]);
+    let rows = printed_by(home.scratch.path(), "python3", &["-c", ROWS, &file]);
     assert_eq!(rows.lines().count(), csv.lines().count() - 1);
     for (row, line) in rows.lines().zip(csv.lines().skip(1)) {
         let (row, line): (Vec<&str>, Vec<&str>) =

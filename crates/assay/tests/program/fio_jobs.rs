@@ -14,7 +14,7 @@ use assay_core::work::Work;
 use assay_lab::home::Home;
 use assay_lab::needs::{Need, have};
 
-use crate::home;
+use crate::{home, printed_by, turn};
 
 /// One operation: whether it writes, where, how many bytes.
 type Operation = (bool, u64, u64);
@@ -97,16 +97,13 @@ fn a_run_makes_the_calls_that_fio_makes() {
     if !have(&[Need::Program("fio"), Need::Program("strace")]) {
         return;
     }
+    let _turn = turn();
     for (key, job, size) in TRACED {
         let home = home("fio-calls");
         let folder = home.scratch.path();
         fs::write(folder.join("job.fio"), format!("[job]\nthread\n{job}")).unwrap();
         // What is read must be there: fio lays its file out by writes of other sizes.
-        let laid = Command::new("fio")
-            .args(["job.fio", "--create_only=1", "--output=/dev/null"])
-            .current_dir(folder)
-            .status();
-        assert!(laid.unwrap().success(), "{job}");
+        printed_by(folder, "fio", &["job.fio", "--create_only=1", "--output=/dev/null"]);
         let fio = traced(folder, size, &["fio", "job.fio", "--output=/dev/null"], None);
         let own = [env!("CARGO_BIN_EXE_assay"), "run", "job.fio", "--replicates", "2", "--quiet"];
         let own = traced(folder, size, &own, Some(&home));
@@ -147,6 +144,7 @@ fn each_write_is_flushed_as_fio_does() {
     if !have(&[Need::Program("fio"), Need::Program("strace")]) {
         return;
     }
+    let _turn = turn();
     let home = home("fio-flushes");
     let folder = home.scratch.path();
     let job = "[log]\nrw=write\nbs=256k\nsize=16m\nfdatasync=1\nioengine=sync\n";
@@ -169,14 +167,7 @@ fn studied(text: &str) -> Study {
 /// What fio understood of a file, job by job.
 fn understood(folder: &Path, text: &str) -> Value {
     fs::write(folder.join("job.fio"), text).unwrap();
-    let ran = Command::new("fio")
-        .args(["job.fio", "--output-format=json"])
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    let told = String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.success(), "{told}");
-    let text = String::from_utf8(ran.stdout).unwrap();
+    let text = printed_by(folder, "fio", &["job.fio", "--output-format=json"]);
     serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap()
 }
 
@@ -297,12 +288,7 @@ fn fio_reads_the_whole_files_and_what_explain_goes_back_to() {
         explained.lines().find(|line| line.trim().starts_with("fio ")).unwrap_or_else(|| {
             panic!("{explained}");
         });
-    let parsed = Command::new("sh")
-        .args(["-c", &format!("{line} --parse-only")])
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    assert!(parsed.status.success(), "{line}: {}", String::from_utf8_lossy(&parsed.stderr));
+    printed_by(folder, "sh", &["-c", &format!("{line} --parse-only")]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use assay_core::importers::{self, Brought, Imported, Options};
 
 use assay_lab::needs::{Need, have};
 
-use crate::home;
+use crate::{home, printed_by};
 
 /// What a text tells, with what its last digit is worth.
 #[derive(Clone, Copy, Debug)]
@@ -185,20 +185,6 @@ fn recorded_files_of_fio_are_equal_to_the_text_beside_them() {
     assert!(seen >= 4, "{seen}");
 }
 
-/// The output of a command; what it cannot do fails the test.
-fn output(folder: &Path, program: &str, words: &[&str]) -> String {
-    let ran = Command::new(program)
-        .args(words)
-        .current_dir(folder)
-        .env("LC_ALL", "C.UTF-8")
-        .env("S_TIME_FORMAT", "ISO")
-        .output()
-        .unwrap();
-    let told = String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.success(), "{program}: {told}");
-    String::from_utf8(ran.stdout).unwrap()
-}
-
 const FIO: &str = "[global]\nfilename=data\nsize=16m\nruntime=1\ntime_based\n[rand]\nrw=randread\n\
     bs=4k\n[mix]\nstonewall\nrw=randrw\nrwmixread=70\nbs=16k\nnumjobs=2\ngroup_reporting\n[many]\n\
     stonewall\nrw=write\nbs=64k\nnumjobs=2\ngroup_reporting=0\n";
@@ -213,7 +199,7 @@ fn fio_here_is_equal_to_its_own_text() {
     let folder = home.scratch.path();
     fs::write(folder.join("job.fio"), FIO).unwrap();
     for format in ["normal,json", "normal,json+"] {
-        let text = output(folder, "fio", &["job.fio", &format!("--output-format={format}")]);
+        let text = printed_by(folder, "fio", &["job.fio", &format!("--output-format={format}")]);
         assert!(hold_fio("fio.json", &text) > 20);
     }
 }
@@ -228,7 +214,7 @@ fn bonnie_here_is_equal_to_its_own_table() {
     let folder = home.scratch.path();
     let user = if assay_lab::is_root() { &["-u", "root"][..] } else { &[] };
     let words = [&["-d", ".", "-s", "32M", "-r", "16", "-n", "1"][..], user].concat();
-    let text = output(folder, "bonnie++", &words);
+    let text = printed_by(folder, "bonnie++", &words);
     let imported = read("bonnie.txt", text.as_bytes());
     // The rows of the table have the tests in the order of the line.
     let row = text.lines().find(|line| line.contains(" 32M ")).unwrap();
@@ -262,7 +248,7 @@ fn hyperfine_here_is_equal_to_its_own_text() {
     let home = home("words-hyperfine");
     let folder = home.scratch.path();
     let words = ["-r", "4", "--style", "basic", "--export-json", "h.json", "sleep 0.02"];
-    let text = output(folder, "hyperfine", &words);
+    let text = printed_by(folder, "hyperfine", &words);
     let imported = read("h.json", &fs::read(folder.join("h.json")).unwrap());
     let times = values(&imported, "command", "duration_s");
     assert_eq!(times.len(), 4);
@@ -286,8 +272,8 @@ fn sysstat_here_is_equal_to_its_own_averages() {
     }
     let home = home("words-sysstat");
     let folder = home.scratch.path();
-    let text = output(folder, "sar", &["-o", "day", "-d", "1", "3"]);
-    let json = output(folder, "sadf", &["-j", "day", "--", "-d"]);
+    let text = printed_by(folder, "sar", &["-o", "day", "-d", "1", "3"]);
+    let json = printed_by(folder, "sadf", &["-j", "day", "--", "-d"]);
     let imported = read("sadf.json", json.as_bytes());
     let mut seen = 0;
     for line in text.lines().filter(|line| line.starts_with("Average:") && !line.contains("DEV")) {
@@ -320,13 +306,13 @@ fn flent_here_is_equal_to_its_own_summary() {
     }
     let home = home("words-flent");
     let folder = home.scratch.path();
-    output(folder, "flent", &["ping", "-H", "127.0.0.1", "-l", "2", "-D", "."]);
+    printed_by(folder, "flent", &["ping", "-H", "127.0.0.1", "-l", "2", "-D", "."]);
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let file = files.into_iter().find(|path| path.to_string_lossy().ends_with(".flent.gz"));
     let file = file.expect("a data file");
     let name = file.file_name().unwrap().to_string_lossy().into_owned();
     let imported = read(&name, &fs::read(&file).unwrap());
-    let text = output(folder, "flent", &["-f", "summary", &name]);
+    let text = printed_by(folder, "flent", &["-f", "summary", &name]);
     let line = text.lines().find(|line| line.contains("Ping (ms)")).unwrap();
     let (series, rest) = line.split_once(" : ").unwrap();
     let own = format!("ping: {}", series.trim());
@@ -343,7 +329,7 @@ fn iozone_here_is_equal_to_its_own_report() {
     let home = home("words-iozone");
     let words =
         ["-a", "-R", "-n", "256", "-g", "512", "-y", "64", "-q", "128", "-i", "0", "-i", "2"];
-    let text = output(home.scratch.path(), "iozone", &words);
+    let text = printed_by(home.scratch.path(), "iozone", &words);
     let imported = read("iozone.txt", text.as_bytes());
     let mut seen = 0;
     for (title, test) in [

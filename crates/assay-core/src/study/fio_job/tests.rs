@@ -113,7 +113,14 @@ fn each_refusal_names_line_and_key() {
     assert_eq!(lines.len(), 9, "{told}");
     assert!(refused("").contains("no job"));
     assert!(refused("size=1m\n").contains("no section"));
-    assert!(refused("[a]\nrw=read\n").contains("neither size nor runtime"));
+    assert!(refused("[a]\nrw=read\n").contains("size is not said"));
+    assert!(refused("[a]\nfilename=/dev/x\n").contains("neither size nor runtime"));
+    let share = refused("[a]\nsize=64m\nrwmixread=150\nrwmixwrite=some\niodepth_batch_submit=4\n");
+    for told in
+        ["3:1: rwmixread=150: this is", "4:1: rwmixwrite=some:", "5:1: iodepth_batch_submit: how"]
+    {
+        assert!(share.contains(&format!("jobs.fio:{told}")), "{share}");
+    }
     let places = refused("[a]\nsize=64m\ndirectory=/x\n[b]\nstonewall\nsize=64m\ndirectory=/y\n");
     assert!(places.starts_with("jobs.fio:7:1: [b]: its place"), "{places}");
 }
@@ -131,4 +138,32 @@ fn what_fio_takes_anyway_is_no_wish() {
     let same = of("[a]\nsize=64m\nverify=0\nloops=1\noffset=0\nsync=none\nnrfiles=1\n");
     assert_eq!(plain, same);
     assert!(refused("[a]\nsize=64m\nloops=2\n").starts_with("jobs.fio:3:1: loops: the job"));
+}
+
+#[test]
+fn amounts_and_times_are_those_of_fio() {
+    // As fio 3.33 makes its files: what stands for the standard is the other way round.
+    for (text, told) in [
+        ("1m", 1 << 20),
+        ("1mb", 1 << 20),
+        ("1024ki", 1 << 20),
+        ("1MiB", 1_000_000),
+        ("1024kib", 1_024_000),
+        ("4096", 4096),
+    ] {
+        assert_eq!(bytes(text), Some(told), "{text}");
+    }
+    for text in ["", "k", "4x", "4kx", "10%", "4k-8k", "99999999999t", "0"] {
+        assert_eq!(bytes(text), None, "{text}");
+    }
+    assert_eq!(
+        (ns("2M"), ns("1500ms"), ns("3x")),
+        (Some(120_000_000_000), Some(1_500_000_000), None)
+    );
+}
+
+#[test]
+fn a_whole_device_is_said_aloud() {
+    let told = of("[a]\nfilename=/dev/x\nruntime=5\n").remarks;
+    assert!(told.iter().any(|remark| remark.contains("the whole device; the area is 1 GiB")));
 }
