@@ -41,7 +41,11 @@ pub(super) fn document(name: &str, text: &str) -> Outcome<Value> {
                 Category::Eof => "the file ends in the middle of its JSON: it is truncated, or \
                                   the tool was ended before its end; run it again"
                     .to_owned(),
-                _ => format!("this is no JSON: {error}"),
+                _ => {
+                    // Its own place is that within the document.
+                    let told = error.to_string();
+                    format!("this is no JSON: {}", told.split(" at line ").next().unwrap_or(&told))
+                }
             };
             Err(Failure::mistake(format!("{name}:{line}:{column}: {what}")))
         }

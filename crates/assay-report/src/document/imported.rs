@@ -29,7 +29,12 @@ pub(super) fn sections(findings: &Findings) -> Vec<Section> {
 fn row(cell: &Measured) -> Row {
     let mean = centre(cell).map_or_else(|| NONE.to_owned(), |mean| value(&cell.metric, mean));
     let words = [heading(&cell.metric).to_owned(), mean, spread(cell), cell.n.to_string()];
-    let lost = cell.trials.iter().find_map(|trial| trial.reason.clone()).filter(|_| cell.n == 0);
+    let lost: Vec<&str> = cell.trials.iter().filter_map(|trial| trial.reason.as_deref()).collect();
+    let (count, all) = (lost.len(), cell.trials.len());
+    let lost = lost.first().map(|reason| match all {
+        1 => (*reason).to_owned(),
+        _ => format!("{count} of {all} do not count; the first: {reason}"),
+    });
     Row {
         name: cell.metric.clone(),
         cells: words.map(Cell::from).into_iter().collect(),
