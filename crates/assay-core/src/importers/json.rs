@@ -37,15 +37,15 @@ pub(super) fn document(name: &str, text: &str) -> Outcome<Value> {
         Some(Ok(document)) => Ok(document),
         Some(Err(error)) => {
             let (line, column) = (before + error.line(), error.column());
-            let what = match error.classify() {
-                Category::Eof => "the file ends in the middle of its JSON: it is truncated, or \
-                                  the tool was ended before its end; run it again"
-                    .to_owned(),
-                _ => {
-                    // Its own place is that within the document.
-                    let told = error.to_string();
-                    format!("this is no JSON: {}", told.split(" at line ").next().unwrap_or(&told))
-                }
+            // Its own place is that within the document.
+            let told = error.to_string();
+            let told = told.split(" at line ").next().unwrap_or(&told);
+            let what = if error.classify() == Category::Eof {
+                "the file ends in the middle of its JSON: it is truncated, or the tool was ended \
+                 before its end; run it again"
+                    .to_owned()
+            } else {
+                format!("this is no JSON: {told}")
             };
             Err(Failure::mistake(format!("{name}:{line}:{column}: {what}")))
         }
