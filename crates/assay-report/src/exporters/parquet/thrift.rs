@@ -42,7 +42,9 @@ impl Struct {
     pub fn i32s(self, field: u8, values: &[i32]) -> Self {
         self.field(field, LIST, |bytes| {
             list(bytes, I32, values.len());
-            values.iter().for_each(|value| zigzag(bytes, i64::from(*value)));
+            for value in values {
+                zigzag(bytes, i64::from(*value));
+            }
         })
     }
 
@@ -50,7 +52,9 @@ impl Struct {
     pub fn texts(self, field: u8, values: &[&str]) -> Self {
         self.field(field, LIST, |bytes| {
             list(bytes, BINARY, values.len());
-            values.iter().for_each(|text| put(bytes, text));
+            for text in values {
+                put(bytes, text);
+            }
         })
     }
 
