@@ -152,7 +152,7 @@ fn benchstat_reads_its_lines() {
     );
     let row = table.lines().find(|line| line.starts_with("Randread_4k,")).unwrap();
     // benchstat takes medians: of two trials their mean.
-    let median = (10_605.660_377 + 25_769.461_078) / 2.0;
+    let median = f64::midpoint(10_605.660_377, 25_769.461_078);
     let told: f64 = row.split(',').nth(1).unwrap().parse().unwrap();
     assert!((told / median - 1.0).abs() < 1e-3, "{row}");
 }
