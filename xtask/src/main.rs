@@ -242,7 +242,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "fuzz",
-        usage: "[--count N] [--only csv] [--seed S] [--write]",
+        usage: "[--count N] [--only csv|import] [--seed S] [--write]",
         summary: "damaged bundles, studies, tables, journals, EDIDs and logs of meters: read or refused, never a panic",
         flags: &["--write"],
         numbers: &[("--count", fuzz::COUNT), ("--seed", fuzz::SEED)],

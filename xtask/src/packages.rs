@@ -5,7 +5,8 @@ use std::process::Command;
 use crate::lab::{Done, has, is_root};
 
 /// Package, and a program by which it is recognised.
-const NEEDED: [(&str, &str); 25] = [
+const NEEDED: [(&str, &str); 31] = [
+    ("bonnie++", "bonnie++"),
     ("btrfs-progs", "mkfs.btrfs"),
     ("busybox-static", "busybox"),
     ("chromium", "chromium"),
@@ -18,8 +19,11 @@ const NEEDED: [(&str, &str); 25] = [
     ("exfatprogs", "mkfs.exfat"),
     ("f2fs-tools", "mkfs.f2fs"),
     ("fio", "fio"),
+    ("flent", "flent"),
     ("fuse3", "fusermount3"),
     ("gocryptfs", "gocryptfs"),
+    ("hyperfine", "hyperfine"),
+    ("jq", "jq"),
     ("kmod", "depmod"),
     ("llvm", "llvm-strip"),
     ("mdadm", "mdadm"),
@@ -27,6 +31,8 @@ const NEEDED: [(&str, &str); 25] = [
     ("python3", "python3"),
     ("qemu-system-x86", "qemu-system-x86_64"),
     ("qemu-user-static", "qemu-aarch64-static"),
+    ("strace", "strace"),
+    ("sysstat", "sar"),
     ("tmux", "tmux"),
     ("util-linux", "losetup"),
     ("xcvt", "cvt"),

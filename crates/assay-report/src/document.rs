@@ -13,6 +13,7 @@ mod facts;
 mod files;
 mod forum;
 mod grid;
+mod imported;
 mod large;
 mod links;
 mod load;

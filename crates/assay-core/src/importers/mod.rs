@@ -11,7 +11,7 @@ mod elbencho;
 mod fio_json;
 mod fio_log;
 mod flent;
-mod go_bench;
+pub mod go_bench;
 mod head;
 mod hyperfine;
 mod iozone;

@@ -3,7 +3,7 @@
 use super::remarks::{Name, add, rules, warnings};
 use super::{
     Block, Detail, Document, Remark, Section, answers, capacity, check_tables, check_text, classes,
-    commands, energy, facts, files, links, micro, probes, surfaces,
+    commands, energy, facts, files, imported, links, micro, probes, surfaces,
 };
 use assay_core::findings::Findings;
 use assay_core::quantity::metric::class;
@@ -61,6 +61,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let table = |(caption, table)| Section { caption, blocks: vec![Block::Table(table)] };
     sections.extend(tables.into_iter().map(table));
     sections.extend(capacity);
+    sections.extend(imported::sections(findings));
     sections.extend(commands);
     sections.extend(micro);
     sections.extend(files);
