@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use super::document::Detail;
 use super::layout::width_of;
 use super::{document, json, text};
-use assay_core::findings::{Band, Findings, Member, Surface, Trust};
+use assay_core::findings::{Band, Extremes, Findings, Member, Surface, Trust};
 use assay_core::results::plan::Arm;
 
 fn directory() -> PathBuf {
@@ -227,6 +227,12 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
         arm: [("depth".to_owned(), "1".to_owned())].into(),
         trust: Some(Trust::Suspect),
         bands: (0..10).map(|index| band(index, rate(index))).collect(),
+        places: Vec::new(),
+        whole: Some(Extremes {
+            lowest: f64::from(2 << 20),
+            mean: f64::from(6 << 20),
+            highest: f64::from(10 << 20),
+        }),
         note: Some("the time of 1 s ended 3 of 3 trials early".to_owned()),
     };
     for name in ["card", "study-two-arms"] {
@@ -238,6 +244,7 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
             "of the area      rate     lowest   highest  n  trust\n",
             "0-10 %       10 MiB/s    5 MiB/s  20 MiB/s  3  suspect\n",
             "90-100 %            -          -         -  0  -\n",
+            "Of all places: lowest 2 MiB/s, mean 6 MiB/s, highest 10 MiB/s.",
             "Not whole: the time of 1 s ended 3 of 3 trials early.",
         ] {
             assert!(text.contains(line), "{line}:\n{text}");

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::rows::{self, Row};
 use super::verdicts::words;
 use super::{
-    boots, card, checks, classes, design, facts, harm, judged, lines, memory, reserved, sentences,
+    boots, card, checks, classes, design, facts, harm, judged, lines, memory, published, reserved, sentences,
     series, surfaces, surroundings, watched,
 };
 use crate::findings::boots::BootGroup;
@@ -14,7 +14,7 @@ use crate::findings::measurements::{Measurements, Series};
 use crate::findings::notes::Note;
 use crate::findings::said::Sentence;
 use crate::findings::{
-    AbsentCell, Comparison, Findings, Member, StudyFacts, Surface, WorkloadFacts,
+    AbsentCell, Accesses, Comparison, Findings, Member, StudyFacts, Surface, WorkloadFacts,
 };
 use crate::probes::processors::ProcessorTicks;
 use crate::results::design::{Design, Stopping};
@@ -33,6 +33,7 @@ pub struct Gathering<'a> {
     absent: Vec<AbsentCell>,
     classes: Vec<classes::Classes>,
     surfaces: Vec<Surface>,
+    accesses: Vec<Accesses>,
     boots: Vec<BootGroup>,
     members: Vec<Member>,
     taken_back: Vec<Sentence>,
@@ -54,6 +55,7 @@ impl<'a> Gathering<'a> {
             absent: Vec::new(),
             classes: Vec::new(),
             surfaces: Vec::new(),
+            accesses: Vec::new(),
             boots: Vec::new(),
             members: Vec::new(),
             taken_back: Vec::new(),
@@ -80,6 +82,7 @@ impl<'a> Gathering<'a> {
         self.absent.extend(absent);
         self.classes.push(classes::of_row(&row));
         self.surfaces.extend(surfaces::of_row(plan, &row));
+        self.accesses.extend(surfaces::accesses(plan, &row));
         self.boots.extend(boots::of_row(&row));
         self.members.extend(watched::members(&row));
         self.taken_back.extend(harm::sentence(&workload.name, trials));
@@ -121,9 +124,11 @@ impl<'a> Gathering<'a> {
         told.extend(memory::sentences(&found, &rows));
         told.append(&mut verdicts);
         found.surfaces = self.surfaces;
+        found.accesses = self.accesses;
         found.boots = self.boots;
         lines::add(&mut found, plan, environment);
         found.card = card::row(plan, &found);
+        found.published = published::beside(&plan.design, found.environment.is_emulated());
         found.absent = absent;
         found.members = self.members;
         found.probes = self.costs.told();

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::library::Library;
+use crate::reference::Library;
 use super::zfs::{HISTOGRAMS, SETTING};
 use crate::failure::Outcome;
 

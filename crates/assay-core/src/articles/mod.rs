@@ -35,14 +35,12 @@ mod encryption;
 mod flash;
 mod histograms;
 mod judges;
-mod library;
 mod memory;
 mod modelines;
 mod published;
 mod raid;
 pub mod rules;
 mod schedulers;
-pub mod sheet;
 mod ssd520;
 #[cfg(test)]
 mod tests;
@@ -56,12 +54,12 @@ use serde::Serialize;
 
 pub use claims::{CLAIMS, Claim, claims};
 pub use histograms::{Bucket, Histogram, read as histograms};
-pub use library::Library;
 
 use crate::failure::{Failure, Outcome};
 use crate::findings::Findings;
 use crate::findings::answers::{Answer, Claim as Verdict};
 use crate::findings::places::Beside;
+pub use crate::reference::{Library, sheet};
 use about::{ARTICLES, About, Again, Text};
 use judges::{TOPICS, judge_of};
 use published::Book;

@@ -61,9 +61,11 @@ impl Findings {
             probes: Vec::new(),
             surroundings: SurroundingsFacts::default(),
             surfaces: Vec::new(),
+            accesses: Vec::new(),
             boots: Vec::new(),
             answers: Vec::new(),
             card: None,
+            published: Vec::new(),
             places: None,
         }
     }

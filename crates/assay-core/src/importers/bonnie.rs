@@ -1,6 +1,6 @@
 //! bonnie++'s CSV: each line is a run of all its tests.
 
-use super::lines::{self, Splitter};
+use crate::lines::{self, Splitter};
 use super::mistakes::{Cell, Mistakes};
 use super::run::{Run, Runs};
 use super::words::quoted;

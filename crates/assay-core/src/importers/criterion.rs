@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::json::{self, number};
-use super::lines::{self, Splitter};
+use crate::lines::{self, Splitter};
 use super::run::{Run, Runs};
 use super::{Importer, Reads, head};
 use crate::catalogue::About;

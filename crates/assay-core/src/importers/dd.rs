@@ -1,7 +1,8 @@
 //! The line that dd ends with: bytes, seconds, and a rate that is computed anew from both.
 
 use super::run::{Run, Runs};
-use super::{Importer, Reads, lines};
+use super::{Importer, Reads};
+use crate::lines;
 use crate::catalogue::About;
 use crate::failure::{Failure, Outcome};
 

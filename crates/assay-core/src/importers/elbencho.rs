@@ -1,6 +1,6 @@
 //! elbencho's CSV of results: a line a phase, with a header that names its columns.
 
-use super::lines::{self, Splitter};
+use crate::lines::{self, Splitter};
 use super::mistakes::Mistakes;
 use super::run::{Run, Runs};
 use super::{Importer, Reads, times};

@@ -2,7 +2,8 @@
 //! direction. What the numbers are only the name of the file tells.
 
 use super::run::{Run, Runs};
-use super::{Importer, Reads, lines};
+use super::{Importer, Reads};
+use crate::lines;
 use crate::catalogue::About;
 use crate::failure::{Failure, Outcome};
 

@@ -1,7 +1,8 @@
 //! Lines of Go's benchmarks, as `go test -bench` writes them and benchstat reads them.
 
 use super::run::{Run, Runs};
-use super::{Importer, Reads, lines};
+use super::{Importer, Reads};
+use crate::lines;
 use crate::catalogue::About;
 use crate::failure::{Failure, Outcome};
 use crate::quantity::Better;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::lines::{self, OpenQuote, Splitter};
+use crate::lines::{self, OpenQuote, Splitter};
 use super::mistakes::{Cell, Mistakes};
 use super::words::quoted;
 use super::{Imported, Importer, Options, Reads};

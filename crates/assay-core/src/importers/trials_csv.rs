@@ -8,7 +8,7 @@ mod header;
 mod metrics;
 mod table;
 
-use super::lines::{self, Splitter};
+use crate::lines::{self, Splitter};
 use super::mistakes::Mistakes;
 use super::{Imported, Importer, Options, Reads};
 use crate::catalogue::About;

@@ -1,6 +1,6 @@
 //! The header: which column holds what.
 
-use crate::importers::lines::{OpenQuote, Splitter};
+use crate::lines::{OpenQuote, Splitter};
 use crate::importers::mistakes::{Cell, Mistakes};
 use crate::importers::words::{nearest, quoted};
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::cells;
 use super::header::{Header, OPEN_QUOTE};
 use super::metrics::Metrics;
-use crate::importers::lines::{OpenQuote, Splitter};
+use crate::lines::{OpenQuote, Splitter};
 use crate::importers::mistakes::{Cell, Mistakes};
 use crate::results::record::Status;
 

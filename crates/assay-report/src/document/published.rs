@@ -1,0 +1,253 @@
+//! Published numbers beside one's own, in their author's digits: another machine's, so that nothing is
+//! concluded from how they lie.
+
+use super::study_tables::arm_name;
+use super::{Block, Cell, NONE, Row, Section, Table, centre};
+use crate::table::Column;
+use assay_core::findings::published::{Published, Unit};
+use assay_core::findings::{Cell as Measured, Comparison, Findings, Kind, Trust};
+use assay_core::quantity::units::show;
+use assay_core::results::plan::{Arm, arm_in_words};
+use assay_core::work::metrics::noun;
+
+/// Arms up to which those stand here, too, that nothing published is about.
+const MOST_ARMS: usize = 16;
+
+/// What was published of one metric of one workload, with one's own numbers.
+pub(crate) struct Group<'a> {
+    pub workload: &'a str,
+    pub metric: &'a str,
+    /// The factor over whose first level all numbers are ratios.
+    pub ratio: Option<&'a str>,
+    pub lines: Vec<Line<'a>>,
+}
+
+/// One line: a published number, an own one, or both.
+pub(crate) struct Line<'a> {
+    /// The arm's name; empty where nothing varies.
+    pub own_name: String,
+    pub published: Option<&'a Published>,
+    pub own: Option<Own>,
+}
+
+/// An own number.
+#[derive(Clone, Copy)]
+pub(crate) struct Own {
+    pub value: f64,
+    pub interval: Option<[f64; 2]>,
+    pub trust: Option<Trust>,
+}
+
+/// The groups in the order of the study.
+pub(crate) fn groups(findings: &Findings) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for one in &findings.published {
+        let ratio = one.ratio.as_deref();
+        let is_own = |group: &Group<'_>| {
+            group.workload == one.workload && group.metric == one.metric && group.ratio == ratio
+        };
+        if !groups.iter().any(is_own) {
+            let lines = if let Some(factor) = ratio {
+                of_ratios(findings, one, factor)
+            } else {
+                of_values(findings, one)
+            };
+            groups.push(Group { workload: &one.workload, metric: &one.metric, ratio, lines });
+        }
+    }
+    groups
+}
+
+fn same<'a>(findings: &'a Findings, one: &'a Published) -> impl Iterator<Item = &'a Published> {
+    findings.published.iter().filter(move |other| {
+        other.workload == one.workload && other.metric == one.metric && other.ratio == one.ratio
+    })
+}
+
+fn of_values<'a>(findings: &'a Findings, one: &'a Published) -> Vec<Line<'a>> {
+    let own = |cell: &&Measured| {
+        cell.workload == one.workload && cell.metric == one.metric && !cell.control
+    };
+    let cells: Vec<&Measured> = findings.cells.iter().filter(own).collect();
+    let is_at = |arm: &Arm, cell: &Measured| {
+        arm.iter().all(|(name, level)| cell.arm.get(name) == Some(level))
+    };
+    let mut shown: Vec<&Arm> = Vec::new();
+    let mut lines = Vec::new();
+    for published in same(findings, one) {
+        let mut at = cells.iter().filter(|cell| is_at(&published.arm, cell));
+        // What stands beside several arms stands beside none of them.
+        let cell = at.next().filter(|_| at.next().is_none() && !published.arm.is_empty());
+        let (own_name, own) = match cell {
+            Some(cell) if shown.contains(&&cell.arm) => (String::new(), None),
+            Some(cell) => {
+                shown.push(&cell.arm);
+                (name(findings, &cell.arm), of_cell(cell))
+            }
+            None => (String::new(), None),
+        };
+        lines.push(Line { own_name, published: Some(published), own });
+    }
+    let rest: Vec<&&Measured> = cells.iter().filter(|cell| !shown.contains(&&cell.arm)).collect();
+    if let ([cell], [line]) = (rest.as_slice(), lines.as_mut_slice()) {
+        // One number of each.
+        (line.own_name, line.own) = (name(findings, &cell.arm), of_cell(cell));
+    } else if rest.len() <= MOST_ARMS {
+        lines.extend(rest.into_iter().map(|cell| Line {
+            own_name: name(findings, &cell.arm),
+            published: None,
+            own: of_cell(cell),
+        }));
+    }
+    lines
+}
+
+/// An arm by what varies; the target where nothing does.
+fn name(findings: &Findings, arm: &Arm) -> String {
+    let varies = |name: &&String| {
+        findings.factors.iter().any(|factor| factor.name == **name && factor.levels.len() > 1)
+    };
+    let own = arm.iter().filter(|(name, _)| varies(name));
+    let told = arm_in_words(own);
+    if told.is_empty() { arm_name(arm) } else { told }
+}
+
+fn of_cell(cell: &Measured) -> Option<Own> {
+    let value = centre(cell).filter(|value| value.is_finite())?;
+    Some(Own { value, interval: cell.ci95, trust: cell.trust })
+}
+
+/// Published ratios, and the own ones over the first level of the factor.
+fn of_ratios<'a>(findings: &'a Findings, one: &'a Published, factor: &str) -> Vec<Line<'a>> {
+    let published = same(findings, one).map(|published| Line {
+        own_name: String::new(),
+        published: Some(published),
+        own: None,
+    });
+    let is_own = |found: &&Comparison| {
+        let others = |arm: &Arm| {
+            let mut arm = arm.clone();
+            arm.remove(factor);
+            arm
+        };
+        found.kind == Kind::Paired
+            && found.workload == one.workload
+            && found.metric == one.metric
+            && found.arm.get(factor) != found.baseline.get(factor)
+            && others(&found.arm) == others(&found.baseline)
+    };
+    let level = |arm: &Arm| arm.get(factor).cloned().unwrap_or_default();
+    let own = findings.comparisons.iter().filter(is_own).filter_map(|found| {
+        let trust = |arm: &Arm| {
+            super::find(findings, &found.workload, arm, false, &found.metric)
+                .and_then(|cell| cell.trust)
+        };
+        Some(Line {
+            own_name: format!("{} over {}", level(&found.arm), level(&found.baseline)),
+            published: None,
+            own: Some(Own {
+                value: found.ratio?,
+                interval: found.ci95_family.or(found.ci95),
+                trust: trust(&found.arm).max(trust(&found.baseline)),
+            }),
+        })
+    });
+    published.chain(own).collect()
+}
+
+impl Group<'_> {
+    /// `sequential-write: rate`, `write-512-mib: energy, ratio`.
+    pub fn title(&self) -> String {
+        let ratio = if self.ratio.is_some() { ", ratio" } else { "" };
+        format!("{}: {}{ratio}", self.workload, noun(self.metric).replace('_', " "))
+    }
+
+    /// The author's unit, where all numbers have the same.
+    pub fn unit(&self) -> Option<&Unit> {
+        let mut units = self.lines.iter().filter_map(|line| line.published?.unit.as_ref());
+        let first = units.next()?;
+        units.all(|unit| unit == first).then_some(first)
+    }
+
+    /// An own number as the author would have written it.
+    pub fn told(&self, value: f64) -> String {
+        match (self.ratio, self.unit()) {
+            (Some(_), _) => show::ratio(value),
+            (None, Some(unit)) => {
+                format!("{} {}", digits(value / unit.size), unit.name)
+            }
+            (None, None) => super::number(self.metric, value),
+        }
+    }
+}
+
+/// At least three digits, and all that stand before the point.
+fn digits(value: f64) -> String {
+    if value.abs() >= 1000.0 { format!("{value:.0}") } else { show::three_digits(value) }
+}
+
+/// The section; none where a study names nothing published.
+pub(super) fn section(findings: &Findings) -> Option<Section> {
+    let groups = groups(findings);
+    if groups.is_empty() {
+        return None;
+    }
+    let flagged = findings.published.iter().any(|one| !one.flags.is_empty());
+    let mut columns = vec![
+        Column::left("work").key(),
+        Column::left("of").key(),
+        Column::right("published"),
+        Column::right("here"),
+        Column::right("95 % interval").detail(),
+        Column::left("trust").judged(),
+    ];
+    columns.extend(flagged.then(|| Column::left("remark").words()));
+    let rows = groups.iter().flat_map(|group| {
+        group.lines.iter().map(move |line| row(group, line, flagged))
+    });
+    let table = Table { columns, rows: rows.collect() };
+    let blocks = vec![Block::Table(table), Block::Text(sources(findings, &groups))];
+    Some(Section::titled("beside what was published", blocks))
+}
+
+fn row(group: &Group<'_>, line: &Line<'_>, flagged: bool) -> Row {
+    let of = [line.published.map(|one| one.of.as_str()), Some(line.own_name.as_str())];
+    let of: Vec<&str> = of.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+    let interval = line.own.and_then(|own| own.interval);
+    let ends = interval.filter(|ends| ends.iter().all(|end| end.is_finite()));
+    let plain = |text: Option<String>| Cell::plain(text.unwrap_or_else(|| NONE.to_owned()));
+    let mut cells = vec![
+        Cell::plain(group.title()),
+        Cell::plain(of.join(" | ")),
+        plain(line.published.map(|one| one.text.clone())),
+        plain(line.own.map(|own| group.told(own.value))),
+        plain(ends.map(|[low, high]| format!("{} to {}", group.told(low), group.told(high)))),
+        line.own.map_or_else(|| Cell::plain(""), |own| Cell::trust(own.trust)),
+    ];
+    let remark = line.published.map(|one| one.flags.join("; "));
+    cells.extend(flagged.then(|| Cell::plain(remark.unwrap_or_default())));
+    Row { name: format!("{} {}", group.title(), of.join(" | ")), cells, notes: Vec::new() }
+}
+
+/// Where the numbers stand and what they are, and that they say nothing of this machine.
+fn sources(findings: &Findings, groups: &[Group<'_>]) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
+    for one in &findings.published {
+        let table = one.table.split(':').next().unwrap_or_default();
+        let text = format!("Published in \"{}\" ({table}): {}.", one.article, one.statistic);
+        if !told.contains(&text) {
+            told.push(text);
+        }
+    }
+    told.push(
+        "It was another machine: where the two lie says nothing of this one by itself, and there is no \
+         verdict. Own numbers stand in the author's unit."
+            .to_owned(),
+    );
+    let is_lone = |group: &&Group<'_>| group.lines.iter().all(|line| line.own.is_none());
+    let lone = groups.iter().filter(is_lone).find_map(|group| group.ratio);
+    told.extend(lone.map(|factor| {
+        format!("A ratio here takes two levels of {factor}, with a number of each.")
+    }));
+    told
+}
