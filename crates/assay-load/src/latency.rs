@@ -443,12 +443,7 @@ mod tests {
         assert_eq!(kept(Pattern::Spread, MOST_SAMPLES + 5).len() as u64, MOST_SAMPLES);
         assert_eq!(kept(Pattern::Random, 3), [7, 7, 7]);
         assert!(kept(Pattern::Random, MOST_RANDOM_SAMPLES + 1).is_empty());
-        let deep = Job {
-            pattern: Pattern::Random,
-            operations: Some(3),
-            depth: 2,
-            ..timed(0, 100)
-        };
+        let deep = Job { pattern: Pattern::Random, operations: Some(3), depth: 2, ..timed(0, 100) };
         assert!(found(&deep, &[9; 3]).samples.is_empty());
     }
 }

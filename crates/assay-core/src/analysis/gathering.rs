@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use super::rows::{self, Row};
 use super::verdicts::words;
 use super::{
-    boots, card, checks, classes, design, facts, harm, judged, lines, memory, published, reserved, sentences,
-    series, surfaces, surroundings, watched,
+    boots, card, checks, classes, design, facts, harm, judged, lines, memory, published, reserved,
+    sentences, series, surfaces, surroundings, watched,
 };
 use crate::findings::boots::BootGroup;
 use crate::findings::measurements::{Measurements, Series};

@@ -8,6 +8,7 @@ use super::series::cell_trial;
 use crate::findings::{Accesses, Band, CellTrial, Extremes, Spot, Surface};
 use crate::quantity::units::show;
 use crate::results::plan::{Area, Plan};
+use crate::results::record::Status;
 use crate::work::io::{self, random_offsets, sample_offset};
 
 /// Parts of an area.
@@ -46,7 +47,7 @@ fn places(io: &io::Planned, area: &Area, row: &Row<'_>) -> Vec<Spot> {
     let bytes = f64::from(io.size_bytes);
     let one = |index: u64| {
         let at = sample_offset(io, area, index)?;
-        let trials = row.counting().filter_map(counted);
+        let trials = standing(row).filter_map(counted);
         let ns = trials.filter_map(|one| one.sample_latencies_ns.get(usize::try_from(index).ok()?));
         let rates: Vec<f64> =
             ns.filter(|ns| **ns > 0).map(|ns| bytes / (*ns as f64 / 1e9)).collect();
@@ -59,6 +60,11 @@ fn places(io: &io::Planned, area: &Area, row: &Row<'_>) -> Vec<Spot> {
         })
     };
     (0..count).filter_map(one).collect()
+}
+
+/// Trials that nothing disturbed.
+fn standing<'a, 'r>(row: &'r Row<'a>) -> impl Iterator<Item = &'r Measured<'a>> {
+    row.trials.iter().filter(|trial| trial.record.status == Status::Ok)
 }
 
 /// Where an offset lies in its area.
@@ -80,8 +86,10 @@ pub(super) fn accesses(plan: &Plan, row: &Row<'_>) -> Option<Accesses> {
     let area = plan.surveys.get(row.workload.target)?.area;
     let area = row.workload.own_part(&area);
     let io = io::Planned::of(&row.workload.work).filter(|_| !row.workload.control)?;
-    random_offsets(io, &area, 0)?;
-    let trials: Vec<&Measured<'_>> = row.counting().collect();
+    if random_offsets(io, &area, 0).is_none() {
+        return None;
+    }
+    let trials: Vec<&Measured<'_>> = standing(row).collect();
     let samples = || trials.iter().filter_map(|trial| counted(trial));
     let all = samples().flat_map(|one| &one.sample_latencies_ns).map(|ns| *ns as f64);
     let whole = extremes(all)?;

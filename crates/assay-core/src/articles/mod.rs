@@ -25,6 +25,8 @@
 //! 5. *A count of steps*: contradicted where the steps that are listed give another, or a measurement
 //!    does: what was moved, in whole steps, rounded to the nearest.
 //! 6. No number that could speak: no data.
+//! 7. A premise that nobody knows (whether a monitor takes a blanking that it was never asked for):
+//!    what would follow is told, and it is not shown.
 //!
 //! Supported means that the printed numbers carry the claim, not that it holds elsewhere.
 
@@ -37,6 +39,7 @@ mod histograms;
 mod judges;
 mod memory;
 mod modelines;
+mod prose;
 mod published;
 mod raid;
 pub mod rules;
@@ -59,8 +62,10 @@ use crate::failure::{Failure, Outcome};
 use crate::findings::Findings;
 use crate::findings::answers::{Answer, Claim as Verdict};
 use crate::findings::places::Beside;
+use crate::plan::arms::makes_layers;
 pub use crate::reference::{Library, sheet};
-use about::{ARTICLES, About, Again, Text};
+use crate::study::{Study, presets};
+use about::{ARTICLES, About, Command, Text};
 use judges::{TOPICS, judge_of};
 use published::Book;
 
@@ -150,7 +155,7 @@ fn article(library: &Library, about: &About, claims: &[Claim]) -> Outcome<Articl
     Ok(Article {
         article: about.number.to_owned(),
         title,
-        texts: about.texts.iter().map(measured).collect(),
+        texts: about.texts.iter().map(measured).collect::<Outcome<_>>()?,
         repeats: about.repeats.map(str::to_owned),
         findings,
         claims,
@@ -181,18 +186,36 @@ fn answer(judged: &Judged) -> Answer {
     }
 }
 
-fn measured(text: &Text) -> Measured {
-    let again = text.again.iter().map(|again| match again {
-        Again::Command(command, text) => {
-            RunIt { command: Some((*command).to_owned()), text: (*text).to_owned() }
-        }
-        Again::None(text) => RunIt { command: None, text: (*text).to_owned() },
+fn measured(text: &Text) -> Outcome<Measured> {
+    let own = text.again.iter().map(|Command(command, text)| RunIt {
+        command: Some((*command).to_owned()),
+        text: (*text).to_owned(),
     });
-    Measured {
-        title: text.title.to_owned(),
-        measured: text.measured.to_owned(),
-        again: again.collect(),
+    let mut again = Vec::new();
+    for (name, study) in presets::all() {
+        let study = study?;
+        if study.articles.iter().any(|title| title == text.title) {
+            again.push(RunIt { command: Some(command(name, &study)), text: study.title.clone() });
+        }
     }
+    again.extend(own);
+    if again.is_empty() {
+        again.push(RunIt { command: None, text: "no preset and no calculator".to_owned() });
+    }
+    Ok(Measured { title: text.title.to_owned(), measured: text.measured.to_owned(), again })
+}
+
+/// How a preset is run: on devices of its own where it makes file systems or links, on the card that
+/// it is about, in the directory that one is in.
+fn command(name: &str, study: &Study) -> String {
+    let place = match () {
+        () if study.card.is_some() => " /dev/sdX --destroy ID",
+        () if study.makes_link() || study.links().next().is_some() => " --lab",
+        () if makes_layers(study) => " --lab",
+        () if study.works_in_directory() => " .",
+        () => "",
+    };
+    format!("assay run {name}{place}")
 }
 
 /// The table of places of an article (`000` or `article-000`), with the digits that it prints.

@@ -2,9 +2,9 @@
 
 use super::run::{Run, Runs};
 use super::{Importer, Reads};
-use crate::lines;
 use crate::catalogue::About;
 use crate::failure::{Failure, Outcome};
+use crate::lines;
 
 /// The importer.
 pub const IMPORTER: Importer = Importer {

@@ -74,9 +74,8 @@ pub enum AskKind {
 
 impl AskKind {
     /// The words that study files use.
-    pub const WORDS: [&'static str; 10] = [
-        "peak", "linear", "flat", "first", "last", "beats", "equal", "reaches", "ratio", "knee",
-    ];
+    pub const WORDS: [&'static str; 10] =
+        ["peak", "linear", "flat", "first", "last", "beats", "equal", "reaches", "ratio", "knee"];
 
     /// The keys that a claim of this kind needs.
     pub const fn needs(self) -> &'static [&'static str] {
@@ -119,7 +118,9 @@ impl Ask {
         let needed = needs.iter().copied().find(|key| !there(key));
         let lacks_most = self.kind == AskKind::Knee && self.most.is_none();
         let needed = needed.or_else(|| lacks_most.then_some("most"));
-        needed.or_else(|| (matches!(self.kind, AskKind::Reaches | AskKind::Ratio) && !bound).then_some("least"))
+        needed.or_else(|| {
+            (matches!(self.kind, AskKind::Reaches | AskKind::Ratio) && !bound).then_some("least")
+        })
     }
 }
 
@@ -275,7 +276,8 @@ mod tests {
             assert_eq!(amount.value, value, "{text}");
             assert_eq!(String::from(amount), text);
         }
-        for text in ["90", "0 IOPS", "-3 IOPS", "95 MB", "fast", "95 /s", "", "0/3", "1/0", "times"] {
+        for text in ["90", "0 IOPS", "-3 IOPS", "95 MB", "fast", "95 /s", "", "0/3", "1/0", "times"]
+        {
             let message = text.parse::<Amount>().unwrap_err();
             assert!(!message.contains('\n') && message.contains("95 MB/s"), "{message}");
         }

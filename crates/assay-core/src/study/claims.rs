@@ -52,8 +52,13 @@ fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<Str
     let amount = ask.least.as_ref().or(ask.most.as_ref())?;
     if amount.is_ratio() != (ask.kind == AskKind::Ratio) {
         let key = if ask.least.is_some() { "least" } else { "most" };
-        let hint = "a ratio is written like 1/3 or \"4.5 times\", and asked for by kind = \"ratio\"";
-        return Some((key, format!("{} does not fit this kind", amount.text), Some(hint.to_owned())));
+        let hint =
+            "a ratio is written like 1/3 or \"4.5 times\", and asked for by kind = \"ratio\"";
+        return Some((
+            key,
+            format!("{} does not fit this kind", amount.text),
+            Some(hint.to_owned()),
+        ));
     }
     if amount.is_ratio() {
         return None;

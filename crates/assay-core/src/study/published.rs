@@ -52,9 +52,8 @@ impl Pointer {
     /// # Errors
     /// The table, a row or the column is not there.
     pub fn rows<'s>(&self, sheet: &'s Sheet) -> Outcome<Vec<Row<'s>>> {
-        let is_meant = |row: &Row<'_>| {
-            self.row.iter().all(|word| row.cells().iter().any(|cell| cell == word))
-        };
+        let is_meant =
+            |row: &Row<'_>| self.row.iter().all(|word| row.cells().iter().any(|cell| cell == word));
         let found: Vec<Row<'_>> = sheet.rows().filter(is_meant).collect();
         if found.is_empty() {
             let words = self.row.join(", ");

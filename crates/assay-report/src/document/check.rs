@@ -3,8 +3,7 @@
 use super::remarks::{Name, add, rules, warnings};
 use super::{
     Block, Detail, Document, Remark, Section, answers, check_tables, check_text, classes, commands,
-    energy, facts, files, links, micro, probes, published,
-    surfaces,
+    energy, facts, files, links, micro, probes, published, surfaces,
 };
 use assay_core::findings::Findings;
 use assay_core::quantity::metric::class;

@@ -172,10 +172,16 @@ impl Group<'_> {
     /// An own number as the author would have written it.
     pub fn told(&self, value: f64) -> String {
         match (self.ratio, self.unit()) {
+            (None, Some(unit)) => format!("{} {}", self.bare(value), unit.name),
+            _ => self.bare(value),
+        }
+    }
+
+    /// The same without the author's unit.
+    fn bare(&self, value: f64) -> String {
+        match (self.ratio, self.unit()) {
             (Some(_), _) => show::ratio(value),
-            (None, Some(unit)) => {
-                format!("{} {}", digits(value / unit.size), unit.name)
-            }
+            (None, Some(unit)) => digits(value / unit.size),
             (None, None) => super::number(self.metric, value),
         }
     }
@@ -192,41 +198,42 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     if groups.is_empty() {
         return None;
     }
-    let flagged = findings.published.iter().any(|one| !one.flags.is_empty());
-    let mut columns = vec![
-        Column::left("work").key(),
+    let mut blocks = Vec::new();
+    for group in &groups {
+        blocks.push(Block::Text(vec![group.title()]));
+        blocks.push(Block::Table(table(group)));
+    }
+    blocks.push(Block::Text(sources(findings, &groups)));
+    Some(Section::titled("beside what was published", blocks))
+}
+
+fn table(group: &Group<'_>) -> Table {
+    let columns = vec![
         Column::left("of").key(),
         Column::right("published"),
         Column::right("here"),
         Column::right("95 % interval").detail(),
         Column::left("trust").judged(),
     ];
-    columns.extend(flagged.then(|| Column::left("remark").words()));
-    let rows = groups.iter().flat_map(|group| {
-        group.lines.iter().map(move |line| row(group, line, flagged))
-    });
-    let table = Table { columns, rows: rows.collect() };
-    let blocks = vec![Block::Table(table), Block::Text(sources(findings, &groups))];
-    Some(Section::titled("beside what was published", blocks))
+    Table { columns, rows: group.lines.iter().map(|line| row(group, line)).collect() }
 }
 
-fn row(group: &Group<'_>, line: &Line<'_>, flagged: bool) -> Row {
+/// What speaks against a published number stands below it.
+fn row(group: &Group<'_>, line: &Line<'_>) -> Row {
     let of = [line.published.map(|one| one.of.as_str()), Some(line.own_name.as_str())];
     let of: Vec<&str> = of.into_iter().flatten().filter(|part| !part.is_empty()).collect();
     let interval = line.own.and_then(|own| own.interval);
     let ends = interval.filter(|ends| ends.iter().all(|end| end.is_finite()));
     let plain = |text: Option<String>| Cell::plain(text.unwrap_or_else(|| NONE.to_owned()));
-    let mut cells = vec![
-        Cell::plain(group.title()),
-        Cell::plain(of.join(" | ")),
+    let cells = vec![
+        Cell::plain(of.join("; here ")),
         plain(line.published.map(|one| one.text.clone())),
         plain(line.own.map(|own| group.told(own.value))),
-        plain(ends.map(|[low, high]| format!("{} to {}", group.told(low), group.told(high)))),
+        plain(ends.map(|[low, high]| format!("{} to {}", group.bare(low), group.told(high)))),
         line.own.map_or_else(|| Cell::plain(""), |own| Cell::trust(own.trust)),
     ];
-    let remark = line.published.map(|one| one.flags.join("; "));
-    cells.extend(flagged.then(|| Cell::plain(remark.unwrap_or_default())));
-    Row { name: format!("{} {}", group.title(), of.join(" | ")), cells, notes: Vec::new() }
+    let notes = line.published.map(|one| one.flags.clone()).unwrap_or_default();
+    Row { name: format!("{}: {}", group.title(), of.join("; here ")), cells, notes }
 }
 
 /// Where the numbers stand and what they are, and that they say nothing of this machine.

@@ -30,11 +30,8 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 }
 
 fn figure(group: &Group<'_>) -> Option<Figure> {
-    let unit = if group.ratio.is_some() {
-        Unit::Ratio
-    } else {
-        Unit::Metric(group.metric.to_owned())
-    };
+    let unit =
+        if group.ratio.is_some() { Unit::Ratio } else { Unit::Metric(group.metric.to_owned()) };
     let (mut names, mut own, mut published) = (Vec::new(), Vec::new(), Vec::new());
     for line in group.lines.iter().take(MOST_BARS) {
         if let Some(mine) = line.own {
@@ -79,9 +76,10 @@ fn figure(group: &Group<'_>) -> Option<Figure> {
     Some(Figure {
         id: id_of(&["beside", group.workload, group.metric, group.ratio.unwrap_or_default()]),
         title: format!("{}, here and as published", short(&group.title())),
-        description: "Own bars are geometric means of the trials, the line at their end the 95 % interval; \
+        description:
+            "Own bars are geometric means of the trials, the line at their end the 95 % interval; \
                       published ones have the author's digits and are another machine's."
-            .to_owned(),
+                .to_owned(),
         layout: Layout::Lying,
         along: Axis::names("", names),
         value,

@@ -5,6 +5,7 @@ use super::{Drawing, left_out};
 use crate::evidence::Evidence;
 use crate::figure::{Axis, Figure, Guide, Layout, Marks, Point, Scale, Series, Unit, id_of};
 use assay_core::catalogue::About;
+use assay_core::findings::published::Published;
 use assay_core::findings::{Accesses, Extremes, Findings, Surface};
 use assay_core::results::plan::Arm;
 
@@ -50,18 +51,19 @@ fn rates(findings: &Findings, names: &Names) -> Option<Figure> {
     let made = own.iter().take(MOST_LINES).enumerate().map(|(index, surface)| {
         let name = called(names, several, &surface.workload, &surface.arm);
         let points = points(surface, &name);
-        let name = with_extremes(name, surface.whole, RATE);
         Series::new(index, name, Marks::Line(points))
     });
     let series: Vec<Series> = made.filter(|series| !series.marks.is_empty()).collect();
     if series.is_empty() {
         return None;
     }
-    let mut notes: Vec<String> = own
-        .iter()
-        .filter_map(|one| one.note.as_ref())
-        .map(|note| format!("Not whole: {note}."))
-        .collect();
+    let whole = own.iter().take(MOST_LINES).filter_map(|one| {
+        let name = called(names, several, &one.workload, &one.arm);
+        Some(extremes(&name, one.whole?, RATE))
+    });
+    let mut notes: Vec<String> = whole.collect();
+    let cut = own.iter().filter_map(|one| one.note.as_ref());
+    notes.extend(cut.map(|note| format!("Not whole: {note}.")));
     notes.extend(left_out(own.len().saturating_sub(MOST_LINES), "line"));
     let each = if own.iter().any(|one| !one.places.is_empty()) { "place" } else { "tenth" };
     let title = if several { "read and write" } else { &first.workload };
@@ -77,7 +79,7 @@ fn rates(findings: &Findings, names: &Names) -> Option<Figure> {
         value: Axis::new("rate", Scale::Linear, Unit::Metric(RATE.to_owned())).from_zero(),
         series,
         spans: Vec::new(),
-        guides: Vec::new(),
+        guides: averages(findings),
         interval: "lowest to highest".to_owned(),
         notes,
         workload: Some(first.workload.clone()),
@@ -85,13 +87,25 @@ fn rates(findings: &Findings, names: &Names) -> Option<Figure> {
     })
 }
 
-/// `surface: 512 MiB/s (300 to 560 MiB/s)`: the mean of the places, the lowest and the highest.
-fn with_extremes(name: String, of: Option<Extremes>, metric: &str) -> String {
-    let Some(of) = of else { return name };
+/// `surface: minimum 300 MiB/s, mean 512 MiB/s, maximum 560 MiB/s.`
+fn extremes(name: &str, of: Extremes, metric: &str) -> String {
     let unit = Unit::Metric(metric.to_owned());
     let [lowest, mean, highest] = [of.lowest, of.mean, of.highest].map(|value| unit.text(value));
-    let told = format!("minimum {lowest}, mean {mean}, maximum {highest}");
-    if name.is_empty() { told } else { format!("{name}: {told}") }
+    let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
+    format!("{name}minimum {lowest}, mean {mean}, maximum {highest}.")
+}
+
+/// What was published of the rates: averages over a whole surface.
+fn averages(findings: &Findings) -> Vec<Guide> {
+    let is_own = |one: &&Published| {
+        one.metric == RATE && findings.surfaces.iter().any(|own| own.workload == one.workload)
+    };
+    let guide = |one: &Published| {
+        let value = one.value.filter(|value| value.is_finite() && *value > 0.0)?;
+        let name = format!("{}: {} {}", short(&one.workload), short(&one.of), one.text);
+        Some(Guide { from: value, to: value, name })
+    };
+    findings.published.iter().filter(is_own).filter_map(guide).take(2).collect()
 }
 
 /// Each place where they are known, else each tenth.
@@ -130,7 +144,7 @@ fn dots(findings: &Findings, names: &Names) -> Option<Figure> {
     let several = own.iter().any(|one| one.workload != first.workload);
     let unit = Unit::Metric(LATENCY.to_owned());
     let mut room = MOST_DOTS;
-    let mut series = Vec::new();
+    let (mut series, mut notes) = (Vec::new(), Vec::new());
     for (index, one) in own.iter().enumerate() {
         if one.dots.is_empty() || one.dots.len() > room || index >= MOST_LINES {
             continue;
@@ -142,7 +156,7 @@ fn dots(findings: &Findings, names: &Names) -> Option<Figure> {
             trusted(point(*percent, &unit, &place, *ns as f64, None), one.trust)
         };
         let points = one.dots.iter().map(dot).collect();
-        let name = with_extremes(name, Some(one.whole), LATENCY);
+        notes.push(extremes(&name, one.whole, LATENCY));
         series.push(Series::new(index, name, Marks::Points(points)));
     }
     let values = series.iter().flat_map(|one| one.marks.points()).map(|dot| dot.value);
@@ -156,13 +170,14 @@ fn dots(findings: &Findings, names: &Names) -> Option<Figure> {
         to: one.whole.mean,
         name: format!("mean {}", unit.text(one.whole.mean)),
     };
-    let left = own.len() - series.len();
+    notes.extend(left_out(own.len() - series.len(), "arm"));
     Some(Figure {
         id: id_of(&["surface", &first.workload]),
-        title: format!("{}: access times over the area", short(&first.workload)),
-        description: "Each dot is one operation of one trial at the place that it went to; minimum, mean \
+        title: format!("{}: time of single operations over the area", short(&first.workload)),
+        description:
+            "Each dot is one operation of one trial at the place that it went to; minimum, mean \
                       and maximum are of all trials."
-            .to_owned(),
+                .to_owned(),
         layout: Layout::Upright,
         along: Axis::new("of the area", Scale::Linear, Unit::Percent),
         value,
@@ -170,7 +185,7 @@ fn dots(findings: &Findings, names: &Names) -> Option<Figure> {
         series,
         spans: Vec::new(),
         interval: String::new(),
-        notes: left_out(left, "arm").into_iter().collect(),
+        notes,
         workload: Some(first.workload.clone()),
         metric: None,
     })

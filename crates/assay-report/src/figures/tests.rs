@@ -157,6 +157,8 @@ fn surface(arm: &Arm) -> Surface {
         arm: arm.clone(),
         trust: Some(Trust::Suspect),
         bands: (0..10).map(band).collect(),
+        places: Vec::new(),
+        whole: None,
         note: Some("the time of 5 min ended 1 of 3 trials early".to_owned()),
     }
 }

@@ -126,7 +126,8 @@ fn two_levels_that_a_claim_leaves_open_are_those_of_what_varies() {
     assert_eq!(verdict(curve(&levels, 4), open(AskKind::Equal)), Claim::Contradicted);
     let lone = answered(curve(&levels[..1], 4), open(AskKind::Beats));
     assert_eq!(lone.verdict, Claim::NoData);
-    assert!(lone.answer.contains("one setting with two levels"), "{}", lone.answer);
+    let why = lone.because.join(" ");
+    assert!(why.contains("one setting with two levels"), "{why}");
 }
 
 #[test]
