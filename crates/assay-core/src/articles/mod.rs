@@ -52,6 +52,7 @@ mod words;
 mod zfs;
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use serde::Serialize;
 
@@ -155,7 +156,7 @@ fn article(library: &Library, about: &About, claims: &[Claim]) -> Outcome<Articl
     Ok(Article {
         article: about.number.to_owned(),
         title,
-        texts: about.texts.iter().map(measured).collect::<Outcome<_>>()?,
+        texts: about.texts.iter().map(measured).collect(),
         repeats: about.repeats.map(str::to_owned),
         findings,
         claims,
@@ -186,23 +187,33 @@ fn answer(judged: &Judged) -> Answer {
     }
 }
 
-fn measured(text: &Text) -> Outcome<Measured> {
-    let own = text.again.iter().map(|Command(command, text)| RunIt {
+/// Presets with the titles of the texts that they do again.
+fn pointers() -> &'static [(Vec<String>, RunIt)] {
+    static READ: OnceLock<Vec<(Vec<String>, RunIt)>> = OnceLock::new();
+    // That each can be read is tested where presets are.
+    let read = || presets::all().filter_map(|(name, study)| Some((name, study.ok()?)));
+    READ.get_or_init(|| {
+        let pointer = |(name, study): (&str, Study)| {
+            let run = RunIt { command: Some(command(name, &study)), text: study.title.clone() };
+            (study.articles, run)
+        };
+        read().map(pointer).collect()
+    })
+}
+
+fn measured(text: &Text) -> Measured {
+    let is_of =
+        |(titles, _): &&(Vec<String>, RunIt)| titles.iter().any(|title| title == text.title);
+    let mut again: Vec<RunIt> =
+        pointers().iter().filter(is_of).map(|(_, run)| run.clone()).collect();
+    again.extend(text.again.iter().map(|Command(command, text)| RunIt {
         command: Some((*command).to_owned()),
         text: (*text).to_owned(),
-    });
-    let mut again = Vec::new();
-    for (name, study) in presets::all() {
-        let study = study?;
-        if study.articles.iter().any(|title| title == text.title) {
-            again.push(RunIt { command: Some(command(name, &study)), text: study.title.clone() });
-        }
-    }
-    again.extend(own);
+    }));
     if again.is_empty() {
         again.push(RunIt { command: None, text: "no preset and no calculator".to_owned() });
     }
-    Ok(Measured { title: text.title.to_owned(), measured: text.measured.to_owned(), again })
+    Measured { title: text.title.to_owned(), measured: text.measured.to_owned(), again }
 }
 
 /// How a preset is run: on devices of its own where it makes file systems or links, on the card that

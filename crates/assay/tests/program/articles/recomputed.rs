@@ -286,7 +286,12 @@ fn boot() -> Vec<Expected> {
         (
             "a job took the SSD 1/3 to 1/4 of the power of the disk",
             if draws_more { "contradicted" } else { "not shown" },
-            jobs.iter().map(|(energy, faster)| format!("{:.2}", energy * faster)).collect(),
+            jobs.iter()
+                .map(|(energy, faster)| {
+                    let power = format!("{:.2}", energy * faster);
+                    format!(" {}", power.trim_end_matches('0'))
+                })
+                .collect(),
         ),
     ]
 }
