@@ -1,17 +1,18 @@
 //! Published numbers beside one's own, in their author's digits: another machine's, so that nothing is
 //! concluded from how they lie.
 
-use super::study_tables::arm_name;
 use super::{Block, Cell, NONE, Row, Section, Table, centre};
 use crate::table::Column;
 use assay_core::findings::published::{Published, Unit};
 use assay_core::findings::{Cell as Measured, Comparison, Findings, Kind, Trust};
 use assay_core::quantity::units::show;
-use assay_core::results::plan::{Arm, arm_in_words};
+use assay_core::results::plan::Arm;
 use assay_core::work::metrics::noun;
 
 /// Arms up to which those stand here, too, that nothing published is about.
 const MOST_ARMS: usize = 16;
+/// The same where some arms have a published number beside them.
+const MOST_BESIDE: usize = 8;
 
 /// What was published of one metric of one workload, with one's own numbers.
 pub(crate) struct Group<'a> {
@@ -92,24 +93,31 @@ fn of_values<'a>(findings: &'a Findings, one: &'a Published) -> Vec<Line<'a>> {
     if let ([cell], [line]) = (rest.as_slice(), lines.as_mut_slice()) {
         // One number of each.
         (line.own_name, line.own) = (name(findings, &cell.arm), of_cell(cell));
-    } else if rest.len() <= MOST_ARMS {
-        lines.extend(rest.into_iter().map(|cell| Line {
-            own_name: name(findings, &cell.arm),
-            published: None,
-            own: of_cell(cell),
-        }));
+        return lines;
     }
-    lines
+    let most = if shown.is_empty() { MOST_ARMS } else { MOST_BESIDE };
+    if rest.len() > most {
+        return lines;
+    }
+    let rest = rest.into_iter().map(|cell| Line {
+        own_name: name(findings, &cell.arm),
+        published: None,
+        own: of_cell(cell),
+    });
+    // What stands beside nothing of its own comes first.
+    if shown.is_empty() {
+        rest.chain(lines).collect()
+    } else {
+        lines.into_iter().chain(rest).collect()
+    }
 }
 
-/// An arm by what varies; the target where nothing does.
+/// An arm by the levels of what varies, in the order of the study: `ext4, none`.
 fn name(findings: &Findings, arm: &Arm) -> String {
-    let varies = |name: &&String| {
-        findings.factors.iter().any(|factor| factor.name == **name && factor.levels.len() > 1)
-    };
-    let own = arm.iter().filter(|(name, _)| varies(name));
-    let told = arm_in_words(own);
-    if told.is_empty() { arm_name(arm) } else { told }
+    let varied = findings.factors.iter().filter(|factor| factor.levels.len() > 1);
+    let levels: Vec<&str> =
+        varied.filter_map(|factor| arm.get(&factor.name).map(String::as_str)).collect();
+    if levels.is_empty() { "this machine".to_owned() } else { levels.join(", ") }
 }
 
 fn of_cell(cell: &Measured) -> Option<Own> {
@@ -199,19 +207,31 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
         return None;
     }
     let mut blocks = Vec::new();
-    for group in &groups {
+    let (beside, lone): (Vec<_>, Vec<_>) =
+        groups.iter().partition(|group| group.lines.iter().any(|line| line.own.is_some()));
+    for group in beside {
         blocks.push(Block::Text(vec![group.title()]));
         blocks.push(Block::Table(table(group)));
+    }
+    if !lone.is_empty() {
+        blocks.push(Block::Text(vec!["nothing was measured to stand beside these".to_owned()]));
+        blocks.push(Block::Table(alone(&lone)));
     }
     blocks.push(Block::Text(sources(findings, &groups)));
     Some(Section::titled("beside what was published", blocks))
 }
 
 fn table(group: &Group<'_>) -> Table {
+    let unit = match (group.ratio, group.unit()) {
+        (Some(_), _) => "ratio",
+        (None, Some(unit)) => &unit.name,
+        (None, None) => "result",
+    };
     let columns = vec![
         Column::left("of").key(),
         Column::right("published"),
-        Column::right("here"),
+        Column::left("here").key(),
+        Column::right(unit),
         Column::right("95 % interval").detail(),
         Column::left("trust").judged(),
     ];
@@ -220,20 +240,37 @@ fn table(group: &Group<'_>) -> Table {
 
 /// What speaks against a published number stands below it.
 fn row(group: &Group<'_>, line: &Line<'_>) -> Row {
-    let of = [line.published.map(|one| one.of.as_str()), Some(line.own_name.as_str())];
-    let of: Vec<&str> = of.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+    let of = line.published.map_or("", |one| one.of.as_str());
+    let here = line.own.map_or("", |_| line.own_name.as_str());
     let interval = line.own.and_then(|own| own.interval);
     let ends = interval.filter(|ends| ends.iter().all(|end| end.is_finite()));
     let plain = |text: Option<String>| Cell::plain(text.unwrap_or_else(|| NONE.to_owned()));
     let cells = vec![
-        Cell::plain(of.join("; here ")),
+        Cell::plain(of),
         plain(line.published.map(|one| one.text.clone())),
-        plain(line.own.map(|own| group.told(own.value))),
-        plain(ends.map(|[low, high]| format!("{} to {}", group.bare(low), group.told(high)))),
+        Cell::plain(here),
+        plain(line.own.map(|own| group.bare(own.value))),
+        plain(ends.map(|[low, high]| format!("{} to {}", group.bare(low), group.bare(high)))),
         line.own.map_or_else(|| Cell::plain(""), |own| Cell::trust(own.trust)),
     ];
     let notes = line.published.map(|one| one.flags.clone()).unwrap_or_default();
-    Row { name: format!("{}: {}", group.title(), of.join("; here ")), cells, notes }
+    let name = [of, here].join(" ");
+    Row { name: format!("{}: {}", group.title(), name.trim()), cells, notes }
+}
+
+/// Published numbers beside which nothing was measured: one table of all.
+fn alone(groups: &[&Group<'_>]) -> Table {
+    let columns =
+        vec![Column::left("work").key(), Column::left("of").key(), Column::right("published")];
+    let row = |group: &Group<'_>, one: &Published| Row {
+        name: format!("{}: {}", group.title(), one.of),
+        cells: [group.title(), one.of.clone(), one.text.clone()].map(Cell::plain).to_vec(),
+        notes: one.flags.clone(),
+    };
+    let rows = groups.iter().flat_map(|group| {
+        group.lines.iter().filter_map(move |line| Some(row(group, line.published?)))
+    });
+    Table { columns, rows: rows.collect() }
 }
 
 /// Where the numbers stand and what they are, and that they say nothing of this machine.
@@ -251,8 +288,12 @@ fn sources(findings: &Findings, groups: &[Group<'_>]) -> Vec<String> {
          verdict. Own numbers stand in the author's unit."
             .to_owned(),
     );
-    let is_lone = |group: &&Group<'_>| group.lines.iter().all(|line| line.own.is_none());
-    let lone = groups.iter().filter(is_lone).find_map(|group| group.ratio);
+    // One level of it has nothing to be a ratio over.
+    let is_lone = |factor: &&str| {
+        let known = findings.factors.iter().find(|known| known.name == **factor);
+        known.is_none_or(|known| known.levels.len() < 2)
+    };
+    let lone = groups.iter().filter_map(|group| group.ratio).find(is_lone);
     told.extend(lone.map(|factor| {
         format!("A ratio here takes two levels of {factor}, with a number of each.")
     }));

@@ -13,8 +13,8 @@ pub static BESIDE: Drawing = Drawing {
         name: "beside",
         summary: "own results as bars, and what was published of such work beside them",
         text: "Own bars are geometric means of the trials with their 95 % intervals. Published ones are \
-               hatched and carry the author's digits; those that could not have been, or that are \
-               doubted, are crossed. They are another machine's: how the two lie says nothing of this \
+               hatched and carry the author's digits; those with a flag (that they could not have \
+               been, say) are hollow and dashed, the flag in the notes. They are another machine's: how the two lie says nothing of this \
                one by itself.",
     },
     draw,
@@ -35,8 +35,7 @@ fn figure(group: &Group<'_>) -> Option<Figure> {
     let (mut names, mut own, mut published) = (Vec::new(), Vec::new(), Vec::new());
     for line in group.lines.iter().take(MOST_BARS) {
         if let Some(mine) = line.own {
-            let name = if line.own_name.is_empty() { "here" } else { &line.own_name };
-            let name = format!("here: {}", short(name)).replace("here: here", "here");
+            let name = format!("here: {}", short(&line.own_name));
             let told = point(names.len() as f64, &unit, &name, mine.value, mine.interval);
             let label = Some(group.told(mine.value));
             own.push(Point { label, ..trusted(told, mine.trust) });
@@ -59,6 +58,7 @@ fn figure(group: &Group<'_>) -> Option<Figure> {
     }
     let most = own.iter().chain(&published).map(|bar| bar.value).fold(0.0, f64::max);
     let what = super::words::metric_title(group.metric);
+    let what = if group.ratio.is_some() { format!("ratio of {what}") } else { what };
     let value = Axis::new(what, Scale::Linear, unit);
     let value = Axis { limits: Some([0.0, 1.6 * most]), ..value.from_zero() };
     let article = group.lines.iter().find_map(|line| Some(line.published?.article.clone()));

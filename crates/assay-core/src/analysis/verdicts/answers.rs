@@ -114,7 +114,18 @@ fn answer(
     let mut cases: Vec<Case> = places.iter().map(case).collect();
     let measured = |name: &&String| places.iter().any(|place| place.question.workload == **name);
     let missing = ask.workloads.iter().filter(|name| !measured(name));
-    cases.extend(missing.map(|name| no_data(words::missing(name, why(series, name, &Arm::new())))));
+    let reason = |name: &String| {
+        // Measured, but not what was asked: nothing tells the energy, say.
+        let own = |one: &&Series| one.workload == *name;
+        let is_told = |metric: &String| series.iter().filter(own).any(|one| one.metric == *metric);
+        match &ask.metric {
+            Some(metric) if series.iter().any(|one| own(&one)) && !is_told(metric) => {
+                words::no_metric(name, metric)
+            }
+            _ => words::missing(name, why(series, name, &Arm::new())),
+        }
+    };
+    cases.extend(missing.map(|name| no_data(reason(name))));
     let verdict = overall(&cases);
     let evidence = comparisons.iter().filter(|found| rests_on(ask, &places, found));
     Answer {

@@ -63,6 +63,11 @@ pub(in crate::analysis::verdicts) fn not_varied(name: &str, factor: &str) -> Str
     format!("{name}: {factor} did not vary")
 }
 
+/// A workload that was measured without the number that is asked for.
+pub(in crate::analysis::verdicts) fn no_metric(name: &str, metric: &str) -> String {
+    format!("{name}: its {} was not measured", noun(metric))
+}
+
 /// A claim of two levels, where there are not two.
 pub(in crate::analysis::verdicts) fn no_two(name: &str, factor: Option<&str>) -> String {
     match factor {
