@@ -90,7 +90,8 @@ fn of_values<'a>(findings: &'a Findings, one: &'a Published) -> Vec<Line<'a>> {
         lines.push(Line { own_name, published: Some(published), own });
     }
     let rest: Vec<&&Measured> = cells.iter().filter(|cell| !shown.contains(&&cell.arm)).collect();
-    if let ([cell], [line]) = (rest.as_slice(), lines.as_mut_slice()) {
+    let is_open = shown.is_empty();
+    if let ([cell], [line], true) = (rest.as_slice(), lines.as_mut_slice(), is_open) {
         // One number of each.
         (line.own_name, line.own) = (name(findings, &cell.arm), of_cell(cell));
         return lines;
