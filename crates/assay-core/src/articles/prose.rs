@@ -60,9 +60,9 @@ pub(super) const ZSWAP: Topic = Topic {
     numbers: none,
 };
 
-/// They stand in the reasons of the verdicts.
-fn none(_: &Library, _: &mut Book) -> Outcome<()> {
-    Ok(())
+/// Its numbers stand in the reasons of the verdicts; the table must be there.
+fn none(library: &Library, _: &mut Book) -> Outcome<()> {
+    library.sheet(DATA).map(|_| ())
 }
 
 /// A number of an item with its unit, as it was printed.
