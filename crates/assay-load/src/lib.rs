@@ -49,6 +49,6 @@ pub use outcome::{
     latency_bucket, latency_bucket_from_ns, new_histogram,
 };
 pub use pages::{PageJob, PageOutcome, PageSet};
-pub use pattern::spread_offset;
+pub use pattern::{random_offsets, spread_offset};
 pub use run::{run, run_beside};
 pub use spent::Bystanders;

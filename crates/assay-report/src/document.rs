@@ -23,6 +23,7 @@ pub(super) mod numbers;
 mod opening;
 pub(super) mod places;
 mod probes;
+pub(crate) mod published;
 mod remarks;
 mod study;
 mod study_more;

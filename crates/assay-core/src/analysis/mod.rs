@@ -20,6 +20,7 @@ mod memory;
 mod metrics;
 mod null;
 pub mod places;
+mod published;
 mod reserved;
 mod rows;
 mod sentences;
@@ -145,11 +146,13 @@ fn judged(
         advice: told.advice,
         checks: told.checks,
         surfaces: Vec::new(),
+        accesses: Vec::new(),
         boots: Vec::new(),
         capacity: Vec::new(),
         sustained: Vec::new(),
         answers: told.answers,
         card: None,
+        published: Vec::new(),
         places: None,
         factors: measured.design.factors,
         members: Vec::new(),

@@ -61,11 +61,13 @@ impl Findings {
             probes: Vec::new(),
             surroundings: SurroundingsFacts::default(),
             surfaces: Vec::new(),
+            accesses: Vec::new(),
             boots: Vec::new(),
             capacity: Vec::new(),
             sustained: Vec::new(),
             answers: Vec::new(),
             card: None,
+            published: Vec::new(),
             places: None,
         }
     }

@@ -7,6 +7,7 @@ pub mod facts;
 pub mod measurements;
 pub mod notes;
 pub mod places;
+pub mod published;
 pub mod said;
 
 use serde::{Deserialize, Serialize};
@@ -696,6 +697,9 @@ pub struct Findings {
     /// Rates over the area, for the pattern `spread`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub surfaces: Vec<Surface>,
+    /// Single accesses at random places.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accesses: Vec<Accesses>,
     /// Groups of boots, where trials are boots.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub boots: Vec<boots::BootGroup>,
@@ -711,6 +715,9 @@ pub struct Findings {
     /// Its row of the flash table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<answers::CardRow>,
+    /// Numbers that were published of such work, to stand beside its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<published::Published>,
     /// Several places in per cent of one of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places: Option<places::Places>,
@@ -727,9 +734,59 @@ pub struct Surface {
     pub trust: Option<Trust>,
     /// Ten equal parts of the area.
     pub bands: Vec<Band>,
+    /// Each place that was gone to, where there are so many that they can be drawn; places that no
+    /// trial came to are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<Spot>,
+    /// What the places say together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<Extremes>,
     /// What keeps it from being whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+/// One place of an area.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spot {
+    /// Where it lies, in percent of the area.
+    pub percent: f64,
+    /// Trials that the numbers are of.
+    pub n: usize,
+    /// Bytes per second of service time: geometric mean of the trials.
+    pub bandwidth_bytes_per_s: f64,
+    /// Trial with the lowest.
+    pub min: f64,
+    /// Trial with the highest.
+    pub max: f64,
+}
+
+/// The lowest, the mean and the highest of several numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Extremes {
+    /// The lowest.
+    pub lowest: f64,
+    /// Their arithmetic mean.
+    pub mean: f64,
+    /// The highest.
+    pub highest: f64,
+}
+
+/// How soon single operations at random places ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Accesses {
+    /// Workload.
+    pub workload: String,
+    /// Arm.
+    pub arm: Arm,
+    /// Trust of the workload.
+    pub trust: Option<Trust>,
+    /// Trials that the three numbers are of.
+    pub n: usize,
+    /// Nanoseconds of single operations, over all trials that count.
+    pub whole: Extremes,
+    /// The operations of the first of them: percent of the area, and nanoseconds.
+    pub dots: Vec<(f64, u64)>,
 }
 
 /// One part of an area. A part that no sample of any trial went to has no numbers.

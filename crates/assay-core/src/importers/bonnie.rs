@@ -1,12 +1,12 @@
 //! bonnie++'s CSV: each line is a run of all its tests.
 
-use super::lines::{self, Splitter};
 use super::mistakes::{Cell, Mistakes};
 use super::run::{Run, Runs};
 use super::words::quoted;
 use super::{Importer, Reads};
 use crate::catalogue::About;
 use crate::failure::{Failure, Outcome};
+use crate::lines::{self, Splitter};
 use crate::quantity::Better;
 
 /// The importer.

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::run::{Run, Runs};
-use super::{Importer, Reads, lines};
+use super::{Importer, Reads};
 use crate::catalogue::About;
 use crate::failure::{Failure, Outcome};
+use crate::lines;
 use crate::quantity::Better;
 
 /// The importer.

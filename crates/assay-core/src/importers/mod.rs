@@ -17,7 +17,6 @@ mod hyperfine;
 mod iozone;
 mod json;
 mod levels;
-pub(crate) mod lines;
 mod mistakes;
 mod order;
 pub mod pattern;

@@ -10,6 +10,7 @@ pub mod fio_job;
 mod order;
 mod prepare;
 pub mod presets;
+mod published;
 mod schema;
 pub mod simulated;
 pub mod words;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 pub use ask::{Amount, Ask, AskKind, Card, Price};
 pub use order::{LeadIn, Order};
 pub use prepare::{AreaRequest, Cache, Fresh, Prepare, Prime, Start};
+pub use published::Pointer;
 pub use schema::schema;
 
 use crate::quantity::{Bytes, Percent, Time};
@@ -122,6 +124,12 @@ pub struct Study {
     /// Claims that the findings answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub question: Vec<Ask>,
+    /// Titles of the texts that it does again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub articles: Vec<String>,
+    /// Published numbers that its own are shown beside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Pointer>,
     /// What the card is sold as, for its row of the flash table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<Card>,

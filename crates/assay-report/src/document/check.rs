@@ -3,7 +3,7 @@
 use super::remarks::{Name, add, rules, warnings};
 use super::{
     Block, Detail, Document, Remark, Section, answers, capacity, check_tables, check_text, classes,
-    commands, energy, facts, files, imported, links, micro, probes, surfaces,
+    commands, energy, facts, files, imported, links, micro, probes, published, surfaces,
 };
 use assay_core::findings::Findings;
 use assay_core::quantity::metric::class;
@@ -67,10 +67,12 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(files);
     sections.extend(links);
     sections.extend(surfaces::sections(findings));
+    sections.extend(surfaces::accesses(findings));
     sections.push(Section::of(Block::Text(legend)));
     sections.push(Section::of(Block::Remarks(remarks)));
     sections.extend(energy::section(findings));
     sections.extend(probes::sections(findings, detail));
+    sections.extend(published::section(findings));
     sections.extend(answers::questions(findings));
     sections.extend(answers::card(findings));
     Document { title: facts::title(findings), sections }
