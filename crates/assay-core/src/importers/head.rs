@@ -1,7 +1,8 @@
 //! The beginning of a text: what it looks like where no importer knows it.
 
+use super::HEAD_BYTES;
 use super::words::quoted;
-use super::{HEAD_BYTES, lines};
+use crate::lines;
 
 /// Keys that a message names.
 const NAMED: usize = 4;
