@@ -32,7 +32,8 @@ pub fn run(options: &Options) -> Done<bool> {
     let assay = Assay::new(&binary, &home);
     let page = scratch.path().join("page.html").display().to_string();
     let cards = folder.display().to_string();
-    let question = ["collection", "query", "write_iops>=359", "--sort", "-write_iops", "--in", &cards];
+    let question =
+        ["collection", "query", "write_iops>=359", "--sort", "-write_iops", "--in", &cards];
     let mut times: [Vec<Duration>; 3] = Default::default();
     for _ in 0..rounds {
         // Without its index it is made anew.
@@ -97,7 +98,8 @@ pub fn write(folder: &Path, row: &Row) -> Done<()> {
 /// A row that differs from all others.
 fn row(index: usize) -> Row {
     let part = 0.8 + 0.4 * (index * 7919 % ROWS) as f64 / ROWS as f64;
-    let numbers = [("read_mb_s", 9e7), ("write_mb_s", 3e7), ("read_iops", 1800.0), ("write_iops", 300.0)];
+    let numbers =
+        [("read_mb_s", 9e7), ("write_mb_s", 3e7), ("read_iops", 1800.0), ("write_iops", 300.0)];
     let measured: BTreeMap<String, Number> =
         numbers.map(|(name, value)| (name.to_owned(), number(value * part))).into();
     Row {

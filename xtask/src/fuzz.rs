@@ -35,7 +35,7 @@ struct Row {
 pub fn run(options: &Options) -> Done<bool> {
     let chosen: Vec<&Reader> = READERS
         .iter()
-        .filter(|reader| options.text("--only").is_none_or(|only| only == reader.name))
+        .filter(|reader| options.text("--only").is_none_or(|only| is_of(reader.name, only)))
         .collect();
     if chosen.is_empty() {
         let names: Vec<&str> = READERS.iter().map(|reader| reader.name).collect();
@@ -55,12 +55,21 @@ pub fn run(options: &Options) -> Done<bool> {
         rows.push(Row { reader, seeds: (reader.seeds)().len(), ran, seconds });
     }
     let peak = peak_bytes();
-    let page = page(&head, (count, seed), &rows, peak);
+    let only = options.text("--only").map(|only| format!("--only {only} "));
+    let call = format!("{}--count {count} --seed {seed}", only.unwrap_or_default());
+    let page = page(&head, &call, &rows, peak);
     println!("\n{page}");
     if options.has("--write") {
-        build::write_page("fuzz.md", &page)?;
+        // A part has a page of its own beside that of all.
+        let name = options.text("--only").map(|only| format!("fuzz-{}.md", only.replace('/', "-")));
+        build::write_page(name.as_deref().unwrap_or("fuzz.md"), &page)?;
     }
     Ok(rows.iter().all(|row| row.ran.findings.is_empty()) && peak <= MOST_BYTES)
+}
+
+/// Whether a reader is the one that is wanted, or one of the group.
+fn is_of(name: &str, only: &str) -> bool {
+    name == only || name.split_once('/').is_some_and(|(group, _)| group == only)
 }
 
 fn line(reader: &Reader, ran: &Ran, seconds: f64) -> String {
@@ -72,7 +81,8 @@ fn line(reader: &Reader, ran: &Ran, seconds: f64) -> String {
 fn keep(reader: &Reader, ran: &Ran, seed: usize) -> Done<()> {
     let folder = build::root().join(KEPT);
     for found in &ran.findings {
-        let path = folder.join(format!("{}-{seed}-{}", reader.name, found.number));
+        let name = reader.name.replace('/', "-");
+        let path = folder.join(format!("{name}-{seed}-{}", found.number));
         fs::create_dir_all(&folder)
             .and_then(|()| fs::write(&path, &found.input))
             .map_err(|error| format!("{}: {error}", path.display()))?;
@@ -91,17 +101,17 @@ fn peak_bytes() -> u64 {
     kibibytes.unwrap_or(0) << 10
 }
 
-fn page(head: &[String], (count, seed): (usize, usize), rows: &[Row], peak: u64) -> String {
+fn page(head: &[String], call: &str, rows: &[Row], peak: u64) -> String {
     let mut page = format!(
         "# Damaged texts of others\n\n\
-         {count} inputs (`cargo run --profile fuzz --package xtask -- fuzz --count {count} --seed\n\
-         {seed}`): well-formed fixtures with one to eight changes each (bits flipped, ranges repeated or removed, two spliced, numbers replaced\n\
+         `cargo run --profile fuzz --package xtask -- fuzz {call}`: well-formed fixtures with one to eight changes each (bits flipped, ranges repeated or removed, two spliced, numbers replaced\n\
          by those at which readers go wrong, words by control characters and foreign words, lines\n\
          repeated, removed and swapped, brackets opened by the thousand), at most {} KiB long. Each is\n\
          read as the program reads it. It does harm if reading panics (overflow is a panic in this\n\
          build), takes more than {} s, or never ends ({} s); the whole process may need at most 1 GiB.\n\
          `bundle` goes on to findings and evidence, `csv` to verdicts, `study` is stored and read again,\n\
-         `journal` is undone on a machine in memory, `edid` is read with a right checksum, too.\n\n{}\n\n",
+         `import/...` and `jobs` likewise, `journal` is undone on a machine in memory, `edid` is read with a\n\
+         right checksum, too.\n\n{}\n\n",
         LONGEST >> 10,
         SLOW.as_secs(),
         HANGS.as_secs(),

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::lab::{Done, is_root, kills};
+use crate::lab::kills::{self, Kills};
+use crate::lab::{Done, is_root};
 use crate::options::Options;
 use crate::{build, facts};
 
@@ -12,15 +13,80 @@ const SEED: u64 = 20_261_120;
 /// Where the facts of the machine stand in a page.
 pub const FACTS: &str = "{FACTS}";
 
+/// Kills so many runs of a program, the moments drawn from a seed, and tells of each.
+type Kill = fn(&Path, u32, u64, &mut dyn FnMut(&str)) -> Done<Kills>;
+
+/// A subject: its studies are killed, and a page tells of it.
+struct Subject {
+    /// As `--only` names it.
+    name: &'static str,
+    /// File of its page.
+    page: &'static str,
+    kill: Kill,
+    /// What its page says first, without the number of kills.
+    told: &'static str,
+}
+
+const SUBJECTS: [Subject; 4] = [
+    Subject {
+        name: "settings",
+        page: "kills.md",
+        kill: kills::kill,
+        told: "# Killed at random moments\n\n\
+               A study with four factors that change the machine (file system, mount options, read-ahead,\n\
+               scheduler), ended by `kill -9` at random moments. Every third run makes its loop device by\n\
+               itself; every second one makes its file systems on a partition that only the kernel knows.\n\
+               After each kill the next run must refuse and name `assay restore`; after that every setting\n\
+               must be as before, no mount, loop device, partition, file or file system may be left, a second\n\
+               recovery must find nothing to do, and every finished trial must be there; at the first that is\n\
+               not so the script ends with an error and writes no page.",
+    },
+    Subject {
+        name: "memory",
+        page: "kills-memory.md",
+        kill: kills::memory::kill,
+        told: "# A small memory, killed at random moments\n\n\
+               A study with swap of every kind (none, file, zswap, zram) and a setting (swappiness) under a\n\
+               limit of memory, ended by `kill -9` at random moments, every third one in its first second.\n\
+               After each `assay restore` must leave the table of swap, zswap's settings, the zram devices,\n\
+               control groups, `/proc/sys/vm`, the directory and the journal as before, and a second one must\n\
+               find nothing to do; at the first that is not so the script ends with an error and writes no page.",
+    },
+    Subject {
+        name: "network",
+        page: "kills-network.md",
+        kill: kills::network::kill,
+        told: "# A link, killed at random moments\n\n\
+               A study of a link in three network name spaces of its own, its way out shaped, ended by\n\
+               `kill -9` at random moments, every third one in its first second. After each kill `assay\n\
+               restore` runs; then names of name spaces, interfaces and `tc qdisc show` must be as before, and\n\
+               a second recovery must find nothing to do; at the first that is not so the script ends with an\n\
+               error and writes no page. Both ends of the link are threads of the process that is killed:\n\
+               there is none that could be left.",
+    },
+    Subject {
+        name: "stacks",
+        page: "kills-stacks.md",
+        kill: kills::stacks::kill,
+        told: "# Stacks of layers, killed at random moments\n\n\
+               Studies of stacks in turns, ended by `kill -9` at random moments, every third one in its first\n\
+               second: while a file system or an array is made, a device or a directory encrypted, opened,\n\
+               mounted, measured or taken down. After each kill `assay restore` runs; then mounts, loop\n\
+               devices, devices of the mapper, arrays, zram devices, processes of the programs that serve or\n\
+               make them, and the directories of the program must be as before, and a second recovery must\n\
+               find nothing to do; at the first that is not so the script ends with an error and writes no page.",
+    },
+];
+
 /// Kills and recovers, and says what was seen.
 pub fn run(options: &Options) -> Done<bool> {
-    if options.has("--network") {
-        return recorded(options, "kills-network.md", |binary, count, tell| {
-            kills::network::kill(binary, count, SEED, tell).map(|kills| network_page(count, &kills))
-        });
-    }
-    recorded(options, "kills.md", |binary, count, tell| {
-        kills::kill(binary, count, SEED, tell).map(|kills| page(count, &kills))
+    let name = options.text("--only").unwrap_or(SUBJECTS[0].name);
+    let subject = SUBJECTS.iter().find(|subject| subject.name == name).ok_or_else(|| {
+        let names = SUBJECTS.map(|subject| subject.name).join(", ");
+        format!("there is no `{name}`: say one of {names}")
+    })?;
+    recorded(options, subject.page, |binary, count, tell| {
+        (subject.kill)(binary, count, SEED, tell).map(|kills| page(subject, count, &kills))
     })
 }
 
@@ -53,69 +119,25 @@ pub fn recorded(
     Ok(true)
 }
 
-/// The same of a study of a small memory.
-pub fn run_memory(options: &Options) -> Done<bool> {
-    recorded(options, "kills-memory.md", |binary, count, tell| {
-        kills::memory::kill(binary, count, SEED, tell).map(|kills| page_of_memory(count, &kills))
-    })
-}
-
-fn page_of_memory(count: u32, kills: &kills::Kills) -> String {
-    format!(
-        "# A small memory, killed at random moments\n\n\
-         A study with swap of every kind (none, file, zswap, zram) and a setting (swappiness) under a limit of\n\
-         memory, ended by `kill -9` at random moments (`cargo xtask kills-memory --count {count}`). After each\n\
-         `assay restore` must leave the table of swap, zswap's settings, the zram devices, control groups,\n\
-         `/proc/sys/vm`, the directory and the journal as before, and a second one must find nothing to do; at\n\
-         the first that is not so the script ends with an error and writes no page.\n\n{FACTS}\n\n\
-         | what | count |\n|---|---|\n| runs killed before their end | {} |\n\
-         | runs that had ended by themselves | {} |\n\
-         | kills after which something had to be put back | {} |\n| things put back | {} |\n",
-        kills.killed, kills.ended, kills.put_back, kills.things
-    )
-}
-
-fn network_page(count: u32, kills: &kills::network::Kills) -> String {
-    format!(
-        "# A link, killed at random moments\n\n\
-         A study of a link in three network name spaces of its own, its way out shaped, ended by `kill -9`\n\
-         at random moments (`cargo xtask kills --network --count {count}`), every third one in its first\n\
-         second. After each kill `assay restore` runs; then names of name spaces, interfaces and\n\
-         `tc qdisc show` must be as before, and a second recovery must find nothing to do; at the first\n\
-         that is not so the script ends with an error and writes no page. Both ends of the link are\n\
-         threads of the process that is killed: there is none that could be left.\n\n{FACTS}\n\n\
-         | what | count |\n|---|---|\n\
-         | runs killed before their end | {} |\n\
-         | kills after which something had to be put back | {} |\n\
-         | things put back | {} |\n",
-        kills.killed, kills.put_back, kills.things
-    )
-}
-
-fn page(count: u32, kills: &kills::Kills) -> String {
+fn page(subject: &Subject, count: u32, kills: &Kills) -> String {
+    let Subject { name, told, .. } = subject;
     let mut page = format!(
-        "# Killed at random moments\n\n\
-         A study with four factors that change the machine (file system, mount options, read-ahead,\n\
-         scheduler), ended by `kill -9` at random moments (`cargo xtask kills --count {count}`). Every\n\
-         third run makes its loop device by itself; every second one makes its file systems on a\n\
-         partition that only the kernel knows. After each kill the next run must refuse and name\n\
-         `assay restore`; after that every setting must be as before, no mount, loop device,\n\
-         partition, file or file system may be left, a second recovery must find nothing to do, and\n\
-         every finished trial must be there; at the first that is not so the script ends with an error\n\
-         and writes no page.\n\n{FACTS}\n\n"
+        "{told}\n\n- command: `cargo xtask kills --only {name} --count {count}`\n{FACTS}\n\n"
     );
     let rows = [
-        ("runs killed before their end", kills.killed),
-        ("runs that had ended by themselves", kills.ended),
-        ("kills after which something had to be put back", kills.put_back),
-        ("things put back", kills.things),
+        ("runs killed before their end", Some(kills.killed)),
+        ("runs that had ended by themselves", Some(kills.ended)),
+        ("kills after which something had to be put back", Some(kills.put_back)),
+        ("things put back", Some(kills.things)),
         ("finished trials that had to be there, and were", kills.trials),
         ("studies gone on with to their end", kills.resumed),
     ];
     page.push_str("| what | count |\n|---|---|\n");
     for (what, number) in rows {
-        // Writing to a string cannot fail.
-        let _ = writeln!(page, "| {what} | {number} |");
+        if let Some(number) = number {
+            // Writing to a string cannot fail.
+            let _ = writeln!(page, "| {what} | {number} |");
+        }
     }
     page
 }

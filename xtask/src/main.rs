@@ -12,6 +12,7 @@ mod commands;
 mod dist;
 mod execute;
 mod facts;
+mod files;
 mod fio;
 mod fuzz;
 mod import;
@@ -151,6 +152,15 @@ const COMMANDS: &[Command] = &[
         run: Chore(fio::run),
     },
     Command {
+        name: "bench-files",
+        usage: "[--rounds N] [--write]",
+        summary: "small files, ours against bonnie++, interleaved, on a loop device of its own (root)",
+        flags: &["--write"],
+        numbers: &[("--rounds", 8)],
+        words: &[],
+        run: Chore(files::run),
+    },
+    Command {
         name: "bench-probe",
         usage: "[--rounds N] [--milliseconds M] [--write]",
         summary: "what the probe block-latency costs: random reads with it and without it, interleaved (root)",
@@ -188,21 +198,12 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "kills",
-        usage: "[--network] [--count N] [--program FILE] [--write]",
-        summary: "a study that changes the machine, killed at random moments and put back (root)",
-        flags: &["--write", "--network"],
-        numbers: &[("--count", 200)],
-        words: &["--program"],
-        run: Chore(kills::run),
-    },
-    Command {
-        name: "kills-memory",
-        usage: "[--count N] [--write]",
-        summary: "a study of a small memory, killed at random moments and put back (root)",
+        usage: "[--only settings|memory|network|stacks] [--count N] [--program FILE] [--write]",
+        summary: "studies that change the machine, killed at random moments and put back (root)",
         flags: &["--write"],
-        numbers: &[("--count", 50)],
-        words: &[],
-        run: Chore(kills::run_memory),
+        numbers: &[("--count", 200)],
+        words: &["--only", "--program"],
+        run: Chore(kills::run),
     },
     Command {
         name: "live",
@@ -242,8 +243,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "fuzz",
-        usage: "[--count N] [--only csv] [--seed S] [--write]",
         summary: "damaged bundles, studies, tables, journals, EDIDs, logs of meters and rows of collections: read or refused, never a panic",
+        usage: "[--count N] [--only csv|import] [--seed S] [--write]",
         flags: &["--write"],
         numbers: &[("--count", fuzz::COUNT), ("--seed", fuzz::SEED)],
         words: &["--only"],

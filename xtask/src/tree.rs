@@ -7,8 +7,9 @@ use crate::build::{cargo_text, root};
 use crate::lab::Done;
 
 const MOST: usize = 200;
-/// About 30 is the budget; completions for shells and words of commands made it two more.
-const MOST_DIRECT: usize = 32;
+/// About 30 is the budget; completions for shells, words of commands, and archives of results
+/// (docs/decisions/2026-11-24-foreign.md) made it three more.
+const MOST_DIRECT: usize = 33;
 const CRATES: [&str; 6] =
     ["assay", "assay-core", "assay-load", "assay-report", "assay-stats", "assay-sys"];
 

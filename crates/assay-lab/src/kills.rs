@@ -4,6 +4,8 @@
 pub mod hands;
 pub mod memory;
 pub mod network;
+mod rounds;
+pub mod stacks;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +41,7 @@ io   = { pattern = "random", mix = "write", size = "4 KiB", time = "20 ms", ramp
 "#;
 
 /// What was seen of all kills.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Kills {
     /// Runs that were killed before their end.
     pub killed: u32,
@@ -49,10 +51,10 @@ pub struct Kills {
     pub put_back: u32,
     /// Things that were put back, over all of them.
     pub things: u32,
-    /// Finished trials that had to be there afterwards, over all of them.
-    pub trials: u32,
-    /// Studies that were gone on with.
-    pub resumed: u32,
+    /// Finished trials that had to be there afterwards, over all of them; none where nobody counts them.
+    pub trials: Option<u32>,
+    /// Studies that were gone on with, where some are.
+    pub resumed: Option<u32>,
 }
 
 /// A loop device whose settings are not the defaults, and a home for the program.
@@ -63,11 +65,11 @@ struct Site {
 }
 
 /// Kills `count` runs of the program, the moments drawn from `seed`; an error says what was left.
-pub fn kill(program: &Path, count: u32, seed: u64, mut tell: impl FnMut(&str)) -> Done<Kills> {
+pub fn kill(program: &Path, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done<Kills> {
     let site = Site::new(program)?;
     let before = site.condition()?;
     let mut draws = Draws(seed | 1);
-    let mut kills = Kills::default();
+    let mut kills = Kills { trials: Some(0), resumed: Some(0), ..Kills::default() };
     let whole = site.whole_run()?;
     tell(&format!("an undisturbed run takes {:.1} s", whole.as_secs_f64()));
     for number in 1..=count {
@@ -138,12 +140,6 @@ impl Site {
         Ok(lines.join("\n"))
     }
 
-    /// Everything is as it was.
-    fn is_as(&self, before: &str) -> Done<()> {
-        let now = self.condition()?;
-        if now == before { Ok(()) } else { Err(format!("left behind:\n{now}\nbefore:\n{before}")) }
-    }
-
     /// Whether no file system of the study can be seen on the device.
     fn is_blank(&self) -> Done<bool> {
         for offset in ["0", "67108864"] {
@@ -206,12 +202,12 @@ impl Site {
         } else {
             kills.ended += 1;
         }
-        let things = self.restore()?;
-        self.is_as(before)?;
+        let things = rounds::restore(&self.assay)?;
+        rounds::is_as(&self.condition()?, before)?;
         kills.put_back += u32::from(things > 0);
         kills.things += things;
         if let Some((id, trials)) = finished {
-            kills.trials += trials;
+            kills.trials = kills.trials.map(|seen| seen + trials);
             self.nothing_is_lost(&id, trials, number, kills)?;
         }
         let what = if killed { "killed" } else { "ended" };
@@ -229,23 +225,6 @@ impl Site {
             return Ok(());
         }
         Err(format!("over an unfinished journal: {}: {}", ended.code, ended.stderr))
-    }
-
-    /// Runs the recovery, and once more: then nothing may be left to do.
-    fn restore(&self) -> Done<u32> {
-        let first = self.restored()?;
-        if self.restored()? > 0 {
-            return Err("a second recovery found something to do".to_owned());
-        }
-        Ok(first)
-    }
-
-    fn restored(&self) -> Done<u32> {
-        let ended = self.assay.run(&["restore", "--json"], LIMIT)?;
-        if ended.code != 0 {
-            return Err(format!("restore: {}: {}{}", ended.code, ended.stdout, ended.stderr));
-        }
-        Ok(ended.json()?["done"].as_array().map_or(0, Vec::len) as u32)
     }
 
     fn results(&self) -> Done<Vec<PathBuf>> {
@@ -296,7 +275,7 @@ impl Site {
                     ended.stderr.contains("nothing is left") || ended.stderr.contains("complete");
                 return if done { Ok(()) } else { Err(format!("resume: {}", ended.stderr)) };
             }
-            kills.resumed += 1;
+            kills.resumed = kills.resumed.map(|seen| seen + 1);
         }
         Ok(())
     }

@@ -66,6 +66,15 @@ impl Running {
         self.child.id()
     }
 
+    /// The most memory that it had so far, bytes.
+    pub fn most_memory(&self) -> Done<u64> {
+        let path = format!("/proc/{}/status", self.id());
+        let status = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+        kib.map(|kib| kib << 10).ok_or_else(|| format!("{path} does not tell its memory"))
+    }
+
     /// Whether it has ended by itself.
     pub fn has_ended(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(Some(_)))

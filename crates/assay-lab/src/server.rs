@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::fs;
 use std::io::{BufRead, BufReader};
 use std::time::Duration;
 
@@ -41,9 +40,7 @@ impl Server {
 
     /// The most memory that it had so far, bytes.
     pub fn most_memory(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.running.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+        self.running.most_memory().unwrap()
     }
 
     /// Ends it.

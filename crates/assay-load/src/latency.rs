@@ -23,6 +23,8 @@ const MOST_SECONDS: u64 = 86_400;
 
 /// Samples of a spread pattern that are kept one by one.
 const MOST_SAMPLES: u64 = 10_000;
+/// Random operations of one trial up to which each latency is kept.
+const MOST_RANDOM_SAMPLES: u64 = 1000;
 
 /// Whether completions are counted now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +123,10 @@ pub(crate) struct Book {
 fn kept_samples(job: &Job) -> u64 {
     match job.pattern {
         Pattern::Spread => job.operations.unwrap_or(0).min(MOST_SAMPLES),
+        // One at a time they end in the order in which they were drawn, so that each has its place.
+        Pattern::Random if job.threads == 1 && job.depth == 1 => {
+            job.operations.filter(|all| *all <= MOST_RANDOM_SAMPLES).unwrap_or(0)
+        }
         Pattern::Sequential | Pattern::Random => 0,
     }
 }
@@ -428,13 +434,16 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_kept_for_a_spread_pattern_and_no_more_than_the_most() {
+    fn samples_are_kept_where_each_has_its_place_and_no_more_than_the_most() {
         let kept = |pattern, operations| {
             let job = Job { pattern, operations: Some(operations), ..timed(0, 100) };
             found(&job, &vec![9; operations as usize]).samples
         };
         assert_eq!(kept(Pattern::Spread, 3), [7, 7, 7]);
         assert_eq!(kept(Pattern::Spread, MOST_SAMPLES + 5).len() as u64, MOST_SAMPLES);
-        assert!(kept(Pattern::Random, 3).is_empty());
+        assert_eq!(kept(Pattern::Random, 3), [7, 7, 7]);
+        assert!(kept(Pattern::Random, MOST_RANDOM_SAMPLES + 1).is_empty());
+        let deep = Job { pattern: Pattern::Random, operations: Some(3), depth: 2, ..timed(0, 100) };
+        assert!(found(&deep, &[9; 3]).samples.is_empty());
     }
 }

@@ -2,8 +2,8 @@
 
 use std::f64::consts::TAU;
 
-use crate::LoadError;
 use crate::random::{Purpose, at, key};
+use crate::{LoadError, Store};
 
 /// The 99 % quantile of the standard normal distribution.
 const Z99: f64 = 2.326_347_874_040_840_8;
@@ -32,6 +32,8 @@ pub struct Law {
     pub shape: LawShape,
     /// Operations that are served at the same time, at least 1.
     pub servers: u32,
+    /// What it says that it holds, and what it holds, where that is told.
+    pub store: Option<Store>,
 }
 
 impl Law {
@@ -40,7 +42,7 @@ impl Law {
     /// # Errors
     /// No server, a time below 1 ns, or a ratio of p99 to mean that no lognormal law has.
     pub fn new(shape: LawShape, servers: u32) -> Result<Self, LoadError> {
-        let law = Self { shape, servers };
+        let law = Self { shape, servers, store: None };
         law.sampler(0, 0).map(|_| law)
     }
 

@@ -8,6 +8,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod buffer;
+mod capacity;
 mod check;
 mod clock;
 mod content;
@@ -30,6 +31,10 @@ mod random;
 mod run;
 mod spent;
 
+pub use capacity::{
+    BLOCK_BYTES, CapacityJob, CapacityOutcome, CapacityShape, Lie, SMALL_BYTES, Seen, SeenCounts,
+    Store, WrongBlock, capacity, capacity_costs, set_aside,
+};
 pub use content::{Compressible, Content};
 pub use engine::{EngineEntry, EngineKind};
 pub use engines::ENGINES;
@@ -44,6 +49,6 @@ pub use outcome::{
     latency_bucket, latency_bucket_from_ns, new_histogram,
 };
 pub use pages::{PageJob, PageOutcome, PageSet};
-pub use pattern::spread_offset;
+pub use pattern::{random_offsets, spread_offset};
 pub use run::{run, run_beside};
 pub use spent::Bystanders;

@@ -30,6 +30,19 @@ pub fn spread_offset(area: &Range<u64>, size_bytes: u32, samples: u64, index: u6
     area.start + spread_block(blocks, samples, index) * size
 }
 
+/// Where the operations of the first thread go under [`Pattern::Random`], without end: bytes from the
+/// start of the target.
+pub fn random_offsets(
+    area: &Range<u64>,
+    size_bytes: u32,
+    seed: u64,
+) -> impl Iterator<Item = u64> + use<> {
+    let size = u64::from(size_bytes.max(1));
+    let blocks = (area.end.saturating_sub(area.start) / size).max(1);
+    let (start, mut rng) = (area.start, generator(seed, 0, Purpose::Offsets));
+    std::iter::repeat_with(move || start + below(&mut rng, blocks) * size)
+}
+
 /// Block of sample `index` below `samples`; below `blocks`, and rising where there are as many.
 fn spread_block(blocks: u64, samples: u64, index: u64) -> u64 {
     (u128::from(index) * u128::from(blocks) / u128::from(samples.max(1))) as u64

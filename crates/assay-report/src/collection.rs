@@ -41,7 +41,9 @@ pub(super) fn columns() -> Vec<Shown> {
     ];
     all.extend(numbers);
     all.extend([
-        size("J/GiB written", |row| row.energy_j_per_gib.map(show::three_digits).unwrap_or_default()),
+        size("J/GiB written", |row| {
+            row.energy_j_per_gib.map(show::three_digits).unwrap_or_default()
+        }),
         size("price/GB", |row| {
             let price = row.price_per_gb.map(show::three_digits);
             price.map(|price| format!("{price} {}", row.currency)).unwrap_or_default()
@@ -155,7 +157,10 @@ mod tests {
     fn markdown_has_no_marks_of_others() {
         let rows = rows();
         let text = markdown(&rows.iter().collect::<Vec<_>>());
-        assert!(text.contains("| a \\| &lt;b&gt;card&lt;/b&gt; | V30 not reached | 82.4 |"), "{text}");
+        assert!(
+            text.contains("| a \\| &lt;b&gt;card&lt;/b&gt; | V30 not reached | 82.4 |"),
+            "{text}"
+        );
         assert!(text.contains("| device | claimed | read MB/s | write IOPS | trust |"), "{text}");
     }
 }

@@ -3,6 +3,7 @@
 
 mod answers;
 mod boots;
+mod capacity;
 mod check;
 mod check_tables;
 mod classes;
@@ -12,6 +13,7 @@ mod facts;
 mod files;
 mod forum;
 mod grid;
+mod imported;
 mod large;
 mod links;
 mod load;
@@ -21,6 +23,7 @@ pub(super) mod numbers;
 mod opening;
 pub(super) mod places;
 mod probes;
+pub(crate) mod published;
 mod remarks;
 mod study;
 mod study_more;

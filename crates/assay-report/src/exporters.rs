@@ -5,6 +5,8 @@ mod benchstat;
 mod fio_json;
 mod hyperfine_json;
 mod openmetrics;
+mod parquet;
+mod trials;
 mod trials_csv;
 
 use assay_core::catalogue::About;
@@ -19,8 +21,17 @@ use crate::{markdown, text};
 pub struct Exporter {
     /// What it says of itself.
     pub about: About,
-    /// The text; none where the findings have nothing that it can say.
-    pub write: fn(&Findings) -> Option<String>,
+    /// How it is written; none where the findings have nothing that it can say.
+    pub write: Writes,
+}
+
+/// What a format is.
+#[derive(Clone, Copy, Debug)]
+pub enum Writes {
+    /// A text.
+    Text(fn(&Findings) -> Option<String>),
+    /// Bytes that no terminal is to be shown.
+    Bytes(fn(&Findings) -> Option<Vec<u8>>),
 }
 
 /// All exporters, the usual one first.
@@ -30,13 +41,14 @@ pub static EXPORTERS: &[Exporter] = &[
     hyperfine_json::EXPORTER,
     benchstat::EXPORTER,
     openmetrics::EXPORTER,
+    parquet::EXPORTER,
     Exporter {
         about: About {
             name: "markdown",
             summary: "findings and tables for a wiki, an issue or a pull request",
             text: "As assay compare --markdown writes it, of one result.",
         },
-        write: |findings| Some(markdown::comment(findings)),
+        write: Writes::Text(|findings| Some(markdown::comment(findings))),
     },
     Exporter {
         about: About {
@@ -45,7 +57,9 @@ pub static EXPORTERS: &[Exporter] = &[
             text: "Findings, then the numbers, then what was measured; to be pasted between the \
                    marks that a forum has for code.",
         },
-        write: |findings| Some(text::render(&document::forum(findings), FORUM_COLUMNS, false)),
+        write: Writes::Text(|findings| {
+            Some(text::render(&document::forum(findings), FORUM_COLUMNS, false))
+        }),
     },
 ];
 

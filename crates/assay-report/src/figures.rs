@@ -2,6 +2,7 @@
 //! evidence has not what it needs.
 
 pub mod bars;
+pub mod beside;
 pub mod boots;
 pub mod classes;
 pub mod effects;
@@ -45,6 +46,7 @@ pub static FIGURES: &[&Drawing] = &[
     &boots::BOOTS,
     &runs::RUNS,
     &bars::BARS,
+    &beside::BESIDE,
     &grid::GRID,
     &links::LINKS,
     &percentiles::PERCENTILES,

@@ -147,7 +147,12 @@ pub fn make(
 ) -> Preview {
     let time = |trial: &PlannedTrial| {
         let workload = plan.work_of(trial);
-        let bound = if is_open_ended(&workload) { 0 } else { workload.time_ns };
+        let pilot_ns = plan.surveys.get(workload.target).map_or(0, |own| own.pilot.of(&workload));
+        let bound = match workload.work.expected_ns(pilot_ns) {
+            _ if is_open_ended(&workload) => 0,
+            Some(expected_ns) => expected_ns.min(workload.time_ns),
+            None => workload.time_ns,
+        };
         (workload.ramp_ns + bound, workload.writes())
     };
     let open_ended = plan.workloads.iter().any(is_open_ended);
@@ -160,7 +165,9 @@ pub fn make(
     let surveys = sites.iter().zip(&plan.surveys);
     let made = surveys
         .clone()
-        .filter(|(site, survey)| survey.area.written && site.kind != TargetKind::Simulated);
+        .filter(|(site, survey)| survey.area.written && site.kind != TargetKind::Simulated)
+        // What takes the whole finds it empty.
+        .filter(|_| !study.needs_whole());
     let standings: Vec<&Survey> = (0..plan.trials.len())
         .filter(|index| plan.is_remade_before(*index))
         .map(|index| &plan.surveys[plan.workloads[plan.trials[index].workload].target])
@@ -248,9 +255,11 @@ fn is_open_ended(workload: &PlannedWorkload) -> bool {
     workload.work.kind().runs_programs && workload.work.operations().is_some()
 }
 
-/// How programs are run, each once.
+/// How programs are run, and what takes its own time, each once.
 fn programs(plan: &Plan) -> Vec<String> {
-    let own = plan.workloads.iter().filter(|one| one.work.kind().runs_programs);
+    let told =
+        |one: &&PlannedWorkload| one.work.kind().runs_programs || one.work.expected_ns(0).is_some();
+    let own = plan.workloads.iter().filter(told);
     let mut words: Vec<String> = own.map(|one| one.work.words()).collect();
     let mut known = BTreeSet::new();
     words.retain(|one| known.insert(one.clone()));

@@ -97,7 +97,9 @@ fn series_swatch(pen: &mut Pen, series: &Series, [x, y]: [f64; 2], swatch: [f64;
         let filled =
             if matches!(series.marks, Marks::Bars(_)) { marks::filled(series.shape) } else { "" };
         let points = series.marks.points();
-        if !points.is_empty() && points.iter().all(|point| point.look == Look::Hatched) {
+        // Those that nobody trusts are hollow in any series.
+        let mut sound = points.iter().filter(|point| point.look != Look::Crossed).peekable();
+        if sound.peek().is_some() && sound.all(|point| point.look == Look::Hatched) {
             let colour = pen.theme.colour(&class);
             pen.add(&format!("<g class=\"{class}\" stroke=\"{colour}\">"));
             pen.rect(

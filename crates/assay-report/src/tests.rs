@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use super::document::Detail;
 use super::layout::width_of;
 use super::{document, json, text};
-use assay_core::findings::{Band, Findings, Member, Surface, Trust};
+use assay_core::findings::{Band, Extremes, Findings, Member, Surface, Trust};
 use assay_core::results::plan::Arm;
 
 fn directory() -> PathBuf {
@@ -227,6 +227,12 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
         arm: [("depth".to_owned(), "1".to_owned())].into(),
         trust: Some(Trust::Suspect),
         bands: (0..10).map(|index| band(index, rate(index))).collect(),
+        places: Vec::new(),
+        whole: Some(Extremes {
+            lowest: f64::from(2 << 20),
+            mean: f64::from(6 << 20),
+            highest: f64::from(10 << 20),
+        }),
         note: Some("the time of 1 s ended 3 of 3 trials early".to_owned()),
     };
     for name in ["card", "study-two-arms"] {
@@ -238,6 +244,7 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
             "of the area      rate     lowest   highest  n  trust\n",
             "0-10 %       10 MiB/s    5 MiB/s  20 MiB/s  3  suspect\n",
             "90-100 %            -          -         -  0  -\n",
+            "Of all places: lowest 2 MiB/s, mean 6 MiB/s, highest 10 MiB/s.",
             "Not whole: the time of 1 s ended 3 of 3 trials early.",
         ] {
             assert!(text.contains(line), "{line}:\n{text}");
@@ -247,6 +254,49 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
     let mut found = fixtures().remove(0).1;
     found.surfaces = vec![surface];
     assert!(rendered(&found, 80, false).contains("\nsurface: rate over the area\n"));
+}
+
+/// Author's digits and unit, own numbers in that unit, and no verdict.
+#[test]
+fn published_numbers_stand_beside_own_ones_on_every_page() {
+    use assay_core::findings::published::{Published, Unit};
+    let mut shown = 0;
+    for (name, mut found) in fixtures() {
+        let own = |cell: &&assay_core::findings::Cell| {
+            cell.metric == "bandwidth_bytes_per_s" && cell.geometric_mean.is_some() && !cell.control
+        };
+        let Some(cell) = found.cells.iter().find(own).cloned() else { continue };
+        let one = |of: &str, flags: Vec<String>| Published {
+            article: "Intel SSD 520 Goodness".to_owned(),
+            table: "schedulers.csv:4".to_owned(),
+            of: of.to_owned(),
+            workload: cell.workload.clone(),
+            arm: cell.arm.clone(),
+            metric: cell.metric.clone(),
+            text: "513349 K/s".to_owned(),
+            value: Some(513_349.0 * 1024.0),
+            unit: Some(Unit { name: "K/s".to_owned(), size: 1024.0 }),
+            ratio: None,
+            statistic: "mean of 5 runs, spread not published".to_owned(),
+            flags,
+        };
+        found.published = vec![one("noop", vec!["it could not have been".to_owned()])];
+        let text = rendered(&found, 80, false);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mine = format!("{:.0}", cell.geometric_mean.unwrap() / 1024.0);
+        let is_large = mine.len() > 3;
+        assert!(
+            words.contains("513349 K/s") && words.contains("it could not have been"),
+            "{name}: {text}"
+        );
+        assert!(!is_large || words.contains(&mine), "{name}: no {mine} in {text}");
+        assert!(words.contains("there is no verdict"), "{name}: {text}");
+        found.published[0].workload = "another".to_owned();
+        let text = rendered(&found, 80, false);
+        assert!(text.contains("nothing was measured to stand beside these"), "{name}: {text}");
+        shown += 1;
+    }
+    assert!(shown > 2, "{shown}");
 }
 
 #[test]

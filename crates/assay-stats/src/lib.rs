@@ -37,7 +37,8 @@ pub use power::{
 };
 pub use sample::{FEWEST_FOR_INTERVAL, Sample, log_ratios, t_quantile};
 pub use steady_state::{
-    ChangePoint, RampAdvice, SteadyState, batch_means, change_point, mser5, ramp_advice, snia,
+    ChangePoint, RampAdvice, SteadyState, batch_means, change_criterion, change_interval,
+    change_point, mser5, ramp_advice, snia,
 };
 pub use stopping::{MIXTURE_G, confidence_sequence_half_width, look_alpha};
 pub use verdict::{Judgement, Verdict, judge};

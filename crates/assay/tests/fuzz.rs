@@ -7,6 +7,7 @@
 #[path = "fuzz/readers.rs"]
 mod readers;
 
+use assay_core::importers::{IMPORTERS, Reads};
 use assay_lab::fuzz;
 use readers::READERS;
 
@@ -39,6 +40,18 @@ fn damaged_studies_are_read_or_refused() {
 #[test]
 fn damaged_tables_are_read_or_refused() {
     short_run_of("csv");
+}
+
+#[test]
+fn damaged_files_of_every_other_tool_are_read_or_refused() {
+    for importer in IMPORTERS.iter().filter(|one| matches!(one.reads, Reads::Runs(_))) {
+        short_run_of(&format!("import/{}", importer.about.name));
+    }
+}
+
+#[test]
+fn damaged_job_files_are_translated_or_refused() {
+    short_run_of("jobs");
 }
 
 #[test]

@@ -12,6 +12,8 @@
 mod advice;
 #[path = "machine/block_latency.rs"]
 mod block_latency;
+#[path = "machine/capacity.rs"]
+mod capacity;
 #[path = "machine/clean.rs"]
 mod clean;
 #[path = "machine/commands.rs"]

@@ -36,12 +36,12 @@ const LAYERS: [&[&str]; 17] = [
     &["study"],
     &["work", "probes", "factors"],
     &["catalogue"],
-    &["calc"],
+    &["calc", "reference"],
     &["quantity"],
     &["system"],
 ];
 /// Used by all, using nothing.
-const LEAVES: [&str; 5] = ["digest", "draws", "failure", "outside", "presence"];
+const LEAVES: [&str; 6] = ["digest", "draws", "failure", "lines", "outside", "presence"];
 /// They know the machine only as a trait.
 const PURE: [&str; 2] = ["assay-core", "assay-report"];
 /// What they would touch it with.

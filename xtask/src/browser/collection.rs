@@ -55,7 +55,8 @@ pub fn all(browser: &Browser, bench: &Bench) -> bool {
 }
 
 fn width(browser: &Browser, width: u32) -> Done<()> {
-    let size = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500 });
+    let size =
+        json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500 });
     browser.own("Emulation.setDeviceMetricsOverride", &size).map(drop)
 }
 
@@ -86,7 +87,9 @@ fn sorts(browser: &Browser, bench: &Bench) -> Done<()> {
         browser.open_file(bench.page("collection")?)?;
         let wrong = browser.text(WRONG)?;
         need(wrong.is_empty(), || format!("at {pixels} px: {wrong}"))?;
-        let columns = browser.number("return document.querySelector('table.collection').tHead.rows[0].cells.length")?;
+        let columns = browser.number(
+            "return document.querySelector('table.collection').tHead.rows[0].cells.length",
+        )?;
         need(columns >= 9.0, || format!("{columns} columns"))?;
         let wide = browser.number("return document.documentElement.scrollWidth")?;
         need(wide <= f64::from(pixels), || format!("the page is {wide} px wide on {pixels}"))?;

@@ -34,13 +34,7 @@ pub(super) fn rows(plan: &Plan, found: &Findings) -> Vec<CardRow> {
     targets.map(|(index, target)| row(plan, card, found, index, target)).collect()
 }
 
-fn row(
-    plan: &Plan,
-    card: &Card,
-    found: &Findings,
-    index: usize,
-    target: &TargetFacts,
-) -> CardRow {
+fn row(plan: &Plan, card: &Card, found: &Findings, index: usize, target: &TargetFacts) -> CardRow {
     let numbers = numbers(plan, found, index);
     let own = |name: &str| numbers.get(name).cloned();
     let [random_write, random_read, linear_read, linear_write] =
@@ -103,7 +97,11 @@ fn numbers(plan: &Plan, found: &Findings, target: usize) -> Numbers {
 }
 
 /// Which number a workload measures, and the metric that it is.
-fn measures(io: &io::Planned, synced: bool, [reads, writes]: [bool; 2]) -> Option<(&'static str, &'static str)> {
+fn measures(
+    io: &io::Planned,
+    synced: bool,
+    [reads, writes]: [bool; 2],
+) -> Option<(&'static str, &'static str)> {
     let small = io.size_bytes == SMALL_BYTES;
     let name = match (io.pattern, reads, writes, io.depth * io.threads) {
         _ if synced || (io.pattern == Pattern::Random && !small) => return None,
@@ -119,11 +117,7 @@ fn measures(io: &io::Planned, synced: bool, [reads, writes]: [bool; 2]) -> Optio
 }
 
 /// Of a check of SD cards a sentence a card: the classes that its numbers reach.
-pub(super) fn classes(
-    plan: &Plan,
-    environment: &Environment,
-    found: &Findings,
-) -> Vec<Sentence> {
+pub(super) fn classes(plan: &Plan, environment: &Environment, found: &Findings) -> Vec<Sentence> {
     let targets = found.environment.targets.iter().enumerate();
     let cards = targets.filter(|(index, _)| noun(environment.sites.get(*index)) == SD_CARD);
     let several = found.environment.targets.len() > 1;

@@ -56,7 +56,7 @@ fn against(claim: &Claim, numbers: &Numbers) -> (Standing, String) {
 pub fn classes(numbers: &Numbers) -> Vec<CardClaim> {
     let best = FAMILIES.iter().filter_map(|family| {
         let of = |wanted| family.iter().filter(move |class| standing(class, numbers) == wanted);
-        let reached = of(Standing::Above).last().map(|class| (class, Standing::Above));
+        let reached = of(Standing::Above).next_back().map(|class| (class, Standing::Above));
         let open = of(Standing::Open).next().map(|class| (class, Standing::Open));
         let (class, standing) =
             reached.or(open).or(family.first().map(|class| (class, Standing::Below)))?;
@@ -168,7 +168,9 @@ mod tests {
         assert!(classes(&quick).iter().any(|one| one.text.starts_with("reaches A2")));
         assert_eq!(standings("V30", &Numbers::new()), [Standing::Open]);
         let mut invalid = numbers(&CARD);
-        invalid.values_mut().for_each(|number| number.trust = Some(Trust::Invalid));
+        for number in invalid.values_mut() {
+            number.trust = Some(Trust::Invalid);
+        }
         assert_eq!(standings("C10", &invalid), [Standing::Open]);
     }
 }

@@ -136,6 +136,7 @@ fn target(site: &Site, survey: &Survey) -> TargetFacts {
         notes: survey.notes.clone(),
         filesystems: filesystems(site),
         on_a_file: is_on_a_file(site),
+        encryption: site.encryption.clone(),
     }
 }
 

@@ -6,15 +6,16 @@ use std::borrow::Cow;
 use super::rows::{self, Row};
 use super::verdicts::words;
 use super::{
-    boots, card, checks, classes, design, facts, harm, judged, lines, memory, reserved, sentences,
-    series, surfaces, surroundings, watched,
+    boots, capacity, card, checks, classes, design, facts, harm, judged, lines, memory, published,
+    reserved, sentences, series, surfaces, surroundings, watched,
 };
 use crate::findings::boots::BootGroup;
+use crate::findings::capacity::{CapacityFacts, SustainedFacts};
 use crate::findings::measurements::{Measurements, Series};
 use crate::findings::notes::Note;
 use crate::findings::said::Sentence;
 use crate::findings::{
-    AbsentCell, Comparison, Findings, Member, StudyFacts, Surface, WorkloadFacts,
+    AbsentCell, Accesses, Comparison, Findings, Member, StudyFacts, Surface, WorkloadFacts,
 };
 use crate::probes::processors::ProcessorTicks;
 use crate::results::design::{Design, Stopping};
@@ -33,7 +34,10 @@ pub struct Gathering<'a> {
     absent: Vec<AbsentCell>,
     classes: Vec<classes::Classes>,
     surfaces: Vec<Surface>,
+    accesses: Vec<Accesses>,
     boots: Vec<BootGroup>,
+    capacity: Vec<CapacityFacts>,
+    sustained: Vec<SustainedFacts>,
     members: Vec<Member>,
     taken_back: Vec<Sentence>,
     surroundings: surroundings::Gathered,
@@ -54,7 +58,10 @@ impl<'a> Gathering<'a> {
             absent: Vec::new(),
             classes: Vec::new(),
             surfaces: Vec::new(),
+            accesses: Vec::new(),
             boots: Vec::new(),
+            capacity: Vec::new(),
+            sustained: Vec::new(),
             members: Vec::new(),
             taken_back: Vec::new(),
             surroundings: surroundings::Gathered::default(),
@@ -80,7 +87,10 @@ impl<'a> Gathering<'a> {
         self.absent.extend(absent);
         self.classes.push(classes::of_row(&row));
         self.surfaces.extend(surfaces::of_row(plan, &row));
+        self.accesses.extend(surfaces::accesses(plan, &row));
         self.boots.extend(boots::of_row(&row));
+        self.capacity.extend(capacity::of_row(plan, &row));
+        self.sustained.extend(capacity::sustained_of_row(&row));
         self.members.extend(watched::members(&row));
         self.taken_back.extend(harm::sentence(&workload.name, trials));
         self.surroundings.add(&row);
@@ -121,11 +131,15 @@ impl<'a> Gathering<'a> {
         told.extend(memory::sentences(&found, &rows));
         told.append(&mut verdicts);
         found.surfaces = self.surfaces;
+        found.accesses = self.accesses;
         found.boots = self.boots;
+        found.capacity = self.capacity;
+        found.sustained = self.sustained;
         lines::add(&mut found, plan, environment);
         found.cards = card::rows(plan, &found);
         found.card = <&[_; 1]>::try_from(found.cards.as_slice()).ok().map(|[row]| row.clone());
         told.extend(card::classes(plan, environment, &found));
+        found.published = published::beside(&plan.design, found.environment.is_emulated());
         found.absent = absent;
         found.members = self.members;
         found.probes = self.costs.told();

@@ -5,6 +5,7 @@
 
 mod across;
 mod boots;
+mod capacity;
 mod card;
 mod cells;
 mod checks;
@@ -20,6 +21,7 @@ mod memory;
 mod metrics;
 mod null;
 pub mod places;
+mod published;
 mod reserved;
 mod rows;
 mod sentences;
@@ -145,10 +147,14 @@ fn judged(
         advice: told.advice,
         checks: told.checks,
         surfaces: Vec::new(),
+        accesses: Vec::new(),
         boots: Vec::new(),
+        capacity: Vec::new(),
+        sustained: Vec::new(),
         answers: told.answers,
         card: None,
         cards: Vec::new(),
+        published: Vec::new(),
         places: None,
         factors: measured.design.factors,
         members: Vec::new(),

@@ -63,6 +63,16 @@ pub(super) struct Story<'a> {
 /// The sentences, the most important first, the trust of the whole last.
 pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
     let simulated = story.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated);
+    let of_capacity = super::capacity::sentences(story.found);
+    if !of_capacity.is_empty() {
+        let last = if simulated {
+            Sentence::new(Said::Simulated, SIMULATED)
+        } else {
+            Sentence::new(Said::Trust, trust(story))
+        };
+        let told = emulated(story).into_iter().chain(of_capacity);
+        return told.chain(story.told.iter().cloned()).chain([last]).collect();
+    }
     if simulated && !story.judged {
         return vec![Sentence::new(Said::Simulated, SIMULATED)];
     }

@@ -5,13 +5,16 @@ use assay_stats::geometric_mean;
 use super::cells::summarised;
 use super::rows::{Measured, Row};
 use super::series::cell_trial;
-use crate::findings::{Band, CellTrial, Surface};
+use crate::findings::{Accesses, Band, CellTrial, Extremes, Spot, Surface};
 use crate::quantity::units::show;
 use crate::results::plan::{Area, Plan};
-use crate::work::io::{self, sample_offset};
+use crate::results::record::Status;
+use crate::work::io::{self, random_offsets, sample_offset};
 
 /// Parts of an area.
 const BANDS: u64 = 10;
+/// Places up to which each is told.
+const MOST_PLACES: u64 = 400;
 
 /// The surface of a row that has one; the second copy of the baseline is left to the noise floor.
 pub(super) fn of_row(plan: &Plan, row: &Row<'_>) -> Option<Surface> {
@@ -26,12 +29,87 @@ pub(super) fn of_row(plan: &Plan, row: &Row<'_>) -> Option<Surface> {
 fn surface(area: &Area, row: &Row<'_>) -> Option<Surface> {
     let io = io::Planned::of(&row.workload.work)?;
     sample_offset(io, area, 0)?;
+    let places = places(io, area, row);
     Some(Surface {
         workload: row.workload.name.clone(),
         arm: row.arm.clone(),
         trust: row.trust,
         bands: (0..BANDS).map(|band| one(io, area, row, band)).collect(),
+        whole: extremes(places.iter().map(|place| place.bandwidth_bytes_per_s)),
+        places,
         note: cut_short(row),
+    })
+}
+
+/// Each place of a row with its rate; none where there are too many to be drawn.
+fn places(io: &io::Planned, area: &Area, row: &Row<'_>) -> Vec<Spot> {
+    let count = io.operations.filter(|count| *count <= MOST_PLACES).unwrap_or(0);
+    let bytes = f64::from(io.size_bytes);
+    let one = |index: u64| {
+        let at = sample_offset(io, area, index)?;
+        let trials = standing(row).filter_map(counted);
+        let ns = trials.filter_map(|one| one.sample_latencies_ns.get(usize::try_from(index).ok()?));
+        let rates: Vec<f64> =
+            ns.filter(|ns| **ns > 0).map(|ns| bytes / (*ns as f64 / 1e9)).collect();
+        Some(Spot {
+            percent: percent(area, at),
+            n: rates.len(),
+            bandwidth_bytes_per_s: geometric_mean(&rates)?.mean,
+            min: rates.iter().copied().reduce(f64::min)?,
+            max: rates.iter().copied().reduce(f64::max)?,
+        })
+    };
+    (0..count).filter_map(one).collect()
+}
+
+/// Trials that nothing disturbed.
+fn standing<'a, 'r>(row: &'r Row<'a>) -> impl Iterator<Item = &'r Measured<'a>> {
+    row.trials.iter().filter(|trial| trial.record.status == Status::Ok)
+}
+
+/// Where an offset lies in its area.
+fn percent(area: &Area, at: u64) -> f64 {
+    100.0 * at.saturating_sub(area.start) as f64 / area.length.max(1) as f64
+}
+
+fn extremes(values: impl Iterator<Item = f64>) -> Option<Extremes> {
+    let values: Vec<f64> = values.collect();
+    Some(Extremes {
+        lowest: values.iter().copied().reduce(f64::min)?,
+        mean: values.iter().sum::<f64>() / values.len() as f64,
+        highest: values.iter().copied().reduce(f64::max)?,
+    })
+}
+
+/// Single operations of a row whose offsets follow from the seeds of its trials.
+pub(super) fn accesses(plan: &Plan, row: &Row<'_>) -> Option<Accesses> {
+    let area = plan.surveys.get(row.workload.target)?.area;
+    let area = row.workload.own_part(&area);
+    let io = io::Planned::of(&row.workload.work).filter(|_| !row.workload.control)?;
+    drop(random_offsets(io, &area, 0)?);
+    let trials: Vec<&Measured<'_>> = standing(row).collect();
+    let samples = || trials.iter().filter_map(|trial| counted(trial));
+    let all = samples().flat_map(|one| &one.sample_latencies_ns).map(|ns| *ns as f64);
+    let whole = extremes(all)?;
+    // What was run again has drawn anew.
+    let planned = |trial: &&Measured<'_>| {
+        let own = plan.trials.iter().find(|own| own.order == trial.record.order)?;
+        let is_first = trial.record.repeats.is_none() && !own.is_lead_in();
+        (is_first && own.workload == trial.record.workload).then_some(own.seed)
+    };
+    let first = trials.iter().find_map(|trial| Some((planned(trial)?, counted(trial)?)));
+    let dots = first.map(|(seed, counted)| {
+        let offsets = random_offsets(io, &area, seed).into_iter().flatten();
+        let places = offsets.map(|at| percent(&area, at));
+        places.zip(counted.sample_latencies_ns.iter().copied()).collect()
+    });
+    Some(Accesses {
+        workload: row.workload.name.clone(),
+        arm: row.arm.clone(),
+        trust: row.trust,
+        n: samples().count(),
+        whole,
+        dots: dots.unwrap_or_default(),
     })
 }
 
@@ -100,6 +178,40 @@ mod tests {
     use crate::work::io::Pattern;
 
     const PLACES: u64 = 100;
+
+    #[test]
+    fn each_place_has_its_rate_and_all_have_a_lowest_mean_and_highest() {
+        let found = surface(&bench());
+        assert_eq!((found.places.len(), found.places[95].n), (100, 3));
+        let mib = f64::from(1 << 20);
+        let near = |value: f64, expected: f64| (value / expected - 1.0).abs() < 1e-9;
+        let (last, whole) = (&found.places[95], found.whole.unwrap());
+        assert!((last.percent - 95.0).abs() < 1e-9, "{last:?}");
+        assert!(near(last.max, 50.0 * mib) && near(last.min, 50.0 * mib / 3.0), "{last:?}");
+        let most = 100.0 * mib / 6.0_f64.cbrt();
+        assert!(near(whole.highest, most) && near(whole.lowest, most / 2.0), "{whole:?}");
+        assert!(near(whole.mean, 0.95 * most), "{whole:?}");
+    }
+
+    #[test]
+    fn random_accesses_have_the_places_that_their_seed_drew() {
+        let mut bench = Bench::new(&["/mnt/card"])
+            .row(0, "access", 4096, &[4, 4])
+            .each(|trial| testing::counted(trial).sample_latencies_ns = vec![100, 300, 200, 400]);
+        let workload = bench.plan.workloads.last_mut().unwrap();
+        let io = testing::io_of(workload);
+        (io.pattern, io.operations, io.threads, io.depth) = (Pattern::Random, Some(4), 1, 1);
+        let found = bench.findings().accesses.remove(0);
+        let whole = found.whole;
+        assert_eq!((whole.lowest, whole.mean, whole.highest), (100.0, 250.0, 400.0));
+        assert_eq!(found.n, 2);
+        let ns: Vec<u64> = found.dots.iter().map(|(_, ns)| *ns).collect();
+        assert!(ns.is_empty() || ns == [100, 300, 200, 400], "{ns:?}");
+        assert!(found.dots.iter().all(|(percent, _)| (0.0..100.0).contains(percent)));
+        let workload = bench.plan.workloads.last_mut().unwrap();
+        testing::io_of(workload).depth = 8;
+        assert!(bench.findings().accesses.is_empty());
+    }
 
     /// Three trials of 100 reads of 1 MiB; the last tenth of the area is half as fast.
     fn bench() -> Bench {

@@ -17,37 +17,25 @@ pub struct Text {
     pub title: &'static str,
     /// What was measured, and how often.
     pub measured: &'static str,
-    /// How to run it oneself.
-    pub again: &'static [Again],
+    /// Commands that do it again and are no presets: presets say themselves which texts they are of.
+    pub again: &'static [Command],
 }
 
-/// A command that does the work again, or why there is none.
-pub enum Again {
-    /// A command, with what it does.
-    Command(&'static str, &'static str),
-    /// Why there is none.
-    None(&'static str),
-}
-
-use Again::Command;
+/// A command, with what it does.
+pub struct Command(pub &'static str, pub &'static str);
 
 const CARDS: &[Text] = &[
     Text {
         title: "More/Better Internal Storage on the Toshiba AC100",
         measured: "random writes of SD cards, one number of the best, beside a vendor's figures",
-        again: FLASH,
+        again: &[],
     },
     Text {
         title: "Flash Module Benchmark Collection",
         measured: "linear and random rates of cards with dd and iozone; the table is elsewhere",
-        again: FLASH,
+        again: &[],
     },
 ];
-
-const FLASH: &[Again] = &[Command(
-    "assay run flash /dev/sdX --destroy ID",
-    "primes the card and ends with its row of the flash table; its data are lost",
-)];
 
 /// All articles, by number.
 pub static ARTICLES: &[About] = &[
@@ -74,23 +62,17 @@ pub static ARTICLES: &[About] = &[
             Text {
                 title: super::virtualisation::TITLE,
                 measured: "seconds of a kernel build in eight places, the best of three runs",
-                again: &[Again::None(
-                    "no preset: it takes a machine with each hypervisor; bring times of your own \
-                     with assay import",
-                )],
+                again: &[],
             },
             CARDS[0],
             CARDS[1],
             Text {
                 title: "Alleviating Memory Pressure on Toshiba AC100",
                 measured: "nothing: sizes of frame buffers and memory regions are computed",
-                again: &[
-                    Command(
-                        "assay calc memmap mem=448M@0M mem=48M@464M --before 448M",
-                        "the regions, their gap and what is gained",
-                    ),
-                    Again::None("no preset for memory yet"),
-                ],
+                again: &[Command(
+                    "assay calc memmap mem=448M@0M mem=48M@464M --before 448M",
+                    "the regions, their gap and what is gained",
+                )],
             },
         ],
     },
@@ -102,25 +84,20 @@ pub static ARTICLES: &[About] = &[
             Text {
                 title: "Fixing BufferBloat",
                 measured: "delay under upload, one web test before and one after a cap",
-                again: &[Again::None("no preset for networks yet")],
+                again: &[],
             },
             Text {
                 title: "Setting up a Small Desktop RAID System",
                 measured: "nothing: what a write moves is counted by hand",
-                again: &[
-                    Command("assay run readahead .", "who gains from reading ahead"),
-                    Command("assay run write-cache .", "what flushes cost; needs root"),
-                    Command(
-                        "assay calc raid --level 5 --disks 4 --size 3TB --chunk 128KiB --write 2KiB",
-                        "what the change moves by each way of counting, and on Linux md",
-                    ),
-                    Again::None("no preset for sizes of stripes yet"),
-                ],
+                again: &[Command(
+                    "assay calc raid --level 5 --disks 4 --size 3TB --chunk 128KiB --write 2KiB",
+                    "what the change moves by each way of counting, and on Linux md",
+                )],
             },
             Text {
                 title: "Pegasus2 Impressions",
                 measured: "rates of large files on an array, one reading by each of two programs",
-                again: &[Command("assay run stream .", "one large stream at a time")],
+                again: &[],
             },
             Text {
                 title: "File Vault 2 on the 2011 MacBook Air",
@@ -139,18 +116,7 @@ pub static ARTICLES: &[About] = &[
             title: "Intel SSD 520 Goodness",
             measured: "an SSD beside a disk, file systems by threads, schedulers by file systems; \
                        means of five runs without spread",
-            again: &[
-                Command("assay run surface /dev/sdX", "the whole surface, only read"),
-                Command(
-                    "assay run filesystems --lab",
-                    "five file systems by eight numbers of threads, on loop devices of its own",
-                ),
-                Command(
-                    "assay run schedulers --lab",
-                    "four schedulers by three file systems, on loop devices of its own",
-                ),
-                Again::None("no preset for boots or power yet"),
-            ],
+            again: &[],
         }],
     },
     About {
@@ -162,18 +128,13 @@ pub static ARTICLES: &[About] = &[
                         async_write_max_active",
                 measured: "latencies of four classes of operations, 60 s under each of two levels, \
                            once",
-                again: &[Command(
-                    "assay run tunable --allow-tunable \
-                     /sys/module/zfs/parameters/zfs_vdev_async_write_max_active --set \
-                     tunable:/sys/module/zfs/parameters/zfs_vdev_async_write_max_active=10,3 /tank",
-                    "the same setting, six times each in chained order, as root",
-                )],
+                again: &[],
             },
             Text {
                 title: "Making old machines run a modern Linux distribution surprisingly well \
                         (using Zswap)",
                 measured: "no numbers: the text only tells that it worked",
-                again: &[Again::None("no preset for memory yet")],
+                again: &[],
             },
         ],
     },

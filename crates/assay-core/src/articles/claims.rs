@@ -1,8 +1,8 @@
 //! What the articles conclude: the rows of `claims.csv`.
 
-use super::library::Library;
-use super::sheet::{Printed, Row};
 use crate::failure::{Failure, Outcome};
+use crate::reference::Library;
+use crate::reference::sheet::{Printed, Row};
 
 /// The table of claims.
 pub const CLAIMS: &str = "claims.csv";

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::library::Library;
 use super::zfs::{HISTOGRAMS, SETTING};
 use crate::failure::Outcome;
+use crate::reference::Library;
 
 /// Nanoseconds of a microsecond.
 const US: u64 = 1000;

@@ -3,8 +3,8 @@
 use super::published::Book;
 use super::rules::Ruling;
 use super::{
-    Claim, Library, bufferbloat, encryption, flash, memory, modelines, raid, schedulers, ssd520,
-    virtualisation, zfs,
+    Claim, Library, bufferbloat, encryption, flash, memory, modelines, prose, raid, schedulers,
+    ssd520, virtualisation, zfs,
 };
 use crate::failure::Outcome;
 
@@ -40,6 +40,10 @@ pub static TOPICS: &[Topic] = &[
     ssd520::TOPIC,
     schedulers::TOPIC,
     zfs::TOPIC,
+    prose::AC100,
+    prose::DISKS,
+    prose::CHARTS,
+    prose::ZSWAP,
 ];
 
 /// The one judge of a claim; a failure where there is none.

@@ -25,6 +25,8 @@
 //! 5. *A count of steps*: contradicted where the steps that are listed give another, or a measurement
 //!    does: what was moved, in whole steps, rounded to the nearest.
 //! 6. No number that could speak: no data.
+//! 7. A premise that nobody knows (whether a monitor takes a blanking that it was never asked for):
+//!    what would follow is told, and it is not shown.
 //!
 //! Supported means that the printed numbers carry the claim, not that it holds elsewhere.
 
@@ -35,14 +37,13 @@ mod encryption;
 mod flash;
 mod histograms;
 mod judges;
-mod library;
 mod memory;
 mod modelines;
+mod prose;
 mod published;
 mod raid;
 pub mod rules;
 mod schedulers;
-pub mod sheet;
 mod ssd520;
 #[cfg(test)]
 mod tests;
@@ -51,18 +52,21 @@ mod words;
 mod zfs;
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use serde::Serialize;
 
 pub use claims::{CLAIMS, Claim, claims};
 pub use histograms::{Bucket, Histogram, read as histograms};
-pub use library::Library;
 
 use crate::failure::{Failure, Outcome};
 use crate::findings::Findings;
 use crate::findings::answers::{Answer, Claim as Verdict};
 use crate::findings::places::Beside;
-use about::{ARTICLES, About, Again, Text};
+use crate::plan::arms::makes_layers;
+pub use crate::reference::{Library, sheet};
+use crate::study::{Study, presets};
+use about::{ARTICLES, About, Command, Text};
 use judges::{TOPICS, judge_of};
 use published::Book;
 
@@ -183,18 +187,46 @@ fn answer(judged: &Judged) -> Answer {
     }
 }
 
+/// Presets with the titles of the texts that they do again.
+fn pointers() -> &'static [(Vec<String>, RunIt)] {
+    static READ: OnceLock<Vec<(Vec<String>, RunIt)>> = OnceLock::new();
+    // That each can be read is tested where presets are.
+    let read = || presets::all().filter_map(|(name, study)| Some((name, study.ok()?)));
+    READ.get_or_init(|| {
+        let pointer = |(name, study): (&str, Study)| {
+            let run = RunIt { command: Some(command(name, &study)), text: study.title.clone() };
+            (study.articles, run)
+        };
+        read().map(pointer).collect()
+    })
+}
+
 fn measured(text: &Text) -> Measured {
-    let again = text.again.iter().map(|again| match again {
-        Again::Command(command, text) => {
-            RunIt { command: Some((*command).to_owned()), text: (*text).to_owned() }
-        }
-        Again::None(text) => RunIt { command: None, text: (*text).to_owned() },
-    });
-    Measured {
-        title: text.title.to_owned(),
-        measured: text.measured.to_owned(),
-        again: again.collect(),
+    let is_of =
+        |(titles, _): &&(Vec<String>, RunIt)| titles.iter().any(|title| title == text.title);
+    let mut again: Vec<RunIt> =
+        pointers().iter().filter(is_of).map(|(_, run)| run.clone()).collect();
+    again.extend(text.again.iter().map(|Command(command, text)| RunIt {
+        command: Some((*command).to_owned()),
+        text: (*text).to_owned(),
+    }));
+    if again.is_empty() {
+        again.push(RunIt { command: None, text: "no preset and no calculator".to_owned() });
     }
+    Measured { title: text.title.to_owned(), measured: text.measured.to_owned(), again }
+}
+
+/// How a preset is run: on devices of its own where it makes file systems or links, on the card that
+/// it is about, in the directory that one is in.
+fn command(name: &str, study: &Study) -> String {
+    let place = match () {
+        () if study.card.is_some() => " /dev/sdX --destroy ID",
+        () if study.makes_link() || study.links().next().is_some() => " --lab",
+        () if makes_layers(study) => " --lab",
+        () if study.works_in_directory() => " .",
+        () => "",
+    };
+    format!("assay run {name}{place}")
 }
 
 /// The table of places of an article (`000` or `article-000`), with the digits that it prints.

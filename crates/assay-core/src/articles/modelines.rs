@@ -73,9 +73,9 @@ fn highest(library: &Library, _: &Claim) -> Outcome<Ruling> {
     let check = checked(&sheet, T221)?;
     let own = format!("The line has {}", rates(&check.figures));
     Ok(match &check.better {
-        Presence::Present(better) if better.is_better => Ruling::contradicted(format!(
-            "{own}, and within the same limits there is more by {}. Whether the monitor takes its \
-             blanking is not known.",
+        Presence::Present(better) if better.is_better => Ruling::not_shown(format!(
+            "{own}, and within the same limits there is more by {}. Whether the monitor takes that \
+             blanking is not known: if it does, the published mode is no limit.",
             other(better)
         )),
         Presence::Present(better) => Ruling::supported(format!(

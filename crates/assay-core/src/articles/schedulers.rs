@@ -30,6 +30,7 @@ pub(super) const TOPIC: Topic = Topic {
         Judge { claim: "noop is a clear winner for ext4", judge: ranking },
         Judge { claim: "deadline performs best for xfs", judge: ranking },
         Judge { claim: "noop is marginally better for btrfs writes and re-writes", judge: ranking },
+        Judge { claim: "deadline is best for btrfs reads", judge: ranking },
         Judge { claim: "CFQ is the least optimal choice", judge: ranking },
         Judge { claim: "the rates are the drive's", judge: rates },
     ],

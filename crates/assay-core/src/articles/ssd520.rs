@@ -4,7 +4,7 @@ use super::judges::{Judge, Topic};
 use super::published::{Book, Place, place};
 use super::rules::{BELIEVABLE_SCATTER, Ruling, scatter_that_hides};
 use super::sheet::{Printed, Row};
-use super::words::percent;
+use super::words::{list, percent};
 use super::{Claim, Library};
 use crate::failure::Outcome;
 
@@ -17,7 +17,10 @@ const SSD: &str = "ssd";
 pub(super) const TOPIC: Topic = Topic {
     article: "003",
     data: &[DATA],
-    judges: &[Judge { claim: "boot improves by a factor of about 3.2", judge: boot }],
+    judges: &[
+        Judge { claim: "boot improves by a factor of about 3.2", judge: boot },
+        Judge { claim: "a job took the SSD 1/3 to 1/4 of the power of the disk", judge: power },
+    ],
     numbers,
 };
 
@@ -44,6 +47,42 @@ fn boot(library: &Library, claim: &Claim) -> Outcome<Ruling> {
         _ => Ruling::not_shown(format!(
             "{told}{cut}. But each is a {statistic}, and that cannot show a difference."
         )),
+    })
+}
+
+/// Energy of a job over the disk's, times how much faster it was done, is the mean power over the disk's.
+fn power(library: &Library, claim: &Claim) -> Outcome<Ruling> {
+    let sheet = library.sheet(DATA)?;
+    let (mut jobs, mut ratios) = (Vec::new(), Vec::new());
+    for row in sheet.rows() {
+        let energy = row.text("energy_published")?;
+        if energy.is_empty() {
+            continue;
+        }
+        let wrong = || row.broken(&format!("energy_published is `{energy}`; write it like 1/3"));
+        let (above, below) = energy.split_once('/').ok_or_else(wrong)?;
+        let number = |text: &str| Printed::parse(text).map(|one| one.value).ok_or_else(wrong);
+        let (above, below) = (number(above)?, number(below)?);
+        if above <= 0.0 || below <= 0.0 {
+            return Err(wrong());
+        }
+        let faster = row.positive("ratio_published")?;
+        jobs.push(format!("{energy} at {faster} times the speed"));
+        ratios.push((above / below, above / below * faster));
+    }
+    if ratios.is_empty() {
+        return Err(claim.broken(&format!("{DATA} has no energy to hold it against")));
+    }
+    let powers: Vec<String> =
+        ratios.iter().map(|(_, power)| crate::quantity::units::show::ratio(*power)).collect();
+    let told = format!("{}: the mean power was {} times the disk's", list(&jobs), list(&powers));
+    Ok(if ratios.iter().any(|(energy, power)| power > energy) {
+        Ruling::contradicted(format!(
+            "What was computed is the energy of a job, not power. {told}; the SSD draws more and is \
+             done sooner. No voltage is printed, so neither watts nor joules can be had."
+        ))
+    } else {
+        Ruling::not_shown(format!("{told}; no spread was published."))
     })
 }
 

@@ -34,8 +34,28 @@ fn each_claim_belongs_to_a_text_and_each_table_is_shipped() {
     for data in TOPICS.iter().flat_map(|topic| topic.data) {
         assert!(library.sheet(data).is_ok(), "{data}");
     }
-    for about in ARTICLES {
-        assert!(about.texts.iter().all(|text| !text.again.is_empty()), "{}", about.number);
+    let titles = || ARTICLES.iter().flat_map(|about| about.texts).map(|text| text.title);
+    let own = ARTICLES.iter().flat_map(|about| about.texts).flat_map(|text| text.again);
+    for Command(command, _) in own {
+        assert!(!command.starts_with("assay run"), "presets say so themselves: {command}");
+    }
+    // Presets name texts that there are, and are told at each of them.
+    let articles = judge(&library).unwrap();
+    for (name, study) in presets::all() {
+        let study = study.unwrap();
+        let named = study
+            .articles
+            .iter()
+            .chain(study.published.iter().filter_map(|one| one.article.as_ref()));
+        for title in named {
+            assert!(titles().any(|known| known == title), "{name}: {title}");
+            let mut texts = articles.iter().flat_map(|article| &article.texts);
+            let text = texts.find(|text| text.title == *title).unwrap();
+            let run = format!("assay run {name}");
+            let is_told =
+                |again: &RunIt| again.command.as_ref().is_some_and(|own| own.starts_with(&run));
+            assert!(text.again.iter().any(is_told), "{name} is not told at {title}");
+        }
     }
 }
 

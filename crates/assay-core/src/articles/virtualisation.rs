@@ -30,6 +30,7 @@ pub(super) const TOPIC: Topic = Topic {
             claim: "bare metal is 26.32 % as fast again as the best hypervisor",
             judge: as_fast_again,
         },
+        Judge { claim: "VMware ESXi is 24 % lower than bare metal", judge: lower },
     ],
     numbers,
 };
@@ -138,6 +139,31 @@ fn as_fast_again(library: &Library, claim: &Claim) -> Outcome<Ruling> {
         String::new()
     };
     Ok(Ruling::supported(format!("{sentence}{how}. It is arithmetic: no spread was published.")))
+}
+
+/// The place that a claim names, by how much it is below bare metal.
+fn lower(library: &Library, claim: &Claim) -> Outcome<Ruling> {
+    let sheet = library.sheet(DATA)?;
+    let places = places(&sheet)?;
+    let [said]: [Printed; 1] = claim.numbers()?;
+    let named = |place: &&Place<'_>| {
+        place.name != BARE && place.name.split(' ').take(2).all(|word| claim.names(word))
+    };
+    let what = || claim.broken(&format!("{DATA} has no place that it names"));
+    let place = places.iter().find(named).ok_or_else(what)?;
+    let found = 1.0 - place.share;
+    let told = format!(
+        "The seconds of {} are {} of bare metal's speed, which is {} lower",
+        place.name,
+        percent(place.share, DECIMALS),
+        percent(found, DECIMALS)
+    );
+    Ok(if said.says(100.0 * found) {
+        Ruling::supported(format!("{told}. It is arithmetic: no spread was published."))
+    } else {
+        let whole = percent(found, said.decimals);
+        Ruling::contradicted(format!("{told}: {whole}, not {} %.", said.value))
+    })
 }
 
 /// The table as it is set beside measured places, with the digits that were printed.

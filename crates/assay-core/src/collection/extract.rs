@@ -58,8 +58,10 @@ pub fn rows(findings: &Findings, extra: &Extra) -> Result<Vec<Row>, String> {
         .collect();
     let rows: Vec<Row> = rows?.into_iter().filter(|row| !row.measured.is_empty()).collect();
     if rows.is_empty() {
-        return Err("it has no linear or random rate of a device: collect a check, or a run of flash"
-            .to_owned());
+        return Err(
+            "it has no linear or random rate of a device: collect a check, or a run of flash"
+                .to_owned(),
+        );
     }
     Ok(rows)
 }
@@ -95,11 +97,14 @@ fn row(
     }
     let varied = arms.iter().any(|arm| arms.iter().any(|other| bare(arm) != bare(other)));
     if varied {
-        return Err("it varied settings, so that no arm of it is the device: collect a check, or a run of \
+        return Err(
+            "it varied settings, so that no arm of it is the device: collect a check, or a run of \
                     flash"
-            .to_owned());
+                .to_owned(),
+        );
     }
-    let card = findings.cards.iter().find(|card| card.target.is_empty() || card.target == target.name);
+    let card =
+        findings.cards.iter().find(|card| card.target.is_empty() || card.target == target.name);
     let (claimed, price, capacity) = card.map_or((Vec::new(), None, None), |card| {
         let price = card.price.as_ref().map(|price| price.text.clone());
         (card.claims.iter().map(|one| one.claim.clone()).collect(), price, card.capacity_bytes)

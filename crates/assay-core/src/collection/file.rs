@@ -39,6 +39,13 @@ pub fn name(text: &str) -> String {
     format!("{}/{}.json", &hash[..2], &hash[..HASH_LETTERS])
 }
 
+/// What is read first: another format may have other fields.
+#[derive(serde::Deserialize)]
+struct Head {
+    #[serde(default)]
+    format: String,
+}
+
 /// Reads a row.
 ///
 /// # Errors
@@ -46,11 +53,6 @@ pub fn name(text: &str) -> String {
 pub fn read(text: &str) -> Result<Row, String> {
     if text.len() as u64 > MOST_BYTES {
         return Err(format!("it has {} bytes, and a row has {MOST_BYTES} at most", text.len()));
-    }
-    #[derive(serde::Deserialize)]
-    struct Head {
-        #[serde(default)]
-        format: String,
     }
     let told = |error: serde_json::Error| format!("it is no row: {error}");
     let head: Head = serde_json::from_str(text).map_err(told)?;
@@ -70,7 +72,8 @@ pub fn read_named(path: &str, text: &str) -> Result<Row, String> {
     if path == name(text) || path == name(&text.replace("\r\n", "\n")) {
         return Ok(row);
     }
-    Err("its name is not the hash of what is in it: it was changed by hand, or lies elsewhere".to_owned())
+    Err("its name is not the hash of what is in it: it was changed by hand, or lies elsewhere"
+        .to_owned())
 }
 
 fn checked(row: &Row) -> Result<(), String> {
@@ -117,8 +120,14 @@ fn name_of_a_device(name: &str) -> Result<(), String> {
     if name.trim().is_empty() {
         return Err("its device has no name".to_owned());
     }
-    if name.contains(['<', '>', '\\']) || name.contains("..") || name.starts_with(['/', '.', '-', '=', '+', '@']) {
-        return Err(format!("its device is called `{}`, which is markup, a path or a formula and no name", shown()));
+    if name.contains(['<', '>', '\\'])
+        || name.contains("..")
+        || name.starts_with(['/', '.', '-', '=', '+', '@'])
+    {
+        return Err(format!(
+            "its device is called `{}`, which is markup, a path or a formula and no name",
+            shown()
+        ));
     }
     Ok(())
 }
@@ -223,7 +232,11 @@ mod tests {
             ("path", text.replace("SanDisk", "../../etc/passwd"), "markup, a path"),
             ("escape", text.replace("SanDisk", "\\u001b[2J"), "control characters"),
             ("long", text.replace("SanDisk", &"x".repeat(200)), "120 are enough"),
-            ("giant", text.replace("SanDisk", &"x".repeat(10_000_000)), "bytes, and a row has 65536"),
+            (
+                "giant",
+                text.replace("SanDisk", &"x".repeat(10_000_000)),
+                "bytes, and a row has 65536",
+            ),
             ("infinite", text.replace("19.3", "1e999"), "it is no row"),
             ("negative", text.replace("19.3", "-5"), "no number of a device"),
             ("zero", text.replace("19.3", "0"), "no number of a device"),
@@ -231,7 +244,11 @@ mod tests {
             ("outside", text.replace("19.3", "30"), "interval does not hold"),
             ("unknown", text.replace("write_iops", "boot_s"), "no row has a number boot_s"),
             ("result", text.replace("20261124-103107-a3f9", "../../x"), "no id of a result"),
-            ("newer", text.replace("assay-collection/1", "assay-collection/2"), "assay-collection/2"),
+            (
+                "newer",
+                text.replace("assay-collection/1", "assay-collection/2"),
+                "assay-collection/2",
+            ),
             ("date", text.replace("2026-11-24", "2026-13-24"), "is no day"),
         ];
         for (name, text, words) in cases {

@@ -7,7 +7,7 @@ use super::row::Row;
 use crate::analysis::claims::{self, Numbers};
 use crate::findings::Trust;
 use crate::findings::answers::{CardClaim, CardNumber, Standing};
-use crate::importers::lines::Splitter;
+use crate::lines::Splitter;
 use crate::study::printed::Claim;
 
 /// A row in one line.
@@ -67,7 +67,8 @@ pub fn is_number(column: &str) -> bool {
 impl Flat {
     /// The line of a row.
     pub fn of(file: &str, row: &Row) -> Self {
-        let shown = |name: &str, unit: f64| row.measured.get(name).map(|number| number.value / unit);
+        let shown =
+            |name: &str, unit: f64| row.measured.get(name).map(|number| number.value / unit);
         let mut numbers = [None; NUMBERS.len()];
         for (at, kind) in numbers.iter_mut().zip(&NUMBERS) {
             *at = shown(kind.name, kind.unit);
@@ -105,14 +106,8 @@ impl Flat {
         fields.extend([&self.claimed, &self.reached].map(Clone::clone));
         fields.extend(self.numbers.map(number));
         fields.extend([number(self.energy_j_per_gib), number(self.price_per_gb)]);
-        let rest = [
-            &self.currency,
-            &self.trust,
-            &self.date,
-            &self.machine,
-            &self.filesystem,
-            &self.by,
-        ];
+        let rest =
+            [&self.currency, &self.trust, &self.date, &self.machine, &self.filesystem, &self.by];
         fields.extend(rest.map(Clone::clone));
         fields
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::numbers;
 use super::row::{FORMAT, Number, Published, Row};
-use crate::importers::lines::{Splitter, lines};
+use crate::lines::{Splitter, lines};
 
 /// The table, in the author's own digits.
 const TABLE: &str = include_str!("../../../../reference/collection.csv");

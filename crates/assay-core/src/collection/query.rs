@@ -61,7 +61,7 @@ impl Query {
     /// last either way.
     pub fn of<'a>(&self, rows: impl IntoIterator<Item = &'a Flat>) -> Vec<&'a Flat> {
         let holds = |row: &&Flat| {
-            let fields = (!self.conditions.is_empty()).then(|| row.fields()).unwrap_or_default();
+            let fields = if self.conditions.is_empty() { Vec::new() } else { row.fields() };
             self.conditions.iter().all(|condition| condition.holds(&fields))
         };
         let mut found: Vec<&Flat> = rows.into_iter().filter(holds).collect();
@@ -89,14 +89,17 @@ fn order(a: &str, b: &str) -> Ordering {
 
 fn column(name: &str) -> Result<usize, String> {
     let columns = flat::columns();
-    columns.iter().position(|own| *own == name).ok_or_else(|| {
-        format!("rows have no `{name}`; they have {}", columns.join(", "))
-    })
+    columns
+        .iter()
+        .position(|own| *own == name)
+        .ok_or_else(|| format!("rows have no `{name}`; they have {}", columns.join(", ")))
 }
 
 fn condition(text: &str) -> Result<Condition, String> {
     let wrong = || {
-        format!("`{text}` is no condition: write it like write_iops>=90, device~sandisk or trust=trusted")
+        format!(
+            "`{text}` is no condition: write it like write_iops>=90, device~sandisk or trust=trusted"
+        )
     };
     let at = text.find(['>', '<', '=', '!', '~']).ok_or_else(wrong)?;
     let (name, rest) = text.split_at(at);
@@ -105,8 +108,8 @@ fn condition(text: &str) -> Result<Condition, String> {
     let value = rest[sign.len()..].trim().to_owned();
     let column = column(name.trim())?;
     let number = value.parse().ok();
-    let by_size =
-        !matches!(relation, Relation::Is | Relation::Not | Relation::Holds) && name.trim() != "date";
+    let by_size = !matches!(relation, Relation::Is | Relation::Not | Relation::Holds)
+        && name.trim() != "date";
     if by_size && number.is_none() {
         return Err(format!("`{text}`: {value} is no number"));
     }

@@ -61,10 +61,14 @@ impl Findings {
             probes: Vec::new(),
             surroundings: SurroundingsFacts::default(),
             surfaces: Vec::new(),
+            accesses: Vec::new(),
             boots: Vec::new(),
+            capacity: Vec::new(),
+            sustained: Vec::new(),
             answers: Vec::new(),
             card: None,
             cards: Vec::new(),
+            published: Vec::new(),
             places: None,
         }
     }

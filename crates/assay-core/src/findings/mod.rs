@@ -2,11 +2,14 @@
 
 pub mod answers;
 pub mod boots;
+pub mod capacity;
 pub mod facts;
 pub mod measurements;
 pub mod notes;
 pub mod places;
+pub mod published;
 pub mod said;
+mod surfaces;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +21,7 @@ use crate::results::plan::{Arm, is_false};
 use crate::results::record::{Repeats, Status};
 
 pub use measurements::Measurements;
+pub use surfaces::{Accesses, Band, Extremes, Spot, Surface};
 
 /// Format of the findings.
 pub const FORMAT: &str = "assay-findings/1";
@@ -105,6 +109,9 @@ pub struct TargetFacts {
     /// Whether the drive is a loop device, whose file lies on another file system.
     #[serde(default, skip_serializing_if = "is_false")]
     pub on_a_file: bool,
+    /// What is seen to encrypt on the way down, the uppermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub encryption: Vec<String>,
 }
 
 /// The machine.
@@ -692,9 +699,18 @@ pub struct Findings {
     /// Rates over the area, for the pattern `spread`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub surfaces: Vec<Surface>,
+    /// Single accesses at random places.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accesses: Vec<Accesses>,
     /// Groups of boots, where trials are boots.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub boots: Vec<boots::BootGroup>,
+    /// What looks at capacities say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capacity: Vec<capacity::CapacityFacts>,
+    /// What writing for long says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sustained: Vec<capacity::SustainedFacts>,
     /// What the numbers say of each claim that the study asked about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<answers::Answer>,
@@ -704,40 +720,10 @@ pub struct Findings {
     /// Its rows of the flash table, one a target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cards: Vec<answers::CardRow>,
+    /// Numbers that were published of such work, to stand beside its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<published::Published>,
     /// Several places in per cent of one of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places: Option<places::Places>,
-}
-
-/// The rate of a workload over its area, from its first byte to its last.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Surface {
-    /// Workload.
-    pub workload: String,
-    /// Arm.
-    pub arm: Arm,
-    /// Trust of the workload, which is that of each of its bands; absent when nothing was measured.
-    pub trust: Option<Trust>,
-    /// Ten equal parts of the area.
-    pub bands: Vec<Band>,
-    /// What keeps it from being whole.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
-}
-
-/// One part of an area. A part that no sample of any trial went to has no numbers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Band {
-    /// Where it begins, in percent of the area.
-    pub from_percent: u32,
-    /// Where it ends.
-    pub to_percent: u32,
-    /// Trials that the numbers are of.
-    pub n: usize,
-    /// Bytes per second of service time: geometric mean of the trials.
-    pub bandwidth_bytes_per_s: Option<f64>,
-    /// Trial with the lowest.
-    pub min: Option<f64>,
-    /// Trial with the highest.
-    pub max: Option<f64>,
 }

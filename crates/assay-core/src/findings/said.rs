@@ -55,6 +55,10 @@ pub enum Said {
     },
     /// How long a group of boots took.
     Boots,
+    /// Whether a target holds what it says.
+    Capacity,
+    /// What a drive writes for long.
+    Sustained,
     /// Who ranks first.
     Rank {
         /// Workload.

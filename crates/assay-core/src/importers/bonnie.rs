@@ -1,34 +1,34 @@
 //! bonnie++'s CSV: each line is a run of all its tests.
 
-use super::lines::{self, Splitter};
 use super::mistakes::{Cell, Mistakes};
 use super::run::{Run, Runs};
 use super::words::quoted;
 use super::{Importer, Reads};
 use crate::catalogue::About;
 use crate::failure::{Failure, Outcome};
+use crate::lines::{self, Splitter};
 use crate::quantity::Better;
 
 /// The importer.
 pub const IMPORTER: Importer = Importer {
     about: About {
         name: "bonnie-csv",
-        summary: "CSV of bonnie++ 1.96 to 2.00 (its last line, or -q)",
+        summary: "CSV of bonnie++ 1.96 to 2.00 (all that it prints, its last line, or -q)",
         text: "Each line is one run of all tests; machine, sizes and concurrency are settings. What \
                was too fast to time (+++++) is absent, never zero. Latencies are maxima: bonnie++ \
                tells no others.",
     },
     recognises: |start| {
-        let line = lines::lines(start).next().map_or("", |(_, line)| line);
-        let mut fields = line.split(',');
-        let version = fields.next().is_some_and(|first| VERSIONS.contains(&first.trim()));
-        version && line.split(',').count() >= FIELDS
+        let lines = lines::lines(start).take(LINES).map(|(_, line)| line);
+        lines.into_iter().any(|line| is_own(line) && line.split(',').count() >= FIELDS)
     },
     reads: Reads::Runs(read),
 };
 
 /// Versions of the format, as the first field tells them.
 const VERSIONS: [&str; 4] = ["1.96", "1.97", "1.98", "2.00"];
+/// Lines in which one of the CSV stands: a table for the eye may stand above it.
+const LINES: usize = 40;
 /// Fields of a line at least: without the latencies.
 const FIELDS: usize = 36;
 /// Versions without the two fields about seeks, and the first field behind them.
@@ -69,11 +69,17 @@ const SETTINGS: [(&str, usize); 6] = [
     ("directories", 24),
 ];
 
+/// Whether a line begins with a version of the format.
+fn is_own(line: &str) -> bool {
+    line.split_once(',').is_some_and(|(version, _)| VERSIONS.contains(&version.trim()))
+}
+
 fn read(name: &str, text: &str) -> Outcome<Runs> {
     let mut mistakes = Mistakes::of(name);
     let mut splitter = Splitter::new();
     let mut runs = Vec::new();
-    for (line, text) in lines::lines(text) {
+    // What has no comma is of the table for the eye.
+    for (line, text) in lines::lines(text).filter(|(_, line)| line.contains(',')) {
         let good = splitter.split(text).is_ok() && splitter.count() >= FIELDS;
         if !good || !VERSIONS.contains(&splitter.field(0)) {
             let told = format!(

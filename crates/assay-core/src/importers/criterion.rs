@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::json::{self, number};
-use super::lines::{self, Splitter};
 use super::run::{Run, Runs};
 use super::{Importer, Reads, head};
 use crate::catalogue::About;
 use crate::failure::{Failure, Outcome};
+use crate::lines::{self, Splitter};
 use crate::quantity::Better;
 
 /// The importer.

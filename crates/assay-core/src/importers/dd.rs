@@ -1,9 +1,10 @@
 //! The line that dd ends with: bytes, seconds, and a rate that is computed anew from both.
 
 use super::run::{Run, Runs};
-use super::{Importer, Reads, lines};
+use super::{Importer, Reads};
 use crate::catalogue::About;
 use crate::failure::{Failure, Outcome};
+use crate::lines;
 
 /// The importer.
 pub const IMPORTER: Importer = Importer {

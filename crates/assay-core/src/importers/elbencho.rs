@@ -1,11 +1,11 @@
 //! elbencho's CSV of results: a line a phase, with a header that names its columns.
 
-use super::lines::{self, Splitter};
 use super::mistakes::Mistakes;
 use super::run::{Run, Runs};
 use super::{Importer, Reads, times};
 use crate::catalogue::About;
 use crate::failure::{Failure, Outcome};
+use crate::lines::{self, Splitter};
 use crate::quantity::Better;
 
 /// The importer.

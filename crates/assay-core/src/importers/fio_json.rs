@@ -9,6 +9,7 @@ use super::run::{Run, Runs};
 use super::{Importer, Reads, head};
 use crate::catalogue::About;
 use crate::failure::{Failure, Outcome};
+use crate::study::fio_job::ONLY_TOLD;
 
 /// The importer.
 pub const IMPORTER: Importer = Importer {
@@ -17,7 +18,7 @@ pub const IMPORTER: Importer = Importer {
         summary: "JSON and JSON+ of fio 2.2 and later (--output-format=json)",
         text: "A workload for each kind of access and block size; job options (with global options) \
                that differ among the runs of a workload are the factors, and equal jobs are \
-               replicates. Jobs of one group with equal options are one run: their rates are added. \
+               replicates. Jobs of one group with equal options are one run, by what they did together. \
                Latencies are those of which fio tells percentiles, as a rule from the end of the \
                submission on (clat_ns). The order comes from the times in the files.",
     },
@@ -25,46 +26,28 @@ pub const IMPORTER: Importer = Importer {
     reads: Reads::Runs(read),
 };
 
+/// Jobs of a file: each is held against the others, for those that ran at once.
+const MOST_JOBS: usize = 10_000;
 /// Directions with the words of workloads that do both.
 const DIRECTIONS: [(&str, &str); 3] = [("read", "reads"), ("write", "writes"), ("trim", "trims")];
 /// Options that say what a workload is.
 const WORK: [&str; 4] = ["rw", "readwrite", "bs", "blocksize"];
-/// Options that change nothing of what is measured, only how it is told.
-const TOLD: &[&str] = &[
-    "name",
-    "description",
-    "group_reporting",
+/// Options that change nothing of what is measured, beside those that only say how fio reports.
+const TOLD: [&str; 10] = [
     "stonewall",
     "wait_for_previous",
-    "new_group",
     "status_interval",
     "eta",
     "eta_interval",
-    "percentile_list",
-    "lat_percentiles",
-    "clat_percentiles",
-    "slat_percentiles",
-    "write_bw_log",
-    "write_lat_log",
-    "write_iops_log",
-    "write_hist_log",
-    "log_avg_msec",
-    "log_hist_msec",
-    "log_max_value",
-    "log_offset",
-    "log_unix_epoch",
-    "per_job_logs",
-    "disk_util",
-    "unified_rw_reporting",
-    "significant_figures",
     "output",
     "output-format",
-    "bwavgtime",
-    "iopsavgtime",
     "randseed",
     "unlink",
     "write_iolog",
 ];
+/// Options of reports that cost time while fio runs: where they differ, they are settings.
+const COSTS: [&str; 5] =
+    ["gtod_reduce", "disable_lat", "disable_clat", "disable_slat", "clocksource"];
 /// Percentiles as fio names them, and as metrics do.
 const PERCENTILES: [(f64, &str); 4] = [
     (50.0, "latency_p50_ns"),
@@ -90,6 +73,12 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     if jobs.is_empty() {
         return Err(Failure::mistake(format!(
             "{name}: there are no `jobs` in it: fio was ended before its end, or ran none"
+        )));
+    }
+    if jobs.len() > MOST_JOBS {
+        return Err(Failure::mistake(format!(
+            "{name}: there are {} jobs in it; at most {MOST_JOBS} of a file are read: import parts",
+            jobs.len()
         )));
     }
     let global = whole.get("global options");
@@ -147,8 +136,14 @@ fn job_of<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> Job<'v> {
             format!("{kind} {}", size.to_lowercase())
         }
     };
-    let passed = |name: &str| WORK.contains(&name) || TOLD.contains(&name);
+    let reports = |name: &str| ONLY_TOLD.contains(&name) && !COSTS.contains(&name);
+    let passed = |name: &str| WORK.contains(&name) || TOLD.contains(&name) || reports(name);
     options.retain(|name, _| !passed(name));
+    // What is ours says itself what its arm is.
+    if let Some(arm) = json::at(job, &["assay", "arm"]).and_then(Value::as_object) {
+        let level = |(name, value): (&String, &Value)| Some((name.clone(), json::level(value)?));
+        options = arm.iter().filter_map(level).collect();
+    }
     let group = whole(job, &["groupid"]).unwrap_or_default();
     Job { value: job, workload, settings: options, group }
 }
@@ -199,15 +194,20 @@ fn run(group: &[Job<'_>], direction: &str, plural: &str, notes: &mut Vec<String>
         if both { format!("{}, {plural}", first.workload) } else { first.workload.clone() };
     let mut run = Run { workload, settings: first.settings.clone(), ..Run::default() };
     run.failed = error.map(|error| format!("fio ended with error {error}"));
-    run.tell("iops", sum(&parts, |part| number(part, &["iops"])));
-    run.tell("bandwidth_bytes_per_s", sum(&parts, bandwidth));
     match parts.as_slice() {
-        [part] => latencies(&mut run, part),
         [] => {}
+        [part] => {
+            run.tell("iops", number(part, &["iops"]));
+            run.tell("bandwidth_bytes_per_s", bandwidth(part));
+            latencies(&mut run, part);
+        }
         several => {
+            run.tell("iops", rate(several, |part| number(part, &["iops"])));
+            run.tell("bandwidth_bytes_per_s", rate(several, bandwidth));
             merged(&mut run, several);
-            let note = "jobs that ran at once with equal options are one run: their rates are \
-                        added; percentiles only where the file has bins (json+)";
+            let note = "jobs that ran at once with equal options are one run: what they did \
+                        together in the time of the longest; percentiles only where the file has \
+                        bins (json+)";
             if !notes.iter().any(|known| known == note) {
                 notes.push(note.to_owned());
             }
@@ -221,9 +221,16 @@ fn did(part: &Value) -> bool {
     number(part, &["total_ios"]).or_else(|| number(part, &["io_bytes"])).is_some_and(|n| n > 0.0)
 }
 
-fn sum(parts: &[&Value], of: impl Fn(&Value) -> Option<f64>) -> Option<f64> {
-    let values: Option<Vec<f64>> = parts.iter().map(|part| of(part)).collect();
-    values.filter(|values| !values.is_empty()).map(|values| values.iter().sum())
+/// What jobs did together in a second, as fio adds them up: by the time of the longest. The sum of
+/// their rates would count an end with fewer jobs as if all had been at work.
+fn rate(parts: &[&Value], of: impl Fn(&Value) -> Option<f64>) -> Option<f64> {
+    let (mut done, mut longest_ms) = (0.0, 0.0_f64);
+    for part in parts {
+        let ms = number(part, &["runtime"])?;
+        done += of(part)? * ms;
+        longest_ms = longest_ms.max(ms);
+    }
+    (longest_ms > 0.0).then(|| done / longest_ms)
 }
 
 /// Bytes a second; fio 3.1 tells KiB only.

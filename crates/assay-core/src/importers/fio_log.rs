@@ -2,9 +2,10 @@
 //! direction. What the numbers are only the name of the file tells.
 
 use super::run::{Run, Runs};
-use super::{Importer, Reads, lines};
+use super::{Importer, Reads};
 use crate::catalogue::About;
 use crate::failure::{Failure, Outcome};
+use crate::lines;
 
 /// The importer.
 pub const IMPORTER: Importer = Importer {

@@ -2,9 +2,20 @@
 
 use super::HEAD_BYTES;
 use super::words::quoted;
+use crate::lines;
 
 /// Keys that a message names.
 const NAMED: usize = 4;
+
+/// Texts of tools of which another form can be read, by what stands in them.
+const FOR_THE_EYE: [(&[&str], &str); 6] = [
+    (&["rw=", "ioengine=", "iodepth="], "fio's text: say --output-format=json or normal,json+"),
+    (&["Time (mean", "Range (min"], "hyperfine's text: say --export-json FILE"),
+    (&["Children see throughput"], "iozone -t: of iozone only the tables of -a can be read"),
+    (&["------Sequential Output------"], "bonnie++ without its last line, which holds the numbers"),
+    (&["Device", "%util"], "iostat's text: say iostat -x -o JSON"),
+    (&["DEV", "%util"], "sar's text: say sadf -j FILE -- -d"),
+];
 
 /// As much of a text as formats are told by.
 pub(super) fn of(text: &str) -> &str {
@@ -53,6 +64,10 @@ fn closing(text: &str) -> Option<usize> {
 pub(super) fn strange(head: &str) -> Option<String> {
     let known = "assay list importers tells what can be read";
     let start = head.trim_start();
+    let own = FOR_THE_EYE.iter().find(|(marks, _)| marks.iter().all(|mark| head.contains(mark)));
+    if let Some((_, what)) = own {
+        return Some(format!("this looks like {what}"));
+    }
     if head.contains('\0') {
         return Some(format!("this is no text; {known}"));
     }
@@ -63,7 +78,15 @@ pub(super) fn strange(head: &str) -> Option<String> {
         ));
     }
     if !start.starts_with(['{', '[']) {
-        return None;
+        let line = lines::lines(start).next().map_or("", |(_, line)| line);
+        let is_prose = line.contains(' ') && !line.contains([',', ';', '\t']);
+        return is_prose.then(|| {
+            format!(
+                "this looks like plain text that begins with `{}`: a table begins with the names \
+                 of its columns, such as replicate,workload,metric,value; {known}",
+                quoted(line)
+            )
+        });
     }
     let mut keys = names(start);
     keys.truncate(NAMED);
@@ -94,5 +117,9 @@ mod tests {
         assert!(strange("<html>").unwrap().contains("web page"));
         assert!(strange("a\0b").unwrap().contains("no text"));
         assert_eq!(strange("a,b,c"), None);
+        assert_eq!(strange("value"), None);
+        assert!(strange("hello world\n").unwrap().contains("begins with `hello world`"));
+        let fio = "a: (g=0): rw=read, bs=(R) 4096B-4096B, ioengine=psync, iodepth=1\nfio-3.33\n";
+        assert!(strange(fio).unwrap().contains("--output-format=json"));
     }
 }

@@ -5,10 +5,17 @@ use serde_json::error::Category;
 
 use crate::failure::{Failure, Outcome};
 
-/// Where the document begins: at the first line that begins with a brace or a bracket, else at the
-/// first brace.
+/// Where the document begins: at the first line that begins as one, else at the first brace.
 pub(super) fn start(text: &str) -> Option<usize> {
-    let begins = |line: &str| line.trim_start().starts_with(['{', '[']);
+    // A message such as `[WARN] ...` is none.
+    let begins = |line: &str| {
+        let after = line.trim_start().strip_prefix(['{', '[']).map(str::trim);
+        after.is_some_and(|after| {
+            after.is_empty()
+                || after.starts_with(['"', '{', '[', '}', ']', '-'])
+                || after.starts_with(|c: char| c.is_ascii_digit())
+        })
+    };
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         if begins(line) {
@@ -30,11 +37,15 @@ pub(super) fn document(name: &str, text: &str) -> Outcome<Value> {
         Some(Ok(document)) => Ok(document),
         Some(Err(error)) => {
             let (line, column) = (before + error.line(), error.column());
-            let what = match error.classify() {
-                Category::Eof => "the file ends in the middle of its JSON: it is truncated, or \
-                                  the tool was ended before its end; run it again"
-                    .to_owned(),
-                _ => format!("this is no JSON: {error}"),
+            // Its own place is that within the document.
+            let told = error.to_string();
+            let told = told.split(" at line ").next().unwrap_or(&told);
+            let what = if error.classify() == Category::Eof {
+                "the file ends in the middle of its JSON: it is truncated, or the tool was ended \
+                 before its end; run it again"
+                    .to_owned()
+            } else {
+                format!("this is no JSON: {told}")
             };
             Err(Failure::mistake(format!("{name}:{line}:{column}: {what}")))
         }

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use super::lines::{self, OpenQuote, Splitter};
 use super::mistakes::{Cell, Mistakes};
 use super::words::quoted;
 use super::{Imported, Importer, Options, Reads};
@@ -12,6 +11,7 @@ use crate::failure::{Failure, Outcome};
 use crate::findings::CellTrial;
 use crate::findings::measurements::{Measurements, Series};
 use crate::findings::places::{PLACE, PUBLISHED_PERCENT};
+use crate::lines::{self, OpenQuote, Splitter};
 use crate::quantity::{Better, Scale};
 use crate::results::design::{Design, Factor, Stopping};
 use crate::results::plan::Arm;

@@ -17,14 +17,18 @@ pub const IMPORTER: Importer = Importer {
     about: About {
         name: "sysstat-json",
         summary: "JSON of sysstat (iostat -o JSON, sadf -j)",
-        text: "Each device of a file is one run, by the means of its reports; the first report of \
-               iostat, which is the mean since the machine was started, is left out where others \
-               follow. What was done meanwhile it does not say: name it with --arm.",
+        text: "Each device of a file is one run, by the means of its reports (waits weighed by the \
+               requests); the first report of iostat, which is the mean since the machine was \
+               started, is left out where others follow. What was done meanwhile it does not say: \
+               name it with --arm.",
     },
     recognises: |start| head::has_keys(start, &["sysstat", "hosts"]),
     reads: Reads::Runs(read),
 };
 
+/// What a wait is the mean over: so many requests, told by another field. As sysstat does it, a
+/// second without requests weighs nothing.
+const WEIGHTS: [(&str, &str); 3] = [("r_await", "r/s"), ("w_await", "w/s"), ("await", "tps")];
 /// Fields with the metric, what makes it of the field, and the direction.
 const FIELDS: [(&str, &str, f64, Better); 13] = [
     ("r/s", "reads_per_s", 1.0, Better::Higher),
@@ -84,9 +88,11 @@ fn means(reports: &[Value]) -> Vec<Run> {
         };
         let own = sums.entry(device).or_default();
         for (at, (field, ..)) in FIELDS.iter().enumerate() {
-            if let Some(value) = number(disk, &[field]) {
+            let by = WEIGHTS.iter().find(|(name, _)| name == field);
+            let weight = by.map_or(Some(1.0), |(_, by)| number(disk, &[by]));
+            if let Some((value, weight)) = number(disk, &[field]).zip(weight) {
                 let sum = own.entry(at).or_insert((0.0, 0.0));
-                *sum = (sum.0 + value, sum.1 + 1.0);
+                *sum = (sum.0 + value * weight, sum.1 + weight);
             }
         }
     }

@@ -18,6 +18,10 @@ use crate::study::{DEFAULT_MARGIN, Order};
 
 /// The level of a setting that a run does not name.
 const NOT_SET: &str = "not set";
+/// Runs of a study, and kinds of work, levels of a factor or arms: more are no study that a person
+/// asks about, and hold up whoever waits for its verdicts.
+const MOST_RUNS: usize = 100_000;
+const MOST_KINDS: usize = 1000;
 /// Numbers above this are a mistake, and their ratios would not be finite.
 const LARGEST: f64 = 1e15;
 
@@ -45,6 +49,9 @@ pub(super) fn together(files: &[(&Brought, Runs)], options: &Options) -> Outcome
     let mut all = gathered(files)?;
     all.factors = factors(&mut all, files)?;
     all.place_arms();
+    if let Some((first, _)) = files.first() {
+        at_most(MOST_KINDS, all.arms.len(), "arms", &first.name)?;
+    }
     all.place_in_time(files, options);
     let placed = all.placed();
     let order = if placed.is_empty() { Order::Unknown } else { order::order(&placed) };
@@ -82,6 +89,8 @@ fn gathered<'a>(files: &'a [(&Brought, Runs)]) -> Outcome<All<'a>> {
         }
         for run in &runs.runs {
             let workload = place_in(&mut all.workloads, &run.workload);
+            at_most(MOST_KINDS, all.workloads.len(), "kinds of work", &file.name)?;
+            at_most(MOST_RUNS, all.runs.len() + 1, "runs", &file.name)?;
             let (arm, replicate, order) = (0, 0, None);
             all.runs.push(One { run, given: &file.arm, workload, arm, replicate, order });
         }
@@ -92,6 +101,15 @@ fn gathered<'a>(files: &'a [(&Brought, Runs)]) -> Outcome<All<'a>> {
         }
     }
     Ok(all)
+}
+
+fn at_most(most: usize, count: usize, what: &str, name: &str) -> Outcome<()> {
+    if count <= most {
+        return Ok(());
+    }
+    Err(Failure::mistake(format!(
+        "{name}: there are more than {most} {what} in this study; import parts of it"
+    )))
 }
 
 fn place_in(names: &mut Vec<String>, name: &str) -> usize {
@@ -110,6 +128,7 @@ fn level<'a>(one: &One<'a>, name: &str) -> &'a str {
 /// What varies: what the user names, and each setting that differs within a workload and is not
 /// told by the others already.
 fn factors(all: &mut All<'_>, files: &[(&Brought, Runs)]) -> Outcome<Vec<Factor>> {
+    let Some((first, _)) = files.first() else { return Ok(Vec::new()) };
     let given: BTreeSet<&String> = all.runs.iter().flat_map(|one| one.given.keys()).collect();
     for name in &given {
         if let Some((file, _)) = files.iter().find(|(file, _)| !file.arm.contains_key(*name)) {
@@ -134,14 +153,13 @@ fn factors(all: &mut All<'_>, files: &[(&Brought, Runs)]) -> Outcome<Vec<Factor>
         }
     }
     let factor = |name: String| {
-        let mut names: Vec<String> = Vec::new();
-        for one in &all.runs {
-            place_in(&mut names, level(one, &name));
-        }
+        let found: BTreeSet<&str> = all.runs.iter().map(|one| level(one, &name)).collect();
+        at_most(MOST_KINDS, found.len(), &format!("levels of {}", quoted(&name)), &first.name)?;
+        let names: Vec<String> = found.into_iter().map(str::to_owned).collect();
         let levels = levels::in_order(&names).into_iter().map(|at| names[at].clone()).collect();
-        Factor { name, levels }
+        Ok(Factor { name, levels })
     };
-    Ok(kept.into_iter().map(factor).collect())
+    kept.into_iter().map(factor).collect()
 }
 
 fn differs(all: &All<'_>, name: &str) -> bool {

@@ -8,11 +8,11 @@ mod header;
 mod metrics;
 mod table;
 
-use super::lines::{self, Splitter};
 use super::mistakes::Mistakes;
 use super::{Imported, Importer, Options, Reads};
 use crate::catalogue::About;
 use crate::failure::{Failure, Outcome};
+use crate::lines::{self, Splitter};
 
 use header::Header;
 use table::Table;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::factors::{self, Role, layers};
-use crate::results::design::{Design, Factor, Stopping};
+use crate::results::design::{Design, Factor, Pointer, Stopping};
 use crate::results::plan::{Arm, Survey};
 use crate::study::{StopRule, Study};
 
@@ -66,6 +66,7 @@ impl Layout {
             lead_in: study.lead_in,
             stopping: stopping(study),
             questions: study.question.clone(),
+            published: published(study),
             card: study.card.clone(),
             repeats: if study.repeat_disturbed { replicates / 3 } else { 0 },
             fresh: study.fresh,
@@ -92,6 +93,15 @@ impl Layout {
 /// The targets of surveys; file systems on one target follow each other, and are places on it.
 pub fn targets(surveys: &[Survey]) -> Vec<String> {
     surveys.iter().map(|survey| survey.target.clone()).collect()
+}
+
+/// Pointers to published numbers, each with the text that prints it.
+fn published(study: &Study) -> Vec<Pointer> {
+    let of = |pointer: &Pointer| Pointer {
+        article: pointer.article.clone().or_else(|| study.articles.first().cloned()),
+        ..pointer.clone()
+    };
+    study.published.iter().map(of).collect()
 }
 
 /// Replicates of the whole plan: the last look where looks were declared.

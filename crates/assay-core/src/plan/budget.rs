@@ -70,6 +70,9 @@ fn cost_of_making(survey: &Survey) -> u64 {
 /// pace, one after the other, where they are counted.
 fn run_ns(workload: &PlannedWorkload, survey: &Survey) -> u64 {
     let most = workload.ramp_ns.saturating_add(workload.time_ns);
+    if let Some(expected) = workload.work.expected_ns(survey.pilot.of(workload)) {
+        return expected.min(most);
+    }
     let counted =
         workload.work.operations().zip(Some(survey.pilot.of(workload)).filter(|cost| *cost > 0));
     counted.map_or(most, |(count, cost)| count.saturating_mul(cost).min(most))

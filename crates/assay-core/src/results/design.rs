@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::plan::Arm;
-pub use crate::study::{Ask, AskKind, Card, Fresh, LeadIn, Order};
+pub use crate::study::{Ask, AskKind, Card, Fresh, LeadIn, Order, Pointer};
 
 /// Chance of a false better or worse that a study accepts, over one family of comparisons (R5).
 pub const ALPHA: f64 = 0.05;
@@ -38,6 +38,9 @@ pub struct Design {
     /// Claims that the findings answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Ask>,
+    /// Published numbers that its own are shown beside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Pointer>,
     /// What the card is sold as.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<Card>,

@@ -109,13 +109,17 @@ mod tests {
     fn one_of_ours_is_never_hidden_and_the_same_comes_once() {
         let (fake, results) = (Fake::new(), Path::new("/results"));
         fake.put(results.join(ID).join("plan.json"), "{}");
+        let lies =
+            |number: &str| fake.put(results.join(format!("{ID}-foreign{number}/plan.json")), "{}");
         let first = results.join(format!("{ID}-foreign"));
         assert_eq!(place(&fake, results, ID, "aa").unwrap(), Place::Free(first.clone()));
+        lies("");
         marked(&fake, &first, "aa");
         assert!(is_one(&fake, &first) && !is_one(&fake, &results.join(ID)));
         assert_eq!(place(&fake, results, ID, "aa").unwrap(), Place::There(first));
         let second = results.join(format!("{ID}-foreign-2"));
         assert_eq!(place(&fake, results, ID, "bb").unwrap(), Place::Free(second.clone()));
+        lies("-2");
         // Handed on once more it does not get longer.
         marked(&fake, &second, "bb");
         let again = place(&fake, results, &format!("{ID}-foreign"), "bb").unwrap();

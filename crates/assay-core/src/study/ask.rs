@@ -68,14 +68,16 @@ pub enum AskKind {
     Equal,
     /// The metric is at least, or at most, so much.
     Reaches,
+    /// One level has at least, or at most, so many times what another has.
+    Ratio,
     /// One level is the highest at which the metric still is at most so much.
     Knee,
 }
 
 impl AskKind {
     /// The words that study files use.
-    pub const WORDS: [&'static str; 9] =
-        ["peak", "linear", "flat", "first", "last", "beats", "equal", "reaches", "knee"];
+    pub const WORDS: [&'static str; 10] =
+        ["peak", "linear", "flat", "first", "last", "beats", "equal", "reaches", "ratio", "knee"];
 
     /// The keys that a claim of this kind needs.
     pub const fn needs(self) -> &'static [&'static str] {
@@ -84,12 +86,26 @@ impl AskKind {
             Self::Linear | Self::Flat => &["factor"],
             Self::First | Self::Last | Self::Knee => &["factor", "level"],
             Self::Beats | Self::Equal => &["factor", "level", "over"],
-            Self::Reaches => &[],
+            Self::Reaches | Self::Ratio => &[],
         }
     }
 }
 
+impl AskKind {
+    /// Whether it is about two levels.
+    pub const fn is_of_two(self) -> bool {
+        matches!(self, Self::Beats | Self::Equal | Self::Ratio)
+    }
+}
+
 impl Ask {
+    /// Whether it leaves open which two levels it is about: the second of what varies, over the first.
+    pub fn is_of_any_two(&self) -> bool {
+        let named = self.level.is_some() || self.over.is_some();
+        let open = self.kind == AskKind::Ratio || self.factor.is_none();
+        self.kind.is_of_two() && open && !named
+    }
+
     /// The first key that its kind needs and that it lacks.
     pub fn lacks(&self) -> Option<&'static str> {
         let there = |key: &str| match key {
@@ -99,14 +115,23 @@ impl Ask {
             _ => self.between.len() == 2,
         };
         let bound = self.least.is_some() || self.most.is_some();
-        let needed = self.kind.needs().iter().copied().find(|key| !there(key));
+        let of_two: &[&str] = if self.is_of_any_two() { &[] } else { &["factor", "level", "over"] };
+        let needs = if self.kind.is_of_two() { of_two } else { self.kind.needs() };
+        let needed = needs.iter().copied().find(|key| !there(key));
         let lacks_most = self.kind == AskKind::Knee && self.most.is_none();
         let needed = needed.or_else(|| lacks_most.then_some("most"));
-        needed.or_else(|| (self.kind == AskKind::Reaches && !bound).then_some("least"))
+        needed.or_else(|| {
+            (matches!(self.kind, AskKind::Reaches | AskKind::Ratio) && !bound).then_some("least")
+        })
     }
 }
 
 impl Amount {
+    /// Whether it counts nothing: `4.5 times`, `1/3`.
+    pub fn is_ratio(&self) -> bool {
+        ratio(&self.text).is_some()
+    }
+
     /// It in the unit of a metric: times of metrics in seconds are read as times, too.
     pub fn of(&self, metric: &str) -> f64 {
         let in_seconds = metric.ends_with("_s") && !metric.ends_with("_per_s");
@@ -115,13 +140,14 @@ impl Amount {
     }
 }
 
-/// A number with the unit of what it counts: `90 IOPS`, `95 MB/s`, `100 us`.
+/// A number with the unit of what it counts: `90 IOPS`, `95 MB/s`, `100 us`; or a ratio: `1/3`,
+/// `4.5 times`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Amount {
     /// As it was written.
     pub text: String,
-    /// In the unit of its metric: operations or bytes per second, or nanoseconds.
+    /// In the unit of its metric: operations or bytes per second, or nanoseconds; a ratio as it is.
     pub value: f64,
 }
 
@@ -130,6 +156,9 @@ impl FromStr for Amount {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
+        if let Some(value) = ratio(text) {
+            return Ok(Self { text: text.to_owned(), value });
+        }
         let plain = text.strip_suffix("IOPS").or_else(|| text.strip_suffix("iops"));
         let value = match (plain, text.strip_suffix("/s")) {
             (Some(number), _) => number.trim().parse().map_err(|_| wrong(text)),
@@ -142,6 +171,17 @@ impl FromStr for Amount {
         let fine = value.is_finite() && value > 0.0;
         fine.then(|| Self { text: text.to_owned(), value }).ok_or_else(|| wrong(text))
     }
+}
+
+/// `4.5 times` and `1/3` as numbers above zero.
+fn ratio(text: &str) -> Option<f64> {
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let value = match (text.strip_suffix("times"), text.split_once('/')) {
+        (Some(times), _) => number(times)?,
+        (None, Some((above, below))) => number(above)? / number(below)?,
+        (None, None) => return None,
+    };
+    (value.is_finite() && value > 0.0).then_some(value)
 }
 
 fn wrong(text: &str) -> String {
@@ -231,12 +271,15 @@ mod tests {
             ("95 MB/s", 95e6),
             ("535.8 MB/s", 535.8e6),
             ("100 us", 100e3),
+            ("1/4", 0.25),
+            ("4.5 times", 4.5),
         ] {
             let amount: Amount = text.parse().unwrap();
             assert_eq!(amount.value, value, "{text}");
             assert_eq!(String::from(amount), text);
         }
-        for text in ["90", "0 IOPS", "-3 IOPS", "95 MB", "fast", "95 /s", ""] {
+        for text in ["90", "0 IOPS", "-3 IOPS", "95 MB", "fast", "95 /s", "", "0/3", "1/0", "times"]
+        {
             let message = text.parse::<Amount>().unwrap_err();
             assert!(!message.contains('\n') && message.contains("95 MB/s"), "{message}");
         }

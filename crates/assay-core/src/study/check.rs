@@ -32,6 +32,7 @@ pub fn check(study: &mut Study, places: &Places, mistakes: &mut Mistakes) {
     checker.grounds(study);
     checker.work(study);
     super::claims::check(study, places, mistakes);
+    super::published::check(study, places, mistakes);
 }
 
 struct Checker<'a> {

@@ -3,7 +3,7 @@
 
 use super::fields::TARGET_FACTOR;
 use super::file::mistakes::{Mistakes, Places};
-use super::{Ask, Study, words};
+use super::{Ask, AskKind, Study, words};
 use crate::work::metrics;
 
 /// Judges all questions.
@@ -36,7 +36,9 @@ fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<Str
         let hint = format!("workloads are {}", names.join(", "));
         return Some(("workloads", "a question is about a workload".to_owned(), Some(hint)));
     }
-    if let Some(unknown) = ask.workloads.iter().find(|name| !names.contains(&name.as_str())) {
+    // Classes of requests are called by the workload that they are of: `backup, reads`.
+    let own = |name: &str| name.split(", ").next().is_some_and(|own| names.contains(&own));
+    if let Some(unknown) = ask.workloads.iter().find(|name| !own(name)) {
         let hint = words::did_you_mean(unknown, &names);
         let all = || format!("workloads are {}", names.join(", "));
         let message = format!("there is no workload \"{unknown}\"");
@@ -48,6 +50,19 @@ fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<Str
         return Some((key, format!("{name} is no factor of this study"), None));
     }
     let amount = ask.least.as_ref().or(ask.most.as_ref())?;
+    if amount.is_ratio() != (ask.kind == AskKind::Ratio) {
+        let key = if ask.least.is_some() { "least" } else { "most" };
+        let hint =
+            "a ratio is written like 1/3 or \"4.5 times\", and asked for by kind = \"ratio\"";
+        return Some((
+            key,
+            format!("{} does not fit this kind", amount.text),
+            Some(hint.to_owned()),
+        ));
+    }
+    if amount.is_ratio() {
+        return None;
+    }
     let wanted = unit_of(ask.metric.as_deref()?)?;
     let fits = amount.text.to_lowercase().ends_with(wanted)
         || (wanted == "s" && !amount.text.contains('/') && !amount.text.contains("IOPS"));

@@ -190,6 +190,18 @@ pub static STUDY: Fields = Fields {
             "[[question]]",
         ),
         field(
+            "articles",
+            Form::Words,
+            "titles of the texts that it does again: `assay articles` names it there",
+            "articles = [\"Fixing BufferBloat\"]",
+        ),
+        field(
+            "published",
+            Form::Tables(&PUBLISHED),
+            "published numbers to be shown beside its own, one table a pointer to them",
+            "[[published]]",
+        ),
+        field(
             "card",
             Form::Table(&CARD),
             "what the card is sold as: the page ends with its row of the flash table",
@@ -263,6 +275,24 @@ pub static LAW: Fields = Fields {
             Form::Whole { least: 1, most: 1024 },
             "operations served at the same time; 1 by default",
             "servers = 1",
+        ),
+        field(
+            "size",
+            Form::Size { least: Bytes(64 << 10), most: Bytes(i64::MAX as u64) },
+            "what it says that it holds, for capacity; 1 GiB by default",
+            "size = \"64 GB\"",
+        ),
+        field(
+            "holds",
+            Form::Size { least: Bytes(64 << 10), most: Bytes(i64::MAX as u64) },
+            "what it holds; what it says by default",
+            "holds = \"8 GB\"",
+        ),
+        field(
+            "lie",
+            Form::Word(|| vec!["wraps", "drops", "zeroes"]),
+            "what it does beyond what it holds; wraps by default",
+            "lie = \"drops\"",
         ),
     ],
 };
@@ -375,7 +405,7 @@ pub static QUESTION: Fields = Fields {
             "kind",
             Form::Word(|| super::AskKind::WORDS.to_vec()),
             "what is claimed: where the metric peaks, how it changes with a factor, which level is \
-             first, last, better than or equal to another, or how much is reached",
+             first, last, better than, equal to or so many times another, or how much is reached",
             "kind = \"peak\"",
         ),
         needed(
@@ -409,7 +439,13 @@ pub static QUESTION: Fields = Fields {
             "levels of other factors that it is about; all where none is named",
             "at = { filesystem = \"ext4\" }",
         ),
-        field("level", Form::Text, "level that the claim is made of", "level = \"none\""),
+        field(
+            "level",
+            Form::Text,
+            "level that the claim is made of; without it and `over`, the second level of what varies \
+             over the first (beats and equal: where no factor is named)",
+            "level = \"none\"",
+        ),
         field("over", Form::Text, "level that it is held against", "over = \"bfq\""),
         field(
             "between",
@@ -417,8 +453,82 @@ pub static QUESTION: Fields = Fields {
             "lowest and highest level of a claimed peak",
             "between = [\"32\", \"64\"]",
         ),
-        field("least", Form::Amount, "at least so much", "least = \"90 IOPS\""),
+        field(
+            "least",
+            Form::Amount,
+            "at least so much; of a ratio so many times, as in 1/3",
+            "least = \"90 IOPS\"",
+        ),
         field("most", Form::Amount, "at most so much", "most = \"100 us\""),
+    ],
+};
+
+/// Words of a pointer to published numbers.
+pub static PUBLISHED: Fields = Fields {
+    label: "a published number",
+    rows: &[
+        field(
+            "article",
+            Form::Text,
+            "title of the text that prints it; by default the first of the study's articles",
+            "article = \"Fixing BufferBloat\"",
+        ),
+        needed(
+            "table",
+            Form::Text,
+            "the shipped table that holds it",
+            "table = \"schedulers.csv\"",
+        ),
+        needed(
+            "row",
+            Form::Words,
+            "words that stand in the rows that are meant, each a whole cell",
+            "row = [\"ext4\", \"write\"]",
+        ),
+        needed("column", Form::Text, "the column of the numbers", "column = \"noop\""),
+        field(
+            "part",
+            Form::Whole { least: 1, most: 9 },
+            "which number of a cell that has several, with / between them",
+            "part = 1",
+        ),
+        field(
+            "unit",
+            Form::Text,
+            "the author's unit; by default that of the table's column `unit`",
+            "unit = \"K/s\"",
+        ),
+        field(
+            "name",
+            Form::Text,
+            "what it is of, with {column} for what the row has there; by default the words of the row",
+            "name = \"noop on {fs}\"",
+        ),
+        needed(
+            "workload",
+            Form::Text,
+            "the workload that it is shown beside",
+            "workload = \"sequential-write\"",
+        ),
+        needed(
+            "metric",
+            Form::Word(metrics::names),
+            "the metric that it is of",
+            "metric = \"bandwidth_bytes_per_s\"",
+        ),
+        field(
+            "at",
+            Form::Arm,
+            "levels of the arms that it is shown beside; the name of a column stands for what the \
+             row has there",
+            "at = { filesystem = \"fs\", scheduler = \"none\" }",
+        ),
+        field(
+            "ratio",
+            Form::Text,
+            "the factor over whose first level the number is a ratio",
+            "ratio = \"target\"",
+        ),
     ],
 };
 
@@ -449,7 +559,7 @@ pub fn tables() -> impl Iterator<Item = &'static Fields> {
     first
         .chain(kinds)
         .chain([&work::io::keys::BACKGROUND])
-        .chain([&STOP, &AREA, &PREPARE, &PRIME, &TARGET, &LAW, &QUESTION, &CARD])
+        .chain([&STOP, &AREA, &PREPARE, &PRIME, &TARGET, &LAW, &QUESTION, &PUBLISHED, &CARD])
 }
 
 #[cfg(test)]

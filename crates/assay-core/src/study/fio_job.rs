@@ -13,6 +13,9 @@ use crate::quantity::{Bytes, Time};
 
 use super::{FORMAT, SMALLEST_AREA_BYTES};
 
+/// The area where a job is to go over a whole device.
+const AREA_BYTES: u64 = 1 << 30;
+
 /// What a job file comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Translated {
@@ -27,6 +30,8 @@ pub struct Translated {
 struct Setting {
     value: String,
     line: usize,
+    /// The key as it is written there.
+    written: String,
 }
 
 type Settings = BTreeMap<String, Setting>;
@@ -144,8 +149,8 @@ fn jobs(text: &str, told: &mut Told) -> Vec<Job> {
             told.refuse(line, format!("{key}: {what}"));
             continue;
         }
+        let setting = Setting { value: value.to_owned(), line, written: key.clone() };
         let key = keys::usual(&key);
-        let setting = Setting { value: value.to_owned(), line };
         let job = if in_global { None } else { jobs.last_mut() };
         match (job, in_global) {
             (Some(job), _) if keys::WAITS.contains(&key) => job.alone = value != "0",
@@ -171,13 +176,17 @@ fn check_keys(settings: &Settings, told: &mut Told) {
         if keys::CORE.contains(&key.as_str()) || keys::SAME.contains(&key.as_str()) {
             continue;
         }
+        if keys::is_usual(key, &setting.value) {
+            continue;
+        }
         if keys::ONLY_TOLD.contains(&key.as_str()) {
             told.remark(format!("{key} only says how fio reports, and is passed over"));
             continue;
         }
         let meaning = keys::MEANINGS.iter().find(|(name, _)| *name == key.as_str());
         let meaning = meaning.map_or("a key that is not known here", |(_, meaning)| meaning);
-        told.refuse(setting.line, format!("{key}: {meaning}; this cannot be done here"));
+        let written = &setting.written;
+        told.refuse(setting.line, format!("{written}: {meaning}; this cannot be done here"));
     }
 }
 
@@ -232,13 +241,12 @@ fn work(job: &Job, told: &mut Told) -> Work {
     let operations = bytes
         .filter(|_| !time_based || time.is_none())
         .map(|bytes| (bytes / size).max(1).saturating_mul(threads));
-    if span.is_none() && time.is_none() {
-        let what = "neither size nor runtime is said, so fio would use a whole device or refuse";
-        told.refuse(job.line, format!("[{}]: {what}; say one of them", job.name));
-    }
     let (place, own_files) = place(job, writes, told);
+    if span.is_none() {
+        unsized_area(job, place.starts_with("device"), time.is_some(), told);
+    }
     let files = if own_files { threads } else { 1 };
-    let area = span.unwrap_or(1 << 30).saturating_mul(files);
+    let area = span.unwrap_or(AREA_BYTES).saturating_mul(files);
     tell_differences(job, pattern, threads, own_files, told);
     let each_write = number(job, "fdatasync", told).unwrap_or(0);
     if each_write > 1 {
@@ -260,6 +268,30 @@ fn work(job: &Job, told: &mut Told) -> Work {
         operations,
         area,
         place,
+    }
+}
+
+/// Without a size fio takes a whole device, and no file.
+fn unsized_area(job: &Job, is_device: bool, is_timed: bool, told: &mut Told) {
+    match (is_device, is_timed) {
+        (true, true) => told.remark(format!(
+            "[{}]: no size is said, so fio would go over the whole device; the area is {}, and size= \
+             makes it larger",
+            job.name,
+            Bytes(AREA_BYTES)
+        )),
+        (true, false) => told.refuse(
+            job.line,
+            format!(
+                "[{}]: neither size nor runtime is said, so fio would go over the whole device \
+                 once; say one of them",
+                job.name
+            ),
+        ),
+        (false, _) => told.refuse(
+            job.line,
+            format!("[{}]: size is not said, and without it fio makes no file; say it", job.name),
+        ),
     }
 }
 
@@ -290,16 +322,11 @@ fn tell_differences(job: &Job, pattern: &str, threads: u64, own_files: bool, tol
 fn direction(job: &Job, told: &mut Told) -> (&'static str, String) {
     let setting = job.settings.get("rw");
     let word = setting.map_or("read", |setting| setting.value.as_str());
-    let share = || {
-        let write = number(job, "rwmixwrite", &mut Told::default());
-        let read = number(job, "rwmixread", &mut Told::default());
-        let read = read.or_else(|| write.map(|write| 100_u64.saturating_sub(write)));
-        let read = read.unwrap_or(50).min(100);
-        match read {
-            0 => "write".to_owned(),
-            100 => "read".to_owned(),
-            read => format!("{read}/{}", 100 - read),
-        }
+    let (read, write) = (percent(job, "rwmixread", told), percent(job, "rwmixwrite", told));
+    let share = || match read.or(write.map(|write| 100 - write)).unwrap_or(50) {
+        0 => "write".to_owned(),
+        100 => "read".to_owned(),
+        read => format!("{read}/{}", 100 - read),
     };
     match word {
         "read" => ("sequential", "read".to_owned()),
@@ -477,7 +504,17 @@ fn number(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
     found
 }
 
-/// Bytes as fio writes them: `4k`, `1m`, `2gib`; powers of 1024 as its default is.
+/// A share in percent.
+fn percent(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
+    let share = number(job, key, told)?;
+    let line = job.settings.get(key).map_or(job.line, |setting| setting.line);
+    if share > 100 {
+        told.refuse(line, format!("{key}={share}: this is more than 100 per cent"));
+    }
+    Some(share.min(100))
+}
+
+/// Bytes as fio writes them: `4k`, `1m`, `2gb`.
 fn amount(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
     let setting = job.settings.get(key)?;
     let found = bytes(&setting.value);
@@ -498,15 +535,21 @@ fn bytes(text: &str) -> Option<u64> {
     let lower = text.to_lowercase();
     let digits = lower.find(|c: char| !c.is_ascii_digit()).unwrap_or(lower.len());
     let (number, unit) = lower.split_at(digits);
-    let power = match unit {
-        "" | "b" => 0,
-        "k" | "kb" | "kib" => 1,
-        "m" | "mb" | "mib" => 2,
-        "g" | "gb" | "gib" => 3,
-        "t" | "tb" | "tib" => 4,
+    let power = match unit.chars().next() {
+        None | Some('b') => 0,
+        Some('k') => 1,
+        Some('m') => 2,
+        Some('g') => 3,
+        Some('t') => 4,
+        Some(_) => return None,
+    };
+    // As long as nobody says kb_base=1000, fio has these the other way round: kib is 1000.
+    let base = match unit.get(1..).unwrap_or_default() {
+        "" | "b" | "i" => 1024_u64,
+        "ib" => 1000,
         _ => return None,
     };
-    number.parse::<u64>().ok()?.checked_mul(1024_u64.pow(power)).filter(|bytes| *bytes > 0)
+    number.parse::<u64>().ok()?.checked_mul(base.pow(power)).filter(|bytes| *bytes > 0)
 }
 
 /// A time in ns; a number alone is seconds.
@@ -520,6 +563,7 @@ fn duration(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
 }
 
 fn ns(text: &str) -> Option<u64> {
+    let text = text.to_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let factor = match unit {
@@ -534,10 +578,12 @@ fn ns(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
+/// A name as studies have them: small letters, digits, and hyphens between them.
 fn plain_name(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
-    let name: String = name.chars().map(plain).collect();
-    if name.is_empty() { "job".to_owned() } else { name.to_lowercase() }
+    let letters: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let parts: Vec<&str> = letters.split('-').filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { "job".to_owned() } else { parts.join("-").to_lowercase() }
 }
 
 /// A text as study files have it: escapes of JSON are escapes of TOML.

@@ -11,6 +11,7 @@ mod order;
 mod prepare;
 pub mod presets;
 pub mod printed;
+mod published;
 mod schema;
 pub mod simulated;
 pub mod words;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 pub use ask::{Amount, Ask, AskKind, Card, Price};
 pub use order::{LeadIn, Order};
 pub use prepare::{AreaRequest, Cache, Fresh, Prepare, Prime, Start};
+pub use published::Pointer;
 pub use schema::schema;
 
 use crate::quantity::{Bytes, Percent, Time};
@@ -123,6 +125,12 @@ pub struct Study {
     /// Claims that the findings answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub question: Vec<Ask>,
+    /// Titles of the texts that it does again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub articles: Vec<String>,
+    /// Published numbers that its own are shown beside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Pointer>,
     /// What the card is sold as, for its row of the flash table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<Card>,
@@ -131,12 +139,20 @@ pub struct Study {
 impl Study {
     /// What sort of result it makes: `check` or `study`.
     pub fn kind(&self) -> &'static str {
-        if self.preset.as_deref() == Some("check") { "check" } else { "study" }
+        let presets = ["check", "capacity", "sustained"];
+        let is_check = self.preset.as_deref().is_some_and(|own| presets.contains(&own));
+        if is_check { "check" } else { "study" }
     }
 
     /// Whether anything of it needs bytes of its own on the target.
     pub fn needs_area(&self) -> bool {
-        self.workload.iter().any(|own| own.needs() == Needs::Area || own.background.is_some())
+        let needs = |own: &Workload| matches!(own.needs(), Needs::Area | Needs::Whole);
+        self.workload.iter().any(|own| needs(own) || own.background.is_some())
+    }
+
+    /// Whether it overwrites all of a device, or fills all that is free in a directory.
+    pub fn needs_whole(&self) -> bool {
+        self.workload.iter().any(|own| own.needs() == Needs::Whole)
     }
 
     /// Whether name spaces with a slow link are made for it.

@@ -6,6 +6,8 @@ use crate::failure::Outcome;
 /// Name and text of each.
 const PRESETS: &[(&str, &str)] = &[
     ("check", include_str!("../../../../studies/check.toml")),
+    ("capacity", include_str!("../../../../studies/capacity.toml")),
+    ("sustained", include_str!("../../../../studies/sustained.toml")),
     ("depth", include_str!("../../../../studies/depth.toml")),
     ("flash", include_str!("../../../../studies/flash.toml")),
     ("stream", include_str!("../../../../studies/stream.toml")),
@@ -35,6 +37,18 @@ const PRESETS: &[(&str, &str)] = &[
 /// What `assay check` runs.
 pub fn check() -> Outcome<Study> {
     let (name, text) = PRESETS[0];
+    read(name, text)
+}
+
+/// What `assay check --capacity` runs.
+pub fn capacity() -> Outcome<Study> {
+    let (name, text) = PRESETS[1];
+    read(name, text)
+}
+
+/// What `assay check --sustained` runs.
+pub fn sustained() -> Outcome<Study> {
+    let (name, text) = PRESETS[2];
     read(name, text)
 }
 
@@ -88,7 +102,9 @@ mod tests {
             let study = study.unwrap();
             for ask in &study.question {
                 asked += 1;
-                let levels = |factor: &String| study.factors[factor].clone();
+                // What is named on the command line has no levels here.
+                let levels =
+                    |factor: &String| study.factors.get(factor).cloned().unwrap_or_default();
                 let own = ask.factor.iter().flat_map(levels).collect::<Vec<_>>();
                 let named = ask.level.iter().chain(&ask.over).chain(&ask.between);
                 assert!(named.clone().all(|level| own.contains(level)), "{name}: {}", ask.ask);

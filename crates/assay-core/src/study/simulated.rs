@@ -1,9 +1,9 @@
 //! The simulated drive as a target: `simulated:lognormal,mean=100us,p99=400us,servers=1`.
 
-use assay_load::{Law, LawShape};
+use assay_load::{BLOCK_BYTES, Law, LawShape, Lie, Store};
 
 use crate::failure::{Failure, Outcome};
-use crate::quantity::Time;
+use crate::quantity::{Bytes, Time};
 
 /// What a target's name begins with when it is simulated.
 pub const PREFIX: &str = "simulated:";
@@ -13,12 +13,19 @@ pub fn law(text: &str) -> Outcome<Law> {
     let mut parts = text.split(',');
     let shape = parts.next().unwrap_or_default();
     let (mut mean, mut p99, mut servers) = (None, None, 1);
+    let (mut size, mut holds, mut lie) = (None, None, None);
     for part in parts {
         match part.split_once('=') {
             Some(("mean", value)) => mean = Some(time(value)?),
             Some(("p99", value)) => p99 = Some(time(value)?),
             Some(("servers", value)) => {
                 servers = value.parse().map_err(|_| mistake(text, "servers is a whole number"))?;
+            }
+            Some(("size", value)) => size = Some(blocks(text, value)?),
+            Some(("holds", value)) => holds = Some(blocks(text, value)?),
+            Some(("lie", value)) => {
+                let words = "lie is wraps, drops or zeroes";
+                lie = Some(Lie::find(value).ok_or_else(|| mistake(text, words))?);
             }
             _ => return Err(mistake(text, &format!("`{part}` is not known"))),
         }
@@ -31,7 +38,28 @@ pub fn law(text: &str) -> Outcome<Law> {
         ("fixed", Some(_)) => return Err(mistake(text, "a fixed latency has no p99")),
         _ => return Err(mistake(text, "the law is lognormal or fixed")),
     };
-    Law::new(shape, servers).map_err(|error| mistake(text, &error.to_string()))
+    let store = match (size, holds, lie) {
+        (None, None, None) => None,
+        (None, ..) => return Err(mistake(text, "what it says that it holds is missing: size=8GB")),
+        (Some(size), holds, lie) if holds.unwrap_or(size) <= size => Some(Store {
+            claimed_bytes: size,
+            held_bytes: holds.unwrap_or(size),
+            lie: lie.unwrap_or(Lie::Wraps),
+        }),
+        _ => return Err(mistake(text, "it cannot hold more than its size")),
+    };
+    let law = Law::new(shape, servers).map_err(|error| mistake(text, &error.to_string()))?;
+    Ok(Law { store, ..law })
+}
+
+/// Whole blocks of so many bytes, sixteen at least.
+fn blocks(text: &str, size: &str) -> Outcome<u64> {
+    let bytes = size.parse::<Bytes>().map_err(|error| mistake(text, &error.0))?;
+    let whole = bytes.0 / BLOCK_BYTES * BLOCK_BYTES;
+    if whole < 16 * BLOCK_BYTES {
+        return Err(mistake(text, &format!("{size} is less than 64 KiB")));
+    }
+    Ok(whole)
 }
 
 fn time(text: &str) -> Outcome<f64> {
@@ -51,7 +79,17 @@ mod tests {
     #[test]
     fn a_law_is_read() {
         let law = law("lognormal,mean=100us,p99=400us,servers=4").unwrap();
-        assert_eq!(law.servers, 4);
+        assert_eq!((law.servers, law.store), (4, None));
+    }
+
+    #[test]
+    fn a_card_may_say_more_than_it_holds() {
+        let store = |text: &str| law(&format!("fixed,mean=1ms,{text}")).unwrap().store.unwrap();
+        let lying = store("size=64GB,holds=8GB,lie=drops");
+        assert_eq!((lying.claimed_bytes, lying.held_bytes), (64_000_000_000, 8_000_000_000));
+        assert_eq!(lying.lie, Lie::Drops);
+        let honest = store("size=64GiB");
+        assert_eq!(honest.claimed_bytes, honest.held_bytes);
     }
 
     #[test]
@@ -65,6 +103,11 @@ mod tests {
             "fixed,mean=1us,p99=2us",
             "lognormal,mean=100us,p99=400us,servers=0",
             "lognormal,mean=4us,p99=1us",
+            "fixed,mean=1ms,holds=8GB",
+            "fixed,mean=1ms,size=8GB,holds=64GB",
+            "fixed,mean=1ms,size=8GB,lie=smiles",
+            "fixed,mean=1ms,size=many",
+            "fixed,mean=1ms,size=1KiB",
         ] {
             let message = law(text).unwrap_err().message;
             assert!(!message.is_empty() && !message.contains('\n'), "{text}: {message}");

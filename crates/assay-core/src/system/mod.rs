@@ -12,6 +12,7 @@
 mod act;
 mod compression;
 mod dry_run;
+mod encryption;
 mod errno;
 pub mod execute;
 pub mod fake;

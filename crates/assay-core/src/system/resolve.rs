@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::mounts::{self, MountEntry};
 use super::site::{Backing, LOOP_IN_MEMORY, Layer, Mount, Site, TargetKind};
-use super::{DeviceNumber, Errno, FileKind, System, compression, devices, sysfs};
+use super::{DeviceNumber, Errno, FileKind, System, compression, devices, encryption, sysfs};
 use crate::failure::{Failure, Outcome};
 use crate::presence::Presence;
 
@@ -313,6 +313,7 @@ impl<'a> Descent<'a> {
             }
             told => told,
         };
+        let encryption = encryption::of(self.system, &named.path, &self.met, &layers);
         let no_mount = match named.kind {
             TargetKind::Device => "the target is a block device".to_owned(),
             _ => self.no_mount(),
@@ -336,6 +337,7 @@ impl<'a> Descent<'a> {
             counted,
             layers,
             compression,
+            encryption,
         }
     }
 }

@@ -183,6 +183,9 @@ pub struct Site {
     pub drives: Vec<Drive>,
     /// Compression of the file system or device: its name, or why it is not known or off.
     pub compression: Presence<String>,
+    /// What is seen to encrypt on the way down, the uppermost first; not recorded by older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub encryption: Vec<String>,
 }
 
 impl Site {
@@ -202,6 +205,7 @@ impl Site {
             shared: Vec::new(),
             drives: Vec::new(),
             compression: Presence::absent("simulated"),
+            encryption: Vec::new(),
         }
     }
 

@@ -140,7 +140,8 @@ pub static RULES: &[&dyn TruthRule] = &[
 /// The rules that may judge a case.
 fn rules(case: &Case<'_>) -> impl Iterator<Item = &'static dyn TruthRule> {
     let work = &case.workload.work;
-    let (judged, others) = (work.kind().judged, work.is_others());
+    // Whoever else is at work takes time away, and nothing from what is held.
+    let (judged, others) = (work.kind().judged, work.is_others() || !work.is_of_speed());
     let fits = move |rule: &&dyn TruthRule| {
         judged.contains(&rule.looks_at()) && !(others && rule.minds_others())
     };

@@ -232,6 +232,7 @@ pub fn site() -> Site {
         shared: vec!["sda".to_owned()],
         drives: vec![drive()],
         compression: Presence::absent("ext4 has none"),
+        encryption: Vec::new(),
     }
 }
 

@@ -105,6 +105,8 @@ pub enum Judged {
 pub enum Needs {
     /// Bytes that the tool may touch: of a file of its own, a file or a device.
     Area,
+    /// All of a device, or all that is free in a directory, empty: what is there is what it writes.
+    Whole,
     /// A directory to work in.
     Directory,
     /// A block device.
@@ -294,6 +296,12 @@ pub trait Runs {
         self.operations().is_none()
     }
 
+    /// Nanoseconds that it takes, where it goes through all of something and not until its time is over;
+    /// `pilot_ns` is what the pilot told of a step, 0 where nothing was tried.
+    fn expected_ns(&self, _pilot_ns: u64) -> Option<u64> {
+        None
+    }
+
     /// The same work for half as long.
     fn halved(&self) -> Planned;
 
@@ -349,6 +357,11 @@ pub trait Runs {
     /// Whether it is others' work, under which settings change.
     fn is_others(&self) -> bool {
         false
+    }
+
+    /// Whether its result depends on how fast anything was.
+    fn is_of_speed(&self) -> bool {
+        true
     }
 
     /// From how many times the baseline's worst on a level is taken back, where it is.

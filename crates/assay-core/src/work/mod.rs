@@ -36,6 +36,8 @@ kinds! {
     files = Files,
     pages = Pages,
     network = Network,
+    capacity = Capacity,
+    sustained = Sustained,
 }
 
 const NAME: Field = needed(

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Draws, LIMIT, Site};
+use super::{Draws, LIMIT, Site, rounds};
 use crate::process::Running;
 use crate::{Done, turn};
 
@@ -132,12 +132,12 @@ fn one(
         code => return Err(format!("after {sent:?} exit {code}: {}", ended.stderr)),
     }
     if [NOT_RESTORED, KILLED].contains(&ended.code) {
-        let things = site.restore()?;
+        let things = rounds::restore(&site.assay)?;
         endings.put_back += u32::from(things > 0);
-        site.is_as(before)?;
+        rounds::is_as(&site.condition()?, before)?;
         return Ok(format!("exit {}, {things} put back by restore", ended.code));
     }
-    site.is_as(before)?;
+    rounds::is_as(&site.condition()?, before)?;
     Ok(format!("exit {}, nothing left", ended.code))
 }
 

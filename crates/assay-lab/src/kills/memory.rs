@@ -3,11 +3,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use super::{Draws, Kills, LIMIT, kernel_settings};
-use crate::process::{Assay, Ended};
+use super::rounds::{self, Victim};
+use super::{Kills, kernel_settings};
+use crate::process::Assay;
 use crate::{Done, Scratch, turn};
 
 const ZSWAP: &str = "/sys/module/zswap/parameters";
@@ -45,27 +44,15 @@ struct Site {
 ///
 /// # Errors
 /// What was left, or could not be tried.
-pub fn kill(program: &Path, count: u32, seed: u64, mut tell: impl FnMut(&str)) -> Done<Kills> {
+pub fn kill(program: &Path, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done<Kills> {
     let _turn = turn()?;
     let site = Site::new(program)?;
-    let before = site.condition();
-    let start = Instant::now();
-    let ended = site.start()?.end(LIMIT)?;
-    if ended.code != 0 {
-        return Err(format!("the study ended with {}: {}", ended.code, ended.stderr));
-    }
-    let whole = start.elapsed();
-    tell(&format!("an undisturbed run takes {:.1} s", whole.as_secs_f64()));
-    site.is_as(&before)?;
-    let (mut draws, mut kills) = (Draws(seed | 1), Kills::default());
-    for number in 1..=count {
-        let after = whole.mul_f64(draws.share() * 1.02);
-        let line = site.one(after, &before, &mut kills).map_err(|error| {
-            format!("kill {number} after {:.3} s: {error}", after.as_secs_f64())
-        })?;
-        tell(&format!("{number:3}: {line}"));
-    }
-    Ok(kills)
+    let place = site.place.display().to_string();
+    let study = site.scratch.path().join("study.toml").display().to_string();
+    let words = ["run", &study, &place, "--quiet"].map(str::to_owned);
+    let condition = || Ok(site.condition());
+    let victim = Victim { assay: &site.assay, runs: vec![words.to_vec()], condition: &condition };
+    rounds::kill(&victim, count, seed, tell)
 }
 
 impl Site {
@@ -77,46 +64,6 @@ impl Site {
         let study = scratch.path().join("study.toml");
         fs::write(&study, STUDY).map_err(|error| error.to_string())?;
         Ok(Self { assay: Assay::new(program, &home), scratch, place })
-    }
-
-    fn start(&self) -> Done<crate::process::Running> {
-        let study = self.scratch.path().join("study.toml").display().to_string();
-        self.assay.start(&["run", &study, &self.place.display().to_string(), "--quiet"])
-    }
-
-    fn one(&self, after: Duration, before: &str, kills: &mut Kills) -> Done<String> {
-        let mut running = self.start()?;
-        let start = Instant::now();
-        while start.elapsed() < after && !running.has_ended() {
-            thread::sleep(Duration::from_millis(1));
-        }
-        let killed = !running.has_ended();
-        if killed {
-            running.signal("KILL")?;
-        }
-        let ended = running.end(LIMIT)?;
-        if !killed && ended.code != 0 {
-            return Err(format!("ended with {}: {}", ended.code, ended.stderr));
-        }
-        let things = self.restored()?;
-        if self.restored()? > 0 {
-            return Err("a second recovery found something to do".to_owned());
-        }
-        self.is_as(before)?;
-        kills.killed += u32::from(killed);
-        kills.ended += u32::from(!killed);
-        kills.put_back += u32::from(things > 0);
-        kills.things += things;
-        let what = if killed { "killed" } else { "ended" };
-        Ok(format!("{what} after {:.3} s, {things} put back", after.as_secs_f64()))
-    }
-
-    fn restored(&self) -> Done<u32> {
-        let ended: Ended = self.assay.run(&["restore", "--json"], LIMIT)?;
-        if ended.code != 0 {
-            return Err(format!("restore: {}: {}{}", ended.code, ended.stdout, ended.stderr));
-        }
-        Ok(ended.json()?["done"].as_array().map_or(0, Vec::len) as u32)
     }
 
     /// Everything that a run may leave changed, as text.
@@ -145,11 +92,6 @@ impl Site {
         lines.extend(named(&self.assay.home().join("journal"), &|_| true));
         lines.extend(kernel_settings());
         lines.join("\n")
-    }
-
-    fn is_as(&self, before: &str) -> Done<()> {
-        let now = self.condition();
-        if now == before { Ok(()) } else { Err(format!("left behind:\n{now}\nbefore:\n{before}")) }
     }
 }
 

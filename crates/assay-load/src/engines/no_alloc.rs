@@ -223,7 +223,7 @@ fn what_is_complete_at_once_allocates_nothing() {
 /// Under a virtual clock an hour is short.
 #[test]
 fn an_hour_of_seconds_that_end_allocates_nothing() {
-    let law = Law { shape: LawShape::Fixed { ns: 250_000_000 }, servers: 1 };
+    let law = Law { shape: LawShape::Fixed { ns: 250_000_000 }, servers: 1, store: None };
     let hour = Job { operations: None, ..job() };
     let part = allocates_nothing("simulated", &EngineKind::Simulated(law), &hour, &memory());
     let rows = part.found.series.len();

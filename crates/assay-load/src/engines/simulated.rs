@@ -18,6 +18,7 @@ pub(super) const ENTRY: EngineEntry = EngineEntry {
     standard: EngineKind::Simulated(Law {
         shape: LawShape::Lognormal { mean_ns: 100_000.0, p99_ns: 300_000.0 },
         servers: 1,
+        store: None,
     }),
     work,
 };

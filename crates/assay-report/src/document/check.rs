@@ -2,8 +2,8 @@
 
 use super::remarks::{Name, add, rules, warnings};
 use super::{
-    Block, Detail, Document, Remark, Section, answers, check_tables, check_text, classes, commands,
-    energy, facts, files, links, micro, probes, surfaces,
+    Block, Detail, Document, Remark, Section, answers, capacity, check_tables, check_text, classes,
+    commands, energy, facts, files, imported, links, micro, probes, published, surfaces,
 };
 use assay_core::findings::Findings;
 use assay_core::quantity::metric::class;
@@ -23,6 +23,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let mut tables = Vec::new();
     let (commands, micro) = (commands::section(findings), micro::section(findings));
     let (files, links) = (files::section(findings), links::section(findings));
+    let capacity = capacity::sections(findings);
     for target in &findings.environment.targets {
         let arm = facts::arm_of(findings, target);
         let caption = several.then(|| target.name.clone());
@@ -33,7 +34,8 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         let classes = classes::table(findings, &arm);
         // Others' work that was watched has classes alone, and commands a table of their own.
         let others = [&commands, &micro, &files, &links];
-        let is_only = classes.is_none() && others.iter().all(|own| own.is_none());
+        let none_of = others.iter().all(|own| own.is_none()) && capacity.is_empty();
+        let is_only = classes.is_none() && none_of;
         if is_only || !table.rows.is_empty() {
             tables.push((caption.clone(), table));
         }
@@ -58,15 +60,19 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         [Block::Facts(told), Block::List(findings.summary.clone())].map(Section::of).to_vec();
     let table = |(caption, table)| Section { caption, blocks: vec![Block::Table(table)] };
     sections.extend(tables.into_iter().map(table));
+    sections.extend(capacity);
+    sections.extend(imported::sections(findings));
     sections.extend(commands);
     sections.extend(micro);
     sections.extend(files);
     sections.extend(links);
     sections.extend(surfaces::sections(findings));
+    sections.extend(surfaces::accesses(findings));
     sections.push(Section::of(Block::Text(legend)));
     sections.push(Section::of(Block::Remarks(remarks)));
     sections.extend(energy::section(findings));
     sections.extend(probes::sections(findings, detail));
+    sections.extend(published::section(findings));
     sections.extend(answers::questions(findings));
     sections.extend(answers::card(findings));
     Document { title: facts::title(findings), sections }

@@ -77,6 +77,13 @@ pub(super) fn legend<'a>(
                 .to_owned(),
         );
     }
+    if !findings.comparisons.is_empty() && differ_in_encryption(findings) {
+        told.push(
+            "CPU s/GiB: processor seconds of the whole machine for each GiB that was moved, with \
+             what encrypts; others' work is in it, too."
+                .to_owned(),
+        );
+    }
     let mut cells = tables.flat_map(|table| &table.rows).flat_map(|row| &row.cells);
     if cells.any(|cell| cell.text == NONE) {
         told.push("\"-\": too few operations or trials to tell.".to_owned());
@@ -88,16 +95,36 @@ pub(super) fn legend<'a>(
 pub(super) fn comparison(findings: &Findings) -> Option<Table> {
     let mut rows: Vec<Row> = Vec::new();
     let mut told: Vec<&str> = Vec::new();
+    let tells_processors = differ_in_encryption(findings);
+    let row = |found: &Comparison, arm: &Arm, against: Option<&Comparison>| {
+        let mut row = comparison_row(findings, found, arm, against);
+        let at = row.cells.len().saturating_sub(1);
+        row.cells.splice(at..at, tells_processors.then(|| processors(findings, found, arm)));
+        row
+    };
     for found in &findings.comparisons {
         if !told.contains(&found.workload.as_str()) {
             told.push(&found.workload);
-            rows.push(comparison_row(findings, found, &found.baseline, None));
+            rows.push(row(found, &found.baseline, None));
         }
-        rows.push(comparison_row(findings, found, &found.arm, Some(found)));
+        rows.push(row(found, &found.arm, Some(found)));
     }
     let mut columns = columns(&["workload", "target", ">result", ">ratio", ">95 % interval"]);
+    columns.extend(tells_processors.then(|| Column::right("CPU s/GiB")));
     columns.push(Column::left("trust").judged());
     (!rows.is_empty()).then_some(Table { columns, rows })
+}
+
+/// Whether what is compared is encrypted in different ways, or some of it not: processors pay for that.
+fn differ_in_encryption(findings: &Findings) -> bool {
+    let mut ways = findings.environment.targets.iter().map(|target| &target.encryption);
+    ways.next().is_some_and(|first| ways.any(|other| other != first))
+}
+
+/// Seconds of the whole machine's processors per GiB: a program that encrypts is none of ours.
+fn processors(findings: &Findings, found: &Comparison, arm: &Arm) -> Cell {
+    let cell = find(findings, &found.workload, arm, false, "machine_cpu_s_per_gib");
+    Cell::from(cell.and_then(centre).map_or_else(|| NONE.to_owned(), show::three_digits))
 }
 
 fn comparison_row(
@@ -134,5 +161,39 @@ fn comparison_row(
         cells: words.map(Cell::from).into_iter().chain([Cell::trust(trust)]).collect(),
         // The rest is said by the trust words and by the legend.
         notes: notes.map(|(_, words)| words.clone()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::fixture;
+
+    const PROCESSORS: &str = "CPU s/GiB";
+
+    #[test]
+    fn targets_that_differ_in_encryption_have_the_processors_that_it_costs() {
+        let mut findings = fixture("study-two-targets");
+        let titles = |table: &Table| -> Vec<String> {
+            table.columns.iter().map(|column| column.title.clone()).collect()
+        };
+        assert!(!titles(&comparison(&findings).unwrap()).contains(&PROCESSORS.to_owned()));
+        findings.environment.targets[1].encryption = vec!["gocryptfs".to_owned()];
+        let compared = findings.comparisons[0].clone();
+        for (arm, seconds) in [(&compared.baseline, 1.25), (&compared.arm, 7.5)] {
+            let own = find(&findings, &compared.workload, arm, false, &compared.metric);
+            let mut cost = own.cloned().unwrap();
+            cost.metric = "machine_cpu_s_per_gib".to_owned();
+            cost.geometric_mean = Some(seconds);
+            findings.cells.push(cost);
+        }
+        let table = comparison(&findings).unwrap();
+        let at = titles(&table).iter().position(|title| title == PROCESSORS).unwrap();
+        let told: Vec<&str> =
+            table.rows.iter().take(2).map(|row| row.cells[at].text.as_str()).collect();
+        assert_eq!(told, ["1.25", "7.5"]);
+        assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()));
+        let legend = legend(&findings, [&table].into_iter()).join(" ");
+        assert!(legend.contains(PROCESSORS), "{legend}");
     }
 }

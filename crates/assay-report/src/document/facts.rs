@@ -66,7 +66,9 @@ pub(super) fn target_line(target: &TargetFacts) -> String {
     let own = [target.name.clone(), drive(target), target.filesystem.clone()];
     let told: Vec<String> = own.into_iter().filter(|word| !word.is_empty()).collect();
     let area = (target.area_bytes > 0).then(|| area_words(target));
-    [Some(told.join(", ")), area].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    let encryption = (!target.encryption.is_empty())
+        .then(|| format!("encrypted: {}", target.encryption.join(" on ")));
+    [Some(told.join(", ")), encryption, area].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 pub(super) fn drive(target: &TargetFacts) -> String {

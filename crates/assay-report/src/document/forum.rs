@@ -42,6 +42,9 @@ fn tables(findings: &Findings) -> Vec<Section> {
         let own = page.workloads.iter();
         return own.map(|one| Section::titled(one.name, vec![Block::Table(table(one))])).collect();
     }
+    if findings.environment.targets.is_empty() {
+        return super::imported::sections(findings);
+    }
     let several = findings.environment.targets.len() > 1;
     let one = |target: &assay_core::findings::TargetFacts| {
         let arm = facts::arm_of(findings, target);

@@ -61,6 +61,7 @@ pub fn answer(findings: &Findings) -> Answer {
         findings.sentences().find(|(said, _)| wanted(said)).map(of_sentence)
     };
     said(|said| matches!(said, Said::Reserved { .. }))
+        .or_else(|| said(|said| *said == Said::Capacity))
         .or_else(|| said(|said| matches!(said, Said::Emulated)))
         .or_else(|| advised(|kind| kind == AdviceKind::Use))
         .or_else(|| alike().map(of_sentence))

@@ -4,8 +4,8 @@ use super::facts::{self, Facts};
 use super::remarks::{self, Name};
 use super::study_tables::Workload;
 use super::{
-    Block, Detail, Document, Remark, Section, answers, boots, commands, energy, files, links,
-    memory, no_verdict, probes, study_more, study_tables, surfaces,
+    Block, Detail, Document, Remark, Section, answers, boots, capacity, commands, energy, files,
+    links, memory, no_verdict, probes, published, study_more, study_tables, surfaces,
 };
 use assay_core::findings::said::Said;
 use assay_core::findings::{Comparison, Findings, Kind};
@@ -113,12 +113,15 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(memory::section(findings));
     sections.extend(links::section(findings));
     sections.extend(surfaces::sections(findings));
+    sections.extend(surfaces::accesses(findings));
     sections.extend(boots::sections(findings));
+    sections.extend(capacity::sections(findings));
     sections.extend(study_more::sections(&page));
     sections.extend(energy::section(findings));
     sections.extend(probes::sections(findings, detail));
     sections.push(Section::of(Block::Remarks(all_remarks(&page))));
     sections.extend(study_more::absent(&page));
+    sections.extend(published::section(findings));
     sections.extend(answers::questions(findings));
     sections.extend(advice(&page));
     sections.extend(answers::card(findings));

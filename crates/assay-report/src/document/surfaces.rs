@@ -3,10 +3,11 @@
 use super::numbers::under_heading;
 use super::study_tables::arm_name;
 use super::{Block, Cell, NONE, Row, Section, Table};
-use crate::table::{Column, columns};
-use assay_core::findings::{Band, Findings, Surface};
+use crate::table::{self, Column, columns};
+use assay_core::findings::{Accesses, Band, Findings, Surface};
 
 const RATE: &str = "bandwidth_bytes_per_s";
+const LATENCY: &str = "latency_mean_ns";
 
 /// One section a surface.
 pub(super) fn sections(findings: &Findings) -> impl Iterator<Item = Section> + '_ {
@@ -18,10 +19,40 @@ pub(super) fn sections(findings: &Findings) -> impl Iterator<Item = Section> + '
         };
         let read = "Rate in each tenth of the area, from its first byte on: geometric mean of n \
                     trials, the lowest and the highest of them.";
+        let whole = surface.whole.map(|of| {
+            let [lowest, mean, highest] =
+                [of.lowest, of.mean, of.highest].map(|rate| under_heading(RATE, rate));
+            format!("Of all places: lowest {lowest}, mean {mean}, highest {highest}.")
+        });
         let note = surface.note.iter().map(|note| format!("Not whole: {note}."));
-        let words = [read.to_owned()].into_iter().chain(note).collect();
+        let words = [read.to_owned()].into_iter().chain(whole).chain(note).collect();
         let blocks = vec![Block::Table(table(surface)), Block::Text(words)];
         Section::titled(format!("{name}: rate over the area"), blocks)
+    })
+}
+
+/// Single accesses: one row a workload and arm.
+pub(super) fn accesses(findings: &Findings) -> Option<Section> {
+    let all = &findings.accesses;
+    let arms = all.iter().any(|one| one.arm != all[0].arm);
+    let mut columns = vec![Column::left("workload").key()];
+    columns.extend(arms.then(|| Column::left("arm").key()));
+    columns.extend(table::columns(&[">lowest", ">mean", ">highest", ">n"]));
+    columns.push(Column::left("trust").judged());
+    let row = |one: &Accesses| {
+        let time = |ns: f64| Cell::plain(under_heading(LATENCY, ns));
+        let mut cells = vec![Cell::plain(one.workload.clone())];
+        cells.extend(arms.then(|| Cell::plain(arm_name(&one.arm))));
+        cells.extend([one.whole.lowest, one.whole.mean, one.whole.highest].map(time));
+        cells.extend([Cell::plain(one.n.to_string()), Cell::trust(one.trust)]);
+        Row { name: format!("{} {}", one.workload, arm_name(&one.arm)), cells, notes: Vec::new() }
+    };
+    let rows: Vec<Row> = all.iter().map(row).collect();
+    let read = "Single operations at random places, one at a time: over all of n trials.";
+    (!rows.is_empty()).then(|| {
+        let blocks =
+            vec![Block::Table(Table { columns, rows }), Block::Text(vec![read.to_owned()])];
+        Section::titled("access times", blocks)
     })
 }
 

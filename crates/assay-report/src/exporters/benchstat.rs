@@ -1,12 +1,14 @@
 //! Lines of Go's benchmarks, which benchstat reads: a line for each trial that counts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use assay_core::catalogue::About;
 use assay_core::findings::{Cell, Findings};
+use assay_core::importers::go_bench::{NAMES, UNITS_OF_METRICS as UNITS};
+use assay_core::quantity::Better;
 
-use super::{Exporter, counted};
+use super::{Exporter, Writes, counted};
 
 /// The exporter.
 pub const EXPORTER: Exporter = Exporter {
@@ -14,53 +16,71 @@ pub const EXPORTER: Exporter = Exporter {
         name: "benchstat",
         summary: "lines of Go's benchmarks, for benchstat",
         text: "A line for each trial that counts, the arm as /name=level: benchstat -col /depth \
-               compares by it. benchstat takes trials as unpaired and knows no order.",
+               compares by it. benchstat takes trials as unpaired and knows no order; assay import \
+               reads the lines again.",
     },
-    write,
+    write: Writes::Text(write),
 };
 
+/// The lines in the order in which the trials ran, as far as that is known.
 fn write(findings: &Findings) -> Option<String> {
-    let mut lines: BTreeMap<(usize, Option<u32>, u32), String> = BTreeMap::new();
+    let mut lines: BTreeMap<(Option<u32>, usize, u32), String> = BTreeMap::new();
     let mut rows: Vec<String> = Vec::new();
+    let mut names = BTreeSet::new();
+    let mut units = BTreeMap::new();
     for cell in findings.cells.iter().filter(|cell| !cell.control) {
-        let name = name(cell);
+        let name = name(cell, &mut names);
         let row = rows.iter().position(|known| *known == name).unwrap_or_else(|| {
             rows.push(name.clone());
             rows.len() - 1
         });
+        units.insert(unit(&cell.metric), cell.better);
         for (trial, value) in counted(cell) {
-            let key = (row, trial.order, trial.replicate);
+            let key = (trial.order, row, trial.replicate);
             let line = lines.entry(key).or_insert_with(|| format!("Benchmark{name} 1"));
             let _ = write!(line, " {value} {}", unit(&cell.metric));
         }
     }
-    let text: String = lines.into_values().map(|line| line + "\n").collect();
-    let head = "Unit iops better=higher\nUnit B/s better=higher\n";
-    (!text.is_empty()).then(|| format!("{head}{text}"))
+    if lines.is_empty() {
+        return None;
+    }
+    // Lines that begin so are passed over by benchstat; assay import has names back by them.
+    let mut text = format!("{NAMES}\n");
+    for (plain, own) in names {
+        let _ = writeln!(text, "{NAMES} {plain} {own}");
+    }
+    for (unit, better) in units {
+        let better = if better == Better::Lower { "lower" } else { "higher" };
+        let _ = writeln!(text, "Unit {unit} better={better}");
+    }
+    text.extend(lines.into_values().map(|line| line + "\n"));
+    Some(text)
 }
 
 /// Units that benchstat tells with a prefix of its own.
 fn unit(metric: &str) -> &str {
-    match metric {
-        "bandwidth_bytes_per_s" => "B/s",
-        "duration_s" => "sec/op",
-        metric => metric,
-    }
+    UNITS.iter().find(|(own, _)| *own == metric).map_or(metric, |(_, unit)| unit)
 }
 
-/// A name as Go's benchmarks have it: a capital first, no spaces.
-fn name(cell: &Cell) -> String {
-    let plain = |text: &str| -> String {
+/// A name as Go's benchmarks have it: a capital first, no spaces. What differs from ours is noted.
+fn name(cell: &Cell, names: &mut BTreeSet<(String, String)>) -> String {
+    let mut plain = |text: &str, capital: bool| -> String {
         let letter =
-            |c: char| if c.is_whitespace() || c.is_control() || c == '/' { '_' } else { c };
-        text.chars().map(letter).collect()
+            |c: char| if c.is_whitespace() || c.is_control() || "/=".contains(c) { '_' } else { c };
+        let mut letters = text.chars().map(letter);
+        let first: String = match letters.next() {
+            Some(first) if capital => first.to_uppercase().collect(),
+            first => first.into_iter().collect(),
+        };
+        let plain = first + &letters.collect::<String>();
+        if plain != text {
+            names.insert((plain.clone(), text.replace(char::is_control, " ")));
+        }
+        plain
     };
-    let workload = plain(&cell.workload);
-    let mut letters = workload.chars();
-    let mut name: String = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
-    name.push_str(letters.as_str());
+    let mut name = plain(&cell.workload, true);
     for (factor, level) in &cell.arm {
-        let _ = write!(name, "/{}={}", plain(factor), plain(level));
+        let _ = write!(name, "/{}={}", plain(factor, false), plain(level, false));
     }
     name
 }

@@ -6,8 +6,10 @@ use serde_json::{Map, Value, json};
 
 use assay_core::catalogue::About;
 use assay_core::findings::Findings;
+use assay_core::findings::facts::IoFacts;
+use assay_core::work::io::Pattern;
 
-use super::{Exporter, counted};
+use super::{Exporter, Writes, counted};
 
 /// The exporter.
 pub const EXPORTER: Exporter = Exporter {
@@ -16,10 +18,11 @@ pub const EXPORTER: Exporter = Exporter {
         summary: "JSON as fio writes it, for programs that plot and gate it",
         text: "A job for each trial that counts, with its workload as jobname and its arm as job \
                options; rates and latencies are of the direction that the workload has, of a mixed \
-               one they stand under read. What no trial of ours has, such as context switches, is \
-               left out.",
+               one they stand under read. Bytes, operations and runtime are those of one second at \
+               these rates. What no trial of ours has, such as context switches and processor time, \
+               is left out: programs that cannot do without it stop.",
     },
-    write,
+    write: Writes::Text(write),
 };
 
 /// Percentiles with their metric.
@@ -44,14 +47,14 @@ fn write(findings: &Findings) -> Option<String> {
         }
     }
     let kept = trials.into_iter().filter(|(_, (_, values))| values.contains_key("iops"));
-    let writes = |name: &str| {
+    let io = |name: &str| {
         let mut facts = findings.workloads.iter().filter(|facts| facts.name == name);
-        facts.any(|facts| facts.io.as_ref().is_some_and(|io| !io.mix.reads()))
+        facts.find_map(|facts| facts.io)
     };
     let jobs: Vec<Value> = kept
         .enumerate()
         .map(|(at, ((_, workload, ..), (arm, values)))| {
-            job(at, workload, arm, &values, writes(workload))
+            job(at, workload, arm, &values, io(workload))
         })
         .collect();
     let document = json!({
@@ -71,17 +74,22 @@ fn job(
     workload: &str,
     arm: &BTreeMap<String, String>,
     values: &Values<'_>,
-    writes: bool,
+    io: Option<IoFacts>,
 ) -> Value {
     let mut options = Map::new();
     options.insert("name".to_owned(), json!(workload));
+    if let Some(io) = io {
+        options.insert("rw".to_owned(), json!(kind(io)));
+        options.insert("bs".to_owned(), json!(io.size_bytes.to_string()));
+    }
     for (name, level) in arm {
         options.insert(name.clone(), json!(level));
     }
+    let writes = io.is_some_and(|io| io.only_writes());
     let (own, other) = if writes { ("write", "read") } else { ("read", "write") };
     let mut job = json!({
         "jobname": workload, "groupid": at, "error": 0, "eta": 0, "elapsed": 0,
-        "job options": options,
+        "job options": options, "assay": { "workload": workload, "arm": arm },
     });
     job[own] = direction(values);
     job[other] = empty();
@@ -89,28 +97,44 @@ fn job(
     job
 }
 
+/// Kind of access, as fio calls it.
+fn kind(io: IoFacts) -> String {
+    let random = if io.pattern == Pattern::Random { "rand" } else { "" };
+    let mix = match () {
+        () if io.only_reads() => "read",
+        () if io.only_writes() => "write",
+        () => "rw",
+    };
+    format!("{random}{mix}")
+}
+
 fn direction(values: &Values<'_>) -> Value {
-    let number = |metric: &str| values.get(metric).copied().unwrap_or_default();
-    let iops = number("iops");
-    let bandwidth = number("bandwidth_bytes_per_s");
+    let number = |metric: &str| values.get(metric).copied();
+    let iops = number("iops").unwrap_or_default();
+    let mut latency = Map::new();
+    for (name, metric) in [("max", "latency_max_ns"), ("mean", "latency_mean_ns")] {
+        latency.extend(number(metric).map(|value| (name.to_owned(), json!(value))));
+    }
+    let lat = latency.clone();
     let percentiles: Map<String, Value> = PERCENTILES
         .iter()
-        .filter_map(|(name, metric)| Some(((*name).to_owned(), json!(values.get(metric)?))))
+        .filter_map(|(name, metric)| Some(((*name).to_owned(), json!(number(metric)?))))
         .collect();
-    let mut latency = json!({
-        "min": 0, "max": number("latency_max_ns"), "mean": number("latency_mean_ns"), "stddev": 0.0,
-    });
     if !percentiles.is_empty() {
-        latency["percentile"] = Value::Object(percentiles);
+        latency.insert("percentile".to_owned(), Value::Object(percentiles));
     }
-    json!({
-        "io_bytes": bandwidth.round() as u64, "io_kbytes": bandwidth as u64 / 1024,
-        "bw_bytes": bandwidth, "bw": bandwidth / 1024.0, "iops": iops,
-        "runtime": 1000, "total_ios": iops.ceil().max(1.0) as u64, "short_ios": 0, "drop_ios": 0,
-        "clat_ns": latency, "lat_ns": { "min": 0, "max": number("latency_max_ns"),
-        "mean": number("latency_mean_ns"), "stddev": 0.0 },
-        "iops_mean": iops, "iops_stddev": 0.0, "bw_mean": bandwidth / 1024.0, "bw_dev": 0.0,
-    })
+    let mut found = json!({
+        "iops": iops, "iops_mean": iops, "runtime": 1000, "total_ios": iops.ceil().max(1.0) as u64,
+        "short_ios": 0, "drop_ios": 0, "clat_ns": latency, "lat_ns": lat,
+    });
+    if let Some(bandwidth) = number("bandwidth_bytes_per_s") {
+        found["io_bytes"] = json!(bandwidth.round() as u64);
+        found["io_kbytes"] = json!(bandwidth as u64 / 1024);
+        found["bw_bytes"] = json!(bandwidth);
+        found["bw"] = json!(bandwidth / 1024.0);
+        found["bw_mean"] = found["bw"].clone();
+    }
+    found
 }
 
 fn empty() -> Value {

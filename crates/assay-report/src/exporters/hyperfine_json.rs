@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use assay_core::catalogue::About;
 use assay_core::findings::{Cell, Findings};
 
-use super::{Exporter, arm_words, counted};
+use super::{Exporter, Writes, arm_words, counted};
 
 /// The exporter.
 pub const EXPORTER: Exporter = Exporter {
@@ -14,9 +14,9 @@ pub const EXPORTER: Exporter = Exporter {
         summary: "JSON as hyperfine writes it, of workloads that have a time",
         text: "A result for each workload and arm with the times of its trials that count, in \
                seconds, and the arm as parameters. Which trial came when, and what was disturbed, \
-               the format cannot say.",
+               the format cannot say; times of the processors (user, system) no trial of ours has.",
     },
-    write,
+    write: Writes::Text(write),
 };
 
 const TIME: &str = "duration_s";
@@ -49,8 +49,6 @@ fn result(cell: &Cell) -> Option<Value> {
         "mean": mean,
         "stddev": (count > 1).then(|| (squares / (count - 1) as f64).sqrt()),
         "median": cell.median,
-        "user": 0.0,
-        "system": 0.0,
         "min": times.iter().copied().reduce(f64::min),
         "max": times.iter().copied().reduce(f64::max),
         "exit_codes": vec![0; count],

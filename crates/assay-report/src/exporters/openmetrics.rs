@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use assay_core::catalogue::About;
 use assay_core::findings::{Cell, Findings};
 
-use super::Exporter;
+use super::{Exporter, Writes};
 
 /// The exporter.
 pub const EXPORTER: Exporter = Exporter {
@@ -16,7 +16,7 @@ pub const EXPORTER: Exporter = Exporter {
         text: "A gauge for each metric, with the bounds of its 95 % interval and the number of \
                trials as gauges beside it. A mean without an interval has fewer than three trials.",
     },
-    write,
+    write: Writes::Text(write),
 };
 
 fn write(findings: &Findings) -> Option<String> {

@@ -1,43 +1,55 @@
-//! The rate over the area, from its first byte to its last.
+//! The rate over the area, from its first byte to its last, and how soon single accesses ended.
 
 use super::words::{Names, point, short, trusted};
-use super::{Drawing, at_most, left_out};
+use super::{Drawing, left_out};
 use crate::evidence::Evidence;
-use crate::figure::{Axis, Figure, Layout, Marks, Point, Scale, Series, Unit, id_of};
+use crate::figure::{Axis, Figure, Guide, Layout, Marks, Point, Scale, Series, Unit, id_of};
 use assay_core::catalogue::About;
-use assay_core::findings::Surface;
+use assay_core::findings::published::Published;
+use assay_core::findings::{Accesses, Extremes, Findings, Surface};
+use assay_core::results::plan::Arm;
 
 /// The registry's entry.
 pub static SURFACE: Drawing = Drawing {
     about: About {
         name: "surface",
-        summary: "rate over the area, from its first byte to its last",
-        text: "The line goes through the geometric means of the trials in each tenth of the area, \
-               the band from the lowest to the highest of them. A disk falls towards its end, a \
-               drive that was written in part shows what was never written.",
+        summary: "rate over the area, from its first byte to its last, and access times as dots",
+        text: "A line goes through the geometric means of the trials at each place of the area, or in \
+               each tenth of it where there are too many places; the band is from the lowest to the \
+               highest trial. A disk falls towards its end, a drive that was written in part shows \
+               what was never written. Access times are the single operations of one trial, each a \
+               dot at its place.",
     },
     draw,
 };
 
 const RATE: &str = "bandwidth_bytes_per_s";
+const LATENCY: &str = "latency_mean_ns";
 const MOST_LINES: usize = 8;
-const MOST_FIGURES: usize = 4;
+/// Dots of one figure.
+const MOST_DOTS: usize = 1000;
+/// Access times further apart than this go by factors.
+const WIDE: f64 = 30.0;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
-    let names = Names::of(&evidence.findings);
-    let surfaces = &evidence.findings.surfaces;
-    let mut workloads: Vec<&str> = surfaces.iter().map(|one| one.workload.as_str()).collect();
-    workloads.dedup();
-    let figures = workloads.into_iter().filter_map(|workload| {
-        let own: Vec<&Surface> = surfaces.iter().filter(|one| one.workload == workload).collect();
-        figure(&names, workload, &own)
-    });
-    at_most(figures.collect(), MOST_FIGURES, "workload")
+    let findings = &evidence.findings;
+    let names = Names::of(findings);
+    rates(findings, &names).into_iter().chain(dots(findings, &names)).collect()
 }
 
-fn figure(names: &Names, workload: &str, own: &[&Surface]) -> Option<Figure> {
+/// What a line is called: its workload where there are several, and its arm.
+fn called(names: &Names, several: bool, workload: &str, arm: &Arm) -> String {
+    let words = [if several { short(workload) } else { String::new() }, names.arm(arm)];
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// All workloads in one figure: reads and writes lie beside each other.
+fn rates(findings: &Findings, names: &Names) -> Option<Figure> {
+    let own: &[Surface] = &findings.surfaces;
+    let first = own.first()?;
+    let several = own.iter().any(|one| one.workload != first.workload);
     let made = own.iter().take(MOST_LINES).enumerate().map(|(index, surface)| {
-        let name = names.arm(&surface.arm);
+        let name = called(names, several, &surface.workload, &surface.arm);
         let points = points(surface, &name);
         Series::new(index, name, Marks::Line(points))
     });
@@ -45,40 +57,77 @@ fn figure(names: &Names, workload: &str, own: &[&Surface]) -> Option<Figure> {
     if series.is_empty() {
         return None;
     }
-    let mut notes: Vec<String> = own
-        .iter()
-        .filter_map(|one| one.note.as_ref())
-        .map(|note| format!("Not whole: {note}."))
-        .collect();
-    notes.extend(left_out(own.len().saturating_sub(MOST_LINES), "arm"));
+    let whole = own.iter().take(MOST_LINES).filter_map(|one| {
+        let name = called(names, several, &one.workload, &one.arm);
+        Some(extremes(&name, one.whole?, RATE))
+    });
+    let mut notes: Vec<String> = whole.collect();
+    let cut = own.iter().filter_map(|one| one.note.as_ref());
+    notes.extend(cut.map(|note| format!("Not whole: {note}.")));
+    notes.extend(left_out(own.len().saturating_sub(MOST_LINES), "line"));
+    let each = if own.iter().any(|one| !one.places.is_empty()) { "place" } else { "tenth" };
+    let title = if several { "read and write" } else { &first.workload };
     Some(Figure {
-        id: id_of(&["surface", workload]),
-        title: format!("{}: rate over the area, from its first byte to its last", short(workload)),
-        description: "The line goes through the geometric means of the trials in each tenth of the area; the band \
-                      is from the lowest to the highest trial.".to_owned(),
+        id: id_of(&["surface", &first.workload]),
+        title: format!("{}: rate over the area, from its first byte to its last", short(title)),
+        description: format!(
+            "The line goes through the geometric means of the trials in each {each} of the area; the \
+             band is from the lowest to the highest trial."
+        ),
         layout: Layout::Upright,
         along: Axis::new("of the area", Scale::Linear, Unit::Percent),
         value: Axis::new("rate", Scale::Linear, Unit::Metric(RATE.to_owned())).from_zero(),
         series,
         spans: Vec::new(),
-        guides: Vec::new(),
+        guides: averages(findings),
         interval: "lowest to highest".to_owned(),
         notes,
-workload: Some(workload.to_owned()),
-metric: None,
+        workload: Some(first.workload.clone()),
+        metric: None,
     })
 }
 
+/// `surface: minimum 300 MiB/s, mean 512 MiB/s, maximum 560 MiB/s.`
+fn extremes(name: &str, of: Extremes, metric: &str) -> String {
+    let unit = Unit::Metric(metric.to_owned());
+    let [lowest, mean, highest] = [of.lowest, of.mean, of.highest].map(|value| unit.text(value));
+    let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
+    format!("{name}minimum {lowest}, mean {mean}, maximum {highest}.")
+}
+
+/// What was published of the rates: averages over a whole surface.
+fn averages(findings: &Findings) -> Vec<Guide> {
+    let is_own = |one: &&Published| {
+        one.metric == RATE && findings.surfaces.iter().any(|own| own.workload == one.workload)
+    };
+    let guide = |one: &Published| {
+        let value = one.value.filter(|value| value.is_finite() && *value > 0.0)?;
+        let name = format!("{}: {} {}", short(&one.workload), short(&one.of), one.text);
+        Some(Guide { from: value, to: value, name })
+    };
+    findings.published.iter().filter(is_own).filter_map(guide).take(2).collect()
+}
+
+/// Each place where they are known, else each tenth.
 fn points(surface: &Surface, name: &str) -> Vec<Point> {
     let unit = Unit::Metric(RATE.to_owned());
+    let named = |place: String| if name.is_empty() { place } else { format!("{name}, {place}") };
+    if !surface.places.is_empty() {
+        let spots = surface.places.iter().map(|spot| {
+            let place = named(format!("{:.0} %", spot.percent));
+            let ends = Some([spot.min, spot.max]);
+            let told = point(spot.percent, &unit, &place, spot.bandwidth_bytes_per_s, ends);
+            trusted(told, surface.trust)
+        });
+        return spots.collect();
+    }
     let mut before = None;
     let mut points = Vec::new();
     for band in &surface.bands {
         let Some(value) = band.bandwidth_bytes_per_s.filter(|value| value.is_finite()) else {
             continue;
         };
-        let place = format!("{} to {} %", band.from_percent, band.to_percent);
-        let place = if name.is_empty() { place } else { format!("{name}, {place}") };
+        let place = named(format!("{} to {} %", band.from_percent, band.to_percent));
         let ends = band.min.zip(band.max).map(|(low, high)| [low, high]);
         let at = f64::from(band.from_percent + band.to_percent) / 2.0;
         let told = trusted(point(at, &unit, &place, value, ends), surface.trust);
@@ -86,4 +135,58 @@ fn points(surface: &Surface, name: &str) -> Vec<Point> {
         before = Some(band.to_percent);
     }
     points
+}
+
+/// Access times as dots, with their mean.
+fn dots(findings: &Findings, names: &Names) -> Option<Figure> {
+    let own: &[Accesses] = &findings.accesses;
+    let first = own.first()?;
+    let several = own.iter().any(|one| one.workload != first.workload);
+    let unit = Unit::Metric(LATENCY.to_owned());
+    let mut room = MOST_DOTS;
+    let (mut series, mut notes) = (Vec::new(), Vec::new());
+    for (index, one) in own.iter().enumerate() {
+        if one.dots.is_empty() || one.dots.len() > room || index >= MOST_LINES {
+            continue;
+        }
+        room -= one.dots.len();
+        let name = called(names, several, &one.workload, &one.arm);
+        let dot = |(percent, ns): &(f64, u64)| {
+            let place = format!("{percent:.1} %");
+            trusted(point(*percent, &unit, &place, *ns as f64, None), one.trust)
+        };
+        let points = one.dots.iter().map(dot).collect();
+        notes.push(extremes(&name, one.whole, LATENCY));
+        series.push(Series::new(index, name, Marks::Points(points)));
+    }
+    let values = series.iter().flat_map(|one| one.marks.points()).map(|dot| dot.value);
+    let most = values.clone().reduce(f64::max)?;
+    let least = values.reduce(f64::min)?;
+    let scale = if least > 0.0 && most / least > WIDE { Scale::Log10 } else { Scale::Linear };
+    let value = Axis::new("access time", scale.clone(), unit.clone());
+    let value = if scale == Scale::Linear { value.from_zero() } else { value };
+    let mean = |one: &Accesses| Guide {
+        from: one.whole.mean,
+        to: one.whole.mean,
+        name: format!("mean {}", unit.text(one.whole.mean)),
+    };
+    notes.extend(left_out(own.len() - series.len(), "arm"));
+    Some(Figure {
+        id: id_of(&["surface", &first.workload]),
+        title: format!("{}: time of single operations over the area", short(&first.workload)),
+        description:
+            "Each dot is one operation of one trial at the place that it went to; minimum, mean \
+                      and maximum are of all trials."
+                .to_owned(),
+        layout: Layout::Upright,
+        along: Axis::new("of the area", Scale::Linear, Unit::Percent),
+        value,
+        guides: if series.len() == 1 { own.iter().take(1).map(mean).collect() } else { Vec::new() },
+        series,
+        spans: Vec::new(),
+        interval: String::new(),
+        notes,
+        workload: Some(first.workload.clone()),
+        metric: None,
+    })
 }

@@ -34,6 +34,8 @@ const MOST_FIGURES: usize = 12;
 const WIDE: f64 = 30.0;
 /// Beyond this ratio levels that begin at zero would lie on each other.
 const FARTHEST_APART: f64 = 10.0;
+/// What articles draw of latencies.
+const MEAN: &str = "latency_mean_ns";
 const LATENCIES: [&str; 2] = ["latency_p50_ns", "latency_p99_ns"];
 
 /// A level as a number: a plain one, or an amount of bytes.
@@ -74,6 +76,9 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         let tails = if lines.len() <= MOST_WITH_MEDIAN { &LATENCIES[..] } else { &LATENCIES[1..] };
         if !LATENCIES.contains(&workload.metric) {
             figures.extend(sweep.figure(tails, &lines));
+        }
+        if workload.metric != MEAN && !LATENCIES.contains(&workload.metric) {
+            figures.extend(sweep.figure(&[MEAN], &lines));
         }
     }
     at_most(figures, MOST_FIGURES, "figure")

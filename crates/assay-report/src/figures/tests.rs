@@ -12,7 +12,8 @@ use super::{FIGURES, all, classes, ordered};
 use crate::evidence::{Evidence, Latencies, RanTrial};
 use crate::figure::{Figure, Look, Marks};
 use crate::svg::{Theme, file, inline};
-use assay_core::findings::{Band, Findings, Surface, Trust};
+use assay_core::findings::published::{Published, Unit};
+use assay_core::findings::{Accesses, Band, Extremes, Findings, Surface, Trust};
 use assay_core::results::plan::Arm;
 use assay_core::results::record::Status;
 use assay_core::results::series::SeriesRow;
@@ -39,6 +40,8 @@ fn recorded() -> Evidence {
     evidence.latencies =
         arms.iter().flat_map(|arm| ["read", "write"].map(|class| latencies(arm, class))).collect();
     evidence.findings.surfaces = arms.iter().map(surface).collect();
+    evidence.findings.accesses = vec![accesses(&arms[0])];
+    evidence.findings.published = published(&evidence.findings);
     evidence
 }
 
@@ -139,6 +142,49 @@ fn latencies(arm: &Arm, class: &str) -> Latencies {
     }
 }
 
+fn accesses(arm: &Arm) -> Accesses {
+    let dots: Vec<(f64, u64)> = (0..90_u32)
+        .map(|step| (f64::from(step) * 1.1, 40_000 + u64::from(step * step % 70) * 900))
+        .collect();
+    let ns = dots.iter().map(|(_, ns)| *ns as f64);
+    let whole = Extremes {
+        lowest: ns.clone().fold(f64::INFINITY, f64::min),
+        mean: ns.clone().sum::<f64>() / dots.len() as f64,
+        highest: ns.fold(0.0, f64::max),
+    };
+    Accesses {
+        workload: "access".to_owned(),
+        arm: arm.clone(),
+        trust: Some(Trust::Trusted),
+        n: 3,
+        whole,
+        dots,
+    }
+}
+
+/// Numbers beside those of a workload: one that is sound, one that could not have been.
+fn published(findings: &Findings) -> Vec<Published> {
+    let cell = findings.cells.iter().find(|cell| cell.metric == "iops" && !cell.control).unwrap();
+    let one = |of: &str, digits: f64, flags: &[&str]| Published {
+        article: "Intel SSD 520 Goodness".to_owned(),
+        table: "schedulers.csv:3".to_owned(),
+        of: of.to_owned(),
+        workload: cell.workload.clone(),
+        arm: Arm::new(),
+        metric: cell.metric.clone(),
+        text: format!("{digits} IOPS"),
+        value: Some(digits),
+        unit: Some(Unit { name: "IOPS".to_owned(), size: 1.0 }),
+        ratio: None,
+        statistic: "mean of 5 runs, spread not published".to_owned(),
+        flags: flags.iter().map(|flag| (*flag).to_owned()).collect(),
+    };
+    vec![
+        one("noop", 19_000.5, &[]),
+        one("deadline", 65_000.0, &["it could not have been the drive's"]),
+    ]
+}
+
 fn surface(arm: &Arm) -> Surface {
     let band = |index: u32| {
         let rate = 2e8 - 7e6 * f64::from(index * index) / 9.0;
@@ -157,6 +203,8 @@ fn surface(arm: &Arm) -> Surface {
         arm: arm.clone(),
         trust: Some(Trust::Suspect),
         bands: (0..10).map(band).collect(),
+        places: Vec::new(),
+        whole: Some(Extremes { lowest: 1.3e8, mean: 1.7e8, highest: 2e8 }),
         note: Some("the time of 5 min ended 1 of 3 trials early".to_owned()),
     }
 }
@@ -214,6 +262,8 @@ fn figures_look_as_their_files() {
         ("bars-two-targets", only("study-two-targets", "bars-iops")),
         ("grid", only("study-grid", "grid-random-write-iops")),
         ("surface", only("recorded", "surface-surface")),
+        ("surface-access", only("recorded", "surface-access")),
+        ("beside", only("recorded", "beside-random-write-iops")),
         ("runs", only("commands", "runs-command")),
         ("links", only("links", "links-latency-random-write")),
         ("links-rate", only("links", "links-rate-random-write")),

@@ -215,7 +215,11 @@ fn device_page(device: &Group<'_>, part: usize) -> String {
     let hash = hexadecimal(&sha256(&key));
     let name = id_of(&["d", &key, &hash[..HASH_LETTERS]]);
     // Long names are cut: the hash has to stay.
-    let name = if name.ends_with(&hash[..HASH_LETTERS]) { name } else { format!("{name}-{}", &hash[..HASH_LETTERS]) };
+    let name = if name.ends_with(&hash[..HASH_LETTERS]) {
+        name
+    } else {
+        format!("{name}-{}", &hash[..HASH_LETTERS])
+    };
     let part = if part == 0 { String::new() } else { format!("-{}", part + 1) };
     format!("devices/{name}{part}.html")
 }

@@ -306,6 +306,7 @@ fn target(name: &str, filesystem: &str) -> TargetFacts {
         notes: Vec::new(),
         filesystems: filesystem.split(" on ").map(one).collect(),
         on_a_file: false,
+        encryption: Vec::new(),
     }
 }
 

@@ -1,10 +1,15 @@
 //! `steady_state`.
 
-use assay_stats::{RampAdvice, Sample, batch_means, change_point, mser5, ramp_advice, slope, snia};
+use assay_stats::{
+    RampAdvice, Sample, batch_means, change_criterion, change_interval, change_point, mser5,
+    ramp_advice, slope, snia,
+};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::common::{Random, cases, close, close_p, count, number, numbers, reference, share};
+use crate::common::{
+    Random, cases, close, close_p, count, counts, number, numbers, reference, share,
+};
 
 fn file() -> Value {
     reference(include_str!("../reference/steady_state.json"))
@@ -156,6 +161,36 @@ fn change_points_give_the_known_answers() {
         close(found.before, number(&case["before"]), 1e-9);
         close(found.after, number(&case["after"]), 1e-9);
         close_p(found.p, number(&case["p"]), 1e-8);
+    }
+}
+
+#[test]
+fn intervals_of_change_points_give_the_known_answers() {
+    for case in cases(&file()["change_intervals"]) {
+        let series = numbers(&case["series"]);
+        let found = change_interval(&series, number(&case["alpha"])).unwrap();
+        assert_eq!(found.to_vec(), counts(&case["interval"]), "{case}");
+    }
+    for case in cases(&file()["change_criteria"]) {
+        let [alpha, expected] = numbers(case)[..] else { panic!("{case}") };
+        // As the table is printed.
+        assert!((change_criterion(alpha).unwrap() - expected).abs() < 0.006, "{case}");
+    }
+    assert_eq!(change_criterion(0.0), None);
+    assert_eq!(change_interval(&[1.0, 2.0], 0.05), None);
+}
+
+/// Small changes are covered as often as is said, larger ones more often.
+#[test]
+fn intervals_of_change_points_cover_the_change_in_a_simulation() {
+    for (seed, step, least) in [(37, 0.6, 0.92), (38, 1.0, 0.93), (39, 3.0, 0.95)] {
+        let covered = share(seed, 1000, |random| {
+            let series: Vec<f64> =
+                (0..200).map(|i| random.normal() + if i >= 90 { step } else { 0.0 }).collect();
+            let [low, high] = change_interval(&series, 0.05).unwrap();
+            (low..=high).contains(&90)
+        });
+        assert!(covered >= least, "step {step}: {covered}");
     }
 }
 

@@ -3,12 +3,13 @@
 use clap::Args;
 
 use super::{running, study_arguments};
-use crate::runner::{self, Consented};
+use crate::runner::{self, Consented, Finished};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Bytes;
-use assay_core::study::{SMALLEST_AREA_BYTES, Study, Workload, presets};
+use assay_core::study::{Order, SMALLEST_AREA_BYTES, Study, Workload, presets};
 use assay_core::system::System;
 use assay_core::work::Kind as _;
+use assay_core::work::capacity::{self, Probe};
 use assay_core::work::io::{self, Mix};
 
 /// Budget of `--quick`.
@@ -29,6 +30,9 @@ Examples:
   assay check --mix 70/30            with a row of mixed reads and writes
   assay check /dev/sdX               a drive, only read (as root)
   assay check /dev/sdX --destroy ID  a drive, overwritten; ID from: assay plan check /dev/sdX
+  assay check --capacity /media/card does a card hold what it says? in its free space, in minutes
+  assay check --capacity=full --sustained /dev/sdX --destroy ID
+                                     every block, and what it writes for long; all data are lost
   assay check --json | jq .cells     for scripts")]
 pub struct Arguments {
     /// Directories, files or block devices; several are compared [default: .]
@@ -43,6 +47,20 @@ pub struct Arguments {
     /// Bytes to write and measure in, such as 4GiB [default: 1 GiB or a tenth of the free space]
     #[arg(long, value_name = "SIZE")]
     area: Option<String>,
+    /// Whether it holds what it says, instead of its speed: fast in minutes, full writes every block. On a
+    /// device with --destroy, or in the free space of a directory; exit code 1 where it holds less
+    #[arg(
+        long,
+        value_name = "fast|full",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "fast",
+        conflicts_with_all = ["quick", "mix"]
+    )]
+    capacity: Option<String>,
+    /// What it writes for long, instead of its speed: where the fast cache ends, and the rate after it
+    #[arg(long, conflicts_with_all = ["quick", "mix"])]
+    sustained: bool,
     /// Add a row of mixed random reads and writes, in percent, such as 70/30
     #[arg(long, value_name = "READ/WRITE")]
     mix: Option<String>,
@@ -58,6 +76,13 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
+    let takes_all = arguments.capacity.is_some() || arguments.sustained;
+    if takes_all && arguments.targets.is_empty() {
+        return Err(Failure::mistake(
+            "this takes all the free space of a directory, or all of a device: name which, such as: assay \
+             check --capacity /media/card",
+        ));
+    }
     let request = runner::Request {
         study: study(&arguments)?,
         targets: if arguments.targets.is_empty() {
@@ -73,12 +98,28 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         foresee: None,
     };
     let finished = running::run(system, request, arguments.how.quiet)?;
-    running::print(system, finished, arguments.how)
+    let short = short(&finished);
+    running::print(system, finished, arguments.how)?;
+    short.map_or(Ok(()), Err)
+}
+
+/// The gate that `--capacity` is: what was found to hold less than it says fails it.
+fn short(finished: &Finished) -> Option<Failure> {
+    let details = finished.trials.iter().filter_map(|trial| {
+        let told = capacity::told(capacity::Detail::of(trial.record.measured.as_ref()?)?);
+        let workload = finished.plan.workloads.get(trial.record.workload)?;
+        let survey = finished.plan.surveys.get(workload.target)?;
+        told.verdict.is_short().then_some(survey.target.as_str())
+    });
+    let mut names: Vec<&str> = details.collect();
+    names.dedup();
+    (!names.is_empty())
+        .then(|| Failure::gate(format!("{} does not hold what it says", names.join(", "))))
 }
 
 /// The shipped study as the command line asks for it.
 fn study(arguments: &Arguments) -> Outcome<Study> {
-    let mut study = presets::check()?;
+    let mut study = asked(arguments)?;
     let quick = arguments.quick.then(|| QUICK_BUDGET.to_owned());
     if let Some(text) = arguments.budget.clone().or(quick) {
         study.budget = Some(study_arguments::budget(&text)?);
@@ -90,6 +131,29 @@ fn study(arguments: &Arguments) -> Outcome<Study> {
         study.workload.push(mixed(text)?);
     }
     study.seed = arguments.seed;
+    if study.needs_whole() && study.budget.is_none() {
+        // What goes through all of something takes its own time.
+        study.workload.iter_mut().for_each(|own| own.work.settle());
+    }
+    Ok(study)
+}
+
+/// The shipped study: of speed, of capacity, of writing for long, or of the latter two.
+fn asked(arguments: &Arguments) -> Outcome<Study> {
+    let Some(word) = &arguments.capacity else {
+        return if arguments.sustained { presets::sustained() } else { presets::check() };
+    };
+    let probe = Probe::find(word)
+        .ok_or_else(|| Failure::mistake(format!("--capacity={word}: say fast or full")))?;
+    let mut study = presets::capacity()?;
+    for own in study.workload.iter_mut().filter_map(|own| capacity::Asked::of_mut(&mut own.work)) {
+        own.probe = probe;
+    }
+    if arguments.sustained {
+        // Before all others: what they write would lie in the cache already.
+        study.workload.splice(0..0, presets::sustained()?.workload);
+        study.order = Order::Sequential;
+    }
     Ok(study)
 }
 

@@ -9,7 +9,7 @@ use super::output;
 use crate::store;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::system::System;
-use assay_report::exporters::{self, EXPORTERS};
+use assay_report::exporters::{self, EXPORTERS, Writes};
 
 /// A result in the format of another tool
 ///
@@ -20,7 +20,8 @@ use assay_report::exporters::{self, EXPORTERS};
 Examples:
   assay export --format trials-csv                the newest result as a table
   assay export 20261120-1031 --format fio-json    for what plots results of fio
-  assay export --format benchstat -o new.txt      then benchstat new.txt")]
+  assay export --format benchstat -o new.txt      then benchstat new.txt
+  assay export --format parquet -o data.parquet   for data frames")]
 pub struct Arguments {
     /// Id, the beginning of one, or the path of a bundle; the newest by default
     #[arg(value_name = "ID|PATH")]
@@ -43,18 +44,31 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         .ok_or_else(|| Failure::mistake(format!("there is no format {}", arguments.format)))?;
     let directory = store::find(system, arguments.result.as_deref())?;
     let findings = store::findings_at(system, &directory)?;
-    let text = (exporter.write)(&findings).ok_or_else(|| {
+    let to = arguments.output.as_deref().filter(|path| *path != Path::new("-"));
+    let nothing = || {
         Failure::mistake(format!(
             "{} has no numbers that {} can hold: assay list exporters tells what each takes",
             findings.study.id, exporter.about.name
         ))
-    })?;
-    match arguments.output.as_deref().filter(|path| *path != Path::new("-")) {
-        None => output::document(text.trim_end_matches('\n')),
-        Some(path) => {
-            output::may_be_written(system, path)?;
-            output::file(system, path, &text)?;
+    };
+    match (exporter.write, to) {
+        (Writes::Text(write), None) => {
+            output::document(write(&findings).ok_or_else(nothing)?.trim_end_matches('\n'));
+            Ok(())
+        }
+        (Writes::Bytes(_), None) if output::is_terminal() => Err(Failure::mistake(format!(
+            "{} is no text for a terminal: name a file with -o FILE",
+            exporter.about.name
+        ))),
+        (Writes::Bytes(write), None) => {
+            output::bytes(&write(&findings).ok_or_else(nothing)?);
+            Ok(())
+        }
+        (Writes::Text(write), Some(path)) => {
+            output::file(system, path, write(&findings).ok_or_else(nothing)?.as_bytes())
+        }
+        (Writes::Bytes(write), Some(path)) => {
+            output::file(system, path, &write(&findings).ok_or_else(nothing)?)
         }
     }
-    Ok(())
 }

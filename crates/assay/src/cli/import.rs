@@ -261,12 +261,6 @@ fn read_file(system: &dyn System, file: &str, arm: Arm) -> Outcome<Brought> {
             )));
         }
     }
-    if status.size_bytes > LARGEST_BYTES {
-        return Err(Failure::mistake(format!(
-            "{file} has more than {}: that is no table of trials; leave out what is not needed",
-            Bytes(LARGEST_BYTES)
-        )));
-    }
     if status.size_bytes > LARGEST_RUNS_BYTES {
         let opened = system.open_for_reading(path, Caching::Buffered).map_err(refused)?;
         let mut head = vec![0; HEAD_BYTES];
@@ -282,6 +276,12 @@ fn read_file(system: &dyn System, file: &str, arm: Arm) -> Outcome<Brought> {
                 Bytes(LARGEST_RUNS_BYTES)
             )));
         }
+    }
+    if status.size_bytes > LARGEST_BYTES {
+        return Err(Failure::mistake(format!(
+            "{file} has more than {}, which no table of trials needs; leave out what is not needed",
+            Bytes(LARGEST_BYTES)
+        )));
     }
     let bytes = system.read_bytes(path).map_err(refused)?;
     Ok(Brought { name: file.to_owned(), arm, bytes })

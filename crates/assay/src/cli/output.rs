@@ -31,12 +31,19 @@ pub fn document(text: &str) {
 }
 
 fn raw(text: &str) {
-    let mut stream = std::io::stdout().lock();
     let end: &[u8] = if text.ends_with('\n') { b"" } else { b"\n" };
-    let written = stream
-        .write_all(text.as_bytes())
-        .and_then(|()| stream.write_all(end))
-        .and_then(|()| stream.flush());
+    write(&[text.as_bytes(), end]);
+}
+
+/// Writes what is no text, for a file or a pipe.
+pub fn bytes(bytes: &[u8]) {
+    write(&[bytes]);
+}
+
+fn write(parts: &[&[u8]]) {
+    let mut stream = std::io::stdout().lock();
+    let written =
+        parts.iter().try_for_each(|part| stream.write_all(part)).and_then(|()| stream.flush());
     if written.is_err_and(|error| error.kind() != ErrorKind::BrokenPipe) {
         LOST.store(true, Ordering::Relaxed);
     }
@@ -80,7 +87,7 @@ pub fn page(system: &dyn System, path: &Path, page: &str) -> Outcome<()> {
         raw(page);
         return Ok(());
     }
-    file(system, path, page)?;
+    file(system, path, page.as_bytes())?;
     text(&path.display().to_string());
     Ok(())
 }
@@ -98,10 +105,10 @@ pub fn may_be_written(system: &dyn System, path: &Path) -> Outcome<()> {
 }
 
 /// Writes a file that a command was asked for.
-pub fn file(system: &dyn System, path: &Path, text: &str) -> Outcome<()> {
+pub fn file(system: &dyn System, path: &Path, content: &[u8]) -> Outcome<()> {
     may_be_written(system, path)?;
     system
-        .write_whole(path, text.as_bytes())
+        .write_whole(path, content)
         .map_err(|error| Failure::refused(format!("{} cannot be written: {error}", path.display())))
 }
 
@@ -138,8 +145,12 @@ fn terminal_columns() -> Option<usize> {
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
 }
 
+/// Whether a result is shown on a terminal.
+pub fn is_terminal() -> bool {
+    std::io::stdout().is_terminal()
+}
+
 /// Whether colours are wanted: a terminal, and no `NO_COLOR`.
 pub fn colour(system: &dyn System) -> bool {
-    std::io::stdout().is_terminal()
-        && system.variable("NO_COLOR").is_none_or(|text| text.is_empty())
+    is_terminal() && system.variable("NO_COLOR").is_none_or(|text| text.is_empty())
 }

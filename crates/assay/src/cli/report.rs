@@ -65,7 +65,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
                 for one in large {
                     let name = html::every_trial_name(&stem, &one.findings.study.id);
                     let table = store::every_trial(system, one)?;
-                    output::file(system, &path.with_file_name(name), &table)?;
+                    output::file(system, &path.with_file_name(name), table.as_bytes())?;
                 }
             }
             output::page(system, &path, &page)?;
@@ -81,7 +81,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let report = markdown::report(&results, &stem);
             for (name, text) in &report.figures {
-                output::file(system, &path.with_file_name(name), text)?;
+                output::file(system, &path.with_file_name(name), text.as_bytes())?;
             }
             output::page(system, &path, &report.text)?;
         }

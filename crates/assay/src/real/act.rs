@@ -198,6 +198,9 @@ fn attach_loop(device: &Path, file: &Path) -> io::Result<()> {
     }
 }
 
+/// Bytes of a program's complaints that are told on.
+const MOST_COMPLAINTS: usize = 64 << 10;
+
 /// Runs a program to its end; what it is handed goes through a pipe, which nobody else can open.
 fn run(name: &str, arguments: &[String], input: Option<&[u8]>) -> io::Result<()> {
     let path = program(name).ok_or_else(|| {
@@ -205,21 +208,26 @@ fn run(name: &str, arguments: &[String], input: Option<&[u8]>) -> io::Result<()>
     })?;
     let mut command = Command::new(path);
     let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
-    command.args(arguments).stdin(stdin).stdout(Stdio::null()).stderr(Stdio::piped());
+    // A file and no pipe: what serves on in the background may keep it open for as long as it likes.
+    let complaints = assay_sys::memory_file(0)?;
+    command.args(arguments).stdin(stdin).stdout(Stdio::null()).stderr(complaints.try_clone()?);
     command.env("LC_ALL", "C");
     let mut child = assay_sys::end_with_parent(&mut command).spawn()?;
     if let (Some(input), Some(mut pipe)) = (input, child.stdin.take()) {
         // One that ended without reading it says why itself.
         let _ = pipe.write_all(input);
     }
-    let output = child.wait_with_output()?;
-    if output.status.success() {
+    let status = child.wait()?;
+    if status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
+    let mut said = vec![0; MOST_COMPLAINTS];
+    let bytes = complaints.read_at(&mut said, 0)?;
+    said.truncate(bytes);
+    let said = String::from_utf8_lossy(&said);
     let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
     let said = lines.collect::<Vec<_>>().join("; ");
-    Err(io::Error::other(format!("{name}: {}: {said}", output.status)))
+    Err(io::Error::other(format!("{name}: {status}: {said}")))
 }
 
 fn wipe(device: &Path, range: Range<u64>) -> io::Result<()> {
@@ -268,6 +276,16 @@ mod tests {
         );
         let message = run("assay-no-such-program", &[], None).unwrap_err().to_string();
         assert_eq!(message, "assay-no-such-program is not installed");
+    }
+
+    #[test]
+    fn what_a_program_leaves_in_the_background_is_not_waited_for() {
+        let line = ["-c".to_owned(), "sleep 300 & echo $! >&2; exit 3".to_owned()];
+        let start = std::time::Instant::now();
+        let message = run("sh", &line, None).unwrap_err().to_string();
+        assert!(start.elapsed() < std::time::Duration::from_secs(200), "it waited");
+        let id = message.rsplit(' ').next().unwrap().to_owned();
+        run("kill", &[id], None).unwrap();
     }
 
     #[test]

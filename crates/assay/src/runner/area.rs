@@ -234,6 +234,79 @@ pub fn asked_bytes(
     }
 }
 
+/// Bytes of all that a target has: of a device that may be overwritten, or free in a directory.
+///
+/// # Errors
+/// A device that nobody gave up, an existing file, or next to no room.
+pub fn whole_bytes(
+    system: &dyn System,
+    site: &Site,
+    opened: &OpenTarget<'_>,
+    (consented, law): (bool, Option<&assay_load::Law>),
+    size: Option<Bytes>,
+) -> Outcome<u64> {
+    let most = size.map_or(u64::MAX, |size| size.0);
+    let whole = match site.kind {
+        TargetKind::Simulated => {
+            let said = law.and_then(|law| law.store).map(|store| store.claimed_bytes);
+            said.unwrap_or(USUAL_AREA_BYTES)
+        }
+        TargetKind::Directory => free_bytes(system, site, opened.first_byte())?,
+        TargetKind::Device if !consented => return Err(not_given_up(system, site)),
+        TargetKind::File => {
+            return Err(Failure::mistake(format!(
+                "{} is a file of yours, which is never overwritten: name a directory, or a device with --destroy",
+                site.target
+            )));
+        }
+        TargetKind::Device => {
+            return Ok(asked_bytes(system, site, opened, false, Some(Bytes(most)))? / 4096 * 4096);
+        }
+    };
+    Ok(whole.min(most) / 4096 * 4096)
+}
+
+/// What is free in a directory but a fiftieth, which others may need meanwhile.
+fn free_bytes(system: &dyn System, site: &Site, first_byte: u64) -> Outcome<u64> {
+    if ["tmpfs", "ramfs"].contains(&site.filesystem().as_str()) {
+        return Err(Failure::mistake(format!(
+            "{} lies in memory: name a directory on a card or a drive",
+            site.target
+        )));
+    }
+    let space = system.space(&site.path).map_err(|error| {
+        Failure::refused(format!(
+            "{}: the free space cannot be told: {error}; name another directory",
+            site.target
+        ))
+    })?;
+    // What is asked for is refused there as everywhere.
+    directory_bytes(system, &site.path, &site.target, first_byte, None)?;
+    let free = space.available_bytes.saturating_sub(first_byte);
+    let left = (free / LEFT_SHARE).clamp(LEAST_LEFT_BYTES, MOST_LEFT_BYTES);
+    Ok(free.saturating_sub(left))
+}
+
+/// Part of the free space that is left to others, within bounds.
+const LEFT_SHARE: u64 = 50;
+const LEAST_LEFT_BYTES: u64 = 4 * MIB;
+const MOST_LEFT_BYTES: u64 = 1 << 30;
+
+/// All of a device would be overwritten, and nobody said that it may.
+fn not_given_up(system: &dyn System, site: &Site) -> Failure {
+    use assay_core::system::identity;
+    match identity::stake(system, site) {
+        Ok(stake) => Failure::mistake(format!(
+            "{} is overwritten from its beginning to its end, so all data on it are lost: look at assay plan \
+             capacity {}, then give --destroy {:?}; or name a directory on it, where free space is used",
+            site.target,
+            site.target,
+            stake.text()
+        )),
+        Err(failure) => failure,
+    }
+}
+
 /// Refuses a directory before a file is made in it: read-only, or without room.
 pub fn directory_bytes(
     system: &dyn System,

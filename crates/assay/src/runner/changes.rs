@@ -64,7 +64,7 @@ pub fn changes(system: &dyn System, study: &Study, places: &[Place]) -> Vec<Stri
 
 /// What must be given before a study can run as it stands.
 pub fn wanting(system: &dyn System, study: &Study, places: &[Place]) -> Vec<String> {
-    let gives_up = arms::gives_up_data(study);
+    let gives_up = arms::gives_up_data(study) || study.needs_whole();
     let open = |place: &&Place| {
         gives_up && place.consent.is_none() && place.site.kind == TargetKind::Device
     };

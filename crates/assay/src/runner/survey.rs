@@ -89,25 +89,29 @@ pub fn make<'a>(
     seed: u64,
 ) -> Outcome<Surveyed<'a>> {
     let system = context.system;
-    let asked = if study.needs_area() {
+    let whole = study.needs_whole();
+    let asked = if whole {
+        area::whole_bytes(system, site, &opened, (consented, law.as_ref()), study.area.size)?
+    } else if study.needs_area() {
         area::asked_bytes(system, site, &opened, consented, study.area.size)?
     } else {
         0
     };
     let engine = if law.is_some() { simulated_engine() } else { engine() };
-    let whole = budget::whole_ns(study, 1);
+    let budget_ns = budget::whole_ns(study, 1);
     let mut area = Area {
         start: opened.first_byte(),
         length: asked,
         asked,
-        written: law.is_some(),
+        // What takes the whole may write it, and finds nothing there that was written before.
+        written: law.is_some() || whole,
         fill_ns: 0,
     };
-    if asked > 0 && (site.kind == TargetKind::Directory || consented) {
+    if !whole && asked > 0 && (site.kind == TargetKind::Directory || consented) {
         let how = Fill {
             engine: engine.name,
             content: fill_content(study),
-            limit_ns: whole / budget::FILL_SHARE,
+            limit_ns: budget_ns / budget::FILL_SHARE,
             seed,
         };
         area = area::fill(context, &opened, site, asked, &how)?;
@@ -223,7 +227,8 @@ pub fn again<'a>(
             site.target
         )));
     }
-    if survey.area.written && survey.area.length > 0 && place.law.is_none() {
+    let fills = survey.area.written && !study.needs_whole();
+    if fills && survey.area.length > 0 && place.law.is_none() {
         let how = Fill {
             engine: survey.engine.name,
             content: fill_content(study),
@@ -280,7 +285,8 @@ pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Su
     };
     let makes = layers::give_directory(&Layout::of(study, &[]).bases);
     // What cannot run without a consent is planned as with it.
-    let gives_up = arms::gives_up_data(study) && site.kind == TargetKind::Device;
+    let gives_up = arms::gives_up_data(study) || study.needs_whole();
+    let gives_up = gives_up && site.kind == TargetKind::Device;
     let to_be = matches!(study.target, Some(Target::Loop(_)));
     let consented = place.consent.is_some() || to_be || gives_up;
     let bytes = match (&study.target, site.counted.first()) {
@@ -295,6 +301,10 @@ pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Su
         // A tenth of what the file system leaves free, as in any directory.
         None if makes => area::usual_bytes(most),
         None if to_be => most.min(area::USUAL_AREA_BYTES) / MIB * MIB,
+        size if study.needs_whole() => {
+            let how = (consented, place.law.as_ref());
+            area::whole_bytes(&would, site, &opened, how, size)?
+        }
         size => area::asked_bytes(&would, site, &opened, consented, size)?,
     };
     let asked = if study.needs_area() { asked } else { 0 };

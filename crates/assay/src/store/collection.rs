@@ -4,6 +4,7 @@
 //! `collection.json` and `.gitattributes` are the same in every copy; each row lies below `rows/` under the
 //! hash of what is in it, so nobody ever changes a file that somebody else has.
 
+use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -113,7 +114,9 @@ pub fn add(system: &dyn System, folder: &Path, rows: &[Row]) -> Outcome<Vec<(Str
         system.create_directory(folder).map_err(|error| unwritable(folder, &error))?;
         for (name, text) in [(ATTRIBUTES, ATTRIBUTES_TEXT), (ABOUT, ABOUT_TEXT)] {
             let path = folder.join(name);
-            system.write_whole(&path, text.as_bytes()).map_err(|error| unwritable(&path, &error))?;
+            system
+                .write_whole(&path, text.as_bytes())
+                .map_err(|error| unwritable(&path, &error))?;
         }
     }
     known(system, folder)?;
@@ -124,7 +127,9 @@ pub fn add(system: &dyn System, folder: &Path, rows: &[Row]) -> Outcome<Vec<(Str
         if !was_there {
             let directory = path.parent().unwrap_or(folder);
             system.create_directory(directory).map_err(|error| unwritable(directory, &error))?;
-            system.write_whole(&path, text.as_bytes()).map_err(|error| unwritable(&path, &error))?;
+            system
+                .write_whole(&path, text.as_bytes())
+                .map_err(|error| unwritable(&path, &error))?;
         }
         Ok((format!("{ROWS}/{name}"), was_there))
     };
@@ -291,7 +296,8 @@ fn stamp(system: &dyn System, folder: &Path) -> Outcome<String> {
     for name in shelves(system, folder)? {
         let status = system.status(&folder.join(ROWS).join(&name));
         let modified = status.map(|status| status.modified_ns).unwrap_or_default();
-        told.push_str(&format!("{name} {modified}\n"));
+        // Writing to a string cannot fail.
+        let _ = writeln!(told, "{name} {modified}");
     }
     Ok(hexadecimal(&sha256(told)))
 }
@@ -299,9 +305,8 @@ fn stamp(system: &dyn System, folder: &Path) -> Outcome<String> {
 fn kept(system: &dyn System, place: &Path, stamp: &str) -> Option<Index> {
     let about = system.read_text(&place.with_extension("json")).ok()?;
     let about: About = serde_json::from_str(&about).ok()?;
-    let same = about.format == INDEX
-        && about.stamp == stamp
-        && about.assay == env!("CARGO_PKG_VERSION");
+    let same =
+        about.format == INDEX && about.stamp == stamp && about.assay == env!("CARGO_PKG_VERSION");
     if !same {
         return None;
     }

@@ -15,17 +15,45 @@ use assay_core::probes::energy::meter;
 use assay_core::results::bundle::Label;
 use assay_core::results::imported::{Import, StoredImport};
 use assay_core::results::plan::Arm;
-use assay_core::study::file;
+use assay_core::study::{file, fio_job};
 use assay_core::system::journal::{self, Journal, Mark, Undo};
 use assay_core::system::{Fake, System};
 use assay_lab::fuzz::Reader;
+
+/// The reader of one format: a file that is recognised as any other is read as that, too.
+macro_rules! import {
+    ($format:literal) => {
+        Reader {
+            name: concat!("import/", $format),
+            reads: concat!("importers: ", $format),
+            seeds: || brought($format),
+            read: |bytes| read_brought($format, bytes),
+        }
+    };
+}
 
 /// Every reader of texts that others may have written.
 pub const READERS: &[Reader] = &[
     Reader { name: "bundle", reads: "store::evidence_at", seeds: bundles, read: read_bundle },
     Reader { name: "study", reads: "study::file::parse", seeds: studies, read: read_study },
     Reader { name: "csv", reads: "importers::trials_csv", seeds: tables, read: read_table },
-    Reader { name: "import", reads: "importers::read", seeds: brought, read: read_brought },
+    Reader { name: "jobs", reads: "fio_job::translate", seeds: jobs, read: read_jobs },
+    import!("fio-json"),
+    import!("fio-log"),
+    import!("hyperfine-json"),
+    import!("bonnie-csv"),
+    import!("iozone"),
+    import!("tiobench"),
+    import!("elbencho-csv"),
+    import!("criterion"),
+    import!("go-bench"),
+    import!("pytest-benchmark"),
+    import!("phoronix-xml"),
+    import!("dd"),
+    import!("kdiskmark"),
+    import!("crystaldiskmark"),
+    import!("flent"),
+    import!("sysstat-json"),
     Reader { name: "journal", reads: "journal::restore", seeds: journals, read: read_journal },
     Reader { name: "edid", reads: "calc::edid::read", seeds: edids, read: read_edid },
     Reader { name: "row", reads: "collection::file::read", seeds: rows, read: read_row },
@@ -157,25 +185,47 @@ fn tables() -> Vec<Vec<u8>> {
 
 /// A table whatever it begins with, so that what is wrong with it is told by the usual importer.
 fn read_table(bytes: &[u8]) -> bool {
-    IMPORTERS.first().is_some_and(|importer| read_with(importer, bytes))
+    IMPORTERS.first().is_some_and(|importer| read_with(importer, "trials.csv", bytes))
 }
 
-/// Files of every format.
-fn brought() -> Vec<Vec<u8>> {
-    let all = files("crates/assay/tests/importers", "").into_iter();
+/// Files of a format.
+fn brought(format: &str) -> Vec<Vec<u8>> {
+    let folder = format!("crates/assay/tests/importers/{format}");
+    let all = files(&folder, "").into_iter();
     let small = all.filter(|(path, bytes)| {
         bytes.len() < 64 * 1024 && !path.to_string_lossy().ends_with(".expected.txt")
     });
     small.map(|(_, bytes)| bytes).collect()
 }
 
-fn read_brought(bytes: &[u8]) -> bool {
-    importers::of_bytes("run.json", bytes).is_ok_and(|importer| read_with(importer, bytes))
+/// What a log of fio holds, its name tells.
+const NAMES: [&str; 3] = ["job_bw.1.log", "job_lat.1.log", "job_iops.1.log"];
+
+fn read_brought(format: &str, bytes: &[u8]) -> bool {
+    let Some(own) = importers::find(format) else { return false };
+    let name = NAMES[bytes.len() % NAMES.len()];
+    let other = importers::of_bytes(name, bytes).ok();
+    if let Some(other) = other.filter(|other| other.about.name != format) {
+        read_with(other, name, bytes);
+    }
+    read_with(own, name, bytes)
+}
+
+fn jobs() -> Vec<Vec<u8>> {
+    contents("crates/assay/tests/fio-jobs", ".fio")
+}
+
+/// What a job file comes to is a study.
+fn read_jobs(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let Ok(translated) = fio_job::translate("jobs.fio", &text) else { return false };
+    // One that asks for too much is refused as other studies are.
+    file::parse("jobs.toml", &translated.study).is_ok()
 }
 
 /// Numbers that could be read can be judged.
-fn read_with(importer: &Importer, bytes: &[u8]) -> bool {
-    let name = || "trials.csv".to_owned();
+fn read_with(importer: &Importer, name: &str, bytes: &[u8]) -> bool {
+    let name = || name.to_owned();
     let files = [Brought { name: name(), arm: Arm::new(), bytes: bytes.to_vec() }];
     let Ok(read) = importers::read(importer, &files, &importers::Options::default()) else {
         return false;

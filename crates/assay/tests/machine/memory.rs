@@ -67,8 +67,9 @@ fn killed_at_random_moments_it_is_put_back() {
     drop(turn);
     let mut lines = Vec::new();
     let program = Path::new(env!("CARGO_BIN_EXE_assay"));
-    let tell = |line: &str| lines.push(line.to_owned());
-    let kills = memory::kill(program, count(3, 50), 20_261_124, tell);
+    let kills = memory::kill(program, count(3, 50), 20_261_124, &mut |line| {
+        lines.push(line.to_owned());
+    });
     let kills = kills.unwrap_or_else(|left| panic!("{left}\n{}", lines.join("\n")));
     assert!(kills.killed > 0, "{kills:?}");
 }

@@ -32,8 +32,19 @@ const REDUCED: &[(&str, &[&str])] = &[
 #[test]
 fn every_shipped_study_is_known_here() {
     // They run beside their own tests: `live` wants work that goes on, `boot` a journal, and the two that
-    // build a compiler. `raid-chunk` wants md: see `xtask lab`. `small-memory` has a test of its own.
-    let others = ["boot", "check", "compile", "live", "place", "raid-chunk", "small-memory"];
+    // build a compiler. `raid-chunk` wants md: see `xtask lab`. `small-memory`, `capacity` and `sustained`
+    // have tests of their own.
+    let others = [
+        "boot",
+        "capacity",
+        "check",
+        "compile",
+        "live",
+        "place",
+        "raid-chunk",
+        "small-memory",
+        "sustained",
+    ];
     let mut known: Vec<&str> = REDUCED.iter().map(|(name, _)| *name).chain(others).collect();
     known.sort_unstable();
     let mut shipped: Vec<&str> = assay_core::study::presets::all().map(|(name, _)| name).collect();

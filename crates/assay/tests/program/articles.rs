@@ -46,7 +46,7 @@ fn json_has_the_shape_of_the_interface() {
             assert!(claim["because"].as_str().unwrap().ends_with('.'), "{claim}");
         }
     }
-    assert_eq!(claims, 20);
+    assert_eq!(claims, 29);
     let histograms = articles[4]["histograms"].as_array().unwrap();
     assert_eq!(histograms.len(), 8);
     assert_eq!(histograms[0]["buckets"][0]["from_ns"], 512_000);

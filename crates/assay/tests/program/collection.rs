@@ -25,7 +25,11 @@ fn row(device: &str, write_iops: f64) -> Row {
         device: device.to_owned(),
         capacity_bytes: Some(32_000_000_000),
         claimed: vec!["95 MB/s".to_owned()],
-        measured: [("write_iops".to_owned(), number(write_iops)), ("read_mb_s".to_owned(), number(88e6))].into(),
+        measured: [
+            ("write_iops".to_owned(), number(write_iops)),
+            ("read_mb_s".to_owned(), number(88e6)),
+        ]
+        .into(),
         date: Some("2026-11-24".to_owned()),
         ..Row::default()
     }
@@ -82,7 +86,10 @@ fn ten_contributions_merge_and_the_three_that_mean_ill_are_named() {
         git(&whole, &["checkout", "-q", "-b", &format!("c{contributor}"), "main"]);
         if contributor < 7 {
             let device = format!("Card {}", contributor.min(5));
-            let sent = home.file(&format!("{contributor}.json"), text(&row(&device, 19.0 + f64::from(contributor))));
+            let sent = home.file(
+                &format!("{contributor}.json"),
+                text(&row(&device, 19.0 + f64::from(contributor))),
+            );
             home.text(&["collection", "add", &sent, "--in", &word]);
         } else {
             let text = hostile(contributor as usize - 7);
@@ -107,15 +114,33 @@ fn ten_contributions_merge_and_the_three_that_mean_ill_are_named() {
         assert!(page.contains(&card), "{card}");
     }
     // Nine published rows, the first card and the seven: `Card 5` twice, side by side.
-    assert!(page.contains("17 rows of 15 devices: 8 measured, 9 published. 3 files are no rows"), "counted");
+    assert!(
+        page.contains("17 rows of 15 devices: 8 measured, 9 published. 3 files are no rows"),
+        "counted"
+    );
     assert!(page.contains("spread of Card 5, 32 GB"));
     assert_eq!(page.matches("<script>").count(), 1, "the page's own");
     for why in ["markup, a path or a formula", "a row has 65536 at most", "it is no row: "] {
         assert!(page.contains(why), "{why}");
     }
     assert!(page.len() < 3_000_000 && !page.contains("xxxxxxxxxxxxxxxxxxxx"));
-    let asked = home.json(&["collection", "query", "write_iops>=24", "trust=trusted", "--sort", "-write_iops", "--in", &word, "--json"]);
-    let devices: Vec<&str> = asked["rows"].as_array().unwrap().iter().map(|row| row["device"].as_str().unwrap()).collect();
+    let asked = home.json(&[
+        "collection",
+        "query",
+        "write_iops>=24",
+        "trust=trusted",
+        "--sort",
+        "-write_iops",
+        "--in",
+        &word,
+        "--json",
+    ]);
+    let devices: Vec<&str> = asked["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["device"].as_str().unwrap())
+        .collect();
     assert_eq!(devices, ["The first card", "Card 5", "Card 5"]);
 }
 
@@ -163,7 +188,9 @@ fn a_result_becomes_rows_without_whose_it_was() {
     home.text(&["collection", "build", "--in", &word, "-o", &page]);
     let page = fs::read_to_string(page).unwrap();
     // No drive did this, and neither its law nor a folder of this machine is told.
-    assert!(page.contains("simulated drive") && !page.contains("lognormal") && !page.contains(&word));
+    assert!(
+        page.contains("simulated drive") && !page.contains("lognormal") && !page.contains(&word)
+    );
     assert!(page.contains("1440 IOPS read: reached (random reading: "), "claims by interval");
     for (words, told) in [
         (&["query", "speed>3"][..], "rows have no `speed`"),
@@ -175,7 +202,11 @@ fn a_result_becomes_rows_without_whose_it_was() {
     ] {
         let words = [&["collection"], words, &["--in", &word]].concat();
         let ended = home.run(&words);
-        assert!([2, 3].contains(&ended.code) && ended.stderr.contains(told), "{words:?}: {}", ended.stderr);
+        assert!(
+            [2, 3].contains(&ended.code) && ended.stderr.contains(told),
+            "{words:?}: {}",
+            ended.stderr
+        );
     }
     let table = home.text(&["collection", "export", "--in", &word, "trust!=published"]);
     assert_eq!(table.lines().count(), 3, "{table}");
@@ -187,7 +218,13 @@ fn a_result_becomes_rows_without_whose_it_was() {
 fn an_index_has_a_line_a_row_and_a_folder_has_pages_for_all_devices() {
     let home = home("collection-index");
     let (whole, word) = folder(&home, "cards");
-    home.text(&["collection", "add", &home.file("row.json", text(&row("Card 0", 5.0))), "--in", &word]);
+    home.text(&[
+        "collection",
+        "add",
+        &home.file("row.json", text(&row("Card 0", 5.0))),
+        "--in",
+        &word,
+    ]);
     for index in 0..400 {
         let text = text(&row(&format!("Card {}", index % 50), 20.0 + f64::from(index)));
         let path = whole.join("rows").join(file::name(&text));
@@ -202,7 +239,7 @@ fn an_index_has_a_line_a_row_and_a_folder_has_pages_for_all_devices() {
         let (name, anchor) = link.split_once('#').unwrap_or((link, ""));
         let name = if name.is_empty() { "index.html" } else { name };
         let page = fs::read_to_string(site.join(name)).unwrap_or_default();
-        if !page.contains(&format!("id=\"{anchor}\"")) && !(anchor.is_empty() && !page.is_empty()) {
+        if !(page.contains(&format!("id=\"{anchor}\"")) || anchor.is_empty() && !page.is_empty()) {
             let _ = writeln!(broken, "{link}");
         }
     }

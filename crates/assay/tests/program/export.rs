@@ -1,8 +1,13 @@
 //! `assay export`: what goes out comes in again as the same numbers.
 
+use std::path::Path;
+
 use serde_json::Value;
 
-use crate::home;
+use assay_lab::needs::{Need, have};
+use assay_report::document::FORUM_COLUMNS;
+
+use crate::{home, printed_by};
 
 const CSV: &str = include_str!("../csv/valid/two-file-systems.csv");
 const FIO: [&str; 4] = ["randread-d4-1", "randread-d8-1", "randread-d8-2", "randread-d4-2"];
@@ -52,7 +57,7 @@ fn results_of_fio_go_out_and_come_in_with_the_same_cells() {
     let first = home.json(&words);
     assert_eq!(first["comparisons"][0]["verdict"], "inconclusive", "two pairs are too few");
     let id = first["study"]["id"].as_str().unwrap();
-    for format in ["fio-json", "trials-csv"] {
+    for format in ["fio-json", "trials-csv", "benchstat"] {
         let out = home.text(&["export", id, "--format", format]);
         let again = home.file(&format!("again.{format}"), &out);
         let second = home.json(&["import", &again, "--json"]);
@@ -68,9 +73,13 @@ fn times_of_commands_go_out_as_hyperfine_has_them() {
     let first = home.json(&["import", file, "--json"]);
     let checks = first["checks"].to_string();
     assert!(checks.contains("lumps"), "{checks}");
-    let out = home.text(&["export", "--format", "hyperfine-json"]);
-    let again = home.file("again.json", &out);
-    assert_eq!(cells(&first), cells(&home.json(&["import", &again, "--json"])));
+    let id = first["study"]["id"].as_str().unwrap();
+    for format in ["hyperfine-json", "benchstat", "trials-csv"] {
+        let out = home.text(&["export", id, "--format", format]);
+        let again = home.file("again", &out);
+        let second = home.json(&["import", &again, "--json"]);
+        assert_eq!(cells(&first), cells(&second), "{format}");
+    }
 }
 
 #[test]
@@ -80,7 +89,11 @@ fn other_formats_have_their_shape() {
     home.text(&["import", &file]);
     let out = |format: &str| home.text(&["export", "--format", format]);
     let forum = out("forum");
-    assert!(forum.lines().all(|line| line.chars().count() <= 60), "{forum}");
+    assert!(forum.lines().all(|line| line.chars().count() <= FORUM_COLUMNS), "{forum}");
+    // Findings stand before the first number.
+    let first = forum.lines().position(|line| line.starts_with("- ")).unwrap();
+    let table = forum.lines().position(|line| line.contains("ratio")).unwrap();
+    assert!(first < table, "{forum}");
     assert!(out("openmetrics").trim_end().ends_with("# EOF"));
     assert!(out("benchstat").lines().any(|line| line.starts_with("Benchmark")));
     assert!(out("markdown").contains('|'));
@@ -108,8 +121,110 @@ fn what_comes_in_wrongly_is_told() {
     opened.set_len(100 << 20).unwrap();
     assert!(home.told(2, &["import", &large]).contains("at most 64 MiB"));
     opened.set_len(2 << 30).unwrap();
-    home.told(2, &["import", &large]);
+    let told = home.told(2, &["import", &large]);
+    assert!(told.contains("is fio-json of 2 GiB; at most 64 MiB"), "{told}");
     assert!(home.told(2, &["import", "--arm", "x", fio]).contains("NAME=LEVEL"));
     let named = home.told(2, &["import", "--names", "{a}-x.json", fio]);
     assert!(named.contains("does not fit"), "{named}");
+}
+
+/// Four results of fio as a result of ours.
+fn imported_fio(home: &assay_lab::home::Home) {
+    let files = fio_files();
+    let words: Vec<&str> =
+        ["import", "--in-order"].into_iter().chain(files.iter().map(String::as_str)).collect();
+    home.text(&words);
+}
+
+#[test]
+#[ignore = "needs benchstat: cargo xtask test"]
+fn benchstat_reads_its_lines() {
+    if !have(&[Need::Program("benchstat")]) {
+        return;
+    }
+    let home = home("export-benchstat");
+    imported_fio(&home);
+    let file = home.file("out.txt", home.text(&["export", "--format", "benchstat"]));
+    let table = printed_by(
+        home.scratch.path(),
+        "benchstat",
+        &["-format", "csv", "-col", "/iodepth", &file],
+    );
+    let row = table.lines().find(|line| line.starts_with("Randread_4k,")).unwrap();
+    // benchstat takes medians: of two trials their mean.
+    let median = f64::midpoint(10_605.660_377, 25_769.461_078);
+    let told: f64 = row.split(',').nth(1).unwrap().parse().unwrap();
+    assert!((told / median - 1.0).abs() < 1e-3, "{row}");
+}
+
+#[test]
+#[ignore = "needs fio: cargo xtask test"]
+fn what_fio_ships_reads_its_json() {
+    // Debian's own Python, which has what the program needs.
+    let (python, program) = ("/usr/bin/python3", "/usr/bin/fio_jsonplus_clat2csv");
+    let six = "/usr/lib/python3/dist-packages/six.py";
+    if !have(&[Need::Path(python), Need::Path(program), Need::Path(six), Need::Program("jq")]) {
+        return;
+    }
+    let home = home("export-fio-tools");
+    imported_fio(&home);
+    let text = home.text(&["export", "--format", "fio-json"]);
+    let file = home.file("out.json", &text);
+    let table = home.scratch.path().join("out.csv").display().to_string();
+    let told = printed_by(home.scratch.path(), python, &[program, &file, &table]);
+    assert_eq!(told.matches("generated").count(), FIO.len(), "{told}");
+    // What gates ask for.
+    let gate =
+        "[.jobs[].read | select(.iops > 1000 and .bw > 0) | .clat_ns.percentile[\"99.000000\"]]";
+    let found: Value =
+        serde_json::from_str(&printed_by(home.scratch.path(), "jq", &[gate, &file])).unwrap();
+    let own = serde_json::from_str::<Value>(&text).unwrap();
+    let own = own["jobs"].as_array().unwrap().iter();
+    let own: Vec<&Value> =
+        own.map(|job| &job["read"]["clat_ns"]["percentile"]["99.000000"]).collect();
+    assert_eq!(found.as_array().unwrap().iter().collect::<Vec<_>>(), own);
+}
+
+/// Reads a file of Parquet with whichever library there is, and prints it line by line.
+const ROWS: &str = "
+import sys
+try:
+    import pyarrow.parquet as parquet
+    rows = parquet.read_table(sys.argv[1]).to_pylist()
+except ModuleNotFoundError:
+    import duckdb
+    found = duckdb.sql(\"select * from '\" + sys.argv[1] + \"'\")
+    rows = [dict(zip(found.columns, row)) for row in found.fetchall()]
+for row in rows:
+    print(row['replicate'], row['order'], row['workload'], row['metric'], row['value'],
+          row['status'], row['factor:iodepth'], sep=',')
+";
+
+#[test]
+#[ignore = "needs python3 with pyarrow or duckdb: cargo xtask test"]
+fn others_read_its_table_of_parquet() {
+    if !have(&[Need::Program("python3")]) {
+        return;
+    }
+    let ask =
+        "import importlib.util as u; print(any(u.find_spec(n) for n in ('pyarrow', 'duckdb')))";
+    if printed_by(Path::new("/"), "python3", &["-c", ask]).trim() != "True" {
+        assay_lab::needs::skip("needs python3 with pyarrow or duckdb");
+        return;
+    }
+    let home = home("export-parquet");
+    imported_fio(&home);
+    let file = home.scratch.path().join("out.parquet").display().to_string();
+    home.text(&["export", "--format", "parquet", "-o", &file]);
+    let csv = home.text(&["export", "--format", "trials-csv"]);
+    let rows = printed_by(home.scratch.path(), "python3", &["-c", ROWS, &file]);
+    assert_eq!(rows.lines().count(), csv.lines().count() - 1);
+    for (row, line) in rows.lines().zip(csv.lines().skip(1)) {
+        let (row, line): (Vec<&str>, Vec<&str>) =
+            (row.split(',').collect(), line.split(',').collect());
+        let number = |text: &str| text.parse::<f64>().unwrap();
+        assert_eq!(row[..4], line[..4]);
+        assert_eq!(number(row[4]), number(line[4]));
+        assert_eq!(row[5..], line[5..]);
+    }
 }

@@ -1,50 +1,161 @@
-//! Job files of fio: what the study that a file comes to would do, against what fio itself does by
-//! its own record of every operation.
+//! Job files of fio: what a run of the study does, against what fio itself does with the same file, by
+//! the calls that both make; and whole files of other projects.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use serde_json::Value;
 
 use assay_core::study::{Study, file, fio_job};
 use assay_core::work::Work;
-use assay_core::work::io::{Mix, Pattern};
 
+use assay_lab::home::Home;
 use assay_lab::needs::{Need, have};
 
-use crate::home;
+use crate::{home, printed_by, turn};
 
-/// Job files that say the same to both, with a size that fio is through with at once.
-const JOBS: [&str; 8] = [
-    "rw=read\nbs=64k\nsize=16m\n",
-    "rw=write\nbs=1m\nsize=16m\n",
-    "rw=randread\nbs=4k\nsize=16m\nnorandommap\n",
-    "rw=randwrite\nbs=16k\nsize=16m\nio_size=4m\n",
-    "rw=rw\nbs=8k\nsize=16m\nrwmixread=70\n",
-    "rw=randrw\nbs=4k\nsize=16m\nrwmixwrite=20\n",
-    "readwrite=read\nblocksize=128k\nfilesize=16m\nbuffered=1\niodepth=4\n",
-    "rw=read\nbs=256k\nsize=16m\nnumjobs=2\nioengine=psync\n",
-];
+/// One operation: whether it writes, where, how many bytes.
+type Operation = (bool, u64, u64);
 
-/// Reads and writes of a record: whether it writes, offset, bytes.
-fn recorded(text: &str) -> Vec<(bool, u64, u64)> {
-    let one = |line: &str| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        // The third version begins with a time.
-        let at = words.iter().position(|word| ["read", "write"].contains(word))?;
-        Some((
-            words[at] == "write",
-            words.get(at + 1)?.parse().ok()?,
-            words.get(at + 2)?.parse().ok()?,
-        ))
-    };
-    text.lines().filter_map(one).collect()
+/// What one thread or process did, by its calls.
+#[derive(Debug, Default)]
+struct Thread {
+    operations: Vec<Operation>,
+    flushes: usize,
+    direct: bool,
 }
 
-/// Share of the reads.
-fn percent(mix: Mix) -> f64 {
-    match mix {
-        Mix::Shares { read_percent } => f64::from(read_percent),
-        Mix::Rewrite => 50.0,
+/// The calls of each thread of a program that did anything with blocks of this size.
+fn traced(folder: &Path, size: u64, words: &[&str], home: Option<&Home>) -> Vec<Thread> {
+    let calls = folder.join("calls");
+    fs::create_dir(&calls).unwrap();
+    let mut command = Command::new("strace");
+    command
+        .args(["-qq", "-ff", "-s", "0", "-e", "trace=pread64,pwrite64,fdatasync,openat,open,fcntl"])
+        .arg("-o")
+        .arg(calls.join("of"))
+        .args(words)
+        .current_dir(folder);
+    if let Some(home) = home {
+        command.env("ASSAY_HOME", home.scratch.path().join("results"));
+    }
+    let ran = command.output().unwrap();
+    let told = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{words:?}: {told}");
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(&calls).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let texts: Vec<String> = files.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    fs::remove_dir_all(&calls).unwrap();
+    let is_direct = texts.iter().any(|text| text.contains("O_DIRECT"));
+    let threads = texts.iter().map(|text| thread(text, size, is_direct));
+    threads.filter(|thread| !thread.operations.is_empty()).collect()
+}
+
+fn thread(text: &str, size: u64, direct: bool) -> Thread {
+    let mut thread = Thread { direct, ..Thread::default() };
+    for line in text.lines() {
+        thread.flushes += usize::from(line.starts_with("fdatasync("));
+        let writes = line.starts_with("pwrite64(");
+        if !writes && !line.starts_with("pread64(") {
+            continue;
+        }
+        let inside = line.split_once(')').map_or("", |(inside, _)| inside);
+        let mut fields = inside.rsplit(", ").map(str::parse::<u64>);
+        if let (Some(Ok(offset)), Some(Ok(bytes))) = (fields.next(), fields.next())
+            && bytes == size
+        {
+            thread.operations.push((writes, offset, bytes));
+        }
+    }
+    thread
+}
+
+/// A key with the lines that show it, and the size of its blocks.
+const TRACED: [(&str, &str, u64); 14] = [
+    ("rw", "rw=read\nbs=256k\nsize=16m\n", 256 << 10),
+    ("rw", "rw=write\nbs=1m\nsize=16m\n", 1 << 20),
+    ("rw", "rw=randread\nbs=64k\nsize=16m\nnorandommap\n", 64 << 10),
+    ("bs", "rw=randwrite\nblocksize=128k\nsize=16m\nnorandommap\n", 128 << 10),
+    ("ioengine", "rw=read\nbs=64k\nsize=16m\nioengine=psync\n", 64 << 10),
+    ("iodepth", "rw=read\nbs=64k\nsize=16m\nioengine=psync\niodepth=8\n", 64 << 10),
+    ("numjobs", "rw=read\nbs=256k\nsize=16m\nnumjobs=2\n", 256 << 10),
+    ("direct", "rw=read\nbs=64k\nsize=16m\ndirect=1\n", 64 << 10),
+    ("buffered", "rw=read\nbs=64k\nsize=16m\nbuffered=0\n", 64 << 10),
+    ("size", "rw=read\nbs=64k\nsize=20m\n", 64 << 10),
+    ("filesize", "rw=read\nbs=64k\nfilesize=16m\n", 64 << 10),
+    ("io_size", "rw=randwrite\nbs=16k\nsize=16m\nio_size=4m\n", 16 << 10),
+    ("rwmixread", "rw=randrw\nbs=16k\nsize=16m\nrwmixread=70\nnorandommap\n", 16 << 10),
+    ("rwmixwrite", "rw=rw\nbs=16k\nsize=16m\nrwmixwrite=20\n", 16 << 10),
+];
+
+#[test]
+#[ignore = "needs fio and strace: cargo xtask test"]
+fn a_run_makes_the_calls_that_fio_makes() {
+    if !have(&[Need::Program("fio"), Need::Program("strace")]) {
+        return;
+    }
+    let _turn = turn();
+    for (key, job, size) in TRACED {
+        let home = home("fio-calls");
+        let folder = home.scratch.path();
+        fs::write(folder.join("job.fio"), format!("[job]\nthread\n{job}")).unwrap();
+        // What is read must be there: fio lays its file out by writes of other sizes.
+        printed_by(folder, "fio", &["job.fio", "--create_only=1", "--output=/dev/null"]);
+        let fio = traced(folder, size, &["fio", "job.fio", "--output=/dev/null"], None);
+        let own = [env!("CARGO_BIN_EXE_assay"), "run", "job.fio", "--replicates", "2", "--quiet"];
+        let own = traced(folder, size, &own, Some(&home));
+        let count = fio[0].operations.len();
+        // The pilot and the lead-in are shorter than a trial.
+        let trials: Vec<&Thread> =
+            own.iter().filter(|thread| thread.operations.len() == count).collect();
+        let jobs = fio.len();
+        assert!(trials.len() >= 2 * jobs, "{key}: {} of {count} each", trials.len());
+        for trial in trials {
+            assert_eq!(trial.direct, fio[0].direct, "{key}: {job}");
+            let one = |thread: &Thread| -> Vec<u64> {
+                thread.operations.iter().map(|(_, offset, _)| *offset).collect()
+            };
+            let (theirs, ours) = (one(&fio[0]), one(trial));
+            if job.contains("rand") {
+                let end = theirs.iter().max().unwrap();
+                let ends = ours.iter().all(|at| at % size == 0 && *at <= *end + (1 << 20));
+                assert!(ends, "{key}: {job}");
+            } else if jobs == 1 && !job.contains("rw=rw") {
+                assert_eq!(ours, theirs, "{key}: {job}");
+            } else {
+                assert!(ours.windows(2).all(|pair| pair[0] < pair[1]), "{key}: {job}");
+            }
+            let share = |thread: &Thread| {
+                let writes = thread.operations.iter().filter(|one| one.0).count();
+                100.0 * writes as f64 / thread.operations.len() as f64
+            };
+            // Both draw the kind: of a thousand operations within a few per cent.
+            assert!((share(trial) - share(&fio[0])).abs() < 6.0, "{key}: {job}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs fio and strace: cargo xtask test"]
+fn each_write_is_flushed_as_fio_does() {
+    if !have(&[Need::Program("fio"), Need::Program("strace")]) {
+        return;
+    }
+    let _turn = turn();
+    let home = home("fio-flushes");
+    let folder = home.scratch.path();
+    let job = "[log]\nrw=write\nbs=256k\nsize=16m\nfdatasync=1\nioengine=sync\n";
+    fs::write(folder.join("job.fio"), job.replace("sync\n", "psync\n")).unwrap();
+    let fio = traced(folder, 256 << 10, &["fio", "job.fio", "--output=/dev/null"], None);
+    let own = [env!("CARGO_BIN_EXE_assay"), "run", "job.fio", "--replicates", "2", "--quiet"];
+    let own = traced(folder, 256 << 10, &own, Some(&home));
+    for thread in fio.iter().chain(&own) {
+        // fio leaves out the one behind the last write.
+        let (writes, flushes) = (thread.operations.len(), thread.flushes);
+        assert!(flushes.abs_diff(writes) <= 1, "{flushes} of {writes}");
     }
 }
 
@@ -53,60 +164,131 @@ fn studied(text: &str) -> Study {
     file::parse("job.toml", &translated.study).unwrap()
 }
 
+/// What fio understood of a file, job by job.
+fn understood(folder: &Path, text: &str) -> Value {
+    fs::write(folder.join("job.fio"), text).unwrap();
+    let text = printed_by(folder, "fio", &["job.fio", "--output-format=json"]);
+    serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap()
+}
+
 #[test]
 #[ignore = "needs fio: cargo xtask test"]
-fn sizes_counts_and_shares_are_those_that_fio_records() {
+fn times_depths_and_places_are_those_of_fio() {
     if !have(&[Need::Program("fio")]) {
         return;
     }
-    let home = home("fio-jobs");
+    let home = home("fio-times");
     let folder = home.scratch.path();
-    for (number, job) in JOBS.iter().enumerate() {
-        let jobs = if job.contains("numjobs=2") { 2 } else { 1 };
-        let text = format!("[job]\nfilename=data\n{job}");
-        let own = folder.join(format!("{number}.fio"));
-        fs::write(&own, format!("{text}write_iolog=log{number}\n")).unwrap();
-        let ran = Command::new("fio")
-            .arg(own.file_name().unwrap())
-            .arg("--output=/dev/null")
-            .current_dir(folder)
-            .output()
-            .unwrap();
-        assert!(ran.status.success(), "{job}: {}", String::from_utf8_lossy(&ran.stderr));
-        let mut operations = recorded(&log(folder, number));
-        if jobs == 2 {
-            // Each of them records apart, or one for both: the first is half of all.
-            operations.truncate((16 << 20) / (256 << 10));
-        }
-        let study = studied(&text);
-        let Work::Io(io) = &study.workload[0].work else { panic!("{job}") };
-        let size = io.size.0;
-        assert!(operations.iter().all(|(_, _, bytes)| *bytes == size), "{job}");
-        let asked = io.operations.expect("a number of operations");
-        assert_eq!(asked, operations.len() as u64 * jobs, "{job}");
-        let end = operations.iter().map(|(_, offset, bytes)| offset + bytes).max().unwrap();
-        let area = study.area.size.expect("an area");
-        assert!(end <= area.0, "{job}: {end}");
-        let writes = operations.iter().filter(|(writes, ..)| *writes).count();
-        let mix = io.mix;
-        let share = 100.0 * (operations.len() - writes) as f64 / operations.len() as f64;
-        assert!((share - percent(mix)).abs() < 6.0, "{job}: {share}");
-        // Reads and writes of fio have a sequence each, which the translation says.
-        let rises = [false, true].into_iter().all(|kind| {
-            let own: Vec<u64> =
-                operations.iter().filter(|one| one.0 == kind).map(|one| one.1).collect();
-            own.windows(2).all(|pair| pair[0] < pair[1])
-        });
-        let is_random = io.pattern == Pattern::Random;
-        assert_eq!(rises, !is_random, "{job}");
+    fs::create_dir(folder.join("there")).unwrap();
+    let text = "[global]\nsize=16m\nruntime=1\ntime_based\nramp_time=1\ndirectory=there\n\
+        ioengine=io_uring\niodepth=4\n[first]\nrw=randread\nfilename=data\n[second]\nstonewall\n\
+        rw=read\nfilename=data\nbs=64k\n";
+    let told = understood(folder, text);
+    let study = studied(text);
+    assert_eq!(study.workload.len(), told["jobs"].as_array().unwrap().len());
+    for (workload, job) in study.workload.iter().zip(told["jobs"].as_array().unwrap()) {
+        let Work::Io(io) = &workload.work else { panic!("{}", workload.name) };
+        assert_eq!(workload.name, job["jobname"].as_str().unwrap());
+        // runtime and time_based: it goes on although the file is read in a moment; ramp_time is
+        // no part of it.
+        let asked_ms = io.time.unwrap().0 / 1_000_000;
+        let ran_ms = job["read"]["runtime"].as_u64().unwrap();
+        assert!(ran_ms.abs_diff(asked_ms) < asked_ms / 2, "{ran_ms} of {asked_ms}");
+        assert!(io.operations.is_none(), "the time ends it");
+        assert_eq!(io.ramp.map(|ramp| ramp.0), Some(1_000_000_000));
+        let levels = job["iodepth_level"].as_object().unwrap();
+        let most = levels
+            .iter()
+            .max_by(|one, other| one.1.as_f64().unwrap().total_cmp(&other.1.as_f64().unwrap()));
+        assert_eq!(most.unwrap().0, "4");
+        assert_eq!(io.depth, 4);
+        // stonewall: each is alone, in a group of its own.
+        assert!(workload.background.is_none());
     }
+    assert_ne!(told["jobs"][0]["groupid"], told["jobs"][1]["groupid"]);
+    // directory and filename: fio's file is where the study's target is.
+    assert_eq!(fs::metadata(folder.join("there/data")).unwrap().len(), 16 << 20);
+    let place = fio_job::translate("job.fio", text).unwrap().study;
+    assert!(place.contains("directory = \"there\""), "{place}");
 }
 
-fn log(folder: &Path, number: usize) -> String {
-    let named = folder.join(format!("log{number}"));
-    fs::read_to_string(&named)
-        .or_else(|_| fs::read_to_string(folder.join(format!("log{number}.0"))))
-        .unwrap_or_else(|error| panic!("{}: {error}", named.display()))
+/// Files of other projects' guides, written from what these say.
+const WHOLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fio-jobs");
+
+fn whole() -> BTreeMap<String, String> {
+    let entries = fs::read_dir(WHOLE).unwrap().map(|entry| entry.unwrap().path());
+    let jobs = entries.filter(|path| path.extension().is_some_and(|end| end == "fio"));
+    let read = |path: PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        (name, fs::read_to_string(path).unwrap())
+    };
+    jobs.map(read).collect()
+}
+
+#[test]
+fn ten_whole_files_are_translated_or_refused_by_line_and_key() {
+    let mut refused = 0;
+    let files = whole();
+    assert!(files.len() >= 10);
+    for (name, text) in files {
+        let found = match fio_job::translate(&name, &text) {
+            Ok(translated) => {
+                file::parse(&name, &translated.study)
+                    .unwrap_or_else(|failure| panic!("{}\n{failure}", translated.study));
+                let remarks: Vec<String> =
+                    translated.remarks.iter().map(|remark| format!("# {remark}\n")).collect();
+                format!("{}{}", remarks.concat(), translated.study)
+            }
+            Err(failure) => {
+                refused += 1;
+                for told in failure.message.lines() {
+                    let rest = told.strip_prefix(&format!("{name}:")).unwrap();
+                    let (line, rest) = rest.split_once(":1: ").unwrap();
+                    let own = text.lines().nth(line.parse::<usize>().unwrap() - 1).unwrap();
+                    let key = rest.split([':', '=']).next().unwrap();
+                    assert!(own.trim().starts_with(key), "{told}: {own}");
+                }
+                format!("refused: {}\n", failure.message)
+            }
+        };
+        let expected = Path::new(WHOLE).join(format!("{name}.expected.txt"));
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            fs::write(&expected, &found).unwrap();
+        }
+        let expected = fs::read_to_string(&expected).unwrap_or_default();
+        assert!(found == expected, "{name}:\n{found}");
+    }
+    assert!((1..=5).contains(&refused), "{refused}");
+}
+
+#[test]
+#[ignore = "needs fio: cargo xtask test"]
+fn fio_reads_the_whole_files_and_what_explain_goes_back_to() {
+    if !have(&[Need::Program("fio")]) {
+        return;
+    }
+    let home = home("fio-back");
+    for (name, text) in whole() {
+        let file = home.file(&name, &text);
+        let parsed = Command::new("fio").args(["--parse-only", &file]).output().unwrap();
+        let told = String::from_utf8_lossy(&parsed.stderr).into_owned()
+            + &String::from_utf8_lossy(&parsed.stdout);
+        // An engine of a library that this fio was built without is no mistake of the file.
+        assert!(parsed.status.success() || told.contains("engine"), "{name}: {told}");
+    }
+    let folder = home.scratch.path();
+    let text = format!(
+        "[global]\nsize=16m\nruntime=1\ntime_based\ndirectory={}\n[a]\nrw=randrw\nrwmixread=70\n\
+         bs=16k\nnumjobs=2\n",
+        folder.display()
+    );
+    let file = home.file("back.fio", &text);
+    let explained = home.text(&["explain", &file]).replace("\\\n", " ");
+    let line =
+        explained.lines().find(|line| line.trim().starts_with("fio ")).unwrap_or_else(|| {
+            panic!("{explained}");
+        });
+    printed_by(folder, "sh", &["-c", &format!("{line} --parse-only")]);
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn what_is_no_table_is_refused() {
     assert!(home.told(2, &["import", "/dev/zero"]).contains("no regular file"));
     let latin = home.file("latin.csv", b"replicate\ncaf\xe9\n");
     assert!(home.told(2, &["import", &latin]).contains("latin.csv:2:1: the text is not UTF-8"));
-    let large = home.file("large.csv", "");
+    let large = home.file("large.csv", "replicate,workload,metric,value\n".repeat(4096));
     fs::OpenOptions::new().write(true).open(&large).unwrap().set_len((1 << 30) + 1).unwrap();
     assert!(home.told(2, &["import", &large]).contains("more than 1 GiB"));
     home.told(2, &["import"]);

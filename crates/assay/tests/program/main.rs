@@ -11,6 +11,7 @@ mod articles;
 mod boots;
 mod bundles;
 mod calc;
+mod capacity;
 mod cli;
 mod collection;
 mod commands;
@@ -22,7 +23,9 @@ mod hostile;
 mod import;
 mod import_command;
 mod importers;
+mod own_words;
 mod parcels;
+mod peer;
 mod places;
 mod resume;
 mod seal;
@@ -32,6 +35,8 @@ mod strangers;
 mod studies;
 mod study_commands;
 
+use std::path::Path;
+use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use assay_lab::home::Home;
@@ -51,4 +56,17 @@ fn turn() -> MutexGuard<'static, ()> {
 /// The program, with results of this test's own.
 fn home(test: &str) -> Home {
     Home::new(env!("CARGO_BIN_EXE_assay"), test)
+}
+
+/// What another program prints, in this folder; the test fails where that program does.
+fn printed_by(folder: &Path, program: &str, words: &[&str]) -> String {
+    let ran = Command::new(program)
+        .args(words)
+        .current_dir(folder)
+        .env("LC_ALL", "C.UTF-8")
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{program} {words:?}: {told}");
+    String::from_utf8(ran.stdout).unwrap()
 }

@@ -17,12 +17,23 @@ const PRELUDE: &str = include_str!("checks/prelude.sh");
 const CHECKS: [(&str, &str); 2] =
     [("errors", include_str!("checks/errors.sh")), ("stacks", include_str!("checks/stacks.sh"))];
 
-const MODULES: [&str; 8] =
-    ["dm_crypt", "dm_delay", "dm_flakey", "dm_thin_pool", "raid456", "f2fs", "exfat", "vfat"];
+const MODULES: [&str; 10] = [
+    "dm_crypt",
+    "dm_delay",
+    "dm_flakey",
+    "dm_thin_pool",
+    "raid456",
+    "f2fs",
+    "exfat",
+    "vfat",
+    // How vfat writes names, which it asks for when it is mounted.
+    "nls_cp437",
+    "nls_ascii",
+];
 
 /// Programs of this machine that the scripts and layers run there.
-const PROGRAMS: [&str; 6] =
-    ["cryptsetup", "mdadm", "dmsetup", "mkfs.f2fs", "mkfs.exfat", "mkfs.vfat"];
+const PROGRAMS: [&str; 7] =
+    ["cryptsetup", "mdadm", "dmsetup", "losetup", "mkfs.f2fs", "mkfs.exfat", "mkfs.vfat"];
 
 /// Bytes of the drive with the homes, and of the one that is measured.
 const DRIVES: [u64; 2] = [2 << 30, 256 << 20];

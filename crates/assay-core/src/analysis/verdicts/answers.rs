@@ -1,6 +1,8 @@
 //! Answers to the claims that a study asked about: read from the same pairs, places and slopes as
 //! its verdicts, never from a bare maximum. The cases of one claim share its error.
 
+use std::borrow::Cow;
+
 use assay_stats::Sample;
 
 use super::arms::{Question, Runs};
@@ -74,8 +76,24 @@ pub(super) fn answers(
     series: &[Series],
     comparisons: &[Comparison],
 ) -> Vec<Answer> {
-    let asked = design.questions.iter();
-    asked.map(|ask| answer(design, ask, (questions, series, emulated), comparisons)).collect()
+    let asked = design.questions.iter().map(|ask| with_levels(design, ask));
+    asked.map(|ask| answer(design, &ask, (questions, series, emulated), comparisons)).collect()
+}
+
+/// The claim with the levels that it leaves open: the second of the one factor that varies, over the
+/// first. It stays as it is where several vary, or none does.
+fn with_levels<'a>(design: &Design, ask: &'a Ask) -> Cow<'a, Ask> {
+    if !ask.is_of_any_two() {
+        return Cow::Borrowed(ask);
+    }
+    let is_meant = |factor: &&Factor| match &ask.factor {
+        Some(name) => factor.name == *name,
+        None => factor.levels.len() > 1,
+    };
+    let mut meant = design.factors.iter().filter(is_meant);
+    let (Some(factor), None) = (meant.next(), meant.next()) else { return Cow::Borrowed(ask) };
+    let [over, level] = [0, 1].map(|at| factor.levels.get(at).cloned());
+    Cow::Owned(Ask { factor: Some(factor.name.clone()), level, over, ..ask.clone() })
 }
 
 fn answer(
@@ -96,7 +114,18 @@ fn answer(
     let mut cases: Vec<Case> = places.iter().map(case).collect();
     let measured = |name: &&String| places.iter().any(|place| place.question.workload == **name);
     let missing = ask.workloads.iter().filter(|name| !measured(name));
-    cases.extend(missing.map(|name| no_data(words::missing(name, why(series, name, &Arm::new())))));
+    let reason = |name: &String| {
+        // Measured, but not what was asked: nothing tells the energy, say.
+        let own = |one: &&Series| one.workload == *name;
+        let is_told = |metric: &String| series.iter().filter(own).any(|one| one.metric == *metric);
+        match &ask.metric {
+            Some(metric) if series.iter().any(|one| own(&one)) && !is_told(metric) => {
+                words::no_metric(name, metric)
+            }
+            _ => words::missing(name, why(series, name, &Arm::new())),
+        }
+    };
+    cases.extend(missing.map(|name| no_data(reason(name))));
     let verdict = overall(&cases);
     let evidence = comparisons.iter().filter(|found| rests_on(ask, &places, found));
     Answer {
@@ -166,6 +195,9 @@ fn no_data(text: String) -> Case {
 /// What becomes of a claim at one place; `cases` of them share the error.
 fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case {
     let name = name(design, place);
+    if ask.kind.is_of_two() && (ask.level.is_none() || ask.over.is_none()) {
+        return no_data(words::no_two(&name, ask.factor.as_deref()));
+    }
     let Some(factor) = &ask.factor else { return reaches(design, ask, place, (&name, cases)) };
     if let Some(why) = words::no_verdict(design.order) {
         return Case { claim: Claim::NotShown, text: format!("{name}: {why}") };
@@ -186,6 +218,7 @@ fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case
         AskKind::Beats => beats(design, ask, place, &curve, how),
         AskKind::Equal => equal(design, ask, place, &curve, how),
         AskKind::Reaches => reaches(design, ask, place, how),
+        AskKind::Ratio => ratio(design, ask, place, &curve, how),
         AskKind::Knee => knee(ask, place, &curve, &name),
     }
 }
@@ -378,6 +411,28 @@ fn equal(
         if low > -margin && high < margin {
             Claim::Supported
         } else if high < -margin || low > margin {
+            Claim::Contradicted
+        } else {
+            Claim::NotShown
+        }
+    };
+    of_two(design, ask, place, curve, told, claim)
+}
+
+/// Whether the ratio of two levels lies within what is claimed, surely outside, or neither.
+fn ratio(
+    design: &Design,
+    ask: &Ask,
+    place: &Place<'_, '_>,
+    curve: &Curve<'_, '_>,
+    told: (&str, usize),
+) -> Case {
+    let least = ask.least.as_ref().map_or(f64::NEG_INFINITY, |amount| amount.value.ln());
+    let most = ask.most.as_ref().map_or(f64::INFINITY, |amount| amount.value.ln());
+    let claim = |[low, high]: [f64; 2]| {
+        if low >= least && high <= most {
+            Claim::Supported
+        } else if high < least || low > most {
             Claim::Contradicted
         } else {
             Claim::NotShown

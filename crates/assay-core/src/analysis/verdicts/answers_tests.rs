@@ -100,6 +100,37 @@ fn a_peak_is_where_nothing_beats_it() {
 }
 
 #[test]
+fn a_ratio_lies_within_what_is_claimed_or_not() {
+    let of = |levels: &[(&str, f64)], least: Option<&str>, most: Option<&str>| {
+        let amount = |text: Option<&str>| text.map(|text| text.parse().unwrap());
+        let ask = claim(AskKind::Ratio, |ask| {
+            (ask.least, ask.most) = (amount(least), amount(most));
+        });
+        verdict(curve(levels, 4), ask)
+    };
+    // Of two levels that nobody named: the second over the first.
+    let third = [("disk", 90.0), ("ssd", 28.0)];
+    assert_eq!(of(&third, None, Some("1/3")), Claim::Supported);
+    assert_eq!(of(&third, None, Some("1/4")), Claim::Contradicted);
+    assert_eq!(of(&[("disk", 90.0), ("ssd", 30.0)], None, Some("1/3")), Claim::NotShown);
+    assert_eq!(of(&third, Some("1/4"), Some("1/2")), Claim::Supported);
+    assert_eq!(of(&[("disk", 1.0), ("ssd", 5.0)], Some("4.5 times"), None), Claim::Supported);
+    assert_eq!(of(&[("disk", 1.0)], Some("4.5 times"), None), Claim::NoData);
+}
+
+#[test]
+fn two_levels_that_a_claim_leaves_open_are_those_of_what_varies() {
+    let open = |kind| claim(kind, |ask| ask.factor = None);
+    let levels = [("off", 100.0), ("on", 120.0)];
+    assert_eq!(verdict(curve(&levels, 4), open(AskKind::Beats)), Claim::Supported);
+    assert_eq!(verdict(curve(&levels, 4), open(AskKind::Equal)), Claim::Contradicted);
+    let lone = answered(curve(&levels[..1], 4), open(AskKind::Beats));
+    assert_eq!(lone.verdict, Claim::NoData);
+    let why = lone.because.join(" ");
+    assert!(why.contains("one setting with two levels"), "{why}");
+}
+
+#[test]
 fn an_emulated_machine_answers_nothing_about_speed() {
     let emulated = |metric: &str| {
         let mut study = curve(&HILL, 1);

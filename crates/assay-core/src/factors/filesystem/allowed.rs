@@ -171,6 +171,8 @@ mod tests {
             ("btrfs", "--nodesize=16k --mixed -O ^no-holes,free-space-tree -R quota"),
             ("f2fs", "-a 0 -o 5 -s 2 -z 1 -O extra_attr,inode_checksum -i -w 4096"),
             ("vfat", "-F 32 -s 8 -S 512 -R 32 -a"),
+            ("exfat", "-c 32K -b 1M --pack-bitmap"),
+            ("ntfs3", "-c 4096 -C -T"),
         ];
         for (name, line) in rows {
             assert_eq!(told(name, line), None, "{name} {line}");
@@ -243,6 +245,10 @@ mod tests {
             ("vfat", "-l list", "may not give -l"),
             ("vfat", "--offset=8", "may not give --offset=8"),
             ("vfat", "--mbr=y", "may not give --mbr=y"),
+            ("exfat", "-L mine", "may not give -L"),
+            ("exfat", "--volume-label=mine", "may not give --volume-label=mine"),
+            ("ntfs3", "-L mine", "may not give -L"),
+            ("ntfs3", "-F", "may not give -F"),
         ];
         for (name, line, expected) in rows {
             let reason = told(name, line).unwrap_or_else(|| panic!("{name} {line} is allowed"));

@@ -3,8 +3,10 @@
 mod allowed;
 mod btrfs;
 mod compression;
+mod exfat;
 mod ext;
 mod f2fs;
+mod ntfs;
 mod profile;
 mod vfat;
 mod volume;
@@ -42,8 +44,17 @@ pub struct FileSystem {
 }
 
 /// All file systems that can be made.
-pub static FILE_SYSTEMS: &[&FileSystem] =
-    &[&ext::EXT2, &ext::EXT3, &ext::EXT4, &xfs::XFS, &btrfs::BTRFS, &f2fs::F2FS, &vfat::VFAT];
+pub static FILE_SYSTEMS: &[&FileSystem] = &[
+    &ext::EXT2,
+    &ext::EXT3,
+    &ext::EXT4,
+    &xfs::XFS,
+    &btrfs::BTRFS,
+    &f2fs::F2FS,
+    &vfat::VFAT,
+    &exfat::EXFAT,
+    &ntfs::NTFS,
+];
 
 /// The file system with a name.
 pub fn find(name: &str) -> Option<&'static FileSystem> {

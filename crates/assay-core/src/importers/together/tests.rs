@@ -137,3 +137,13 @@ fn zeros_and_absent_numbers_are_no_values() {
     assert_eq!((trial.value, trial.status), (None, Status::Failed));
     assert_eq!(trial.reason.as_deref(), Some("the tool told 0, which cannot be compared"));
 }
+
+#[test]
+fn studies_that_nobody_asks_about_are_refused() {
+    let runs: Vec<(String, f64, Option<u64>)> =
+        (0..1001).map(|at| (format!("depth={at}"), 1.0, None)).collect();
+    let runs: Vec<(&str, f64, Option<u64>)> =
+        runs.iter().map(|(settings, value, at)| (settings.as_str(), *value, *at)).collect();
+    let told = of(&[file("a", &[], &runs)], &Options::default()).unwrap_err().message;
+    assert!(told.starts_with("a: there are more than 1000 levels of depth"), "{told}");
+}

@@ -1,8 +1,8 @@
 //! The header: which column holds what.
 
-use crate::importers::lines::{OpenQuote, Splitter};
 use crate::importers::mistakes::{Cell, Mistakes};
 use crate::importers::words::{nearest, quoted};
+use crate::lines::{OpenQuote, Splitter};
 
 /// What a column of a setting begins with.
 pub(super) const FACTOR: &str = "factor:";

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::cells;
 use super::header::{Header, OPEN_QUOTE};
 use super::metrics::Metrics;
-use crate::importers::lines::{OpenQuote, Splitter};
 use crate::importers::mistakes::{Cell, Mistakes};
+use crate::lines::{OpenQuote, Splitter};
 use crate::results::record::Status;
 
 /// Arms that a file may have: more come from a column that is no setting.

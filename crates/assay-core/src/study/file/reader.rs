@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::super::fields::{LAW, QUESTION, STUDY, TARGET_FACTOR, tables};
+use super::super::fields::{LAW, PUBLISHED, QUESTION, STUDY, TARGET_FACTOR, tables};
 use super::super::{simulated, words};
 use super::mistakes::{Mistakes, Place, Places};
 use super::scalar::{self, Complaint};
@@ -487,8 +487,9 @@ pub fn unknown_factor(name: &str) -> Option<String> {
 /// into), and what to write instead.
 fn unknown_key(name: &str, fields: &Fields) -> (Option<&'static Field>, Option<String>) {
     // Keys of a question are common words: who writes one elsewhere means something else.
+    let common = [QUESTION.label, PUBLISHED.label];
     let other = |other: &&Fields| {
-        other.label != fields.label && other.label != QUESTION.label && other.find(name).is_some()
+        other.label != fields.label && !common.contains(&other.label) && other.find(name).is_some()
     };
     let Some(home) = tables().find(other) else {
         let known = fields.names();
@@ -540,7 +541,10 @@ fn law_text(read: &Map<String, Value>) -> String {
     let bare = |key: &str| read.get(key).and_then(Value::as_str).map(|text| text.replace(' ', ""));
     let times = ["mean", "p99"].into_iter().filter_map(|key| Some(format!("{key}={}", bare(key)?)));
     let servers = read.get("servers").and_then(Value::as_u64).unwrap_or(1);
-    let parts = bare("law").into_iter().chain(times).chain([format!("servers={servers}")]);
+    let held = ["size", "holds", "lie"].into_iter();
+    let held = held.filter_map(|key| Some(format!("{key}={}", bare(key)?)));
+    let parts =
+        bare("law").into_iter().chain(times).chain([format!("servers={servers}")]).chain(held);
     parts.collect::<Vec<_>>().join(",")
 }
 

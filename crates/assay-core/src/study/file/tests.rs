@@ -55,6 +55,20 @@ fn full() -> Study {
     ask.between = vec!["4 KiB".to_owned(), "1 MiB".to_owned()];
     ask.most = "100 IOPS".parse().ok();
     study.question[1].workloads = vec!["random-write-q1".to_owned()];
+    study.articles = vec!["Intel SSD 520 Goodness".to_owned()];
+    study.published = vec![crate::study::Pointer {
+        article: Some("Pegasus2 Impressions".to_owned()),
+        table: "anchors.csv".to_owned(),
+        row: vec!["read (AJA / BlackMagic)".to_owned()],
+        column: "value".to_owned(),
+        part: Some(2),
+        unit: Some("MB/s".to_owned()),
+        name: Some("{item}".to_owned()),
+        workload: "random-read-q1".to_owned(),
+        metric: "bandwidth_bytes_per_s".to_owned(),
+        at: [level("direct", "true")].into(),
+        ratio: Some("size".to_owned()),
+    }];
     study.card = Some(crate::study::Card {
         claimed: "95 MB/s".parse().ok(),
         price: "12.50 GBP".parse().ok(),

@@ -55,8 +55,34 @@ pub const SAME: [&str; 8] = [
     "fixedbufs",
 ];
 
+/// What these keys are where nobody says them: that changes nothing.
+const USUAL: [(&str, &[&str]); 17] = [
+    ("verify", &["0", "none"]),
+    ("do_verify", &["0"]),
+    ("loops", &["1"]),
+    ("offset", &["0"]),
+    ("offset_increment", &["0"]),
+    ("startdelay", &["0"]),
+    ("nrfiles", &["1"]),
+    ("fsync", &["0"]),
+    ("end_fsync", &["0"]),
+    ("sync", &["0", "none"]),
+    ("overwrite", &["0"]),
+    ("zero_buffers", &["0"]),
+    ("thinktime", &["0"]),
+    ("percentage_random", &["100"]),
+    ("random_distribution", &["random"]),
+    ("iodepth_batch", &["1"]),
+    ("hipri", &["0"]),
+];
+
+/// Whether a setting is what fio takes anyway.
+pub(super) fn is_usual(key: &str, value: &str) -> bool {
+    USUAL.iter().any(|(name, values)| *name == key && values.contains(&value))
+}
+
 /// What only says how fio reports.
-pub const ONLY_TOLD: [&str; 39] = [
+pub const ONLY_TOLD: [&str; 44] = [
     "group_reporting",
     "new_group",
     "name",
@@ -96,6 +122,11 @@ pub const ONLY_TOLD: [&str; 39] = [
     "iopsavgtime",
     "stats",
     "continue_on_error",
+    "error_dump",
+    "unit_base",
+    "block_error_percentiles",
+    "log_alternate_epoch_clock_id",
+    "clocksource",
 ];
 
 /// What others would have meant.
@@ -132,6 +163,7 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("rwmixcycle", "how often reads and writes change"),
     ("iodepth_batch", "how many operations are handed over at once"),
     ("iodepth_batch_complete", "how many operations are waited for at once"),
+    ("iodepth_batch_complete_max", "how many operations are waited for at most"),
     ("iodepth_batch_complete_min", "how many operations are waited for at least"),
     ("iodepth_low", "the queue is filled again only below so many"),
     ("latency_target", "the queue is shortened until latencies are below this"),
@@ -145,9 +177,12 @@ pub(super) const MEANINGS: &[(&str, &str)] = &[
     ("overwrite", "the file is written once before"),
     ("create_only", "files are made and nothing else is done"),
     ("zonemode", "the drive is used in zones"),
+    ("exitall", "all jobs end as soon as one does"),
+    ("kb_base", "whether k is 1000 or 1024"),
     ("zonesize", "bytes of a zone"),
     ("read_iolog", "operations are repeated that were recorded"),
     ("write_iolog", "operations are recorded"),
+    ("force_async", "every so many operations are handed to a thread of the kernel"),
     ("flow", "jobs are kept in step with each other"),
     ("lockfile", "files are locked while they are used"),
     ("unlink", "the file is removed afterwards, as Assay always does with its own"),

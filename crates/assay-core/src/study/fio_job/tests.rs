@@ -113,7 +113,14 @@ fn each_refusal_names_line_and_key() {
     assert_eq!(lines.len(), 9, "{told}");
     assert!(refused("").contains("no job"));
     assert!(refused("size=1m\n").contains("no section"));
-    assert!(refused("[a]\nrw=read\n").contains("neither size nor runtime"));
+    assert!(refused("[a]\nrw=read\n").contains("size is not said"));
+    assert!(refused("[a]\nfilename=/dev/x\n").contains("neither size nor runtime"));
+    let share = refused("[a]\nsize=64m\nrwmixread=150\nrwmixwrite=some\niodepth_batch_submit=4\n");
+    for told in
+        ["3:1: rwmixread=150: this is", "4:1: rwmixwrite=some:", "5:1: iodepth_batch_submit: how"]
+    {
+        assert!(share.contains(&format!("jobs.fio:{told}")), "{share}");
+    }
     let places = refused("[a]\nsize=64m\ndirectory=/x\n[b]\nstonewall\nsize=64m\ndirectory=/y\n");
     assert!(places.starts_with("jobs.fio:7:1: [b]: its place"), "{places}");
 }
@@ -125,25 +132,38 @@ fn what_only_reports_is_passed_over_aloud() {
     assert!(remarks.iter().any(|remark| remark.starts_with("write_bw_log only says")));
 }
 
-/// Of the kinds that manuals of storage have: sweeps of latency and of throughput, databases, logs,
-/// virtual disks, backups, and checks of drives.
-const WHOLE: [&str; 10] = [
-    "[global]\nioengine=libaio\ndirect=1\nsize=1g\nruntime=60\ntime_based\ngroup_reporting\n[4k-randread]\nrw=randread\nbs=4k\niodepth=32\nnumjobs=4\n",
-    "[global]\nbs=1m\nsize=2g\ndirect=1\nioengine=libaio\niodepth=16\n[seqread]\nrw=read\n[seqwrite]\nstonewall\nrw=write\n",
-    "; a database: reads and writes of pages\n[db]\nrw=randrw\nrwmixread=75\nbs=8k\ndirect=1\nioengine=io_uring\niodepth=8\nsize=512m\nruntime=2m\ntime_based=1\nramp_time=10s\n",
-    "# a log that is flushed with each entry\n[wal]\nrw=write\nbs=2300\nfdatasync=1\nsize=22m\ndirectory=/var/lib/data\nioengine=sync\n",
-    "[global]\nfilename=/dev/nvme0n1\ndirect=1\nioengine=libaio\nbs=4k\nruntime=30\ntime_based\nthread\n[q1]\nrw=randread\niodepth=1\n[q128]\nstonewall\nrw=randread\niodepth=128\n",
-    "[backup]\nrw=read\nbs=256K\nsize=1G\n[users]\nrw=randwrite\nbs=4K\nsize=1G\n",
-    "[global]\nnorandommap\nrandrepeat=0\nrefill_buffers\nsize=64m\n[vm-disk]\nrw=randrw\nrwmixwrite=40\nbs=16k\nnumjobs=2\n",
-    "[latency]\nrw=randread\nbs=512\ndirect=1\nsize=16m\nruntime=20\ntime_based\nlog_avg_msec=500\nwrite_lat_log=lat\npercentile_list=50:99:99.9\n",
-    "[stream]\nrw=write\nbs=4m\nsize=4g\nbuffered=1\nioengine=psync\nio_size=1g\n",
-    "[media]\nreadwrite=read\nblocksize=128k\nfilesize=256m\nioengine=posixaio\niodepth=4\nwait_for_previous\ndescription=films are read\n",
-];
+#[test]
+fn what_fio_takes_anyway_is_no_wish() {
+    let plain = of("[a]\nsize=64m\n");
+    let same = of("[a]\nsize=64m\nverify=0\nloops=1\noffset=0\nsync=none\nnrfiles=1\n");
+    assert_eq!(plain, same);
+    assert!(refused("[a]\nsize=64m\nloops=2\n").starts_with("jobs.fio:3:1: loops: the job"));
+}
 
 #[test]
-fn ten_whole_files_become_studies() {
-    for text in WHOLE {
-        let study = studied(text);
-        assert!(!study.workload.is_empty(), "{text}");
+fn amounts_and_times_are_those_of_fio() {
+    // As fio 3.33 makes its files: what stands for the standard is the other way round.
+    for (text, told) in [
+        ("1m", 1 << 20),
+        ("1mb", 1 << 20),
+        ("1024ki", 1 << 20),
+        ("1MiB", 1_000_000),
+        ("1024kib", 1_024_000),
+        ("4096", 4096),
+    ] {
+        assert_eq!(bytes(text), Some(told), "{text}");
     }
+    for text in ["", "k", "4x", "4kx", "10%", "4k-8k", "99999999999t", "0"] {
+        assert_eq!(bytes(text), None, "{text}");
+    }
+    assert_eq!(
+        (ns("2M"), ns("1500ms"), ns("3x")),
+        (Some(120_000_000_000), Some(1_500_000_000), None)
+    );
+}
+
+#[test]
+fn a_whole_device_is_said_aloud() {
+    let told = of("[a]\nfilename=/dev/x\nruntime=5\n").remarks;
+    assert!(told.iter().any(|remark| remark.contains("the whole device; the area is 1 GiB")));
 }

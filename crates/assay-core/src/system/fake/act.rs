@@ -60,10 +60,11 @@ impl Fake {
 
     /// Everything that the factors' programs need: all that make file systems, in a kernel with all.
     pub fn with_file_systems(&self) -> &Self {
-        let kinds = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "vfat"];
+        let kinds = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "vfat", "exfat", "ntfs3"];
         for kind in kinds {
             self.install(&format!("mkfs.{kind}"));
         }
+        self.install("mkfs.ntfs");
         self.lock().tree.put(&Path::new(super::arrays::BTRFS).join("features"), Node::Directory);
         self.put(ADD_ZRAM, "");
         self.put(swaps::TABLE, "Filename Type Size Used Priority\n");
@@ -198,7 +199,9 @@ impl Fake {
         {
             return self.close(name);
         }
-        let Some(filesystem) = program.strip_prefix("mkfs.") else { return Ok(()) };
+        let Some(made) = program.strip_prefix("mkfs.") else { return Ok(()) };
+        // What the kernel calls the file system of this program.
+        let filesystem = if made == "ntfs" { "ntfs3" } else { made };
         let devices = arguments.iter().rev().take_while(|word| word.starts_with("/dev/"));
         let mut numbers = Vec::new();
         for device in devices.collect::<Vec<_>>().into_iter().rev() {

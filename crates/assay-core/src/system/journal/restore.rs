@@ -11,6 +11,8 @@ use crate::system::{Act, Errno, System, devices, mounts, network, signatures, sw
 
 /// Times that something busy is tried: what a killed process held is let go a moment later.
 const ATTEMPTS: u32 = 25;
+/// The same of a program that is waited for: on a busy machine it takes its time.
+const ATTEMPTS_OF_A_PROGRAM: u32 = 150;
 /// Time between two of them.
 const PAUSE: Duration = Duration::from_millis(200);
 /// Settings that restore each other wrongly (another scheduler has another queue depth) are right
@@ -174,19 +176,24 @@ impl Restorer<'_> {
     }
 
     /// A program that was killed while it mounted may still do so: it is waited for.
+    /// When what served it is gone, too, it is over.
     fn served(&self, point: &Path) -> Result<Restored, String> {
-        for _ in 1..ATTEMPTS {
-            let found = self.mount(point)?;
-            if found == Restored::Done || !self.is_about_to_serve(point) {
-                return Ok(found);
+        let mut became = nothing("nothing is mounted there");
+        for _ in 0..ATTEMPTS_OF_A_PROGRAM {
+            // Asked before the mounts: one that mounts and ends meanwhile is seen there.
+            let serves = self.names_it(point);
+            if let Restored::Done = self.mount(point)? {
+                became = Restored::Done;
+            } else if !serves {
+                return Ok(became);
             }
-            self.system.sleep(PAUSE);
+            self.system.sleep(if serves { PAUSE } else { Duration::ZERO });
         }
-        self.mount(point)
+        Err("the program that serves it, or may still do so, has not ended".to_owned())
     }
 
-    /// Whether a program has a directory among its arguments.
-    fn is_about_to_serve(&self, point: &Path) -> bool {
+    /// Whether a program that runs has a directory among its arguments.
+    fn names_it(&self, point: &Path) -> bool {
         let point = point.to_string_lossy();
         let names = |process: &String| {
             let line = self.system.read_text(&Path::new("/proc").join(process).join("cmdline"));
@@ -250,7 +257,16 @@ impl Restorer<'_> {
     }
 
     fn directory(&self, path: &Path) -> Result<Restored, String> {
-        match self.act(&Act::RemoveDirectory { path: path.to_owned() }) {
+        let remove = || self.act(&Act::RemoveDirectory { path: path.to_owned() });
+        let removed = match remove() {
+            // Something came to be mounted there after all: what serves it was slower than all patience.
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                self.mount(path)?;
+                remove()
+            }
+            other => other,
+        };
+        match removed {
             Ok(()) => Ok(Restored::Done),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(nothing("it is gone")),
             Err(error) => Err(error.to_string()),

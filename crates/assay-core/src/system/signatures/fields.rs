@@ -217,6 +217,53 @@ pub fn fat_label(boot: &Block<'_>) -> io::Result<Option<String>> {
     Ok(label.filter(|label| label != "NO NAME"))
 }
 
+/// Label of an exFAT: an entry of its root directory, which the boot sector names ("exFAT File System
+/// Specification", 3.1 and 7.3).
+pub fn exfat_label(boot: &Block<'_>) -> io::Result<Option<String>> {
+    const ENTRY: usize = 32;
+    const LABEL: u8 = 0x83;
+    let (sector, cluster) = (u32::from(boot.u8(0x6c)?), u32::from(boot.u8(0x6d)?));
+    if sector > 12 || sector + cluster > 25 {
+        return Ok(None);
+    }
+    let heap = u64::from(boot.u32(0x58)?) << sector;
+    let before = u64::from(boot.u32(0x60)?).saturating_sub(2) << (sector + cluster);
+    let root = boot.bytes(heap + before, 16 * ENTRY)?;
+    let entry = root.chunks_exact(ENTRY).find(|entry| entry[0] == LABEL);
+    Ok(entry.and_then(|entry| wide(entry.get(2..2 + 2 * usize::from(entry[1]).min(11))?)))
+}
+
+/// Label of an NTFS: the name in the record of `$Volume`, the fourth of its master file table.
+pub fn ntfs_label(boot: &Block<'_>) -> io::Result<Option<String>> {
+    const VOLUME_NAME: u32 = 0x60;
+    const END: u32 = 0xffff_ffff;
+    let cluster = u64::from(boot.u16(11)?) * u64::from(boot.u8(13)?);
+    let record = match boot.u8(0x40)? {
+        // A negative number is the power of two of the bytes, any other a count of clusters.
+        power @ 0xe1..=0xff => 1 << (256 - u64::from(power)),
+        clusters => cluster * u64::from(clusters),
+    };
+    let Some(table) = boot.u64(0x30)?.checked_mul(cluster) else { return Ok(None) };
+    let volume = Block { offset: boot.offset.saturating_add(table + 3 * record), ..*boot };
+    if volume.bytes(0, 4)? != b"FILE" {
+        return Ok(None);
+    }
+    let mut at = u64::from(volume.u16(0x14)?);
+    while at < record {
+        let (kind, length) = (volume.u32(at)?, u64::from(volume.u32(at + 4)?));
+        match kind {
+            VOLUME_NAME => {
+                let (bytes, begin) = (volume.u32(at + 16)?, u64::from(volume.u16(at + 20)?));
+                return Field::Wide(at + begin, bytes.min(256) as usize).of(&volume);
+            }
+            END => break,
+            _ if length == 0 => break,
+            _ => at += length,
+        }
+    }
+    Ok(None)
+}
+
 /// A table of four partitions, used or not; not the boot sector of a file system, which ends alike.
 pub fn is_dos(boot: &Block<'_>) -> io::Result<bool> {
     let others = [b"NTFS    ", b"EXFAT   ", b"-FVE-FS-"];

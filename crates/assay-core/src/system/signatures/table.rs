@@ -154,8 +154,22 @@ pub const ROWS: &[&Row] = &[
         label: Field::Own(fields::fat_label),
         ..FILE_SYSTEM
     },
-    &Row { name: "exfat", at: 3, magics: &[b"EXFAT   "], uuid: Field::Short(0x64), ..FILE_SYSTEM },
-    &Row { name: "ntfs", at: 3, magics: &[b"NTFS    "], uuid: Field::Long(0x48), ..FILE_SYSTEM },
+    &Row {
+        name: "exfat",
+        at: 3,
+        magics: &[b"EXFAT   "],
+        uuid: Field::Short(0x64),
+        label: Field::Own(fields::exfat_label),
+        ..FILE_SYSTEM
+    },
+    &Row {
+        name: "ntfs",
+        at: 3,
+        magics: &[b"NTFS    "],
+        uuid: Field::Long(0x48),
+        label: Field::Own(fields::ntfs_label),
+        ..FILE_SYSTEM
+    },
     &Row { name: "refs", at: 3, magics: &[b"ReFS\0\0\0\0"], ..FILE_SYSTEM },
     &SWAP[0],
     &SWAP[1],

@@ -23,7 +23,7 @@ use crate::quantity::units::show;
 use crate::quantity::{Bytes, Metric, Time};
 
 pub use detail::Detail;
-pub use planned::{Engine, Planned, plan, sample_offset};
+pub use planned::{Engine, Planned, plan, random_offsets, sample_offset};
 pub use run::{class_name, run_job};
 
 /// Time of a trial where neither the workload nor a budget sets one.

@@ -137,6 +137,19 @@ pub fn sample_offset(planned: &Planned, area: &Area, index: u64) -> Option<u64> 
     Some(assay_load::spread_offset(&area, planned.size_bytes, samples, index))
 }
 
+/// Offsets of the operations of a random trial with this seed, of which each latency was kept: one
+/// thread, one operation at a time. None for another job.
+pub fn random_offsets(
+    planned: &Planned,
+    area: &Area,
+    seed: u64,
+) -> Option<impl Iterator<Item = u64> + use<>> {
+    let alone = planned.threads == 1 && planned.depth == 1;
+    let drawn = planned.pattern == Pattern::Random && planned.operations.is_some();
+    let area = planned.whole_blocks(area);
+    (alone && drawn).then(|| assay_load::random_offsets(&area, planned.size_bytes, seed))
+}
+
 impl Runs for Planned {
     /// `random writes of 4 KiB, 32 in flight, io_uring, direct`.
     fn words(&self) -> String {

@@ -202,9 +202,14 @@ fn latencies(id: &str, title: &str, row: &Row) -> Option<Figure> {
     Some(Figure {
         id: format!("{id}-latency"),
         title: format!("{title}: latency over the share of operations that stay below it"),
-        description: "Each nine has the same room. A row keeps four quantiles of each workload.".to_owned(),
+        description: "Each nine has the same room. A row keeps four quantiles of each workload."
+            .to_owned(),
         layout: Layout::Upright,
-        along: Axis::new("share of the operations that are at most as slow", Scale::Percentile, Unit::Share),
+        along: Axis::new(
+            "share of the operations that are at most as slow",
+            Scale::Percentile,
+            Unit::Share,
+        ),
         value: Axis::new("latency", Scale::Log10, Unit::Nanoseconds),
         series,
         spans: Vec::new(),

@@ -123,14 +123,11 @@ fn trusts(device: &Group<'_>) -> String {
             None => told.push((&row.trust, 1)),
         }
     }
-    match told.as_slice() {
-        [(trust, _)] => (*trust).to_owned(),
-        _ => {
-            let told: Vec<String> =
-                told.iter().map(|(trust, count)| format!("{count} {trust}")).collect();
-            told.join(", ")
-        }
+    if let [(trust, _)] = told.as_slice() {
+        return (*trust).to_owned();
     }
+    let told: Vec<String> = told.iter().map(|(trust, count)| format!("{count} {trust}")).collect();
+    told.join(", ")
 }
 
 /// How far the rows of one device lie apart, number by number.

@@ -89,7 +89,7 @@ fn no_page_outgrows_its_bound_however_long_rows_are() {
 
 #[test]
 fn many_rows_of_one_device_are_divided() {
-    let whole: Vec<(Flat, Row)> = (0..2 * MOST_TOLD + 1)
+    let whole: Vec<(Flat, Row)> = (0..=2 * MOST_TOLD)
         .map(full)
         .map(|(flat, row)| {
             let device = "../../<b>x".to_owned();

@@ -78,5 +78,5 @@ fn written(system: &dyn System, output: &Path, name: &str, page: &str) -> Outcom
     system.create_directory(parent).map_err(|error| {
         Failure::refused(format!("{} cannot be made: {error}", parent.display()))
     })?;
-    output::file(system, &path, page)
+    output::file(system, &path, page.as_bytes())
 }

@@ -177,11 +177,17 @@ fn quoted(path: &Path) -> String {
 }
 
 /// Runs `export`.
-pub(super) fn export(system: &dyn System, folder: &Path, arguments: &ExportArguments) -> Outcome<()> {
+pub(super) fn export(
+    system: &dyn System,
+    folder: &Path,
+    arguments: &ExportArguments,
+) -> Outcome<()> {
     let output = &arguments.output;
     let piped = output.as_path() == Path::new("-");
     if arguments.format == Format::Parquet && piped {
-        return Err(Failure::mistake("--format parquet: name a file with -o, such as cards.parquet"));
+        return Err(Failure::mistake(
+            "--format parquet: name a file with -o, such as cards.parquet",
+        ));
     }
     if !piped {
         output::may_be_written(system, output)?;
@@ -192,9 +198,7 @@ pub(super) fn export(system: &dyn System, folder: &Path, arguments: &ExportArgum
     let text = match arguments.format {
         Format::Csv => collection::csv(found),
         Format::Markdown => pages::markdown(&found),
-        Format::Json => {
-            serde_json::to_string_pretty(&document(&found)).unwrap_or_default() + "\n"
-        }
+        Format::Json => serde_json::to_string_pretty(&document(&found)).unwrap_or_default() + "\n",
         Format::Parquet => return parquet(system, folder, output, &collection::csv(found)),
     };
     output::page(system, output, &text)
@@ -208,7 +212,7 @@ fn parquet(system: &dyn System, folder: &Path, output: &Path, csv: &str) -> Outc
             Failure::refused(format!("{} cannot be made: {error}", beside.display()))
         })?;
         let table = beside.join("rows.csv");
-        output::file(system, &table, csv)?;
+        output::file(system, &table, csv.as_bytes())?;
         let table = of_table(&table);
         Ok(format!("COPY (SELECT * FROM {table}) TO {} (FORMAT parquet)", quoted(output)))
     });

@@ -253,45 +253,6 @@ fn sessions_are_few_and_streams_belong_to_one() {
 }
 
 #[test]
-fn ten_thousand_connections_are_turned_away_and_nothing_grows() {
-    let peer = Served::new();
-    let memory = || {
-        let text = std::fs::read_to_string("/proc/self/statm").unwrap();
-        text.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 4096
-    };
-    let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
-    let before = memory();
-    let mut held = std::collections::VecDeque::new();
-    let mut most = 0;
-    for at in 0..10_000 {
-        if let Ok(stream) = TcpStream::connect_timeout(&peer.address, Duration::from_secs(5)) {
-            held.push_back(stream);
-        }
-        // As many as this process may have open, some hundreds: they say nothing and stay.
-        if held.len() > 300 {
-            held.pop_front();
-        }
-        if at % 500 == 0 {
-            most = most.max(threads());
-        }
-    }
-    let grown = memory().saturating_sub(before);
-    assert!(grown < 64 << 20, "{grown} bytes");
-    // Other tests have threads of their own beside the strangers' 64.
-    assert!(most < 64 + 100, "{most} threads");
-    held.clear();
-    // Strangers are gone when they have, or after five seconds.
-    let until = Instant::now() + Duration::from_secs(30);
-    loop {
-        match peer.run(&token(), &[short(Load::Idle)]) {
-            Ok(_) => break,
-            Err(error) => assert!(Instant::now() < until, "{error}"),
-        }
-        thread::sleep(Duration::from_millis(200));
-    }
-}
-
-#[test]
 fn a_peer_that_dies_is_lost_and_no_good_link() {
     let peer = Served::new();
     let address = PeerAt::Address(peer.address.to_string());

@@ -8,7 +8,7 @@ replicates = 2
 seed = 1
 control = false
 target = { loop = "128 MiB" }
-area = { size = "16 MiB" }
+area = { size = "${4:-16 MiB}" }
 $2
 [[workload]]
 name = "work"
@@ -24,6 +24,7 @@ assay run crypt.toml --quiet --json >crypt.json 2>crypt.txt || wrong "dm-crypt e
 grep -q '"encryption": *"dm-crypt"' crypt.json || wrong "dm-crypt was not measured" crypt.txt
 rm -r results
 
+# The area is many times the stripe cache (3 MiB), which would answer for the members.
 # Bytes that the members move for one write, by size and chunk (KiB): 16 whatever the chunk for 2 KiB;
 # for aligned 384 KiB a whole stripe or, of large chunks, old and new data and parity.
 moved() {
@@ -32,7 +33,7 @@ primary = \"device_bytes_per_operation\"
 fresh = \"replicate\"
 [factors]
 raid = [\"raid5\"]
-raid-chunk = [\"$1\"]" "$2" >array.toml
+raid-chunk = [\"$1\"]" "$2" "192 MiB" >array.toml
     assay run array.toml --quiet --json >array.json 2>array.txt || wrong "raid5 ends with $?" array.txt
     bytes=$(tr ',{}' '\n\n\n' <array.json | awk -F: '
         /"metric":/ { own = ($2 ~ /"device_bytes_per_operation"/) }

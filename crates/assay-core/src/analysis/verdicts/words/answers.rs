@@ -63,6 +63,19 @@ pub(in crate::analysis::verdicts) fn not_varied(name: &str, factor: &str) -> Str
     format!("{name}: {factor} did not vary")
 }
 
+/// A workload that was measured without the number that is asked for.
+pub(in crate::analysis::verdicts) fn no_metric(name: &str, metric: &str) -> String {
+    format!("{name}: its {} was not measured", noun(metric))
+}
+
+/// A claim of two levels, where there are not two.
+pub(in crate::analysis::verdicts) fn no_two(name: &str, factor: Option<&str>) -> String {
+    match factor {
+        Some(factor) => format!("{name}: it takes two levels of {factor}"),
+        None => format!("{name}: it takes one setting with two levels"),
+    }
+}
+
 pub(in crate::analysis::verdicts) fn no_numbers(name: &str) -> String {
     format!("{name}: too few levels that are numbers")
 }

@@ -19,6 +19,7 @@ shipped![
     "encryption.csv",
     "memory.csv",
     "modelines.csv",
+    "prose.csv",
     "raid.csv",
     "schedulers.csv",
     "ssd520.csv",

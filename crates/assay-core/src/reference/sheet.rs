@@ -2,7 +2,7 @@
 //! names its line.
 
 use crate::failure::{Failure, Outcome};
-use crate::importers::lines::{OpenQuote, Splitter, lines};
+use crate::lines::{OpenQuote, Splitter, lines};
 use crate::quantity::printed;
 
 /// Larger numbers are a mistake, and ratios of such numbers would not be finite.
@@ -135,6 +135,11 @@ impl Sheet {
         }
     }
 
+    /// A failure that names this table.
+    pub fn broken(&self, what: &str) -> Failure {
+        Failure::mistake(format!("{}: {what}", self.name))
+    }
+
     fn column(&self, name: &str) -> Outcome<usize> {
         let found = self.columns.iter().position(|column| column == name);
         found.ok_or_else(|| {
@@ -149,6 +154,33 @@ impl<'a> Row<'a> {
     pub fn text(&self, column: &str) -> Outcome<&'a str> {
         let fields: &'a [String] = self.fields;
         Ok(fields.get(self.sheet.column(column)?).map_or("", String::as_str))
+    }
+
+    /// All that stands in it.
+    pub fn cells(&self) -> &'a [String] {
+        self.fields
+    }
+
+    /// What its cells are called.
+    pub fn columns(&self) -> &'a [String] {
+        &self.sheet.columns
+    }
+
+    /// Where it stands in its file, from 1.
+    pub fn line(&self) -> usize {
+        self.line
+    }
+
+    /// What its column `flag` says against the number of a column: a flag is of the whole row, or
+    /// begins with the name of the column that it is of, and several are parted by `;`.
+    pub fn flags(&self, column: &str) -> Vec<String> {
+        let flags = self.text("flag").unwrap_or_default().split(';').map(str::trim);
+        let own = flags.filter_map(|flag| match flag.split_once(": ") {
+            Some((of, rest)) if of == column => Some(rest),
+            Some((of, _)) if self.sheet.columns.iter().any(|known| known == of) => None,
+            _ => Some(flag),
+        });
+        own.filter(|flag| !flag.is_empty()).map(str::to_owned).collect()
     }
 
     /// A number as it was printed; none where the cell is empty.

@@ -1,0 +1,116 @@
+//! Kills at random moments, whatever is killed: a run, `kill -9`, a recovery, and everything as before.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Draws, Kills, LIMIT};
+use crate::Done;
+use crate::process::Assay;
+
+/// What is killed, and what may not be left of it.
+pub(super) struct Victim<'a> {
+    /// The program.
+    pub assay: &'a Assay,
+    /// The runs, in turns.
+    pub runs: Vec<Vec<String>>,
+    /// Everything that a run may leave changed, as text.
+    pub condition: &'a dyn Fn() -> Done<String>,
+}
+
+/// Kills `count` runs, the moments drawn from `seed`: now and then after the end, which must be harmless
+/// too, and every third one in the first second, in which most is made. An error says what was left.
+pub(super) fn kill(
+    victim: &Victim<'_>,
+    count: u32,
+    seed: u64,
+    tell: &mut dyn FnMut(&str),
+) -> Done<Kills> {
+    let before = (victim.condition)()?;
+    let mut lengths = Vec::new();
+    for words in &victim.runs {
+        let ended = victim.start(words)?.end(LIMIT)?;
+        if ended.code != 0 {
+            return Err(format!("the study ended with {}: {}", ended.code, ended.stderr));
+        }
+        tell(&format!("an undisturbed run takes {:.1} s", ended.time.as_secs_f64()));
+        lengths.push(ended.time);
+        victim.is_as(&before)?;
+    }
+    let (mut draws, mut kills) = (Draws(seed | 1), Kills::default());
+    for number in 1..=count {
+        let which = number as usize % victim.runs.len();
+        let whole = lengths[which];
+        let first = whole.min(Duration::from_secs(1));
+        let span = if number.is_multiple_of(3) { first } else { whole.mul_f64(1.02) };
+        let after = span.mul_f64(draws.share());
+        let line =
+            victim.one(&victim.runs[which], after, &before, &mut kills).map_err(|error| {
+                format!("kill {number} after {:.3} s: {error}", after.as_secs_f64())
+            })?;
+        tell(&format!("{number:3}: {line}"));
+    }
+    Ok(kills)
+}
+
+impl Victim<'_> {
+    fn start(&self, words: &[String]) -> Done<crate::process::Running> {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        self.assay.start(&words)
+    }
+
+    fn one(
+        &self,
+        words: &[String],
+        after: Duration,
+        before: &str,
+        kills: &mut Kills,
+    ) -> Done<String> {
+        let mut running = self.start(words)?;
+        let start = Instant::now();
+        while start.elapsed() < after && !running.has_ended() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let killed = !running.has_ended();
+        if killed {
+            running.signal("KILL")?;
+        }
+        let ended = running.end(LIMIT)?;
+        if !killed && ended.code != 0 {
+            return Err(format!("ended with {}: {}", ended.code, ended.stderr));
+        }
+        let things = restore(self.assay)?;
+        self.is_as(before)?;
+        kills.killed += u32::from(killed);
+        kills.ended += u32::from(!killed);
+        kills.put_back += u32::from(things > 0);
+        kills.things += things;
+        let what = if killed { "killed" } else { "ended" };
+        Ok(format!("{what} after {:.3} s, {things} put back", after.as_secs_f64()))
+    }
+
+    fn is_as(&self, before: &str) -> Done<()> {
+        is_as(&(self.condition)()?, before)
+    }
+}
+
+/// Everything is as it was.
+pub(super) fn is_as(now: &str, before: &str) -> Done<()> {
+    if now == before { Ok(()) } else { Err(format!("left behind:\n{now}\nbefore:\n{before}")) }
+}
+
+/// Runs the recovery, and once more: then nothing may be left to do. How much was put back.
+pub(super) fn restore(assay: &Assay) -> Done<u32> {
+    let first = restored(assay)?;
+    if restored(assay)? > 0 {
+        return Err("a second recovery found something to do".to_owned());
+    }
+    Ok(first)
+}
+
+fn restored(assay: &Assay) -> Done<u32> {
+    let ended = assay.run(&["restore", "--json"], LIMIT)?;
+    if ended.code != 0 {
+        return Err(format!("restore: {}: {}{}", ended.code, ended.stdout, ended.stderr));
+    }
+    Ok(ended.json()?["done"].as_array().map_or(0, Vec::len) as u32)
+}

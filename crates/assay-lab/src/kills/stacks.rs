@@ -1,0 +1,156 @@
+//! Stacks of layers, killed at random moments: while something is made, encrypted, joined, mounted,
+//! measured or taken down. Afterwards nothing may be assembled, open, mounted, looped or running.
+
+use std::fs;
+use std::path::Path;
+
+use super::Kills;
+use super::rounds::{self, Victim};
+use crate::process::Assay;
+use crate::{Done, Scratch, call, has, kernel_knows, turn};
+
+/// What the stacks of this kernel are made of: directories that are encrypted in two ways, on a device
+/// in memory and on a loop device; a file system on two devices that compresses.
+const HERE: [(&str, &str); 2] = [
+    (
+        "encrypted",
+        r#"
+baseline   = { encryption = "none" }
+target     = { loop = "96 MiB" }
+[factors]
+zram       = ["lzo-rle", "none"]
+filesystem = ["ext4"]
+encryption = ["none", "fscrypt", "gocryptfs"]
+"#,
+    ),
+    (
+        "spread",
+        r#"
+baseline      = { btrfs-profile = "raid1" }
+target        = { loop = "128 MiB" }
+members       = 2
+[factors]
+filesystem    = ["btrfs"]
+btrfs-profile = ["raid1", "raid0"]
+compression   = ["none", "zstd:1"]
+"#,
+    ),
+];
+
+/// Those that need the device mapper and md: encrypted members, joined, with a file system on top.
+const WITH_MAPPER: [(&str, &str); 1] = [(
+    "mapped",
+    r#"
+baseline   = { encryption = "none" }
+target     = { loop = "64 MiB" }
+members    = 3
+[factors]
+filesystem = ["ext4"]
+encryption = ["none", "dm-crypt"]
+raid       = ["raid5", "raid1"]
+raid-chunk = ["defaults"]
+"#,
+)];
+
+/// What all of them have in common.
+const STUDY: &str = r#"
+format     = "assay-study/1"
+title      = "NAME, killed at any moment"
+replicates = 1
+margin     = "5 %"
+control    = false
+area       = { size = "16 MiB" }
+"#;
+
+const WORK: &str = r#"
+[[workload]]
+name = "write"
+io   = { pattern = "random", mix = "write", size = "4 KiB", direct = false, sync = "each-write", time = "20 ms", ramp = "1 ms" }
+"#;
+
+/// Programs whose processes a run starts and may not leave.
+const SERVING: [&str; 4] = ["gocryptfs", "cryptsetup", "mdadm", "mkfs"];
+
+/// Kills `count` runs of the program, the moments drawn from `seed`; an error says what was left.
+///
+/// # Errors
+/// The first kill after which something was left, or something could not be run.
+pub fn kill(program: &Path, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done<Kills> {
+    let _turn = turn()?;
+    let scratch = Scratch::new("kills-stacks")?;
+    let home = scratch.folder("home", 0o755, None)?;
+    let assay = Assay::new(program, &home);
+    let mut runs = Vec::new();
+    for (name, text) in studies()? {
+        tell(&format!("{name}: {}", text.split_whitespace().collect::<Vec<_>>().join(" ")));
+        let path = scratch.path().join(format!("{name}.toml"));
+        let whole = format!("{}{text}{WORK}", STUDY.replace("NAME", name));
+        fs::write(&path, whole).map_err(|error| error.to_string())?;
+        let path = path.display().to_string();
+        runs.push(["run", &path, "--quiet"].map(str::to_owned).to_vec());
+    }
+    let condition = || condition(&home);
+    let victim = Victim { assay: &assay, runs, condition: &condition };
+    rounds::kill(&victim, count, seed, tell)
+}
+
+/// What can be made on this kernel.
+fn studies() -> Done<Vec<(&'static str, &'static str)>> {
+    let mut all = Vec::new();
+    if kernel_knows("btrfs") && has("gocryptfs") && has("fusermount3") {
+        all.extend(HERE);
+    }
+    if has("cryptsetup") && has("mdadm") && Path::new("/sys/module/dm_mod").exists() {
+        all.extend(WITH_MAPPER);
+    }
+    if all.is_empty() {
+        return Err(
+            "needs btrfs and gocryptfs, or the device mapper with cryptsetup and mdadm".to_owned()
+        );
+    }
+    Ok(all)
+}
+
+/// Everything that a run may leave, as text.
+fn condition(home: &Path) -> Done<String> {
+    let mut lines = Vec::new();
+    let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let own = home.display().to_string();
+    lines.extend(
+        text("/proc/self/mounts").lines().filter(|line| line.contains(&own)).map(str::to_owned),
+    );
+    let loops = call("losetup", &["--list", "--noheadings", "--output", "NAME,BACK-FILE"])?;
+    let mut loops: Vec<&str> = loops.lines().filter(|line| line.contains(&own)).collect();
+    loops.sort_unstable();
+    lines.extend(loops.into_iter().map(str::to_owned));
+    // Devices of the mapper, arrays and compressed devices have no name of ours: all of them count.
+    let names = |folder: &Path, wanted: &dyn Fn(&str) -> bool| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = names.filter(|name| wanted(name)).collect();
+        names.sort_unstable();
+        names
+    };
+    let made = |name: &str| ["dm-", "md", "zram"].iter().any(|kind| name.starts_with(kind));
+    lines.extend(names(Path::new("/sys/block"), &made));
+    lines.extend(names(Path::new("/dev/mapper"), &|name| name != "control"));
+    for folder in ["room", "journal"] {
+        lines.extend(names(&home.join(folder), &|_| true));
+    }
+    lines.extend(serving(&own));
+    Ok(lines.join("\n"))
+}
+
+/// Processes of the programs that a run starts, which name a place of ours.
+fn serving(own: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        // Of those that end meanwhile there is nothing to read.
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        if line.contains(own) && SERVING.iter().any(|name| line.contains(name)) {
+            found.push(line);
+        }
+    }
+    found
+}

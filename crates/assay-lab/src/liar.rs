@@ -1,0 +1,340 @@
+//! A device that lies about its size: a loop device over the one file of a file system of our own (FUSE),
+//! which keeps less than it says.
+//!
+//! The server speaks the kernel's protocol itself (`include/uapi/linux/fuse.h`): one directory, one file,
+//! reads and writes without any cache between. What it keeps lies in memory, block by block, so that a file
+//! of a terabyte takes what was written to it.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::os::fd::AsRawFd as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+
+use crate::{Done, LoopDevice, Scratch};
+
+/// What it does beyond what it keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lie {
+    /// Nothing: it keeps whatever it says.
+    None,
+    /// An address is one of those before.
+    Wraps,
+    /// Writes are taken and forgotten; what was there before is read.
+    Drops,
+    /// Writes are taken, and zeros are read.
+    Zeroes,
+}
+
+/// What it says, and what it does.
+#[derive(Clone, Copy, Debug)]
+pub struct Character {
+    /// Bytes that it says it has.
+    pub claimed: u64,
+    /// Bytes that it has: whole sectors.
+    pub held: u64,
+    /// What it does beyond them.
+    pub lie: Lie,
+    /// Bytes that are written fast, and what each MiB costs after them.
+    pub slow_after: Option<(u64, Duration)>,
+}
+
+impl Character {
+    /// A device that says `claimed` and keeps `held` bytes.
+    pub const fn new(claimed: u64, held: u64, lie: Lie) -> Self {
+        Self { claimed, held, lie, slow_after: None }
+    }
+}
+
+const SECTOR: usize = 512;
+const NODE: u64 = 2;
+const NAME: &[u8] = b"card";
+const MOST_WRITE: usize = 1 << 20;
+
+/// Operation codes of the protocol.
+mod code {
+    pub const LOOKUP: u32 = 1;
+    pub const FORGET: u32 = 2;
+    pub const GETATTR: u32 = 3;
+    pub const SETATTR: u32 = 4;
+    pub const OPEN: u32 = 14;
+    pub const READ: u32 = 15;
+    pub const WRITE: u32 = 16;
+    pub const STATFS: u32 = 17;
+    pub const RELEASE: u32 = 18;
+    pub const FSYNC: u32 = 20;
+    pub const FLUSH: u32 = 25;
+    pub const INIT: u32 = 26;
+    pub const OPENDIR: u32 = 27;
+    pub const RELEASEDIR: u32 = 29;
+    pub const BATCH_FORGET: u32 = 42;
+}
+
+const NOT_THERE: i32 = -2;
+const NOT_DONE_HERE: i32 = -38;
+/// Past the page cache, each read and write for itself.
+const DIRECT_IO: u32 = 1;
+
+/// Sectors by their number; what was never written is noise, as on a card that was used.
+struct Card {
+    character: Character,
+    sectors: HashMap<u64, [u8; SECTOR]>,
+    written: Arc<AtomicU64>,
+}
+
+impl Card {
+    /// Where a sector lies; none where nothing does.
+    fn place(&self, sector: u64) -> Option<u64> {
+        let held = self.character.held / SECTOR as u64;
+        match self.character.lie {
+            Lie::None => Some(sector),
+            _ if sector < held => Some(sector),
+            Lie::Wraps => Some(sector % held),
+            Lie::Drops | Lie::Zeroes => None,
+        }
+    }
+
+    fn read(&self, offset: u64, length: usize) -> Vec<u8> {
+        let end = (offset + length as u64).min(self.character.claimed);
+        let first = offset / SECTOR as u64;
+        let sectors = first..end.div_ceil(SECTOR as u64).max(first);
+        let bytes: Vec<u8> = sectors.flat_map(|sector| self.sector(sector)).collect();
+        let from = (offset - first * SECTOR as u64) as usize;
+        let to = from + end.saturating_sub(offset) as usize;
+        bytes.get(from..to).unwrap_or_default().to_vec()
+    }
+
+    fn sector(&self, sector: u64) -> [u8; SECTOR] {
+        let found = self.place(sector).map(|place| self.sectors.get(&place));
+        match found {
+            Some(Some(bytes)) => *bytes,
+            None if self.character.lie == Lie::Zeroes => [0; SECTOR],
+            _ => noise(sector),
+        }
+    }
+
+    fn write(&mut self, offset: u64, bytes: &[u8]) {
+        // A loop device writes whole sectors.
+        for (index, sector) in bytes.chunks_exact(SECTOR).enumerate() {
+            let number = offset / SECTOR as u64 + index as u64;
+            if let Some(place) = self.place(number) {
+                let mut own = [0; SECTOR];
+                own.copy_from_slice(sector);
+                self.sectors.insert(place, own);
+            }
+        }
+        let before = self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        if let Some((fast, cost)) = self.character.slow_after
+            && before >= fast
+        {
+            std::thread::sleep(cost.mul_f64(bytes.len() as f64 / f64::from(1 << 20)));
+        }
+    }
+}
+
+/// What lay there before.
+fn noise(sector: u64) -> [u8; SECTOR] {
+    let mut bytes = [0; SECTOR];
+    for (index, chunk) in bytes.chunks_exact_mut(8).enumerate() {
+        let word = (sector * 64 + index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        chunk.copy_from_slice(&(word ^ word >> 29).to_le_bytes());
+    }
+    bytes
+}
+
+/// A request as the kernel sends it.
+struct Request<'a> {
+    code: u32,
+    unique: u64,
+    node: u64,
+    body: &'a [u8],
+}
+
+impl<'a> Request<'a> {
+    fn of(bytes: &'a [u8]) -> Option<Self> {
+        let number = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+        let code = u32::from_le_bytes(bytes.get(4..8)?.try_into().ok()?);
+        Some(Self { code, unique: number(8)?, node: number(16)?, body: bytes.get(40..)? })
+    }
+
+    fn u32(&self, at: usize) -> u32 {
+        let own = self.body.get(at..at + 4).and_then(|own| own.try_into().ok());
+        own.map_or(0, u32::from_le_bytes)
+    }
+
+    fn u64(&self, at: usize) -> u64 {
+        let own = self.body.get(at..at + 8).and_then(|own| own.try_into().ok());
+        own.map_or(0, u64::from_le_bytes)
+    }
+}
+
+/// `struct fuse_attr` of the directory or of the file.
+fn attributes(node: u64, size: u64) -> Vec<u8> {
+    let is_file = node == NODE;
+    let mut bytes = Vec::with_capacity(88);
+    let (size, mode) = if is_file { (size, 0o100_600_u32) } else { (0, 0o040_700) };
+    for number in [node, size, size.div_ceil(512), 0, 0, 0] {
+        bytes.extend(number.to_le_bytes());
+    }
+    // Nanoseconds of three times, mode, links, owner, group, device, block size, flags.
+    for number in [0, 0, 0, mode, 1, 0, 0, 0, 4096, 0_u32] {
+        bytes.extend(number.to_le_bytes());
+    }
+    bytes
+}
+
+/// The answer to a request: its body, or an error; none where the kernel wants none.
+fn answer(card: &mut Card, request: &Request<'_>) -> Option<Result<Vec<u8>, i32>> {
+    let size = card.character.claimed;
+    Some(match request.code {
+        code::FORGET | code::BATCH_FORGET => return None,
+        code::INIT => {
+            let mut body = Vec::new();
+            // Version 7.31, readahead, flags, requests in the background, write size, granularity of times.
+            for number in [7, 31, 0, 0_u32] {
+                body.extend(number.to_le_bytes());
+            }
+            body.extend([16_u16, 12].iter().flat_map(|own| own.to_le_bytes()));
+            body.extend((MOST_WRITE as u32).to_le_bytes());
+            body.extend(1_u32.to_le_bytes());
+            body.resize(64, 0);
+            Ok(body)
+        }
+        code::LOOKUP if request.body.split(|byte| *byte == 0).next() == Some(NAME) => {
+            let mut body = Vec::new();
+            for number in [NODE, 0, 3600, 3600] {
+                body.extend(number.to_le_bytes());
+            }
+            body.extend([0; 8]);
+            body.extend(attributes(NODE, size));
+            Ok(body)
+        }
+        code::LOOKUP => Err(NOT_THERE),
+        code::GETATTR | code::SETATTR => {
+            let mut body = 3600_u64.to_le_bytes().to_vec();
+            body.extend([0; 8]);
+            body.extend(attributes(request.node, size));
+            Ok(body)
+        }
+        code::OPEN | code::OPENDIR => {
+            let mut body = vec![0; 8];
+            body.extend(DIRECT_IO.to_le_bytes());
+            body.extend([0; 4]);
+            Ok(body)
+        }
+        code::READ => Ok(card.read(request.u64(8), request.u32(16) as usize)),
+        code::WRITE => {
+            let length = request.u32(16) as usize;
+            let bytes = request.body.get(40..40 + length).unwrap_or_default();
+            card.write(request.u64(8), bytes);
+            let mut body = (bytes.len() as u32).to_le_bytes().to_vec();
+            body.extend([0; 4]);
+            Ok(body)
+        }
+        code::STATFS => Ok(vec![0; 80]),
+        code::RELEASE | code::RELEASEDIR | code::FSYNC | code::FLUSH => Ok(Vec::new()),
+        _ => Err(NOT_DONE_HERE),
+    })
+}
+
+/// Answers requests until the file system is gone.
+fn serve(mut kernel: File, mut card: Card) {
+    let mut bytes = vec![0; MOST_WRITE + 8192];
+    loop {
+        let length = match kernel.read(&mut bytes) {
+            Ok(length) => length,
+            // A request that was taken back, or a signal.
+            Err(error) if matches!(error.raw_os_error(), Some(2 | 4)) => continue,
+            Err(_) => return,
+        };
+        let Some(request) = Request::of(&bytes[..length]) else { return };
+        let Some(answer) = answer(&mut card, &request) else { continue };
+        let (error, body) = match answer {
+            Ok(body) => (0, body),
+            Err(error) => (error, Vec::new()),
+        };
+        let mut told = ((16 + body.len()) as u32).to_le_bytes().to_vec();
+        told.extend(error.to_le_bytes());
+        told.extend(request.unique.to_le_bytes());
+        told.extend(body);
+        // The asker may be gone by now.
+        let _ = kernel.write_all(&told);
+    }
+}
+
+/// A loop device over a file that may lie; all of it is gone when this is dropped.
+#[derive(Debug)]
+pub struct Liar {
+    device: Option<LoopDevice>,
+    point: PathBuf,
+    server: Option<JoinHandle<()>>,
+    written: Arc<AtomicU64>,
+    scratch: Scratch,
+}
+
+impl Liar {
+    /// What is missing for it on this machine, if anything.
+    pub fn missing() -> Option<String> {
+        let opened = File::options().read(true).write(true).open("/dev/fuse");
+        opened.err().map(|error| format!("/dev/fuse: {error}"))
+    }
+
+    /// Makes one.
+    pub fn new(character: Character) -> Done<Self> {
+        let scratch = Scratch::new("liar")?;
+        let point = scratch.path().join("card");
+        let fail = |what: &'static str| move |error: std::io::Error| format!("{what}: {error}");
+        fs::create_dir(&point).map_err(fail("a directory"))?;
+        let kernel = File::options().read(true).write(true).open("/dev/fuse");
+        let kernel = kernel.map_err(fail("/dev/fuse"))?;
+        let options = format!("fd={},rootmode=40000,user_id=0,group_id=0\0", kernel.as_raw_fd());
+        let options = std::ffi::CString::from_vec_with_nul(options.into_bytes())
+            .map_err(|error| error.to_string())?;
+        mount("assay-lab", &point, "fuse", MountFlags::empty(), options.as_c_str())
+            .map_err(|error| format!("mount: {error}"))?;
+        let written = Arc::new(AtomicU64::new(0));
+        let card = Card { character, sectors: HashMap::new(), written: Arc::clone(&written) };
+        let server = std::thread::spawn(move || serve(kernel, card));
+        let mut own = Self { device: None, point, server: Some(server), written, scratch };
+        own.device = Some(LoopDevice::over(own.point.join("card"))?);
+        Ok(own)
+    }
+
+    /// The device file.
+    pub fn device(&self) -> Done<&LoopDevice> {
+        self.device.as_ref().ok_or_else(|| "there is no device yet".to_owned())
+    }
+
+    /// The directory around it: for results.
+    pub fn scratch(&self) -> &Scratch {
+        &self.scratch
+    }
+
+    /// Bytes that were written to it.
+    pub fn written_bytes(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Liar {
+    fn drop(&mut self) {
+        // Its file is open as long as the loop device is there.
+        drop(self.device.take());
+        for _ in 0..50 {
+            if unmount(&self.point, UnmountFlags::empty()).is_ok() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = unmount(&self.point, UnmountFlags::DETACH);
+        if let Some(server) = self.server.take() {
+            let _ = server.join();
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What was found wrong is tried once more before it counts, and where it begins is looked for.
+
+use super::probe::{Look, Pass};
+use super::{BLOCK_BYTES, PIECE_BYTES, Seen, SeenCounts, WrongBlock};
+
+const PIECE_BLOCKS: u64 = PIECE_BYTES / BLOCK_BYTES;
+/// Wrong blocks that are tried again.
+const CHOSEN: usize = 32;
+/// Those of them that are told one by one.
+const TOLD: usize = 8;
+/// Bytes that are written between a block and reading it again: those of the zone, up to so many.
+const LARGEST_SPACER: u64 = 256 << 20;
+/// The same where the border is looked for, which takes some rounds.
+const SMALL_SPACER: u64 = 16 << 20;
+/// Places that are tried in a round.
+const IN_A_ROUND: u64 = 64;
+/// One good block in so many beyond the first wrong one, and it is no border.
+const MOSTLY: u64 = 10;
+
+/// What trying again came to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Confirmed {
+    pub counts: SeenCounts,
+    pub wrong: Vec<WrongBlock>,
+    pub held_blocks: Option<u64>,
+}
+
+/// Writes some of the wrong blocks again, with what they were found to hold, then a spacer elsewhere, and
+/// reads them.
+pub(super) fn confirm(
+    pass: &mut Pass<'_>,
+    look: &Look,
+    (blocks, zone): (u64, u64),
+    full: bool,
+) -> Confirmed {
+    const GENERATION: u32 = 2;
+    let of = |wrong: &WrongBlock| wrong.at_bytes / BLOCK_BYTES;
+    let chosen: Vec<u64> = look.wrong.iter().take(CHOSEN).map(of).collect();
+    for block in &chosen {
+        pass.write_again(*block, 1, GENERATION);
+    }
+    for wrong in look.wrong.iter().take(CHOSEN) {
+        // Where it is a wrap, this lands on the same place of the medium, and last.
+        if let Seen::Other { of_bytes, .. } = wrong.seen
+            && !chosen.contains(&(of_bytes / BLOCK_BYTES))
+            && of_bytes / BLOCK_BYTES < blocks
+        {
+            pass.write_again(of_bytes / BLOCK_BYTES, 1, GENERATION);
+        }
+    }
+    pass.settle();
+    let (first, last) = (chosen.first().copied(), chosen.last().copied());
+    let length = zone.min(LARGEST_SPACER / BLOCK_BYTES);
+    let start = if first.is_some_and(|first| first >= length) {
+        0
+    } else {
+        last.map_or(0, |last| last + 1)
+    };
+    pass.write_stretch(start, length.min(blocks.saturating_sub(start)), GENERATION);
+    pass.settle();
+    let mut confirmed = Confirmed::default();
+    for block in &chosen {
+        let seen = pass.read_one(*block, GENERATION);
+        confirmed.counts.add(seen);
+        if seen != Seen::AsWritten && confirmed.wrong.len() < TOLD {
+            confirmed.wrong.push(WrongBlock { at_bytes: block * BLOCK_BYTES, seen });
+        }
+    }
+    let counts = confirmed.counts;
+    if counts.wrong() > 0 {
+        let is_border = counts.other == 0 && look.good_beyond * MOSTLY <= look.beyond;
+        confirmed.held_blocks = if full {
+            Some(look.counts.as_written)
+        } else if is_border {
+            Some(border(pass, look, zone))
+        } else {
+            None
+        };
+    }
+    confirmed
+}
+
+/// The first block that holds nothing: tried between the last good and the first wrong one, many places a
+/// round.
+fn border(pass: &mut Pass<'_>, look: &Look, zone: u64) -> u64 {
+    // One more than the last that is known to be good.
+    let mut from = look.good_before.map_or(0, |good| good + 1);
+    let mut wrong = look.first_wrong.unwrap_or(from);
+    let mut generation = 3;
+    while from < wrong && !pass.is_stopped() {
+        let step = (wrong - from).div_ceil(IN_A_ROUND);
+        let tried: Vec<u64> = (from..wrong).step_by(step as usize).collect();
+        for place in &tried {
+            pass.write_again(*place, 1, generation);
+        }
+        pass.settle();
+        // Nothing that is tried may lie in what is written over it.
+        let spacer = (SMALL_SPACER / BLOCK_BYTES).min(zone).min(from) / PIECE_BLOCKS * PIECE_BLOCKS;
+        pass.write_stretch(0, spacer, generation);
+        pass.settle();
+        let mut good = None;
+        for place in tried {
+            if pass.read_one(place, generation) == Seen::AsWritten {
+                good = Some(place);
+            } else {
+                wrong = place;
+                break;
+            }
+        }
+        from = good.map_or(from, |good| good + 1);
+        generation += 1;
+    }
+    wrong
+}

@@ -1,0 +1,149 @@
+//! What is probed: blocks that are written and read, by whatever means.
+
+use std::io;
+use std::num::NonZeroU64;
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::{Advice, FallocateFlags, FileType, fadvise, fallocate, fdatasync, fstat};
+use rustix::io::{Errno, pread, pwrite, retry_on_intr};
+
+use super::stamp::{self, Stamp};
+use super::{BLOCK_BYTES, CapacityJob, PIECE_BYTES, Seen};
+use crate::buffer::Buffer;
+use crate::random::mix64;
+use crate::{LoadError, Target, clock};
+
+/// Blocks that say where they belong.
+pub(super) trait Disk {
+    /// Writes blocks in one piece, a piece's length at most.
+    fn write(&mut self, block: u64, count: u64, generation: u32) -> io::Result<()>;
+
+    /// Reads blocks in one piece and tells what each of them holds.
+    fn read(
+        &mut self,
+        block: u64,
+        count: u64,
+        generation: u32,
+        into: &mut Vec<Seen>,
+    ) -> io::Result<()>;
+
+    /// Has what was written on the medium, and the memory of this computer without it.
+    fn settle(&mut self) -> io::Result<()>;
+
+    /// Sets room aside for all of the area; why that cannot be had, where it is needed.
+    fn set_aside(&mut self) -> Result<(), String>;
+
+    /// Nanoseconds; the zero point is arbitrary.
+    fn now_ns(&self) -> u64;
+
+    /// Whether there may be less room than was said: a file takes what there is.
+    fn may_fill_up(&self) -> bool;
+}
+
+/// An open file or device.
+pub(super) struct Real<'a> {
+    file: BorrowedFd<'a>,
+    buffer: Buffer,
+    start: u64,
+    bytes: u64,
+    key: u64,
+    is_file: bool,
+}
+
+impl<'a> Real<'a> {
+    pub fn open(target: &Target<'a>, job: &CapacityJob) -> Result<Self, LoadError> {
+        let Some(file) = target.file else {
+            return Err(LoadError::Invalid("what holds blocks is a file or a device".to_owned()));
+        };
+        let setup = |what| move |source| LoadError::Setup { what, source };
+        let alignment = target.memory_alignment.max(BLOCK_BYTES as usize);
+        let buffer = Buffer::new(1, PIECE_BYTES as u32, alignment).map_err(setup("a buffer"))?;
+        let status = fstat(file).map_err(io::Error::from).map_err(setup("a look at the target"))?;
+        let is_file = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
+        let (start, bytes) = (job.area.start, job.area.end - job.area.start);
+        Ok(Self { file, buffer, start, bytes, key: mix64(job.seed), is_file })
+    }
+
+    fn stamp(&self, block: u64, generation: u32) -> Stamp {
+        Stamp { key: self.key, address: block * BLOCK_BYTES, generation }
+    }
+}
+
+/// Sets room of a file aside, so that it need not be looked for while it is written.
+///
+/// # Errors
+/// Why the file system does not, in the kernel's words.
+pub fn set_aside(file: BorrowedFd<'_>, area: &Range<u64>) -> Result<(), String> {
+    let length = area.end.saturating_sub(area.start);
+    retry_on_intr(|| fallocate(file, FallocateFlags::empty(), area.start, length))
+        .map_err(|error| io::Error::from(error).to_string())
+}
+
+/// Moves all bytes from a place on, however many the kernel takes at once.
+fn whole(
+    mut left: usize,
+    mut offset: u64,
+    mut step: impl FnMut(usize, u64) -> Result<usize, Errno>,
+) -> io::Result<()> {
+    while left > 0 {
+        let moved = retry_on_intr(|| step(left, offset))?;
+        if moved == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        left -= moved.min(left);
+        offset += moved as u64;
+    }
+    Ok(())
+}
+
+impl Disk for Real<'_> {
+    fn write(&mut self, block: u64, count: u64, generation: u32) -> io::Result<()> {
+        let (length, offset) = ((count * BLOCK_BYTES) as usize, self.start + block * BLOCK_BYTES);
+        let (file, stamp) = (self.file, self.stamp(block, generation));
+        let bytes = &mut self.buffer.slot_mut(0)[..length];
+        stamp::fill(bytes, stamp);
+        whole(length, offset, |left, at| pwrite(file, &bytes[length - left..], at))
+    }
+
+    fn read(
+        &mut self,
+        block: u64,
+        count: u64,
+        generation: u32,
+        into: &mut Vec<Seen>,
+    ) -> io::Result<()> {
+        let (length, offset) = ((count * BLOCK_BYTES) as usize, self.start + block * BLOCK_BYTES);
+        let (file, first) = (self.file, self.stamp(block, generation));
+        let bytes = &mut self.buffer.slot_mut(0)[..length];
+        whole(length, offset, |left, at| pread(file, &mut bytes[length - left..], at))?;
+        let blocks = bytes
+            .chunks_exact(BLOCK_BYTES as usize)
+            .zip((first.address..).step_by(BLOCK_BYTES as usize));
+        into.extend(blocks.map(|(bytes, address)| stamp::seen(bytes, Stamp { address, ..first })));
+        Ok(())
+    }
+
+    fn settle(&mut self) -> io::Result<()> {
+        retry_on_intr(|| fdatasync(self.file))?;
+        // Where nothing went through the page cache there is nothing to forget, and where the kernel does
+        // not forget, the caller's look at the cache says so.
+        let _ = fadvise(self.file, self.start, NonZeroU64::new(self.bytes), Advice::DontNeed);
+        Ok(())
+    }
+
+    fn set_aside(&mut self) -> Result<(), String> {
+        if !self.is_file {
+            return Ok(());
+        }
+        set_aside(self.file, &(self.start..self.start + self.bytes))
+    }
+
+    fn now_ns(&self) -> u64 {
+        clock::monotonic_ns()
+    }
+
+    fn may_fill_up(&self) -> bool {
+        self.is_file
+    }
+}

@@ -1,0 +1,453 @@
+//! The passes: everything is written before anything is read.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::confirm::{self, Confirmed};
+use super::disk::Disk;
+use super::{
+    BLOCK_BYTES, CapacityJob, CapacityOutcome, CapacityShape, PIECE_BYTES, Seen, SeenCounts,
+    WrongBlock,
+};
+use crate::random::{Purpose, at, key};
+use crate::{Class, LoadError};
+
+const PIECE_BLOCKS: u64 = PIECE_BYTES / BLOCK_BYTES;
+/// Wrong blocks that are kept of a look.
+const MOST_KEPT: usize = 4096;
+/// Refusals after which a pass does not go on: each may take the kernel half a minute.
+const MOST_REFUSALS: u32 = 64;
+/// Shares of the time after which writing a sample, and writing in one piece, end.
+const SAMPLES_PERCENT: u64 = 40;
+const WRITING_PERCENT: u64 = 60;
+/// What is tried to know what writing costs.
+const TRIED_PIECES: u64 = 8;
+const TRIED_BLOCKS: u64 = 16;
+
+/// A target under way.
+pub(super) struct Pass<'a> {
+    pub disk: &'a mut dyn Disk,
+    stop: &'a AtomicBool,
+    began_ns: u64,
+    limit_ns: u64,
+    pub written: (u64, u64),
+    pub read: (u64, u64),
+    pub refused: Option<String>,
+    refusals: u32,
+    /// Blocks whose last write was refused: first and end.
+    unwritten: BTreeMap<u64, u64>,
+}
+
+/// How a write ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Written {
+    Yes,
+    Refused,
+    /// A file took all that there was room for.
+    Full,
+}
+
+impl<'a> Pass<'a> {
+    fn new(disk: &'a mut dyn Disk, limit_ns: u64, stop: &'a AtomicBool) -> Self {
+        let began_ns = disk.now_ns();
+        Self {
+            disk,
+            stop,
+            began_ns,
+            limit_ns,
+            written: (0, 0),
+            read: (0, 0),
+            refused: None,
+            refusals: 0,
+            unwritten: BTreeMap::new(),
+        }
+    }
+
+    pub fn elapsed_ns(&self) -> u64 {
+        self.disk.now_ns().saturating_sub(self.began_ns)
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Whether a phase that may take so many percent of the time has taken them.
+    fn is_over(&self, percent: u64) -> bool {
+        self.elapsed_ns() >= self.limit_ns / 100 * percent
+    }
+
+    fn may_go_on(&self, percent: u64) -> bool {
+        !self.is_stopped() && !self.is_over(percent) && self.refusals < MOST_REFUSALS
+    }
+
+    fn write(&mut self, block: u64, count: u64, generation: u32) -> Result<Written, LoadError> {
+        let error = match self.disk.write(block, count, generation) {
+            Ok(()) => {
+                self.written.0 += count * BLOCK_BYTES;
+                self.written.1 += 1;
+                self.unwritten.remove(&block);
+                return Ok(Written::Yes);
+            }
+            Err(error) => error,
+        };
+        let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+        if self.written.1 > 0 && self.disk.may_fill_up() && full.contains(&error.kind()) {
+            return Ok(Written::Full);
+        }
+        if self.written.1 == 0 {
+            let offset = block * BLOCK_BYTES;
+            return Err(LoadError::Operation { class: Class::Write, offset, source: error });
+        }
+        self.note(&error);
+        self.unwritten.insert(block, block + count);
+        Ok(Written::Refused)
+    }
+
+    /// A write of a place that was looked at before: whether it was taken.
+    pub fn write_again(&mut self, block: u64, count: u64, generation: u32) -> bool {
+        matches!(self.write(block, count, generation), Ok(Written::Yes))
+    }
+
+    /// Writes a stretch in pieces; how much of it.
+    pub fn write_stretch(&mut self, first: u64, count: u64, generation: u32) {
+        let mut at = first;
+        while at < first + count && !self.is_stopped() {
+            let length = PIECE_BLOCKS.min(first + count - at);
+            self.write_again(at, length, generation);
+            at += length;
+        }
+    }
+
+    fn note(&mut self, error: &io::Error) {
+        self.refusals += 1;
+        self.refused.get_or_insert_with(|| error.to_string());
+    }
+
+    pub fn settle(&mut self) {
+        if let Err(error) = self.disk.settle() {
+            self.note(&error);
+        }
+    }
+
+    fn was_refused(&self, block: u64) -> bool {
+        let before = self.unwritten.range(..=block).next_back();
+        before.is_some_and(|(_, end)| block < *end)
+    }
+
+    pub fn read_one(&mut self, block: u64, generation: u32) -> Seen {
+        let mut seen = Vec::with_capacity(1);
+        self.read_piece(block, 1, generation, &mut seen);
+        seen.pop().unwrap_or(Seen::Failed)
+    }
+
+    /// Reads blocks in one piece, and one by one where that is refused.
+    fn read_piece(&mut self, block: u64, count: u64, generation: u32, into: &mut Vec<Seen>) {
+        let before = into.len();
+        self.read.1 += 1;
+        match self.disk.read(block, count, generation, into) {
+            Ok(()) => self.read.0 += count * BLOCK_BYTES,
+            Err(error) if count == 1 || self.refusals >= MOST_REFUSALS => {
+                self.note(&error);
+                into.truncate(before);
+                into.extend((0..count).map(|_| Seen::Failed));
+            }
+            Err(_) => {
+                into.truncate(before);
+                for block in block..block + count {
+                    self.read_piece(block, 1, generation, into);
+                }
+            }
+        }
+        for (seen, block) in into[before..].iter_mut().zip(block..) {
+            if self.was_refused(block) {
+                *seen = Seen::Failed;
+            }
+        }
+    }
+}
+
+/// What was found of blocks, told in the order of their places.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Look {
+    pub counts: SeenCounts,
+    pub wrong: Vec<WrongBlock>,
+    /// The greatest common measure of the distances between where blocks were found and where they were
+    /// written.
+    pub apart_bytes: Option<u64>,
+    pub first_wrong: Option<u64>,
+    /// The last block before it that held what was written.
+    pub good_before: Option<u64>,
+    /// Blocks from the first wrong one on, and those of them that held what was written.
+    pub beyond: u64,
+    pub good_beyond: u64,
+    last: Option<u64>,
+    widest_gap: u64,
+}
+
+impl Look {
+    pub fn take(&mut self, block: u64, seen: Seen) {
+        self.counts.add(seen);
+        let gap = block - self.last.map_or(0, |last| last + 1);
+        self.widest_gap = self.widest_gap.max(gap);
+        self.last = Some(block);
+        let is_good = seen == Seen::AsWritten;
+        if !is_good {
+            self.first_wrong.get_or_insert(block);
+            if self.wrong.len() < MOST_KEPT {
+                self.wrong.push(WrongBlock { at_bytes: block * BLOCK_BYTES, seen });
+            }
+        }
+        if let Seen::Other { at_bytes, of_bytes } = seen {
+            let apart = at_bytes.abs_diff(of_bytes);
+            self.apart_bytes = Some(common_measure(apart, self.apart_bytes.unwrap_or(0)));
+        }
+        if self.first_wrong.is_none() {
+            self.good_before = Some(block);
+        } else {
+            self.beyond += 1;
+            self.good_beyond += u64::from(is_good);
+        }
+    }
+}
+
+/// Euclid's algorithm.
+fn common_measure(mut one: u64, mut other: u64) -> u64 {
+    while other > 0 {
+        (one, other) = (other, one % other);
+    }
+    one
+}
+
+/// What was written and looked at first.
+struct Gone {
+    look: Look,
+    zone_blocks: u64,
+    samples: u64,
+    between_bytes: u64,
+    zone_write_ns: u64,
+    cut_short: bool,
+}
+
+pub(super) fn run(
+    disk: &mut dyn Disk,
+    job: &CapacityJob,
+    stop: &AtomicBool,
+) -> Result<CapacityOutcome, LoadError> {
+    let claimed_bytes = job.area.end - job.area.start;
+    let blocks = claimed_bytes / BLOCK_BYTES;
+    let (mut shape, mut note) = (job.shape, None);
+    if !shape.full
+        && let Err(reason) = disk.set_aside()
+    {
+        shape = CapacityShape::of(claimed_bytes, true);
+        note = Some(format!(
+            "all of it was written instead of a sample, because the file system sets no room aside \
+             ({reason})"
+        ));
+    }
+    let mut pass = Pass::new(disk, job.time.as_nanos() as u64, stop);
+    let gone = if shape.full {
+        in_full(&mut pass, blocks)?
+    } else {
+        by_sample(&mut pass, job.seed, blocks, &shape)?
+    };
+    let tried_ns = pass.elapsed_ns();
+    let confirmed = if gone.look.first_wrong.is_some() && !pass.is_stopped() {
+        let end = if shape.full { gone.zone_blocks } else { blocks };
+        confirm::confirm(&mut pass, &gone.look, (end, gone.zone_blocks), shape.full)
+    } else {
+        Confirmed::default()
+    };
+    let elapsed_ns = pass.elapsed_ns();
+    // A file system that took less never said that it had more.
+    let took = if pass.disk.may_fill_up() && shape.full && !gone.cut_short {
+        gone.zone_blocks * BLOCK_BYTES
+    } else {
+        claimed_bytes
+    };
+    Ok(CapacityOutcome {
+        claimed_bytes: took,
+        shape,
+        zone_bytes: gone.zone_blocks * BLOCK_BYTES,
+        samples: gone.samples,
+        first: gone.look.counts,
+        widest_gap_bytes: gap_bytes(&gone.look, took / BLOCK_BYTES),
+        between_bytes: gone.between_bytes,
+        again: confirmed.counts,
+        wrong: confirmed.wrong,
+        wraps_after_bytes: gone.look.apart_bytes.filter(|_| confirmed.counts.other > 0),
+        held_bytes: confirmed.held_blocks.map(|blocks| blocks * BLOCK_BYTES),
+        written: pass.written,
+        read: pass.read,
+        zone_write_ns: gone.zone_write_ns,
+        elapsed_ns,
+        again_ns: elapsed_ns - tried_ns,
+        cut_short: gone.cut_short,
+        note,
+        refused: pass.refused.clone(),
+        stopped: pass.is_stopped(),
+    })
+}
+
+/// The widest stretch without a block that was looked at, up to the end.
+fn gap_bytes(look: &Look, blocks: u64) -> u64 {
+    let after = blocks.saturating_sub(look.last.map_or(0, |last| last + 1));
+    look.widest_gap.max(after) * BLOCK_BYTES
+}
+
+/// Everything is written, then everything is read.
+fn in_full(pass: &mut Pass<'_>, blocks: u64) -> Result<Gone, LoadError> {
+    let (written, write_ns) = written_from_the_beginning(pass, blocks)?;
+    let is_full = pass.disk.may_fill_up() && !pass.is_over(WRITING_PERCENT);
+    let (mut look, mut at, mut seen) = (Look::default(), 0, Vec::new());
+    while at < written && pass.may_go_on(100) {
+        let count = PIECE_BLOCKS.min(written - at);
+        seen.clear();
+        pass.read_piece(at, count, 1, &mut seen);
+        for (seen, block) in seen.iter().zip(at..) {
+            look.take(block, *seen);
+        }
+        at += count;
+    }
+    Ok(Gone {
+        look,
+        zone_blocks: written,
+        samples: 0,
+        // The first block is read after all others were written, the last after all others were read.
+        between_bytes: (written.saturating_sub(PIECE_BLOCKS)) * BLOCK_BYTES,
+        zone_write_ns: write_ns,
+        cut_short: at < written || (written < blocks && !is_full),
+    })
+}
+
+/// Writes in one piece from the beginning on, and sees to it that it is on the medium; blocks, and
+/// nanoseconds.
+fn written_from_the_beginning(pass: &mut Pass<'_>, blocks: u64) -> Result<(u64, u64), LoadError> {
+    let began_ns = pass.elapsed_ns();
+    let mut at = 0;
+    while at < blocks && pass.may_go_on(WRITING_PERCENT) {
+        let count = PIECE_BLOCKS.min(blocks - at);
+        if pass.write(at, count, 1)? == Written::Full {
+            break;
+        }
+        at += count;
+    }
+    pass.settle();
+    Ok((at, pass.elapsed_ns() - began_ns))
+}
+
+/// A sample is written, then the zone before it; then both are looked at.
+fn by_sample(
+    pass: &mut Pass<'_>,
+    seed: u64,
+    blocks: u64,
+    shape: &CapacityShape,
+) -> Result<Gone, LoadError> {
+    let zone = shape.zone_bytes / BLOCK_BYTES;
+    let places = places(seed, zone..blocks, shape.samples);
+    let mut written = Vec::with_capacity(places.len());
+    for place in &places {
+        if !pass.may_go_on(SAMPLES_PERCENT) {
+            break;
+        }
+        pass.write(*place, 1, 1)?;
+        written.push(*place);
+    }
+    pass.settle();
+    let (zone_blocks, zone_write_ns) = written_from_the_beginning(pass, zone)?;
+    let mut found = Vec::with_capacity(written.len());
+    // Those of the first half: as much was written after them.
+    let of_zone = strata(seed ^ 1, 0..zone_blocks / 2, shape.zone_samples.min(zone_blocks / 2));
+    let read = written.iter().copied().chain(of_zone);
+    let mut asked = 0;
+    for place in read {
+        asked += 1;
+        if !pass.may_go_on(100) {
+            break;
+        }
+        found.push((place, pass.read_one(place, 1)));
+    }
+    let is_whole = written.len() == places.len() && zone_blocks == zone && found.len() == asked;
+    found.sort_unstable_by_key(|(place, _)| *place);
+    let mut look = Look::default();
+    for (place, seen) in found {
+        look.take(place, seen);
+    }
+    let between_bytes = zone_blocks / 2 * BLOCK_BYTES;
+    let samples = written.len() as u64;
+    Ok(Gone { look, zone_blocks, samples, between_bytes, zone_write_ns, cut_short: !is_whole })
+}
+
+/// A block of each of so many equal stretches, the last one the last of all, in an order drawn.
+fn places(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
+    let last = within.end - 1;
+    let mut places = strata(seed, within, count);
+    if let Some(place) = places.last_mut() {
+        *place = last;
+    }
+    // Fisher and Yates: what the time cuts off is missing everywhere alike.
+    let shuffle = key(seed, 1, Purpose::Offsets);
+    for index in (1..places.len()).rev() {
+        places.swap(index, (at(shuffle, index as u64) % (index as u64 + 1)) as usize);
+    }
+    places
+}
+
+/// A block of each of so many equal stretches, in their order.
+fn strata(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
+    let (length, draws) = (within.end - within.start, key(seed, 0, Purpose::Offsets));
+    let bound = |index: u64| (u128::from(length) * u128::from(index) / u128::from(count)) as u64;
+    let place = |index: u64| {
+        let (from, to) = (bound(index), bound(index + 1).max(bound(index) + 1));
+        within.start + from + at(draws, index) % (to - from)
+    };
+    (0..count).map(place).collect()
+}
+
+/// Nanoseconds of a MiB in one piece, and of a single block.
+pub(super) fn costs(disk: &mut dyn Disk, bytes: u64) -> Result<(u64, u64), LoadError> {
+    let never = AtomicBool::new(false);
+    let blocks = bytes / BLOCK_BYTES;
+    let mut pass = Pass::new(disk, u64::MAX / 2, &never);
+    let pieces = TRIED_PIECES.min(blocks / PIECE_BLOCKS).max(1);
+    let (_, piece_ns) = written_from_the_beginning(&mut pass, (pieces * PIECE_BLOCKS).min(blocks))?;
+    let began_ns = pass.elapsed_ns();
+    let tried = strata(1, 0..blocks, TRIED_BLOCKS.min(blocks));
+    for place in &tried {
+        pass.write(*place, 1, 0)?;
+    }
+    pass.settle();
+    for place in &tried {
+        pass.read_one(*place, 0);
+    }
+    let single_ns = (pass.elapsed_ns() - began_ns) / (2 * tried.len() as u64).max(1);
+    Ok(((piece_ns / pieces).max(1), single_ns.max(1)))
+}
+
+#[cfg(test)]
+mod unit {
+    use super::*;
+
+    #[test]
+    fn places_lie_in_their_stretches_and_the_last_is_the_last() {
+        let mut found = places(7, 1000..101_000, 500);
+        assert_ne!(found, strata(7, 1000..101_000, 500), "in an order drawn");
+        found.sort_unstable();
+        assert_eq!(found.last(), Some(&100_999));
+        assert!(
+            found
+                .iter()
+                .zip(0..)
+                .take(499)
+                .all(|(place, index)| { (1000 + index * 200..1200 + index * 200).contains(place) })
+        );
+        assert_eq!(strata(1, 0..4, 4), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn distances_have_a_common_measure() {
+        let apart = [96, 64, 160].into_iter().fold(0, |sum, own| common_measure(own, sum));
+        assert_eq!(apart, 32);
+    }
+}

@@ -1,0 +1,188 @@
+//! A simulated drive that keeps what was written, and may hold less than it says.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use super::disk::Disk;
+use super::{BLOCK_BYTES, Seen};
+use crate::law::Sampler;
+use crate::{Law, LoadError};
+
+/// What a drive does beyond what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lie {
+    /// Begins anew: an address is one of those before.
+    Wraps,
+    /// Takes writes and forgets them: reads give what was there before.
+    Drops,
+    /// Takes writes and reads zeros.
+    Zeroes,
+}
+
+impl Lie {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Wraps, Self::Drops, Self::Zeroes];
+
+    /// Its word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wraps => "wraps",
+            Self::Drops => "drops",
+            Self::Zeroes => "zeroes",
+        }
+    }
+
+    /// The one with a name.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|own| own.name() == name)
+    }
+}
+
+/// What a simulated drive says that it holds, and what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Store {
+    /// Bytes that it says it has.
+    pub claimed_bytes: u64,
+    /// Bytes that it has; whole blocks.
+    pub held_bytes: u64,
+    /// What it does beyond them.
+    pub lie: Lie,
+}
+
+/// Blocks that were written in one go.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    count: u64,
+    /// The address that they were written to.
+    first: u64,
+    generation: u32,
+}
+
+/// Pieces by the place that they lie in, so that what is written in one go takes no more room than a
+/// single block.
+pub(super) struct Simulated {
+    pieces: BTreeMap<u64, Piece>,
+    /// Blocks that it has; none where it holds whatever it says.
+    held: Option<u64>,
+    lie: Lie,
+    sampler: Sampler,
+    operations: u64,
+    now_ns: u64,
+}
+
+impl Simulated {
+    pub fn new(law: &Law, bytes: u64, seed: u64) -> Result<Self, LoadError> {
+        let held = law.store.map(|store| store.held_bytes / BLOCK_BYTES);
+        if held == Some(0) {
+            return Err(LoadError::Invalid("a simulated drive holds a block at least".to_owned()));
+        }
+        Ok(Self {
+            pieces: BTreeMap::new(),
+            held: held.filter(|held| *held < bytes / BLOCK_BYTES),
+            lie: law.store.map_or(Lie::Wraps, |store| store.lie),
+            sampler: law.sampler(seed, 0)?,
+            operations: 0,
+            now_ns: 0,
+        })
+    }
+
+    fn serve(&mut self) {
+        self.now_ns = self.now_ns.saturating_add(self.sampler.service_ns(self.operations));
+        self.operations += 1;
+    }
+
+    /// Where an address lies; none where nothing does.
+    fn place(&self, block: u64) -> Option<u64> {
+        match self.held {
+            Some(held) if block >= held => (self.lie == Lie::Wraps).then(|| block % held),
+            _ => Some(block),
+        }
+    }
+
+    fn put(&mut self, place: u64, piece: Piece) {
+        let end = place + piece.count;
+        // What begins before and reaches in, and what begins inside, is cut.
+        let before = self.pieces.range(..place).next_back().map(|(at, old)| (*at, *old));
+        let inside: Vec<(u64, Piece)> =
+            self.pieces.range(place..end).map(|(at, old)| (*at, *old)).collect();
+        for (at, old) in before.into_iter().filter(|(at, old)| at + old.count > place).chain(inside)
+        {
+            self.pieces.remove(&at);
+            let old_end = at + old.count;
+            if at < place {
+                self.pieces.insert(at, Piece { count: place - at, ..old });
+            }
+            if old_end > end {
+                let rest = Piece { count: old_end - end, first: old.first + (end - at), ..old };
+                self.pieces.insert(end, rest);
+            }
+        }
+        self.pieces.insert(place, piece);
+    }
+
+    fn look(&self, block: u64, generation: u32) -> Seen {
+        let Some(place) = self.place(block) else {
+            return if self.lie == Lie::Zeroes { Seen::Zero } else { Seen::Foreign };
+        };
+        let found = self.pieces.range(..=place).next_back();
+        let Some((at, piece)) = found.filter(|(at, piece)| *at + piece.count > place) else {
+            return Seen::Foreign;
+        };
+        let address = piece.first + (place - at);
+        match address == block {
+            true if piece.generation == generation => Seen::AsWritten,
+            true => Seen::Foreign,
+            false => Seen::Other { at_bytes: block * BLOCK_BYTES, of_bytes: address * BLOCK_BYTES },
+        }
+    }
+}
+
+impl Disk for Simulated {
+    fn write(&mut self, block: u64, count: u64, generation: u32) -> io::Result<()> {
+        self.serve();
+        let (mut first, end) = (block, block + count);
+        while first < end {
+            let place = self.place(first);
+            // Up to where a drive begins anew the blocks lie side by side.
+            let until = match self.held {
+                Some(held) if first < held || self.lie == Lie::Wraps => {
+                    end.min((first / held + 1) * held)
+                }
+                _ => end,
+            };
+            if let Some(place) = place {
+                self.put(place, Piece { count: until - first, first, generation });
+            }
+            first = until;
+        }
+        Ok(())
+    }
+
+    fn read(
+        &mut self,
+        block: u64,
+        count: u64,
+        generation: u32,
+        into: &mut Vec<Seen>,
+    ) -> io::Result<()> {
+        self.serve();
+        into.extend((block..block + count).map(|block| self.look(block, generation)));
+        Ok(())
+    }
+
+    fn settle(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn set_aside(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn may_fill_up(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,147 @@
+//! What a block of a run looks like: every 512 bytes of it say whose they are and where they belong.
+
+use super::{BLOCK_BYTES, Seen};
+use crate::random::mix64;
+
+/// Bytes that say by themselves where they belong: the smallest unit of any drive, so that a device that
+/// wraps in the middle of a block is seen to.
+const SECTOR: usize = 512;
+const WORDS: usize = SECTOR / 8;
+/// `ASSAYCAP`, as the bytes stand on the medium.
+const MAGIC: u64 = u64::from_le_bytes(*b"ASSAYCAP");
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Of 4096 bits of a sector so many may be turned: half of them differ from what has nothing to do with it.
+const MOST_FLIPPED: u32 = 512;
+
+/// Whose a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    /// Of this run.
+    pub key: u64,
+    /// Bytes from the beginning of the area.
+    pub address: u64,
+    /// How often the place was written by then.
+    pub generation: u32,
+}
+
+/// The words of a sector: magic, key, address, generation, filling, checksum.
+fn words(stamp: Stamp) -> [u64; WORDS] {
+    let mut words = [0; WORDS];
+    words[..4].copy_from_slice(&[MAGIC, stamp.key, stamp.address, u64::from(stamp.generation)]);
+    let state = mix64(stamp.key ^ mix64(stamp.address ^ u64::from(stamp.generation) << 40));
+    for (index, word) in words[4..WORDS - 1].iter_mut().enumerate() {
+        *word = mix64(state.wrapping_add((index as u64 + 1).wrapping_mul(GOLDEN)));
+    }
+    words[WORDS - 1] = checksum(&words);
+    words
+}
+
+/// Of all words but the last: any turned bit turns half of it.
+fn checksum(words: &[u64; WORDS]) -> u64 {
+    words[..WORDS - 1].iter().fold(GOLDEN, |sum, word| mix64(sum ^ word).wrapping_add(GOLDEN))
+}
+
+fn read(sector: &[u8]) -> [u64; WORDS] {
+    let mut words = [0; WORDS];
+    for (word, bytes) in words.iter_mut().zip(sector.chunks_exact(8)) {
+        let mut own = [0; 8];
+        own.copy_from_slice(bytes);
+        *word = u64::from_le_bytes(own);
+    }
+    words
+}
+
+/// Fills whole blocks from an address on.
+pub(super) fn fill(bytes: &mut [u8], first: Stamp) {
+    for (sector, address) in bytes.chunks_exact_mut(SECTOR).zip((first.address..).step_by(SECTOR)) {
+        for (bytes, word) in sector.chunks_exact_mut(8).zip(words(Stamp { address, ..first })) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+    }
+}
+
+/// What a block holds, by the first of its sectors that is not as it was written.
+pub(super) fn seen(block: &[u8], wanted: Stamp) -> Seen {
+    debug_assert_eq!(block.len() as u64, BLOCK_BYTES);
+    let mut flipped = 0;
+    for (sector, address) in block.chunks_exact(SECTOR).zip((wanted.address..).step_by(SECTOR)) {
+        match sector_seen(sector, Stamp { address, ..wanted }) {
+            Seen::AsWritten => {}
+            Seen::Flipped { bits } => flipped += bits,
+            other => return other,
+        }
+    }
+    if flipped == 0 { Seen::AsWritten } else { Seen::Flipped { bits: flipped } }
+}
+
+fn sector_seen(sector: &[u8], wanted: Stamp) -> Seen {
+    let (found, expected) = (read(sector), words(wanted));
+    if found == expected {
+        return Seen::AsWritten;
+    }
+    if found.iter().all(|word| *word == 0) {
+        return Seen::Zero;
+    }
+    let is_whole = checksum(&found) == found[WORDS - 1];
+    if is_whole && found[..2] == [MAGIC, wanted.key] {
+        return match found[2] {
+            // An older one of the same place: the last write was lost.
+            address if address == wanted.address => Seen::Foreign,
+            of_bytes => Seen::Other { at_bytes: wanted.address, of_bytes },
+        };
+    }
+    let bits = found.iter().zip(expected).map(|(one, other)| (one ^ other).count_ones()).sum();
+    if bits <= MOST_FLIPPED { Seen::Flipped { bits } } else { Seen::Foreign }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAMP: Stamp = Stamp { key: 77, address: 40 * BLOCK_BYTES, generation: 1 };
+
+    fn block(stamp: Stamp) -> Vec<u8> {
+        let mut bytes = vec![0; BLOCK_BYTES as usize];
+        fill(&mut bytes, stamp);
+        bytes
+    }
+
+    #[test]
+    fn what_was_written_is_known_again_and_nothing_else() {
+        let own = block(STAMP);
+        assert_eq!(seen(&own, STAMP), Seen::AsWritten);
+        let elsewhere = Stamp { address: 3 * BLOCK_BYTES, ..STAMP };
+        let found = seen(&block(elsewhere), STAMP);
+        assert_eq!(found, Seen::Other { at_bytes: STAMP.address, of_bytes: elsewhere.address });
+        let of_another_run = block(Stamp { key: 78, ..STAMP });
+        assert_eq!(seen(&of_another_run, STAMP), Seen::Foreign);
+        assert_eq!(seen(&own, Stamp { generation: 2, ..STAMP }), Seen::Foreign);
+        assert_eq!(seen(&vec![0; own.len()], STAMP), Seen::Zero);
+        assert_eq!(seen(&vec![255; own.len()], STAMP), Seen::Foreign);
+    }
+
+    #[test]
+    fn turned_bits_are_counted_and_are_no_lie() {
+        let mut bytes = block(STAMP);
+        for at in [0, 8, 16, 700, 4095] {
+            bytes[at] ^= 1;
+        }
+        assert_eq!(seen(&bytes, STAMP), Seen::Flipped { bits: 5 });
+    }
+
+    #[test]
+    fn a_wrap_in_the_middle_of_a_block_is_seen() {
+        let mut bytes = block(STAMP);
+        let other = block(Stamp { address: 0, ..STAMP });
+        bytes[1024..].copy_from_slice(&other[..3072]);
+        let at_bytes = STAMP.address + 1024;
+        assert_eq!(seen(&bytes, STAMP), Seen::Other { at_bytes, of_bytes: 0 });
+    }
+
+    #[test]
+    fn a_damaged_block_of_elsewhere_names_no_address() {
+        let mut bytes = block(Stamp { address: 0, ..STAMP });
+        bytes[300] ^= 4;
+        assert_eq!(seen(&bytes, STAMP), Seen::Foreign);
+    }
+}

@@ -1,0 +1,111 @@
+//! Whether targets hold what they say, and what they write for long.
+
+use super::{Block, Cell, NONE, Row, Section, Table, Tone};
+use crate::table::columns;
+use assay_core::findings::capacity::{CapacityFacts, SustainedFacts};
+use assay_core::findings::{Findings, Trust};
+use assay_core::quantity::units::show;
+use assay_core::results::plan::Arm;
+use assay_core::work::capacity::Verdict;
+
+/// The sections; none where nothing of the kind was done.
+pub(super) fn sections(findings: &Findings) -> Vec<Section> {
+    let capacity = capacity(findings);
+    capacity.into_iter().chain(sustained(findings)).collect()
+}
+
+/// The name of a row: its target where there are several.
+fn name(workload: &str, arm: &Arm) -> String {
+    arm.get("target").cloned().unwrap_or_else(|| workload.to_owned())
+}
+
+/// The trust in a workload, which all of its metrics share.
+fn trust(findings: &Findings, workload: &str, arm: &Arm) -> Option<Trust> {
+    let own = |cell: &&assay_core::findings::Cell| cell.workload == workload && cell.arm == *arm;
+    findings.cells.iter().filter(own).find_map(|cell| cell.trust)
+}
+
+fn capacity(findings: &Findings) -> Option<Section> {
+    let row = |facts: &CapacityFacts| {
+        let name = name(&facts.workload, &facts.arm);
+        let held = facts.held_bytes.map_or_else(|| NONE.to_owned(), show::bytes);
+        let looked_at = if facts.full {
+            "every block".to_owned()
+        } else {
+            format!("{} blocks", show::count(facts.checked_blocks))
+        };
+        let tone = match facts.verdict {
+            Verdict::Holds => Tone::Good,
+            Verdict::Damaged | Verdict::Unsteady => Tone::Doubtful,
+            _ => Tone::Bad,
+        };
+        let verdict = Cell { text: facts.verdict.words().to_owned(), tone };
+        let cells = [name.clone(), show::bytes(facts.claimed_bytes), held].map(Cell::from);
+        let rest = [looked_at, show::count(facts.wrong_blocks)].map(Cell::from);
+        let trust = Cell::trust(trust(findings, &facts.workload, &facts.arm));
+        Row {
+            name,
+            cells: cells.into_iter().chain([verdict]).chain(rest).chain([trust]).collect(),
+            notes: Vec::new(),
+        }
+    };
+    let rows: Vec<Row> = findings.capacity.iter().map(row).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let mut columns =
+        columns(&["capacity", ">claims", ">holds", "verdict", ">looked at", ">wrong", "trust"]);
+    for at in [3, 6] {
+        columns[at] = columns[at].clone().judged();
+    }
+    let legend = "Claims: what the device says, or what a file system has free but a fiftieth; wrong: blocks \
+                  of 4 KiB that did not come back as they were written, before they were tried again.";
+    let table = Block::Table(Table { columns, rows });
+    Some(Section::titled("capacity", vec![table, Block::Text(vec![legend.to_owned()])]))
+}
+
+fn sustained(findings: &Findings) -> Option<Section> {
+    let rows: Vec<Row> =
+        findings.sustained.iter().flat_map(|facts| levels(findings, facts)).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let mut columns = columns(&[
+        "sustained writes",
+        ">from",
+        ">95 % interval",
+        ">rate",
+        ">95 % interval of the rate",
+        "trust",
+    ]);
+    columns[5] = columns[5].clone().judged();
+    let legend = "From: bytes written before the rate changed to this one; the interval of the place holds \
+                  all splits that explain the course nearly as well, that of the rate comes from ten means.";
+    let table = Block::Table(Table { columns, rows });
+    Some(Section::titled("sustained writes", vec![table, Block::Text(vec![legend.to_owned()])]))
+}
+
+fn levels(findings: &Findings, facts: &SustainedFacts) -> Vec<Row> {
+    let name = name(&facts.workload, &facts.arm);
+    let span = |ends: Option<[String; 2]>| {
+        ends.map_or_else(|| NONE.to_owned(), |[low, high]| format!("{low} to {high}"))
+    };
+    let levels = facts.course.levels.iter();
+    levels
+        .map(|level| {
+            let words = [
+                name.clone(),
+                show::bytes(level.from_bytes),
+                span(level.from_ci95_bytes.map(|ends| ends.map(show::bytes))),
+                show::rate(level.rate_bytes_per_s),
+                span(level.rate_ci95.map(|ends| ends.map(show::rate))),
+            ];
+            let trust = Cell::trust(trust(findings, &facts.workload, &facts.arm));
+            Row {
+                name: name.clone(),
+                cells: words.map(Cell::from).into_iter().chain([trust]).collect(),
+                notes: Vec::new(),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,302 @@
+//! Published numbers beside one's own, in their author's digits: another machine's, so that nothing is
+//! concluded from how they lie.
+
+use super::{Block, Cell, NONE, Row, Section, Table, centre};
+use crate::table::Column;
+use assay_core::findings::published::{Published, Unit};
+use assay_core::findings::{Cell as Measured, Comparison, Findings, Kind, Trust};
+use assay_core::quantity::units::show;
+use assay_core::results::plan::Arm;
+use assay_core::work::metrics::noun;
+
+/// Arms up to which those stand here, too, that nothing published is about.
+const MOST_ARMS: usize = 16;
+/// The same where some arms have a published number beside them.
+const MOST_BESIDE: usize = 8;
+
+/// What was published of one metric of one workload, with one's own numbers.
+pub(crate) struct Group<'a> {
+    pub workload: &'a str,
+    pub metric: &'a str,
+    /// The factor over whose first level all numbers are ratios.
+    pub ratio: Option<&'a str>,
+    pub lines: Vec<Line<'a>>,
+}
+
+/// One line: a published number, an own one, or both.
+pub(crate) struct Line<'a> {
+    /// The arm's name; empty where nothing varies.
+    pub own_name: String,
+    pub published: Option<&'a Published>,
+    pub own: Option<Own>,
+}
+
+/// An own number.
+#[derive(Clone, Copy)]
+pub(crate) struct Own {
+    pub value: f64,
+    pub interval: Option<[f64; 2]>,
+    pub trust: Option<Trust>,
+}
+
+/// The groups in the order of the study.
+pub(crate) fn groups(findings: &Findings) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for one in &findings.published {
+        let ratio = one.ratio.as_deref();
+        let is_own = |group: &Group<'_>| {
+            group.workload == one.workload && group.metric == one.metric && group.ratio == ratio
+        };
+        if !groups.iter().any(is_own) {
+            let lines = if let Some(factor) = ratio {
+                of_ratios(findings, one, factor)
+            } else {
+                of_values(findings, one)
+            };
+            groups.push(Group { workload: &one.workload, metric: &one.metric, ratio, lines });
+        }
+    }
+    groups
+}
+
+fn same<'a>(findings: &'a Findings, one: &'a Published) -> impl Iterator<Item = &'a Published> {
+    findings.published.iter().filter(move |other| {
+        other.workload == one.workload && other.metric == one.metric && other.ratio == one.ratio
+    })
+}
+
+fn of_values<'a>(findings: &'a Findings, one: &'a Published) -> Vec<Line<'a>> {
+    let own = |cell: &&Measured| {
+        cell.workload == one.workload && cell.metric == one.metric && !cell.control
+    };
+    let cells: Vec<&Measured> = findings.cells.iter().filter(own).collect();
+    let is_at = |arm: &Arm, cell: &Measured| {
+        arm.iter().all(|(name, level)| cell.arm.get(name) == Some(level))
+    };
+    let mut shown: Vec<&Arm> = Vec::new();
+    let mut lines = Vec::new();
+    for published in same(findings, one) {
+        let mut at = cells.iter().filter(|cell| is_at(&published.arm, cell));
+        // What stands beside several arms stands beside none of them.
+        let cell = at.next().filter(|_| at.next().is_none() && !published.arm.is_empty());
+        let (own_name, own) = match cell {
+            Some(cell) if shown.contains(&&cell.arm) => (String::new(), None),
+            Some(cell) => {
+                shown.push(&cell.arm);
+                (name(findings, &cell.arm), of_cell(cell))
+            }
+            None => (String::new(), None),
+        };
+        lines.push(Line { own_name, published: Some(published), own });
+    }
+    let rest: Vec<&&Measured> = cells.iter().filter(|cell| !shown.contains(&&cell.arm)).collect();
+    let is_open = shown.is_empty();
+    if let ([cell], [line], true) = (rest.as_slice(), lines.as_mut_slice(), is_open) {
+        // One number of each.
+        (line.own_name, line.own) = (name(findings, &cell.arm), of_cell(cell));
+        return lines;
+    }
+    let most = if shown.is_empty() { MOST_ARMS } else { MOST_BESIDE };
+    if rest.len() > most {
+        return lines;
+    }
+    let rest = rest.into_iter().map(|cell| Line {
+        own_name: name(findings, &cell.arm),
+        published: None,
+        own: of_cell(cell),
+    });
+    // What stands beside nothing of its own comes first.
+    if shown.is_empty() {
+        rest.chain(lines).collect()
+    } else {
+        lines.into_iter().chain(rest).collect()
+    }
+}
+
+/// An arm by the levels of what varies, in the order of the study: `ext4, none`.
+fn name(findings: &Findings, arm: &Arm) -> String {
+    let varied = findings.factors.iter().filter(|factor| factor.levels.len() > 1);
+    let levels: Vec<&str> =
+        varied.filter_map(|factor| arm.get(&factor.name).map(String::as_str)).collect();
+    if levels.is_empty() { "this machine".to_owned() } else { levels.join(", ") }
+}
+
+fn of_cell(cell: &Measured) -> Option<Own> {
+    let value = centre(cell).filter(|value| value.is_finite())?;
+    Some(Own { value, interval: cell.ci95, trust: cell.trust })
+}
+
+/// Published ratios, and the own ones over the first level of the factor.
+fn of_ratios<'a>(findings: &'a Findings, one: &'a Published, factor: &str) -> Vec<Line<'a>> {
+    let published = same(findings, one).map(|published| Line {
+        own_name: String::new(),
+        published: Some(published),
+        own: None,
+    });
+    let is_own = |found: &&Comparison| {
+        let others = |arm: &Arm| {
+            let mut arm = arm.clone();
+            arm.remove(factor);
+            arm
+        };
+        found.kind == Kind::Paired
+            && found.workload == one.workload
+            && found.metric == one.metric
+            && found.arm.get(factor) != found.baseline.get(factor)
+            && others(&found.arm) == others(&found.baseline)
+    };
+    let level = |arm: &Arm| arm.get(factor).cloned().unwrap_or_default();
+    let own = findings.comparisons.iter().filter(is_own).filter_map(|found| {
+        let trust = |arm: &Arm| {
+            super::find(findings, &found.workload, arm, false, &found.metric)
+                .and_then(|cell| cell.trust)
+        };
+        Some(Line {
+            own_name: format!("{} over {}", level(&found.arm), level(&found.baseline)),
+            published: None,
+            own: Some(Own {
+                value: found.ratio?,
+                interval: found.ci95_family.or(found.ci95),
+                trust: trust(&found.arm).max(trust(&found.baseline)),
+            }),
+        })
+    });
+    published.chain(own).collect()
+}
+
+impl Group<'_> {
+    /// `sequential-write: rate`, `write-512-mib: energy, ratio`.
+    pub fn title(&self) -> String {
+        let ratio = if self.ratio.is_some() { ", ratio" } else { "" };
+        format!("{}: {}{ratio}", self.workload, noun(self.metric).replace('_', " "))
+    }
+
+    /// The author's unit, where all numbers have the same.
+    pub fn unit(&self) -> Option<&Unit> {
+        let mut units = self.lines.iter().filter_map(|line| line.published?.unit.as_ref());
+        let first = units.next()?;
+        units.all(|unit| unit == first).then_some(first)
+    }
+
+    /// An own number as the author would have written it.
+    pub fn told(&self, value: f64) -> String {
+        match (self.ratio, self.unit()) {
+            (None, Some(unit)) => format!("{} {}", self.bare(value), unit.name),
+            _ => self.bare(value),
+        }
+    }
+
+    /// The same without the author's unit.
+    fn bare(&self, value: f64) -> String {
+        match (self.ratio, self.unit()) {
+            (Some(_), _) => show::ratio(value),
+            (None, Some(unit)) => digits(value / unit.size),
+            (None, None) => super::number(self.metric, value),
+        }
+    }
+}
+
+/// At least three digits, and all that stand before the point.
+fn digits(value: f64) -> String {
+    if value.abs() >= 1000.0 { format!("{value:.0}") } else { show::three_digits(value) }
+}
+
+/// The section; none where a study names nothing published.
+pub(super) fn section(findings: &Findings) -> Option<Section> {
+    let groups = groups(findings);
+    if groups.is_empty() {
+        return None;
+    }
+    let mut blocks = Vec::new();
+    let (beside, lone): (Vec<_>, Vec<_>) =
+        groups.iter().partition(|group| group.lines.iter().any(|line| line.own.is_some()));
+    for group in beside {
+        blocks.push(Block::Text(vec![group.title()]));
+        blocks.push(Block::Table(table(group)));
+    }
+    if !lone.is_empty() {
+        blocks.push(Block::Text(vec!["nothing was measured to stand beside these".to_owned()]));
+        blocks.push(Block::Table(alone(&lone)));
+    }
+    blocks.push(Block::Text(sources(findings, &groups)));
+    Some(Section::titled("beside what was published", blocks))
+}
+
+fn table(group: &Group<'_>) -> Table {
+    let unit = match (group.ratio, group.unit()) {
+        (Some(_), _) => "ratio",
+        (None, Some(unit)) => &unit.name,
+        (None, None) => "result",
+    };
+    let columns = vec![
+        Column::left("of").key(),
+        Column::right("published"),
+        Column::left("here").key(),
+        Column::right(unit),
+        Column::right("95 % interval").detail(),
+        Column::left("trust").judged(),
+    ];
+    Table { columns, rows: group.lines.iter().map(|line| row(group, line)).collect() }
+}
+
+/// What speaks against a published number stands below it.
+fn row(group: &Group<'_>, line: &Line<'_>) -> Row {
+    let of = line.published.map_or("", |one| one.of.as_str());
+    let here = line.own.map_or("", |_| line.own_name.as_str());
+    let interval = line.own.and_then(|own| own.interval);
+    let ends = interval.filter(|ends| ends.iter().all(|end| end.is_finite()));
+    let plain = |text: Option<String>| Cell::plain(text.unwrap_or_else(|| NONE.to_owned()));
+    let cells = vec![
+        Cell::plain(of),
+        plain(line.published.map(|one| one.text.clone())),
+        Cell::plain(here),
+        plain(line.own.map(|own| group.bare(own.value))),
+        plain(ends.map(|[low, high]| format!("{} to {}", group.bare(low), group.bare(high)))),
+        line.own.map_or_else(|| Cell::plain(""), |own| Cell::trust(own.trust)),
+    ];
+    let notes = line.published.map(|one| one.flags.clone()).unwrap_or_default();
+    let name = [of, here].join(" ");
+    Row { name: format!("{}: {}", group.title(), name.trim()), cells, notes }
+}
+
+/// Published numbers beside which nothing was measured: one table of all.
+fn alone(groups: &[&Group<'_>]) -> Table {
+    let columns =
+        vec![Column::left("work").key(), Column::left("of").key(), Column::right("published")];
+    let row = |group: &Group<'_>, one: &Published| Row {
+        name: format!("{}: {}", group.title(), one.of),
+        cells: [group.title(), one.of.clone(), one.text.clone()].map(Cell::plain).to_vec(),
+        notes: one.flags.clone(),
+    };
+    let rows = groups.iter().flat_map(|group| {
+        group.lines.iter().filter_map(move |line| Some(row(group, line.published?)))
+    });
+    Table { columns, rows: rows.collect() }
+}
+
+/// Where the numbers stand and what they are, and that they say nothing of this machine.
+fn sources(findings: &Findings, groups: &[Group<'_>]) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
+    for one in &findings.published {
+        let table = one.table.split(':').next().unwrap_or_default();
+        let text = format!("Published in \"{}\" ({table}): {}.", one.article, one.statistic);
+        if !told.contains(&text) {
+            told.push(text);
+        }
+    }
+    told.push(
+        "It was another machine: where the two lie says nothing of this one by itself, and there is no \
+         verdict. Own numbers stand in the author's unit."
+            .to_owned(),
+    );
+    // One level of it has nothing to be a ratio over.
+    let is_lone = |factor: &&str| {
+        let known = findings.factors.iter().find(|known| known.name == **factor);
+        known.is_none_or(|known| known.levels.len() < 2)
+    };
+    let lone = groups.iter().filter_map(|group| group.ratio).find(is_lone);
+    told.extend(lone.map(|factor| {
+        format!("A ratio here takes two levels of {factor}, with a number of each.")
+    }));
+    told
+}

@@ -1,0 +1,251 @@
+//! Cards that lie, and cards that do not: loop devices over a file that keeps less than it says.
+
+use std::thread;
+use std::time::Duration;
+
+use assay_lab::liar::{Character, Liar, Lie};
+use assay_lab::process::Assay;
+use assay_lab::volume::{Filesystem, Volume};
+use assay_lab::{call, is_root};
+use serde_json::Value;
+
+use crate::findings;
+use crate::turn::{LIMIT, Need, assay, is_as_before, require, skip, word};
+
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+
+/// Far above what a pass takes in a program that is not optimised.
+const LONG: Duration = Duration::from_secs(400);
+
+/// A card with this character; nothing where none can be made, after saying why.
+fn card(character: Character) -> Option<Liar> {
+    match Liar::missing() {
+        Some(reason) => {
+            skip(&reason);
+            None
+        }
+        None => Some(Liar::new(character).unwrap()),
+    }
+}
+
+fn program(card: &Liar) -> Assay {
+    let home = card.scratch().folder("home", 0o755, None).unwrap();
+    Assay::new(std::path::Path::new(env!("CARGO_BIN_EXE_assay")), &home)
+}
+
+/// What unlocks a loop device.
+fn id(card: &Liar, bytes: u64) -> String {
+    let name = card.device().unwrap().name().to_owned();
+    // Whatever it is called exactly, a refusal names it.
+    let device = card.device().unwrap().device().to_owned();
+    let ended = program(card).run(&["check", "--capacity", &device], LIMIT).unwrap();
+    assert_eq!(ended.code, 2, "{}{}", ended.stdout, ended.stderr);
+    let told = ended.stderr.split("--destroy \"").nth(1).and_then(|rest| rest.split('"').next());
+    let told = told.unwrap_or_else(|| panic!("{}", ended.stderr)).to_owned();
+    assert!(told.starts_with(&name), "{told} of {bytes}");
+    assert_eq!(card.written_bytes(), 0, "nothing is written without a consent");
+    told
+}
+
+/// What a check of the card says: its exit code and its findings.
+fn checked(card: &Liar, bytes: u64, more: &[&str]) -> (i32, Value) {
+    let (device, id) = (card.device().unwrap().device().to_owned(), id(card, bytes));
+    let words = [&["check", &device, "--destroy", &id, "--json", "--quiet"], more].concat();
+    let ended = program(card).run(&words, LONG).unwrap();
+    let document = serde_json::from_str(&ended.stdout);
+    let document = document.unwrap_or_else(|_| panic!("{}{}", ended.stdout, ended.stderr));
+    (ended.code, document)
+}
+
+/// Four sizes: two that are gone through in full, one of them with a border in the middle of a block, and
+/// two by a sample.
+const SIZES: [(u64, u64); 4] = [
+    (20 * MIB, 5 * MIB),
+    (33 * MIB, 20 * MIB + 3 * 512),
+    (300 * MIB, 101 * MIB),
+    (6 * GIB, 2 * GIB + 7 * MIB),
+];
+
+fn all_sizes_of(lie: Lie, verdict: &str) {
+    let Some(_turn) = require(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) else { return };
+    assert!(is_root());
+    for (claimed, held) in SIZES {
+        let Some(card) = card(Character::new(claimed, held, lie)) else { return };
+        let (code, document) = checked(&card, claimed, &["--capacity"]);
+        let facts = &document["capacity"][0];
+        assert_eq!(facts["verdict"], verdict, "{held} of {claimed}: {facts}");
+        assert_eq!(code, 1, "a card that lies fails the gate");
+        let found = facts["held_bytes"].as_u64().unwrap();
+        assert!(found.abs_diff(held) <= 4096, "{found} of {held}: {facts}");
+        assert_eq!(facts["claimed_bytes"], claimed);
+        let first = document["summary"][0].as_str().unwrap();
+        assert!(first.starts_with("The device does not hold what it says."), "{first}");
+    }
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn cards_that_wrap_are_found_and_say_where_they_wrap_to() {
+    all_sizes_of(Lie::Wraps, "wraps");
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn cards_that_drop_writes_are_found() {
+    all_sizes_of(Lie::Drops, "drops");
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn cards_that_return_zeros_are_found() {
+    all_sizes_of(Lie::Zeroes, "zeroes");
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn honest_cards_are_not_accused_and_their_result_is_kept() {
+    let Some(_turn) = require(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) else { return };
+    for (claimed, _) in SIZES {
+        let Some(card) = card(Character::new(claimed, claimed, Lie::None)) else { return };
+        let (code, document) = checked(&card, claimed, &["--capacity"]);
+        let facts = &document["capacity"][0];
+        assert_eq!((code, &facts["verdict"]), (0, &Value::from("holds")), "{facts}");
+        assert_eq!(facts["wrong_blocks"], 0);
+        let program = program(&card);
+        let shown = program.run(&["show"], LIMIT).unwrap();
+        assert!(shown.stdout.contains("holds what it says"), "{}", shown.stdout);
+        let page = word(&card.scratch().path().join("page.html"));
+        assert_eq!(program.run(&["report", "-o", &page], LIMIT).unwrap().code, 0);
+    }
+}
+
+/// The rate falls to a small part of what it was: where, is told with its interval.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn the_end_of_a_fast_cache_is_found() {
+    let Some(_turn) = require(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) else { return };
+    let claimed = 512 * MIB;
+    let slow_after = Some((160 * MIB, Duration::from_millis(150)));
+    let character = Character { slow_after, ..Character::new(claimed, claimed, Lie::None) };
+    let Some(card) = card(character) else { return };
+    let (code, document) = checked(&card, claimed, &["--sustained", "--budget", "40s"]);
+    assert_eq!(code, 0);
+    let course = &document["sustained"][0]["course"];
+    let levels = course["levels"].as_array().unwrap();
+    let rate = |level: &Value| level["rate_bytes_per_s"].as_f64().unwrap();
+    let fall = levels.windows(2).find(|pair| rate(&pair[1]) < rate(&pair[0]));
+    let Some([_, after]) = fall else { panic!("no fall: {course}") };
+    let ends: Vec<u64> = after["from_ci95_bytes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|end| end.as_u64().unwrap())
+        .collect();
+    // A busy machine may show steps of its own before it; the last one is that of the card.
+    assert!(ends[0] <= ends[1] && levels.len() < 8, "{course}");
+    let last = rate(levels.last().unwrap());
+    assert!(last < 8.0 * MIB as f64, "{course}");
+}
+
+/// The free space of a file system, in full and by a sample.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn free_space_is_filled_and_given_back() {
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    for mebibytes in [96, 512] {
+        let volume = Volume::new(Filesystem::Ext4, mebibytes).unwrap();
+        let used = volume.used_bytes().unwrap();
+        let directory = word(volume.directory());
+        let ended =
+            assay(&volume).run(&["check", "--capacity", &directory, "--json"], LONG).unwrap();
+        let document = findings::of(&ended);
+        let facts = &document["capacity"][0];
+        assert_eq!(facts["verdict"], "holds", "{facts}");
+        assert_eq!(facts["in_free_space"], true, "{facts}");
+        is_as_before(&volume, used);
+    }
+}
+
+/// Interrupted and killed, the free space is as it was.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn however_it_ends_the_free_space_is_as_before() {
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 900).unwrap();
+    let used = volume.used_bytes().unwrap();
+    let directory = word(volume.directory());
+    for (signal, code) in [("INT", Some(130)), ("KILL", None), ("TERM", Some(130))] {
+        for word in ["--capacity=full", "--capacity", "--sustained"] {
+            let mut running = assay(&volume).start(&["check", word, &directory]).unwrap();
+            let grown = || volume.used_bytes().is_ok_and(|now| now > used + 20 * MIB);
+            running.until(Duration::from_secs(60), grown).unwrap();
+            thread::sleep(Duration::from_millis(300));
+            running.signal(signal).unwrap();
+            let ended = running.end(LIMIT).unwrap();
+            // A sample may be done before the signal comes.
+            let done = word == "--capacity" && ended.code == 0;
+            let as_told = code.is_none_or(|code| code == ended.code);
+            assert!(done || as_told, "{signal} {word}: {}", ended.stderr);
+            is_as_before(&volume, used);
+        }
+    }
+}
+
+/// A card that lies below a file system: what is written whole shows it.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_file_system_on_a_card_that_lies_is_found_out() {
+    let needs = [Need::Path("/dev/fuse"), Need::Program("losetup"), Need::Program("mkfs.ext4")];
+    let Some(_turn) = require(&needs) else { return };
+    let Some(card) = card(Character::new(160 * MIB, 90 * MIB, Lie::Zeroes)) else { return };
+    let device = card.device().unwrap().device().to_owned();
+    let without_journal = ["-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0", &device];
+    call("mkfs.ext4", &without_journal).unwrap();
+    let point = card.scratch().path().join("mnt");
+    let mounted = assay_lab::Mounted::new(&[&device], &point).unwrap();
+    let words = ["check", "--capacity=full", &word(mounted.point()), "--json", "--quiet"];
+    let ended = program(&card).run(&words, LONG).unwrap();
+    let document: Value = serde_json::from_str(&ended.stdout)
+        .unwrap_or_else(|_| panic!("{}{}", ended.stdout, ended.stderr));
+    let facts = &document["capacity"][0];
+    assert_eq!((ended.code, &facts["verdict"]), (1, &Value::from("zeroes")), "{facts}");
+}
+
+/// Wrong words end before anything is written.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn what_must_not_be_overwritten_is_refused() {
+    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    let volume = Volume::new(Filesystem::Ext4, 96).unwrap();
+    let own = volume.scratch().path().join("own-file");
+    std::fs::write(&own, vec![7; 1 << 20]).unwrap();
+    for (words, told) in [
+        (["check", "--capacity", &word(&own)], "a file of yours"),
+        (["check", "--capacity=slow", &word(volume.directory())], "fast or full"),
+        (["check", "--capacity", "/dev/shm"], "lies in memory"),
+    ] {
+        let ended = assay(&volume).run(&words, LIMIT).unwrap();
+        assert_eq!(ended.code, 2, "{words:?}: {}{}", ended.stdout, ended.stderr);
+        assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    }
+    assert_eq!(std::fs::read(&own).unwrap(), vec![7; 1 << 20]);
+}
+
+mod in_full {
+    use super::*;
+
+    /// A terabyte by a sample: what is written is below a gigabyte.
+    #[test]
+    #[ignore = "needs root: cargo xtask test long"]
+    fn a_terabyte_takes_less_than_a_gigabyte_of_writes() {
+        let Some(_turn) = require(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) else {
+            return;
+        };
+        let claimed = 1_000_000_000_000 / 4096 * 4096;
+        let Some(card) = card(Character::new(claimed, claimed, Lie::None)) else { return };
+        let (code, document) = checked(&card, claimed, &["--capacity"]);
+        assert_eq!((code, &document["capacity"][0]["verdict"]), (0, &Value::from("holds")));
+        assert!(card.written_bytes() < GIB, "{}", card.written_bytes());
+    }
+}
