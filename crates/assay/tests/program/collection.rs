@@ -257,3 +257,12 @@ fn an_index_has_a_line_a_row_and_a_folder_has_pages_for_all_devices() {
     let names = fs::read_dir(&whole).unwrap().count();
     assert_eq!(names, 3, "rows, what names them, and what keeps git from changing them");
 }
+
+#[test]
+fn ones_own_collection_begins_with_the_published_rows() {
+    let home = home("collection-first");
+    let told = home.text(&["collection", "query", "device~SSD"]);
+    assert!(told.contains("Intel SSD 520") && told.contains("published"), "{told}");
+    let refused = home.refused(2, &["collection", "query", "--in", "nowhere"]);
+    assert!(refused.contains("is no collection yet"), "{refused}");
+}
