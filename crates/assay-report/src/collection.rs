@@ -158,7 +158,7 @@ mod tests {
         let rows = rows();
         let text = markdown(&rows.iter().collect::<Vec<_>>());
         assert!(
-            text.contains("| a \\| &lt;b&gt;card&lt;/b&gt; | V30 not reached | 82.4 |"),
+            text.contains("| a \\| &lt;b&gt;card&lt;/b&gt; | V30 not reached | 82\\.4 |"),
             "{text}"
         );
         assert!(text.contains("| device | claimed | read MB/s | write IOPS | trust |"), "{text}");

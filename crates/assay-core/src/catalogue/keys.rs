@@ -96,6 +96,8 @@ pub enum Form {
     Amount,
     /// An amount of money.
     Price,
+    /// What is printed on a device: speeds, operations per second, classes.
+    Claims,
     /// A table.
     Table(&'static Fields),
     /// A list of tables.

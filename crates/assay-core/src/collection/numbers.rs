@@ -10,6 +10,8 @@ pub struct Kind {
     pub name: &'static str,
     /// Heading with its unit.
     pub title: &'static str,
+    /// Its work alone, without the unit.
+    pub work: &'static str,
     /// Metric that it is.
     pub metric: &'static str,
     /// What one of the shown unit is.
@@ -36,6 +38,7 @@ pub static NUMBERS: [Kind; 7] = [
     Kind {
         name: "read_mb_s",
         title: "read MB/s",
+        work: "linear read",
         metric: "bandwidth_bytes_per_s",
         unit: MB,
         fits: |io, _| linear(io) && io.only_reads(),
@@ -43,6 +46,7 @@ pub static NUMBERS: [Kind; 7] = [
     Kind {
         name: "write_mb_s",
         title: "write MB/s",
+        work: "linear write",
         metric: "bandwidth_bytes_per_s",
         unit: MB,
         fits: |io, _| linear(io) && io.only_writes(),
@@ -50,6 +54,7 @@ pub static NUMBERS: [Kind; 7] = [
     Kind {
         name: "read_iops",
         title: "read IOPS",
+        work: "random read",
         metric: "iops",
         unit: 1.0,
         fits: |io, depth| random(io) && io.only_reads() && depth == 1,
@@ -57,6 +62,7 @@ pub static NUMBERS: [Kind; 7] = [
     Kind {
         name: "write_iops",
         title: "write IOPS",
+        work: "random write",
         metric: "iops",
         unit: 1.0,
         fits: |io, depth| random(io) && io.only_writes() && depth == 1,
@@ -64,6 +70,7 @@ pub static NUMBERS: [Kind; 7] = [
     Kind {
         name: "queued_read_iops",
         title: "queued read IOPS",
+        work: "queued read",
         metric: "iops",
         unit: 1.0,
         fits: |io, depth| random(io) && io.only_reads() && depth > 1,
@@ -71,6 +78,7 @@ pub static NUMBERS: [Kind; 7] = [
     Kind {
         name: "queued_write_iops",
         title: "queued write IOPS",
+        work: "queued write",
         metric: "iops",
         unit: 1.0,
         fits: |io, depth| random(io) && io.only_writes() && depth > 1,
@@ -78,6 +86,7 @@ pub static NUMBERS: [Kind; 7] = [
     Kind {
         name: "sync_write_iops",
         title: "synced write IOPS",
+        work: "synced write",
         metric: "iops",
         unit: 1.0,
         fits: |io, _| io.data_sync && io.only_writes() && io.size_bytes == SMALL_BYTES,

@@ -538,7 +538,7 @@ pub static CARD: Fields = Fields {
     rows: &[
         field(
             "claimed",
-            Form::Text,
+            Form::Claims,
             "what is printed on it: a speed, operations per second, classes of SD cards",
             "card = { claimed = \"95 MB/s, V30, A1\" }",
         ),

@@ -119,6 +119,7 @@ fn of_form(form: &Form) -> Value {
         Form::Words => json!({ "type": "array", "items": any_level() }),
         Form::Amount => text(AMOUNT),
         Form::Price => text(PRICE),
+        Form::Claims => text(NOT_EMPTY),
         Form::Table(fields) => table(fields),
         Form::Tables(fields) => json!({ "type": "array", "minItems": 1, "items": table(fields) }),
         Form::OneOf(fields) => {

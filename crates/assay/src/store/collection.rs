@@ -265,8 +265,8 @@ fn first() -> impl Iterator<Item = (String, Row)> {
 
 /// The whole row behind a line of the index; none where its file is gone or was changed.
 pub fn whole(system: &dyn System, folder: &Path, flat: &Flat) -> Option<Row> {
-    if flat.file.starts_with(PUBLISHED) {
-        return first().find(|(file, _)| *file == flat.file).map(|(_, row)| row);
+    if let Some((_, row)) = first().find(|(file, _)| *file == flat.file) {
+        return Some(row);
     }
     let name = flat.file.strip_prefix(ROWS)?.strip_prefix('/')?;
     row(system, &folder.join(&flat.file), name).ok()

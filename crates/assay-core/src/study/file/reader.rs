@@ -569,6 +569,7 @@ fn stand_in(field: &Field) -> Value {
         Form::Table(fields) => table_stand_in(fields),
         Form::Amount => json!("90 IOPS"),
         Form::Price => json!("1 EUR"),
+        Form::Claims => json!("95 MB/s"),
         Form::Tables(_)
         | Form::Arms
         | Form::Rising { .. }

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde_json::{Value, json};
 use toml::de::{DeInteger, DeValue};
 
+use super::super::printed::Claimed;
 use super::super::{Amount, Price, Start, words};
 use crate::catalogue::keys::{Field, Form};
 use crate::quantity::units::show;
@@ -61,6 +62,10 @@ pub fn read(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
         Form::Price => text(field, value)?
             .parse::<Price>()
             .map(|price| json!(price))
+            .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
+        Form::Claims => text(field, value)?
+            .parse::<Claimed>()
+            .map(|claimed| json!(claimed))
             .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
         Form::Name => name(field, text(field, value)?),
         _ => text(field, value).map(|text| json!(text)),

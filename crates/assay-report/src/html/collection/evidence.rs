@@ -8,7 +8,7 @@ use crate::collection::in_unit;
 use crate::document::NONE;
 use crate::figure::{Axis, Figure, Layout, Look, Marks, Point, Scale, Series, Unit, id_of};
 use assay_core::collection::flat::{Flat, held};
-use assay_core::collection::numbers::{ENERGY, NUMBERS};
+use assay_core::collection::numbers::{ENERGY, Kind, NUMBERS};
 use assay_core::collection::{Group, Number, Row, groups};
 use assay_core::findings::Trust;
 use assay_core::quantity::units::show;
@@ -186,15 +186,17 @@ fn trials(number: &Number, show: &dyn Fn(f64) -> String) -> String {
 
 /// Latency over the share of operations, a line a number that has it.
 fn latencies(id: &str, title: &str, row: &Row) -> Option<Figure> {
-    let line = |(name, _, number): Told<'_>| {
-        let points: Vec<Point> = number.latency_ns.iter().map(|own| point(name, *own)).collect();
-        (points.len() > 1).then_some((name, points))
+    let line = |kind: &Kind| {
+        let number = row.measured.get(kind.name)?;
+        let points: Vec<Point> =
+            number.latency_ns.iter().map(|own| point(kind.work, *own)).collect();
+        (points.len() > 1).then_some((kind.work, points))
     };
-    let series: Vec<Series> = told(row)
-        .into_iter()
+    let series: Vec<Series> = NUMBERS
+        .iter()
         .filter_map(line)
         .enumerate()
-        .map(|(index, (name, points))| Series::new(index, work(name), Marks::Line(points)))
+        .map(|(index, (name, points))| Series::new(index, name, Marks::Line(points)))
         .collect();
     if series.is_empty() {
         return None;
@@ -221,13 +223,7 @@ fn latencies(id: &str, title: &str, row: &Row) -> Option<Figure> {
     })
 }
 
-/// A number's work without the rate that it is measured in: what is drawn is how long operations took.
-fn work(name: &str) -> &str {
-    name.trim_end_matches(" IOPS").trim_end_matches(" MB/s")
-}
-
-fn point(name: &str, [share, ns]: [f64; 2]) -> Point {
-    let of = work(name);
+fn point(of: &str, [share, ns]: [f64; 2]) -> Point {
     Point {
         at: share,
         value: ns,
