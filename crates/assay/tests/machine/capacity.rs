@@ -120,6 +120,9 @@ fn honest_cards_are_not_accused_and_their_result_is_kept() {
     }
 }
 
+/// Tries of which one is enough: on a busy machine the fast part may be as unsteady as the fall is deep.
+const TRIES: usize = 3;
+
 /// The rate falls to a small part of what it was: where, is told with its interval.
 #[test]
 #[ignore = "needs root: cargo xtask test"]
@@ -127,25 +130,32 @@ fn the_end_of_a_fast_cache_is_found() {
     let Some(_turn) = require(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) else { return };
     let claimed = 512 * MIB;
     let slow_after = Some((160 * MIB, Duration::from_millis(150)));
-    let character = Character { slow_after, ..Character::new(claimed, claimed, Lie::None) };
-    let Some(card) = card(character) else { return };
-    let (code, document) = checked(&card, claimed, &["--sustained", "--budget", "40s"]);
-    assert_eq!(code, 0);
-    let course = &document["sustained"][0]["course"];
+    let mut seen = Vec::new();
+    for _ in 0..TRIES {
+        let character = Character { slow_after, ..Character::new(claimed, claimed, Lie::None) };
+        let Some(card) = card(character) else { return };
+        let (code, document) = checked(&card, claimed, &["--sustained", "--budget", "40s"]);
+        assert_eq!(code, 0);
+        let course = &document["sustained"][0]["course"];
+        if falls(course) {
+            return;
+        }
+        seen.push(course.to_string());
+    }
+    panic!("no fall: {}", seen.join("\n"));
+}
+
+/// Whether a course ends far below its beginning, the change told with its interval.
+fn falls(course: &Value) -> bool {
     let levels = course["levels"].as_array().unwrap();
     let rate = |level: &Value| level["rate_bytes_per_s"].as_f64().unwrap();
-    let fall = levels.windows(2).find(|pair| rate(&pair[1]) < rate(&pair[0]));
-    let Some([_, after]) = fall else { panic!("no fall: {course}") };
-    let ends: Vec<u64> = after["from_ci95_bytes"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|end| end.as_u64().unwrap())
-        .collect();
+    let Some(pair) = levels.windows(2).find(|pair| rate(&pair[1]) < rate(&pair[0])) else {
+        return false;
+    };
+    let ends = pair[1]["from_ci95_bytes"].as_array().unwrap();
+    let [low, high] = [&ends[0], &ends[1]].map(|end| end.as_u64().unwrap());
     // A busy machine may show steps of its own before it; the last one is that of the card.
-    assert!(ends[0] <= ends[1] && levels.len() < 8, "{course}");
-    let last = rate(levels.last().unwrap());
-    assert!(last < 8.0 * MIB as f64, "{course}");
+    low <= high && levels.len() < 8 && rate(levels.last().unwrap()) < 8.0 * MIB as f64
 }
 
 /// The free space of a file system, in full and by a sample.
