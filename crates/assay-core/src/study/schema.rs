@@ -91,7 +91,7 @@ fn of(field: &Field) -> Value {
 
 fn of_form(form: &Form) -> Value {
     match form {
-        Form::Text => text(NOT_EMPTY),
+        Form::Text | Form::Claims => text(NOT_EMPTY),
         Form::Name => text("^[a-z0-9-]+$"),
         Form::Word(choices) => json!({ "enum": choices() }),
         Form::Whole { least, most } => {
@@ -119,7 +119,6 @@ fn of_form(form: &Form) -> Value {
         Form::Words => json!({ "type": "array", "items": any_level() }),
         Form::Amount => text(AMOUNT),
         Form::Price => text(PRICE),
-        Form::Claims => text(NOT_EMPTY),
         Form::Table(fields) => table(fields),
         Form::Tables(fields) => json!({ "type": "array", "minItems": 1, "items": table(fields) }),
         Form::OneOf(fields) => {
