@@ -2,11 +2,16 @@
 //! and percentiles are equal to the digits that are printed.
 
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use assay_core::importers::{self, Brought, Imported, Options};
 
+use assay_lab::Scratch;
 use assay_lab::needs::{Need, have};
 
 use crate::{home, printed_by};
@@ -270,10 +275,29 @@ fn sysstat_here_is_equal_to_its_own_averages() {
     if !have(&[Need::Program("sar"), Need::Program("sadf"), Need::Path("/proc/diskstats")]) {
         return;
     }
-    let home = home("words-sysstat");
-    let folder = home.scratch.path();
-    let text = printed_by(folder, "sar", &["-o", "day", "-d", "1", "3"]);
+    // On the drive: of disks that do nothing neither says a word.
+    let scratch = Scratch::on_drive("words-sysstat").unwrap();
+    let folder = scratch.path();
+    let going = AtomicBool::new(true);
+    let text = thread::scope(|scope| {
+        scope.spawn(|| {
+            // Longer than the tool looks, and not for ever where it fails.
+            for _ in (0..400).take_while(|_| going.load(Ordering::Relaxed)) {
+                let file = fs::File::create(folder.join("busy")).unwrap();
+                file.write_all_at(&[7; 65_536], 0).and_then(|()| file.sync_all()).unwrap();
+                thread::sleep(Duration::from_millis(50));
+            }
+        });
+        let text = printed_by(folder, "sar", &["-o", "day", "-d", "1", "3"]);
+        going.store(false, Ordering::Relaxed);
+        text
+    });
     let json = printed_by(folder, "sadf", &["-j", "day", "--", "-d"]);
+    if !json.contains("\"disk\"") {
+        // The temporary directory lies in memory here, and nothing else wrote.
+        let is_silent = |line: &str| !line.starts_with("Average:") || line.contains("DEV");
+        return assert!(text.lines().all(is_silent), "{text}");
+    }
     let imported = read("sadf.json", json.as_bytes());
     let mut seen = 0;
     for line in text.lines().filter(|line| line.starts_with("Average:") && !line.contains("DEV")) {
@@ -301,7 +325,7 @@ fn sysstat_here_is_equal_to_its_own_averages() {
 #[test]
 #[ignore = "needs flent: cargo xtask test"]
 fn flent_here_is_equal_to_its_own_summary() {
-    if !have(&[Need::Program("flent"), Need::Program("ping")]) {
+    if !have(&[Need::Program("flent"), Need::Program("ping"), Need::Program("netperf")]) {
         return;
     }
     let home = home("words-flent");

@@ -32,8 +32,8 @@ const MODULES: [&str; 10] = [
 ];
 
 /// Programs of this machine that the scripts and layers run there.
-const PROGRAMS: [&str; 7] =
-    ["cryptsetup", "mdadm", "dmsetup", "losetup", "mkfs.f2fs", "mkfs.exfat", "mkfs.vfat"];
+const PROGRAMS: [&str; 6] =
+    ["cryptsetup", "mdadm", "dmsetup", "mkfs.f2fs", "mkfs.exfat", "mkfs.vfat"];
 
 /// Bytes of the drive with the homes, and of the one that is measured.
 const DRIVES: [u64; 2] = [2 << 30, 256 << 20];

@@ -38,6 +38,6 @@ wrong() {
 left() {
     dmsetup ls
     grep '^md' /proc/mdstat
-    losetup --list --noheadings --output NAME,BACK-FILE
+    cat /sys/block/loop*/loop/backing_file 2>/dev/null
     awk '{ print $1, $2 }' /proc/mounts
 }
