@@ -278,13 +278,13 @@ fn sysstat_here_is_equal_to_its_own_averages() {
     // On the drive: of disks that do nothing neither says a word.
     let scratch = Scratch::on_drive("words-sysstat").unwrap();
     let folder = scratch.path();
-    let going = AtomicBool::new(true);
+    let (going, block) = (AtomicBool::new(true), vec![7; 65_536]);
     let text = thread::scope(|scope| {
         scope.spawn(|| {
             // Longer than the tool looks, and not for ever where it fails.
             for _ in (0..400).take_while(|_| going.load(Ordering::Relaxed)) {
                 let file = fs::File::create(folder.join("busy")).unwrap();
-                file.write_all_at(&[7; 65_536], 0).and_then(|()| file.sync_all()).unwrap();
+                file.write_all_at(&block, 0).and_then(|()| file.sync_all()).unwrap();
                 thread::sleep(Duration::from_millis(50));
             }
         });

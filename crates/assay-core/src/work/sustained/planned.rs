@@ -23,6 +23,11 @@ const SLICE_NS: u64 = 250_000_000;
 /// The slice that shows how fast it is.
 const FIRST_BYTES: u64 = 16 * MIB;
 const LARGEST_SLICE: u64 = 1 << 30;
+/// The whole has so many slices at least: what falls to a hundredth of its rate still has some before and
+/// after the fall.
+const SLICES: u64 = 256;
+/// In less the start of the threads would be seen.
+const SMALLEST_SLICE: u64 = 8 * MIB;
 
 /// Writing for long, as it will be done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +45,11 @@ struct Written {
     elapsed_ns: u64,
     cpu_ns: u64,
     stopped: bool,
+}
+
+/// Bytes of a slice of so many in all, at most.
+fn most_of_slice(room: u64) -> u64 {
+    (room / SLICES / MIB * MIB).clamp(SMALLEST_SLICE, LARGEST_SLICE)
 }
 
 impl Planned {
@@ -103,7 +113,7 @@ impl Runs for Planned {
         let mut so_far = Written::default();
         let first_ns = self.slice(run, FIRST_BYTES, 0, &mut so_far)?;
         let wanted = FIRST_BYTES as f64 * SLICE_NS as f64 / first_ns as f64;
-        let slice_bytes = (wanted as u64 / MIB * MIB).clamp(MIB, LARGEST_SLICE.min(room));
+        let slice_bytes = (wanted as u64 / MIB * MIB).clamp(MIB, most_of_slice(room));
         let (mut slices_ns, mut place) = (Vec::new(), FIRST_BYTES);
         let limit_ns = run.ramp_ns.saturating_add(run.time_ns);
         while so_far.elapsed_ns < limit_ns && !so_far.stopped {
