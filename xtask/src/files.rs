@@ -71,7 +71,8 @@ pub fn run(options: &Options) -> Done<bool> {
         return Ok(build::cargo(&words).status().is_ok_and(|status| status.success()));
     }
     let head = facts::lines();
-    let volume = Volume::new(Filesystem::Ext4, 4096)?;
+    // Room for as many inodes as the largest tree has files.
+    let volume = Volume::new(Filesystem::Ext4, 6144)?;
     let mut rates = vec![Rates::default(); TREES.len() * 3];
     let mut draws = Draws::new();
     for round in 1..=rounds {
