@@ -12,6 +12,7 @@ mod commands;
 mod dist;
 mod execute;
 mod facts;
+mod files;
 mod fio;
 mod fuzz;
 mod import;
@@ -149,6 +150,15 @@ const COMMANDS: &[Command] = &[
         numbers: &[("--rounds", 8), ("--seconds", 3)],
         words: &[],
         run: Chore(fio::run),
+    },
+    Command {
+        name: "bench-files",
+        usage: "[--rounds N] [--write]",
+        summary: "small files, ours against bonnie++, interleaved, on a loop device of its own (root)",
+        flags: &["--write"],
+        numbers: &[("--rounds", 8)],
+        words: &[],
+        run: Chore(files::run),
     },
     Command {
         name: "bench-probe",

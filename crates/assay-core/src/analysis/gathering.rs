@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use super::rows::{self, Row};
 use super::verdicts::words;
 use super::{
-    boots, capacity, card, checks, classes, design, facts, harm, judged, lines, memory, published,
-    reserved, sentences, series, surfaces, surroundings, watched,
+    boots, capacity, card, checks, classes, conversions, design, facts, harm, judged, lines,
+    memory, published, reserved, sentences, series, surfaces, surroundings, watched,
 };
 use crate::findings::boots::BootGroup;
 use crate::findings::capacity::{CapacityFacts, SustainedFacts};
@@ -39,6 +39,7 @@ pub struct Gathering<'a> {
     capacity: Vec<CapacityFacts>,
     sustained: Vec<SustainedFacts>,
     members: Vec<Member>,
+    conversions: Vec<conversions::Conversion>,
     taken_back: Vec<Sentence>,
     surroundings: surroundings::Gathered,
     counts: checks::Counts,
@@ -63,6 +64,7 @@ impl<'a> Gathering<'a> {
             capacity: Vec::new(),
             sustained: Vec::new(),
             members: Vec::new(),
+            conversions: Vec::new(),
             taken_back: Vec::new(),
             surroundings: surroundings::Gathered::default(),
             counts: checks::Counts::default(),
@@ -92,6 +94,7 @@ impl<'a> Gathering<'a> {
         self.capacity.extend(capacity::of_row(plan, &row));
         self.sustained.extend(capacity::sustained_of_row(&row));
         self.members.extend(watched::members(&row));
+        self.conversions.extend(conversions::of_row(&row));
         self.taken_back.extend(harm::sentence(&workload.name, trials));
         self.surroundings.add(&row);
         let mut bare = rows::bare(workload, plan, environment);
@@ -128,6 +131,7 @@ impl<'a> Gathering<'a> {
         let mut told = self.taken_back;
         told.extend(classes::sentences(&found));
         told.extend(reserved::sentences(&found, &rows));
+        told.extend(conversions::sentence(&self.conversions));
         told.extend(memory::sentences(&found, &rows));
         told.append(&mut verdicts);
         found.surfaces = self.surfaces;

@@ -10,7 +10,7 @@ use crate::quantity::metric::SHARED;
 use crate::quantity::units::show;
 use crate::results::record::{DeviceEvidence, Traffic, TrialRecord};
 use crate::results::surroundings::is_not_watched;
-use crate::system::site::Site;
+use crate::system::site::{MD_MAJOR, Site};
 use crate::work::{Judged, io};
 
 const GIB: f64 = (1_u64 << 30) as f64;
@@ -27,6 +27,10 @@ const QUANTILES: [(&str, f64); 4] = [
 pub(super) fn applies(metric: &str, row: &Row<'_>) -> bool {
     if is_energy(metric) {
         let told = |trial: &Measured<'_>| !is_not_recorded(&trial.record.evidence.energy);
+        return row.trials.iter().any(told);
+    }
+    if is_sync(metric) {
+        let told = |trial: &Measured<'_>| !is_not_recorded(&trial.record.evidence.array_sync);
         return row.trials.iter().any(told);
     }
     let kind = row.workload.work.kind();
@@ -80,6 +84,7 @@ pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result
         "device_requests_per_operation" => requests_per_operation(row, trial),
         "device_busy_s_per_gib" => busy_s_per_gib(row, trial),
         _ if is_energy(metric) => energy(metric, row, trial),
+        _ if is_sync(metric) => sync(metric, record),
         _ => row.workload.work.value(metric, measured).unwrap_or_else(|| latency(metric, trial)),
     }?;
     if found.is_finite() { Ok(found) } else { Err("nothing was moved".to_owned()) }
@@ -118,14 +123,14 @@ fn of_carriers(
 ) -> Result<u64, String> {
     let untold = || "nothing below tells its bytes".to_owned();
     let site = row.site.filter(|site| !site.counted.is_empty()).ok_or_else(untold)?;
+    if !is_not_recorded(&trial.record.evidence.array_sync) {
+        return Err("what the synchronisation moved is among it".to_owned());
+    }
     let devices = trial.record.evidence.disk.value().ok_or_else(untold)?;
     let of = |one: &DeviceEvidence| pick(&one.run) + pick(&one.settle);
     let sum: Option<u64> = carriers(site).into_iter().map(|name| devices.get(name).map(of)).sum();
     sum.ok_or_else(untold)
 }
-
-/// Of md's devices (Linux, admin-guide/devices.txt).
-const MD_MAJOR: u32 = 9;
 
 /// The counted devices, and of each array of md among them what it is made of.
 fn carriers(site: &Site) -> Vec<&str> {
@@ -152,6 +157,25 @@ fn requests_per_operation(row: &Row<'_>, trial: &Measured<'_>) -> Result<f64, St
 fn busy_s_per_gib(row: &Row<'_>, trial: &Measured<'_>) -> Result<f64, String> {
     let busy_ms = of_devices(row, trial, |traffic| traffic.busy_ms)?;
     Ok(seconds_per_gib(busy_ms.saturating_mul(1_000_000), trial.record))
+}
+
+fn is_sync(metric: &str) -> bool {
+    ["sync_bytes_per_s", "sync_whole_s"].contains(&metric)
+}
+
+/// The synchronisation that went on meanwhile, of one array.
+fn sync(metric: &str, record: &TrialRecord) -> Result<f64, String> {
+    let own = match &record.evidence.array_sync {
+        Presence::Present(own) => own,
+        not if is_not_recorded(not) => return Err("nothing was synchronised".to_owned()),
+        Presence::Absent(reason) => return Err(reason.clone()),
+    };
+    let mut all = own.values();
+    let (Some(progress), None) = (all.next(), all.next()) else {
+        return Err("several arrays were synchronised".to_owned());
+    };
+    let rate = progress.bytes_per_s();
+    Ok(if metric == "sync_whole_s" { progress.of_bytes as f64 / rate } else { rate })
 }
 
 fn is_energy(metric: &str) -> bool {

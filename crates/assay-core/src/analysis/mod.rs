@@ -11,6 +11,7 @@ mod cells;
 mod checks;
 pub mod claims;
 mod classes;
+mod conversions;
 mod facts;
 mod foresight;
 pub mod gate;

@@ -66,7 +66,8 @@ mod tests {
         for status in [Status::LeadIn, Status::Ok, Status::Disturbed] {
             let mut trial = testing::trial(&testing::workload("read", 100), 1);
             trial.status = status;
-            trial.spent = Some(Spent { before_ns: 100_000_000, trial_ns: 900_000_000 });
+            trial.spent =
+                Some(Spent { before_ns: 100_000_000, trial_ns: 900_000_000, made_ns: None });
             let measured = testing::measured(&mut trial);
             (measured.window_ns, measured.elapsed_ns) = (600_000_000, 700_000_000);
             trial.evidence.disk = crate::presence::Presence::absent("a test");

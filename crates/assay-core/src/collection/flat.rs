@@ -1,6 +1,6 @@
 //! A row as one line of a table: what lists, queries, exports and the index have of it.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::numbers::{ENERGY, NUMBERS};
 use super::row::Row;
@@ -52,6 +52,39 @@ const BEFORE: [&str; 5] = ["file", "device", "capacity_gb", "claimed", "reached"
 const AFTER: [&str; 8] =
     [ENERGY, "price_per_gb", "currency", "trust", "date", "machine", "filesystem", "by"];
 
+const COLUMNS: usize = BEFORE.len() + NUMBERS.len() + AFTER.len();
+
+/// What a row has in a column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// Nothing was said.
+    Nothing,
+    /// In the unit of its column.
+    Number(f64),
+    /// Words that are not empty.
+    Text(&'a str),
+}
+
+impl<'a> Value<'a> {
+    fn of_text(text: &'a str) -> Self {
+        if text.is_empty() { Self::Nothing } else { Self::Text(text) }
+    }
+
+    fn of_number(number: Option<f64>) -> Self {
+        number.map_or(Self::Nothing, Self::Number)
+    }
+}
+
+impl Display for Value<'_> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => Ok(()),
+            Self::Number(number) => number.fmt(formatter),
+            Self::Text(text) => formatter.write_str(text),
+        }
+    }
+}
+
 /// The names of all columns.
 pub fn columns() -> Vec<&'static str> {
     let numbers = NUMBERS.iter().map(|kind| kind.name);
@@ -97,19 +130,35 @@ impl Flat {
         self.trust.ends_with(INVALID)
     }
 
+    /// What it has in a column of this number, in the order of [`columns`].
+    pub fn value(&self, column: usize) -> Value<'_> {
+        let Some(after_before) = column.checked_sub(BEFORE.len()) else {
+            return match column {
+                0 => Value::of_text(&self.file),
+                1 => Value::of_text(&self.device),
+                2 => Value::of_number(self.capacity_gb),
+                3 => Value::of_text(&self.claimed),
+                _ => Value::of_text(&self.reached),
+            };
+        };
+        if let Some(&number) = self.numbers.get(after_before) {
+            return Value::of_number(number);
+        }
+        match after_before - NUMBERS.len() {
+            0 => Value::of_number(self.energy_j_per_gib),
+            1 => Value::of_number(self.price_per_gb),
+            2 => Value::of_text(&self.currency),
+            3 => Value::of_text(&self.trust),
+            4 => Value::of_text(&self.date),
+            5 => Value::of_text(&self.machine),
+            6 => Value::of_text(&self.filesystem),
+            _ => Value::of_text(&self.by),
+        }
+    }
+
     /// Its fields as they are written, in the order of [`columns`]; empty where there is none.
     pub fn fields(&self) -> Vec<String> {
-        let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
-        let texts = [&self.file, &self.device].map(Clone::clone);
-        let mut fields: Vec<String> = texts.into();
-        fields.push(number(self.capacity_gb));
-        fields.extend([&self.claimed, &self.reached].map(Clone::clone));
-        fields.extend(self.numbers.map(number));
-        fields.extend([number(self.energy_j_per_gib), number(self.price_per_gb)]);
-        let rest =
-            [&self.currency, &self.trust, &self.date, &self.machine, &self.filesystem, &self.by];
-        fields.extend(rest.map(Clone::clone));
-        fields
+        (0..COLUMNS).map(|column| self.value(column).to_string()).collect()
     }
 
     /// As a line of CSV, without its end.
@@ -119,29 +168,30 @@ impl Flat {
 
     /// Reads a line that was divided; none where it is not one.
     fn read(fields: &Splitter) -> Option<Self> {
-        if fields.count() != BEFORE.len() + NUMBERS.len() + AFTER.len() {
+        if fields.count() != COLUMNS {
             return None;
         }
-        let mut index = 0..fields.count();
-        let mut text = || index.next().map(|at| fields.field(at).to_owned()).unwrap_or_default();
-        let number = |text: String| match text.as_str() {
+        let mut index = 0..COLUMNS;
+        let mut field = || index.next().map(|at| fields.field(at)).unwrap_or_default();
+        let number = |text: &str| match text {
             "" => Some(None),
             text => text.parse().ok().map(Some),
         };
-        let mut flat = Self { file: text(), device: text(), ..Self::default() };
-        flat.capacity_gb = number(text())?;
-        (flat.claimed, flat.reached) = (text(), text());
+        let mut flat =
+            Self { file: field().to_owned(), device: field().to_owned(), ..Self::default() };
+        flat.capacity_gb = number(field())?;
+        (flat.claimed, flat.reached) = (field().to_owned(), field().to_owned());
         for at in &mut flat.numbers {
-            *at = number(text())?;
+            *at = number(field())?;
         }
-        flat.energy_j_per_gib = number(text())?;
-        flat.price_per_gb = number(text())?;
-        flat.currency = text();
-        flat.trust = text();
-        flat.date = text();
-        flat.machine = text();
-        flat.filesystem = text();
-        flat.by = text();
+        flat.energy_j_per_gib = number(field())?;
+        flat.price_per_gb = number(field())?;
+        flat.currency = field().to_owned();
+        flat.trust = field().to_owned();
+        flat.date = field().to_owned();
+        flat.machine = field().to_owned();
+        flat.filesystem = field().to_owned();
+        flat.by = field().to_owned();
         Some(flat)
     }
 }

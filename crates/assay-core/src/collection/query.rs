@@ -2,13 +2,14 @@
 
 use std::cmp::Ordering;
 
-use super::flat::{self, Flat};
+use super::flat::{self, Flat, Value};
 
 /// One condition.
 #[derive(Clone, Debug, PartialEq)]
 struct Condition {
     column: usize,
     relation: Relation,
+    /// In small letters, as words are compared.
     value: String,
     number: Option<f64>,
 }
@@ -61,29 +62,27 @@ impl Query {
     /// last either way.
     pub fn of<'a>(&self, rows: impl IntoIterator<Item = &'a Flat>) -> Vec<&'a Flat> {
         let holds = |row: &&Flat| {
-            let fields = if self.conditions.is_empty() { Vec::new() } else { row.fields() };
-            self.conditions.iter().all(|condition| condition.holds(&fields))
+            self.conditions.iter().all(|condition| condition.holds(row.value(condition.column)))
         };
         let mut found: Vec<&Flat> = rows.into_iter().filter(holds).collect();
         if let Some((column, falling)) = self.order {
-            let mut keyed: Vec<(String, &Flat)> =
-                found.iter().map(|row| (row.fields().swap_remove(column), *row)).collect();
-            keyed.sort_by(|(a, _), (b, _)| match (a.is_empty(), b.is_empty()) {
-                (false, false) if falling => order(b, a),
-                (false, false) => order(a, b),
-                (a, b) => a.cmp(&b),
+            found.sort_by(|a, b| match (a.value(column), b.value(column)) {
+                (Value::Nothing, Value::Nothing) => Ordering::Equal,
+                (Value::Nothing, _) => Ordering::Greater,
+                (_, Value::Nothing) => Ordering::Less,
+                (a, b) if falling => order(b, a),
+                (a, b) => order(a, b),
             });
-            found = keyed.into_iter().map(|(_, row)| row).collect();
         }
         found
     }
 }
 
 /// Numbers by size, words by letters.
-fn order(a: &str, b: &str) -> Ordering {
-    match (a.parse::<f64>(), b.parse::<f64>()) {
-        (Ok(a), Ok(b)) => a.total_cmp(&b),
-        _ => a.to_lowercase().cmp(&b.to_lowercase()),
+fn order(a: Value<'_>, b: Value<'_>) -> Ordering {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a.total_cmp(&b),
+        (a, b) => a.to_string().to_lowercase().cmp(&b.to_string().to_lowercase()),
     }
 }
 
@@ -113,28 +112,36 @@ fn condition(text: &str) -> Result<Condition, String> {
     if by_size && number.is_none() {
         return Err(format!("`{text}`: {value} is no number"));
     }
-    Ok(Condition { column, relation, value, number })
+    Ok(Condition { column, relation, value: value.to_lowercase(), number })
 }
 
 impl Condition {
     /// What has no value fits no condition but that it is not another.
-    fn holds(&self, fields: &[String]) -> bool {
-        let own = &fields[self.column];
-        if own.is_empty() {
-            return (self.relation == Relation::Not) != self.value.is_empty();
-        }
-        let ordering = match (own.parse::<f64>(), self.number) {
-            (Ok(own), Some(number)) => own.total_cmp(&number),
-            _ => own.to_lowercase().cmp(&self.value.to_lowercase()),
+    fn holds(&self, own: Value<'_>) -> bool {
+        let text = match (own, self.number, self.relation) {
+            (Value::Nothing, ..) => {
+                return (self.relation == Relation::Not) != self.value.is_empty();
+            }
+            (Value::Number(own), Some(number), relation) if relation != Relation::Holds => {
+                return self.fits(own.total_cmp(&number));
+            }
+            (own, ..) => own.to_string().to_lowercase(),
         };
+        match self.relation {
+            Relation::Holds => text.contains(&self.value),
+            _ => self.fits(text.as_str().cmp(&self.value)),
+        }
+    }
+
+    /// Whether what a row has stands so to what was asked for.
+    fn fits(&self, ordering: Ordering) -> bool {
         match self.relation {
             Relation::AtLeast => ordering.is_ge(),
             Relation::AtMost => ordering.is_le(),
             Relation::Above => ordering.is_gt(),
             Relation::Below => ordering.is_lt(),
-            Relation::Is => ordering.is_eq(),
+            Relation::Is | Relation::Holds => ordering.is_eq(),
             Relation::Not => ordering.is_ne(),
-            Relation::Holds => own.to_lowercase().contains(&self.value.to_lowercase()),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! makes an observation of its readings; what it cannot read is absent with its reason. A file here
 //! has all of one probe: its words, what it reads, and what is stored of it.
 
+pub mod array_sync;
 pub mod block_latency;
 pub mod clock;
 pub mod cpu;
@@ -55,6 +56,7 @@ observations::observations! {
         energy: energy::Meters,
         own_traffic: Twice<own_traffic::Own>,
         block_latency: block_latency::Tracer,
+        array_sync: array_sync::Arrays,
         members: members::Members,
         disk: disk::Disks,
     }

@@ -234,6 +234,18 @@ pub static SHARED: &[Metric] = &[
         "seconds in which the device had something under way per GiB moved, summed over devices",
     ),
     metric(
+        "sync_bytes_per_s",
+        Better::Higher,
+        "rate of the synchronisation",
+        "bytes of each member that an array brought in line per second (of raid10: of the array)",
+    ),
+    metric(
+        "sync_whole_s",
+        Better::Lower,
+        "time of the whole synchronisation",
+        "time that the whole array takes at this rate of the synchronisation",
+    ),
+    metric(
         "energy_j",
         Better::Lower,
         "energy",

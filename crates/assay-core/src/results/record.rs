@@ -46,6 +46,9 @@ pub struct Spent {
     /// The trial itself: bringing its target into its state, the rest, the run, waiting until
     /// everything is on the device, readings.
     pub trial_ns: u64,
+    /// Of what went before, making what its arm stands on, where that was made for this trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_ns: Option<u64>,
 }
 
 /// One line of `trials.jsonl`.

@@ -15,6 +15,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("filesystems", include_str!("../../../../studies/filesystems.toml")),
     ("raid-chunk", include_str!("../../../../studies/raid-chunk.toml")),
     ("raid-profile", include_str!("../../../../studies/raid-profile.toml")),
+    ("raid-sync", include_str!("../../../../studies/raid-sync.toml")),
     ("compression", include_str!("../../../../studies/compression.toml")),
     ("schedulers", include_str!("../../../../studies/schedulers.toml")),
     ("encryption", include_str!("../../../../studies/encryption.toml")),

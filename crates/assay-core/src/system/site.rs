@@ -1,6 +1,7 @@
 //! What a target stands on: file system, mount, and the stack of devices below, as far as the
 //! kernel tells.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,9 @@ pub enum Backing {
     /// Nothing that the kernel tells (a FUSE program without a path, ZFS without its tools).
     Unknown,
 }
+
+/// Of md's devices (Linux, admin-guide/devices.txt).
+pub const MD_MAJOR: u32 = 9;
 
 /// One device of the stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -232,6 +236,24 @@ impl Site {
             compression: Presence::absent("off"),
             ..Self::simulated("")
         }
+    }
+
+    /// Arrays of the md driver in the stack.
+    pub fn arrays(&self) -> impl Iterator<Item = &Layer> {
+        self.layers.iter().filter(|layer| layer.number.major == MD_MAJOR)
+    }
+
+    /// Names of all devices that lie below its arrays.
+    pub fn below_arrays(&self) -> BTreeSet<&str> {
+        let mut waiting: Vec<&String> = self.arrays().flat_map(|array| &array.below).collect();
+        let mut found = BTreeSet::new();
+        while let Some(name) = waiting.pop() {
+            if found.insert(name.as_str()) {
+                let own = self.layers.iter().filter(|layer| layer.name == *name);
+                waiting.extend(own.flat_map(|layer| &layer.below));
+            }
+        }
+        found
     }
 
     /// File system type, or what stands for it.

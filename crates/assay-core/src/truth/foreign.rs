@@ -1,8 +1,11 @@
 //! `foreign`: somebody else used the device.
 
+use std::collections::BTreeSet;
+
 use super::evidence::{MIB, compression, counted_devices, in_trials, is_simulated, seconds};
 use super::{Case, Remark, TruthRule};
 use crate::catalogue::About;
+use crate::probes::is_not_recorded;
 use crate::quantity::units::show;
 use crate::results::record::TrialRecord;
 use crate::work::{Judged, Measured};
@@ -29,7 +32,8 @@ static ABOUT: About = About {
            disturbed. Reads are judged beside its own reads, too: the kernel accounts to \
            each process what it fetched, read-ahead included, and what a device read beyond \
            that and beyond the claim is others', from a quarter of the claim on. Not so \
-           with writes (a file system writes more than it is given) and under compression. \
+           with writes (a file system writes more than it is given) and under compression, and not \
+           so with what an array's synchronisation moves where the study looks at that. \
            1 % of the traffic changes a rate by about as much, a fifth of the usual margin; \
            1 MiB/s is what journals and logs of a quiet machine write.",
 };
@@ -63,14 +67,14 @@ impl TruthRule for Foreign {
             return None;
         }
         let measured = trial.measured.as_ref()?;
-        in_gap(trial, measured)
+        in_gap(case, trial, measured)
             .or_else(|| other_direction(case, trial))
             .or_else(|| same_direction(case, trial))
     }
 }
 
 /// The busiest device in the gap before the trial, if one was busy.
-fn in_gap(trial: &TrialRecord, measured: &Measured) -> Option<String> {
+fn in_gap(case: &Case<'_>, trial: &TrialRecord, measured: &Measured) -> Option<String> {
     let own_bytes = trial.claims().bytes();
     let own_rate = if measured.elapsed_ns == 0 {
         0.0
@@ -78,7 +82,9 @@ fn in_gap(trial: &TrialRecord, measured: &Measured) -> Option<String> {
         own_bytes as f64 / seconds(measured.elapsed_ns)
     };
     let allowed_rate = (MIB as f64).max(MOST_SHARE * own_rate);
+    let synchronised = synchronised(case, trial);
     let devices = trial.evidence.disk.value()?.iter();
+    let devices = devices.filter(|(name, _)| !synchronised.contains(name.as_str()));
     let busy = devices.filter_map(|(name, device)| {
         let moved = device.gap.read_bytes + device.gap.write_bytes;
         let allowed = allowed_rate * seconds(device.gap.span_ns);
@@ -90,6 +96,12 @@ fn in_gap(trial: &TrialRecord, measured: &Measured) -> Option<String> {
         show::bytes(moved),
         show::duration(span_ns as f64)
     ))
+}
+
+/// Devices below arrays whose synchronisation the study looks at: it moves them all the time.
+fn synchronised<'c>(case: &'c Case<'_>, trial: &TrialRecord) -> BTreeSet<&'c str> {
+    let is_looked_at = !is_not_recorded(&trial.evidence.array_sync);
+    if is_looked_at { case.site.below_arrays() } else { BTreeSet::new() }
 }
 
 /// Traffic in the direction that the workload does not use, beyond this process's own.

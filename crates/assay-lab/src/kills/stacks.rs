@@ -49,6 +49,7 @@ filesystem = ["ext4"]
 encryption = ["none", "dm-crypt"]
 raid       = ["raid5", "raid1"]
 raid-chunk = ["defaults"]
+raid-sync  = ["none", "2 MB/s"]
 "#,
 )];
 

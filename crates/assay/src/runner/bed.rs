@@ -45,6 +45,8 @@ struct Up {
     slot: usize,
     replicate: u32,
     raised: Raised,
+    /// What making it took, until somebody has heard of it.
+    made_ns: Option<u64>,
 }
 
 /// The places of a study and what changes them.
@@ -341,6 +343,11 @@ impl<'a> TestBed<'a> {
         wanted.iter().try_for_each(|setting| guard.set(setting).map_err(|f| f.message))
     }
 
+    /// What making took of what stands now, told once.
+    pub fn made_ns(&mut self) -> Option<u64> {
+        self.up.as_mut()?.made_ns.take()
+    }
+
     /// Whether every setting is as it was found.
     pub fn is_as_found(&self) -> bool {
         self.guard.as_ref().is_none_or(Guard::is_as_found)
@@ -437,9 +444,11 @@ impl<'a> TestBed<'a> {
         let (place, survey) = (self.slots[index].place, self.slots[index].survey.clone());
         let under = survey.under.clone();
         let stack = Stack::of(&Wish::of(&under)).map_err(Failure::refused)?;
+        let began_ns = self.system.monotonic_ns();
         let (raised, site) = self.make(context, study, place, &stack)?;
+        let made_ns = Some(self.system.monotonic_ns().saturating_sub(began_ns));
         let filled = self.fill(context, study, (&site, &raised.base), (&survey, replicate));
-        self.up = Some(Up { slot: index, replicate, raised });
+        self.up = Some(Up { slot: index, replicate, raised, made_ns });
         match filled {
             Ok(opened) => {
                 let holds = std::cell::Cell::new(Some(survey::fill_content(study)));

@@ -266,6 +266,7 @@ impl Session<'_> {
         if let Err(reason) = self.bed.bring(context, self.study, self.plan, planned) {
             return self.lost(planned, &reason, context);
         }
+        let made_ns = self.bed.made_ns();
         let target = self.plan.workloads[planned.workload].target;
         let Some((site, surveyed)) = self.bed.at(target) else {
             return self.lost(planned, "its target is not open", context);
@@ -287,6 +288,7 @@ impl Session<'_> {
         done.trial.record.spent = (site.kind != TargetKind::Simulated).then(|| Spent {
             before_ns: began_ns.saturating_sub(self.told_ns),
             trial_ns: ended_ns.saturating_sub(began_ns),
+            made_ns,
         });
         (self.told_ns, self.readings_ns) = (ended_ns, done.readings_ns);
         if let Err(failure) = back {

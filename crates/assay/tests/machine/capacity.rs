@@ -123,41 +123,6 @@ fn honest_cards_are_not_accused_and_their_result_is_kept() {
 /// Tries of which one is enough: on a busy machine the fast part may be as unsteady as the fall is deep.
 const TRIES: usize = 3;
 
-/// The rate falls to a small part of what it was: where, is told with its interval.
-#[test]
-#[ignore = "needs root: cargo xtask test"]
-fn the_end_of_a_fast_cache_is_found() {
-    let Some(_turn) = require(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) else { return };
-    let claimed = 512 * MIB;
-    let slow_after = Some((160 * MIB, Duration::from_millis(150)));
-    let mut seen = Vec::new();
-    for _ in 0..TRIES {
-        let character = Character { slow_after, ..Character::new(claimed, claimed, Lie::None) };
-        let Some(card) = card(character) else { return };
-        let (code, document) = checked(&card, claimed, &["--sustained", "--budget", "40s"]);
-        assert_eq!(code, 0);
-        let course = &document["sustained"][0]["course"];
-        if falls(course) {
-            return;
-        }
-        seen.push(course.to_string());
-    }
-    panic!("no fall: {}", seen.join("\n"));
-}
-
-/// Whether a course ends far below its beginning, the change told with its interval.
-fn falls(course: &Value) -> bool {
-    let levels = course["levels"].as_array().unwrap();
-    let rate = |level: &Value| level["rate_bytes_per_s"].as_f64().unwrap();
-    let Some(pair) = levels.windows(2).find(|pair| rate(&pair[1]) < rate(&pair[0])) else {
-        return false;
-    };
-    let ends = pair[1]["from_ci95_bytes"].as_array().unwrap();
-    let [low, high] = [&ends[0], &ends[1]].map(|end| end.as_u64().unwrap());
-    // A busy machine may show steps of its own before it; the last one is that of the card.
-    low <= high && levels.len() < 8 && rate(levels.last().unwrap()) < 8.0 * MIB as f64
-}
-
 /// The free space of a file system, in full and by a sample.
 #[test]
 #[ignore = "needs root: cargo xtask test"]
@@ -257,5 +222,42 @@ mod in_full {
         let (code, document) = checked(&card, claimed, &["--capacity"]);
         assert_eq!((code, &document["capacity"][0]["verdict"]), (0, &Value::from("holds")));
         assert!(card.written_bytes() < GIB, "{}", card.written_bytes());
+    }
+
+    /// The rate falls to a small part of what it was: where, is told with its interval.
+    #[test]
+    #[ignore = "needs root, minutes: cargo xtask test long"]
+    fn the_end_of_a_fast_cache_is_found() {
+        let Some(_turn) = require(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) else {
+            return;
+        };
+        let claimed = 512 * MIB;
+        let slow_after = Some((160 * MIB, Duration::from_millis(150)));
+        let mut seen = Vec::new();
+        for _ in 0..TRIES {
+            let character = Character { slow_after, ..Character::new(claimed, claimed, Lie::None) };
+            let Some(card) = card(character) else { return };
+            let (code, document) = checked(&card, claimed, &["--sustained", "--budget", "40s"]);
+            assert_eq!(code, 0);
+            let course = &document["sustained"][0]["course"];
+            if falls(course) {
+                return;
+            }
+            seen.push(course.to_string());
+        }
+        panic!("no fall: {}", seen.join("\n"));
+    }
+
+    /// Whether a course ends far below its beginning, the change told with its interval.
+    fn falls(course: &Value) -> bool {
+        let levels = course["levels"].as_array().unwrap();
+        let rate = |level: &Value| level["rate_bytes_per_s"].as_f64().unwrap();
+        let Some(pair) = levels.windows(2).find(|pair| rate(&pair[1]) < rate(&pair[0])) else {
+            return false;
+        };
+        let ends = pair[1]["from_ci95_bytes"].as_array().unwrap();
+        let [low, high] = [&ends[0], &ends[1]].map(|end| end.as_u64().unwrap());
+        // A busy machine may show steps of its own before it; the last one is that of the card.
+        low <= high && levels.len() < 8 && rate(levels.last().unwrap()) < 8.0 * MIB as f64
     }
 }

@@ -60,23 +60,6 @@ fn where_the_load_doubles_in_one_level_no_verdict_stands() {
 
 #[test]
 #[ignore = "needs root: cargo xtask test"]
-fn live_runs_in_a_reduced_form() {
-    let Some(_turn) = require(&NEEDS) else { return };
-    let found = live::preset(program(), readme_line()).unwrap();
-    for class in ["reads", "writes", "flushes"] {
-        let (_, told) = live::verdict(&found, class).unwrap();
-        assert!(told["means"].is_array(), "{told:#}");
-    }
-    let cells = found["cells"].as_array().unwrap();
-    for metric in ["block_read_iops", "block_read_bytes_per_s", "device_read_share"] {
-        let own = cells.iter().filter(|cell| cell["metric"] == metric);
-        assert!(own.clone().count() == 2, "{metric}");
-        assert!(own.into_iter().all(|cell| cell["geometric_mean"].as_f64() > Some(0.0)));
-    }
-}
-
-#[test]
-#[ignore = "needs root: cargo xtask test"]
 fn without_root_what_can_be_seen_is_seen_and_the_rest_is_absent_with_its_reason() {
     let Some(_turn) = require(&NEEDS) else { return };
     let (found, refused) = live::unprivileged(program()).unwrap();
@@ -91,6 +74,23 @@ fn without_root_what_can_be_seen_is_seen_and_the_rest_is_absent_with_its_reason(
 
 mod in_full {
     use super::*;
+
+    #[test]
+    #[ignore = "needs root, minutes: cargo xtask test long"]
+    fn live_runs_in_a_reduced_form() {
+        let Some(_turn) = require(&NEEDS) else { return };
+        let found = live::preset(program(), readme_line()).unwrap();
+        for class in ["reads", "writes", "flushes"] {
+            let (_, told) = live::verdict(&found, class).unwrap();
+            assert!(told["means"].is_array(), "{told:#}");
+        }
+        let cells = found["cells"].as_array().unwrap();
+        for metric in ["block_read_iops", "block_read_bytes_per_s", "device_read_share"] {
+            let own = cells.iter().filter(|cell| cell["metric"] == metric);
+            assert!(own.clone().count() == 2, "{metric}");
+            assert!(own.into_iter().all(|cell| cell["geometric_mean"].as_f64() > Some(0.0)));
+        }
+    }
 
     #[test]
     #[ignore = "needs root, minutes: cargo xtask test long"]

@@ -32,7 +32,7 @@ const REDUCED: &[(&str, &[&str])] = &[
 #[test]
 fn every_shipped_study_is_known_here() {
     // They run beside their own tests: `live` wants work that goes on, `boot` a journal, and the two that
-    // build a compiler. `raid-chunk` wants md: see `xtask lab`. `small-memory`, `capacity` and `sustained`
+    // build a compiler. `raid-chunk` and `raid-sync` want md: see `xtask lab`. `small-memory`, `capacity` and `sustained`
     // have tests of their own.
     let others = [
         "boot",
@@ -42,6 +42,7 @@ fn every_shipped_study_is_known_here() {
         "live",
         "place",
         "raid-chunk",
+        "raid-sync",
         "small-memory",
         "sustained",
     ];

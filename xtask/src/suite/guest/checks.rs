@@ -1,5 +1,5 @@
 //! What the kernel of this machine lacks, in a guest: layers are measured and taken down, devices fail,
-//! wait and fill up. A script a subject; all run in one guest, each in a home of its own.
+//! wait and fill up, groups of version 2 limit memory, cake and fq_codel shape links. A script a subject; all run in one guest, each in a home of its own.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -14,10 +14,14 @@ use crate::suite::skips::Skips;
 const PRELUDE: &str = include_str!("checks/prelude.sh");
 
 /// Subjects and their scripts.
-const CHECKS: [(&str, &str); 2] =
-    [("errors", include_str!("checks/errors.sh")), ("stacks", include_str!("checks/stacks.sh"))];
+const CHECKS: [(&str, &str); 4] = [
+    ("errors", include_str!("checks/errors.sh")),
+    ("stacks", include_str!("checks/stacks.sh")),
+    ("memory", include_str!("checks/memory.sh")),
+    ("links", include_str!("checks/links.sh")),
+];
 
-const MODULES: [&str; 10] = [
+const MODULES: [&str; 16] = [
     "dm_crypt",
     "dm_delay",
     "dm_flakey",
@@ -29,11 +33,17 @@ const MODULES: [&str; 10] = [
     // How vfat writes names, which it asks for when it is mounted.
     "nls_cp437",
     "nls_ascii",
+    "zram",
+    "veth",
+    "sch_cake",
+    "sch_fq_codel",
+    "sch_htb",
+    "sch_tbf",
 ];
 
 /// Programs of this machine that the scripts and layers run there.
-const PROGRAMS: [&str; 6] =
-    ["cryptsetup", "mdadm", "dmsetup", "mkfs.f2fs", "mkfs.exfat", "mkfs.vfat"];
+const PROGRAMS: [&str; 8] =
+    ["cryptsetup", "mdadm", "dmsetup", "mkfs.f2fs", "mkfs.exfat", "mkfs.vfat", "ip", "tc"];
 
 /// Bytes of the drive with the homes, and of the one that is measured.
 const DRIVES: [u64; 2] = [2 << 30, 256 << 20];

@@ -22,6 +22,7 @@ use crate::failure::{Failure, Outcome};
 use crate::system::journal::Undo;
 use crate::system::{Act, Consent, System, devices};
 
+pub use encryption::CONVERSION;
 pub(super) use encryption::{Encryption, FSCRYPT};
 pub use stack::{Raised, Stack};
 

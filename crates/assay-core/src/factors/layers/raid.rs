@@ -1,6 +1,7 @@
 //! Arrays of the md driver: several devices joined under the guard, stopped and forgotten by the journal.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::{Base, ByHand, Carried, Device, Gives, Layer, Made, Recipe, Takes, Typed, Wish};
 use crate::catalogue::About;
@@ -27,6 +28,11 @@ const OWN_BYTES: u64 = 1 << 20;
 const PAGE_BYTES: u64 = 4096;
 /// Entries of the stripe cache, as the kernel takes them.
 const STRIPE_CACHE: std::ops::RangeInclusive<u32> = 17..=32_768;
+/// The slowest synchronisation that can be asked for: md's own least rate, rounded.
+const LEAST_SYNC: u64 = 1_000_000;
+/// How long it may take until that begins.
+const PAUSE: Duration = Duration::from_millis(50);
+const MOST_LOOKS: usize = 40;
 /// Stands for the array that is free.
 const FREE: &str = "/dev/mdN";
 /// Stands for the name that members bear.
@@ -107,6 +113,8 @@ struct Chunk;
 struct Bitmap;
 /// Stripes that parity is computed in.
 struct StripeCache;
+/// Whether the members are brought in line meanwhile.
+struct Sync;
 
 const NOT_TOLD: &str = "told of an array when it stands";
 
@@ -118,8 +126,9 @@ impl Factor for Level {
             text: "An array of the md driver on all members of the place, whose data are lost: \
                    `raid0`, `raid1`, `raid5`, `raid6` or `raid10`; `none` stands on the first \
                    member alone. It is made by mdadm without a first synchronisation \
-                   (--assume-clean), so that nothing else moves while it is measured, and seen in \
-                   sysfs: level, chunk, members, none missing and none synchronised. It needs the \
+                   (--assume-clean), so that nothing else moves while it is measured (raid-sync \
+                   has it), and seen in sysfs: level, chunk, members, none missing and none \
+                   synchronised. It needs the \
                    key members of the study, or several devices behind it, and a kernel with md.",
         }
     }
@@ -250,13 +259,55 @@ impl Factor for StripeCache {
     }
 }
 
+impl Factor for Sync {
+    fn about(&self) -> &About {
+        &About {
+            name: "raid-sync",
+            summary: "whether a new array brings its members in line meanwhile, and how fast at most",
+            text: "`none`, or `defaults`: the members are taken for equal. A rate such as `100 MB/s`: \
+                   the first synchronisation goes on while trials run, with at most that many bytes \
+                   of each member per second (md/sync_speed_max); other work slows it down. A trial \
+                   that is longer than it fails: slow it down, or give larger members. The probe \
+                   array-sync tells how fast it was. It goes with the factor raid; raid0 has none.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"none\", \"100 MB/s\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        let fine = [DEFAULTS, NONE].contains(&level) || rate(level).is_some();
+        let hint = "say none, or a rate from 1 MB/s on, such as 100 MB/s";
+        if fine { Ok(()) } else { Err(format!("`{level}`: {hint}")) }
+    }
+
+    fn same(&self, one: &str, other: &str) -> bool {
+        one == other || rate(one).is_some() && rate(one) == rate(other)
+    }
+
+    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
+        Presence::absent(NOT_TOLD)
+    }
+}
+
+/// Bytes per second, in the KiB of the kernel.
+fn rate(level: &str) -> Option<u64> {
+    let bytes: Bytes = level.strip_suffix("/s")?.parse().ok()?;
+    (bytes.0 >= LEAST_SYNC).then_some(bytes.0 >> 10)
+}
+
 impl Layer for Arrays {
     fn noun(&self) -> &'static str {
         "array"
     }
 
     fn factors(&self) -> &'static [&'static dyn Factor] {
-        &[&Level, &Chunk, &Bitmap, &StripeCache]
+        &[&Level, &Chunk, &Bitmap, &StripeCache, &Sync]
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
@@ -268,6 +319,7 @@ impl Layer for Arrays {
             chunk: asked(&Chunk).and_then(|level| level.parse().ok()),
             bitmap: asked(&Bitmap) == Some(INTERNAL),
             stripe_cache: asked(&StripeCache).and_then(|level| level.parse().ok()),
+            sync_kib_per_s: asked(&Sync).and_then(rate),
         }))
     }
 
@@ -283,6 +335,8 @@ struct Array {
     chunk: Option<Bytes>,
     bitmap: bool,
     stripe_cache: Option<u32>,
+    /// At most so fast its members are brought in line; else they are taken for equal.
+    sync_kib_per_s: Option<u64>,
 }
 
 impl Array {
@@ -298,6 +352,9 @@ impl Array {
         }
         if self.stripe_cache.is_some() && !parity {
             return lacks("stripe cache");
+        }
+        if self.sync_kib_per_s.is_some() && *name == "raid0" {
+            return lacks("synchronisation");
         }
         None
     }
@@ -319,9 +376,49 @@ impl Array {
         Act::Run { program: PROGRAM.to_owned(), arguments: words }
     }
 
-    fn cache(&self, array: &str) -> Option<Act> {
-        let path = sysfs::block(array).join("md/stripe_cache_size");
-        self.stripe_cache.map(|entries| Act::Set { path, value: entries.to_string() })
+    /// What is set of an array that stands.
+    fn settings(&self, array: &str) -> Vec<Act> {
+        let set = |file: &str, value: u64| Act::Set {
+            path: sysfs::block(array).join("md").join(file),
+            value: value.to_string(),
+        };
+        let cache = self.stripe_cache.map(|entries| set("stripe_cache_size", entries.into()));
+        let speed = self.sync_kib_per_s.map(|kib_per_s| set("sync_speed_max", kib_per_s));
+        speed.into_iter().chain(cache).collect()
+    }
+
+    /// Sees that nothing is brought in line, or that it still is.
+    fn see_sync(&self, now: &dyn Fn(&str) -> Result<String, String>) -> Result<(), String> {
+        let action = now("sync_action")?;
+        let Some(wanted) = self.sync_kib_per_s else {
+            let degraded = now("degraded")?;
+            let still = action == "idle" && degraded == "0";
+            let state = format!("sync_action {action}, degraded {degraded}");
+            return still.then_some(()).ok_or(format!("its members are not in line: {state}"));
+        };
+        let speed = now("sync_speed_max")?;
+        if speed.split_whitespace().next() != Some(wanted.to_string().as_str()) {
+            return Err(format!("asked for sync_speed_max {wanted}, the array has {speed}"));
+        }
+        // Parity is computed onto the last member as onto one that was replaced.
+        let goes_on = ["resync", "recover"].contains(&action.as_str());
+        goes_on.then_some(()).ok_or_else(|| {
+            format!("its synchronisation is over (sync_action {action}): say a lower rate, or give larger members")
+        })
+    }
+
+    /// Sees a new array: md begins to bring its members in line a moment after it was told to.
+    fn see_soon(&self, system: &dyn System, name: &str, members: usize) -> Result<(), String> {
+        let mut seen = self.see_at(system, name, members);
+        let looks = if self.sync_kib_per_s.is_some() { MOST_LOOKS } else { 0 };
+        for _ in 0..looks {
+            if seen.is_ok() {
+                break;
+            }
+            system.sleep(PAUSE);
+            seen = self.see_at(system, name, members);
+        }
+        seen
     }
 
     /// Sees in sysfs that an array is as it was asked for; else how it is.
@@ -346,8 +443,7 @@ impl Array {
             is("stripe_cache_size", &entries.to_string())?;
         }
         if self.way.name != "raid0" {
-            is("degraded", "0")?;
-            is("sync_action", "idle")?;
+            self.see_sync(&now)?;
             let bitmap = now("bitmap/location")?;
             if (bitmap != NONE) != self.bitmap {
                 let asked = if self.bitmap { INTERNAL } else { NONE };
@@ -430,11 +526,12 @@ impl Recipe for Array {
             builder.act_on(device, undo.clone(), &discard)?;
         }
         let file = devices::file_of(&array);
-        builder.act_on_all(&devices, undo.clone(), &self.create(&file, &name, &files, false))?;
-        if let Some(cache) = self.cache(&array) {
-            builder.act(undo.clone(), &cache)?;
+        let lasting = self.sync_kib_per_s.is_some();
+        builder.act_on_all(&devices, undo.clone(), &self.create(&file, &name, &files, lasting))?;
+        for setting in self.settings(&array) {
+            builder.act(undo.clone(), &setting)?;
         }
-        self.see_at(system, &array, devices.len())
+        self.see_soon(system, &array, devices.len())
             .map_err(|what| Failure::refused(format!("{}: {what}", self.way.name)))?;
         builder.made(&file, &undo, &devices).map(Base::Device)
     }
@@ -449,14 +546,15 @@ impl Recipe for Array {
     }
 
     fn typed(&self, below: &[PathBuf]) -> Typed {
-        let mut acts = vec![self.create(Path::new(FREE), NAME, below, false)];
-        acts.extend(self.cache("mdN"));
+        let lasting = self.sync_kib_per_s.is_some();
+        let mut acts = vec![self.create(Path::new(FREE), NAME, below, lasting)];
+        acts.extend(self.settings("mdN"));
         Typed { acts, out: FREE.into() }
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
         let mut acts = vec![self.create(Path::new(FREE), NAME, below, true)];
-        acts.extend(self.cache("mdN"));
+        acts.extend(self.settings("mdN"));
         ByHand {
             typed: Typed { acts, out: FREE.into() },
             why: "assay makes arrays only to measure them; one that is to last is synchronised first",
@@ -554,6 +652,7 @@ mod tests {
             ("raid1", "raid-chunk", "64 KiB", "raid1 has no chunks"),
             ("raid0", "raid-bitmap", "internal", "raid0 has no bitmap"),
             ("raid10", "raid-stripe-cache", "4096", "raid10 has no stripe cache"),
+            ("raid0", "raid-sync", "100 MB/s", "raid0 has no synchronisation"),
         ] {
             let found = told(&[("raid", level), (option, value)], &four);
             assert!(found.starts_with(what), "{found}");
@@ -567,6 +666,7 @@ mod tests {
             chunk: None,
             bitmap: false,
             stripe_cache: None,
+            sync_kib_per_s: None,
         };
         let mib = |name| (array(name).room(&[65 << 20; 4])) >> 20;
         let held = ["raid0", "raid1", "raid5", "raid6", "raid10"].map(mib);
@@ -582,6 +682,8 @@ mod tests {
             (&Chunk, "2 KiB"),
             (&Bitmap, "external"),
             (&StripeCache, "16"),
+            (&Sync, "running"),
+            (&Sync, "9 kB/s"),
         ] {
             let told = factor.judge(level).unwrap_err();
             assert!(told.contains("say "), "{told}");

@@ -227,6 +227,60 @@ fn what_takes_one_of_several_takes_the_first() {
     assert_eq!(nothing.unwrap_err().message, "trials need one place to stand on, not 0");
 }
 
+/// Makes something and hands on what was done for it, as one would type it, while it stands.
+fn while_it_stands(chosen: &[(&str, &str)], look: impl FnOnce(&Fake, &Stack, &Raised, &str)) {
+    let fake: Fake = machine();
+    let home = Path::new(HOME);
+    let stack = stack(chosen);
+    let mut guard = begin(&fake).unwrap();
+    let on = below(&mut guard, &stack, 0).unwrap();
+    let (before, since) = (fake.condition(home), fake.acted().len());
+    let raised = stack.make(&mut guard, on).unwrap();
+    let acted: Vec<String> = fake.acted()[since..].iter().map(ToString::to_string).collect();
+    look(&fake, &stack, &raised, &acted.join("\n"));
+    guard.lower(&raised).unwrap();
+    assert_eq!(fake.condition(home), before);
+}
+
+#[test]
+fn an_array_that_is_to_be_synchronised_is_seen_to_be_until_that_is_over() {
+    while_it_stands(
+        &[("raid", "raid5"), ("raid-sync", "100 MB/s")],
+        |fake, stack, raised, acted| {
+            assert!(
+                acted.contains("mdadm --create") && !acted.contains("--assume-clean"),
+                "{acted}"
+            );
+            assert!(acted.contains("97656 > /sys/class/block/md127/md/sync_speed_max"), "{acted}");
+            assert_eq!(stack.see(fake, raised), Ok(()));
+            fake.put("/sys/devices/virtual/block/md127/md/sync_action", "idle\n");
+            let over = stack.see(fake, raised).unwrap_err();
+            assert!(
+                over.starts_with("its synchronisation is over (sync_action idle): say "),
+                "{over}"
+            );
+        },
+    );
+    while_it_stands(&[("raid", "raid5")], |fake, stack, raised, acted| {
+        assert!(acted.contains("--assume-clean"), "{acted}");
+        fake.put("/sys/devices/virtual/block/md127/md/sync_action", "check\n");
+        let moves = stack.see(fake, raised).unwrap_err();
+        assert!(moves.contains("not in line: sync_action check"), "{moves}");
+    });
+}
+
+#[test]
+fn a_device_that_is_encrypted_in_place_keeps_what_lies_on_it() {
+    let chosen = [("encryption", "dm-crypt"), ("encryption-conversion", "in-place")];
+    while_it_stands(&chosen, |_, _, _, acted| {
+        let way = "cryptsetup reencrypt --encrypt --reduce-device-size 32M --batch-mode";
+        assert!(acted.contains(way) && !acted.contains("blkdiscard"), "{acted}");
+    });
+    // It says nothing of what dm-crypt does not encrypt.
+    let chosen = [("filesystem", "ext4"), ("encryption", "gocryptfs"), chosen[1]];
+    while_it_stands(&chosen, |_, _, _, acted| assert!(!acted.contains("cryptsetup"), "{acted}"));
+}
+
 #[test]
 fn nouns_are_told_with_their_articles() {
     let all = nouns();

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::tree::Node;
 use super::{Fake, State};
+use crate::system::site::MD_MAJOR;
 use crate::system::{DeviceNumber, Errno, System as _, devices};
 
-const MD_MAJOR: u32 = 9;
 /// Where the superblock of version 1.2 lies, and what it takes of a member.
 const SUPERBLOCK: u64 = 4096;
 const OWN: u64 = 1 << 20;
@@ -93,7 +93,9 @@ impl Fake {
         ];
         if level != "raid0" {
             texts.push(("md/degraded", "0".to_owned()));
-            texts.push(("md/sync_action", "idle".to_owned()));
+            let clean = words.iter().any(|word| word == "--assume-clean");
+            texts.push(("md/sync_action", if clean { "idle" } else { "resync" }.to_owned()));
+            texts.push(("md/sync_speed_max", "200000 (system)".to_owned()));
             texts.push(("md/bitmap/location", bitmap.to_owned()));
         }
         if ["raid5", "raid6"].contains(&level.as_str()) {

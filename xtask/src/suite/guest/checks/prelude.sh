@@ -26,6 +26,18 @@ trials() {
     while [ "$(cat results/*/trials.jsonl 2>/dev/null | wc -l)" -lt "$1" ]; do sleep 0.1; done
 }
 
+# Median of a metric in an arm, of a result in JSON: FILE METRIC [FACTOR LEVEL].
+median() {
+    tr ',{}' '\n\n\n' <"$1" | sed 's/^ *//; s/": */":/; s/ *$//' | awk -v metric="$2" -v factor="${3:-}" -v level="${4:-}" '
+        BEGIN { arm = (factor == "") }
+        index($0, "\"" factor "\":") == 1 { arm = ($0 == "\"" factor "\":\"" level "\"") }
+        index($0, "\"metric\":") == 1 { own = arm && ($0 == "\"metric\":\"" metric "\"") }
+        index($0, "\"median\":") == 1 { value = substr($0, 10); if (own && value != "null") { print value; exit } }'
+}
+
+# Whether a comparison of two numbers holds; what is no number fails.
+holds() { awk "BEGIN { exit !($1) }" 2>/dev/null; }
+
 # Says what is wrong, with what was printed; what is left is looked at in any case.
 faults=0
 wrong() {

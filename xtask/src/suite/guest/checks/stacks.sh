@@ -35,17 +35,29 @@ fresh = \"replicate\"
 raid = [\"raid5\"]
 raid-chunk = [\"$1\"]" "$2" "192 MiB" >array.toml
     assay run array.toml --quiet --json >array.json 2>array.txt || wrong "raid5 ends with $?" array.txt
-    bytes=$(tr ',{}' '\n\n\n' <array.json | awk -F: '
-        /"metric":/ { own = ($2 ~ /"device_bytes_per_operation"/) }
-        /"median":/ { if (own && $2 + 0 > 0) { print $2 + 0; exit } }')
-    awk "BEGIN { share = ${bytes:-0} / 1024 / $3; exit !(share > 0.95 && share < 1.05) }" ||
+    bytes=$(median array.json device_bytes_per_operation raid-chunk "$1")
+    holds "${bytes:-0} > 0.95 * 1024 * $3 && $bytes < 1.05 * 1024 * $3" ||
         wrong "$2 at chunks of $1 move '$bytes' bytes, not $3 KiB" array.txt
     rm -r results
 }
 moved "32 KiB" "2 KiB" 16
 moved "1 MiB" "2 KiB" 16
+moved "32 KiB" "384 KiB" 512
 moved "128 KiB" "384 KiB" 512
 moved "1 MiB" "384 KiB" 1536
+
+# Four members of 128 MiB at 4 MB/s: the synchronisation is under way all the time, and yields to work.
+layered sync 'members = 4
+baseline = { raid-sync = "none" }
+probes = ["array-sync"]
+[factors]
+raid = ["raid5"]
+raid-sync = ["none", "4 MB/s"]' "64 KiB" "32 MiB" >sync.toml
+assay run sync.toml --quiet --json >sync.json 2>sync.txt || wrong "a synchronisation ends with $?" sync.txt
+rate=$(median sync.json sync_bytes_per_s raid-sync "4 MB/s")
+holds "${rate:-0} > 0 && $rate < 8e6" || wrong "at 4 MB/s it is '$rate' bytes a second" sync.txt
+[ -z "$(median sync.json sync_bytes_per_s raid-sync none)" ] || wrong "equal members are synchronised" sync.txt
+rm -r results
 
 for name in f2fs exfat vfat; do
     layered $name "[factors]

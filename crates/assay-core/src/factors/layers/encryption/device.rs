@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    Cipher, DEFAULTS, DM_CRYPT, Encryption, QUEUES, Queues, Sector, kernel_lacks, queues, sector,
-    split_cipher,
+    CONVERSION, Cipher, Conversion, DEFAULTS, DM_CRYPT, Encryption, QUEUES, Queues, Sector,
+    kernel_lacks, queues, sector, split_cipher,
 };
 use crate::factors::Factor;
 use crate::factors::guard::Builder;
@@ -20,6 +20,8 @@ const PROGRAM: &str = "cryptsetup";
 const MODULE: &str = "dm-crypt";
 /// Bytes that the head of a volume takes.
 const HEAD: u64 = 16 << 20;
+/// Bytes by which a device is short that is encrypted in place: what lies on it makes room for the head.
+const SHIFT: u64 = 2 * HEAD;
 /// The smallest device on which there is room for anything.
 const SMALLEST: Bytes = Bytes(32 << 20);
 /// Stands for the name under which the volume is opened.
@@ -37,6 +39,8 @@ struct Volume {
     sector: Option<Bytes>,
     /// As cryptsetup calls them.
     flags: Vec<&'static str>,
+    /// Whether what lies on the device is encrypted.
+    in_place: bool,
 }
 
 /// Options that are asked of what dm-crypt does not encrypt.
@@ -48,7 +52,7 @@ impl Layer for EncryptedDevices {
     }
 
     fn factors(&self) -> &'static [&'static dyn Factor] {
-        &[&Encryption, &Cipher, &Sector, &Queues]
+        &[&Encryption, &Cipher, &Sector, &Queues, &Conversion]
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
@@ -57,14 +61,9 @@ impl Layer for EncryptedDevices {
         };
         let level = wish.level(Encryption.about().name)?;
         if level != DM_CRYPT {
-            let options: [&dyn Factor; 3] = [&Cipher, &Sector, &Queues];
+            let options: [&'static dyn Factor; 3] = [&Cipher, &Sector, &Queues];
             let misplaced = options.into_iter().find(|factor| option(*factor).is_some())?;
-            let name = match misplaced.about().name {
-                name if name == Cipher.about().name => "encryption-cipher",
-                name if name == Sector.about().name => "encryption-sector",
-                _ => "encryption-queues",
-            };
-            return Some(Box::new(Misplaced(name)));
+            return Some(Box::new(Misplaced(misplaced.about().name)));
         }
         let cipher = option(&Cipher).map(|level| {
             let (cipher, bits) = split_cipher(level);
@@ -72,7 +71,12 @@ impl Layer for EncryptedDevices {
             (cipher.to_owned(), bits.unwrap_or(usual).to_owned())
         });
         let flags = option(&Queues).and_then(queues).unwrap_or_default();
-        Some(Box::new(Volume { cipher, sector: option(&Sector).and_then(sector), flags }))
+        Some(Box::new(Volume {
+            cipher,
+            sector: option(&Sector).and_then(sector),
+            flags,
+            in_place: option(&Conversion) == Some(CONVERSION.1),
+        }))
     }
 
     fn choices(&self) -> Vec<String> {
@@ -84,14 +88,20 @@ impl Layer for EncryptedDevices {
     }
 
     fn ample(&self, bytes: u64) -> u64 {
-        bytes.saturating_add(HEAD)
+        bytes.saturating_add(SHIFT)
     }
 }
 
 impl Volume {
-    /// The program that makes it. The key is random: it needs no time to be derived slowly.
+    /// The line that makes it. The key is random: it needs no time to be derived slowly.
     fn format(&self, label: &str, device: &Path, key: Key) -> Act {
-        let mut words = vec!["luksFormat", "--batch-mode", "--type", "luks2", "--label", label];
+        let shift = format!("{}M", SHIFT >> 20);
+        let mut words = if self.in_place {
+            vec!["reencrypt", "--encrypt", "--reduce-device-size", &shift]
+        } else {
+            vec!["luksFormat"]
+        };
+        words.extend(["--batch-mode", "--type", "luks2", "--label", label]);
         words.extend(["--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000"]);
         let sector = self.sector.map(|bytes| bytes.0.to_string());
         if let Some((cipher, bits)) = &self.cipher {
@@ -177,7 +187,8 @@ impl Recipe for Volume {
     }
 
     fn room(&self, below: &[u64]) -> u64 {
-        below.iter().sum::<u64>().saturating_sub(HEAD)
+        let head = if self.in_place { SHIFT } else { HEAD };
+        below.iter().sum::<u64>().saturating_sub(head)
     }
 
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
@@ -190,7 +201,8 @@ impl Recipe for Volume {
         let disk = Mark::of(system, &device.extent.device);
         let start = device.extent.range.start;
         let formatted = Undo::FileSystem { disk, start, label: label.clone() };
-        if device.discard {
+        // What lies there is what is encrypted.
+        if device.discard && !self.in_place {
             let range = 0..device.extent.range.end - start;
             let act = Act::Discard { device: file.clone(), range };
             builder.act_on(device, formatted.clone(), &act)?;
@@ -235,7 +247,13 @@ impl Recipe for Volume {
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
         let device = below.first().cloned().unwrap_or_default();
-        let mut words = vec!["luksFormat".to_owned(), "--type".to_owned(), "luks2".to_owned()];
+        let shift = format!("{}M", SHIFT >> 20);
+        let mut words: Vec<String> = if self.in_place {
+            ["reencrypt", "--encrypt", "--reduce-device-size", &shift].map(str::to_owned).into()
+        } else {
+            vec!["luksFormat".to_owned()]
+        };
+        words.extend(["--type", "luks2"].map(str::to_owned));
         if let Some((cipher, bits)) = &self.cipher {
             let own = ["--cipher", cipher, "--key-size", bits];
             words.extend(own.map(str::to_owned));

@@ -43,6 +43,11 @@ struct Cipher;
 struct Sector;
 /// Who does dm-crypt's work.
 struct Queues;
+/// Whether a volume is new, or what lay on the device is encrypted.
+struct Conversion;
+
+/// The factor by which a device is encrypted with what lay on it, and its level.
+pub const CONVERSION: (&str, &str) = ("encryption-conversion", "in-place");
 
 impl Factor for Encryption {
     fn about(&self) -> &About {
@@ -196,6 +201,40 @@ impl Factor for Queues {
 
     fn same(&self, one: &str, other: &str) -> bool {
         one == other || queues(one).is_some_and(|one| queues(other) == Some(one))
+    }
+
+    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
+        Presence::absent("it is looked at where assay made the volume")
+    }
+}
+
+impl Factor for Conversion {
+    fn about(&self) -> &About {
+        &About {
+            name: CONVERSION.0,
+            summary: "whether dm-crypt begins with an empty volume, or encrypts what lies on the device",
+            text: "`defaults`: an empty volume; `in-place`: every byte of the device is read, encrypted \
+                   and written (`cryptsetup reencrypt --encrypt`), as when a drive in use is encrypted \
+                   for the first time. Nothing else uses the device meanwhile. How long that took, \
+                   and at what rate, is told above the tables. A whole drive takes hours, anew in each \
+                   replicate: give a part of it (--destroy ID:8GiB). It goes with the factor \
+                   encryption, and says nothing of what dm-crypt does not encrypt.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"defaults\", \"in-place\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if [DEFAULTS, CONVERSION.1].contains(&level) {
+            return Ok(());
+        }
+        Err(format!("`{level}` is not known: say {}, or {DEFAULTS}", CONVERSION.1))
     }
 
     fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {

@@ -1,0 +1,25 @@
+# Shapers that most kernels of tests lack: behind a deep buffer a full upload makes everything else wait, and
+# cake as well as fq_codel at 80 % of its rate end that.
+
+cat >link.toml <<END
+format = "assay-study/1"
+title = "A link"
+replicates = 1
+seed = 1
+control = false
+[factors]
+shaper = ["none", "cake 80 %", "fq_codel 80 %"]
+[[workload]]
+name = "link"
+network = { peer = "lab", interface = "to-router", phases = ["idle", "up"], phase = "2500 ms", probe = "15 ms" }
+END
+ls /sys/class/net /run/netns >interfaces.before 2>/dev/null
+assay run link.toml --quiet --json >link.json 2>link.txt || wrong "a link ends with $?" link.txt
+deep=$(median link.json up_p50_ns shaper none)
+holds "${deep:-0} > 1e8" || wrong "a deep buffer makes others wait '$deep' ns" link.txt
+for shaper in cake fq_codel; do
+    short=$(median link.json up_p50_ns shaper "$shaper 80 %")
+    holds "${short:-0} > 0 && $short < $deep / 4" || wrong "with $shaper others wait '$short' ns, not '$deep'" link.txt
+done
+ls /sys/class/net /run/netns >interfaces.after 2>/dev/null
+cmp -s interfaces.before interfaces.after || wrong "interfaces or name spaces are left" interfaces.after
