@@ -177,22 +177,30 @@ impl Flat {
             "" => Some(None),
             text => text.parse().ok().map(Some),
         };
-        let mut flat =
-            Self { file: field().to_owned(), device: field().to_owned(), ..Self::default() };
-        flat.capacity_gb = number(field())?;
-        (flat.claimed, flat.reached) = (field().to_owned(), field().to_owned());
-        for at in &mut flat.numbers {
+        let (file, device) = (field().to_owned(), field().to_owned());
+        let capacity_gb = number(field())?;
+        let (claimed, reached) = (field().to_owned(), field().to_owned());
+        let mut numbers = [None; NUMBERS.len()];
+        for at in &mut numbers {
             *at = number(field())?;
         }
-        flat.energy_j_per_gib = number(field())?;
-        flat.price_per_gb = number(field())?;
-        flat.currency = field().to_owned();
-        flat.trust = field().to_owned();
-        flat.date = field().to_owned();
-        flat.machine = field().to_owned();
-        flat.filesystem = field().to_owned();
-        flat.by = field().to_owned();
-        Some(flat)
+        // As they stand in a line.
+        Some(Self {
+            file,
+            device,
+            capacity_gb,
+            claimed,
+            reached,
+            numbers,
+            energy_j_per_gib: number(field())?,
+            price_per_gb: number(field())?,
+            currency: field().to_owned(),
+            trust: field().to_owned(),
+            date: field().to_owned(),
+            machine: field().to_owned(),
+            filesystem: field().to_owned(),
+            by: field().to_owned(),
+        })
     }
 }
 

@@ -167,7 +167,7 @@ fn died_at(walk: &Walk<'_>, n: u64) -> Option<Fake> {
 /// Deaths of a recovery of which one is tried after each death of a walk; each has its turn after
 /// another one.
 fn stride() -> usize {
-    if is_in_full() { 1 } else { 3 }
+    if is_in_full() { 1 } else { 5 }
 }
 
 /// Every death of a walk, and after each the deaths of its recovery: how many of both.

@@ -62,7 +62,9 @@ impl Fake {
                 let [.., cipher, _] = arguments else { return Err(Errno::INVAL.into()) };
                 self.lock().serve(Path::new(cipher), last, key)
             }
-            "cryptsetup" if has("luksFormat") || has("reencrypt") => self.format(last, arguments, key),
+            "cryptsetup" if has("luksFormat") || has("reencrypt") => {
+                self.format(last, arguments, key)
+            }
             "cryptsetup" if has("open") => self.open(arguments, key),
             _ => Err(Errno::INVAL.into()),
         }

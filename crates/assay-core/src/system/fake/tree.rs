@@ -139,8 +139,12 @@ impl Tree {
 
     /// Adds or replaces a file; its parents become directories.
     pub fn put(&mut self, path: &Path, node: Node) {
+        // What is there has its parents.
         for parent in path.ancestors().skip(1) {
-            self.nodes.entry(parent.to_path_buf()).or_insert(Node::Directory);
+            if self.nodes.contains_key(parent) {
+                break;
+            }
+            self.nodes.insert(parent.to_path_buf(), Node::Directory);
         }
         self.nodes.insert(path.to_path_buf(), node);
     }
@@ -170,33 +174,35 @@ impl Tree {
         let mut links = 0;
         let mut waiting: Vec<PathBuf> = parts(path);
         let mut at = PathBuf::from("/");
+        let here = |at: &Path| self.nodes.get(at).ok_or(Errno::NOENT);
+        let mut node = here(&at)?;
         while let Some(part) = waiting.pop() {
-            match self.nodes.get(&at) {
-                Some(Node::Directory) => {}
-                Some(_) => return Err(Errno::NOTDIR.into()),
-                None => return Err(Errno::NOENT.into()),
+            if *node != Node::Directory {
+                return Err(Errno::NOTDIR.into());
             }
             if part.as_os_str() == ".." {
                 at.pop();
+                node = here(&at)?;
                 continue;
             }
-            let next = at.join(&part);
-            match self.nodes.get(&next).ok_or(Errno::NOENT)? {
+            at.push(&part);
+            match here(&at)? {
                 Node::Closed => return Err(Errno::ACCESS.into()),
                 Node::Link(target) => {
                     links += 1;
                     if links > MOST_LINKS {
                         return Err(Errno::LOOP.into());
                     }
+                    at.pop();
                     if target.is_absolute() {
                         at = PathBuf::from("/");
+                        node = here(&at)?;
                     }
                     waiting.extend(parts(target));
                 }
-                _ => at = next,
+                found => node = found,
             }
         }
-        let node = self.nodes.get(&at).ok_or(Errno::NOENT)?;
         Ok((at, node))
     }
 
