@@ -162,6 +162,11 @@ impl Tree {
     }
 }
 
+/// What `strace` shows of its phases.
+const COUNTED_OTHERWISE: &str = "What bonnie++ counts otherwise: its deleting takes the directories away in the\nsame \
+     time (`rmdir` after the files of each), which ours leaves; and it tells no rate of a phase that is over in half\na \
+     second, which looking at files in memory is.";
+
 /// Where the interval of a ratio is to lie, or what is counted differently is said.
 const ALIKE: [f64; 2] = [0.8, 1.25];
 
@@ -209,7 +214,9 @@ fn page(head: &[String], rounds: usize, rates: &[Rates]) -> Done<(String, bool)>
             );
         }
     }
-    page.push_str("\nRates are medians over the rounds. The commands of bonnie++:\n\n```text\n");
+    page.push_str("\nRates are medians over the rounds. ");
+    page.push_str(COUNTED_OTHERWISE);
+    page.push_str("\n\nThe commands of bonnie++:\n\n```text\n");
     for tree in &TREES {
         let _ = writeln!(page, "{PROGRAM} {}", tree.words("DIRECTORY").join(" "));
     }

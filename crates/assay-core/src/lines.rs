@@ -13,7 +13,7 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines.filter(|(_, line)| !line.starts_with('#') && !line.trim().is_empty())
 }
 
-/// Divides lines at their commas; memory is used again from line to line.
+/// Divides lines at their commas or the like; memory is used again from line to line.
 pub(crate) struct Splitter {
     reader: Reader,
     bytes: Vec<u8>,
@@ -28,7 +28,13 @@ pub(crate) struct OpenQuote(pub usize);
 impl Splitter {
     /// Nothing divided yet.
     pub(crate) fn new() -> Self {
-        let reader = ReaderBuilder::new().terminator(Terminator::Any(b'\n')).build();
+        Self::between(b',')
+    }
+
+    /// The same with this between the fields.
+    pub(crate) fn between(delimiter: u8) -> Self {
+        let reader =
+            ReaderBuilder::new().delimiter(delimiter).terminator(Terminator::Any(b'\n')).build();
         Self { reader, bytes: Vec::new(), ends: Vec::new(), count: 0 }
     }
 

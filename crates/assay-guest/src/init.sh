@@ -12,6 +12,8 @@ for place in /dev/shm /run /tmp; do mount -t tmpfs tmpfs "$place"; done
 mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null
 mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null
 mount -t cgroup2 cgroup2 /sys/fs/cgroup 2>/dev/null
+# As systemd does: what is made in the first group can limit memory, too.
+echo +memory >/sys/fs/cgroup/cgroup.subtree_control 2>/dev/null
 ln -s /proc/self/fd /dev/fd
 ip link set lo up 2>/dev/null
 

@@ -76,7 +76,7 @@ fn number(row: &Flat, index: usize) -> String {
 /// A number of a kind in its shown unit.
 pub(super) fn in_unit(index: usize, value: f64) -> String {
     let is_rate = NUMBERS.get(index).is_some_and(|kind| kind.unit != 1.0);
-    if is_rate { show::three_digits(value) } else { show::per_second(value) }
+    if is_rate { show::mb_per_s(value * 1e6) } else { show::per_second(value) }
 }
 
 /// Columns of a terminal.

@@ -110,7 +110,7 @@ fn at_least(number: Option<&CardNumber>, limit: f64) -> Standing {
 }
 
 fn mb(value: f64) -> String {
-    format!("{} MB/s", show::three_digits(value / 1e6))
+    format!("{} MB/s", show::mb_per_s(value))
 }
 
 fn told(what: &str, number: Option<&CardNumber>, shown: impl Fn(f64) -> String) -> String {

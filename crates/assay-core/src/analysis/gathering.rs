@@ -7,7 +7,7 @@ use super::rows::{self, Row};
 use super::verdicts::words;
 use super::{
     boots, capacity, card, checks, classes, conversions, design, facts, harm, judged, lines,
-    memory, published, reserved, sentences, series, surfaces, surroundings, watched,
+    memory, published, reserved, sentences, series, surfaces, surroundings, synchronised, watched,
 };
 use crate::findings::boots::BootGroup;
 use crate::findings::capacity::{CapacityFacts, SustainedFacts};
@@ -132,6 +132,7 @@ impl<'a> Gathering<'a> {
         told.extend(classes::sentences(&found));
         told.extend(reserved::sentences(&found, &rows));
         told.extend(conversions::sentence(&self.conversions));
+        told.extend(synchronised::sentences(&found));
         told.extend(memory::sentences(&found, &rows));
         told.append(&mut verdicts);
         found.surfaces = self.surfaces;

@@ -159,8 +159,13 @@ fn busy_s_per_gib(row: &Row<'_>, trial: &Measured<'_>) -> Result<f64, String> {
     Ok(seconds_per_gib(busy_ms.saturating_mul(1_000_000), trial.record))
 }
 
+/// How fast an array brings each member in line.
+pub(super) const SYNC_RATE: &str = "sync_bytes_per_s";
+/// How long that takes for the whole of them.
+pub(super) const SYNC_WHOLE: &str = "sync_whole_s";
+
 fn is_sync(metric: &str) -> bool {
-    ["sync_bytes_per_s", "sync_whole_s"].contains(&metric)
+    [SYNC_RATE, SYNC_WHOLE].contains(&metric)
 }
 
 /// The synchronisation that went on meanwhile, of one array.
@@ -175,7 +180,7 @@ fn sync(metric: &str, record: &TrialRecord) -> Result<f64, String> {
         return Err("several arrays were synchronised".to_owned());
     };
     let rate = progress.bytes_per_s();
-    Ok(if metric == "sync_whole_s" { progress.of_bytes as f64 / rate } else { rate })
+    Ok(if metric == SYNC_WHOLE { progress.of_bytes as f64 / rate } else { rate })
 }
 
 fn is_energy(metric: &str) -> bool {

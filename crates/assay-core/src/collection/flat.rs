@@ -161,18 +161,20 @@ impl Flat {
         (0..COLUMNS).map(|column| self.value(column).to_string()).collect()
     }
 
-    /// As a line of CSV, without its end.
-    pub fn line(&self) -> String {
-        line(&self.fields())
+    /// As a line of a table, without its end, with this between its fields.
+    pub fn line(&self, between: char) -> String {
+        line(&self.fields(), between)
     }
 
-    /// Reads a line that was divided; none where it is not one.
-    fn read(fields: &Splitter) -> Option<Self> {
-        if fields.count() != COLUMNS {
-            return None;
-        }
-        let mut index = 0..COLUMNS;
-        let mut field = || index.next().map(|at| fields.field(at)).unwrap_or_default();
+    /// Reads the fields of a line; none where it is not one.
+    fn read<'f>(mut fields: impl Iterator<Item = &'f str>) -> Option<Self> {
+        // One that is missing is found by the field after the last one, which then is none, too.
+        let mut count = 0;
+        let mut field = || {
+            let field = fields.next();
+            count += usize::from(field.is_some());
+            field.unwrap_or_default()
+        };
         let number = |text: &str| match text {
             "" => Some(None),
             text => text.parse().ok().map(Some),
@@ -185,7 +187,7 @@ impl Flat {
             *at = number(field())?;
         }
         // As they stand in a line.
-        Some(Self {
+        let flat = Self {
             file,
             device,
             capacity_gb,
@@ -200,34 +202,41 @@ impl Flat {
             machine: field().to_owned(),
             filesystem: field().to_owned(),
             by: field().to_owned(),
-        })
+        };
+        (count == COLUMNS && fields.next().is_none()).then_some(flat)
     }
 }
 
-/// The head of such a table.
-pub fn head() -> String {
-    columns().join(",")
+/// Between fields where programs read them: texts hardly ever have it, so hardly ever need quotation marks.
+pub const TAB: char = '\t';
+
+/// Names of the columns, as the first line of a table.
+pub fn head(between: char) -> String {
+    columns().join(&between.to_string())
 }
 
-/// Reads a whole table with its head; none where a line of it is none.
+/// Reads a whole table with its head and tabs between the fields; none where a line of it is none.
 pub fn table(text: &str) -> Option<Vec<Flat>> {
-    let rest = text.strip_prefix(&head())?.strip_prefix('\n')?;
-    let mut splitter = Splitter::new();
+    let rest = text.strip_prefix(&head(TAB))?.strip_prefix('\n')?;
+    let mut splitter = Splitter::between(TAB as u8);
     let read = |line: &str| {
+        if !line.contains('"') {
+            return Flat::read(line.split(TAB));
+        }
         splitter.split(line).ok()?;
-        Flat::read(&splitter)
+        Flat::read((0..splitter.count()).map(|at| splitter.field(at)))
     };
     rest.lines().map(read).collect()
 }
 
-/// Fields as a line of CSV.
-pub fn line(fields: &[String]) -> String {
+/// Fields as a line of a table.
+fn line(fields: &[String], between: char) -> String {
     let mut line = String::new();
     for (index, field) in fields.iter().enumerate() {
         if index > 0 {
-            line.push(',');
+            line.push(between);
         }
-        if field.contains([',', '"', '\n', '\r']) {
+        if field.contains([between, '"', '\n', '\r']) {
             let _ = write!(line, "\"{}\"", field.replace('"', "\"\""));
         } else {
             line.push_str(field);

@@ -164,7 +164,7 @@ mod tests {
             row("no writes", None, ""),
         ];
         for row in &rows {
-            let text = format!("{}\n{}\n", flat::head(), row.line());
+            let text = format!("{}\n{}\n", flat::head(flat::TAB), row.line(flat::TAB));
             assert_eq!(flat::table(&text), Some(vec![row.clone()]));
         }
         let asked = |conditions: &[&str], sort| {

@@ -43,6 +43,8 @@ pub enum Said {
         /// Workload.
         workload: String,
     },
+    /// How fast an array brought its members in line.
+    Synchronised,
     /// How long it took to encrypt a device with what lay on it.
     Converted,
     /// What a limit of memory held, and at what cost.

@@ -1,29 +1,30 @@
 //! How fast arrays of md bring their members in line while a trial goes on.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Moment, Presentation, Probe, Scene, Unit, field, not_recorded};
 use crate::catalogue::About;
 use crate::presence::Presence;
+use crate::system::System;
 use crate::system::site::Layer;
-use crate::system::{System, sysfs};
 
 /// What it says of itself.
 pub static PROBE: Entry = Entry {
     about: About {
         name: "array-sync",
         summary: "how fast an array brings its members in line meanwhile",
-        text: "Where the study names it: reads md/sync_action and md/sync_completed of the target's \
-               arrays right before and right after the run. A metric is there where the \
+        text: "Where the study names it: reads /proc/mdstat of the target's arrays \
+               right before and right after the run. A metric is there where the \
                synchronisation went on all the time; one that ended in between has no rate. What the \
                members move for it is then not others' traffic (rule `foreign`), and no \
-               amplification of the workload's. Costs two small files before and after. Needs no \
+               amplification of the workload's. Costs a small file before and after. Needs no \
                rights, and an array of the md driver.",
     },
     fields: &[
-        field("*.action", Unit::Word, "`resync`, `recover`, `check` or the like"),
+        field("*.action", Unit::Word, "`resync`, `recovery`, `check` or the like"),
         field("*.before_bytes", Unit::Bytes, "of each member that were in line before"),
         field("*.after_bytes", Unit::Bytes, "of each member that were in line after"),
         field("*.of_bytes", Unit::Bytes, "of each member in all (of raid10: of the array)"),
@@ -38,7 +39,7 @@ pub static PROBE: Entry = Entry {
 /// How far an array came during a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    /// What md does: `resync`, `recover`, `check`, `repair`, `reshape`.
+    /// What md does: `resync`, `recovery`, `check`, `reshape`.
     pub action: String,
     /// Bytes that were in line before the trial.
     pub before_bytes: u64,
@@ -116,22 +117,33 @@ impl Probe for Arrays {
     }
 }
 
-/// How far an array is; nothing where it stands still or is none that has anything to bring in line.
+/// What md tells of all arrays.
+const TOLD: &str = "/proc/mdstat";
+
+/// How far an array is; nothing where it stands still. Not md/sync_completed, which moves in steps of a
+/// sixteenth of the whole.
 fn read(system: &dyn System, name: &str) -> Option<Reading> {
-    let place = sysfs::block(name).join("md");
-    let action = system.read_text(&place.join("sync_action")).ok()?;
-    let completed = system.read_text(&place.join("sync_completed")).ok()?;
+    let text = system.read_text(Path::new(TOLD)).ok()?;
     let at_ns = system.monotonic_ns();
-    let (done, of) = sectors(&completed)?;
-    Some(Reading { action: action.trim().to_owned(), done: done * 512, of: of * 512, at_ns })
+    let (action, done, of) = progress(&text, name)?;
+    Some(Reading { action: action.to_owned(), done: done << 10, of: of << 10, at_ns })
 }
 
-/// `1024 / 4096`; `none` and `delayed` are nothing.
-fn sectors(text: &str) -> Option<(u64, u64)> {
-    let (done, of) = text.trim().split_once(" / ")?;
+/// Action, and KiB done and in all: `[=>...]  resync = 12.6% (37664/292945) finish=1.0min`, below the line
+/// of the array. One that waits (`resync=DELAYED`) tells no numbers.
+fn progress<'t>(text: &'t str, name: &str) -> Option<(&'t str, u64, u64)> {
+    let is_own = |line: &&str| line.split_whitespace().next() == Some(name);
+    let mut lines = text.lines().skip_while(|line| !is_own(line)).skip(1);
+    let line = lines
+        .by_ref()
+        .take_while(|line| line.starts_with(' '))
+        .find(|line| line.contains(" = "))?;
+    let (before, after) = line.split_once(" = ")?;
+    let action = before.split_whitespace().last()?;
+    let (done, of) = after.split_once('(')?.1.split_once(')')?.0.split_once('/')?;
     let (done, of) = (done.parse::<u64>().ok()?, of.parse::<u64>().ok()?);
-    // More than there can be is no number of sectors.
-    (of > 0 && done <= of && of < 1 << 54).then_some((done, of))
+    // More than there can be is no number of KiB.
+    (of > 0 && done <= of && of < 1 << 53).then_some((action, done, of))
 }
 
 #[cfg(test)]
@@ -152,17 +164,24 @@ mod tests {
         Site { layers: vec![layer("md127", MD_MAJOR), layer("sda", 8)], ..Site::simulated("array") }
     }
 
-    fn observed(asked: &[&str], states: [(&str, &str); 2]) -> Presence<BTreeMap<String, Progress>> {
+    /// The line of an array that does something, as the kernel writes it.
+    fn mdstat(does: &str) -> String {
+        format!(
+            "Personalities : [raid1] [raid6] [raid5] [raid4] \nmd1 : active raid1 vdg[1] vdf[0]\n      98304 \
+             blocks super 1.2 [2/2] [UU]\n      [>....................]  check =  4.1% (4096/98304) finish=9.9min \
+             speed=100K/sec\n      \nmd127 : active raid5 vde[4] vdd[2] vdc[1] vdb[0]\n      387072 blocks super \
+             1.2 level 5, 512k chunk, algorithm 2 [4/3] [UUU_]\n      {does}\n      \nunused devices: <none>\n"
+        )
+    }
+
+    fn observed(asked: &[&str], states: [&str; 2]) -> Presence<BTreeMap<String, Progress>> {
         let (fake, site) = (Fake::new(), site());
         let probes: Vec<String> = asked.iter().map(|name| (*name).to_owned()).collect();
         let asked = Asked { probes: &probes, meter: None };
         let scene = Scene { system: &fake, site: &site, file: None, asked };
         let mut probe = Arrays::default();
-        for (moment, (action, completed)) in
-            [Moment::BeforeRun, Moment::AfterRun].into_iter().zip(states)
-        {
-            fake.put("/sys/class/block/md127/md/sync_action", format!("{action}\n"));
-            fake.put("/sys/class/block/md127/md/sync_completed", format!("{completed}\n"));
+        for (moment, does) in [Moment::BeforeRun, Moment::AfterRun].into_iter().zip(states) {
+            fake.put(TOLD, mdstat(does));
             probe.look(moment, &scene);
         }
         probe.observed(&scene)
@@ -170,18 +189,21 @@ mod tests {
 
     #[test]
     fn what_was_done_in_between_is_told_where_it_went_on_all_the_time() {
-        let going = [("resync", "1000 / 8000"), ("resync", "3000 / 8000")];
+        let going = [
+            "[==>..................]  recovery = 13.2% (1000/8000) finish=0.4min speed=4288K/sec",
+            "[====>................]  recovery = 37.5% (3000/8000) finish=0.2min speed=4288K/sec",
+        ];
         let found = observed(&["array-sync"], going);
         let own = &found.value().unwrap()["md127"];
         let told = (own.action.as_str(), own.before_bytes, own.after_bytes, own.of_bytes);
-        assert_eq!(told, ("resync", 512_000, 1_536_000, 4_096_000));
+        assert_eq!(told, ("recovery", 1000 << 10, 3000 << 10, 8000 << 10));
         let rated = Progress { span_ns: 500_000_000, ..own.clone() };
-        assert_eq!(rated.bytes_per_s(), 2_048_000.0);
+        assert_eq!(rated.bytes_per_s(), 4_096_000.0);
         assert_eq!(observed(&[], going), not_recorded(), "nobody asked");
-        for still in [("idle", "none"), ("resync", "delayed"), ("resync", "9 / 8")] {
+        for still in ["", "\tresync=DELAYED", "[>...]  resync = 99.9% (9/8)"] {
             assert_eq!(observed(&["array-sync"], [still, going[1]]), not_recorded(), "{still:?}");
         }
-        for over in [("idle", "none"), ("check", "9 / 8000"), ("resync", "9 / 8000")] {
+        for over in ["", "[>...]  check =  2.0% (3500/8000)", "[>...]  recovery =  0.1% (9/8000)"] {
             let found = observed(&["array-sync"], [going[0], over]);
             let why = "the synchronisation ended within the trial";
             assert_eq!(found.reason(), Some(why), "{over:?}");

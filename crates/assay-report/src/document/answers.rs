@@ -66,18 +66,17 @@ fn table(first: &CardRow, rows: &[CardRow]) -> Table {
 }
 
 fn row(row: &CardRow) -> Row {
-    let mega = |value: f64| show::three_digits(value / 1e6);
     let told = |number: &Option<CardNumber>, show: &dyn Fn(f64) -> String| {
         Cell::plain(number.as_ref().map_or_else(|| NONE.to_owned(), |one| show(one.value)))
     };
     let plain = |text: Option<String>| Cell::plain(text.unwrap_or_else(|| NONE.to_owned()));
     let cells = vec![
         Cell::plain(name(row)),
-        told(&row.linear_read, &mega),
-        told(&row.linear_write, &mega),
+        told(&row.linear_read, &show::mb_per_s),
+        told(&row.linear_write, &show::mb_per_s),
         told(&row.random_read, &show::per_second),
         told(&row.random_write, &show::per_second),
-        plain(row.claimed_bytes_per_s.map(|rate| format!("{} MB/s", mega(rate)))),
+        plain(row.claimed_bytes_per_s.map(|rate| format!("{} MB/s", show::mb_per_s(rate)))),
         plain(row.share_of_claim.map(show::share)),
         plain(row.price.as_ref().map(|price| price.text.clone())),
         plain(row.iops_per_unit.map(show::per_second)),

@@ -41,11 +41,9 @@ pub fn execute(execution: &Execution<'_>) -> io::Result<Executed> {
         return Ok(not_started());
     }
     let Some(limit) = execution.memory else { return measure(execution, turn.ready()) };
-    let group = turn.ready().ok_or_else(|| {
-        let why = "no control group with the memory controller can be made here: become root, or boot \
-                   with cgroup_enable=memory";
-        io::Error::new(io::ErrorKind::Unsupported, why)
-    })?;
+    let group = turn
+        .ready()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, group::why_impossible()))?;
     let limited = group.limit(limit)?;
     let executed = measure(execution, Some(group));
     let kills = limited.kills();

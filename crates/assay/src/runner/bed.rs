@@ -192,7 +192,9 @@ impl<'a> TestBed<'a> {
     fn share(&mut self, place: usize, refused: Vec<Refusal>) -> Outcome<()> {
         let mut slots = self.slots.iter_mut().filter(|slot| slot.place == place).peekable();
         if slots.peek().is_none() {
-            let reasons: Vec<String> = refused.into_iter().map(|refusal| refusal.reason).collect();
+            let mut reasons: Vec<String> =
+                refused.into_iter().map(|refusal| refusal.reason).collect();
+            reasons.dedup();
             return Err(Failure::refused(reasons.join("; ")));
         }
         slots.for_each(|slot| slot.survey.refused.extend(refused.iter().cloned()));

@@ -28,7 +28,7 @@ const ROWS: &str = "rows";
 /// What the places of published rows begin with: they are a part of this program and have no file.
 const PUBLISHED: &str = "published row ";
 /// Format of the index.
-const INDEX: &str = "assay-index/1";
+const INDEX: &str = "assay-index/2";
 /// Rows of a collection at most.
 const MOST_ROWS: usize = 1_000_000;
 /// Files that are named as no rows at most; more of them are counted.
@@ -276,7 +276,7 @@ pub fn whole(system: &dyn System, folder: &Path, flat: &Flat) -> Option<Row> {
 fn place(system: &dyn System, folder: &Path) -> Outcome<PathBuf> {
     let path = system.canonical(folder).map_err(|error| unreadable(folder, &error))?;
     let hash = hexadecimal(&sha256(path.display().to_string()));
-    Ok(beside_results(system)?.join("index").join(format!("{}.csv", &hash[..16])))
+    Ok(beside_results(system)?.join("index").join(format!("{}.tsv", &hash[..16])))
 }
 
 /// The table of an index, for programs that read tables.
@@ -316,7 +316,7 @@ fn kept(system: &dyn System, place: &Path, stamp: &str) -> Option<Index> {
 
 fn keep(system: &dyn System, place: &Path, index: &Index, stamp: String) -> io::Result<()> {
     system.create_directory(place.parent().unwrap_or(place))?;
-    system.write_whole(place, csv(&index.rows).as_bytes())?;
+    system.write_whole(place, table_of(&index.rows, flat::TAB).as_bytes())?;
     let about = About {
         format: INDEX.to_owned(),
         assay: env!("CARGO_PKG_VERSION").to_owned(),
@@ -328,11 +328,11 @@ fn keep(system: &dyn System, place: &Path, index: &Index, stamp: String) -> io::
     system.write_whole(&place.with_extension("json"), &text)
 }
 
-/// Rows as a table.
-pub fn csv<'a>(rows: impl IntoIterator<Item = &'a Flat>) -> String {
-    let mut text = flat::head() + "\n";
+/// Rows as a table with this between its fields.
+pub fn table_of<'a>(rows: impl IntoIterator<Item = &'a Flat>, between: char) -> String {
+    let mut text = flat::head(between) + "\n";
     for row in rows {
-        text.push_str(&row.line());
+        text.push_str(&row.line(between));
         text.push('\n');
     }
     text

@@ -385,7 +385,7 @@ fn read_row(bytes: &[u8]) -> bool {
     let (name, text) = row_file::write(&row).unwrap_or_default();
     assert_eq!(row_file::read_named(&name, &text).as_ref(), Ok(&row));
     let line = Flat::of(&name, &row);
-    let table = format!("{}\n{}\n", flat::head(), line.line());
+    let table = format!("{}\n{}\n", flat::head(flat::TAB), line.line(flat::TAB));
     assert_eq!(flat::table(&table), Some(vec![line]));
     true
 }

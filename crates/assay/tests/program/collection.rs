@@ -249,7 +249,7 @@ fn an_index_has_a_line_a_row_and_a_folder_has_pages_for_all_devices() {
     let tables: Vec<u64> = fs::read_dir(home.scratch.path().join("home/index"))
         .unwrap()
         .map(|entry| entry.unwrap())
-        .filter(|entry| entry.path().extension().is_some_and(|end| end == "csv"))
+        .filter(|entry| entry.path().extension().is_some_and(|end| end == "tsv"))
         .map(|entry| entry.metadata().unwrap().len())
         .collect();
     assert_eq!(tables.len(), 1);

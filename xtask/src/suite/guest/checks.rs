@@ -21,8 +21,11 @@ const CHECKS: [(&str, &str); 4] = [
     ("links", include_str!("checks/links.sh")),
 ];
 
-const MODULES: [&str; 16] = [
+const MODULES: [&str; 18] = [
     "dm_crypt",
+    // What dm-crypt asks for when a volume is opened.
+    "xts",
+    "aes_generic",
     "dm_delay",
     "dm_flakey",
     "dm_thin_pool",

@@ -29,6 +29,12 @@ pub fn rate(bytes_per_s: f64) -> String {
     format!("{}/s", binary(bytes_per_s))
 }
 
+/// Decimal megabytes per second, without the unit, as they are printed on cards: `95`, `0.25`, `4,109`.
+pub fn mb_per_s(bytes_per_s: f64) -> String {
+    let mb = bytes_per_s / 1e6;
+    if (999.5..1e15).contains(&mb) { count(mb.round() as u64) } else { three_digits(mb) }
+}
+
 /// A whole count with thousands separators: `36,887`.
 pub fn count(amount: u64) -> String {
     separated(&amount.to_string())

@@ -161,14 +161,18 @@ fn duckdb(
     Ok(answer.text)
 }
 
-/// A table in CSV for DuckDB, with the type of each column: an empty one tells none.
+/// A table for DuckDB, with the type of each column: an empty one tells none.
 fn of_table(path: &Path) -> String {
     let typed = |column: &&str| {
         let kind = if flat::is_number(column) { "DOUBLE" } else { "VARCHAR" };
         format!("'{column}': '{kind}'")
     };
     let columns: Vec<String> = flat::columns().iter().map(typed).collect();
-    format!("read_csv({}, header = true, columns = {{{}}})", quoted(path), columns.join(", "))
+    format!(
+        "read_csv({}, delim = '\\t', header = true, columns = {{{}}})",
+        quoted(path),
+        columns.join(", ")
+    )
 }
 
 /// A path in a statement.
@@ -196,23 +200,25 @@ pub(super) fn export(
     super::tell_refused(&index);
     let found = fitting(&index, &arguments.asked, &arguments.order)?;
     let text = match arguments.format {
-        Format::Csv => collection::csv(found),
+        Format::Csv => collection::table_of(found, ','),
         Format::Markdown => pages::markdown(&found),
         Format::Json => serde_json::to_string_pretty(&document(&found)).unwrap_or_default() + "\n",
-        Format::Parquet => return parquet(system, folder, output, &collection::csv(found)),
+        Format::Parquet => {
+            return parquet(system, folder, output, &collection::table_of(found, flat::TAB));
+        }
     };
     output::page(system, output, &text)
 }
 
-/// Has DuckDB write a table, by way of a file of CSV beside the index.
-fn parquet(system: &dyn System, folder: &Path, output: &Path, csv: &str) -> Outcome<()> {
+/// Has DuckDB write a table, by way of a file beside the index.
+fn parquet(system: &dyn System, folder: &Path, output: &Path, rows: &str) -> Outcome<()> {
     let beside = collection::scratch(system, folder)?;
     let written = duckdb(system, "Parquet", "--format csv needs nothing", "-csv", &|| {
         system.create_directory(&beside).map_err(|error| {
             Failure::refused(format!("{} cannot be made: {error}", beside.display()))
         })?;
-        let table = beside.join("rows.csv");
-        output::file(system, &table, csv.as_bytes())?;
+        let table = beside.join("rows.tsv");
+        output::file(system, &table, rows.as_bytes())?;
         let table = of_table(&table);
         Ok(format!("COPY (SELECT * FROM {table}) TO {} (FORMAT parquet)", quoted(output)))
     });

@@ -21,6 +21,8 @@ const MARK: &str = "assay";
 /// Memory that is still charged to a group when all have ended: cached pages of files, mostly. More than
 /// this would hide a part of the next program's.
 const MOST_LEFT_BYTES: u64 = 1 << 20;
+/// Controllers that what is made in a group has, too (version 2).
+const PASSED_ON: &str = "cgroup.subtree_control";
 /// Those that are killed may take this long to be gone.
 const KILLED: Duration = Duration::from_secs(2);
 
@@ -68,6 +70,16 @@ impl Groups {
 pub fn clear_leftovers() -> Vec<String> {
     let gone = Place::find().into_iter().flat_map(|place| place.clear_leftovers());
     gone.map(|path| path.display().to_string()).collect()
+}
+
+/// Why no group can limit memory here, and what helps.
+pub fn why_impossible() -> String {
+    let kept = Place::find().into_iter().find(Place::keeps_memory);
+    let help = kept.map_or_else(
+        || "become root, or boot with cgroup_enable=memory".to_owned(),
+        |place| format!("echo +memory > {}", place.directory.join(PASSED_ON).display()),
+    );
+    format!("no control group with the memory controller can be made here: {help}")
 }
 
 /// A control group of this process's own.
@@ -273,6 +285,15 @@ impl Place {
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         places(&groups, &mounts)
+    }
+
+    /// Whether it has the memory controller (version 2) and does not pass it on to what is made in it.
+    fn keeps_memory(&self) -> bool {
+        let lists = |file: &str| {
+            let text = fs::read_to_string(self.directory.join(file)).unwrap_or_default();
+            text.split_whitespace().any(|name| name == "memory")
+        };
+        lists("cgroup.controllers") && !lists(PASSED_ON)
     }
 
     /// Makes the first one, after what others left is gone.

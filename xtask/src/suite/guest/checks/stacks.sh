@@ -21,7 +21,17 @@ layered crypt 'baseline = { encryption = "none" }
 filesystem = ["ext4"]
 encryption = ["none", "dm-crypt"]' "4 KiB" >crypt.toml
 assay run crypt.toml --quiet --json >crypt.json 2>crypt.txt || wrong "dm-crypt ends with $?" crypt.txt
-grep -q '"encryption": *"dm-crypt"' crypt.json || wrong "dm-crypt was not measured" crypt.txt
+rate=$(median crypt.json iops encryption dm-crypt)
+holds "${rate:-0} > 0" || wrong "dm-crypt was not measured" crypt.txt
+rm -r results
+
+layered convert 'baseline = { encryption = "none" }
+[factors]
+filesystem = ["ext4"]
+encryption = ["none", "dm-crypt"]
+encryption-conversion = ["in-place"]' "4 KiB" >convert.toml
+assay run convert.toml --quiet --json >convert.json 2>convert.txt || wrong "an encryption in place ends with $?" convert.txt
+grep -q 'Encrypting 128 MiB in place took' convert.json || wrong "it does not tell how long it took" convert.txt
 rm -r results
 
 # The area is many times the stripe cache (3 MiB), which would answer for the members.
@@ -52,7 +62,7 @@ baseline = { raid-sync = "none" }
 probes = ["array-sync"]
 [factors]
 raid = ["raid5"]
-raid-sync = ["none", "4 MB/s"]' "64 KiB" "32 MiB" >sync.toml
+raid-sync = ["none", "4 MB/s"]' "64 KiB" "32 MiB" | sed 's/operations = 50/time = "3 s"/' >sync.toml
 assay run sync.toml --quiet --json >sync.json 2>sync.txt || wrong "a synchronisation ends with $?" sync.txt
 rate=$(median sync.json sync_bytes_per_s raid-sync "4 MB/s")
 holds "${rate:-0} > 0 && $rate < 8e6" || wrong "at 4 MB/s it is '$rate' bytes a second" sync.txt
@@ -63,6 +73,7 @@ for name in f2fs exfat vfat; do
     layered $name "[factors]
 filesystem = [\"$name\"]" "4 KiB" >formats.toml
     assay run formats.toml --quiet --json >formats.json 2>formats.txt || wrong "$name ends with $?" formats.txt
-    grep -q "\"filesystem\": *\"$name\"" formats.json || wrong "$name was not measured" formats.txt
+    rate=$(median formats.json iops filesystem $name)
+    holds "${rate:-0} > 0" || wrong "$name was not measured" formats.txt
     rm -r results
 done
