@@ -4,7 +4,7 @@ layered() {
     cat <<END
 format = "assay-study/1"
 title = "$1"
-replicates = 2
+replicates = ${5:-2}
 seed = 1
 control = false
 target = { loop = "128 MiB" }
@@ -29,7 +29,7 @@ layered convert 'baseline = { encryption = "none" }
 [factors]
 filesystem = ["ext4"]
 encryption = ["none", "dm-crypt"]
-encryption-conversion = ["in-place"]' "4 KiB" >convert.toml
+encryption-conversion = ["in-place"]' "4 KiB" "" 1 >convert.toml
 assay run convert.toml --quiet --json >convert.json 2>convert.txt || wrong "an encryption in place ends with $?" convert.txt
 grep -q 'Encrypting 128 MiB in place took' convert.json || wrong "it does not tell how long it took" convert.txt
 rm -r results
@@ -43,7 +43,7 @@ primary = \"device_bytes_per_operation\"
 fresh = \"replicate\"
 [factors]
 raid = [\"raid5\"]
-raid-chunk = [\"$1\"]" "$2" "192 MiB" >array.toml
+raid-chunk = [\"$1\"]" "$2" "96 MiB" 1 >array.toml
     assay run array.toml --quiet --json >array.json 2>array.txt || wrong "raid5 ends with $?" array.txt
     bytes=$(median array.json device_bytes_per_operation raid-chunk "$1")
     holds "${bytes:-0} > 0.95 * 1024 * $3 && $bytes < 1.05 * 1024 * $3" ||
@@ -62,7 +62,7 @@ baseline = { raid-sync = "none" }
 probes = ["array-sync"]
 [factors]
 raid = ["raid5"]
-raid-sync = ["none", "4 MB/s"]' "64 KiB" "32 MiB" | sed 's/operations = 50/time = "3 s"/' >sync.toml
+raid-sync = ["none", "4 MB/s"]' "64 KiB" "16 MiB" 1 | sed 's/operations = 50/time = "3 s"/' >sync.toml
 assay run sync.toml --quiet --json >sync.json 2>sync.txt || wrong "a synchronisation ends with $?" sync.txt
 rate=$(median sync.json sync_bytes_per_s raid-sync "4 MB/s")
 holds "${rate:-0} > 0 && $rate < 8e6" || wrong "at 4 MB/s it is '$rate' bytes a second" sync.txt
