@@ -102,8 +102,7 @@ fn run_old(binary: &Path) -> Done<bool> {
     let id = format!("{}:64MiB", device.name());
     let mut well = true;
     for words in [
-        vec!["check", device.device(), "--quick", "--destroy", &id],
-        vec!["check", device.device(), "--quick", "--json"],
+        vec!["check", device.device(), "--quick", "--destroy", &id, "--json"],
         vec!["doctor"],
         vec!["watch", device.device(), "--for", "3s"],
     ] {

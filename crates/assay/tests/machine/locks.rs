@@ -23,7 +23,7 @@ fn the_second_check_names_the_first() {
     let target = word(volume.directory());
     let nobody = assay_of_nobody(&volume);
     let used = volume.used_bytes().unwrap();
-    let mut first = assay(&volume).start(&["check", &target, "--quick"]).unwrap();
+    let mut first = assay(&volume).start(&["check", &target, "--budget", "8s"]).unwrap();
     let grown = || volume.used_bytes().is_ok_and(|now| now > used + (8 << 20));
     first.until(Duration::from_secs(20), grown).unwrap();
     let second = assay(&volume).run(&["check", &target, "--quick"], LIMIT).unwrap();
@@ -61,7 +61,7 @@ fn a_check_in_another_network_namespace_is_refused_too() {
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let target = word(volume.directory());
     let used = volume.used_bytes().unwrap();
-    let mut first = assay(&volume).start(&["check", &target, "--quick"]).unwrap();
+    let mut first = assay(&volume).start(&["check", &target, "--budget", "8s"]).unwrap();
     let grown = || volume.used_bytes().is_ok_and(|now| now > used + (8 << 20));
     first.until(Duration::from_secs(20), grown).unwrap();
     let elsewhere = assay(&volume).through(&["unshare", "--net"]);
