@@ -26,7 +26,7 @@ impl Place {
 
     fn study(&self, factor: &str, more: &str) -> PathBuf {
         let text = format!(
-            "format = \"assay-study/1\"\ntitle = \"A link\"\nreplicates = 1\ncontrol = false\n\
+            "format = \"assay-study/1\"\ntitle = \"A link\"\nreplicates = 1\nlead_in = \"none\"\ncontrol = false\n\
              [factors]\n{factor}\n[[workload]]\nname = \"link\"\nnetwork = {{ peer = \"lab\", interface = \
              \"to-router\", phases = [\"idle\", \"up\"], phase = \"2500 ms\", probe = \"10 ms\"{more} }}\n"
         );

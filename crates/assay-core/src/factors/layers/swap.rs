@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::zram::ALGORITHMS;
+use super::zram::{self, ALGORITHMS};
 use super::{Base, ByHand, Carried, Gives, Kept, Layer, Levels, Made, Recipe, Typed, Wish};
 use crate::catalogue::About;
 use crate::factors::guard::Builder;
@@ -339,6 +339,7 @@ impl Recipe for Area {
             Wanted::Zram(_) if lacks(ADD_ZRAM) => {
                 Some("this kernel has no zram, or has not loaded it: try modprobe zram".to_owned())
             }
+            Wanted::Zram(algorithm) => zram::lacks(system, algorithm),
             Wanted::Zswap(_) if lacks(PARAMETERS) => {
                 Some("this kernel has no zswap (CONFIG_ZSWAP)".to_owned())
             }
@@ -509,6 +510,23 @@ mod tests {
         assert!(told.starts_with("/tmp/here is memory (tmpfs)"), "{told}");
         let told = can_hold_swap(&fake, Path::new("/data")).unwrap_err();
         assert!(told.contains("on btrfs (/data)"), "{told}");
+    }
+
+    #[test]
+    fn an_algorithm_that_the_kernel_has_not_is_known_beforehand() {
+        let fake = Fake::new();
+        for path in [swaps::TABLE, ADD_ZRAM] {
+            fake.put(path, "");
+        }
+        fake.put("/sys/block/zram0/size", "0\n");
+        fake.put("/sys/class/block/zram0/comp_algorithm", "lzo [lz4] \n");
+        let missing = |level: &str| {
+            let levels = Levels::from([("swap".to_owned(), level.to_owned())]);
+            Swap.recipe(&Wish::of(&levels)).unwrap().missing(&fake, &[])
+        };
+        assert_eq!(missing("zram:lz4"), None);
+        let told = "this kernel's zram has no zstd: it has lzo, lz4";
+        assert_eq!(missing("zram:zstd").as_deref(), Some(told));
     }
 
     #[test]

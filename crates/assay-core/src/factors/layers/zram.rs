@@ -179,11 +179,8 @@ impl Recipe for Wanted {
         if sysfs::there(system.status(Path::new(ADD_ZRAM))).is_ok_and(|found| found.is_none()) {
             return Some("this kernel has no zram, or has not loaded it: try modprobe zram".into());
         }
-        if let Some(known) = algorithms(system)
-            && !known.contains(&self.algorithm)
-        {
-            let (algorithm, known) = (&self.algorithm, known.join(", "));
-            return Some(format!("this kernel's zram has no {algorithm}: it has {known}"));
+        if let Some(lack) = lacks(system, &self.algorithm) {
+            return Some(lack);
         }
         let bytes = self.bytes(below);
         let free = available(system)?;
@@ -247,6 +244,14 @@ impl Recipe for Wanted {
             lasting: Some((line, "for /etc/systemd/zram-generator.conf, a line each")),
         }
     }
+}
+
+/// That this kernel's zram has no such algorithm, where some device tells those that it has.
+pub(super) fn lacks(system: &dyn System, algorithm: &str) -> Option<String> {
+    let known = algorithms(system)?;
+    let is_there = known.iter().any(|own| own == algorithm);
+    let known = known.join(", ");
+    (!is_there).then(|| format!("this kernel's zram has no {algorithm}: it has {known}"))
 }
 
 /// Algorithms of this kernel, where some device tells them.

@@ -7,6 +7,7 @@ title = "A link"
 replicates = 1
 seed = 1
 control = false
+lead_in = "none"
 [factors]
 shaper = ["none", "cake 80 %", "fq_codel 80 %"]
 [[workload]]
