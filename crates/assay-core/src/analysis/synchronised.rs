@@ -1,10 +1,14 @@
 //! How fast an array brought its members in line, by what went on meanwhile, in one sentence an arm.
 
 use super::metrics::{SYNC_RATE, SYNC_WHOLE};
+use crate::factors::layers;
 use crate::findings::said::{Said, Sentence};
 use crate::findings::{Cell, Findings, Trust};
 use crate::quantity::units::show;
 use crate::results::plan::{Arm, arm_in_words};
+
+/// The factor that chooses an array.
+const ARRAY: &str = "raid";
 
 /// A sentence for each arm in which an array did.
 pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
@@ -18,7 +22,9 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
     let of_arm = |arm: &Arm| {
         let own = rates().filter(|cell| cell.arm == *arm);
         let told: Vec<String> = own.filter_map(|cell| of_workload(cell, found)).collect();
-        let levels = arm.iter().filter(|(name, _)| name.starts_with("raid"));
+        let levels = arm
+            .iter()
+            .filter(|(name, _)| name.as_str() == ARRAY || layers::goes_with(name) == Some(ARRAY));
         let which = match arm_in_words(levels) {
             levels if levels.is_empty() => "Each member".to_owned(),
             levels => format!("{levels}: each member"),
