@@ -104,7 +104,10 @@ fn the_questions_of_the_readme_are_answered() {
         seen += 1;
         let mut shell = std::process::Command::new("sh");
         // In full it takes half a minute.
-        shell.args(["-c", &format!("{line} --quick")]).current_dir(bench.home.scratch.path()).env("PATH", &path);
+        shell
+            .args(["-c", &format!("{line} --quick")])
+            .current_dir(bench.home.scratch.path())
+            .env("PATH", &path);
         shell.env("ASSAY_HOME", bench.home.assay.home());
         let ended = run(&mut shell, Duration::from_secs(100)).unwrap();
         assert_eq!(ended.code, 0, "{line}: {}{}", ended.stdout, ended.stderr);
