@@ -1,5 +1,6 @@
 //! Answers to the claims that a study asked about: read from the same pairs, places and slopes as
-//! its verdicts, never from a bare maximum. The cases of one claim share its error.
+//! its verdicts, never from a bare maximum. The cases of one claim share its error; two arms that the
+//! study compares have the interval of that comparison, where those of the cases are not wider.
 
 use std::borrow::Cow;
 
@@ -7,6 +8,7 @@ use assay_stats::Sample;
 
 use super::arms::{Question, Runs};
 use super::bound::Bound;
+use super::load::unequal_load;
 use super::pairs::pairs;
 use super::ranks::{could_be_best, own_levels};
 use super::trends::{contexts, number, slopes};
@@ -38,9 +40,32 @@ struct Place<'q, 'a> {
     others: Arm,
     /// Everything that was measured, also what may not be used.
     series: &'q [Series],
+    /// The study's comparisons of the same numbers.
+    comparisons: &'q [Comparison],
 }
 
 impl Place<'_, '_> {
+    /// How many comparisons share the error of that of two arms; one where the study does not judge it.
+    fn family(&self, arms: [&Arm; 2]) -> usize {
+        let own = self.comparisons.iter().filter(|found| self.is_of(found) && found.primary);
+        match self.compared(arms) {
+            Some(found) if found.primary => own.count() * self.question.sharing,
+            _ => 1,
+        }
+    }
+
+    /// The study's comparison of two arms, whichever of them is the baseline.
+    fn compared(&self, [one, other]: [&Arm; 2]) -> Option<&Comparison> {
+        let both = |found: &&Comparison| {
+            [(&found.arm, &found.baseline), (&found.baseline, &found.arm)].contains(&(one, other))
+        };
+        self.comparisons.iter().filter(|found| self.is_of(found)).find(both)
+    }
+
+    fn is_of(&self, found: &Comparison) -> bool {
+        found.workload == self.question.workload && found.metric == self.question.metric
+    }
+
     /// Why there is no number there, at a level of a factor where one is asked for.
     fn why(&self, level: Option<(&String, &str)>) -> &'static str {
         let mut levels = self.others.clone();
@@ -102,8 +127,9 @@ fn answer(
     (questions, series, emulated): (&[Question<'_>], &[Series], bool),
     comparisons: &[Comparison],
 ) -> Answer {
+    let places = ask.workloads.iter();
     let places: Vec<Place<'_, '_>> =
-        ask.workloads.iter().flat_map(|name| places(ask, name, questions, series)).collect();
+        places.flat_map(|name| places_of(ask, name, questions, (series, comparisons))).collect();
     let case = |place: &Place<'_, '_>| {
         if emulated && is_of_speed(place.question.metric) {
             let text = format!("{}: {}", name(design, place), words::NO_VERDICT_EMULATED);
@@ -149,19 +175,17 @@ fn rests_on(ask: &Ask, places: &[Place<'_, '_>], found: &Comparison) -> bool {
             || levels.into_iter().flatten().any(|wanted| wanted == level)
     };
     places.iter().any(|place| {
-        let same =
-            found.workload == place.question.workload && found.metric == place.question.metric;
         let here = place.others.iter().all(|(name, level)| found.arm.get(name) == Some(level));
-        same && here && own_level(&found.arm)
+        place.is_of(found) && here && own_level(&found.arm)
     })
 }
 
 /// Every combination of the other factors' levels that a claim is about.
-fn places<'q, 'a>(
+fn places_of<'q, 'a>(
     ask: &Ask,
     workload: &str,
     all: &'q [Question<'a>],
-    series: &'q [Series],
+    (series, comparisons): (&'q [Series], &'q [Comparison]),
 ) -> Vec<Place<'q, 'a>> {
     let wanted = |question: &&Question<'_>| match &ask.metric {
         Some(metric) => question.metric == *metric,
@@ -174,7 +198,7 @@ fn places<'q, 'a>(
         Some(factor) => contexts(question, factor).into_iter().filter(here).collect(),
         None => question.arms.iter().map(|runs| runs.arm.clone()).filter(here).collect(),
     };
-    others.into_iter().map(|others| Place { question, others, series }).collect()
+    others.into_iter().map(|others| Place { question, others, series, comparisons }).collect()
 }
 
 /// A claim holds where it holds in every case, and does not where one case speaks against it.
@@ -384,7 +408,7 @@ fn beats(
     curve: &Curve<'_, '_>,
     told: (&str, usize),
 ) -> Case {
-    let claim = |[low, high]: [f64; 2]| {
+    let claim = |[low, high]: [f64; 2], _: [f64; 2]| {
         let (above, below) = match place.question.better {
             Better::Higher => (Claim::Supported, Claim::Contradicted),
             Better::Lower => (Claim::Contradicted, Claim::Supported),
@@ -398,7 +422,7 @@ fn beats(
     of_two(design, ask, place, curve, told, claim)
 }
 
-/// Within the margin, surely beyond it, or neither.
+/// Within the margin by the interval that equivalence is read from, surely beyond it, or neither.
 fn equal(
     design: &Design,
     ask: &Ask,
@@ -407,8 +431,8 @@ fn equal(
     told: (&str, usize),
 ) -> Case {
     let margin = design.margin.unwrap_or_default().ln_1p();
-    let claim = |[low, high]: [f64; 2]| {
-        if low > -margin && high < margin {
+    let claim = |[low, high]: [f64; 2], equivalence: [f64; 2]| {
+        if equivalence[0] > -margin && equivalence[1] < margin {
             Claim::Supported
         } else if high < -margin || low > margin {
             Claim::Contradicted
@@ -429,7 +453,7 @@ fn ratio(
 ) -> Case {
     let least = ask.least.as_ref().map_or(f64::NEG_INFINITY, |amount| amount.value.ln());
     let most = ask.most.as_ref().map_or(f64::INFINITY, |amount| amount.value.ln());
-    let claim = |[low, high]: [f64; 2]| {
+    let claim = |[low, high]: [f64; 2], _: [f64; 2]| {
         if low >= least && high <= most {
             Claim::Supported
         } else if high < least || low > most {
@@ -441,14 +465,15 @@ fn ratio(
     of_two(design, ask, place, curve, told, claim)
 }
 
-/// What the interval of the ratio of two levels says; nothing without one.
+/// What the interval of the ratio of two levels says, and the one that equivalence is read from; nothing
+/// without them, or where the load may explain it.
 fn of_two(
     design: &Design,
     ask: &Ask,
     place: &Place<'_, '_>,
     curve: &Curve<'_, '_>,
     (name, cases): (&str, usize),
-    claim: impl Fn([f64; 2]) -> Claim,
+    claim: impl Fn([f64; 2], [f64; 2]) -> Claim,
 ) -> Case {
     let [level, over] = match two(ask, place, curve, name) {
         Ok(two) => two,
@@ -458,20 +483,18 @@ fn of_two(
     if let Some((level, _)) = [level, over].iter().find(|(_, runs)| !undisturbed(runs)) {
         return no_data(no_level(place, ask, level, name));
     }
-    let (sample, ends) = ratio_of(level.1, over.1, &Bound::of(design, cases));
-    let text = words::two_are(name, place.question.metric, [level.0, over.0], sample, ends);
-    Case { claim: ends.map_or(Claim::NotShown, claim), text }
-}
-
-/// The mean difference of logarithms of two arms over the replicates that have both.
-fn ratio_of(
-    level: &Runs<'_>,
-    over: &Runs<'_>,
-    bound: &Bound,
-) -> (Option<Sample>, Option<[f64; 2]>) {
-    let sample = Sample::of(&pairs(over, level).differences());
-    let ends = sample.as_ref().and_then(|sample| bound.interval(sample));
-    (sample, ends)
+    let arms = [level.1.arm, over.1.arm];
+    let family = place.family(arms);
+    let bound = Bound::of(design, cases.max(family));
+    let sample = Sample::of(&pairs(over.1, level.1).differences());
+    let within = |bound: &Bound| sample.as_ref().and_then(|sample| bound.interval(sample));
+    let ends = within(&bound).zip(within(&bound.equivalence()));
+    let shown = (ends.map(|(ends, _)| ends), if cases > family { cases } else { 1 });
+    let text = words::two_are(name, place.question.metric, [level.0, over.0], sample, shown);
+    if let Some(load) = place.compared(arms).and_then(unequal_load) {
+        return Case { claim: Claim::NotShown, text: format!("{text}; {load}") };
+    }
+    Case { claim: ends.map_or(Claim::NotShown, |(ends, within)| claim(ends, within)), text }
 }
 
 /// The highest level whose median trial stays below a bound, with all below it: a level that does so by

@@ -1,10 +1,11 @@
 //! Claims of every kind, held against numbers of known truth.
 
 use super::tests::{Study, arm};
-use crate::findings::Trust;
 use crate::findings::answers::{Answer, Claim};
 use crate::findings::measurements::Series;
+use crate::findings::{Trust, Verdict};
 use crate::quantity::Better;
+use crate::quantity::units::show;
 use crate::results::design::{Ask, AskKind, Order};
 use crate::results::record::Status;
 
@@ -234,6 +235,67 @@ fn an_answer_names_the_comparisons_of_its_arms() {
     );
     assert_eq!(found.evidence, ["work:iops:setting=b"]);
     assert_eq!(found.published.as_deref(), Some("it is so"));
+}
+
+/// Two arms that the study compares have one interval on the page, and one truth.
+#[test]
+fn a_claim_of_two_says_what_their_comparison_says() {
+    let mut seen = std::collections::BTreeSet::new();
+    for (seed, percent) in (1..=12).flat_map(|seed| (-8..=8).map(move |percent| (seed, percent))) {
+        let other = 100.0 + f64::from(percent);
+        let levels = [("a", 100.0), ("b", other), ("c", 90.0), ("d", 130.0)];
+        for (kind, level, over) in [
+            (AskKind::Beats, "b", "a"),
+            (AskKind::Beats, "a", "b"),
+            (AskKind::Equal, "b", "a"),
+            (AskKind::Equal, "a", "b"),
+        ] {
+            let mut study = curve(&levels, seed);
+            study.measured.design.questions = vec![two(kind, level, over)];
+            let findings = study.findings();
+            let compared = findings.comparisons.iter().find(|one| one.arm["setting"] == "b");
+            let compared = compared.unwrap();
+            let verdict = compared.verdict.unwrap();
+            let claim = findings.answers[0].verdict;
+            let expected = match (kind, verdict) {
+                (AskKind::Equal, Verdict::Equivalent) => Claim::Supported,
+                (AskKind::Equal, _) if compared.within_margin => Claim::Supported,
+                (AskKind::Equal, Verdict::Better | Verdict::Worse)
+                    if claim == Claim::Contradicted =>
+                {
+                    Claim::Contradicted
+                }
+                (AskKind::Equal, _) => Claim::NotShown,
+                (_, Verdict::Better) if level == "b" => Claim::Supported,
+                (_, Verdict::Worse) if level == "a" => Claim::Supported,
+                (_, Verdict::Better | Verdict::Worse) => Claim::Contradicted,
+                _ => Claim::NotShown,
+            };
+            assert_eq!(claim, expected, "{kind:?} {level} {verdict:?} {:?}", findings.answers);
+            seen.insert(format!("{claim:?} {verdict:?}"));
+            if level == "b" {
+                let ends = compared.ci95_family.unwrap();
+                let [_, low, high] = show::ratios(compared.ratio.unwrap(), ends);
+                let told = format!("(interval {low} to {high})");
+                assert!(findings.answers[0].because[0].contains(&told), "{told}: {findings:?}");
+            }
+        }
+    }
+    assert!(seen.len() >= 8, "every verdict was met: {seen:?}");
+}
+
+#[test]
+fn cases_that_widen_an_interval_say_so() {
+    let levels = [("a", 100.0), ("b", 120.0)];
+    let mut ask = two(AskKind::Beats, "b", "a");
+    ask.workloads = vec!["work".to_owned(), "other".to_owned()];
+    let mut study = curve(&levels, 4);
+    let other = curve(&levels, 5).measured.series;
+    let other = other.into_iter().map(|series| Series { workload: "other".to_owned(), ..series });
+    study.measured.series.extend(other);
+    let found = answered(study, ask);
+    let told = found.because.iter().filter(|text| text.contains("for all 2 cases at once"));
+    assert_eq!(told.count(), 2, "{:?}", found.because);
 }
 
 /// Identical arms support no ranking, no peak and no difference: the error is 5 %, each claim being

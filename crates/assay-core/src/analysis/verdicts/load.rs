@@ -153,7 +153,14 @@ fn explains(way: Way, verdict: Verdict) -> bool {
 
 /// Whether a comparison has no verdict because of the load.
 pub(super) fn is_unequal(one: &Comparison) -> bool {
-    one.note_facts.iter().any(|note| matches!(note, Note::UnequalLoad { .. }))
+    unequal_load(one).is_some()
+}
+
+/// Why nothing can be told from a comparison, if the load is why.
+pub(super) fn unequal_load(one: &Comparison) -> Option<String> {
+    let unequal = one.note_facts.iter().find(|note| matches!(note, Note::UnequalLoad { .. }))?;
+    let load = words::load(unequal)?;
+    Some(format!("the load was not the same ({load}), and may explain it"))
 }
 
 /// One check a comparison that the rule speaks of.
@@ -164,15 +171,22 @@ pub(super) fn checks(found: &[Comparison]) -> Vec<Check> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::answers_tests::two;
     use super::super::tests::Study;
     use super::*;
     use crate::findings::Findings;
+    use crate::findings::answers::Claim;
     use crate::findings::measurements::Series;
     use crate::quantity::Better;
+    use crate::results::design::AskKind;
     use crate::work::observe::metrics::ARRIVALS;
 
-    /// Reads of others' work under two levels, the second with so many times the latency and the rate.
     fn found(latency: f64, rate: f64) -> Findings {
+        study(latency, rate).findings()
+    }
+
+    /// Reads of others' work under two levels, the second with so many times the latency and the rate.
+    fn study(latency: f64, rate: f64) -> Study {
         let noise = [1.0, 1.02, 0.99, 1.01, 0.995, 1.005];
         let other = [1.01, 1.0, 1.0, 0.99, 1.005, 0.995];
         let scaled = |of: [f64; 6], by: f64| of.map(|one| one * by);
@@ -193,7 +207,7 @@ mod tests {
         study.measured.series = of("block_read_mean_ns", latency, 1e6, true);
         study.measured.series.extend(of("block_read_iops", rate, 400.0, false));
         study.measured.live = vec!["live".to_owned()];
-        study.findings()
+        study
     }
 
     fn verdict(found: &Findings) -> (Option<Verdict>, bool) {
@@ -259,6 +273,21 @@ mod tests {
             assert_eq!((own.verdict, is_unequal(own)), expected, "{}", own.text);
             assert_eq!(own.text.contains("No verdict: the load was not the same"), expected.1);
         }
+    }
+
+    #[test]
+    fn a_claim_is_not_shown_by_what_the_load_may_explain() {
+        let asked = |rate: f64| {
+            let mut study = study(0.5, rate);
+            let mut ask = two(AskKind::Beats, "new", "old");
+            ask.workloads = vec!["live, reads".to_owned()];
+            study.measured.design.questions = vec![ask];
+            study.findings().answers.remove(0)
+        };
+        assert_eq!(asked(1.0).verdict, Claim::Supported);
+        let found = asked(0.6);
+        assert_eq!(found.verdict, Claim::NotShown);
+        assert!(found.because[0].contains("the load was not the same"), "{found:?}");
     }
 
     #[test]

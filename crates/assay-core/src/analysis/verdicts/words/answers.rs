@@ -145,14 +145,16 @@ pub(in crate::analysis::verdicts) fn two_are(
     metric: &str,
     [level, over]: [&str; 2],
     sample: Option<Sample>,
-    ends: Option<[f64; 2]>,
+    (ends, cases): (Option<[f64; 2]>, usize),
 ) -> String {
     let what = noun(metric);
     match (sample, ends) {
         (Some(sample), Some(ends)) => {
             let [ratio, low, high] = show::ratios(sample.mean.exp(), ends.map(f64::exp));
+            let at_once = at_once(cases);
             format!(
-                "{name}: {level} has {ratio} times the {what} of {over} (interval {low} to {high})"
+                "{name}: {level} has {ratio} times the {what} of {over} (interval{at_once} {low} \
+                 to {high})"
             )
         }
         _ => format!("{name}: too few pairs of {level} and {over} for an interval"),
@@ -196,6 +198,14 @@ fn amount(metric: &str, value: f64) -> String {
     }
 }
 
+/// Why an interval is wider than that of the same number elsewhere on the page.
+fn at_once(cases: usize) -> String {
+    match cases {
+        0 | 1 => String::new(),
+        count => format!(" for all {count} cases at once"),
+    }
+}
+
 /// A number with its interval.
 pub(in crate::analysis::verdicts) fn level_is(
     name: &str,
@@ -203,11 +213,7 @@ pub(in crate::analysis::verdicts) fn level_is(
     mean: f64,
     (ends, cases): (Option<[f64; 2]>, usize),
 ) -> String {
-    // Elsewhere on the page the same mean has an interval of its own, which is narrower.
-    let interval = match cases {
-        0 | 1 => "95 % interval".to_owned(),
-        count => format!("95 % interval for all {count} cases at once"),
-    };
+    let interval = format!("95 % interval{}", at_once(cases));
     let show = |value: f64| amount(metric, value);
     match ends {
         Some([low, high]) => format!(
