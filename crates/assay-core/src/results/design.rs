@@ -51,6 +51,11 @@ impl Design {
     pub fn before_factors() -> Self {
         Self { order: Order::Chained, ..Self::default() }
     }
+
+    /// The factors that tell arms apart.
+    pub fn varied(&self) -> impl Iterator<Item = &Factor> {
+        self.factors.iter().filter(|factor| factor.varies())
+    }
 }
 
 /// One setting that varies.
@@ -60,6 +65,13 @@ pub struct Factor {
     pub name: String,
     /// Levels, in the order of the study.
     pub levels: Vec<String>,
+}
+
+impl Factor {
+    /// Whether it has more than one level.
+    pub fn varies(&self) -> bool {
+        self.levels.len() > 1
+    }
 }
 
 /// When a study ends (R8). Never on the spread that was seen.

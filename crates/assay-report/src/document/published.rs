@@ -115,7 +115,7 @@ fn of_values<'a>(findings: &'a Findings, one: &'a Published) -> Vec<Line<'a>> {
 
 /// An arm by the levels of what varies, in the order of the study: `ext4, none`.
 fn name(findings: &Findings, arm: &Arm) -> String {
-    let varied = findings.factors.iter().filter(|factor| factor.levels.len() > 1);
+    let varied = findings.factors.iter().filter(|factor| factor.varies());
     let levels: Vec<&str> =
         varied.filter_map(|factor| arm.get(&factor.name).map(String::as_str)).collect();
     if levels.is_empty() { "this machine".to_owned() } else { levels.join(", ") }

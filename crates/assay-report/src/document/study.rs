@@ -19,7 +19,7 @@ const TOLD_ELSEWHERE: [&str; 7] =
 /// Whether findings compare arms; a check of several targets only sets their numbers side by side.
 pub(super) fn is_one(findings: &Findings) -> bool {
     let judged = findings.comparisons.iter().any(|found| found.margin.is_some());
-    let varies = findings.factors.iter().any(|factor| factor.levels.len() > 1);
+    let varies = findings.factors.iter().any(Factor::varies);
     let factors = varies && (judged || findings.study.kind != "check");
     factors || is_across(findings) || !findings.boots.is_empty()
 }
@@ -32,7 +32,7 @@ fn is_across(findings: &Findings) -> bool {
 /// What varied; across results it is the result, after what varied in each of them.
 fn factors(findings: &Findings) -> Vec<Factor> {
     if !findings.factors.is_empty() {
-        let varied = findings.factors.iter().filter(|factor| factor.levels.len() > 1);
+        let varied = findings.factors.iter().filter(|factor| factor.varies());
         return varied.cloned().collect();
     }
     let mut found: Vec<Factor> = Vec::new();

@@ -289,7 +289,7 @@ fn enough(plan: &Plan) -> Outcome<()> {
     let baseline = &plan.design.baseline;
     let is_baseline = |arm: &Arm| plan::arms::matches(arm, baseline);
     let there = plan.workloads.iter().any(|work| is_baseline(&work.arm));
-    let compared = plan.design.factors.iter().any(|factor| factor.levels.len() > 1);
+    let compared = plan.design.varied().next().is_some();
     let others = plan.workloads.iter().any(|work| work.work.is_others());
     if others && compared && plan.workloads.iter().all(|work| is_baseline(&work.arm)) {
         // Minutes of looking at one level would tell nothing that assay watch does not.

@@ -113,7 +113,7 @@ fn with_levels<'a>(design: &Design, ask: &'a Ask) -> Cow<'a, Ask> {
     }
     let is_meant = |factor: &&Factor| match &ask.factor {
         Some(name) => factor.name == *name,
-        None => factor.levels.len() > 1,
+        None => factor.varies(),
     };
     let mut meant = design.factors.iter().filter(is_meant);
     let (Some(factor), None) = (meant.next(), meant.next()) else { return Cow::Borrowed(ask) };
@@ -250,9 +250,7 @@ fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case
 /// `random-read (filesystem=ext4)`: what has one level only needs no name.
 fn name(design: &Design, place: &Place<'_, '_>) -> String {
     let mut others = place.others.clone();
-    let varies = |name: &String| {
-        design.factors.iter().any(|factor| factor.name == *name && factor.levels.len() > 1)
-    };
+    let varies = |name: &String| design.varied().any(|factor| factor.name == *name);
     others.retain(|name, _| varies(name));
     match arm_in_words(others.iter()) {
         others if others.is_empty() => place.question.workload.to_owned(),

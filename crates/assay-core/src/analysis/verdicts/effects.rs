@@ -75,11 +75,11 @@ pub(super) fn interactions(design: &Design, question: &Question<'_>) -> Vec<Inte
     if question.scale != Scale::Ratio || !design.order.tells_arms_from_time() {
         return Vec::new();
     }
-    let factors = &design.factors;
+    let factors: Vec<&Factor> = design.varied().collect();
     let pairs: Vec<(&Factor, &Factor)> = factors
         .iter()
         .enumerate()
-        .flat_map(|(index, first)| factors[index + 1..].iter().map(move |second| (first, second)))
+        .flat_map(|(index, first)| factors[index + 1..].iter().map(move |second| (*first, *second)))
         .collect();
     pairs.iter().filter_map(|pair| interaction(design, question, *pair, pairs.len())).collect()
 }

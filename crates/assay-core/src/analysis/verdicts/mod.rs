@@ -121,7 +121,8 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
     };
     let grid: Vec<&Question<'_>> = grid.into_iter().filter(stands).collect();
     let grid = grid.as_slice();
-    let several = if design.factors.len() > 1 { grid } else { &[] };
+    // Where one factor varies, its levels averaged over those of the others are its arms once more.
+    let several = if design.varied().count() > 1 { grid } else { &[] };
     let ranks: Vec<Rank> =
         grid.iter().filter_map(|question| ranks::rank(design, question)).collect();
     let effects: Vec<Effect> =

@@ -77,3 +77,30 @@ filesystem = [\"$name\"]" "4 KiB" >formats.toml
     holds "${rate:-0} > 0" || wrong "$name was not measured" formats.txt
     rm -r results
 done
+
+# Somebody else's array has the name of the one that is made: it is neither stopped nor wiped.
+layered names 'members = 4
+[factors]
+raid = ["raid5"]' "4 KiB" "16 MiB" | sed 's/operations = 50/time = "60 s"/' >names.toml
+assay run names.toml >names.txt 2>&1 &
+run=$!
+for _ in $(seq 200); do
+    ours=$(grep -o '^md[0-9]*' /proc/mdstat) && break
+    sleep 0.2
+done
+name=$(mdadm --detail --export "/dev/$ours" | sed -n 's/^MD_NAME=any://p')
+for at in 1 2; do
+    truncate -s 16M other$at
+    losetup -f other$at
+done
+others=$(losetup -j "$PWD/other1" | cut -d : -f 1)\ $(losetup -j "$PWD/other2" | cut -d : -f 1)
+mdadm --create /dev/md50 --run --quiet --metadata=1.2 --homehost=any --name="$name" --level=raid1 \
+    --raid-devices=2 --assume-clean $others || wrong "there is no second array" names.txt
+kill -9 $run
+wait $run
+assay restore >restored.txt 2>&1 || wrong "restore ends with $?" restored.txt
+grep -q "^$ours :" /proc/mdstat && wrong "its own array stands" /proc/mdstat
+mdadm --detail --export /dev/md50 | grep -q "^MD_NAME=any:$name\$" || wrong "another's array is gone" restored.txt
+mdadm --stop --quiet /dev/md50
+losetup -d $others
+rm -rf results other1 other2
