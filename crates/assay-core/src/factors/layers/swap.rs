@@ -26,8 +26,12 @@ const USUAL_SIZE: Bytes = Bytes(1 << 30);
 const LEAST_SIZE: Bytes = Bytes(1 << 20);
 /// The level of zswap's share that leaves it as it is.
 const AS_IT_IS: &str = "as-it-is";
+/// Allocators in which zswap may pack pages.
+const ALLOCATORS: [&str; 3] = ["zbud", "z3fold", "zsmalloc"];
 /// Where zswap is set.
 const PARAMETERS: &str = "/sys/module/zswap/parameters";
+/// What names its allocator there.
+const ALLOCATOR: &str = "zpool";
 /// Where zram-generator looks for files beside its own.
 const GENERATOR: &str = "/etc/systemd/zram-generator.conf.d";
 /// File systems of which the kernel takes a file as swap without further ado.
@@ -43,6 +47,7 @@ pub(super) struct Swap;
 struct Kind;
 struct Size;
 struct Pool;
+struct Allocator;
 
 /// What is to be had.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -186,13 +191,49 @@ impl Factor for Pool {
     }
 }
 
+impl Factor for Allocator {
+    fn about(&self) -> &About {
+        &About {
+            name: "zswap-allocator",
+            summary: "how zswap lays packed pages into memory",
+            text: "`zbud` puts two into a page, `z3fold` three, `zsmalloc` as many as there is room for; or \
+                   `as-it-is`: `zpool` of zswap, which kernels since Linux 6.18 do not have (theirs is \
+                   zsmalloc). Pages that shrink to a little more than half take a whole one each with \
+                   zbud, which is the usual one of many distributions. It goes with the factor swap.",
+        }
+    }
+
+    fn example(&self) -> &'static str {
+        "[\"as-it-is\", \"zbud\", \"zsmalloc\"]"
+    }
+
+    fn role(&self) -> Role {
+        Role::Layer
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        if level == AS_IT_IS || ALLOCATORS.contains(&level) {
+            return Ok(());
+        }
+        Err(format!(
+            "`{level}` is no allocator: say one of {}, or {AS_IT_IS}",
+            ALLOCATORS.join(", ")
+        ))
+    }
+
+    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
+        let text = sysfs::text(view.system, &Path::new(PARAMETERS).join(ALLOCATOR));
+        text.map(|own| own.trim().to_owned())
+    }
+}
+
 impl Layer for Swap {
     fn noun(&self) -> &'static str {
         "swap area"
     }
 
     fn factors(&self) -> &'static [&'static dyn Factor] {
-        &[&Kind, &Size, &Pool]
+        &[&Kind, &Size, &Pool, &Allocator]
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
@@ -200,7 +241,9 @@ impl Layer for Swap {
         let size = wish.level(Size.about().name).and_then(|level| level.parse().ok());
         let pool = wish.level(Pool.about().name).and_then(|level| level.parse::<Percent>().ok());
         let percent = pool.map(|share| (share.fraction() * 100.0).round() as u32);
-        Some(Box::new(Area { wanted, size: size.unwrap_or(USUAL_SIZE), percent }))
+        let allocator = wish.level(Allocator.about().name).filter(|level| *level != AS_IT_IS);
+        let allocator = allocator.map(str::to_owned);
+        Some(Box::new(Area { wanted, size: size.unwrap_or(USUAL_SIZE), percent, allocator }))
     }
 
     fn choices(&self) -> Vec<String> {
@@ -222,6 +265,8 @@ struct Area {
     size: Bytes,
     /// zswap's share of memory.
     percent: Option<u32>,
+    /// zswap's allocator.
+    allocator: Option<String>,
 }
 
 impl Area {
@@ -232,8 +277,9 @@ impl Area {
         };
         let compressor = compressor.as_ref().map(|own| ("compressor", own.clone()));
         let percent = self.percent.map(|own| ("max_pool_percent", own.to_string()));
+        let allocator = self.allocator.as_ref().map(|own| (ALLOCATOR, own.clone()));
         let on = ("enabled", "Y".to_owned());
-        compressor.into_iter().chain(percent).chain([on]).collect()
+        compressor.into_iter().chain(allocator).chain(percent).chain([on]).collect()
     }
 
     fn is_zswap(&self) -> bool {
@@ -342,6 +388,12 @@ impl Recipe for Area {
             Wanted::Zram(algorithm) => zram::lacks(system, algorithm),
             Wanted::Zswap(_) if lacks(PARAMETERS) => {
                 Some("this kernel has no zswap (CONFIG_ZSWAP)".to_owned())
+            }
+            Wanted::Zswap(_)
+                if self.allocator.is_some() && lacks(&format!("{PARAMETERS}/{ALLOCATOR}")) =>
+            {
+                let what = "this kernel's zswap has one allocator (zsmalloc, since Linux 6.18)";
+                Some(what.to_owned())
             }
             _ => None,
         }
@@ -461,9 +513,12 @@ impl Recipe for Area {
                 let compressor = compressor.as_ref();
                 let compressor = compressor.map(|own| format!(" zswap.compressor={own}"));
                 let percent = self.percent.map(|own| format!(" zswap.max_pool_percent={own}"));
+                let allocator = self.allocator.as_ref();
+                let allocator = allocator.map(|own| format!(" zswap.{ALLOCATOR}={own}"));
                 let line = format!(
-                    "zswap.enabled=1{}{}",
+                    "zswap.enabled=1{}{}{}",
                     compressor.unwrap_or_default(),
+                    allocator.unwrap_or_default(),
                     percent.unwrap_or_default()
                 );
                 (line, "for the kernel's command line, beside a swap file in /etc/fstab")
@@ -494,6 +549,8 @@ mod tests {
         assert!(Size.judge("512").is_err() && Size.judge("1 KiB").is_err());
         assert!(Pool.judge("20 %").is_ok() && Pool.judge("as-it-is").is_ok());
         assert!(Pool.judge("much").is_err());
+        assert!(Allocator.judge("zbud").is_ok() && Allocator.judge("as-it-is").is_ok());
+        assert!(Allocator.judge("slab").unwrap_err().contains("say one of zbud"));
     }
 
     #[test]
@@ -527,6 +584,23 @@ mod tests {
         assert_eq!(missing("zram:lz4"), None);
         let told = "this kernel's zram has no zstd: it has lzo, lz4";
         assert_eq!(missing("zram:zstd").as_deref(), Some(told));
+    }
+
+    #[test]
+    fn an_allocator_is_asked_of_kernels_that_have_a_choice() {
+        let fake = Fake::new();
+        for path in [swaps::TABLE, "/sys/module/zswap/parameters/enabled"] {
+            fake.put(path, "");
+        }
+        let missing = |allocator: &str| {
+            let level = |(name, level): (&str, &str)| (name.to_owned(), level.to_owned());
+            let levels = [("swap", "zswap"), ("zswap-allocator", allocator)].map(level);
+            Swap.recipe(&Wish::of(&Levels::from(levels))).unwrap().missing(&fake, &[])
+        };
+        assert_eq!(missing("as-it-is"), None);
+        assert!(missing("zbud").unwrap().contains("has one allocator"));
+        fake.put("/sys/module/zswap/parameters/zpool", "zbud\n");
+        assert_eq!(missing("zbud"), None);
     }
 
     #[test]
