@@ -19,6 +19,7 @@ mod links;
 mod load;
 mod memory;
 mod micro;
+mod named;
 pub(super) mod numbers;
 mod opening;
 pub(super) mod places;

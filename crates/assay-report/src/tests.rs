@@ -399,9 +399,9 @@ fn the_surroundings_stand_on_the_full_page_with_what_there_is() {
     let page = in_full(&found, 80);
     let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
     for line in [
-        "sync-write scheduler none cpus busy 31 %, busiest 60 %, waits: io 42 %, energy 14.2 J, \
+        "scheduler none cpus busy 31 %, busiest 60 %, waits: io 42 %, energy 14.2 J, \
          power 14.2 W, hottest nvme0 Composite: 38.9 to 61 \u{b0}C",
-        "sync-write bfq cpus busy 31 %, busiest 60 %, waits: io 42 %, energy -, power -,",
+        "bfq cpus busy 31 %, busiest 60 %, waits: io 42 %, energy -, power -,",
         "memory, not the drive; the machine at rest took 9.5 W.",
         "sync-write clock suspended_ns: that the machine slept 2 ms 0 ns 6 ms",
         "nvme0n1 12 GiB 3 % to 4 % - media_errors +2",

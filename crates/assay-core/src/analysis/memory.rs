@@ -5,7 +5,6 @@ use crate::findings::said::{Said, Sentence};
 use crate::findings::{Cell, Findings, Trust};
 use crate::quantity::Metric;
 use crate::quantity::units::show;
-use crate::results::plan::arm_in_words;
 use crate::results::record::Status;
 use crate::work::pages::{self, EXPECTED, HELD, KILLED, RATE, REACHED};
 
@@ -84,7 +83,7 @@ fn held(found: &Findings, row: &Row<'_>) -> Option<Held> {
     let counting = trials.filter(|trial| trial.status != Status::LeadIn);
     let kills: Vec<f64> = counting.filter_map(|trial| trial.value).collect();
     Some(Held {
-        name: arm_in_words(row.workload.arm.iter()),
+        name: found.arm_words(&row.workload.arm),
         set_bytes: planned.set_bytes,
         reached_bytes: mean(&REACHED)?,
         killed: (kills.iter().filter(|killed| **killed > 0.0).count(), kills.len()),

@@ -17,7 +17,7 @@ use self::facts::{FilesystemFacts, IoFacts, Ordered, PlaceFacts, PlaceSort, Unkn
 use self::notes::Note;
 use self::said::Said;
 use crate::quantity::{Better, Scale};
-use crate::results::plan::{Arm, is_false};
+use crate::results::plan::{Arm, arm_in_words, is_false};
 use crate::results::record::{Repeats, Status};
 
 pub use measurements::Measurements;
@@ -726,4 +726,17 @@ pub struct Findings {
     /// Several places in per cent of one of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places: Option<places::Places>,
+}
+
+impl Findings {
+    /// An arm in words, by what tells it from others.
+    pub fn arm_words(&self, arm: &Arm) -> String {
+        let alike = |name: &String| {
+            self.factors.iter().any(|factor| factor.name == *name && !factor.varies())
+        };
+        match arm_in_words(arm.iter().filter(|(name, _)| !alike(name))) {
+            words if words.is_empty() => arm_in_words(arm.iter()),
+            words => words,
+        }
+    }
 }

@@ -1,10 +1,10 @@
 //! What the work cost in energy: a table where something tells it, else the reason why nothing does.
 
+use super::named::Named;
 use super::{Block, NONE, Row, Section, Table, centre, find, spread};
-use crate::table::{Column, columns};
+use crate::table::columns;
 use assay_core::findings::{Cell, Findings};
 use assay_core::quantity::units::show;
-use assay_core::results::plan::arm_in_words;
 
 /// Energy of one trial.
 const ENERGY: &str = "energy_j";
@@ -36,24 +36,21 @@ fn digits(value: f64) -> String {
 }
 
 fn table(findings: &Findings, cells: &[&Cell]) -> Table {
-    let arms = cells.iter().any(|cell| cell.arm != cells[0].arm);
+    let rows = cells.iter().map(|cell| (cell.workload.as_str(), &cell.arm));
+    let named = Named::of(findings, rows);
     let mut titles = columns(&[">J a trial", ">above idle", ">J/GiB", ">mean W", ">spread", ">n"]);
-    let mut columns = vec![Column::left("workload").key()];
-    columns.extend(arms.then(|| Column::left("arm").key()));
+    let mut columns = named.columns();
     columns.append(&mut titles);
     let row = |cell: &&Cell| {
         let of = |metric: &str| {
             let found = find(findings, &cell.workload, &cell.arm, false, metric).and_then(centre);
             found.map_or_else(|| NONE.to_owned(), digits)
         };
-        let mut words = vec![cell.workload.clone()];
-        words.extend(arms.then(|| arm_in_words(cell.arm.iter())));
+        let mut words = named.words(&cell.workload, &cell.arm);
         words.extend([ENERGY, "energy_above_idle_j", "energy_j_per_gib", "power_w"].map(of));
         words.extend([spread(cell), cell.n.to_string()]);
         Row {
-            name: format!("{} {}", cell.workload, arm_in_words(cell.arm.iter()))
-                .trim_end()
-                .to_owned(),
+            name: named.name(&cell.workload, &cell.arm),
             cells: words.into_iter().map(super::Cell::from).collect(),
             notes: Vec::new(),
         }

@@ -1,11 +1,11 @@
 //! Small files: how many a second went through each phase, and how long one took.
 
+use super::named::Named;
 use super::numbers::under_heading;
 use super::{Block, Cell, NONE, Row, Section, Table, centre, find};
 use crate::table::Column;
 use assay_core::findings::{Cell as Measured, Findings};
 use assay_core::quantity::Metric;
-use assay_core::results::plan::arm_in_words;
 use assay_core::work::files::{FILES, Of, of};
 
 /// The metric that small files are compared by.
@@ -34,16 +34,17 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 
 fn rates(findings: &Findings, cells: &[&Measured]) -> Table {
     let phases = columns(&[("", |of| of.rate)]);
-    let mut all = named(cells);
+    let named = named(findings, cells);
+    let mut all = named.columns();
     all.push(Column::right("files/s"));
     all.extend(phases.iter().map(|(heading, ..)| Column::right(format!("{heading}/s"))));
     all.push(Column::left("trust").judged());
     let row = |cell: &&Measured| {
-        let mut words = names(cells, cell);
+        let mut words = named.words(&cell.workload, &cell.arm);
         words.push(centre(cell).map_or_else(none, |value| under_heading(FILES_PER_S, value)));
         words.extend(phases.iter().map(|(_, metric)| told(findings, cell, metric)));
         Row {
-            name: name(cell),
+            name: named.name(&cell.workload, &cell.arm),
             cells: words.into_iter().map(Cell::from).chain([Cell::trust(cell.trust)]).collect(),
             notes: note(findings, cell).into_iter().collect(),
         }
@@ -59,7 +60,8 @@ fn note(findings: &Findings, cell: &Measured) -> Option<String> {
 /// Half and tail of each phase.
 fn times(findings: &Findings, cells: &[&Measured]) -> Table {
     let quantiles = columns(&[(" p50", |of| of.half), (" p99", |of| of.tail)]);
-    let mut all = named(cells);
+    let named = named(findings, cells);
+    let mut all = named.columns();
     all.extend(quantiles.iter().enumerate().map(|(at, (heading, _))| {
         // Broken where a phase begins.
         let column = Column::right(heading.as_str());
@@ -68,10 +70,10 @@ fn times(findings: &Findings, cells: &[&Measured]) -> Table {
         if is_half { column.detail() } else { column }
     }));
     let row = |cell: &&Measured| {
-        let mut words = names(cells, cell);
+        let mut words = named.words(&cell.workload, &cell.arm);
         words.extend(quantiles.iter().map(|(_, metric)| told(findings, cell, metric)));
         Row {
-            name: name(cell),
+            name: named.name(&cell.workload, &cell.arm),
             cells: words.into_iter().map(Cell::from).collect(),
             notes: Vec::new(),
         }
@@ -89,27 +91,8 @@ fn columns(each: &[(&str, Pick)]) -> Vec<(String, Metric)> {
     of().flat_map(phase).collect()
 }
 
-fn varies(cells: &[&Measured]) -> bool {
-    cells.iter().any(|cell| cell.arm != cells[0].arm)
-}
-
-fn several(cells: &[&Measured]) -> bool {
-    cells.iter().any(|cell| cell.workload != cells[0].workload)
-}
-
-/// The columns that say which row it is.
-fn named(cells: &[&Measured]) -> Vec<Column> {
-    let work = (several(cells) || !varies(cells)).then(|| Column::left("workload").key());
-    work.into_iter().chain(varies(cells).then(|| Column::left("arm").key())).collect()
-}
-
-fn names(cells: &[&Measured], cell: &Measured) -> Vec<String> {
-    let work = (several(cells) || !varies(cells)).then(|| cell.workload.clone());
-    work.into_iter().chain(varies(cells).then(|| arm_in_words(cell.arm.iter()))).collect()
-}
-
-fn name(cell: &Measured) -> String {
-    format!("{} {}", cell.workload, arm_in_words(cell.arm.iter())).trim_end().to_owned()
+fn named<'f>(findings: &'f Findings, cells: &[&Measured]) -> Named<'f> {
+    Named::of(findings, cells.iter().map(|cell| (cell.workload.as_str(), &cell.arm)))
 }
 
 fn told(findings: &Findings, cell: &Measured, metric: &Metric) -> String {

@@ -1,11 +1,11 @@
 //! A link: round trips while it is idle and while it is loaded, what the load adds, and how it is graded.
 
+use super::named::Named;
 use super::numbers::under_heading;
 use super::{Block, Cell, NONE, Row, Section, Table, centre, find};
 use crate::table::Column;
 use assay_core::findings::{Cell as Measured, Findings};
 use assay_core::quantity::Metric;
-use assay_core::results::plan::arm_in_words;
 use assay_core::system::network::Load;
 use assay_core::work::network::{ADDED, Grade, SCALE, UP_RATE, of};
 
@@ -34,16 +34,9 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 
 fn table(findings: &Findings, cells: &[&Measured]) -> Table {
     let loads: Vec<Load> = Load::ALL.into_iter().filter(|load| told_of(findings, *load)).collect();
-    let mut columns = vec![
-        Column::left(if cells.iter().any(|cell| !cell.arm.is_empty()) {
-            "arm"
-        } else {
-            "workload"
-        })
-        .key(),
-        Column::right("grade"),
-        Column::right("added"),
-    ];
+    let named = named(findings, cells);
+    let mut columns = named.columns();
+    columns.extend(["grade", "added"].map(Column::right));
     let mut metrics: Vec<Metric> = Vec::new();
     for load in &loads {
         let own = of(*load);
@@ -63,14 +56,12 @@ fn table(findings: &Findings, cells: &[&Measured]) -> Table {
     let row = |cell: &&Measured| {
         let added = centre(cell);
         let grade = added.map_or_else(none, |added| Grade::of(added).to_string());
-        let mut words = vec![
-            name(cell),
-            grade,
-            added.map_or_else(none, |added| under_heading(ADDED.name, added)),
-        ];
+        let mut words = named.words(&cell.workload, &cell.arm);
+        words.push(grade);
+        words.push(added.map_or_else(none, |added| under_heading(ADDED.name, added)));
         words.extend(metrics.iter().map(|metric| told(findings, cell, metric)));
         Row {
-            name: name(cell),
+            name: named.name(&cell.workload, &cell.arm),
             cells: words.into_iter().map(Cell::from).chain([Cell::trust(cell.trust)]).collect(),
             notes: note(findings, cell).into_iter().collect(),
         }
@@ -102,7 +93,7 @@ fn advised(findings: &Findings, cells: &[&Measured]) -> Option<Vec<String>> {
     let mut told = vec![format!(
         "{} carries most ({} up) of what adds less than {} to 95 % of the round trips up. To have it for \
          keeps:",
-        name(best),
+        named(findings, cells).name(&best.workload, &best.arm),
         rate.unwrap_or_else(none),
         under_heading(metric.name, SHORT_NS)
     )];
@@ -119,8 +110,8 @@ fn note(findings: &Findings, cell: &Measured) -> Option<String> {
     findings.workload(&cell.workload, &cell.arm)?.note.clone()
 }
 
-fn name(cell: &Measured) -> String {
-    if cell.arm.is_empty() { cell.workload.clone() } else { arm_in_words(cell.arm.iter()) }
+fn named<'f>(findings: &'f Findings, cells: &[&Measured]) -> Named<'f> {
+    Named::of(findings, cells.iter().map(|cell| (cell.workload.as_str(), &cell.arm)))
 }
 
 fn told(findings: &Findings, cell: &Measured, metric: &Metric) -> String {

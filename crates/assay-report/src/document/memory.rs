@@ -1,12 +1,12 @@
 //! Pages under a limit of memory: how much of the set there was room for, and what that cost.
 
+use super::named::Named;
 use super::numbers::under_heading;
 use super::{Block, Cell, NONE, Row, Section, Table, centre, find};
 use crate::table::Column;
 use assay_core::findings::{Cell as Measured, Findings};
 use assay_core::quantity::Metric;
 use assay_core::quantity::units::show;
-use assay_core::results::plan::arm_in_words;
 use assay_core::results::record::Status;
 use assay_core::work::pages::{
     EXPECTED, FULL, HELD, KILLED, LONGEST, P99, PROCESSOR, RATE, REACHED,
@@ -45,22 +45,22 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     Some(Section::titled("memory: how much fits, and what it costs", blocks))
 }
 
-fn named() -> Vec<Column> {
-    vec![Column::left("workload").key(), Column::left("arm").key()]
+fn named<'f>(findings: &'f Findings, cells: &[&Measured]) -> Named<'f> {
+    Named::of(findings, cells.iter().map(|cell| (cell.workload.as_str(), &cell.arm)))
 }
 
-fn names(cell: &Measured) -> Vec<Cell> {
-    [cell.workload.clone(), arm_in_words(cell.arm.iter())].map(Cell::from).to_vec()
-}
-
-fn row(cell: &Measured, words: Vec<String>) -> Row {
-    let name = format!("{} {}", cell.workload, arm_in_words(cell.arm.iter()));
-    let cells = names(cell).into_iter().chain(words.into_iter().map(Cell::from)).collect();
-    Row { name: name.trim_end().to_owned(), cells, notes: Vec::new() }
+fn row(named: &Named<'_>, cell: &Measured, words: Vec<String>) -> Row {
+    let cells = named.words(&cell.workload, &cell.arm).into_iter().chain(words);
+    Row {
+        name: named.name(&cell.workload, &cell.arm),
+        cells: cells.map(Cell::from).collect(),
+        notes: Vec::new(),
+    }
 }
 
 fn fits(findings: &Findings, cells: &[&Measured]) -> Table {
-    let mut columns = named();
+    let named = named(findings, cells);
+    let mut columns = named.columns();
     let headings = ["reached", "killed", "set per memory", "calc zram", "off by"];
     columns.extend(headings.map(Column::right));
     let rows = cells.iter().map(|cell| {
@@ -72,6 +72,7 @@ fn fits(findings: &Findings, cells: &[&Measured]) -> Table {
         });
         let ratio = |value: Option<f64>| value.map_or_else(none, show::ratio);
         row(
+            &named,
             cell,
             vec![
                 told(&REACHED, centre(cell)),
@@ -86,7 +87,8 @@ fn fits(findings: &Findings, cells: &[&Measured]) -> Table {
 }
 
 fn costs(findings: &Findings, cells: &[&Measured]) -> Table {
-    let mut columns = named();
+    let named = named(findings, cells);
+    let mut columns = named.columns();
     let metrics: [(&str, &Metric); 5] = [
         ("accesses/s", &RATE),
         ("p99", &P99),
@@ -97,7 +99,7 @@ fn costs(findings: &Findings, cells: &[&Measured]) -> Table {
     columns.extend(metrics.iter().map(|(heading, _)| Column::right(*heading)));
     let rows = cells.iter().map(|cell| {
         let words = metrics.iter().map(|(_, metric)| told(metric, mean(findings, cell, metric)));
-        row(cell, words.collect())
+        row(&named, cell, words.collect())
     });
     Table { columns, rows: rows.collect() }
 }

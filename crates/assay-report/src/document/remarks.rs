@@ -2,23 +2,23 @@
 
 use super::{Detail, Remark};
 use assay_core::findings::{Findings, TargetFacts};
-use assay_core::results::plan::{Arm, arm_in_words};
+use assay_core::results::plan::Arm;
 
 /// How rows are called.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Name {
     /// By their workload, with the target where there are several.
     Workload,
-    /// By their workload and all levels.
+    /// By their workload and the levels that tell arms apart.
     Arm,
 }
 
 impl Name {
-    fn of(self, workload: &str, arm: &Arm) -> String {
+    fn of(self, findings: &Findings, workload: &str, arm: &Arm) -> String {
         match (self, arm.get("target")) {
             (Self::Workload, Some(target)) => format!("{workload} on {target}"),
             (Self::Workload, None) => workload.to_owned(),
-            (Self::Arm, _) => format!("{workload} {}", arm_in_words(arm.iter())),
+            (Self::Arm, _) => format!("{workload} {}", findings.arm_words(arm)),
         }
     }
 }
@@ -28,7 +28,7 @@ pub(super) fn rules(findings: &Findings, name: Name, detail: Detail) -> Vec<Rema
     let mut found: Vec<Remark> = Vec::new();
     for cell in &findings.cells {
         let again = if cell.control { " (control)" } else { "" };
-        let row = format!("{}{again}", name.of(&cell.workload, &cell.arm));
+        let row = format!("{}{again}", name.of(findings, &cell.workload, &cell.arm));
         for because in &cell.because {
             add(&mut found, &because.rule, &because.text, &row);
         }
@@ -51,7 +51,7 @@ pub(super) fn rules(findings: &Findings, name: Name, detail: Detail) -> Vec<Rema
         if workload.depth == workload.asked_depth
             && let Some(note) = &workload.note
         {
-            add(&mut found, "note", note, &name.of(&workload.name, &workload.arm));
+            add(&mut found, "note", note, &name.of(findings, &workload.name, &workload.arm));
         }
     }
     let all = findings.workloads.len();

@@ -180,8 +180,8 @@ fn secondary(page: &Page<'_>) -> Option<Section> {
 /// What is remarked of comparisons, each text once with the arms that it concerns.
 pub(super) fn notes(page: &Page<'_>) -> Vec<Remark> {
     let name = |found: &Comparison| match page.workloads.len() {
-        1 => arm_name(&found.arm),
-        _ => format!("{} {}", found.workload, arm_name(&found.arm)),
+        1 => page.findings.arm_words(&found.arm),
+        _ => format!("{} {}", found.workload, page.findings.arm_words(&found.arm)),
     };
     let in_summary = page.findings.sentences().filter_map(|(said, _)| match said {
         Said::Comparison { id } => page.findings.comparison(id),
@@ -252,7 +252,7 @@ fn needed(page: &Page<'_>, open: Vec<(u32, String)>) -> Vec<Remark> {
 pub(super) fn absent(page: &Page<'_>) -> Option<Section> {
     let mut told: Vec<Remark> = Vec::new();
     for entry in &page.findings.absent {
-        let row = format!("{} {}", entry.workload, arm_in_words(entry.arm.iter()));
+        let row = format!("{} {}", entry.workload, page.findings.arm_words(&entry.arm));
         match &entry.metric {
             None => add(&mut told, "not measured", reason_of(entry), row.trim_end()),
             Some(metric) if page.full() => {

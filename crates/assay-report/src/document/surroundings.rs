@@ -1,11 +1,11 @@
 //! What the machine surroundings the target did, and what the drives say of themselves.
 
+use super::named::Named;
 use super::{Block, Cell, NONE, Row, Section, Table};
 use crate::table::{Column, columns};
 use assay_core::findings::Findings;
 use assay_core::probes::{self, Unit};
 use assay_core::quantity::units::show;
-use assay_core::results::plan::{Arm, arm_in_words};
 use assay_core::results::surroundings::facts::{
     DriveHealth, ObservedField, SurroundingsFacts, WorkloadSurroundings,
 };
@@ -13,10 +13,7 @@ use assay_core::results::surroundings::facts::{
 /// All sections, as far as there is something to tell.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
     let surroundings = &findings.surroundings;
-    [machine(surroundings), observed(surroundings), drives(surroundings)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [machine(findings), observed(findings), drives(surroundings)].into_iter().flatten().collect()
 }
 
 /// A column with what stands in it.
@@ -38,7 +35,8 @@ fn percent(share: f64) -> String {
     show::percent(100.0 * share)
 }
 
-fn machine(surroundings: &SurroundingsFacts) -> Option<Section> {
+fn machine(findings: &Findings) -> Option<Section> {
+    let surroundings = &findings.surroundings;
     let rows = &surroundings.workloads;
     if rows.is_empty() {
         return None;
@@ -46,14 +44,12 @@ fn machine(surroundings: &SurroundingsFacts) -> Option<Section> {
     let told: Vec<Aspect> =
         ASPECTS.into_iter().filter(|(_, of)| rows.iter().any(|row| of(row).is_some())).collect();
     let hot = rows.iter().any(|row| row.hottest.is_some());
-    let arms = rows.iter().any(|row| row.arm != rows[0].arm);
-    let mut columns = vec![Column::left("workload").key()];
-    columns.extend(arms.then(|| Column::left("arm").key()));
+    let named = Named::of(findings, rows.iter().map(|row| (row.workload.as_str(), &row.arm)));
+    let mut columns = named.columns();
     columns.extend(told.iter().map(|(title, _)| Column::right(*title)));
     columns.extend(hot.then(|| Column::left("hottest")));
     let cells = |row: &WorkloadSurroundings| {
-        let mut cells = vec![row.workload.clone()];
-        cells.extend(arms.then(|| arm_name(&row.arm)));
+        let mut cells = named.words(&row.workload, &row.arm);
         cells.extend(told.iter().map(|(_, of)| of(row).unwrap_or_else(|| NONE.to_owned())));
         cells.extend(hot.then(|| temperature(row)));
         cells
@@ -61,20 +57,13 @@ fn machine(surroundings: &SurroundingsFacts) -> Option<Section> {
     let rows: Vec<Row> = rows
         .iter()
         .map(|row| Row {
-            name: format!("{} {}", row.workload, arm_in_words(row.arm.iter()))
-                .trim_end()
-                .to_owned(),
+            name: named.name(&row.workload, &row.arm),
             cells: cells(row).into_iter().map(Cell::from).collect(),
             notes: Vec::new(),
         })
         .collect();
     let blocks = vec![Block::Text(how(surroundings)), Block::Table(Table { columns, rows })];
     Some(Section::titled("surroundings", blocks))
-}
-
-fn arm_name(arm: &Arm) -> String {
-    let words = arm_in_words(arm.iter());
-    if words.is_empty() { NONE.to_owned() } else { words }
 }
 
 fn temperature(row: &WorkloadSurroundings) -> String {
@@ -104,21 +93,19 @@ fn how(surroundings: &SurroundingsFacts) -> Vec<String> {
 }
 
 /// What probes observed of which nothing else tells.
-fn observed(surroundings: &SurroundingsFacts) -> Option<Section> {
-    let rows = &surroundings.observed;
-    let arms = rows.iter().any(|row| row.arm != rows[0].arm);
-    let mut columns = vec![Column::left("workload").key()];
-    columns.extend(arms.then(|| Column::left("arm").key()));
+fn observed(findings: &Findings) -> Option<Section> {
+    let rows = &findings.surroundings.observed;
+    let named = Named::of(findings, rows.iter().map(|row| (row.workload.as_str(), &row.arm)));
+    let mut columns = named.columns();
     columns.extend([Column::left("probe"), Column::left("observed")]);
     columns.extend(["mean", "least", "most"].map(Column::right));
     let row = |row: &ObservedField| {
         let (what, unit) = described(row);
         let show = |amount: Option<f64>| amount.map_or(NONE.to_owned(), |it| unit.show(it));
-        let mut cells = vec![row.workload.clone()];
-        cells.extend(arms.then(|| arm_name(&row.arm)));
+        let mut cells = named.words(&row.workload, &row.arm);
         cells.extend([row.probe.clone(), what, show(row.mean), show(row.min), show(row.max)]);
         Row {
-            name: format!("{} {}", row.workload, row.probe),
+            name: format!("{} {}", named.name(&row.workload, &row.arm), row.probe),
             cells: cells.into_iter().map(Cell::from).collect(),
             notes: row.reason.iter().chain(&row.words).cloned().collect(),
         }
