@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::DEFAULTS;
 use crate::catalogue::About;
-use crate::factors::layers::raid::too_few;
+use crate::factors::layers::too_few;
 use crate::factors::{Factor, Role, View};
 use crate::presence::Presence;
 use crate::system::{System, devices, mounts, sysfs};

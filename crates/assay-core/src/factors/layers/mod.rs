@@ -4,7 +4,7 @@
 
 mod encryption;
 mod own_loop;
-pub(super) mod raid;
+mod raid;
 mod stack;
 mod swap;
 mod zram;
@@ -369,4 +369,12 @@ pub fn several(noun: &str) -> String {
 pub fn one(noun: &str) -> String {
     let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
     format!("{article} {noun}")
+}
+
+/// That there are too few devices for what joins them.
+pub(in crate::factors) fn too_few(name: &str, least: usize, here: usize) -> String {
+    let devices = if here == 1 { "is one device".to_owned() } else { format!("are {here}") };
+    format!(
+        "{name} needs {least} devices, here {devices}: say members = {least} in the study, or name as many"
+    )
 }

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{Base, ByHand, Carried, Device, Gives, Layer, Made, Recipe, Takes, Typed, Wish};
+use super::{
+    Base, ByHand, Carried, Device, Gives, Layer, Made, Recipe, Takes, Typed, Wish, too_few,
+};
 use crate::catalogue::About;
 use crate::factors::guard::Builder;
 use crate::factors::{Factor, Role, View};
@@ -564,14 +566,6 @@ impl Recipe for Array {
             )),
         }
     }
-}
-
-/// That there are too few members for a level.
-pub(in crate::factors) fn too_few(name: &str, least: usize, here: usize) -> String {
-    let devices = if here == 1 { "is one device".to_owned() } else { format!("are {here}") };
-    format!(
-        "{name} needs {least} devices, here {devices}: say members = {least} in the study, or name as many"
-    )
 }
 
 /// The devices that an array is made of.
