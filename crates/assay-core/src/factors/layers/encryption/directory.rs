@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Encryption, FSCRYPT, GOCRYPTFS, mounted_at};
+use super::{Encryption, FSCRYPT, GOCRYPTFS, SERVED, mounted_at};
 use crate::factors::Factor;
 use crate::factors::filesystem::{self, FileSystem};
 use crate::factors::guard::Builder;
@@ -14,8 +14,6 @@ use crate::failure::{Failure, Outcome};
 use crate::system::journal::Undo;
 use crate::system::{Act, Key, System};
 
-/// The type of its mounts.
-pub(super) const SERVED: &str = "fuse.gocryptfs";
 /// Programs of which one mounts for others than the kernel.
 const HELPERS: [&str; 2] = ["fusermount3", "fusermount"];
 /// The directory in which encrypted files lie, in that of the file system.

@@ -21,6 +21,8 @@ const NONE: &str = "none";
 pub(in crate::factors) const FSCRYPT: &str = "fscrypt";
 /// A program serves an encrypted directory.
 const GOCRYPTFS: &str = "gocryptfs";
+/// The type of mounts that it serves.
+const SERVED: &str = "fuse.gocryptfs";
 /// The device is encrypted.
 const DM_CRYPT: &str = "dm-crypt";
 /// All levels, the lowest first.
@@ -83,7 +85,7 @@ impl Factor for Encryption {
 
     fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
         let site = view.site;
-        let served = |filesystem: &str| filesystem == directory::SERVED;
+        let served = |filesystem: &str| filesystem == SERVED;
         let level = match &site.mount {
             Presence::Present(mount) if served(&mount.filesystem) => GOCRYPTFS,
             _ if matches!(view.system.encryption_of(&site.path), Ok(Some(_))) => FSCRYPT,
