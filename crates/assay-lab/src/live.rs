@@ -366,7 +366,7 @@ pub fn unprivileged(program: &Path) -> Done<(Value, String)> {
     let site = Production::at_work(program, &[ASKED])?;
     let folder = site.scratch.folder("nobody", 0o755, None)?;
     let nobody = site.assay.as_nobody(&folder)?;
-    let study = site.study("copy = [\"a\", \"b\"]", 3, "time = \"3 s\", settle = \"200 ms\"")?;
+    let study = site.study("copy = [\"a\", \"b\"]", 3, "time = \"1 s\", settle = \"200 ms\"")?;
     let device = format!("{}p1", site.device.device());
     let found = nobody.run(&["run", &study, &device, "--json", "--quiet"], LIMIT)?.json()?;
     let refused = nobody.run(&["run", "live", "--set", "scheduler=none,bfq", &device], LIMIT)?;

@@ -8,12 +8,14 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 use std::time::Duration;
 
 use assay_core::work::metrics;
 use serde_json::Value;
 
 use super::skips::Skips;
+use crate::lab::guest::kernel::Kernel;
 use crate::lab::guest::machine::{Accelerator, QEMU};
 use crate::lab::guest::{self, Asked, Ended};
 use crate::lab::process::{Assay, Running};
@@ -42,12 +44,24 @@ pub fn check(program: impl FnOnce() -> Done<PathBuf>, skipped: &mut Skips) -> Do
         }
     };
     let program = program()?;
+    // Each guest takes one processor.
+    let (job, checks) = thread::scope(|scope| {
+        let job = scope.spawn(|| Ok(job(&program, kernel)? && interrupted(&program)?));
+        let checks = checks::all(&program, skipped);
+        (job.join(), checks)
+    });
+    let job: Done<bool> = job.map_err(|_| "the job's thread failed".to_owned())?;
+    Ok(job? & checks?)
+}
+
+/// Whether the job ends well and brings back what it is to bring.
+fn job(program: &Path, kernel: Kernel) -> Done<bool> {
     let asked = Asked {
         accelerator: Some(Accelerator::Tcg),
         memory_bytes: 512 << 20,
         drives: vec![256 << 20],
         script: Some(JOB.as_bytes().to_vec()),
-        ..lab_guest::usual(program.clone(), kernel)
+        ..lab_guest::usual(program.to_owned(), kernel)
     };
     let mut said = Vec::new();
     let going = AtomicBool::new(false);
@@ -58,9 +72,7 @@ pub fn check(program: impl FnOnce() -> Done<PathBuf>, skipped: &mut Skips) -> Do
         println!("{}", String::from_utf8_lossy(&said));
         return Ok(false);
     }
-    let well = judged(&ended, &program)?;
-    drop(ended);
-    Ok(well && interrupted(&program)? && checks::all(&program, skipped)?)
+    judged(&ended, program)
 }
 
 /// Whether an interrupt in the middle ends the command and leaves nothing.

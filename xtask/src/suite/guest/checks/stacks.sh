@@ -89,18 +89,20 @@ for _ in $(seq 200); do
     sleep 0.2
 done
 name=$(mdadm --detail --export "/dev/$ours" | sed -n 's/^MD_NAME=any://p')
-for at in 1 2; do
+others=
+for at in 1 2 3; do
     truncate -s 16M other$at
-    losetup -f other$at
+    loop=$(losetup -f)
+    losetup "$loop" other$at
+    others="$others $loop"
 done
-others=$(losetup -j "$PWD/other1" | cut -d : -f 1)\ $(losetup -j "$PWD/other2" | cut -d : -f 1)
-mdadm --create /dev/md50 --run --quiet --metadata=1.2 --homehost=any --name="$name" --level=raid1 \
-    --raid-devices=2 --assume-clean $others || wrong "there is no second array" names.txt
+mdadm --create /dev/md50 --run --quiet --metadata=1.2 --homehost=any --name="$name" --level=raid5 \
+    --raid-devices=3 --assume-clean $others || wrong "there is no second array" names.txt
 kill -9 $run
-wait $run
+wait $run 2>/dev/null
 assay restore >restored.txt 2>&1 || wrong "restore ends with $?" restored.txt
 grep -q "^$ours :" /proc/mdstat && wrong "its own array stands" /proc/mdstat
 mdadm --detail --export /dev/md50 | grep -q "^MD_NAME=any:$name\$" || wrong "another's array is gone" restored.txt
 mdadm --stop --quiet /dev/md50
-losetup -d $others
-rm -rf results other1 other2
+for loop in $others; do losetup -d "$loop"; done
+rm -rf results other1 other2 other3
