@@ -136,7 +136,7 @@ fn judged(
         study,
         environment,
         workloads: Vec::new(),
-        cells: measured.series.into_iter().map(cells::cell).collect(),
+        cells: cells::cells(&measured.design, measured.series),
         absent: Vec::new(),
         summary: Vec::new(),
         summary_facts: Vec::new(),

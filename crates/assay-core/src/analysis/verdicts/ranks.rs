@@ -1,7 +1,7 @@
 //! Arms in order, with the places that the numbers allow each of them: arms that cannot be told
 //! apart share places.
 
-use assay_stats::Sample;
+use assay_stats::{FEWEST_FOR_INTERVAL, Sample};
 
 use super::arms::{Question, Runs};
 use super::bound::Bound;
@@ -28,7 +28,7 @@ pub(super) fn rank(design: &Design, question: &Question<'_>) -> Option<Rank> {
         .map(|arm| Place {
             arm: runs[arm].arm.clone(),
             from_to: [1 + table.ahead[arm], runs.len() - table.behind[arm]],
-            geometric_mean: table.means[arm].exp(),
+            geometric_mean: told_mean(design, question, runs[arm]).exp(),
         })
         .collect();
     let sign = sign(question.better);
@@ -102,6 +102,13 @@ impl Table {
 
 fn sign(better: Better) -> f64 {
     if better == Better::Higher { 1.0 } else { -1.0 }
+}
+
+/// The mean logarithm of an arm that the page tells beside its comparison, or else its own.
+fn told_mean(design: &Design, question: &Question<'_>, runs: &Runs<'_>) -> f64 {
+    let compared = question.baseline_of(design, runs.arm).map(|base| pairs(base, runs));
+    let compared = compared.filter(|pairs| pairs.undisturbed.len() >= FEWEST_FOR_INTERVAL);
+    compared.map_or_else(|| own_mean(runs), |pairs| pairs.means()[0])
 }
 
 /// Undisturbed runs from which the disturbed ones are left out, as cells do.

@@ -342,3 +342,36 @@ fn effects_take_all_arms_from_the_same_time() {
         assert!((effect.ratio - 1.0).abs() < 1e-9, "{effect:?}");
     }
 }
+
+/// The baseline of replicate 3 was disturbed and run again with its arms: their numbers on the page are
+/// those of the pairs, wherever they stand.
+#[test]
+fn a_mean_is_the_same_wherever_the_page_tells_it() {
+    use crate::results::record::Repeats;
+    let values = [100.0, 101.0, 99.0, 100.0, 102.0];
+    let other = values.map(|value| value * 1.3);
+    let mut study = Study::of(&[("a", &values), ("b", &other), ("c", &values)]);
+    for (place, series) in study.measured.series.iter_mut().enumerate() {
+        if place == 0 {
+            series.trials[2].status = Status::Disturbed;
+        }
+        let mut lead_in = trial(3, 50, 40.0);
+        lead_in.status = Status::LeadIn;
+        let mut again = trial(6, 30 + place as u32, 200.0);
+        again.repeats = Some(Repeats { replicate: 3, order: 1 });
+        series.trials.extend([lead_in, again]);
+    }
+    let found = study.findings();
+    let near = |one: f64, other: f64| assert!((one / other - 1.0).abs() < 1e-9, "{one} {other}");
+    for compared in &found.comparisons {
+        let means = compared.means.unwrap();
+        let of = |arm: &Arm| found.cells.iter().find(|cell| cell.arm == *arm).unwrap();
+        let (own, base) = (of(&compared.arm), of(&compared.baseline));
+        assert_eq!((own.n, base.n, compared.n), (5, 5, 5));
+        near(own.geometric_mean.unwrap(), means[0]);
+        near(base.geometric_mean.unwrap(), means[1]);
+        let places = &found.ranks[0].places;
+        let place = places.iter().find(|place| place.arm == compared.arm).unwrap();
+        near(place.geometric_mean, means[0]);
+    }
+}
