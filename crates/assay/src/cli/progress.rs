@@ -99,7 +99,11 @@ impl Progress {
                 bar.set_length(trials as u64);
                 bar.set_position(0);
             }
-            None => output::message(&format!("{trials} trials{why}, about {}", time(expected_ns))),
+            None => {
+                let several = if trials == 1 { "" } else { "s" };
+                let expected = time(expected_ns);
+                output::message(&format!("{trials} trial{several}{why}, about {expected}"));
+            }
         }
     }
 
