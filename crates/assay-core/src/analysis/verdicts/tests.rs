@@ -291,7 +291,9 @@ fn looks_and_open_stopping_print_no_plain_p() {
 fn an_arm_with_a_single_trial_has_no_place_among_the_others() {
     let mut study = Study::of(&[("a", &BASE), ("b", &ARM), ("c", &BASE), ("d", &ARM)]);
     let lucky = &mut study.measured.series[3].trials;
-    lucky.iter_mut().for_each(|trial| trial.value = trial.value.map(|value| 2.0 * value));
+    for trial in lucky {
+        trial.value = trial.value.map(|value| 2.0 * value);
+    }
     let few = |keep: usize, study: &mut Study| {
         for trial in study.measured.series[3].trials.iter_mut().skip(keep) {
             (trial.value, trial.status) = (None, Status::Failed);
