@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::layout::{text_of, wrap};
 use assay_core::analysis::Foresight;
+use assay_core::factors::layers::{SWAP, swaps_to_file};
 use assay_core::failure::Outcome;
 use assay_core::quantity::units::show;
 use assay_core::results::plan::is_false;
@@ -358,6 +359,7 @@ fn bytes(preview: &Preview) -> String {
     let area = show::bytes(preview.area_bytes);
     match (preview.area_bytes, preview.writing_s > 0.0) {
         (0, false) if !preview.runs.is_empty() => "what the commands write".to_owned(),
+        (0, false) if swaps(preview) => "pages that do not fit, to the swap file".to_owned(),
         (0, false) => "nothing is written".to_owned(),
         (_, false) => format!("{area} are written, then nothing but reads"),
         (0, true) => format!("writes for {}", show::duration(preview.writing_s * 1e9)),
@@ -366,6 +368,12 @@ fn bytes(preview: &Preview) -> String {
             show::duration(preview.writing_s * 1e9)
         ),
     }
+}
+
+/// Whether some arm has a file that pages are written to.
+fn swaps(preview: &Preview) -> bool {
+    let level = |trial: &PreviewTrial| trial.arm.get(SWAP).map(|level| swaps_to_file(level));
+    preview.trials.iter().filter_map(level).any(|own| own)
 }
 
 /// The trials, a line a replicate where replicates follow each other.

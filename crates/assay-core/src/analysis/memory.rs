@@ -60,7 +60,12 @@ fn sentence(workload: &str, found: &Findings, rows: &[Row<'_>]) -> Option<Senten
             Some(per) => format!(", {} of it per byte of memory", show::ratio(per)),
             None => String::new(),
         };
-        Some(format!("{} has all of it at {rate} accesses per second{per}", one.name))
+        // An arm that is killed now and then has it in the others.
+        let where_not = match one.killed {
+            (0, _) => String::new(),
+            (killed, all) => format!(" in the other {}", all.saturating_sub(killed)),
+        };
+        Some(format!("{} has all of it{where_not} at {rate} accesses per second{per}", one.name))
     });
     let told: Vec<String> = killed.chain(lived).collect();
     let text = format!("{workload}: {}.", told.join("; "));

@@ -56,7 +56,7 @@ pub fn set(system: &dyn System, directory: &Path, mark: &Mark) -> std::io::Resul
 /// Where a result from elsewhere is to lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Under this name, which nothing has.
+    /// Under this name, which nothing has, or the same when it came only in part.
     Free(PathBuf),
     /// It lies there already, the same.
     There(PathBuf),
@@ -81,7 +81,9 @@ pub fn place(system: &dyn System, results: &Path, told: &str, sha256: &str) -> O
             return Ok(Place::Free(directory));
         }
         if mark(system, &directory).is_some_and(|mark| mark.sha256 == sha256) {
-            return Ok(Place::There(directory));
+            // What makes it a result is written last: without that, adding it was ended half-way.
+            let is_whole = bundle::is_bundle(system, &directory);
+            return Ok(if is_whole { Place::There(directory) } else { Place::Free(directory) });
         }
     }
     Err(Failure::refused(format!("{MOST_OF_ONE} results of the id {stem} were added already")))
@@ -124,6 +126,17 @@ mod tests {
         marked(&fake, &second, "bb");
         let again = place(&fake, results, &format!("{ID}-foreign"), "bb").unwrap();
         assert_eq!(again, Place::There(second));
+    }
+
+    #[test]
+    fn what_came_only_in_part_comes_again() {
+        let (fake, results) = (Fake::new(), Path::new("/results"));
+        let first = results.join(format!("{ID}-foreign"));
+        fake.put(first.join("trials.jsonl"), "");
+        marked(&fake, &first, "aa");
+        assert_eq!(place(&fake, results, ID, "aa").unwrap(), Place::Free(first.clone()));
+        fake.put(first.join("plan.json"), "{}");
+        assert_eq!(place(&fake, results, ID, "aa").unwrap(), Place::There(first));
     }
 
     #[test]

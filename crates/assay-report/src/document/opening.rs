@@ -1,5 +1,7 @@
 //! What is told first: the answer in one sentence with its interval, and how far to trust it.
 
+use std::collections::BTreeSet;
+
 use super::numbers::value;
 use super::study;
 use assay_core::findings::said::Said;
@@ -185,7 +187,11 @@ pub struct Standing<'a> {
 /// How far the numbers can be trusted. The primary metric speaks for its row.
 pub fn standing(findings: &Findings) -> Standing<'_> {
     let cells = || findings.cells.iter().filter(|cell| cell.primary);
-    let count = |trust: Trust| (trust, cells().filter(|cell| cell.trust == Some(trust)).count());
+    let others = others(findings);
+    let count = |trust: Trust| {
+        let is_own = |cell: &&Cell| cell.trust == Some(trust);
+        (trust, cells().filter(is_own).count() + others.iter().filter(|own| **own == trust).count())
+    };
     let rows = [Trust::Trusted, Trust::Suspect, Trust::Invalid].map(count);
     let mut rules: Vec<&str> = Vec::new();
     for because in cells().flat_map(|cell| &cell.because) {
@@ -198,6 +204,16 @@ pub fn standing(findings: &Findings) -> Standing<'_> {
         rules,
         absent: findings.absent.iter().filter(|absent| is_a_row(absent.metric.as_deref())).count(),
     }
+}
+
+/// The trust of rows without a number of the metric that matters: all their trials ended before they had one,
+/// which is a result as well.
+fn others(findings: &Findings) -> Vec<Trust> {
+    let row = |cell: &Cell| (cell.workload.clone(), cell.arm.clone(), cell.control);
+    let mut known: BTreeSet<_> =
+        findings.cells.iter().filter(|cell| cell.primary).map(row).collect();
+    let rest = findings.cells.iter().filter_map(|cell| Some((row(cell), cell.trust?)));
+    rest.filter(|(row, _)| known.insert(row.clone())).map(|(_, trust)| trust).collect()
 }
 
 /// Whether a number that is not there is a row's own, and not one of its percentiles.

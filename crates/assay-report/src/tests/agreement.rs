@@ -92,3 +92,22 @@ proptest! {
         }
     }
 }
+
+/// Rows whose trials all ended before they had a number, such as those that were killed, are rows as well.
+#[test]
+fn trust_counts_every_row_once() {
+    let mut found = generated(1, 0.01, (4, 3), &[], &[]);
+    let counted = |found: &Findings| -> usize {
+        document::standing(found).rows.iter().map(|(_, count)| count).sum()
+    };
+    let rows = counted(&found);
+    assert!(rows > 1);
+    let mut other = found.cells.iter().find(|cell| cell.primary).unwrap().clone();
+    let row = (other.workload.clone(), other.arm.clone(), other.control);
+    found.cells.retain(|cell| (cell.workload.clone(), cell.arm.clone(), cell.control) != row);
+    assert_eq!(counted(&found), rows - 1);
+    (other.primary, other.metric) = (false, "reached_bytes".to_owned());
+    found.cells.push(other.clone());
+    found.cells.push(other);
+    assert_eq!(counted(&found), rows);
+}

@@ -7,7 +7,7 @@ use clap::Args;
 use super::output;
 use crate::store::{self, parcel};
 use assay_core::failure::{Failure, Outcome};
-use assay_core::quantity::Bytes;
+use assay_core::quantity::units::show;
 use assay_core::system::System;
 
 /// A whole result as one compressed file, to be handed on
@@ -44,8 +44,8 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     output::message(&format!(
         "{} files, {} in {}; names of the machine and serial numbers are in it",
         packed.files,
-        Bytes(packed.unpacked_bytes),
-        Bytes(packed.bytes.len() as u64)
+        show::bytes(packed.unpacked_bytes),
+        show::bytes(packed.bytes.len() as u64)
     ));
     Ok(())
 }

@@ -46,10 +46,6 @@ enum Command {
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let folder = crate::store::collection::folder(system, arguments.folder.as_deref())?;
-    if arguments.folder.is_none() {
-        // One's own is there from the start, with the published rows.
-        crate::store::collection::add(system, &folder, &[])?;
-    }
     match &arguments.command {
         Command::Add(own) => add::run(system, &folder, own),
         Command::Build(own) => build::run(system, &folder, own),

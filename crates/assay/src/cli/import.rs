@@ -1,5 +1,6 @@
 //! `assay import`: numbers that were measured elsewhere, judged as those of a study are.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches};
@@ -156,8 +157,17 @@ fn studies(files: Vec<Brought>, failed: &mut Option<Failure>) -> Vec<Study> {
         *failed = Some(both(
             failed.take(),
             Failure::mistake(format!(
-                "{} is {} and {} is not: import them apart",
+                "{} is taken for {} and {} is not: import them apart",
                 tables[0].name, importer.about.name, runs[0].name
+            )),
+        ));
+        return Vec::new();
+    }
+    if let Some((first, again)) = twice(&runs) {
+        *failed = Some(both(
+            failed.take(),
+            Failure::mistake(format!(
+                "{first} and {again} hold the same run, and a run counts once: leave one of them out"
             )),
         ));
         return Vec::new();
@@ -167,6 +177,15 @@ fn studies(files: Vec<Brought>, failed: &mut Option<Failure>) -> Vec<Study> {
         Err(failure) => *failed = Some(both(failed.take(), failure)),
     }
     studies
+}
+
+/// Two files with the same contents: as two trials they would agree perfectly, and say nothing.
+fn twice(runs: &[Brought]) -> Option<(&str, &str)> {
+    let mut seen: BTreeMap<[u8; 32], &str> = BTreeMap::new();
+    runs.iter().find_map(|run| {
+        let first = seen.insert(sha256(&run.bytes), &run.name)?;
+        Some((first, run.name.as_str()))
+    })
 }
 
 /// Files with what `--arm` and `--names` say of them.

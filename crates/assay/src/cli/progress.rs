@@ -94,13 +94,14 @@ impl Progress {
     }
 
     fn planned(&self, why: &str, trials: usize, expected_ns: u64) {
-        match &self.bar {
-            Some(bar) => {
-                bar.set_length(trials as u64);
-                bar.set_position(0);
-            }
-            None => output::message(&format!("{trials} trials{why}, about {}", time(expected_ns))),
-        }
+        let Some(bar) = &self.bar else {
+            let several = if trials == 1 { "" } else { "s" };
+            let expected = time(expected_ns);
+            output::message(&format!("{trials} trial{several}{why}, about {expected}"));
+            return;
+        };
+        bar.set_length(trials as u64);
+        bar.set_position(0);
     }
 
     fn started(&self, index: usize, workload: &str, target: &str, turn: Turn, remaining_ns: u64) {

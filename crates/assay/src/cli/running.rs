@@ -231,7 +231,8 @@ fn unkept(finished: &Finished) -> Option<Failure> {
 fn whole(finished: &Finished) -> Option<Failure> {
     let lost = |trial: &&Trial| trial.record.status == Status::Failed;
     let failed = finished.trials.iter().filter(lost).count();
-    let all = finished.trials.len();
+    // As the page counts them: a lead-in has no number that could be lost.
+    let all = finished.trials.iter().filter(|own| own.record.status != Status::LeadIn).count();
     let hurt = |trial: &Trial| trial.record.measured.as_ref().and_then(trial::taken_back).is_some();
     let why = if finished.trials.iter().any(hurt) {
         format!("a level was taken back because it hurt: {failed} of {all} trials have no number")
@@ -402,6 +403,16 @@ mod tests {
         assert!(code == 5 && told.starts_with("none of the 6 trials are kept"), "{told}");
         let homeless = Finished { directory: None, ..self::finished() };
         assert_eq!(code_and_words(homeless).0, 5);
+    }
+
+    #[test]
+    fn lost_trials_are_counted_as_the_page_counts_them() {
+        let mut finished = finished();
+        assert_eq!(finished.trials[0].record.status, Status::LeadIn);
+        assert!(whole(&finished).is_none());
+        finished.trials[2].record.status = Status::Failed;
+        let told = whole(&finished).unwrap();
+        assert!(told.message.starts_with("1 of 5 trials failed"), "{told}");
     }
 
     #[test]

@@ -155,8 +155,10 @@ fn remove_after(path: &Path, error: io::Error) -> io::Error {
     error
 }
 
-/// Removes a named area file of this process, if the name still leads to it.
+/// Gives back the space of an area file of this process, and removes its name if that still leads to it.
 pub fn remove(area: &AreaFile) -> io::Result<()> {
+    // Requests that were in flight may hold the file open for a moment longer than this process lives.
+    let _ = area.file.set_len(0);
     let Some(path) = &area.name else {
         return Ok(());
     };

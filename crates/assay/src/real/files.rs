@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -57,19 +57,23 @@ pub fn make_tree(directory: &Path, texts: &[(String, String)]) -> io::Result<()>
 
 /// Writes a file so that readers see the old or the new one, and never a part.
 pub fn write_whole(system: &dyn System, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace(path, |temporary| write_new(Some(system), temporary, bytes))
+    replace(Some(system), path, bytes)
 }
 
 /// The same for a file of the machine's configuration: it stays root's, whoever called sudo.
 pub fn write_of_system(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace(path, |temporary| write_new(None, temporary, bytes))
+    replace(None, path, bytes)
 }
 
-fn replace(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+fn replace(giver: Option<&dyn System>, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = temporary_beside(path)?;
-    let written = write(&temporary)
-        .and_then(|()| std::fs::rename(&temporary, path))
-        .and_then(|()| sync_directory_of(path));
+    let written = match unnamed(directory_of(path)) {
+        Some(file) => fill(giver, &file, bytes).and_then(|()| Ok(link(&file, path, &temporary)?)),
+        None => {
+            write_new(giver, &temporary, bytes).and_then(|()| std::fs::rename(&temporary, path))
+        }
+    };
+    let written = written.and_then(|()| sync_directory_of(path));
     if written.is_err() {
         // The first error is what matters; after the rename there is nothing to remove.
         let _ = std::fs::remove_file(&temporary);
@@ -77,10 +81,37 @@ fn replace(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Resu
     written
 }
 
+/// A file without a name: whatever ends this process half-way leaves nothing of it. None where the file
+/// system has none of these, or nothing would give it a name.
+fn unnamed(directory: &Path) -> Option<File> {
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = File::from(fs::open(directory, flags, FILE_MODE).ok()?);
+    descriptor(&file).exists().then_some(file)
+}
+
+fn descriptor(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// Gives a file without a name its own, in the place of what has that already.
+fn link(file: &File, path: &Path, temporary: &Path) -> rustix::io::Result<()> {
+    let named = |name: &Path| fs::linkat(CWD, descriptor(file), CWD, name, AtFlags::SYMLINK_FOLLOW);
+    match named(path) {
+        Err(Errno::EXIST) => {
+            named(temporary)?;
+            fs::rename(temporary, path)
+        }
+        other => other,
+    }
+}
+
 fn write_new(giver: Option<&dyn System>, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file = File::from(fs::open(path, flags, FILE_MODE)?);
-    giver.map_or(Ok(()), |system| give_to_caller(system, &file))?;
+    fill(giver, &File::from(fs::open(path, flags, FILE_MODE)?), bytes)
+}
+
+fn fill(giver: Option<&dyn System>, mut file: &File, bytes: &[u8]) -> io::Result<()> {
+    giver.map_or(Ok(()), |system| give_to_caller(system, file))?;
     file.write_all(bytes)?;
     file.sync_all()
 }
@@ -274,4 +305,39 @@ fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
 /// A number that no other process guesses by accident; not for secrets.
 pub fn random() -> u64 {
     RandomState::new().build_hasher().finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is in a directory, by name.
+    fn listed(directory: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(directory).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_has_no_name_before_it_is_whole() {
+        let scratch = std::env::temp_dir().join(format!("assay-unnamed-{:016x}", random()));
+        std::fs::create_dir(&scratch).unwrap();
+        let (path, temporary) = (scratch.join("f"), scratch.join("t"));
+        for text in ["first", "second"] {
+            let before = listed(&scratch);
+            // Where there are no files without a name nothing is promised.
+            let Some(file) = unnamed(&scratch) else { break };
+            fill(None, &file, text.as_bytes()).unwrap();
+            assert_eq!(listed(&scratch), before);
+            link(&file, &path, &temporary).unwrap();
+            assert_eq!(listed(&scratch), ["f"]);
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
+        write_new(None, &temporary, b"named").unwrap();
+        assert!(write_new(None, &temporary, b"again").is_err());
+        std::fs::remove_dir_all(&scratch).unwrap();
+    }
 }

@@ -70,8 +70,12 @@ struct About {
 pub fn folder(system: &dyn System, named: Option<&Path>) -> Outcome<PathBuf> {
     match named {
         Some(folder) => Ok(folder.to_owned()),
-        None => Ok(beside_results(system)?.join("collection")),
+        None => own(system),
     }
+}
+
+fn own(system: &dyn System) -> Outcome<PathBuf> {
+    Ok(beside_results(system)?.join("collection"))
 }
 
 fn beside_results(system: &dyn System) -> Outcome<PathBuf> {
@@ -87,7 +91,8 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
     Failure::refused(format!("{} cannot be written: {error}", path.display()))
 }
 
-/// Looks whether a folder is a collection of this format.
+/// Looks whether a folder is a collection of this format. One's own counts before it is made: the published
+/// rows are in it from the start, and who only asks need not be able to write.
 ///
 /// # Errors
 /// The user's mistake where there is none yet, or one of a newer format.
@@ -99,17 +104,30 @@ pub fn known(system: &dyn System, folder: &Path) -> Outcome<()> {
             "{} is of another format than assay-collection/1: use the version that wrote it, or a newer one",
             path.display()
         ))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Failure::mistake(format!(
-            "{} is no collection yet: assay collection add makes it one",
-            folder.display()
-        ))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if folder == own(system)? {
+                return Ok(());
+            }
+            Err(Failure::mistake(format!(
+                "{} is no collection yet: assay collection add makes it one",
+                folder.display()
+            )))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(no_folder(folder)),
         Err(error) => Err(unreadable(&path, &error)),
     }
+}
+
+fn no_folder(path: &Path) -> Failure {
+    Failure::mistake(format!("{} is no folder: a collection is one", path.display()))
 }
 
 /// Adds rows to a collection, which is made where there is none; gives the file of each, and whether it
 /// was there already.
 pub fn add(system: &dyn System, folder: &Path, rows: &[Row]) -> Outcome<Vec<(String, bool)>> {
+    if system.status(folder).is_ok_and(|there| there.kind != FileKind::Directory) {
+        return Err(no_folder(folder));
+    }
     if system.status(&folder.join(ABOUT)).is_err() {
         system.create_directory(folder).map_err(|error| unwritable(folder, &error))?;
         for (name, text) in [(ATTRIBUTES, ATTRIBUTES_TEXT), (ABOUT, ABOUT_TEXT)] {
@@ -274,7 +292,10 @@ pub fn whole(system: &dyn System, folder: &Path, flat: &Flat) -> Option<Row> {
 
 /// Where the index of a folder lies: its table; what it says of itself has another end.
 fn place(system: &dyn System, folder: &Path) -> Outcome<PathBuf> {
-    let path = system.canonical(folder).map_err(|error| unreadable(folder, &error))?;
+    let path = match system.canonical(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => folder.to_owned(),
+        other => other.map_err(|error| unreadable(folder, &error))?,
+    };
     let hash = hexadecimal(&sha256(path.display().to_string()));
     Ok(beside_results(system)?.join("index").join(format!("{}.tsv", &hash[..16])))
 }

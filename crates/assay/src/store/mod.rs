@@ -66,10 +66,12 @@ fn newest(system: &dyn System) -> Outcome<PathBuf> {
     let results = identity::results_directory(system)?;
     let newest = bundle::own_ids(system, &results).into_iter().next();
     newest.map(|id| results.join(id)).ok_or_else(|| {
-        Failure::mistake(format!(
-            "there is no result in {} yet: assay check makes one",
-            results.display()
-        ))
+        let place = results.display();
+        Failure::mistake(if bundle::ids(system, &results).is_empty() {
+            format!("there is no result in {place} yet: assay check makes one")
+        } else {
+            format!("there is no result of your own in {place}: name one that was added, as assay list has it")
+        })
     })
 }
 

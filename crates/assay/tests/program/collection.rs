@@ -265,4 +265,38 @@ fn ones_own_collection_begins_with_the_published_rows() {
     assert!(told.contains("Intel SSD 520") && told.contains("published"), "{told}");
     let refused = home.refused(2, &["collection", "query", "--in", "nowhere"]);
     assert!(refused.contains("is no collection yet"), "{refused}");
+    let own = home.scratch.path().join("home/collection");
+    assert!(!own.exists(), "who asks writes nothing into it");
+    assert!(home.text(&["collection", "export"]).contains("Intel SSD 520"));
+}
+
+#[test]
+fn what_is_no_folder_no_row_and_no_collection_is_named() {
+    let home = home("collection-refusals");
+    let (_, word) = folder(&home, "cards");
+    let (notes, sent) =
+        (home.file("notes.txt", "notes"), home.file("row.json", text(&row("Card", 21.0))));
+    for (words, why) in [
+        (vec!["collection", "add", &notes, "--in", &word], "is no result, no file of assay bundle"),
+        (vec!["collection", "add", &sent, "--in", &notes], "is no folder"),
+        (vec!["collection", "query", "--in", &notes], "is no folder"),
+        (vec!["collection", "build", "-o", &notes], "is no folder"),
+    ] {
+        let refused = home.refused(2, &words);
+        assert!(refused.contains("notes.txt ") && refused.contains(why), "{refused}");
+    }
+    let added = home.run(&["collection", "add", &sent, "--in", &word]);
+    assert!(added.stderr.contains("Card: added to "), "{}", added.stderr);
+    let again = home.run(&["collection", "add", &sent, "--in", &word]);
+    assert!(again.stderr.contains("Card: was there already in "), "{}", again.stderr);
+}
+
+#[test]
+fn a_limit_says_how_many_more_rows_fit() {
+    let home = home("collection-limit");
+    for (limit, more) in [("0", "9 more rows fit"), ("2", "7 more rows fit"), ("9", "9 of 9 rows")]
+    {
+        let told = home.run(&["collection", "query", "--limit", limit]);
+        assert!(told.stderr.contains(more), "{limit}: {}", told.stderr);
+    }
 }

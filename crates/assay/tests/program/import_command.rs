@@ -87,6 +87,18 @@ fn several_files_become_several_results() {
 }
 
 #[test]
+fn the_same_run_counts_once() {
+    let home = home("import-twice");
+    let run = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/importers/fio-json/randread-d4-1.json");
+    let copy = home.file("copy.json", fs::read(run).unwrap());
+    for again in [run, &copy] {
+        let told = home.told(2, &["import", run, again]);
+        assert!(told.contains("hold the same run"), "{told}");
+    }
+    assert!(results(&home).is_empty());
+}
+
+#[test]
 fn one_wrong_file_keeps_all_others_out() {
     let home = home("import-wrong");
     let good = home.file("good.csv", CSV);

@@ -122,7 +122,7 @@ fn a_study_says_the_same_in_another_store_and_is_marked() {
         assert!(other.told(3, &words).contains("was measured elsewhere"), "{words:?}");
     }
     // It is never the newest, though nothing else is there.
-    assert!(other.told(2, &["show"]).contains("there is no result"));
+    assert!(other.told(2, &["show"]).contains("there is no result of your own"));
     // The same comes once, and handed on from there it comes back as what it was.
     assert_eq!(other.text(&["add", &path]).trim(), added);
     let again = other.scratch.path().join("again.assay").display().to_string();

@@ -31,6 +31,8 @@ pub(super) struct Evidence<'a, 'q> {
     pub comparisons: &'a [Comparison],
     pub effects: &'a [Effect],
     pub ranks: &'a [Rank],
+    /// Arms that a question of the study asks for, each with its workload.
+    pub knees: &'a [(String, Arm)],
     /// Levels of which no number is there, as `factor=level`.
     pub unmeasured: &'a [String],
 }
@@ -91,7 +93,8 @@ fn end_of_range(design: &Design, arm: &Arm) -> Option<&'static str> {
 }
 
 /// The arm that is better than its baseline and that no other arm, other baselines included,
-/// clearly beats. The best of many looks better than it is (R5).
+/// clearly beats. The best of many looks better than it is (R5): where one of these is what the study asks
+/// for, it is that one.
 fn best<'a>(evidence: &Evidence<'a, '_>, question: &Question<'_>) -> Option<&'a Comparison> {
     let reach = reach(evidence.design, question);
     let better = evidence.comparisons.iter().filter(|found| {
@@ -106,7 +109,14 @@ fn best<'a>(evidence: &Evidence<'a, '_>, question: &Question<'_>) -> Option<&'a 
         return better.max_by(|one, other| gain(one).total_cmp(&gain(other)));
     };
     let unbeaten = rank.places.iter().filter(|place| place.from_to[0] == 1);
-    unbeaten.into_iter().find_map(|place| better.clone().find(|found| found.arm == place.arm))
+    let mut unbeaten =
+        unbeaten.filter_map(|place| better.clone().find(|found| found.arm == place.arm));
+    let is_asked_for = |found: &&Comparison| {
+        let same =
+            |(workload, arm): &(String, Arm)| *workload == found.workload && *arm == found.arm;
+        evidence.knees.iter().any(same)
+    };
+    unbeaten.clone().find(is_asked_for).or_else(|| unbeaten.next())
 }
 
 /// Whether a ratio is one that two identical arms would not show here.

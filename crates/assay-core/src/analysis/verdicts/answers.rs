@@ -495,20 +495,64 @@ fn of_two(
     Case { claim: ends.map_or(Claim::NotShown, |(ends, within)| claim(ends, within)), text }
 }
 
-/// The highest level whose median trial stays below a bound, with all below it: a level that does so by
-/// luck above one that does not is none.
-fn knee(ask: &Ask, place: &Place<'_, '_>, curve: &Curve<'_, '_>, name: &str) -> Case {
-    let metric = place.question.metric;
-    let most = ask.most.as_ref().map_or(f64::INFINITY, |amount| amount.of(metric));
+/// The arms that questions about a knee find, each with its workload.
+pub(super) fn knees(
+    design: &Design,
+    questions: &[Question<'_>],
+    series: &[Series],
+) -> Vec<(String, Arm)> {
+    let asked = design.questions.iter().filter(|ask| ask.kind == AskKind::Knee);
+    let of = |ask: &Ask| -> Vec<(String, Arm)> {
+        let own =
+            ask.workloads.iter().flat_map(|name| places_of(ask, name, questions, (series, &[])));
+        own.filter_map(|place| {
+            Some((place.question.workload.to_owned(), arm_of(design, ask, &place)?))
+        })
+        .collect()
+    };
+    asked.flat_map(of).collect()
+}
+
+/// The arm at the knee of one place.
+fn arm_of(design: &Design, ask: &Ask, place: &Place<'_, '_>) -> Option<Arm> {
+    let factor = design.factors.iter().find(|one| ask.factor.as_ref() == Some(&one.name))?;
+    let curve = curve(place, factor);
+    let (levels, below) = by_share(ask, place, &curve);
+    let (_, level, _) = levels.get(below.checked_sub(1)?)?;
+    let mut arm = place.others.clone();
+    arm.insert(factor.name.clone(), (*level).to_owned());
+    Some(arm)
+}
+
+/// Levels that are shares or numbers, in order, with their median trials; and how many from the first stay
+/// below the bound.
+fn by_share<'q>(
+    ask: &Ask,
+    place: &Place<'_, '_>,
+    curve: &Curve<'q, '_>,
+) -> (Vec<(f64, &'q str, f64)>, usize) {
+    let most = bound_of(ask, place);
     let mut levels: Vec<(f64, &str, f64)> = curve
         .iter()
         .filter_map(|(level, runs)| Some((share_or_number(level)?, *level, middle(runs)?)))
         .collect();
     levels.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let below = levels.iter().take_while(|(.., middle)| *middle <= most).count();
+    (levels, below)
+}
+
+fn bound_of(ask: &Ask, place: &Place<'_, '_>) -> f64 {
+    ask.most.as_ref().map_or(f64::INFINITY, |amount| amount.of(place.question.metric))
+}
+
+/// The highest level whose median trial stays below a bound, with all below it: a level that does so by
+/// luck above one that does not is none.
+fn knee(ask: &Ask, place: &Place<'_, '_>, curve: &Curve<'_, '_>, name: &str) -> Case {
+    let (metric, most) = (place.question.metric, bound_of(ask, place));
+    let (levels, below) = by_share(ask, place, curve);
     if levels.len() < FEWEST_LEVELS {
         return no_data(words::no_numbers(name));
     }
-    let below = levels.iter().take_while(|(.., middle)| *middle <= most).count();
     let found = below.checked_sub(1).and_then(|at| levels.get(at));
     let claimed = ask.level.as_deref().unwrap_or_default();
     let claim = match found {

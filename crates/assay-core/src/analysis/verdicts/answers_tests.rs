@@ -3,7 +3,7 @@
 use super::tests::{Study, arm};
 use crate::findings::answers::{Answer, Claim};
 use crate::findings::measurements::Series;
-use crate::findings::{Trust, Verdict};
+use crate::findings::{AdviceKind, Trust, Verdict};
 use crate::quantity::Better;
 use crate::quantity::units::show;
 use crate::results::design::{Ask, AskKind, Order};
@@ -379,4 +379,24 @@ fn a_knee_is_the_highest_level_below_a_bound_with_all_below_it() {
     // One that only happens to be low above one that is not.
     let luck = curve(&[("80 %", 18.0), ("90 %", 90.0), ("95 %", 18.0)], 5);
     assert_eq!(answered(luck, knee("80 %", "30 IOPS")).verdict, Claim::Supported);
+}
+
+#[test]
+fn what_a_study_asks_for_is_the_candidate_among_those_that_cannot_be_told_apart() {
+    let levels = [("none", 580.0), ("80 %", 18.0), ("90 %", 18.02), ("99 %", 18.04)];
+    let candidate = |asks: bool| {
+        let mut study = curve(&levels, 6);
+        for series in &mut study.measured.series {
+            series.better = Better::Lower;
+        }
+        let ask = claim(AskKind::Knee, |ask| {
+            (ask.level, ask.most) = (Some("80 %".to_owned()), Some("30 IOPS".parse().unwrap()));
+        });
+        study.measured.design.questions = if asks { vec![ask] } else { Vec::new() };
+        let found = study.findings();
+        let used = found.advice.iter().find(|one| one.kind == AdviceKind::Use).unwrap();
+        used.text.split(" is the candidate").next().unwrap().to_owned()
+    };
+    assert!(!candidate(false).ends_with("99 %"), "{}", candidate(false));
+    assert!(candidate(true).ends_with("99 %"), "{}", candidate(true));
 }

@@ -97,6 +97,7 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
     } else {
         Vec::new()
     };
+    let knees = answers::knees(design, &sound, &measured.series);
     let unequal: Vec<String> = comparisons
         .iter()
         .filter(|one| load::is_unequal(one))
@@ -133,6 +134,7 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
         comparisons: &comparisons,
         effects: &effects,
         ranks: &ranks,
+        knees: &knees,
         unmeasured: &unmeasured(measured),
     };
     Verdicts {

@@ -19,7 +19,7 @@ pub(super) fn rank(design: &Design, question: &Question<'_>) -> Option<Rank> {
     if question.scale != Scale::Ratio || !design.order.tells_arms_from_time() {
         return None;
     }
-    let runs: Vec<&Runs<'_>> = question.arms.iter().filter(|runs| !runs.first.is_empty()).collect();
+    let runs = placed(question);
     if runs.len() < FEWEST_ARMS {
         return None;
     }
@@ -41,6 +41,13 @@ pub(super) fn rank(design: &Design, question: &Question<'_>) -> Option<Rank> {
     };
     rank.text = words::rank(&rank, design);
     Some(rank)
+}
+
+/// The arms that have a place: a single trial beside several of the others has none, however good it looks.
+fn placed<'q, 'a>(question: &'q Question<'a>) -> Vec<&'q Runs<'a>> {
+    let most = question.arms.iter().map(|runs| runs.first.len()).max().unwrap_or(0);
+    let fewest = if most >= ENOUGH { 2 } else { 1 };
+    question.arms.iter().filter(|runs| runs.first.len() >= fewest).collect()
 }
 
 /// The best of some arms, and which others could be it.

@@ -287,6 +287,28 @@ fn looks_and_open_stopping_print_no_plain_p() {
     assert_eq!((found.comparisons[0].p_holm, found.comparisons[0].p_sign_flip), (None, None));
 }
 
+#[test]
+fn an_arm_with_a_single_trial_has_no_place_among_the_others() {
+    let mut study = Study::of(&[("a", &BASE), ("b", &ARM), ("c", &BASE), ("d", &ARM)]);
+    let lucky = &mut study.measured.series[3].trials;
+    for trial in lucky {
+        trial.value = trial.value.map(|value| 2.0 * value);
+    }
+    let few = |keep: usize, study: &mut Study| {
+        for trial in study.measured.series[3].trials.iter_mut().skip(keep) {
+            (trial.value, trial.status) = (None, Status::Failed);
+        }
+    };
+    few(2, &mut study);
+    let placed = |study: &Study| {
+        let again = Study { measured: study.measured.clone(), emulated: false };
+        again.findings().ranks[0].places.len()
+    };
+    assert_eq!(placed(&study), 4);
+    few(1, &mut study);
+    assert_eq!(placed(&study), 3);
+}
+
 /// An arm that is better than its own baseline, at a level where everything is bad.
 #[test]
 fn advice_names_no_arm_that_another_one_beats() {

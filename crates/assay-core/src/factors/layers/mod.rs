@@ -25,6 +25,7 @@ use crate::system::{Act, Consent, System, devices};
 pub use encryption::CONVERSION;
 pub(super) use encryption::{Encryption, FSCRYPT};
 pub use stack::{Raised, Stack};
+pub use swap::{SWAP, has_file as swaps_to_file};
 
 /// Every layer, in the order in which they stand on each other, the lowest first.
 pub static LAYERS: &[&dyn Layer] = &[
@@ -362,7 +363,11 @@ pub fn nouns() -> String {
 
 /// A noun of several.
 pub fn several(noun: &str) -> String {
-    noun.strip_suffix('y').map_or_else(|| format!("{noun}s"), |stem| format!("{stem}ies"))
+    let vowels = ["ay", "ey", "oy"];
+    match noun.strip_suffix('y').filter(|_| !vowels.iter().any(|end| noun.ends_with(end))) {
+        Some(stem) => format!("{stem}ies"),
+        None => format!("{noun}s"),
+    }
 }
 
 /// A noun with its article.

@@ -81,10 +81,18 @@ fn wanted(level: &str) -> Result<Option<Wanted>, String> {
     }
 }
 
+/// Whether a level has a file that pages are written to.
+pub fn has_file(level: &str) -> bool {
+    matches!(wanted(level), Ok(Some(Wanted::File | Wanted::Zswap(_))))
+}
+
+/// Name of the factor that says where swap is.
+pub const SWAP: &str = "swap";
+
 impl Factor for Kind {
     fn about(&self) -> &About {
         &About {
-            name: "swap",
+            name: SWAP,
             summary: "where memory goes that does not fit: nowhere, to a file, or packed into memory",
             text: "`none`: work with a limit of memory gets no swap, whatever the machine has. `file`: a \
                    swap file in the directory of the target, which must lie on a disk (not in memory, \

@@ -288,6 +288,7 @@ fn nouns_are_told_with_their_articles() {
         all.starts_with("loop devices") && all.ends_with(" and encrypted directories"),
         "{all}"
     );
+    assert!(all.contains(", arrays, "), "{all}");
     assert_eq!(one("file system"), "a file system");
     assert_eq!(one("encrypted device"), "an encrypted device");
 }

@@ -122,7 +122,8 @@ fn no_header(names: &[String]) -> Option<String> {
     let near = |name: &String| nearest(name, REQUIRED).is_some();
     (!names.iter().any(near)).then(|| {
         "the first line is no header; begin the file with the names of the columns, such as \
-         replicate,workload,metric,value"
+         replicate,workload,metric,value; or does another tool write such files? assay list \
+         importers tells which of them can be read"
             .to_owned()
     })
 }

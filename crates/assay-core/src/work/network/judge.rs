@@ -114,7 +114,12 @@ fn judged(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u64>),
         }
     }
     if (latencies.len() as f64) < LEAST_BACK * sent as f64 || latencies.is_empty() {
-        return Err(format!("the peer was lost: {lost} of {sent} datagrams did not come back"));
+        let silent_since =
+            run.probes.iter().rev().take_while(|probe| probe.rtt_ns.is_none()).count();
+        // What came back until the end was answered: the others were dropped on the way.
+        let who =
+            if silent_since >= FEWEST { "the peer was lost" } else { "the link drops too much" };
+        return Err(format!("{who}: {lost} of {sent} datagrams did not come back"));
     }
     let [up, down] = rates;
     Ok((PhaseDetail { run, sent, lost, up, down }, latencies))

@@ -112,7 +112,19 @@ impl Planned {
             phases,
             stop: run.stop,
         };
-        run.system.load_link(&job).map_err(|error| error.to_string())
+        run.system.load_link(&job).map_err(|error| self.without(run.system, error.to_string()))
+    }
+
+    /// Why a load broke off; where its interface is gone, that is why.
+    fn without(&self, system: &dyn System, why: String) -> String {
+        let Some(shaped) = self.shaped() else { return why };
+        let words = shown(shaped.namespace.as_deref(), &shaped.interface);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let is_gone = system.output_of("tc", &words).is_ok_and(|told| told.trim().is_empty());
+        if !is_gone {
+            return why;
+        }
+        format!("{}: there is no such interface (any more); {why}", shaped.interface)
     }
 
     /// Nanoseconds that a million bytes take up, on the wire.

@@ -90,6 +90,12 @@ fn a_dead_load_a_stalled_probe_and_a_lost_peer_are_no_good_link() {
             .for_each(|own| own.rtt_ns = None);
     });
     assert!(lost.starts_with("phase up: the peer was lost: 199 of 300"), "{lost}");
+    // Answered to the end, but rarely: the peer is there.
+    let dropped = reason(|up| {
+        up.probes.iter_mut().step_by(3).for_each(|own| own.rtt_ns = None);
+        up.probes.iter_mut().skip(1).step_by(3).for_each(|own| own.rtt_ns = None);
+    });
+    assert!(dropped.starts_with("phase up: the link drops too much: "), "{dropped}");
 }
 
 fn on(fake: &Fake, asked: &Asked) -> Result<super::super::Ran, String> {
@@ -125,6 +131,11 @@ fn without_a_peer_or_a_token_nothing_is_guessed() {
     assert!(ran.measured.values["up_added_ns"] > 5e8);
     fake.lose_peer("the peer was lost: connection reset");
     assert_eq!(on(&fake, &asked).unwrap_err(), "the peer was lost: connection reset");
+    // Behind an interface that is gone nobody answers.
+    fake.install("tc");
+    let asked = Asked { interface: Some("eth9".to_owned()), ..asked };
+    let gone = on(&fake, &asked).unwrap_err();
+    assert!(gone.starts_with("eth9: there is no such interface (any more); the peer"), "{gone}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::results::foreign;
 use assay_core::study::Price;
 use assay_core::study::printed::Claimed;
-use assay_core::system::System;
+use assay_core::system::{FileKind, System};
 
 /// Add rows: of results of your own, of files that others sent, or rows themselves
 #[derive(Debug, Args)]
@@ -50,8 +50,8 @@ pub(super) fn run(system: &dyn System, folder: &Path, arguments: &Arguments) -> 
     let added = collection::add(system, folder, &rows)?;
     for ((file, was_there), row) in added.iter().zip(&rows) {
         output::text(file);
-        let how = if *was_there { "was there already" } else { "added" };
-        output::message(&format!("{}: {how} to {}", row.device, folder.display()));
+        let how = if *was_there { "was there already in" } else { "added to" };
+        output::message(&format!("{}: {how} {}", row.device, folder.display()));
     }
     Ok(())
 }
@@ -88,8 +88,16 @@ fn of(system: &dyn System, source: &str, extra: &Extra) -> Outcome<Vec<Row>> {
             of_result(system, &added.id, extra)
         }
         Some("json") => collection::sent(system, path).map(|row| vec![row]),
+        _ if is_other_file(system, path) => Err(Failure::mistake(format!(
+            "{source} is no result, no file of assay bundle (.assay) and no row (.json)"
+        ))),
         _ => of_result(system, source, extra),
     }
+}
+
+/// Whether something lies there that cannot be the directory of a result.
+fn is_other_file(system: &dyn System, path: &Path) -> bool {
+    system.status(path).is_ok_and(|status| status.kind != FileKind::Directory)
 }
 
 fn of_result(system: &dyn System, id: &str, extra: &Extra) -> Outcome<Vec<Row>> {

@@ -9,7 +9,7 @@ use crate::store::collection::{self, Index};
 use assay_core::collection::flat::Flat;
 use assay_core::collection::{Row, groups};
 use assay_core::failure::{Failure, Outcome};
-use assay_core::system::System;
+use assay_core::system::{FileKind, System};
 use assay_report::collection::{self as pages, Contents, MOST_TOLD};
 
 /// Make the page of a collection
@@ -30,6 +30,12 @@ pub(super) struct Arguments {
 /// Runs the command.
 pub(super) fn run(system: &dyn System, folder: &Path, arguments: &Arguments) -> Outcome<()> {
     let mut whole: Vec<(Flat, Row)> = Vec::new();
+    let output = &arguments.output;
+    let is_page = output.extension().is_some_and(|end| end == "html" || end == "htm")
+        || output.as_path() == Path::new("-");
+    if !is_page {
+        may_be_folder(system, output)?;
+    }
     let index = collection::build(system, folder, &mut |flat, row| {
         if whole.len() < MOST_TOLD {
             whole.push((flat.clone(), row));
@@ -44,17 +50,27 @@ pub(super) fn run(system: &dyn System, folder: &Path, arguments: &Arguments) -> 
         refused: &refused,
         refused_in_all: index.refused_in_all,
     };
-    let output = &arguments.output;
-    let is_page = output.extension().is_some_and(|end| end == "html" || end == "htm");
-    if is_page || output.as_path() == Path::new("-") {
+    if is_page {
         return output::page(system, output, &pages::page(&contents));
     }
+    // First what the listing leads to: of one that was interrupted no page leads nowhere.
+    devices(system, folder, &index, output)?;
     for (name, page) in pages::listing(&contents) {
         written(system, output, &name, &page)?;
     }
-    devices(system, folder, &index, output)?;
     output::text(&output.join("index.html").display().to_string());
     Ok(())
+}
+
+/// Refuses what is a file: pages in a folder cannot be written into it.
+fn may_be_folder(system: &dyn System, path: &Path) -> Outcome<()> {
+    match system.status(path) {
+        Ok(there) if there.kind != FileKind::Directory => Err(Failure::mistake(format!(
+            "{} is no folder: name one, or a file that ends in .html",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// The pages of the devices, one after the other: of each only its own rows are in memory.

@@ -52,6 +52,12 @@ struct Order {
     limit: Option<usize>,
 }
 
+impl Order {
+    fn most(&self) -> usize {
+        self.limit.unwrap_or(usize::MAX)
+    }
+}
+
 /// Rows as a file for other programs
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -96,18 +102,19 @@ pub(super) fn query(system: &dyn System, folder: &Path, arguments: &QueryArgumen
     let mut found = fitting(&index, &arguments.asked, &arguments.order)?;
     let all = found.len();
     if arguments.json {
+        found.truncate(arguments.order.most());
         output::json(&document(&found));
         return Ok(());
     }
-    if arguments.order.limit.is_none() {
-        found.truncate(USUAL_ROWS);
-    }
-    if found.is_empty() {
+    found.truncate(arguments.order.limit.unwrap_or(USUAL_ROWS));
+    if all == 0 {
         output::message(&format!("none of {} rows fits", index.rows.len()));
         return Ok(());
     }
-    let (columns, rows) = pages::brief(&found);
-    output::text(&table::table(&columns, &rows, output::columns(system)));
+    if !found.is_empty() {
+        let (columns, rows) = pages::brief(&found);
+        output::text(&table::table(&columns, &rows, output::columns(system)));
+    }
     output::message(&match all - found.len() {
         0 => format!("{all} of {} rows", index.rows.len()),
         more => format!("{more} more rows fit: --limit {all} shows them"),
@@ -122,9 +129,7 @@ fn is_sql(text: &str) -> bool {
 
 fn fitting<'a>(index: &'a Index, asked: &[String], order: &Order) -> Outcome<Vec<&'a Flat>> {
     let query = Query::parse(asked, order.sort.as_deref()).map_err(Failure::mistake)?;
-    let mut found = query.of(&index.rows);
-    found.truncate(order.limit.unwrap_or(usize::MAX));
-    Ok(found)
+    Ok(query.of(&index.rows))
 }
 
 /// The answer of DuckDB's own program, which reads the table of the index.
@@ -198,7 +203,8 @@ pub(super) fn export(
     }
     let index = collection::index(system, folder)?;
     super::tell_refused(&index);
-    let found = fitting(&index, &arguments.asked, &arguments.order)?;
+    let mut found = fitting(&index, &arguments.asked, &arguments.order)?;
+    found.truncate(arguments.order.most());
     let text = match arguments.format {
         Format::Csv => collection::table_of(found, ','),
         Format::Markdown => pages::markdown(&found),
