@@ -56,6 +56,11 @@ impl Design {
     pub fn varied(&self) -> impl Iterator<Item = &Factor> {
         self.factors.iter().filter(|factor| factor.varies())
     }
+
+    /// Whether a factor of an arm may tell it from others: all but those of one level.
+    pub fn tells(&self, factor: &str) -> bool {
+        self.factors.iter().all(|one| one.name != factor || one.varies())
+    }
 }
 
 /// One setting that varies.

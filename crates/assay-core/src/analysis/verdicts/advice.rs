@@ -63,7 +63,7 @@ pub(super) fn advice(evidence: &Evidence<'_, '_>, stage: Stage) -> Vec<Advice> {
         }
         let suspect = question.is_suspect(&best.arm) || question.is_suspect(&best.baseline);
         let end = end_of_range(evidence.design, &best.arm);
-        let sentence = words::candidate(best, (stage, suspect), end);
+        let sentence = words::candidate(evidence.design, best, (stage, suspect), end);
         let more = words::more(stage, evidence.unmeasured);
         advice.push(told(sentence, &more, vec![best.id.clone()], AdviceKind::Use));
     }

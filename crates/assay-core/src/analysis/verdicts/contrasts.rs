@@ -7,6 +7,7 @@ use super::pairs::pairs;
 use super::ranks::mean;
 use crate::findings::{Comparison, Effect, Verdict};
 use crate::quantity::Better;
+use crate::results::design::Design;
 use crate::results::plan::Arm;
 use crate::work::is_work;
 
@@ -37,6 +38,7 @@ pub(super) fn contrasts(evidence: &Evidence<'_, '_>) -> Vec<Contrast> {
     let mut all = Vec::new();
     for question in evidence.questions {
         let ruler = Ruler {
+            design: evidence.design,
             question,
             reach: reach(evidence.design, question),
             margin: evidence.design.margin.unwrap_or(0.0),
@@ -88,6 +90,7 @@ impl Contrast {
 }
 
 struct Ruler<'a, 'q> {
+    design: &'a Design,
     question: &'a Question<'q>,
     reach: Option<Reach>,
     margin: f64,
@@ -102,8 +105,8 @@ impl Ruler<'_, '_> {
             id: found.id.clone(),
             workload: found.workload.clone(),
             metric: found.metric.clone(),
-            what: found.arm.clone(),
-            than: found.baseline.clone(),
+            what: self.varied(&found.arm),
+            than: self.varied(&found.baseline),
             ratio,
             ends,
             verdict: self.weighed(verdict, ratio, ends),
@@ -111,6 +114,12 @@ impl Ruler<'_, '_> {
             suspect: suspect(&found.arm) || suspect(&found.baseline),
             averaged: false,
         })
+    }
+
+    /// The levels that tell an arm from others.
+    fn varied(&self, arm: &Arm) -> Arm {
+        let varied = arm.iter().filter(|(name, _)| self.design.tells(name));
+        varied.map(|(name, level)| (name.clone(), level.clone())).collect()
     }
 
     fn of_effect(&self, effect: &Effect) -> Option<Contrast> {

@@ -44,10 +44,7 @@ pub(in crate::analysis) const NO_VERDICT_EMULATED: &str =
 
 /// An arm for a sentence, by what varies.
 pub(super) fn short_words(arm: &Arm, design: &Design) -> String {
-    let varies = |factor: &String| {
-        design.factors.iter().all(|one| one.name != *factor || one.levels.len() > 1)
-    };
-    arm_in_words(arm.iter().filter(|(factor, _)| varies(factor)))
+    arm_in_words(arm.iter().filter(|(factor, _)| design.tells(factor)))
 }
 
 /// `1 replicate`, `6 replicates`.

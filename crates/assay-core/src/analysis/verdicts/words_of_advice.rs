@@ -2,20 +2,22 @@
 
 use super::advice::{Bad, Stage};
 use super::contrasts::Contrast;
-use super::words::{amount, ends};
+use super::words::{amount, ends, short_words};
 use crate::findings::Comparison;
 use crate::quantity::units::show;
+use crate::results::design::Design;
 use crate::results::plan::arm_in_words;
 use crate::work::metrics::noun;
 
 /// What to make of the best arm.
 pub(super) fn candidate(
+    design: &Design,
     best: &Comparison,
     (stage, suspect): (Stage, bool),
     end: Option<&str>,
 ) -> String {
     let end = end.map(|end| format!(", the {end} tried,")).unwrap_or_default();
-    let (arm, base) = (arm_in_words(best.arm.iter()), arm_in_words(best.baseline.iter()));
+    let [arm, base] = [&best.arm, &best.baseline].map(|arm| short_words(arm, design));
     let amount = amount(best).unwrap_or_default();
     let interval = ends(best)
         .map(|[low, high]| format!(", 95 % interval {low} to {high}"))
