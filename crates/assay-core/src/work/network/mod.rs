@@ -122,7 +122,7 @@ impl Asked {
         self.interface = Some(lab::INTERFACE.to_owned());
     }
 
-    fn planned(&self) -> Planned {
+    pub(crate) fn planned(&self) -> Planned {
         Planned {
             peer: self.peer.clone(),
             streams: self.streams,
