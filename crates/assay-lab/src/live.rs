@@ -241,7 +241,7 @@ pub fn taken_back(program: &Path) -> Done<String> {
     let site = Production::at_work(program, &[ASKED])?;
     let before = site.condition();
     let factor = site.limits(&[FREE, TIGHT, FREE - 294_967_296])?;
-    let study = site.study(&factor, 3, "time = \"8 s\", settle = \"2 s\"")?;
+    let study = site.study(&factor, 3, "time = \"5 s\", settle = \"1 s\"")?;
     let over = AtomicBool::new(false);
     let (found, longest) = thread::scope(|scope| {
         let watched = scope.spawn(|| site.longest_at(TIGHT, &over));
@@ -267,7 +267,7 @@ pub fn taken_back(program: &Path) -> Done<String> {
     // What stood for longer than the period lasted stood until it was put back.
     let late = longest > Duration::from_nanos(after_ns) + Duration::from_secs(1);
     let whole = others >= 3 && !has_ratio && site.condition() == before;
-    if after_ns > 8_000_000_000 || late || !whole {
+    if after_ns > 5_000_000_000 || late || !whole {
         return Err(format!(
             "{after_ns} ns, there for {longest:?}, {others} other trials, ratio {has_ratio}, exit {code}: \
              {:#}",
@@ -311,7 +311,7 @@ pub fn doubled(program: &Path) -> Done<String> {
     let study = site.study(
         "read-ahead = [\"128 KiB\", \"256 KiB\"]",
         6,
-        "time = \"4 s\", settle = \"1 s\", harm = \"off\"",
+        "time = \"3 s\", settle = \"500 ms\", harm = \"off\"",
     )?;
     let over = AtomicBool::new(false);
     let found = thread::scope(|scope| {
@@ -366,7 +366,7 @@ pub fn unprivileged(program: &Path) -> Done<(Value, String)> {
     let site = Production::at_work(program, &[ASKED])?;
     let folder = site.scratch.folder("nobody", 0o755, None)?;
     let nobody = site.assay.as_nobody(&folder)?;
-    let study = site.study("copy = [\"a\", \"b\"]", 3, "time = \"1 s\", settle = \"200 ms\"")?;
+    let study = site.study("copy = [\"a\", \"b\"]", 3, "time = \"3 s\", settle = \"200 ms\"")?;
     let device = format!("{}p1", site.device.device());
     let found = nobody.run(&["run", &study, &device, "--json", "--quiet"], LIMIT)?.json()?;
     let refused = nobody.run(&["run", "live", "--set", "scheduler=none,bfq", &device], LIMIT)?;

@@ -1,6 +1,6 @@
 //! Rows of one device together: shown side by side with their spread, and never made one number.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::flat::Flat;
 use super::numbers::NUMBERS;
@@ -21,7 +21,7 @@ pub struct Spread {
     pub least: f64,
     /// The largest.
     pub most: f64,
-    /// How many.
+    /// How many measurements.
     pub rows: usize,
 }
 
@@ -53,18 +53,53 @@ pub fn groups<'a>(rows: impl IntoIterator<Item = &'a Flat>) -> Vec<Group<'a>> {
     groups
 }
 
-impl Group<'_> {
-    /// The spread of a number over the rows that have it; invalid ones do not count.
-    pub fn spread(&self, index: usize) -> Option<Spread> {
-        let own = self.rows.iter().filter(|row| !row.is_invalid());
-        let values: Vec<f64> = own.filter_map(|row| row.numbers[index]).collect();
-        let least = values.iter().copied().reduce(f64::min)?;
-        let most = values.iter().copied().reduce(f64::max)?;
-        Some(Spread { least, most, rows: values.len() })
+impl<'a> Group<'a> {
+    /// A row each: one that was added twice, by others or with other claims, has the very same numbers.
+    fn measurements(&self) -> Vec<&'a Flat> {
+        let mut known = HashSet::new();
+        let mut is_new = |row: &'a Flat| {
+            let numbers = row.numbers.map(|number| number.map(f64::to_bits));
+            known.insert((numbers, &row.date, &row.machine))
+        };
+        self.rows.iter().copied().filter(|row| is_new(row)).collect()
     }
 
-    /// All spreads, in the order of [`NUMBERS`].
+    /// The spread of each number, in the order of [`NUMBERS`], over the measurements that have it;
+    /// invalid ones do not count.
     pub fn spreads(&self) -> Vec<Option<Spread>> {
-        (0..NUMBERS.len()).map(|index| self.spread(index)).collect()
+        let mut own = self.measurements();
+        own.retain(|row| !row.is_invalid());
+        (0..NUMBERS.len()).map(|index| spread(&own, index)).collect()
+    }
+}
+
+fn spread(rows: &[&Flat], index: usize) -> Option<Spread> {
+    let values: Vec<f64> = rows.iter().filter_map(|row| row.numbers[index]).collect();
+    let least = values.iter().copied().reduce(f64::min)?;
+    let most = values.iter().copied().reduce(f64::max)?;
+    Some(Spread { least, most, rows: values.len() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measurement_that_was_added_twice_counts_once() {
+        let row = |reads: f64, machine: &str, claimed: &str| {
+            let mut row = Flat { device: "Card".to_owned(), ..Flat::default() };
+            (row.machine, row.claimed) = (machine.to_owned(), claimed.to_owned());
+            row.numbers[0] = Some(reads);
+            row
+        };
+        let rows = [
+            row(90.0, "one", ""),
+            row(90.0, "one", "95 MB/s"),
+            row(90.0, "another", ""),
+            Flat { trust: "foreign invalid".to_owned(), ..row(9.0, "one", "") },
+        ];
+        let groups = groups(&rows);
+        let spread = groups[0].spreads()[0].unwrap();
+        assert_eq!(spread, Spread { least: 90.0, most: 90.0, rows: 2 });
     }
 }

@@ -18,7 +18,7 @@ const REDUCED: &[(&str, &[&str])] = &[
     ("power", &[]),
     ("raid-profile", &[]),
     ("readahead", &["--set", "read-ahead=0 KiB,128 KiB,4 MiB"]),
-    ("schedulers", &["--set", "scheduler=none,mq-deadline", "--set", "filesystem=ext4,btrfs"]),
+    ("schedulers", &["--set", "scheduler=none,mq-deadline", "--set", "filesystem=btrfs"]),
     ("small-files", &[]),
     ("stack-limit", &[]),
     ("starvation", &[]),

@@ -142,7 +142,8 @@ pub(super) fn spread(device: &Group<'_>) -> Markup {
             table {
                 caption.unseen { (title) }
                 thead { tr {
-                    th scope="col" { "number" } th.n scope="col" { "rows" } th.n scope="col" { "least" }
+                    th scope="col" { "number" } th.n scope="col" { "measured" }
+                    th.n scope="col" { "least" }
                     th.n scope="col" { "most" } th.n scope="col" { "most over least" }
                 } }
                 tbody { @for (index, spread) in &told { tr {
@@ -155,7 +156,7 @@ pub(super) fn spread(device: &Group<'_>) -> Markup {
             }
         }
         p.note {
-            "Invalid rows do not count."
+            "A measurement that was added twice counts once, invalid rows do not count."
             @if published > 0 { " Published ones do." }
         }
     }
