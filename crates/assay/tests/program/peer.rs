@@ -37,7 +37,12 @@ fn ten_thousand_connections_are_turned_away_and_nothing_grows() {
             held.pop_front();
         }
         if at % 500 == 0 {
-            assert!(threads() < MOST_THREADS, "{} threads", threads());
+            // One that has let its stranger go ends a moment later, on a busy machine many do.
+            let until = Instant::now() + LIMIT;
+            while threads() >= MOST_THREADS {
+                assert!(Instant::now() < until, "{} threads", threads());
+                std::thread::sleep(Duration::from_millis(10));
+            }
         }
     }
     let memory = running.most_memory().unwrap();
