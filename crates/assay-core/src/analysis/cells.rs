@@ -35,10 +35,13 @@ fn baselines(design: &Design, series: &[Series]) -> HashMap<usize, Vec<CellTrial
         .map(|own| (key(own, own.arm.clone()), own))
         .collect();
     let of = |(at, own): (usize, &Series)| {
+        if !repeated(&own) {
+            return None;
+        }
         let mut arm = own.arm.clone();
         arm.extend(design.baseline.iter().map(|(name, level)| (name.clone(), level.clone())));
         let is_other = own.control || arm != own.arm;
-        let found = all.get(&key(own, arm)).filter(|_| is_other && repeated(&own));
+        let found = all.get(&key(own, arm)).filter(|_| is_other);
         Some((at, found?.trials.clone()))
     };
     series.iter().enumerate().filter_map(of).collect()

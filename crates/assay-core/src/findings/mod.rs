@@ -17,6 +17,7 @@ use self::facts::{FilesystemFacts, IoFacts, Ordered, PlaceFacts, PlaceSort, Unkn
 use self::notes::Note;
 use self::said::Said;
 use crate::quantity::{Better, Scale};
+use crate::results::design::tells;
 use crate::results::plan::{Arm, arm_in_words, is_false};
 use crate::results::record::{Repeats, Status};
 
@@ -731,10 +732,7 @@ pub struct Findings {
 impl Findings {
     /// An arm in words, by what tells it from others.
     pub fn arm_words(&self, arm: &Arm) -> String {
-        let alike = |name: &String| {
-            self.factors.iter().any(|factor| factor.name == *name && !factor.varies())
-        };
-        match arm_in_words(arm.iter().filter(|(name, _)| !alike(name))) {
+        match arm_in_words(arm.iter().filter(|(name, _)| tells(&self.factors, name))) {
             words if words.is_empty() => arm_in_words(arm.iter()),
             words => words,
         }

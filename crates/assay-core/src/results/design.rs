@@ -59,7 +59,7 @@ impl Design {
 
     /// Whether a factor of an arm may tell it from others: all but those of one level.
     pub fn tells(&self, factor: &str) -> bool {
-        self.factors.iter().all(|one| one.name != factor || one.varies())
+        tells(&self.factors, factor)
     }
 }
 
@@ -70,6 +70,11 @@ pub struct Factor {
     pub name: String,
     /// Levels, in the order of the study.
     pub levels: Vec<String>,
+}
+
+/// Whether a factor of an arm may tell it from others.
+pub fn tells(factors: &[Factor], name: &str) -> bool {
+    factors.iter().all(|factor| factor.name != name || factor.varies())
 }
 
 impl Factor {

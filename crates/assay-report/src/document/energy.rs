@@ -36,8 +36,7 @@ fn digits(value: f64) -> String {
 }
 
 fn table(findings: &Findings, cells: &[&Cell]) -> Table {
-    let rows = cells.iter().map(|cell| (cell.workload.as_str(), &cell.arm));
-    let named = Named::of(findings, rows);
+    let named = Named::of_cells(findings, cells);
     let mut titles = columns(&[">J a trial", ">above idle", ">J/GiB", ">mean W", ">spread", ">n"]);
     let mut columns = named.columns();
     columns.append(&mut titles);

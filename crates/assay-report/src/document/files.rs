@@ -34,7 +34,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 
 fn rates(findings: &Findings, cells: &[&Measured]) -> Table {
     let phases = columns(&[("", |of| of.rate)]);
-    let named = named(findings, cells);
+    let named = Named::of_cells(findings, cells);
     let mut all = named.columns();
     all.push(Column::right("files/s"));
     all.extend(phases.iter().map(|(heading, ..)| Column::right(format!("{heading}/s"))));
@@ -60,7 +60,7 @@ fn note(findings: &Findings, cell: &Measured) -> Option<String> {
 /// Half and tail of each phase.
 fn times(findings: &Findings, cells: &[&Measured]) -> Table {
     let quantiles = columns(&[(" p50", |of| of.half), (" p99", |of| of.tail)]);
-    let named = named(findings, cells);
+    let named = Named::of_cells(findings, cells);
     let mut all = named.columns();
     all.extend(quantiles.iter().enumerate().map(|(at, (heading, _))| {
         // Broken where a phase begins.
@@ -89,10 +89,6 @@ fn columns(each: &[(&str, Pick)]) -> Vec<(String, Metric)> {
         each.iter().map(one).collect::<Vec<_>>()
     };
     of().flat_map(phase).collect()
-}
-
-fn named<'f>(findings: &'f Findings, cells: &[&Measured]) -> Named<'f> {
-    Named::of(findings, cells.iter().map(|cell| (cell.workload.as_str(), &cell.arm)))
 }
 
 fn told(findings: &Findings, cell: &Measured, metric: &Metric) -> String {

@@ -34,7 +34,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 
 fn table(findings: &Findings, cells: &[&Measured]) -> Table {
     let loads: Vec<Load> = Load::ALL.into_iter().filter(|load| told_of(findings, *load)).collect();
-    let named = named(findings, cells);
+    let named = Named::of_cells(findings, cells);
     let mut columns = named.columns();
     columns.extend(["grade", "added"].map(Column::right));
     let mut metrics: Vec<Metric> = Vec::new();
@@ -93,7 +93,7 @@ fn advised(findings: &Findings, cells: &[&Measured]) -> Option<Vec<String>> {
     let mut told = vec![format!(
         "{} carries most ({} up) of what adds less than {} to 95 % of the round trips up. To have it for \
          keeps:",
-        named(findings, cells).name(&best.workload, &best.arm),
+        Named::of_cells(findings, cells).name(&best.workload, &best.arm),
         rate.unwrap_or_else(none),
         under_heading(metric.name, SHORT_NS)
     )];
@@ -108,10 +108,6 @@ fn told_of(findings: &Findings, load: Load) -> bool {
 
 fn note(findings: &Findings, cell: &Measured) -> Option<String> {
     findings.workload(&cell.workload, &cell.arm)?.note.clone()
-}
-
-fn named<'f>(findings: &'f Findings, cells: &[&Measured]) -> Named<'f> {
-    Named::of(findings, cells.iter().map(|cell| (cell.workload.as_str(), &cell.arm)))
 }
 
 fn told(findings: &Findings, cell: &Measured, metric: &Metric) -> String {

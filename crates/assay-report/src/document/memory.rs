@@ -45,10 +45,6 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     Some(Section::titled("memory: how much fits, and what it costs", blocks))
 }
 
-fn named<'f>(findings: &'f Findings, cells: &[&Measured]) -> Named<'f> {
-    Named::of(findings, cells.iter().map(|cell| (cell.workload.as_str(), &cell.arm)))
-}
-
 fn row(named: &Named<'_>, cell: &Measured, words: Vec<String>) -> Row {
     let cells = named.words(&cell.workload, &cell.arm).into_iter().chain(words);
     Row {
@@ -59,7 +55,7 @@ fn row(named: &Named<'_>, cell: &Measured, words: Vec<String>) -> Row {
 }
 
 fn fits(findings: &Findings, cells: &[&Measured]) -> Table {
-    let named = named(findings, cells);
+    let named = Named::of_cells(findings, cells);
     let mut columns = named.columns();
     let headings = ["reached", "killed", "set per memory", "calc zram", "off by"];
     columns.extend(headings.map(Column::right));
@@ -87,7 +83,7 @@ fn fits(findings: &Findings, cells: &[&Measured]) -> Table {
 }
 
 fn costs(findings: &Findings, cells: &[&Measured]) -> Table {
-    let named = named(findings, cells);
+    let named = Named::of_cells(findings, cells);
     let mut columns = named.columns();
     let metrics: [(&str, &Metric); 5] = [
         ("accesses/s", &RATE),

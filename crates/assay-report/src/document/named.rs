@@ -1,7 +1,9 @@
 //! How the rows of a table are called that has one for each workload and arm.
 
+use std::collections::BTreeSet;
+
 use crate::table::Column;
-use assay_core::findings::Findings;
+use assay_core::findings::{Cell, Findings};
 use assay_core::results::plan::Arm;
 
 /// What tells the rows of a table apart: workloads, arms, or both.
@@ -17,17 +19,14 @@ impl<'f> Named<'f> {
         findings: &'f Findings,
         rows: impl Iterator<Item = (&'r str, &'r Arm)>,
     ) -> Self {
-        let rows: Vec<_> = rows.collect();
-        let differs = |other: &(&str, &Arm)| {
-            let first = rows.first();
-            [
-                first.is_some_and(|first| first.0 != other.0),
-                first.is_some_and(|first| first.1 != other.1),
-            ]
-        };
-        let several = rows.iter().any(|row| differs(row)[0]);
-        let by_arm = rows.iter().any(|row| differs(row)[1]);
-        Self { findings, by_workload: several || !by_arm, by_arm }
+        let (workloads, arms): (BTreeSet<&str>, BTreeSet<&Arm>) = rows.unzip();
+        let by_arm = arms.len() > 1;
+        Self { findings, by_workload: workloads.len() > 1 || !by_arm, by_arm }
+    }
+
+    /// For a row a cell.
+    pub(super) fn of_cells(findings: &'f Findings, cells: &[&Cell]) -> Self {
+        Self::of(findings, cells.iter().map(|cell| (cell.workload.as_str(), &cell.arm)))
     }
 
     /// The columns that say which row it is.
@@ -64,8 +63,7 @@ mod tests {
             name: name.to_owned(),
             levels: levels.iter().map(|level| (*level).to_owned()).collect(),
         };
-        let factors =
-            vec![factor("filesystem", &["ext4"]), factor("scheduler", &["scheduler none", "bfq"])];
+        let factors = vec![factor("filesystem", &["ext4"]), factor("scheduler", &["none", "bfq"])];
         let findings = Findings { factors, ..crate::tests::fixture("card") };
         let (none, bfq) = (arm("none"), arm("bfq"));
         let words = |rows: &[(&str, &Arm)]| {
