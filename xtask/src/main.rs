@@ -11,7 +11,6 @@ mod collection;
 mod commands;
 mod dist;
 mod execute;
-mod facts;
 mod files;
 mod fio;
 mod fuzz;
@@ -35,6 +34,7 @@ mod tree;
 use std::process::ExitCode;
 
 use assay_lab as lab;
+use assay_lab::facts;
 use lab::Done;
 use options::Options;
 
@@ -72,11 +72,11 @@ use Run::{Chore, Program};
 const COMMANDS: &[Command] = &[
     Command {
         name: "test",
-        usage: "[fast | all | long] [--no-lints]",
-        summary: "fast: units and command line, no root, no release build; all (as usual): what must hold before a change lands; long: every count in full",
+        usage: "[fast | all | long] [--no-lints] [--step NAME]",
+        summary: "fast: units and command line, no root; all (as usual): what must hold before a change lands; long: every count in full; --step: one of its steps alone",
         flags: &["fast", "all", "long", "--no-lints"],
         numbers: &[],
-        words: &[],
+        words: &["--step"],
         run: Chore(suite::run),
     },
     Command {
@@ -237,8 +237,8 @@ const COMMANDS: &[Command] = &[
         usage: "[--studies N] [--seed S] [--only S3] [--write]",
         summary: "false verdicts, power and coverage over simulated studies whose truth is known",
         flags: &["--write"],
-        numbers: &[("--studies", simulate::STUDIES), ("--seed", simulate::SEED)],
-        words: &["--only"],
+        numbers: &[],
+        words: simulate::WORDS,
         run: Chore(simulate::run),
     },
     Command {

@@ -10,6 +10,7 @@
 pub mod browser;
 pub mod clean;
 pub mod crowd;
+pub mod facts;
 pub mod fuzz;
 pub mod guest;
 pub mod home;

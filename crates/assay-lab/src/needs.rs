@@ -12,8 +12,14 @@ use crate::{has, is_root};
 
 /// The file to which reasons are appended, one line a test.
 pub const LIST: &str = "ASSAY_SKIPS";
-/// `in-full` where every count is wanted in full (`cargo xtask test long`).
+/// What counts in full: [`IN_FULL`] for everything, or [`PART`] with a number for one part of it.
 pub const COUNTS: &str = "ASSAY_COUNTS";
+/// Every count (`cargo xtask test long`).
+pub const IN_FULL: &str = "in-full";
+/// What a name falls to that [`part`] gives this number.
+pub const PART: &str = "part-";
+/// Parts of what counts in full; one for each day of a week.
+pub const PARTS: u64 = 7;
 
 /// What a test needs.
 #[derive(Clone, Copy, Debug)]
@@ -65,9 +71,20 @@ pub fn count(usual: u32, in_full: u32) -> u32 {
     if is_in_full() { in_full } else { usual }
 }
 
-/// Whether every count is wanted in full.
+/// Whether the counts of the running test are wanted in full.
 pub fn is_in_full() -> bool {
-    std::env::var(COUNTS).is_ok_and(|value| value == "in-full")
+    std::env::var(COUNTS).is_ok_and(|asked| wants_in_full(&asked, &running()))
+}
+
+fn wants_in_full(asked: &str, test: &str) -> bool {
+    let of_part = |number: &str| number.parse() == Ok(part(test)) || test.contains("in_full::");
+    asked == IN_FULL || asked.strip_prefix(PART).is_some_and(of_part)
+}
+
+/// The part that a test falls to by its name (FNV-1a).
+fn part(test: &str) -> u64 {
+    let mixed = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    test.bytes().fold(0xcbf2_9ce4_8422_2325, mixed) % PARTS
 }
 
 /// The harness runs each test in a thread of its name.
@@ -87,6 +104,18 @@ mod tests {
     #[test]
     fn a_reason_of_several_lines_is_one() {
         assert_eq!(one_line("mount: no\n  such device\n\n"), "mount: no; such device");
+    }
+
+    #[test]
+    fn a_test_counts_in_full_on_one_day_of_a_week_and_when_all_do() {
+        let days = |test: &str| {
+            (0..PARTS).filter(|day| wants_in_full(&format!("{PART}{day}"), test)).count()
+        };
+        assert_eq!((days("a::b"), days("c::d")), (1, 1));
+        assert_eq!(days("presets::in_full::flash"), PARTS as usize);
+        assert!(wants_in_full(IN_FULL, "a::b") && !wants_in_full("", "a::b"));
+        let parts = (0..100).map(|number| part(&format!("test{number}")));
+        assert_eq!(parts.collect::<std::collections::BTreeSet<_>>().len(), PARTS as usize);
     }
 
     #[test]

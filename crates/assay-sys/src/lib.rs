@@ -39,7 +39,7 @@ pub use fscrypt::{
 pub use heap::share_one_heap;
 pub use launch::{GroupEntry, Launch, Launched, NotStarted, Owner, Step, Usage, groups_of, reap};
 pub use loops::{LoopOptions, attach_loop, detach_loop, free_loop};
-pub use memory_file::memory_file;
+pub use memory_file::{memory_copy, memory_file};
 pub use nvme::nvme_health_log;
 pub use page_cache::{CacheCount, cache_count, resident_pages};
 pub use partition::{add_partition, remove_partition};

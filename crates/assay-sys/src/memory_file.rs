@@ -2,8 +2,10 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
+use rustix::io::Errno;
 
 /// A file of zeros that exists only in memory and ends with its handle.
 ///
@@ -15,11 +17,59 @@ pub fn memory_file(bytes: u64) -> io::Result<File> {
     Ok(file)
 }
 
+/// A file in memory with the same bytes; what was never written takes no room in it either.
+///
+/// # Errors
+/// The kernel's.
+pub fn memory_copy(file: &File) -> io::Result<File> {
+    let bytes = file.metadata()?.len();
+    let copy = memory_file(bytes)?;
+    let mut at = 0;
+    while let Some(start) = next(file, SeekFrom::Data(at))? {
+        let end = next(file, SeekFrom::Hole(start))?.unwrap_or(bytes);
+        let mut written = vec![0; (end - start) as usize];
+        file.read_exact_at(&mut written, start)?;
+        copy.write_all_at(&written, start)?;
+        at = end;
+    }
+    Ok(copy)
+}
+
+/// Where a file goes on from a place; none where nothing follows.
+fn next(file: &File, from: SeekFrom) -> io::Result<Option<u64>> {
+    match seek(file, from) {
+        Ok(place) => Ok(Some(place)),
+        Err(Errno::NXIO) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::FileExt;
+    use std::os::unix::fs::{FileExt, MetadataExt};
 
-    use super::memory_file;
+    use super::{memory_copy, memory_file};
+
+    #[test]
+    fn a_copy_has_the_bytes_and_the_holes_and_goes_its_own_way() {
+        let file = memory_file(1 << 30).unwrap();
+        for (bytes, offset) in [(b"begin", 0), (b"there", 5 << 20), (b"after", (1 << 30) - 5)] {
+            file.write_all_at(bytes, offset).unwrap();
+        }
+        let copy = memory_copy(&file).unwrap();
+        file.write_all_at(b"later", 5 << 20).unwrap();
+        for (bytes, offset) in [(b"begin", 0), (b"there", 5 << 20), (b"after", (1 << 30) - 5)] {
+            let mut read = [0; 5];
+            copy.read_exact_at(&mut read, offset).unwrap();
+            assert_eq!(&read, bytes);
+        }
+        let blocks = |file: &std::fs::File| file.metadata().unwrap().blocks();
+        assert_eq!(blocks(&copy), blocks(&file));
+        assert_eq!(
+            memory_copy(&memory_file(4096).unwrap()).unwrap().metadata().unwrap().len(),
+            4096
+        );
+    }
 
     #[test]
     fn it_holds_zeros_until_it_is_written() {

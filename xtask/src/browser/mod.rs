@@ -7,6 +7,8 @@ mod live;
 mod pages;
 mod webdriver;
 
+use std::path::Path;
+
 use driver::Browser;
 pub use driver::missing;
 
@@ -24,10 +26,14 @@ pub fn run(_: &Options) -> Done<bool> {
         eprintln!("SKIP {NAME}: {reason}");
         return Ok(true);
     }
-    let binary = build::release_binary()?;
+    try_on(&build::built_binary(&[])?)
+}
+
+/// All tests with a program: what pages show is the same however fast it made them.
+pub fn try_on(binary: &Path) -> Done<bool> {
     let scratch = Scratch::new(NAME)?;
     let home = scratch.folder("home", 0o755, None)?;
-    let bench = pages::bench(&Assay::new(&binary, &home), scratch.path())?;
+    let bench = pages::bench(&Assay::new(binary, &home), scratch.path())?;
     let browser = Browser::start(scratch.path())?;
     let mut well = pages::all(&browser, &bench);
     well &= collection::all(&browser, &bench);

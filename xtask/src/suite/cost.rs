@@ -1,78 +1,63 @@
-//! What a step costs, beside what docs/testing.md expects of it. No step fails for it: other work on
-//! the machine moves the times.
+//! What a step costs: by the clock, and of the processors by all that it started.
 
-use std::collections::BTreeMap;
 use std::fs;
+use std::io;
+use std::process::Command;
 use std::time::Instant;
 
-use crate::build::root;
-use crate::lab::Done;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-const PAPER: &str = "docs/testing.md";
-/// The heading of the table.
-const HEADING: &str = "## What each step may take";
-
-/// What is expected of a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// Wall time with nothing beside, seconds.
-    pub seconds: u64,
-}
-
-/// Step -> what is expected of it in a tier.
-pub type Rows = BTreeMap<String, Row>;
-
-/// The rows of a tier: those with a number in its column.
-pub fn rows(tier: &str) -> Done<Rows> {
-    let text = fs::read_to_string(root().join(PAPER)).map_err(|e| format!("{PAPER}: {e}"))?;
-    read(&text, tier).ok_or_else(|| format!("{PAPER}: no table of steps with a column {tier}"))
-}
-
-fn read(text: &str, tier: &str) -> Option<Rows> {
-    let (_, table) = text.split_once(HEADING)?;
-    let mut lines = table.lines().skip_while(|line| !line.starts_with('|'));
-    let cells = |line: &str| -> Vec<String> {
-        line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
-    };
-    let column = cells(lines.next()?).iter().position(|name| name == tier)?;
-    let rows = lines.skip(1).take_while(|line| line.starts_with('|')).map(cells);
-    let row = |cells: Vec<String>| {
-        let seconds = cells.get(column)?.strip_suffix(" s")?.parse().ok()?;
-        Some((cells.first()?.clone(), Row { seconds }))
-    };
-    Some(rows.filter_map(row).collect())
-}
-
-/// Time since its beginning: by the clock, and of the processors by ended children and ourselves.
+/// Something that goes on.
 pub struct Cost {
     start: Instant,
-    processors: f64,
+    processors_s: f64,
+}
+
+/// What it came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ended {
+    pub wall_s: f64,
+    /// User and system time of the process and of all its children that ended.
+    pub processors_s: f64,
 }
 
 impl Cost {
-    /// From now on.
+    /// What this process and its children cost from now on.
     pub fn begin() -> Self {
-        Self { start: Instant::now(), processors: processor_seconds() }
+        Self { start: Instant::now(), processors_s: processor_seconds("self") }
     }
 
-    /// Both, and whether more was expected.
-    pub fn told(&self, row: Option<&Row>) -> String {
-        let wall = self.start.elapsed().as_secs_f64();
-        let processors = processor_seconds() - self.processors;
-        let times = format!("{wall:.1} s, {processors:.1} s of processors");
-        match row {
-            Some(row) if wall > row.seconds as f64 => {
-                format!("{times}; more than the {} s expected", row.seconds)
-            }
-            Some(row) => format!("{times}; {} s expected", row.seconds),
-            None => times,
+    /// Until now.
+    pub fn end(&self) -> Ended {
+        let processors_s = processor_seconds("self") - self.processors_s;
+        Ended { wall_s: self.start.elapsed().as_secs_f64(), processors_s }
+    }
+
+    /// Runs a command: whether it ended well, and what it cost.
+    pub fn of(mut command: Command) -> io::Result<(bool, Ended)> {
+        let start = Instant::now();
+        let mut child = command.spawn()?;
+        let id = child.id();
+        if let Some(pid) = i32::try_from(id).ok().and_then(Pid::from_raw) {
+            // Ended and not yet reaped: its times can still be read, and are its own.
+            waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)?;
         }
+        let processors_s = processor_seconds(&id.to_string());
+        let ended = Ended { wall_s: start.elapsed().as_secs_f64(), processors_s };
+        Ok((child.wait()?.success(), ended))
     }
 }
 
-/// User and system time of this process and of its children that ended (proc_pid_stat(5), 14 to 17).
-fn processor_seconds() -> f64 {
-    let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+impl Ended {
+    /// Both.
+    pub fn told(&self) -> String {
+        format!("{:.1} s, {:.1} s of processors", self.wall_s, self.processors_s)
+    }
+}
+
+/// User and system time of a process and of its children that ended (proc_pid_stat(5), 14 to 17).
+fn processor_seconds(process: &str) -> f64 {
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let after_name = text.rsplit(')').next().unwrap_or_default();
     let ticks = after_name.split_whitespace().skip(11).take(4);
     let sum: f64 = ticks.filter_map(|word| word.parse::<f64>().ok()).sum();
@@ -81,28 +66,28 @@ fn processor_seconds() -> f64 {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
-mod own_tests {
+mod tests {
     use super::*;
 
     #[test]
-    fn a_table_is_read_by_its_column() {
-        let text = format!(
-            "x\n{HEADING}\n\n| step | fast | all |\n|---|---|---|\n| a | - | 5 s |\n| b c | 7 s | 9 s |\n\n| d | 1 s | 1 s |\n"
-        );
-        let all = read(&text, "all").unwrap();
-        assert_eq!(all.len(), 2);
-        assert_eq!(all["b c"].seconds, 9);
-        assert_eq!(read(&text, "fast").unwrap().keys().collect::<Vec<_>>(), ["b c"]);
-        assert_eq!(read(&text, "long"), None);
-        assert_eq!(read("", "fast"), None);
+    fn processors_are_counted() {
+        let before = processor_seconds("self");
+        let mut sum = 0_u64;
+        while processor_seconds("self") <= before {
+            sum = std::hint::black_box(sum.wrapping_add(1));
+        }
     }
 
     #[test]
-    fn processors_are_counted() {
-        let before = processor_seconds();
-        let mut sum = 0_u64;
-        while processor_seconds() <= before {
-            sum = std::hint::black_box(sum.wrapping_add(1));
-        }
+    fn a_command_is_charged_with_what_its_children_did() {
+        let work = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+        let mut busy = Command::new("sh");
+        busy.args(["-c", &format!("sh -c '{work}'; exit 3")]);
+        let (well, ended) = Cost::of(busy).unwrap();
+        assert!(!well && ended.processors_s > 0.0 && ended.wall_s > 0.0, "{ended:?}");
+        let mut idle = Command::new("sleep");
+        idle.arg("0.05");
+        let (well, ended) = Cost::of(idle).unwrap();
+        assert!(well && ended.processors_s < ended.wall_s, "{ended:?}");
     }
 }

@@ -1,29 +1,31 @@
 //! `cargo xtask test`: what must hold before a change lands, in three tiers.
+//!
+//! Each step is a process of its own (`--step NAME` is one of them alone): so its processor seconds are its
+//! own, and what only computes can go on at the lowest priority beside what mostly waits.
 
-mod beside;
+mod budget;
 mod cost;
 mod format;
 pub mod guest;
+mod lanes;
+mod parts;
 pub mod skips;
 pub mod targets;
 mod tests;
 
-use std::io::Write;
 use std::path::PathBuf;
 
-use crate::build::{cargo, release_binary};
-use crate::lab::{Done, Scratch, is_root};
+use crate::build::{built_binary, cargo};
+use crate::lab::{Done, Scratch, is_root, needs};
 use crate::options::Options;
-use crate::{browser, packages, pages, tree};
-use beside::Beside;
-use cost::{Cost, Row};
+use crate::{browser, packages, pages, simulate, tree};
 use skips::Skips;
 use tests::Count;
 
 /// How much is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Tier {
-    /// Units and the command line; no root, no package, no release build.
+    /// Units and the command line; no root, no package.
     Fast,
     /// What must hold before a change lands.
     All,
@@ -33,42 +35,104 @@ enum Tier {
 
 const TIERS: [(&str, Tier); 3] = [("fast", Tier::Fast), ("all", Tier::All), ("long", Tier::Long)];
 
+/// When a step has its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lane {
+    /// Before the others, one after the other.
+    First,
+    /// It measures, and so mostly waits.
+    Measures,
+    /// Beside what measures, one after the other, at the lowest priority.
+    Beside,
+    /// When all else is over.
+    Last,
+}
+
 /// One step: its name, the smallest tier that takes it, what it does.
 struct Step {
     name: &'static str,
     from: Tier,
     is_lint: bool,
-    take: fn(&mut Bench) -> Done<bool>,
+    lane: Lane,
+    take: fn(&Bench) -> Done<bool>,
 }
 
-const STEPS: [Step; 11] = [
-    Step { name: "format", from: Tier::Fast, is_lint: true, take: |_| format::check() },
-    Step { name: "generated pages", from: Tier::Fast, is_lint: true, take: fresh_pages },
-    Step { name: "packages", from: Tier::All, is_lint: true, take: |_| tree::check() },
-    Step { name: "clippy", from: Tier::All, is_lint: true, take: clippy },
-    Step { name: "tests", from: Tier::Fast, is_lint: false, take: Bench::tests },
-    Step { name: "machine tests", from: Tier::All, is_lint: false, take: Bench::machine_tests },
-    Step { name: "simulated studies", from: Tier::All, is_lint: false, take: Bench::simulate },
-    Step { name: "other machines", from: Tier::All, is_lint: false, take: Bench::other_machines },
-    Step { name: "browser", from: Tier::All, is_lint: false, take: Bench::browser },
-    Step { name: "lab", from: Tier::All, is_lint: false, take: Bench::lab },
-    Step { name: "skips", from: Tier::All, is_lint: false, take: Bench::judge_skips },
+const STEPS: [Step; 12] = [
+    Step {
+        name: "format",
+        from: Tier::Fast,
+        is_lint: true,
+        lane: Lane::First,
+        take: |_| format::check(),
+    },
+    Step {
+        name: "generated pages",
+        from: Tier::Fast,
+        is_lint: true,
+        lane: Lane::First,
+        take: fresh_pages,
+    },
+    Step {
+        name: "packages",
+        from: Tier::All,
+        is_lint: true,
+        lane: Lane::First,
+        take: |_| tree::check(),
+    },
+    Step { name: "tests", from: Tier::Fast, is_lint: false, lane: Lane::First, take: Bench::tests },
+    Step {
+        name: "machine tests",
+        from: Tier::All,
+        is_lint: false,
+        lane: Lane::Measures,
+        take: Bench::machine_tests,
+    },
+    Step { name: "clippy", from: Tier::All, is_lint: true, lane: Lane::Beside, take: clippy },
+    Step { name: "lab", from: Tier::All, is_lint: false, lane: Lane::Beside, take: Bench::lab },
+    Step {
+        name: "browser",
+        from: Tier::All,
+        is_lint: false,
+        lane: Lane::Beside,
+        take: Bench::browser,
+    },
+    Step {
+        name: "simulated studies",
+        from: Tier::All,
+        is_lint: false,
+        lane: Lane::Beside,
+        take: Bench::simulate,
+    },
+    Step {
+        name: "other machines",
+        from: Tier::All,
+        is_lint: false,
+        lane: Lane::Beside,
+        take: Bench::other_machines,
+    },
+    Step {
+        name: "packages for them",
+        from: Tier::All,
+        is_lint: false,
+        lane: Lane::Beside,
+        take: Bench::packages,
+    },
+    Step {
+        name: "skips",
+        from: Tier::All,
+        is_lint: false,
+        lane: Lane::Last,
+        take: Bench::judge_skips,
+    },
 ];
 
-/// What the steps share.
+/// What the steps of a run share: a directory with what they leave for each other.
 struct Bench {
     tier: Tier,
-    /// The file to which tests append why they skip.
-    listed: PathBuf,
-    count: Count,
-    skipped: Skips,
-    /// The simulated studies, once they have begun.
-    simulated: Option<Beside>,
-    /// What is compiled for other machines, once that has begun.
-    compiled: Vec<Beside>,
+    shared: PathBuf,
 }
 
-/// Takes all steps of a tier, also after one failed, and sums up.
+/// Takes all steps of a tier, also after one failed, and sums up; or one step alone.
 pub fn run(options: &Options) -> Done<bool> {
     let given = TIERS.iter().filter(|(name, _)| options.has(name)).collect::<Vec<_>>();
     let &(name, tier) = match given[..] {
@@ -76,54 +140,45 @@ pub fn run(options: &Options) -> Done<bool> {
         [one] => one,
         _ => return Err("one of fast, all and long".to_owned()),
     };
+    let alone = options.text("--step").map(step).transpose()?;
+    if let (Some(step), Some(shared)) = (alone, lanes::shared()) {
+        return (step.take)(&Bench { tier, shared });
+    }
     let lints = !options.has("--no-lints");
-    let steps: Vec<&Step> =
-        STEPS.iter().filter(|step| step.from <= tier && (lints || !step.is_lint)).collect();
-    let rows = cost::rows(name)?;
+    let steps: Vec<&Step> = match alone {
+        Some(step) => vec![step],
+        None => STEPS.iter().filter(|step| step.from <= tier && (lints || !step.is_lint)).collect(),
+    };
+    let rows = budget::rows(name)?;
     announce(name, &steps, &rows);
     if tier > Tier::Fast {
         packages::install();
     }
     let scratch = Scratch::new("suite")?;
-    let listed = scratch.path().join("skips");
-    std::fs::write(&listed, "").map_err(|error| format!("{}: {error}", listed.display()))?;
-    let (count, skipped) = (Count::default(), Skips::new());
-    let mut bench = Bench { tier, listed, count, skipped, simulated: None, compiled: Vec::new() };
-    let whole = Cost::begin();
-    let mut lines = Vec::new();
-    let mut well = true;
-    for step in steps {
-        let (line, ended_well) = taken(step, &mut bench, rows.get(step.name));
-        well &= ended_well;
-        lines.push(line);
-    }
-    println!("\n{}", lines.join("\n"));
-    println!("xtask: test {name}: {}", whole.told(None));
-    println!("xtask: {}", if well { "everything holds" } else { "FAILED" });
-    println!("xtask: {}", bench.count.told(bench.skipped.len()));
-    Ok(well)
+    let bench = Bench { tier, shared: scratch.path().to_owned() };
+    let whole = lanes::take(name, &steps, &rows, &bench)?;
+    println!("\n{}", whole.lines.join("\n"));
+    println!("xtask: test {name}: {}", whole.cost.told());
+    println!("xtask: {}", if whole.well { "everything holds" } else { "FAILED" });
+    println!("xtask: {}", bench.counted().told(bench.skipped().len()));
+    Ok(whole.well)
 }
 
-fn announce(tier: &str, steps: &[&Step], rows: &cost::Rows) {
+fn step(name: &str) -> Done<&'static Step> {
+    let known: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
+    let found = STEPS.iter().find(|step| step.name == name);
+    found.ok_or_else(|| format!("--step {name}: there is {}", known.join(", ")))
+}
+
+fn announce(tier: &str, steps: &[&Step], rows: &budget::Rows) {
     let names: Vec<&str> = steps.iter().map(|step| step.name).collect();
-    let seconds: u64 = names.iter().filter_map(|name| rows.get(*name)).map(|row| row.seconds).sum();
+    let of = |lane: Lane| -> u64 {
+        let own = steps.iter().filter(|step| step.lane == lane);
+        own.filter_map(|step| rows.get(step.name)).map(|row| row.wall_s).sum()
+    };
+    let seconds = of(Lane::First) + of(Lane::Measures).max(of(Lane::Beside)) + of(Lane::Last);
     println!("xtask: test {tier}: {}", names.join(", "));
     println!("xtask: some {} min on two cores with nothing beside", seconds.div_ceil(60));
-}
-
-fn taken(step: &Step, bench: &mut Bench, row: Option<&Row>) -> (String, bool) {
-    println!("xtask: {} ...", step.name);
-    // A step's own output must not overtake this line.
-    let _ = std::io::stdout().flush();
-    let cost = Cost::begin();
-    let word = match (step.take)(bench) {
-        Ok(true) => "ok".to_owned(),
-        Ok(false) => "FAILED".to_owned(),
-        Err(error) => format!("FAILED: {error}"),
-    };
-    let line = format!("xtask: {}: {word} ({})", step.name, cost.told(row));
-    println!("{line}");
-    (line, word == "ok")
 }
 
 fn quiet(arguments: &[&str]) -> Done<bool> {
@@ -131,95 +186,103 @@ fn quiet(arguments: &[&str]) -> Done<bool> {
     Ok(status.success())
 }
 
-fn fresh_pages(_: &mut Bench) -> Done<bool> {
+fn fresh_pages(_: &Bench) -> Done<bool> {
     pages::stale().map(|stale| stale.is_empty())
 }
 
-fn clippy(_: &mut Bench) -> Done<bool> {
+fn clippy(_: &Bench) -> Done<bool> {
     quiet(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"])
 }
 
-/// The simulated studies of a tier: in full as often as the bounds were chosen for. Without
-/// optimisation they would take ten times as long.
-fn simulate(tier: Tier) -> [&'static str; 8] {
-    let studies = if tier == Tier::Long { "4000" } else { "1000" };
-    ["run", "--release", "--package", "xtask", "--", "simulate", "--studies", studies]
-}
-
 impl Bench {
-    /// What needs nothing of the machine.
-    fn tests(&mut self) -> Done<bool> {
-        self.run_tests(&["--workspace"], &[], || Ok(()))
+    /// The file to which tests append why they skip.
+    fn listed(&self) -> PathBuf {
+        self.shared.join("skips")
     }
 
-    /// What must also hold on a small board and on an old machine.
-    fn other_machines(&mut self) -> Done<bool> {
-        // Where one failed, the check says so again.
-        for compiled in self.compiled.drain(..) {
-            compiled.end()?;
-        }
-        targets::check(&mut self.skipped)
+    fn skipped(&self) -> Skips {
+        skips::listed(&self.listed())
     }
 
-    /// What needs root, a program or a kernel of some kind: each test says so where it cannot run.
-    fn machine_tests(&mut self) -> Done<bool> {
-        self.simulated = Some(Beside::begin(&simulate(self.tier))?);
-        let harness: &[&str] = match self.tier {
-            Tier::Long => &["--ignored"],
-            _ => &["--ignored", "--skip", "in_full::"],
-        };
-        let mut compiled = Vec::new();
-        let what = ["--workspace", "--lib", "--bins", "--tests"];
-        let well = self.run_tests(&what, harness, || {
-            compiled = targets::begin()?;
-            Ok(())
-        });
-        self.compiled = compiled;
+    /// What tests of all steps so far came to.
+    fn counted(&self) -> Count {
+        Count::read_from(&self.shared.join("counts"))
+    }
+
+    /// Has a step that skips things tell them as tests do.
+    fn telling(&self, take: impl FnOnce(&mut Skips) -> Done<bool>) -> Done<bool> {
+        let mut skipped = Skips::new();
+        let well = take(&mut skipped);
+        skips::tell(&skipped, &self.listed())?;
         well
     }
 
-    fn run_tests(
-        &mut self,
-        what: &[&str],
-        harness: &[&str],
-        begun: impl FnOnce() -> Done<()>,
-    ) -> Done<bool> {
+    /// What needs nothing of the machine; builds also what the machine tests run.
+    fn tests(&self) -> Done<bool> {
+        self.run_tests(&["--workspace"], &[])
+    }
+
+    /// What must also hold on an old machine.
+    fn other_machines(&self) -> Done<bool> {
+        self.telling(targets::compile)
+    }
+
+    /// The same on a small board, with what people install there: on its day of the week, and in full.
+    fn packages(&self) -> Done<bool> {
+        if self.tier != Tier::Long && !parts::is_of_packages() {
+            println!("xtask: packages for other machines have another day");
+            return Ok(true);
+        }
+        self.telling(targets::check)
+    }
+
+    /// What needs root, a program or a kernel of some kind: each test says so where it cannot run.
+    fn machine_tests(&self) -> Done<bool> {
+        let what = ["--workspace", "--lib", "--bins", "--tests"];
+        let skip = match self.tier {
+            Tier::Long => Vec::new(),
+            _ => parts::others(&tests::names(&what)?),
+        };
+        let skip: Vec<&str> = skip.iter().flat_map(|name| ["--skip", name]).collect();
+        self.run_tests(&what, &[&["--ignored"], &skip[..]].concat())
+    }
+
+    fn run_tests(&self, what: &[&str], harness: &[&str]) -> Done<bool> {
         let words = [&["test", "--no-fail-fast"], what, &["--"], harness].concat();
-        let count = tests::run(&words, self.tier == Tier::Long, &self.listed, begun)?;
-        self.count.add(&count);
+        let counts =
+            if self.tier == Tier::Long { needs::IN_FULL.to_owned() } else { parts::counts() };
+        let count = tests::run(&words, &counts, &self.listed(), || lanes::begun(&self.shared))?;
+        count.add_to(&self.shared.join("counts"))?;
         Ok(count.well)
     }
 
-    /// They began beside the machine tests; here they are waited for.
-    fn simulate(&mut self) -> Done<bool> {
-        match self.simulated.take() {
-            Some(simulated) => simulated.end(),
-            None => quiet(&simulate(self.tier)),
-        }
+    /// As often as the bounds were chosen for, in full.
+    fn simulate(&self) -> Done<bool> {
+        let studies = if self.tier == Tier::Long { "4000" } else { "1000" };
+        quiet(&[&simulate::CALL[..], &["--studies", studies]].concat())
     }
 
-    fn browser(&mut self) -> Done<bool> {
+    fn browser(&self) -> Done<bool> {
         if let Some(reason) = browser::missing() {
-            self.skipped.insert("browser".to_owned(), reason);
-            return Ok(true);
+            let skipped = Skips::from([("browser".to_owned(), reason)]);
+            return skips::tell(&skipped, &self.listed()).map(|()| true);
         }
-        browser::run(&Options::default())
+        browser::try_on(&built_binary(&[])?)
     }
 
-    /// The program in a guest; after the browser, for which it was built as people run it.
-    fn lab(&mut self) -> Done<bool> {
-        guest::check(release_binary, &mut self.skipped)
+    /// The program in a guest.
+    fn lab(&self) -> Done<bool> {
+        self.telling(|skipped| guest::check(|| built_binary(&[]), skipped))
     }
 
     /// Where everything can be had, a test that skips protects nothing.
-    #[expect(clippy::unnecessary_wraps, reason = "a step like the others")]
-    fn judge_skips(&mut self) -> Done<bool> {
-        self.skipped.extend(skips::listed(&self.listed));
-        for (name, reason) in &self.skipped {
+    fn judge_skips(&self) -> Done<bool> {
+        let skipped = self.skipped();
+        for (name, reason) in &skipped {
             println!("xtask: skipped {name}: {reason}");
         }
         let strict = is_root() && std::env::var_os("CI").is_some();
-        Ok(skips::judge(&self.skipped, &skips::expected(), strict))
+        Ok(skips::judge(&skipped, &skips::expected(), strict))
     }
 }
 
@@ -231,12 +294,18 @@ mod own_tests {
     #[test]
     fn every_step_has_a_row_in_each_tier_that_takes_it_and_no_other() {
         for (name, tier) in TIERS {
-            let rows = cost::rows(name).unwrap();
+            let rows = budget::rows(name).unwrap();
             let mut taken: Vec<&str> =
                 STEPS.iter().filter(|step| step.from <= tier).map(|step| step.name).collect();
             taken.sort_unstable();
             let known: Vec<&str> = rows.keys().map(String::as_str).collect();
             assert_eq!(known, taken, "docs/testing.md, {name}");
         }
+    }
+
+    #[test]
+    fn a_step_is_found_by_its_name_and_others_are_named() {
+        assert_eq!(step("machine tests").unwrap().lane, Lane::Measures);
+        assert!(step("machine").err().unwrap().contains("machine tests, clippy"));
     }
 }

@@ -1,9 +1,12 @@
 //! Tests that skip: what they say, and whether they may.
 
 use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::Path;
 
 use crate::build::root;
+use crate::lab::Done;
 
 /// The committed list, from the top of the workspace.
 const EXPECTED: &str = "crates/assay/tests/expected-skips.txt";
@@ -47,6 +50,15 @@ pub fn expected() -> Skips {
 /// What tests appended to a list so far.
 pub fn listed(path: &Path) -> Skips {
     read(&std::fs::read_to_string(path).unwrap_or_default())
+}
+
+/// Appends some to a list, as tests do.
+pub fn tell(skipped: &Skips, list: &Path) -> Done<()> {
+    let lines: String =
+        skipped.iter().map(|(name, reason)| format!("{name}: {reason}\n")).collect();
+    let file = OpenOptions::new().append(true).create(true).open(list);
+    let told = file.and_then(|mut file| file.write_all(lines.as_bytes()));
+    told.map_err(|error| format!("{}: {error}", list.display()))
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Running cargo's tests: what passed, what failed, and what only seems to have passed.
 
-use std::io::{BufRead, BufReader};
+use std::fs::{self, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::Stdio;
 
 use super::skips;
-use crate::build::cargo;
+use crate::build::{cargo, cargo_text};
 use crate::lab::Done;
 use crate::lab::needs;
 
@@ -19,10 +20,24 @@ pub struct Count {
 }
 
 impl Count {
-    /// Adds another run's.
-    pub fn add(&mut self, other: &Self) {
-        self.passed += other.passed;
-        self.failed += other.failed;
+    /// Adds it to those of other steps: a line each.
+    pub fn add_to(&self, list: &Path) -> Done<()> {
+        let line = format!("{} {}\n", self.passed, self.failed);
+        let file = OpenOptions::new().append(true).create(true).open(list);
+        let added = file.and_then(|mut file| file.write_all(line.as_bytes()));
+        added.map_err(|error| format!("{}: {error}", list.display()))
+    }
+
+    /// The sum of those that were added.
+    pub fn read_from(list: &Path) -> Self {
+        let text = fs::read_to_string(list).unwrap_or_default();
+        let pairs = text.lines().filter_map(|line| line.split_once(' '));
+        let number = |word: &str| word.parse::<u64>().unwrap_or_default();
+        pairs.fold(Self::default(), |sum, (passed, failed)| Self {
+            passed: sum.passed + number(passed),
+            failed: sum.failed + number(failed),
+            ..sum
+        })
     }
 
     /// One line; what skipped is no pass.
@@ -48,19 +63,22 @@ impl Count {
     }
 }
 
-/// Runs cargo with these words; tests tell in the list why they skip. `begun` is called when cargo has
-/// built everything: from then on it holds no lock.
+/// Names of the tests that a plain run ignores.
+pub fn names(what: &[&str]) -> Done<Vec<String>> {
+    let text = cargo_text(&[&["test"], what, &["--", "--ignored", "--list"]].concat())?;
+    Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+}
+
+/// Runs cargo with these words; tests are told what counts in full, and tell in the list why they skip.
+/// `begun` is called when cargo has built everything: from then on it holds no lock.
 pub fn run(
     words: &[&str],
-    in_full: bool,
+    counts: &str,
     list: &Path,
     begun: impl FnOnce() -> Done<()>,
 ) -> Done<Count> {
     let mut command = cargo(words);
-    command.env(needs::LIST, list).stdout(Stdio::piped());
-    if in_full {
-        command.env(needs::COUNTS, "in-full");
-    }
+    command.env(needs::LIST, list).env(needs::COUNTS, counts).stdout(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("cargo test: {error}"))?;
     let (mut count, mut begun, mut well_begun) = (Count::default(), Some(begun), Ok(()));
     if let Some(stdout) = child.stdout.take() {
@@ -104,6 +122,12 @@ mod own_tests {
             count.read(line);
         }
         assert_eq!(count.told(1), "71 passed, 3 failed, 1 skipped");
+        let scratch = Scratch::new("counts").unwrap();
+        let list = scratch.path().join("list");
+        assert_eq!(Count::read_from(&list), Count::default());
+        count.add_to(&list).unwrap();
+        count.add_to(&list).unwrap();
+        assert_eq!(Count::read_from(&list).told(0), "144 passed, 6 failed, 0 skipped");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! in the middle of a change or of the recovery from it, the machine ends as it began.
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use assay_lab::needs::is_in_full;
 
@@ -12,7 +14,7 @@ use super::*;
 use crate::failure::Outcome;
 use crate::system::fake::Manner;
 use crate::system::journal::{self, Unfinished};
-use crate::system::{Fake, Faulty, resolve};
+use crate::system::{Fake, Faulty, Half, resolve};
 
 pub(super) const HOME: &str = "/var/lib/assay";
 pub(super) const DISK: u64 = 1 << 30;
@@ -150,51 +152,61 @@ fn left(system: &dyn System) -> Vec<Unfinished> {
 /// A way through changes of a machine that ends with everything put back.
 pub(super) type Walk<'w> = dyn Fn(&dyn System) -> Outcome<()> + 'w;
 
-/// A machine on which a walk died before its n-th change; none when it did not get that far.
-fn died_at(walk: &Walk<'_>, n: u64) -> Option<Fake> {
-    let fake = machine();
-    {
-        let dying = Faulty::dying(&fake, n);
-        let ended = walk(&dying);
-        if !dying.has_failed() {
-            ended.unwrap();
-            return None;
-        }
-    }
-    Some(fake)
-}
-
 /// Deaths of a recovery of which one is tried after each death of a walk; each has its turn after
 /// another one.
-fn stride() -> usize {
+fn stride() -> u32 {
     if is_in_full() { 1 } else { 5 }
 }
 
-/// Every death of a walk, and after each the deaths of its recovery: how many of both.
+/// What a death has left of a machine.
+fn dead(fake: &Fake, half: Half<'_>) -> Fake {
+    let dead = fake.copy().unwrap();
+    half(&dead).unwrap();
+    dead
+}
+
+/// Every death of a walk, and after each the deaths of its recovery: how many of both. A walk goes its way
+/// once; where it could die, it goes on with the machine and what is tried is a copy of it.
 pub(super) fn dies_everywhere(name: &str, walk: &Walk<'_>) -> (u32, u32) {
-    let home = Path::new(HOME);
-    let before = machine().condition(home);
-    let (mut deaths, mut recoveries) = (0, 0);
-    for n in 1.. {
-        let Some(fake) = died_at(walk, n) else { break };
-        deaths += 1;
-        for j in (1 + n % stride() as u64..).step_by(stride()) {
-            let dying = Faulty::dying(&fake, j);
-            for unfinished in left(&dying) {
-                let _ = journal::restore(&dying, &unfinished);
+    let (deaths, recoveries) = (AtomicU32::new(0), AtomicU32::new(0));
+    let fake = machine();
+    let before = fake.condition(Path::new(HOME));
+    let dies = |half: Half<'_>| {
+        let n = deaths.fetch_add(1, Ordering::Relaxed) + 1;
+        let tried = recovers_everywhere(&dead(&fake, half), n, &before);
+        recoveries.fetch_add(
+            tried.unwrap_or_else(|what| panic!("{name} died at {n}{what}")),
+            Ordering::Relaxed,
+        );
+    };
+    walk(&Faulty::watched(&fake, &dies)).unwrap();
+    (deaths.into_inner(), recoveries.into_inner())
+}
+
+/// The recovery of a machine on which a walk died at its n-th change, and each in so many that dies in turn:
+/// how many; or what is left of the walk.
+fn recovers_everywhere(fake: &Fake, n: u32, before: &str) -> Result<u32, String> {
+    let (changes, tried, worst) = (AtomicU32::new(0), AtomicU32::new(1), Mutex::new(Ok(())));
+    let dies = |half: Half<'_>| {
+        let j = changes.fetch_add(1, Ordering::Relaxed) + 1;
+        if j % stride() == n % stride() {
+            tried.fetch_add(1, Ordering::Relaxed);
+            let dead = dead(fake, half);
+            put_back(&dead);
+            if dead.condition(Path::new(HOME)) != before {
+                *worst.lock().unwrap() =
+                    Err(format!(", then at {j}: {}", dead.condition(Path::new(HOME))));
             }
-            recoveries += 1;
-            // What is left is put back by a recovery that lives.
-            put_back(&fake);
-            assert_eq!(fake.condition(home), before, "{name} died at {n}, then at {j}");
-            if !dying.has_failed() {
-                break;
-            }
-            // The next recovery dies later: the same death once more.
-            let _ = walk(&Faulty::dying(&fake, n));
         }
+    };
+    let dying = Faulty::watched(fake, &dies);
+    for unfinished in left(&dying) {
+        assert_eq!(journal::restore(&dying, &unfinished).unwrap().failed, Vec::<String>::new());
     }
-    (deaths, recoveries)
+    assert!(left(fake).is_empty());
+    worst.into_inner().unwrap()?;
+    let after = fake.condition(Path::new(HOME));
+    if after == before { Ok(tried.into_inner()) } else { Err(format!(": {after}")) }
 }
 
 /// Puts back what a run left, as `assay restore` does.

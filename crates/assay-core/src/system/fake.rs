@@ -15,10 +15,10 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use assay_sys::memory_file;
+use assay_sys::{memory_copy, memory_file};
 
 use super::journal::Warrant;
 use super::network::{LinkJob, LinkRun};
@@ -49,7 +49,7 @@ pub struct Fake {
     state: Mutex<State>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct State {
     tree: Tree,
     clock: Duration,
@@ -78,7 +78,7 @@ struct State {
     encrypting: BTreeSet<DeviceNumber>,
     encrypted: encryption::Encrypted,
     /// Bytes of devices that were written to.
-    contents: BTreeMap<DeviceNumber, File>,
+    contents: BTreeMap<DeviceNumber, Arc<File>>,
     /// Sizes of files whose bytes are not kept.
     sizes: BTreeMap<PathBuf, u64>,
     /// Devices so far, as the kernel numbers them.
@@ -144,6 +144,18 @@ impl Fake {
         let fake = Self { state: Mutex::default() };
         fake.lock().tree.put(Path::new("/"), Node::Directory);
         fake
+    }
+
+    /// This machine once more, as it stands: what becomes of one is nothing to the other.
+    ///
+    /// # Errors
+    /// The kernel's, when there is no memory for what its devices hold.
+    pub fn copy(&self) -> io::Result<Self> {
+        let mut state = self.lock().clone();
+        for content in state.contents.values_mut() {
+            *content = Arc::new(memory_copy(content)?);
+        }
+        Ok(Self { state: Mutex::new(state) })
     }
 
     /// A machine from a recorded tree (`tests/fixtures/machines`; the format is told in

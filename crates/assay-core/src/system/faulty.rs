@@ -26,7 +26,17 @@ pub struct Faulty<'a> {
     kind: io::ErrorKind,
     calls: AtomicU64,
     dies: bool,
+    before: Option<&'a Before<'a>>,
 }
+
+/// What a process that dies before a change has done of it all the same: done to the system that is given.
+pub type Half<'h> = &'h dyn Fn(&dyn System) -> io::Result<()>;
+
+/// What is called before each change of the machine.
+pub type Before<'b> = dyn Fn(Half<'_>) + Sync + 'b;
+
+/// Nothing of a change is done but when it is done.
+const NOTHING: Half<'static> = &|_| Ok(());
 
 /// Whether a call changes the machine.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,12 +48,18 @@ enum Call {
 impl<'a> Faulty<'a> {
     /// Fails the `fails_at`-th call (from 1) that can fail; 0 fails none and only counts.
     pub fn new(inner: &'a dyn System, fails_at: u64, kind: io::ErrorKind) -> Self {
-        Self { inner, fails_at, kind, calls: AtomicU64::new(0), dies: false }
+        Self { inner, fails_at, kind, calls: AtomicU64::new(0), dies: false, before: None }
     }
 
     /// Dies before the `dies_at`-th change of the machine (from 1); 0 never dies and only counts.
     pub fn dying(inner: &'a dyn System, dies_at: u64) -> Self {
         Self { dies: true, ..Self::new(inner, dies_at, io::ErrorKind::Interrupted) }
+    }
+
+    /// Passes everything on and calls `before` ahead of each change: a machine in memory that is copied
+    /// there, with the half of the change, is what a death at this place would have left.
+    pub fn watched(inner: &'a dyn System, before: &'a Before<'a>) -> Self {
+        Self { before: Some(before), ..Self::dying(inner, 0) }
     }
 
     /// Calls so far that could fail.
@@ -57,14 +73,24 @@ impl<'a> Faulty<'a> {
     }
 
     fn pass(&self, call: Call) -> io::Result<()> {
+        self.pass_half(call, NOTHING)
+    }
+
+    fn pass_half(&self, call: Call, half: Half<'_>) -> io::Result<()> {
         if self.dies && self.has_failed() {
             return Err(io::Error::new(self.kind, "this process is dead"));
         }
         if self.dies && call == Call::Looks {
             return Ok(());
         }
+        if let Some(before) = self.before {
+            before(half);
+        }
         let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         if call == self.fails_at {
+            if self.dies {
+                half(self.inner)?;
+            }
             return Err(io::Error::new(self.kind, format!("made to fail at call {call}")));
         }
         Ok(())
@@ -172,22 +198,14 @@ impl System for Faulty<'_> {
     }
 
     fn append_own(&self, file: &OwnFile, bytes: &[u8]) -> io::Result<()> {
-        let dead = self.has_failed();
-        let passed = self.pass(Call::Changes);
-        if passed.is_err() && self.dies && !dead {
-            self.inner.append_own(file, &bytes[..bytes.len() / 2])?;
-        }
-        passed?;
+        let half = &bytes[..bytes.len() / 2];
+        self.pass_half(Call::Changes, &|system| system.append_own(file, half))?;
         self.inner.append_own(file, bytes)
     }
 
     fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        let dead = self.has_failed();
-        let passed = self.pass(Call::Changes);
-        if passed.is_err() && self.dies && !dead {
-            self.inner.append(path, &bytes[..bytes.len() / 2])?;
-        }
-        passed?;
+        let half = &bytes[..bytes.len() / 2];
+        self.pass_half(Call::Changes, &|system| system.append(path, half))?;
         self.inner.append(path, bytes)
     }
 

@@ -48,7 +48,7 @@ pub use dry_run::DryRun;
 pub use errno::Errno;
 pub use execute::{Executed, Execution};
 pub use fake::Fake;
-pub use faulty::Faulty;
+pub use faulty::{Before, Faulty, Half};
 pub use key::Key;
 pub use resolve::{lock_names, resolve};
 pub use swaps::MOST_SWAP_PRIORITY;

@@ -7,27 +7,62 @@ use serde_json::Value;
 use crate::findings::{of, was_replicated};
 use crate::turn::{LIMIT, Need, assay, require};
 
-/// Each study as it is reduced; every preset but `check` and `live` stands here.
-const REDUCED: &[(&str, &[&str])] = &[
-    ("bufferbloat", &["--set", "shaper=none,deep 80 %,70 %,80 %,95 %"]),
-    ("compression", &[]),
-    ("depth", &["--set", "depth=1,8"]),
-    ("encryption", &["--set", "encryption=none,fscrypt,gocryptfs"]),
-    ("filesystems", &["--set", "threads=1,8"]),
-    ("flash", &["--claimed", "95 MB/s", "--price", "12.50 GBP"]),
-    ("power", &[]),
-    ("raid-profile", &[]),
-    ("readahead", &["--set", "read-ahead=0 KiB,128 KiB,4 MiB"]),
-    ("schedulers", &["--set", "scheduler=none,mq-deadline", "--set", "filesystem=btrfs"]),
-    ("small-files", &[]),
-    ("stack-limit", &[]),
-    ("starvation", &[]),
-    ("stream", &[]),
-    ("surface", &[]),
-    ("tunable", &["--set", "tunable:/proc/sys/vm/dirty_background_ratio=1,10"]),
-    ("usb-stick", &[]),
-    ("write-cache", &[]),
-];
+/// A study and how it is reduced.
+type Reduced = (&'static str, &'static [&'static str]);
+
+/// The table of all, and a test for each: those of the first list run before each change lands, the others
+/// in full and each on its day.
+macro_rules! reduced {
+    (always: { $($short:ident: $short_name:literal $short_how:expr;)* } in_full: { $($long:ident: $name:literal $how:expr;)* }) => {
+        /// Every preset but `check` and `live` stands here.
+        const REDUCED: &[Reduced] = &[$(($short_name, $short_how),)* $(($name, $how),)*];
+
+        $(
+            #[test]
+            #[ignore = "needs root: cargo xtask test"]
+            fn $short() {
+                runs($short_name);
+            }
+        )*
+
+        mod in_full {
+            $(
+                #[test]
+                #[ignore = "needs root: cargo xtask test long"]
+                fn $long() {
+                    super::runs($name);
+                }
+            )*
+        }
+    };
+}
+
+reduced! {
+    always: {
+        // Settings of a device and file systems made anew: the most that a study does to the machine.
+        schedulers: "schedulers" &["--set", "scheduler=none,mq-deadline", "--set", "filesystem=btrfs"];
+        // The row of an article's table.
+        flash: "flash" &["--claimed", "95 MB/s", "--price", "12.50 GBP"];
+    }
+    in_full: {
+        bufferbloat: "bufferbloat" &["--set", "shaper=none,deep 80 %,70 %,80 %,95 %"];
+        compression: "compression" &[];
+        depth: "depth" &["--set", "depth=1,8"];
+        encryption: "encryption" &["--set", "encryption=none,fscrypt,gocryptfs"];
+        filesystems: "filesystems" &["--set", "threads=1,8"];
+        power: "power" &[];
+        raid_profile: "raid-profile" &[];
+        readahead: "readahead" &["--set", "read-ahead=0 KiB,128 KiB,4 MiB"];
+        small_files: "small-files" &[];
+        stack_limit: "stack-limit" &[];
+        starvation: "starvation" &[];
+        stream: "stream" &[];
+        surface: "surface" &[];
+        tunable: "tunable" &["--set", "tunable:/proc/sys/vm/dirty_background_ratio=1,10"];
+        usb_stick: "usb-stick" &[];
+        write_cache: "write-cache" &[];
+    }
+}
 
 #[test]
 fn every_shipped_study_is_known_here() {
@@ -51,30 +86,6 @@ fn every_shipped_study_is_known_here() {
     let mut shipped: Vec<&str> = assay_core::study::presets::all().map(|(name, _)| name).collect();
     shipped.sort_unstable();
     assert_eq!(known, shipped);
-}
-
-/// Settings of a device and file systems made anew: the most that a study does to the machine.
-#[test]
-#[ignore = "needs root: cargo xtask test"]
-fn schedulers_runs_in_a_reduced_form() {
-    runs("schedulers");
-}
-
-/// The row of an article's table.
-#[test]
-#[ignore = "needs root: cargo xtask test"]
-fn flash_runs_in_a_reduced_form() {
-    runs("flash");
-}
-
-mod in_full {
-    #[test]
-    #[ignore = "needs root, minutes: cargo xtask test long"]
-    fn every_preset_runs_in_a_reduced_form() {
-        for (name, _) in super::REDUCED {
-            super::runs(name);
-        }
-    }
 }
 
 fn runs(name: &str) {

@@ -4,6 +4,7 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use assay_sys::memory_file;
 
@@ -637,7 +638,7 @@ impl Fake {
             return file.try_clone();
         }
         let file = memory_file(bytes)?;
-        state.contents.insert(number, file.try_clone()?);
+        state.contents.insert(number, Arc::new(file.try_clone()?));
         Ok(file)
     }
 }

@@ -16,7 +16,7 @@ const PASSPHRASE: u64 = 4096;
 const CONFIGURATION: &str = "gocryptfs.conf";
 
 /// What encrypts something now.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Encrypted {
     /// Directories of gocryptfs, by where they are mounted.
     served: BTreeMap<PathBuf, PathBuf>,

@@ -19,7 +19,7 @@ const DEEP_NS: u64 = 600_000_000;
 const SHORT_NS: u64 = 18_000_000;
 
 /// The disciplines of interfaces, by name space (nothing is the machine's own) and name.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Network {
     shown: BTreeMap<(String, String), String>,
     /// Kinds of discipline that this kernel does not have.

@@ -10,7 +10,7 @@ use crate::system::BlockTotals;
 pub type Readings = Vec<Result<BlockTotals, String>>;
 
 /// What happens when requests are to be traced.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Traces {
     scripts: Vec<(TraceMeans, Result<Readings, String>)>,
     asked: Vec<(TraceMeans, Vec<DeviceNumber>)>,

@@ -46,7 +46,7 @@ pub enum Node {
 }
 
 /// Files of a machine.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Tree {
     pub nodes: BTreeMap<PathBuf, Node>,
     pub devices: BTreeMap<PathBuf, DeviceNumber>,

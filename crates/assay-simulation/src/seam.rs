@@ -11,8 +11,8 @@ use assay_core::results::design::Stopping;
 use assay_core::results::plan::Arm;
 use assay_core::study::Order;
 
-use super::world::{Trial, Turns};
-use crate::lab::Done;
+use crate::world::{Trial, Turns};
+use assay_lab::Done;
 
 const HEADER: &str = "replicate,order,workload,metric,value,status,factor:setting\n";
 const FACTOR: &str = "setting";

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::experiment::{Cell, Row};
+use crate::experiment::{Cell, Row};
 
 /// Head of the printed table.
 pub fn head() -> String {

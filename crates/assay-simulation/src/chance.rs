@@ -4,7 +4,7 @@
 use assay_core::draws::Draws;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::lab::Done;
+use assay_lab::Done;
 
 /// The draws of one study.
 pub struct Chance {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::lab::call;
+use crate::call;
 
 /// Lines for the head of a page.
 pub fn lines() -> Vec<String> {

@@ -1,14 +1,14 @@
 //! S10: what must not matter does not: names of arms, order of rows, the unit of the values, and
 //! which of two arms is called the baseline.
 
-use super::chance::Chance;
-use super::experiment::{Bound, Count, Experiment, Said};
-use super::seam::{self, Question};
-use super::world::{self, Trial, World};
-use crate::lab::Done;
+use crate::chance::Chance;
+use crate::experiment::{Bound, Count, Experiment, Said};
+use crate::seam::{self, Question};
+use crate::world::{self, Trial, World};
 use assay_core::findings::Findings;
 use assay_core::findings::{Cell, Comparison, Verdict};
 use assay_core::results::plan::Arm;
+use assay_lab::Done;
 
 /// Random studies; each is judged five times.
 const STUDIES: u32 = 200;

@@ -7,7 +7,7 @@ use assay_core::draws::Draws;
 use assay_core::plan::order::{self, Rules, Turn};
 use assay_core::study::{LeadIn, Order};
 
-use super::chance::Chance;
+use crate::chance::Chance;
 
 /// Standard deviation of a trial, on the logarithmic scale.
 pub const TRIAL_SD: f64 = 0.02;

@@ -1,13 +1,13 @@
 //! S7: studies without a difference that may end early, replicate by replicate.
 
-use super::chance::Chance;
-use super::experiment::{Bound, Count, Experiment, Said};
-use super::seam::{self, Question};
-use super::world::{self, World};
-use crate::lab::Done;
+use crate::chance::Chance;
+use crate::experiment::{Bound, Count, Experiment, Said};
+use crate::seam::{self, Question};
+use crate::world::{self, World};
 use assay_core::analysis;
 use assay_core::findings::Verdict;
 use assay_core::results::design::Stopping;
+use assay_lab::Done;
 
 const LOOKS: [u32; 6] = [5, 7, 10, 14, 20, 28];
 /// Replicates between which an open study may end.

@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::chance::Chance;
-use crate::lab::Done;
+use crate::chance::Chance;
+use assay_lab::Done;
 
 /// Studies that a thread takes at once.
 const PORTION: u32 = 16;

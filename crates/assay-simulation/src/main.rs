@@ -1,8 +1,14 @@
-//! `cargo xtask simulate`: the simulation suite S1 to S10. Studies whose truth is known go through
+//! The simulation suite S1 to S10 (`cargo xtask simulate`). Studies whose truth is known go through
 //! the product as tables that were brought along; what it says of them is counted.
 //!
 //! Seeds stand here and were chosen before the first run. A bound that fails is a finding: it is
 //! analysed, and no seed is changed for it.
+//!
+//! A program of its own, above what decides and nothing else: it alone is built with optimisation for its
+//! studies, and not all that measures and shows.
+
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what it is for")]
 
 mod chance;
 mod cost;
@@ -17,28 +23,59 @@ mod seam;
 mod table;
 mod world;
 
+use std::collections::BTreeMap;
+use std::process::ExitCode;
 use std::time::Instant;
 
-use crate::lab::Done;
-use crate::options::Options;
-use crate::{build, facts};
+use assay_lab::{Done, facts};
 
 use experiment::{Experiment, Row};
 
 /// The seed of the suite.
-pub const SEED: usize = 20_261_120;
+const SEED: u32 = 20_261_120;
 /// Studies of each setting where nothing is said: what the bounds were chosen for.
-pub const STUDIES: usize = 4000;
+const STUDIES: u32 = 4000;
+
+fn main() -> ExitCode {
+    match options().and_then(|options| run(&options)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("simulate: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What may be said: `--studies N --seed S --only S3 --page FILE`.
+type Options = BTreeMap<String, String>;
+
+fn options() -> Done<Options> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let known = ["--studies", "--seed", "--only", "--page"];
+    let pair = |pair: &[String]| match pair {
+        [name, value] if known.contains(&name.as_str()) => Ok((name.clone(), value.clone())),
+        other => {
+            Err(format!("{}: there is {}, each with a value", other.join(" "), known.join(" ")))
+        }
+    };
+    words.chunks(2).map(pair).collect()
+}
+
+fn number(options: &Options, name: &str, usual: u32) -> Done<u32> {
+    let given = options.get(name).map(|text| text.parse::<u32>());
+    let number = given.transpose().map_err(|error| format!("{name}: {error}"))?.unwrap_or(usual);
+    if number > 0 { Ok(number) } else { Err(format!("{name} needs a number above 0")) }
+}
 
 /// Runs the suite, or one scenario of it, and judges it.
-pub fn run(options: &Options) -> Done<bool> {
-    let number =
-        |name| u32::try_from(options.number(name)).map_err(|_| format!("{name}: too large"));
-    let (seed, studies) = (number("--seed")?, number("--studies")?);
+fn run(options: &Options) -> Done<bool> {
+    let studies = number(options, "--studies", STUDIES)?;
+    let seed = number(options, "--seed", SEED)?;
     let head = facts::lines();
     let start = Instant::now();
-    let mut chosen = chosen(options.text("--only"))?;
-    chosen.retain(|one| one.daily || studies as usize >= STUDIES);
+    let mut chosen = chosen(options.get("--only").map(String::as_str))?;
+    chosen.retain(|one| one.daily || studies >= STUDIES);
     println!("{}", table::head());
     let mut rows: Vec<Row> = Vec::new();
     for experiment in &chosen {
@@ -57,9 +94,10 @@ pub fn run(options: &Options) -> Done<bool> {
     ));
     told.push(format!("time: {:.0} s", start.elapsed().as_secs_f64()));
     println!("\n{}", told.join("\n"));
-    if options.has("--write") {
+    if let Some(page) = options.get("--page") {
         let command = format!("cargo xtask simulate --studies {studies} --seed {seed}");
-        build::write_page("simulation.md", &table::page(&command, &head, &rows, &told))?;
+        let text = table::page(&command, &head, &rows, &told);
+        std::fs::write(page, text).map_err(|error| format!("{page}: {error}"))?;
     }
     Ok(failed == 0)
 }
@@ -71,12 +109,12 @@ fn all() -> Vec<Experiment> {
     all.extend(looks::experiments());
     all.push(invariance::experiment());
     // By scenario, those of the suite first; the sort keeps the order within one.
-    all.sort_by_key(|one| (!one.scenario.starts_with('S'), number(one.scenario)));
+    all.sort_by_key(|one| (!one.scenario.starts_with('S'), place(one.scenario)));
     all.extend(extras::experiments());
     all
 }
 
-fn number(scenario: &str) -> u32 {
+fn place(scenario: &str) -> u32 {
     scenario[1..].parse().unwrap_or(u32::MAX)
 }
 
@@ -107,6 +145,15 @@ mod tests {
         purposes.sort();
         purposes.dedup();
         assert_eq!(purposes.len(), count);
+    }
+
+    #[test]
+    fn a_number_is_one_or_is_named() {
+        let given = |value: &str| Options::from([("--seed".to_owned(), value.to_owned())]);
+        assert_eq!(number(&given("7"), "--seed", 1), Ok(7));
+        assert_eq!(number(&given("7"), "--studies", 1), Ok(1));
+        assert!(number(&given("x"), "--seed", 1).is_err_and(|error| error.starts_with("--seed")));
+        assert!(number(&given("0"), "--seed", 1).is_err());
     }
 
     #[test]

@@ -1,0 +1,24 @@
+//! `cargo xtask simulate`: builds the simulation with optimisation and runs it.
+
+use crate::build::{cargo, root};
+use crate::lab::Done;
+use crate::options::Options;
+
+/// Options with a word that are handed on.
+pub const WORDS: &[&str] = &["--studies", "--seed", "--only"];
+
+/// What cargo does for it; its own words follow.
+pub const CALL: [&str; 6] =
+    ["run", "--profile", "simulation", "--package", "assay-simulation", "--"];
+
+/// Runs the suite, or one scenario of it.
+pub fn run(options: &Options) -> Done<bool> {
+    let page = root().join("docs/measurements/simulation.md").display().to_string();
+    let given = WORDS.iter().filter_map(|name| Some([*name, options.text(name)?]));
+    let mut words: Vec<&str> = given.flatten().collect();
+    if options.has("--write") {
+        words.extend(["--page", &page]);
+    }
+    let status = cargo(&[&CALL[..], &words].concat()).status();
+    Ok(status.map_err(|error| format!("cargo: {error}"))?.success())
+}

@@ -1,0 +1,62 @@
+//! Parts of the tier `long`, of which each run of `all` takes one: each day's has its turn within a week.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::lab::needs::{PART, PARTS};
+
+const DAY_S: u64 = 24 * 60 * 60;
+/// The module of tests that run in full alone.
+const IN_FULL: &str = "in_full::";
+/// The part that packages for other machines belong to.
+const PACKAGES: u64 = 5;
+
+/// Today's.
+fn today() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_secs() / DAY_S % PARTS
+}
+
+/// How tests are told which of them count in full today.
+pub fn counts() -> String {
+    format!("{PART}{}", today())
+}
+
+/// Whether packages for other machines are made and tried today.
+pub fn is_of_packages() -> bool {
+    today() == PACKAGES
+}
+
+/// Tests that run in full alone and are not of today's part.
+pub fn others(names: &[String]) -> Vec<String> {
+    others_of(names, today())
+}
+
+fn others_of(names: &[String], part: u64) -> Vec<String> {
+    let mut long: Vec<&String> = names.iter().filter(|name| name.contains(IN_FULL)).collect();
+    long.sort();
+    let other = (0..).zip(long).filter(|(place, _)| place % PARTS != part);
+    other.map(|(_, name)| name.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_long_test_has_its_day_and_no_other_test_is_left_out() {
+        let names: Vec<String> = (0..20)
+            .map(|number| format!("presets::in_full::p{number:02}"))
+            .chain(["presets::short".to_owned()])
+            .collect();
+        let mut days = vec![0; names.len()];
+        for part in 0..PARTS {
+            let others = others_of(&names, part);
+            assert!((17..=18).contains(&others.len()), "{}", others.len());
+            for (days, name) in days.iter_mut().zip(&names) {
+                *days += usize::from(!others.contains(name));
+            }
+        }
+        let (short, long) = days.split_last().unwrap_or((&0, &[]));
+        assert!(long.iter().all(|days| *days == 1) && *short == PARTS as usize, "{days:?}");
+    }
+}
