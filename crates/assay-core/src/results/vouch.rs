@@ -60,12 +60,6 @@ impl Voucher {
     pub fn into_sealed(self) -> Option<Sealed> {
         self.sealed
     }
-
-    /// As if a result had been looked through: for tests, which no released build has.
-    #[cfg(any(test, feature = "testing"))]
-    pub fn of(id: &str) -> Self {
-        Self { id: id.to_owned(), purpose: Purpose::Apply, sealed: None }
-    }
 }
 
 /// Reads a result that is to be acted upon. What is returned is what was looked through: each file is

@@ -80,7 +80,7 @@ fn walked(mut request: Request<'static>) -> (Request<'static>, usize) {
     (request, lead_in + trials)
 }
 
-fn run_on(system: &dyn System, target: &str) -> Outcome<Finished> {
+pub(super) fn run_on(system: &dyn System, target: &str) -> Outcome<Finished> {
     run(system, request(target), &AtomicBool::new(false), &mut |_| {})
 }
 

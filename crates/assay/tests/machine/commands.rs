@@ -7,7 +7,7 @@ use assay_lab::process::run;
 use assay_lab::volume::{Filesystem, Volume};
 use serde_json::Value;
 
-use crate::turn::{LIMIT, Need, assay, require, word};
+use crate::turn::{LIMIT, Need, assay, require, require_beside, word};
 
 const SHORT: [&str; 6] = ["--replicates", "3", "--runs", "2", "--quiet", "--json"];
 
@@ -19,7 +19,7 @@ fn cells<'a>(findings: &'a Value, metric: &str) -> Vec<&'a Value> {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn commands_run_on_file_systems_that_are_made_for_them() {
-    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
     let line = "head -c 4M /dev/urandom > file && sync -f . && findmnt -n -o FSTYPE -T . >&2";
     let words = ["run", "--lab", "--set", "filesystem=ext2,ext4", "--command", line];
@@ -57,7 +57,7 @@ fn a_cold_run_reads_from_storage_and_a_warm_one_does_not() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn under_sudo_commands_are_the_callers() {
-    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
     let place = word(volume.directory());
     let home = volume.scratch().folder("callers-home", 0o755, Some(4242)).unwrap();
@@ -78,7 +78,7 @@ fn under_sudo_commands_are_the_callers() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_command_that_fills_the_drive_says_so_and_the_result_is_kept() {
-    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
     let place = word(volume.directory());
     // The pilot and the first trial find room; each run leaves its file.
@@ -94,7 +94,7 @@ fn a_command_that_fills_the_drive_says_so_and_the_result_is_kept() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_tree_on_a_drive_without_room_is_told_and_taken_away() {
-    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
     let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
     let place = word(volume.directory());
     let words = ["run", "compile", &place, "--quiet", "--build", "head -c 90M /dev/zero > out"];

@@ -12,7 +12,7 @@ use assay_lab::volume::{Filesystem, Volume};
 use serde_json::Value;
 
 use crate::findings::of;
-use crate::turn::{LIMIT, Need, assay, is_as_before, require, skip, word};
+use crate::turn::{LIMIT, Need, assay, is_as_before, require_beside, skip, word};
 
 const MIB: u64 = 1 << 20;
 
@@ -31,7 +31,7 @@ fn until_grown(volume: &Volume, running: &mut Running, bytes: u64) {
 }
 
 fn signalled(kind: Filesystem, signal: &str, later: Duration) {
-    let Some(_turn) = require(&[Need::Volume(kind)]) else { return };
+    let Some(_turn) = require_beside(&[Need::Volume(kind)]) else { return };
     let volume = Volume::new(kind, 512).unwrap();
     let used = volume.used_bytes().unwrap();
     let running = started(&volume, &assay(&volume));
@@ -83,7 +83,7 @@ fn sigxfsz() {
 #[ignore = "needs root: cargo xtask test"]
 fn a_limit_of_file_sizes_ends_it_like_any_other_refusal() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("prlimit")];
-    let Some(_turn) = require(&needs) else { return };
+    let Some(_turn) = require_beside(&needs) else { return };
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let used = volume.used_bytes().unwrap();
     let bound = assay(&volume).through(&["prlimit", "--fsize=8388608"]);
@@ -100,7 +100,7 @@ fn a_limit_of_file_sizes_ends_it_like_any_other_refusal() {
 #[ignore = "needs root: cargo xtask test"]
 fn a_file_system_that_fills_up_at_once() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("fallocate")];
-    let Some(_turn) = require(&needs) else { return };
+    let Some(_turn) = require_beside(&needs) else { return };
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let used = volume.used_bytes().unwrap();
     let number = volume.device().unwrap().number().unwrap();
@@ -151,7 +151,7 @@ io   = { pattern = "random", mix = "read", size = "4 KiB", time = "100 ms" }
 /// The run is held meanwhile, so that it cannot come to the end of its area first.
 fn fills_up(kind: Filesystem) {
     let needs = [Need::Volume(kind), Need::Program("fallocate")];
-    let Some(_turn) = require(&needs) else { return };
+    let Some(_turn) = require_beside(&needs) else { return };
     let volume = Volume::new(kind, 2048).unwrap();
     let used = volume.used_bytes().unwrap();
     let (target, study) = (word(volume.directory()), volume.scratch().path().join("short.toml"));
@@ -240,7 +240,7 @@ fn mebibytes(text: &str) -> u64 {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_killed_run_leaves_a_file_that_the_next_one_removes() {
-    let Some(_turn) = require(&[Need::Volume(Filesystem::Gocryptfs)]) else { return };
+    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Gocryptfs)]) else { return };
     let volume = Volume::new(Filesystem::Gocryptfs, 512).unwrap();
     let used = volume.used_bytes().unwrap();
     let running = started(&volume, &assay(&volume));
@@ -263,7 +263,7 @@ fn a_killed_run_leaves_a_file_that_the_next_one_removes() {
 #[ignore = "needs root: cargo xtask test"]
 fn the_file_of_a_running_check_is_no_leftover() {
     let needs = [Need::Volume(Filesystem::Gocryptfs), Need::Program("unshare")];
-    let Some(_turn) = require(&needs) else { return };
+    let Some(_turn) = require_beside(&needs) else { return };
     let volume = Volume::new(Filesystem::Gocryptfs, 512).unwrap();
     let assay = assay(&volume);
     let first = started(&volume, &assay);

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use assay_lab::call;
@@ -14,21 +14,35 @@ use assay_lab::volume::Volume;
 /// Far above what any check may take: only a hanging one reaches it.
 pub const LIMIT: Duration = Duration::from_secs(150);
 
-/// This test's turn, in this run of the tests and among all that run on this machine; the next one
-/// starts when it is dropped.
-pub type Turn = (File, MutexGuard<'static, ()>);
+/// This test's turn, in this run of the tests and among all that run on this machine.
+pub struct Turn {
+    _machine: File,
+    _alone: Option<RwLockWriteGuard<'static, ()>>,
+    _beside: Option<RwLockReadGuard<'static, ()>>,
+}
 
-/// Waits for this test's turn; nothing where it cannot run here, after saying why.
+static TURN: RwLock<()> = RwLock::new(());
+
+/// Waits for a turn alone, for what changes settings of the machine or expects it to be quiet; nothing where
+/// the test cannot run here, after saying why.
 pub fn require(needs: &[Need]) -> Option<Turn> {
-    static TURN: Mutex<()> = Mutex::new(());
     if !have(&[&[Need::Root], needs].concat()) {
         return None;
     }
     // A test that failed while it had its turn has cleaned up all the same.
-    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let alone = Some(TURN.write().unwrap_or_else(PoisonError::into_inner));
     // Two studies that change settings refuse each other.
-    let machine = assay_lab::turn().unwrap();
-    Some((machine, turn))
+    Some(Turn { _machine: assay_lab::turn().unwrap(), _alone: alone, _beside: None })
+}
+
+/// The same for what stays on devices and directories of its own and holds with work beside it: others of
+/// its kind have their turn at the same time.
+pub fn require_beside(needs: &[Need]) -> Option<Turn> {
+    if !have(&[&[Need::Root], needs].concat()) {
+        return None;
+    }
+    let beside = Some(TURN.read().unwrap_or_else(PoisonError::into_inner));
+    Some(Turn { _machine: assay_lab::turn_beside().unwrap(), _alone: None, _beside: beside })
 }
 
 /// The program under test, as root, with a home beside the volume.

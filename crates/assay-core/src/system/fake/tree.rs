@@ -24,6 +24,7 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -151,7 +152,12 @@ impl Tree {
 
     /// Removes a file or a directory with all that is in it.
     pub fn remove(&mut self, path: &Path) {
-        self.nodes.retain(|name, _| !name.starts_with(path));
+        // What lies below a directory follows it in the order of paths.
+        let own = self.nodes.range(path.to_path_buf()..).map(|(name, _)| name);
+        let own: Vec<PathBuf> = own.take_while(|name| name.starts_with(path)).cloned().collect();
+        for name in own {
+            self.nodes.remove(&name);
+        }
     }
 
     /// Names in a directory, sorted.
@@ -220,7 +226,9 @@ impl Tree {
             Node::File(readings) => readings.first().map_or(0, |content| content.len() as u64),
             _ => 0,
         };
-        let inode = self.nodes.range(..path.clone()).count() as u64 + 2;
+        let mut hasher = DefaultHasher::new();
+        path.hash(&mut hasher);
+        let inode = hasher.finish();
         let unknown = DeviceNumber { major: 0, minor: 0 };
         let device = nearest(&self.devices, &path).copied().unwrap_or(unknown);
         let user = nearest(&self.owners, &path).copied().unwrap_or(0);

@@ -1,12 +1,14 @@
 //! What is made permanent is taken back exactly, whenever either of the two dies.
 
+use std::sync::OnceLock;
+use std::time::Duration;
+
 use super::*;
+use assay_core::results::vouch::{Purpose, vouch};
 use assay_core::system::fake::Manner;
 use assay_core::system::{Fake, Faulty};
 
 const HOME: &str = "/var/lib/assay";
-const ID: &str = "20261120-120000-abcd";
-const RULES: &str = "/etc/udev/rules.d/61-assay-20261120-120000-abcd.rules";
 const MORE: &str = "
 file /proc/sys/kernel/random/boot_id 1111
 file /proc/sys/vm/dirty_ratio 20
@@ -42,12 +44,30 @@ fn site(system: &dyn System) -> Site {
 }
 
 fn wanted(system: &dyn System) -> Proposal {
-    propose(system, ID, &arm(), &site(system))
+    propose(system, of_first().id(), &arm(), &site(system))
+}
+
+/// As the command gets it: of a study that ran here, so many days after the first.
+fn voucher(days: u64) -> Voucher {
+    let fake = machine();
+    fake.sleep(Duration::from_secs(days * 24 * 60 * 60));
+    let finished = crate::runner::tests::run_on(&fake, "/home/me").unwrap();
+    vouch(&fake, &Path::new("/results").join(finished.id), Purpose::Apply).unwrap().1
+}
+
+/// Of the study that ran on the first day.
+fn of_first() -> &'static Voucher {
+    static FIRST: OnceLock<Voucher> = OnceLock::new();
+    FIRST.get_or_init(|| voucher(0))
+}
+
+fn rules() -> String {
+    format!("/etc/udev/rules.d/61-assay-{}.rules", of_first().id())
 }
 
 /// Applies as the command does: the proposal is made of what is there.
 fn go(system: &dyn System) -> Outcome<Applied> {
-    apply(system, &Voucher::of(ID), &wanted(system))
+    apply(system, of_first(), &wanted(system))
 }
 
 fn take_back(system: &dyn System) -> Outcome<Vec<Report>> {
@@ -67,7 +87,7 @@ fn everything_is_shown_before_anything_is_written() {
     let texts: Vec<String> =
         proposal.files.iter().map(|(path, text)| format!("{}\n{text}", path.display())).collect();
     let serial = "ATTR{queue/scheduler}=\"none\"\n";
-    assert!(texts[0].starts_with(RULES) && texts[0].ends_with(serial), "{texts:?}");
+    assert!(texts[0].starts_with(&rules()) && texts[0].ends_with(serial), "{texts:?}");
     assert!(texts[0].contains("ENV{ID_SERIAL_SHORT}==\""), "{texts:?}");
     assert!(texts[1].ends_with("\nvm.dirty_ratio = 5\n"), "{texts:?}");
     assert!(texts[2].ends_with("\nw /sys/module/zfs/parameters/x - - - - 9\n"), "{texts:?}");
@@ -90,7 +110,7 @@ fn what_is_applied_holds_and_is_taken_back_exactly() {
     let before = condition(&fake);
     assert_eq!(go(&fake).unwrap(), Applied::Now);
     assert_eq!(fake.read_text(Path::new("/proc/sys/vm/dirty_ratio")).unwrap(), "5\n");
-    assert!(fake.files().contains_key(Path::new(RULES)));
+    assert!(fake.files().contains_key(Path::new(&rules())));
     // Again: nothing more is done, and no run takes it for something unfinished.
     let applied = condition(&fake);
     assert_eq!(go(&fake).unwrap(), Applied::Before);
@@ -137,7 +157,10 @@ fn an_application_that_was_cut_off_is_taken_back_first() {
     let fake = machine();
     let _ = go(&Faulty::dying(&fake, 7));
     let refusal = go(&fake).unwrap_err();
-    assert!(refusal.message.contains("assay undo 20261120-120000-abcd first"), "{refusal}");
+    assert!(
+        refusal.message.contains(&format!("assay undo {} first", of_first().id())),
+        "{refusal}"
+    );
 }
 
 /// After a restart the files have brought the settings back; they go with them.
@@ -155,13 +178,13 @@ fn it_is_taken_back_after_a_restart_too() {
 fn a_file_that_somebody_changed_is_left_alone_and_shown() {
     let fake = machine();
     go(&fake).unwrap();
-    fake.put(RULES, "mine\n");
+    fake.put(rules(), "mine\n");
     let changed = condition(&fake);
     let refusal = take_back(&fake).unwrap_err();
     assert!(refusal.message.ends_with("It holds now:\nmine"), "{refusal}");
     assert_eq!(condition(&fake), changed);
     // Removed by hand, it is no obstacle.
-    fake.remove(RULES);
+    fake.remove(rules());
     take_back(&fake).unwrap();
     assert_eq!(condition(&fake), condition(&machine()));
 }
@@ -174,7 +197,7 @@ fn what_cannot_be_done_leaves_everything_as_it_was() {
             fake.set_user(1000);
         }),
         ("not ours", |fake| {
-            fake.put(RULES, "x");
+            fake.put(rules(), "x");
         }),
         ("nothing here would read", |fake| {
             fake.remove("/etc/tmpfiles.d");
@@ -208,9 +231,9 @@ fn two_results_do_not_set_the_same_for_keeps() {
     let fake = machine();
     go(&fake).unwrap();
     let other = Arm::from([("dirty-ratio".to_owned(), "7".to_owned())]);
-    let id = "20261121-120000-abcd";
-    let proposal = propose(&fake, id, &other, &site(&fake));
-    let refusal = apply(&fake, &Voucher::of(id), &proposal).unwrap_err();
+    let another = voucher(1);
+    let proposal = propose(&fake, another.id(), &other, &site(&fake));
+    let refusal = apply(&fake, &another, &proposal).unwrap_err();
     assert!(refusal.message.contains("has set the same for keeps"), "{refusal}");
 }
 
@@ -229,7 +252,7 @@ fn another_drive_in_the_place_of_the_measured_one_is_refused() {
 #[test]
 fn a_loop_device_of_the_studys_own_has_nothing_to_be_set_for_keeps() {
     let fake = machine();
-    let proposal = propose(&fake, ID, &arm(), &Site::loop_to_be(1 << 30));
+    let proposal = propose(&fake, of_first().id(), &arm(), &Site::loop_to_be(1 << 30));
     assert_eq!(proposal.settings.len(), 2);
     assert!(proposal.by_hand[0].1.contains("queue of requests"), "{:?}", proposal.by_hand);
 }

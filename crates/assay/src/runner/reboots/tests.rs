@@ -1,6 +1,7 @@
 use std::sync::atomic::AtomicBool;
 
 use super::*;
+use assay_core::results::vouch::{Purpose, vouch};
 use assay_core::study::presets;
 use assay_core::system::Fake;
 use assay_core::system::journal;
@@ -99,8 +100,8 @@ fn one_boot(fake: &Fake, id: &str) -> Outcome<Step> {
     fake.put_output("systemctl is-system-running", "running\n");
     let mut context = Context { system: fake, runs_as: None, stop: &stop, tell: &mut tell };
     begin_boot(fake, (id, &directory), &context)?;
-    let stored = bundle::read(fake, &directory)?;
-    let acting = Vouched { stored, voucher: Voucher::of(id), directory };
+    let (stored, voucher) = vouch(fake, &directory, Purpose::GoOn)?;
+    let acting = Vouched { stored, voucher, directory };
     after_boot(fake, acting, &mut context)
 }
 
