@@ -60,6 +60,7 @@ const COUNTERS: [&str; 13] = [
     "TraceMeans",
     "latency_bucket",
     "latency_bucket_from_ns",
+    "memory_copy",
     "memory_file",
 ];
 /// Forbidden although below.

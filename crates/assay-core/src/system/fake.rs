@@ -2,6 +2,7 @@
 
 mod act;
 mod arrays;
+mod copy;
 mod encryption;
 #[cfg(test)]
 pub(super) mod machines;
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use assay_sys::{memory_copy, memory_file};
+use assay_sys::memory_file;
 
 use super::journal::Warrant;
 use super::network::{LinkJob, LinkRun};
@@ -144,18 +145,6 @@ impl Fake {
         let fake = Self { state: Mutex::default() };
         fake.lock().tree.put(Path::new("/"), Node::Directory);
         fake
-    }
-
-    /// This machine once more, as it stands: what becomes of one is nothing to the other.
-    ///
-    /// # Errors
-    /// The kernel's, when there is no memory for what its devices hold.
-    pub fn copy(&self) -> io::Result<Self> {
-        let mut state = self.lock().clone();
-        for content in state.contents.values_mut() {
-            *content = Arc::new(memory_copy(content)?);
-        }
-        Ok(Self { state: Mutex::new(state) })
     }
 
     /// A machine from a recorded tree (`tests/fixtures/machines`; the format is told in
