@@ -198,7 +198,7 @@ const STATEMENTS: &[(&str, &str, &str, &str)] = &[
     ("a.md", "functions at most 100", "it is Some(120)", "functions at most 120"),
     ("a.md", "tests in four tiers", "it is 3", "tests in three tiers"),
     ("a.md", "it has twelve importers", "bound to nothing", "it has importers"),
-    ("a.md", "[x](docs/guides.md)", "there is no docs/guides.md", "[x](docs/guide.md)"),
+    ("a.md", "[x](guide.md)", "there is no guide.md", "[x](docs/guide.md)"),
     ("a.md", "[x](docs/testing.md#skip)", "has no heading", "[x](docs/testing.md#skips)"),
 ];
 

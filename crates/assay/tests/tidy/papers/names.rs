@@ -1,7 +1,7 @@
 //! Names in backticks: paths, tests and modules, words of programs, rows of registries, variables.
 
 use super::text::{Kind, blocks, quoted, regex};
-use super::tree::Tree;
+use super::tree::{Tree, is_known};
 
 /// Registry words: what stands before a name, and the page or folder that lists the names.
 const REGISTRIES: [(&str, &str); 4] =
@@ -28,7 +28,7 @@ pub fn faults(tree: &Tree, text: &str) -> Vec<(usize, String)> {
         }
         rows(tree, &block.text).into_iter().for_each(&mut add);
         let variable = regex(r"\bASSAY_[A-Z_]+\b");
-        for name in variable.find_iter(&block.text).filter(|name| !tree.knows(name.as_str())) {
+        for name in variable.find_iter(&block.text).filter(|name| !is_known(name.as_str())) {
             add(format!("no program reads {}", name.as_str()));
         }
     }
@@ -61,7 +61,8 @@ fn fault(tree: &Tree, word: &str) -> Option<String> {
     let dashed = is(r"^[a-z0-9]+(-[a-z0-9]+)+$");
     let plain = word.trim_end_matches("()");
     let simple = is(r"^[\w-]+(\(\))?$");
-    ((code || dashed) && simple && !tree.knows(plain)).then(|| format!("nothing is called {word}"))
+    ((code || dashed) && simple && plain.len() > 3 && !is_known(plain))
+        .then(|| format!("nothing is called {word}"))
 }
 
 /// `a::b`: whatever is called `a`, a module or a type, has a `b`.

@@ -9,11 +9,22 @@ use super::text::regex;
 /// Every file of the project: path -> text (nothing for what is no text).
 pub struct Tree {
     pub files: BTreeMap<String, String>,
-    /// Words of all programs and data, with and without dashes.
-    words: HashSet<String>,
 }
 
 static TREE: LazyLock<Tree> = LazyLock::new(Tree::read);
+/// Words of all programs and data, with and without dashes.
+static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    let mut words = HashSet::new();
+    for (_, text) in TREE.sources() {
+        for word in text.as_bytes().split(|&byte| !letter(byte)).filter(|word| word.len() > 3) {
+            let word = std::str::from_utf8(word).unwrap();
+            words.insert(word);
+            words.extend(word.split('-'));
+        }
+    }
+    words
+});
 
 /// Pages that are made by a program or tell what was: their words are not of today's tree.
 const NOT_BY_HAND: [&str; 5] =
@@ -31,16 +42,7 @@ impl Tree {
             let name = path.strip_prefix(&root).unwrap().display().to_string();
             (name, String::from_utf8(std::fs::read(path).unwrap()).unwrap_or_default())
         };
-        let mut tree =
-            Self { files: files(&root).iter().map(one).collect(), words: HashSet::new() };
-        let mut words = HashSet::new();
-        for (_, text) in tree.sources() {
-            let letter = |c: char| c.is_alphanumeric() || c == '_';
-            words.extend(text.split(|c| !letter(c)).map(str::to_owned));
-            words.extend(text.split(|c| !letter(c) && c != '-').map(str::to_owned));
-        }
-        tree.words = words;
-        tree
+        Self { files: files(&root).iter().map(one).collect() }
     }
 
     /// Text of a file that must be there.
@@ -63,11 +65,6 @@ impl Tree {
             ends.iter().any(|end| name.ends_with(end)) && !name.contains("tests/tidy/papers")
         };
         self.files.iter().filter(move |(name, _)| own(name)).map(|(n, t)| (&**n, &**t))
-    }
-
-    /// Whether a word stands in a program, as a word.
-    pub fn knows(&self, word: &str) -> bool {
-        self.words.contains(word)
     }
 
     /// Whether a path is there: whole, or its end from a slash on; `*`, `{a,b}`, `x` and `NAME` stand for
@@ -154,6 +151,11 @@ impl Tree {
             })
             .collect()
     }
+}
+
+/// Whether a word of more than three letters stands in a program, as a word.
+pub fn is_known(word: &str) -> bool {
+    WORDS.contains(word)
 }
 
 /// Tests of a file; those in a module of it have the module's name before theirs.
