@@ -133,7 +133,7 @@ pub fn faults(tree: &Tree, page: &str, text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for block in blocks(text) {
         let mut add = |fault: String| found.push((block.line, fault));
-        if block.kind == Kind::Code {
+        if block.kind.is_fenced() {
             claims_in_output(tree, &block.text).into_iter().for_each(add);
             continue;
         }
@@ -175,7 +175,11 @@ fn in_prose(tree: &Tree, page: &str, text: &str) -> Vec<String> {
         }
         let rest = &around[hit[1].len()..];
         let fits = |noun: &str| regex(&format!(r"^ (?:{noun})\b")).is_match(rest);
-        let truth = COUNTED.iter().find(|(noun, _)| fits(noun)).and_then(|(_, count)| count(tree));
+        // Lines have a limit, and are not counted otherwise.
+        let is_limit = before.ends_with("at most ");
+        let counts = |noun: &str| fits(noun) && (noun != "lines" || is_limit);
+        let truth =
+            COUNTED.iter().find(|(noun, _)| counts(noun)).and_then(|(_, count)| count(tree));
         match truth {
             None => found.push(format!("`{}` is bound to nothing (counts.rs)", &hit[0])),
             Some(truth) if number(&hit[1]) != number(&truth) => {

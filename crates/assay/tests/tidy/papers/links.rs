@@ -9,7 +9,7 @@ use super::tree::Tree;
 pub fn faults(tree: &Tree, page: &str, text: &str) -> Vec<(usize, String)> {
     let link = regex(r"\]\(([^)\s]+)\)");
     let mut found = Vec::new();
-    for block in blocks(text).iter().filter(|block| block.kind != Kind::Code) {
+    for block in blocks(text).iter().filter(|block| !block.kind.is_fenced()) {
         for target in link.captures_iter(&block.text) {
             let target = &target[1];
             if ["http:", "https:", "mailto:"].iter().any(|start| target.starts_with(start)) {

@@ -1,6 +1,6 @@
 //! Names in backticks: paths, tests and modules, words of programs, rows of registries, variables.
 
-use super::text::{Kind, blocks, quoted, regex};
+use super::text::{blocks, quoted, regex};
 use super::tree::{Tree, is_known};
 
 /// Registry words: what stands before a name, and the page or folder that lists the names.
@@ -13,7 +13,7 @@ const OF_OTHERS: [&str; 3] = ["cargo-mutants", "posix_spawn", "busybox-static"];
 /// Faults of a page in the names that it gives.
 pub fn faults(tree: &Tree, text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
-    for block in blocks(text).iter().filter(|block| block.kind != Kind::Code) {
+    for block in blocks(text).iter().filter(|block| !block.kind.is_fenced()) {
         let mut add = |fault: String| found.push((block.line, fault));
         for word in quoted(&block.text) {
             if let Some(fault) = fault(tree, word) {

@@ -21,6 +21,15 @@ pub enum Kind {
     Row,
     /// A line between fences.
     Code,
+    /// The same where commands are shown: `sh`, or no language.
+    Shell,
+}
+
+impl Kind {
+    /// Whether it stands between fences.
+    pub fn is_fenced(self) -> bool {
+        matches!(self, Self::Code | Self::Shell)
+    }
 }
 
 /// A part of a page.
@@ -35,19 +44,17 @@ pub struct Block {
 /// The parts of a page in order.
 pub fn blocks(text: &str) -> Vec<Block> {
     let mut found: Vec<Block> = Vec::new();
-    let (mut fenced, mut open) = (false, false);
+    let (mut fence, mut open) = (None, false);
     for (at, line) in text.lines().enumerate() {
         let bare = line.trim();
-        if bare.starts_with("```") {
-            fenced = !fenced;
+        if let Some(language) = bare.strip_prefix("```") {
+            let kind = if ["", "sh"].contains(&language) { Kind::Shell } else { Kind::Code };
+            fence = fence.is_none().then_some(kind);
             open = false;
             continue;
         }
-        let kind = match () {
-            () if fenced => Kind::Code,
-            () if bare.starts_with('|') => Kind::Row,
-            () => Kind::Prose,
-        };
+        let row = if bare.starts_with('|') { Kind::Row } else { Kind::Prose };
+        let kind = fence.unwrap_or(row);
         let begins = ["#", "- ", "* ", "<!--"].iter().any(|mark| bare.starts_with(mark))
             || bare.split_once(". ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
         let goes_on = open && kind == Kind::Prose && !begins;
@@ -73,10 +80,10 @@ pub fn quoted(text: &str) -> Vec<&str> {
 pub fn commands(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for block in blocks(text) {
-        if block.kind == Kind::Code {
+        if block.kind == Kind::Shell {
             let bare = block.text.split(" #").next().unwrap_or_default();
             found.push((block.line, bare.trim_start_matches("$ ").trim().to_owned()));
-        } else {
+        } else if !block.kind.is_fenced() {
             found.extend(quoted(&block.text).iter().map(|one| (block.line, (*one).to_owned())));
         }
     }
@@ -100,10 +107,13 @@ fn a_page_is_read_in_parts() {
         (3, Kind::Prose, "One `a` two three `b c`."),
         (6, Kind::Prose, "- item goes on"),
         (9, Kind::Row, "| x | `y` |"),
-        (11, Kind::Code, "assay check # now"),
+        (11, Kind::Shell, "assay check # now"),
         (13, Kind::Prose, "end"),
     ];
     assert_eq!(told, expected.map(|(line, kind, text)| (line, kind, text.to_owned())));
+    let output = "```text\nassay 1.0\n```";
+    assert_eq!(blocks(output)[0].kind, Kind::Code);
+    assert!(commands(output).is_empty());
     let told: Vec<String> = commands(page).into_iter().map(|(_, text)| text).collect();
     assert_eq!(told, ["a", "b c", "y", "assay check"]);
     assert_eq!(anchor("## What `assay serve` gives, to whom"), "what-assay-serve-gives-to-whom");
