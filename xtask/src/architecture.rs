@@ -128,10 +128,8 @@ impl Page {
 
     /// A line of the list of crates.
     fn crate_(&mut self, one: &Crate) -> Done<()> {
-        let needs = match one.needs.is_empty() {
-            true => "none of them".to_owned(),
-            false => one.needs.join(", "),
-        };
+        let none = || "none of them".to_owned();
+        let needs = if one.needs.is_empty() { none() } else { one.needs.join(", ") };
         let ends = [COLUMNS[1], COLUMNS[2], WIDTH - MARGIN];
         for ((text, letter), (start, end)) in
             [(&one.name, NAME), (&one.about, LETTER), (&needs, LETTER)]

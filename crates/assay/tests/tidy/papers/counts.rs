@@ -78,9 +78,18 @@ const COUNTED: &[(&str, Counter)] = &[
 ];
 
 /// Numbers after what they count.
-const AFTER: &[(&str, Counter)] = &[(r"functions at most (\d+)", |tree| {
-    tree.found("crates/assay/tests/tidy.rs", r"LONGEST_FUNCTION: usize = (\d+)")
-})];
+const AFTER: &[(&str, Counter)] = &[
+    (r"functions at most (\d+)", |tree| {
+        tree.found("crates/assay/tests/tidy.rs", r"LONGEST_FUNCTION: usize = (\d+)")
+    }),
+    (r"Rust (\d\.\d+) or newer", |tree| tree.found("Cargo.toml", "rust-version = \"(.+)\"")),
+];
+
+/// Numbers in what a page shows between fences.
+const SHOWN: &[(&str, Counter)] = &[
+    (r"^(\d+) claims: ", |tree| COUNTED.iter().find(|(noun, _)| *noun == "claims?")?.1(tree)),
+    (r"\bassay-(\d+\.\d+\.\d+)-", |tree| tree.found("Cargo.toml", "\nversion = \"(.+)\"")),
+];
 
 /// Numbers that count nothing of the tree: page, phrase and why.
 const FREE: &[(&str, &str, &str)] = &[
@@ -91,14 +100,14 @@ const FREE: &[(&str, &str, &str)] = &[
     ("docs/testing.md", "Two limits are promised", "named behind it"),
 ];
 
+type Holds = fn(&Tree) -> bool;
+
 /// Statements that hold as long as something is so.
-const SAID: &[(&str, &str, fn(&Tree) -> bool)] = &[
-    ("Every kind of figure", "docs/figures lacks some", |tree| {
+const SAID: &[(&str, &str, Holds)] =
+    &[("Every kind of figure", "docs/figures lacks some", |tree| {
         let page = tree.text("docs/figures/README.md");
         tree.registry("figures").iter().all(|name| page.contains(&format!("\n## {name}\n")))
-    }),
-    ("with all its factors", "a factor is missing", |tree| !tree.registry("factors").is_empty()),
-];
+    })];
 
 /// Rows of the table of counts in docs/testing.md: how a row begins, where its numbers stand, and the
 /// patterns of the number of `all` and of `long`.
@@ -134,14 +143,15 @@ pub fn faults(tree: &Tree, page: &str, text: &str) -> Vec<(usize, String)> {
     for block in blocks(text) {
         let mut add = |fault: String| found.push((block.line, fault));
         if block.kind.is_fenced() {
-            claims_in_output(tree, &block.text).into_iter().for_each(add);
+            after(tree, SHOWN, &block.text).into_iter().for_each(add);
             continue;
         }
-        if block.kind == Kind::Row && page == "docs/testing.md" {
-            if let Some(faults) = row(tree, &block.text) {
-                faults.into_iter().for_each(add);
-                continue;
-            }
+        if block.kind == Kind::Row
+            && page == "docs/testing.md"
+            && let Some(faults) = row(tree, &block.text)
+        {
+            faults.into_iter().for_each(add);
+            continue;
         }
         in_prose(tree, page, &block.text).into_iter().for_each(&mut add);
         for (phrase, fault, holds) in SAID {
@@ -188,14 +198,7 @@ fn in_prose(tree: &Tree, page: &str, text: &str) -> Vec<String> {
             Some(_) => {}
         }
     }
-    for (phrase, count) in AFTER {
-        for hit in regex(phrase).captures_iter(&bare) {
-            let truth = count(tree).and_then(|truth| number(&truth));
-            if number(&hit[1]) != truth {
-                found.push(format!("`{}`: it is {truth:?}", &hit[0]));
-            }
-        }
-    }
+    found.extend(after(tree, AFTER, &bare));
     found.extend(usual_counts(tree, text));
     found
 }
@@ -218,11 +221,18 @@ fn usual_counts(tree: &Tree, text: &str) -> Vec<String> {
     wrong
 }
 
-/// "20 claims: 4 supported, ..." in the output that a page shows.
-fn claims_in_output(tree: &Tree, line: &str) -> Option<String> {
-    let told = regex(r"^(\d+) claims: ").captures(line)?;
-    let claims = COUNTED.iter().find(|(noun, _)| *noun == "claims?")?.1(tree)?;
-    (told[1] != claims).then(|| format!("`{}`: it is {claims}", &told[0]))
+/// Phrases whose number is not that of the tree.
+fn after(tree: &Tree, phrases: &[(&str, Counter)], text: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (phrase, count) in phrases {
+        for hit in regex(phrase).captures_iter(text) {
+            let truth = count(tree).unwrap_or_default();
+            if hit[1] != truth {
+                wrong.push(format!("`{}`: it is {truth}", &hit[0]));
+            }
+        }
+    }
+    wrong
 }
 
 /// A row of the table of counts; nothing where it is one of another table or tells no number.

@@ -1,7 +1,7 @@
 //! Names in backticks: paths, tests and modules, words of programs, rows of registries, variables.
 
 use super::text::{blocks, quoted, regex};
-use super::tree::{Tree, is_known};
+use super::tree::{Tree, ends, is_known};
 
 /// Registry words: what stands before a name, and the page or folder that lists the names.
 const REGISTRIES: [(&str, &str); 4] =
@@ -78,7 +78,7 @@ fn knows_path(tree: &Tree, path: &str) -> bool {
             let words = ["struct", "enum", "trait", "type", "mod"];
             words.iter().any(|word| has_word(text, &format!("{word} {owner}")))
         };
-        tree.files.iter().filter(|(name, _)| name.ends_with(".rs")).any(|(name, text)| {
+        tree.files.iter().filter(|(name, _)| ends(name, "rs")).any(|(name, text)| {
             let folder = name.contains(&format!("/{owner}/"));
             let owns = folder || name.ends_with(&format!("/{owner}.rs")) || makes(text);
             let inner = name.ends_with(&format!("/{owner}/{own}.rs"))

@@ -1,6 +1,7 @@
 //! The tree that pages speak of: its files, what can be counted in it, its tests and its chores.
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
 use std::sync::LazyLock;
 
 use super::super::{files, root};
@@ -53,7 +54,7 @@ impl Tree {
     /// Pages that people write.
     pub fn by_hand(&self) -> impl Iterator<Item = (&str, &str)> {
         let by_hand = |name: &&String| {
-            name.ends_with(".md") && !NOT_BY_HAND.iter().any(|start| name.starts_with(start))
+            ends(name, "md") && !NOT_BY_HAND.iter().any(|start| name.starts_with(start))
         };
         self.files.iter().filter(move |(name, _)| by_hand(name)).map(|(n, t)| (&**n, &**t))
     }
@@ -124,7 +125,7 @@ impl Tree {
         let below = target.map_or("src".to_owned(), |target| format!("tests/{target}"));
         let begins = format!("{folder}{below}");
         let mut found = Vec::new();
-        for (name, text) in self.files.iter().filter(|(name, _)| name.ends_with(".rs")) {
+        for (name, text) in self.files.iter().filter(|(name, _)| ends(name, "rs")) {
             let Some(rest) = name.strip_prefix(&begins) else { continue };
             if !rest.starts_with(['/', '.']) {
                 continue;
@@ -151,6 +152,11 @@ impl Tree {
             })
             .collect()
     }
+}
+
+/// Whether a file has this kind of name.
+pub fn ends(name: &str, extension: &str) -> bool {
+    Path::new(name).extension().is_some_and(|end| end == extension)
 }
 
 /// Whether a word of more than three letters stands in a program, as a word.
