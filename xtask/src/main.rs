@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a chore is for")]
 
+mod architecture;
 mod bpf;
 mod browser;
 mod build;
@@ -91,7 +92,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "pages",
         usage: "[--check]",
-        summary: "writes docs/reference; with --check fails when it is stale",
+        summary: "writes docs/reference, docs/man and the picture of the architecture; with --check fails when one is stale",
         flags: &["--check"],
         numbers: &[],
         words: &[],

@@ -1,12 +1,12 @@
 //! `cargo xtask pages`: the reference under docs/reference and the man pages under docs/man, written
-//! from the registries and the definition of the command line.
+//! from the registries and the definition of the command line, and the picture of the architecture.
 
 use std::fs;
 
 use crate::build::root;
 use crate::lab::Done;
 use crate::options::Options;
-use crate::tree;
+use crate::{architecture, tree};
 
 const REFERENCE: &str = "docs/reference";
 const MAN: &str = "docs/man";
@@ -57,6 +57,7 @@ fn pages() -> Done<Vec<(String, String)>> {
     let mut definition = assay::cli::definition().disable_help_subcommand(true);
     definition.build();
     pages.push((tree::PAGE.to_owned(), tree::page()?));
+    pages.push((architecture::PICTURE.to_owned(), architecture::picture()?));
     pages.push(man_page(definition.clone())?);
     for command in definition.get_subcommands() {
         pages.push(man_page(command.clone())?);

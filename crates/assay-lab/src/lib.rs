@@ -16,6 +16,7 @@ pub mod guest;
 pub mod home;
 pub mod hostile;
 pub mod kills;
+pub mod layers;
 pub mod liar;
 pub mod live;
 pub mod needs;

@@ -4,6 +4,8 @@
 #![allow(clippy::disallowed_methods, reason = "this test reads the source tree")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "tidy/papers/mod.rs"]
+mod papers;
 #[path = "tidy/prose.rs"]
 mod prose;
 #[path = "tidy/source.rs"]
@@ -11,7 +13,9 @@ mod source;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
+use assay_lab::layers::{self, Layers};
 use source::{blanked, functions, used_below, used_modules};
 
 /// The crates whose rooms these are. What shows is one room.
@@ -20,28 +24,6 @@ const HOUSE: [(&str, Option<&str>); 3] = [
     ("crates/assay-core/src/", None),
     ("crates/assay-report/src/", Some("report")),
 ];
-/// The layers from the top; a line may use only what is below it (ARCHITECTURE.md).
-const LAYERS: [&[&str]; 17] = [
-    &["main", "lib"],
-    &["cli"],
-    &["web", "watch"],
-    &["store"],
-    &["report"],
-    &["articles", "collection"],
-    &["analysis"],
-    &["real", "runner", "importers"],
-    &["plan", "truth"],
-    &["findings"],
-    &["results"],
-    &["study"],
-    &["work", "probes", "factors"],
-    &["catalogue"],
-    &["calc", "reference"],
-    &["quantity"],
-    &["system"],
-];
-/// Used by all, using nothing.
-const LEAVES: [&str; 6] = ["digest", "draws", "failure", "lines", "outside", "presence"];
 /// They know the machine only as a trait.
 const PURE: [&str; 2] = ["assay-core", "assay-report"];
 /// What they would touch it with.
@@ -63,8 +45,6 @@ const COUNTERS: [&str; 13] = [
     "memory_copy",
     "memory_file",
 ];
-/// Forbidden although below.
-const NEVER: [(&str, &str); 2] = [("analysis", "runner"), ("plan", "findings")];
 const LONGEST_FILE: usize = 800;
 const LONGEST_FUNCTION: usize = 120;
 
@@ -110,20 +90,21 @@ fn in_house(name: &str) -> Option<String> {
     })
 }
 
-fn layer(module: &str) -> Option<usize> {
-    LAYERS.iter().position(|layer| layer.contains(&module))
+/// What `crates/layers.txt` says.
+fn house() -> &'static Layers {
+    static HOUSE: LazyLock<Layers> = LazyLock::new(|| {
+        let text = fs::read_to_string(root().join(layers::PATH)).unwrap();
+        Layers::read(&text).unwrap_or_else(|error| panic!("{error}"))
+    });
+    &HOUSE
 }
 
 /// Uses of other modules that a file in `module` must not have.
 fn misuses(module: &str, text: &str) -> Vec<String> {
     let used = used_modules(&blanked(text));
-    let is_known = |other: &str| layer(other).is_some() || LEAVES.contains(&other);
-    let may = |other: &str| match (layer(module), layer(other)) {
-        _ if other == module || LEAVES.contains(&other) => true,
-        (Some(from), Some(to)) => from < to && !NEVER.contains(&(module, other)),
-        _ => false,
-    };
-    used.into_iter().filter(|other| is_known(other) && !may(other)).collect()
+    let house = house();
+    let is_known = |other: &str| house.of(other).is_some() || house.is_leaf(other);
+    used.into_iter().filter(|other| is_known(other) && !house.may_use(module, other)).collect()
 }
 
 #[test]
@@ -132,12 +113,56 @@ fn every_module_uses_only_what_is_below_it() {
     for (name, text) in rust_files() {
         let Some(inner) = in_house(&name) else { continue };
         let module = inner.split('/').next().unwrap().trim_end_matches(".rs");
-        if layer(module).is_none() && !LEAVES.contains(&module) {
-            wrong.push(format!("{name}: module `{module}` has no layer; give it one in LAYERS"));
+        if house().of(module).is_none() && !house().is_leaf(module) {
+            wrong.push(format!("{name}: module `{module}` has no layer in {}", layers::PATH));
         }
         wrong.extend(misuses(module, &text).iter().map(|other| format!("{name} uses {other}")));
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_room_lies_in_its_crate() {
+    let rooms = house().layers.iter().flatten().chain(&house().leaves);
+    let files: Vec<String> = rust_files().into_iter().map(|(name, _)| name).collect();
+    let mut seen = Vec::new();
+    for room in rooms {
+        let whole = HOUSE.iter().find(|(_, whole)| *whole == Some(room.name.as_str()));
+        let own = format!("crates/{}/src/{}", room.crate_, room.name);
+        let start = whole.map_or(own.as_str(), |(folder, _)| folder.trim_end_matches('/'));
+        let there = |name: &String| {
+            name.strip_prefix(start).is_some_and(|rest| rest.starts_with('/') || rest == ".rs")
+        };
+        assert!(files.iter().any(there), "{}: no room {start}", layers::PATH);
+        assert!(!seen.contains(&&room.name), "{} stands there twice", room.name);
+        seen.push(&room.name);
+    }
+}
+
+/// Crates of the house that a manifest needs, tests apart.
+fn needed(manifest: &str) -> Vec<&str> {
+    let (_, own) = manifest.split_once("\n[dependencies]\n").unwrap_or_default();
+    let own = own.split("\n[").next().unwrap_or_default();
+    let names = own.lines().filter_map(|line| line.split(['.', ' ', '=']).next());
+    names.filter(|name| name.starts_with("assay")).collect()
+}
+
+#[test]
+fn every_crate_needs_what_the_layers_say() {
+    let mut folders: Vec<String> = fs::read_dir(root().join("crates"))
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.path().join("Cargo.toml").is_file())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    for one in &house().crates {
+        let manifest = root().join("crates").join(&one.name).join("Cargo.toml");
+        assert_eq!(needed(&fs::read_to_string(manifest).unwrap()), one.needs, "{}", one.name);
+        folders.retain(|name| *name != one.name);
+    }
+    assert!(folders.is_empty(), "{} does not know {folders:?}", layers::PATH);
+    let text = "[package]\n\n[dependencies]\nassay-sys.workspace = true\ntar = \"1\"\n\n[dev-dependencies]\nassay-lab = \"1\"\n";
+    assert_eq!(needed(text), ["assay-sys"]);
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod import;
 mod import_command;
 mod importers;
 mod own_words;
+mod papers;
 mod parcels;
 mod peer;
 mod places;
