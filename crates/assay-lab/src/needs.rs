@@ -18,6 +18,8 @@ pub const COUNTS: &str = "ASSAY_COUNTS";
 pub const IN_FULL: &str = "in-full";
 /// What a name falls to that [`part`] gives this number.
 pub const PART: &str = "part-";
+/// The seed of a commit.
+pub const SEED: &str = "ASSAY_SEED";
 /// Parts of what counts in full; one for each day of a week.
 pub const PARTS: u64 = 7;
 
@@ -69,6 +71,13 @@ pub fn skip(reason: &str) {
 /// A count of a test: the usual one, or the one in full.
 pub fn count(usual: u32, in_full: u32) -> u32 {
     if is_in_full() { in_full } else { usual }
+}
+
+/// Where to begin among so many: another place with each commit, so that what is tried one in so many times is
+/// tried everywhere in time.
+pub fn first_of(many: u64) -> u64 {
+    let seed = std::env::var(SEED).ok().and_then(|text| text.parse::<u64>().ok());
+    seed.unwrap_or_default() % many
 }
 
 /// Whether the counts of the running test are wanted in full.

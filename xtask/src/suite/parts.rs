@@ -2,6 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::build::root;
+use crate::lab::call;
 use crate::lab::needs::{PART, PARTS};
 
 const DAY_S: u64 = 24 * 60 * 60;
@@ -19,6 +21,13 @@ fn today() -> u64 {
 /// How tests are told which of them count in full today.
 pub fn counts() -> String {
     format!("{PART}{}", today())
+}
+
+/// The commit's: what is tried one in so many times begins at another place with each. Without a checkout 0.
+pub fn seed() -> u64 {
+    let told =
+        call("git", &["-C", &root().display().to_string(), "rev-parse", "--short=12", "HEAD"]);
+    told.ok().and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or_default()
 }
 
 /// Whether packages for other machines are made and tried today.

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::Stdio;
 
-use super::skips;
+use super::{parts, skips};
 use crate::build::{cargo, cargo_text};
 use crate::lab::Done;
 use crate::lab::needs;
@@ -79,6 +79,7 @@ pub fn run(
 ) -> Done<Count> {
     let mut command = cargo(words);
     command.env(needs::LIST, list).env(needs::COUNTS, counts).stdout(Stdio::piped());
+    command.env(needs::SEED, parts::seed().to_string());
     let mut child = command.spawn().map_err(|error| format!("cargo test: {error}"))?;
     let (mut count, mut begun, mut well_begun) = (Count::default(), Some(begun), Ok(()));
     if let Some(stdout) = child.stdout.take() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use assay_lab::needs::is_in_full;
+use assay_lab::needs::{first_of, is_in_full};
 
 use super::filesystem::FILE_SYSTEMS;
 use super::guard::{Guard, journals};
@@ -189,7 +189,7 @@ fn recovers_everywhere(fake: &Fake, n: u32, before: &str) -> Result<u32, String>
     let (changes, tried, worst) = (AtomicU32::new(0), AtomicU32::new(1), Mutex::new(Ok(())));
     let dies = |half: Half<'_>| {
         let j = changes.fetch_add(1, Ordering::Relaxed) + 1;
-        if j % stride() == n % stride() {
+        if (j + n + first_of(5) as u32).is_multiple_of(stride()) {
             tried.fetch_add(1, Ordering::Relaxed);
             let dead = dead(fake, half);
             put_back(&dead);

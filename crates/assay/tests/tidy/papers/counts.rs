@@ -250,10 +250,11 @@ fn row(tree: &Tree, text: &str) -> Option<Vec<String>> {
     if what.starts_with("shipped studies run for real") {
         let path = "crates/assay/tests/machine/presets.rs";
         let source = tree.text(path);
-        let one_by_one = source.split("mod in_full").next().unwrap().matches("    runs(\"").count();
-        let (_, reduced) = source.split_once("REDUCED").unwrap();
-        let whole = reduced.split("\n];").next().unwrap().matches("\n    (\"").count();
-        for (cell, truth) in [(usual, one_by_one), (in_full, whole)] {
+        let (_, reduced) = source.split_once("\nreduced! {").unwrap();
+        let (always, rest) = reduced.split_once("in_full: {").unwrap();
+        let rows = |text: &str| text.matches(": \"").count();
+        let whole = rows(always) + rows(rest.split("\n}").next().unwrap());
+        for (cell, truth) in [(usual, rows(always)), (in_full, whole)] {
             if leading(cell) != Some(truth as u64) {
                 wrong.push(format!("`{what}`: `{cell}` is {truth}"));
             }
