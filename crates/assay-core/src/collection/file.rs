@@ -281,9 +281,12 @@ mod tests {
         assert!(told.contains(words), "{what}: {told}");
     }
 
+    /// Puts a text into a row.
+    type Put = fn(&mut Row, String);
+
     #[test]
     fn every_text_of_a_row_may_have_120_letters_and_no_more() {
-        let texts: [(&str, fn(&mut Row, String)); 9] = [
+        let texts: [(&str, Put); 9] = [
             ("device", |row, text| row.device = text),
             ("machine", |row, text| row.machine = text),
             ("filesystem", |row, text| row.filesystem = text),

@@ -352,11 +352,13 @@ fn is_placed(undos: &[Undo], undo: &Undo) -> bool {
     known.is_some_and(|at| undo.has_original() || at + 1 == undos.len())
 }
 
-/// Gives an undo the last place. A file is only ever written on at its end: who reads it does the same
-/// line by line, and finds the order that the run had in mind.
+/// Gives an undo its place: the last one, unless it needs no other. A file is only ever written on at its
+/// end: who reads it does the same line by line, and finds the order that the run had in mind.
 fn place(undos: &mut Vec<Undo>, undo: Undo) {
-    undos.retain(|known| *known != undo);
-    undos.push(undo);
+    if !is_placed(undos, &undo) {
+        undos.retain(|known| *known != undo);
+        undos.push(undo);
+    }
 }
 
 /// Undoes all that is known and removes the journal; with damage or a failure it stays.
@@ -399,10 +401,7 @@ fn read(system: &dyn System, path: &Path, id: &str, file: &OwnFile) -> Unfinishe
     }
     for (line, number) in lines {
         match line_of::<Entry>(line) {
-            Line::Whole(Entry { undo, .. }) if !is_placed(&found.undos, &undo) => {
-                place(&mut found.undos, undo);
-            }
-            Line::Whole(_) => {}
+            Line::Whole(entry) => place(&mut found.undos, entry.undo),
             Line::CutOff => {}
             damage @ Line::Damaged(_) => found.faults.extend(damage.fault(path, number)),
         }
