@@ -27,7 +27,7 @@ struct Subject {
     told: &'static str,
 }
 
-const SUBJECTS: [Subject; 4] = [
+const SUBJECTS: [Subject; 5] = [
     Subject {
         name: "settings",
         page: "kills.md",
@@ -71,10 +71,23 @@ const SUBJECTS: [Subject; 4] = [
         told: "# Stacks of layers, killed at random moments\n\n\
                Studies of stacks in turns, ended by `kill -9` at random moments, every third one in its first\n\
                second: while a file system or an array is made, a device or a directory encrypted, opened,\n\
-               mounted, measured or taken down. After each kill `assay restore` runs; then mounts, loop\n\
-               devices, devices of the mapper, arrays, zram devices, processes of the programs that serve or\n\
-               make them, and the directories of the program must be as before, and a second recovery must\n\
-               find nothing to do; at the first that is not so the script ends with an error and writes no page.",
+               mounted, measured or taken down. `named-again` makes zram devices whose numbers the kernel gives\n\
+               again from trial to trial and from round to round: what a file system stood on in one arm is swap\n\
+               in the next. After each kill `assay restore` runs; then mounts, loop devices, devices of the\n\
+               mapper, arrays, zram devices, swap, processes of the programs that serve or make them, and the\n\
+               directories of the program must be as before, and a second recovery must find nothing to do; at the\n\
+               first that is not so the script ends with an error and writes no page.",
+    },
+    Subject {
+        name: "names",
+        page: "kills-names.md",
+        kill: kills::stacks::kill_named_again,
+        told: "# Names that are given again, killed at random moments\n\n\
+               The study `named-again` of the stacks alone: from trial to trial and from round to round the kernel\n\
+               gives the numbers of zram devices again, and what a file system stood on in one arm is swap in the\n\
+               next. Ended by `kill -9` at random moments, every third one in its first second; what must be so\n\
+               afterwards is what [the stacks](kills-stacks.md) ask for, and at the first that is not so the script\n\
+               ends with an error and writes no page.",
     },
 ];
 

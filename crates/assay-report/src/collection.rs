@@ -154,6 +154,16 @@ mod tests {
     }
 
     #[test]
+    fn a_price_of_a_gigabyte_has_its_currency_and_is_left_out_where_there_is_none() {
+        let mut rows = rows();
+        rows[1].price_per_gb = Some(0.234);
+        rows[1].currency = "GBP".to_owned();
+        let (columns, cells) = brief(&rows.iter().collect::<Vec<_>>());
+        let at = columns.iter().position(|column| column.title == "price/GB").unwrap();
+        assert_eq!([&cells[0][at], &cells[1][at]], ["", "0.23 GBP"]);
+    }
+
+    #[test]
     fn markdown_has_no_marks_of_others() {
         let rows = rows();
         let text = markdown(&rows.iter().collect::<Vec<_>>());

@@ -191,6 +191,7 @@ fn number(number: &Number) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::row::{Identity, Published};
     use super::*;
     use std::collections::BTreeMap;
 
@@ -258,6 +259,180 @@ mod tests {
         }
         for text in ["", "[]", "null", "{", "\u{0}"] {
             assert!(read(text).is_err(), "{text:?}");
+        }
+    }
+
+    /// A row with this change, as a stranger would send it.
+    fn sent(change: impl FnOnce(&mut Row)) -> Result<Row, String> {
+        let mut own = row();
+        change(&mut own);
+        read(&serde_json::to_string(&own).unwrap())
+    }
+
+    fn measured(row: &mut Row) -> &mut Number {
+        row.measured.get_mut("write_iops").unwrap()
+    }
+
+    /// What a limit lets through just so, and what it does not any more.
+    fn limit(what: &str, words: &str, change: impl Fn(&mut Row, bool)) {
+        let within = sent(|row| change(row, false));
+        assert!(within.is_ok(), "{what}: {within:?}");
+        let told = sent(|row| change(row, true)).expect_err(what);
+        assert!(told.contains(words), "{what}: {told}");
+    }
+
+    /// Puts a text into a row.
+    type Put = fn(&mut Row, String);
+
+    #[test]
+    fn every_text_of_a_row_may_have_120_letters_and_no_more() {
+        let texts: [(&str, Put); 9] = [
+            ("device", |row, text| row.device = text),
+            ("machine", |row, text| row.machine = text),
+            ("filesystem", |row, text| row.filesystem = text),
+            ("assay", |row, text| row.assay = text),
+            ("by", |row, text| row.by = Some(text)),
+            ("plan_sha256", |row, text| row.plan_sha256 = Some(text)),
+            ("serial", |row, text| {
+                row.identity = Some(Identity { serial: Some(text), target: "x".to_owned() });
+            }),
+            ("target", |row, text| {
+                row.identity = Some(Identity { serial: None, target: text });
+            }),
+            ("how", |row, text| measured(row).how = text),
+        ];
+        for (what, put) in texts {
+            // Letters, not bytes.
+            limit(what, "120 are enough", |row, beyond| {
+                put(row, "\u{e9}".repeat(LONGEST + usize::from(beyond)));
+            });
+            limit(what, "control characters", |row, beyond| {
+                put(row, if beyond { "a\u{7}b" } else { "a b" }.to_owned());
+            });
+        }
+        for at in 0..3 {
+            limit("published", "120 are enough", |row, beyond| {
+                let mut texts = ["000", "Title", "measured"].map(str::to_owned);
+                texts[at] = "x".repeat(LONGEST + usize::from(beyond));
+                let [article, title, kind] = texts;
+                row.published = Some(Published { article, title, kind });
+            });
+        }
+        limit("rule", "120 are enough", |row, beyond| {
+            measured(row).because = vec!["x".repeat(LONGEST + usize::from(beyond))];
+        });
+    }
+
+    #[test]
+    fn a_device_is_called_by_a_name() {
+        for name in
+            ["/dev/sda", ".hidden", "-rf", "=1+1", "+1", "@all", "a<b", "a>b", "a\\b", "a..b"]
+        {
+            let told = sent(|row| row.device = name.to_owned()).expect_err(name);
+            assert!(told.contains("markup, a path or a formula"), "{name}: {told}");
+        }
+        for name in ["", "  "] {
+            assert!(sent(|row| row.device = name.to_owned()).unwrap_err().contains("no name"));
+        }
+        for name in ["A/B-C = 1 + 1 @ home.", "x", "SD \u{201e}Pro\u{201c} 3.0"] {
+            assert!(sent(|row| row.device = name.to_owned()).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_a_row_have_their_limits() {
+        limit("least capacity", "capacity_bytes", |row, beyond| {
+            row.capacity_bytes = Some(u64::from(!beyond));
+        });
+        limit("largest capacity", "capacity_bytes", |row, beyond| {
+            row.capacity_bytes = Some(LARGEST_CAPACITY + u64::from(beyond));
+        });
+        limit("claims", "it claims 17 things", |row, beyond| {
+            row.claimed = vec!["V30".to_owned(); MOST_CLAIMS + usize::from(beyond)];
+        });
+        limit("claim", "V31", |row, beyond| {
+            row.claimed = vec![if beyond { "V31" } else { "V30" }.to_owned()];
+        });
+        limit("price", "is no price", |row, beyond| {
+            row.price = Some(if beyond { "12.50" } else { "12.50 EUR" }.to_owned());
+        });
+        limit("value", "no number of a device", |row, beyond| {
+            let value = LARGEST * if beyond { 1.001 } else { 1.0 };
+            *measured(row) = Number { value, ..Number::default() };
+        });
+        limit("trial", "its trials are no numbers", |row, beyond| {
+            measured(row).trials = vec![if beyond { 0.0 } else { 0.1 }, 30.0];
+        });
+        limit("trials", "its trials are no numbers", |row, beyond| {
+            measured(row).trials = vec![19.3; MOST_TRIALS + usize::from(beyond)];
+        });
+        limit("latencies", "its latencies are none", |row, beyond| {
+            measured(row).latency_ns = vec![[0.5, 1e6]; MOST_CLAIMS + usize::from(beyond)];
+        });
+        for share in [-0.01, 1.0] {
+            limit("share", "its latencies are none", |row, beyond| {
+                measured(row).latency_ns = vec![[if beyond { share } else { 0.0 }, 1e6]];
+            });
+        }
+        limit("latency", "its latencies are none", |row, beyond| {
+            measured(row).latency_ns = vec![[0.99, if beyond { 0.0 } else { 1.0 }]];
+        });
+        limit("rules", "17 rules speak against it", |row, beyond| {
+            measured(row).because = vec!["x".to_owned(); MOST_CLAIMS + usize::from(beyond)];
+        });
+    }
+
+    #[test]
+    fn a_number_lies_in_its_interval_and_among_its_trials() {
+        for ends in [[19.31, 19.7], [18.9, 19.29], [19.7, 18.9]] {
+            limit("interval", "interval does not hold", |row, beyond| {
+                measured(row).ci95 = Some(if beyond { ends } else { [19.3, 19.3] });
+            });
+        }
+        for trials in [[19.4, 20.0], [18.0, 19.2]] {
+            limit("trials", "outside of its own trials", |row, beyond| {
+                measured(row).trials = if beyond { trials } else { [19.3, 19.3] }.to_vec();
+            });
+        }
+        // Nobody asks for trials of a number that has none.
+        assert!(sent(|row| measured(row).trials.clear()).is_ok());
+    }
+
+    #[test]
+    fn a_file_may_have_64_kib_and_no_more() {
+        let (_, text) = write(&row()).unwrap();
+        let padded = |bytes: u64| text.clone() + &" ".repeat(bytes as usize - text.len());
+        assert_eq!(read(&padded(MOST_BYTES)), Ok(row()));
+        assert!(read(&padded(MOST_BYTES + 1)).unwrap_err().contains("65536 at most"));
+    }
+
+    #[test]
+    fn a_day_is_one_of_a_year_and_a_result_has_the_id_of_one() {
+        for date in ["2026-01-01", "2026-12-31"] {
+            assert!(sent(|row| row.date = Some(date.to_owned())).is_ok(), "{date}");
+        }
+        let wrong = [
+            "2026-00-10",
+            "2026-13-10",
+            "2026-10-00",
+            "2026-10-32",
+            "2026/10/10",
+            "2026-10/10",
+            "2026-1-100",
+            "x026-10-10",
+            "2026-x0-10",
+            "2026-10-x0",
+            "2026-10-100",
+            "",
+        ];
+        for date in wrong {
+            let told = sent(|row| row.date = Some(date.to_owned())).expect_err(date);
+            assert!(told.contains("is no day"), "{date}: {told}");
+        }
+        let result = |id: &str| sent(|row| row.result = Some(id.to_owned()));
+        assert!(result("20261124-103107-a3f9-foreign").is_ok());
+        for id in ["", "20261124", "20261124-103107-a3f9/..", "foreign"] {
+            assert!(result(id).unwrap_err().contains("no id of a result"), "{id}");
         }
     }
 }

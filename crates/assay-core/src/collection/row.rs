@@ -129,3 +129,38 @@ impl Row {
         Some((price.amount / gb, price.currency))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collection::flat::Flat;
+
+    fn row(price: Option<&str>, capacity_bytes: Option<u64>) -> Row {
+        Row { price: price.map(str::to_owned), capacity_bytes, ..Row::default() }
+    }
+
+    #[test]
+    fn the_price_of_a_gigabyte_is_that_of_all_of_them_over_their_number() {
+        let of = |price, bytes| row(Some(price), Some(bytes)).price_per_gb();
+        assert_eq!(of("12.50 GBP", 64_000_000_000), Some((0.195_312_5, "GBP".to_owned())));
+        assert_eq!(of("3 EUR", 500_000_000), Some((6.0, "EUR".to_owned())), "of half a gigabyte");
+        let flat = Flat::of("file", &row(Some("12.50 GBP"), Some(64_000_000_000)));
+        assert_eq!((flat.price_per_gb, flat.currency.as_str()), (Some(0.195_312_5), "GBP"));
+    }
+
+    #[test]
+    fn without_a_price_or_a_size_there_is_no_price_of_a_gigabyte() {
+        let cases = [
+            (None, Some(64_000_000_000)),
+            (Some("12.50 GBP"), None),
+            (Some("12.50 GBP"), Some(0)),
+            (Some("12.50"), Some(64_000_000_000)),
+        ];
+        for (price, bytes) in cases {
+            let row = row(price, bytes);
+            assert_eq!(row.price_per_gb(), None, "{price:?} {bytes:?}");
+            let flat = Flat::of("file", &row);
+            assert_eq!((flat.price_per_gb, flat.currency.as_str()), (None, ""));
+        }
+    }
+}

@@ -239,8 +239,13 @@ impl<'a> Guard<'a> {
     }
 
     fn record(&mut self, undo: Undo) -> Outcome<crate::system::journal::Warrant> {
-        let ended = || Failure::refused("the journal is closed");
-        self.journal.as_mut().ok_or_else(ended)?.record(self.system, undo)
+        self.journal.as_mut().ok_or_else(closed)?.record(self.system, undo)
+    }
+
+    /// A further step on what was noted when it was made.
+    fn try_further(&self, undo: &Undo, act: &Act) -> Outcome<io::Result<()>> {
+        let warrant = self.journal.as_ref().ok_or_else(closed)?.further(undo)?;
+        Ok(self.system.act(warrant, act))
     }
 
     fn try_act(&mut self, undo: Undo, act: &Act) -> Outcome<io::Result<()>> {
@@ -285,6 +290,10 @@ pub fn setters<'l>(
         known.filter(|(name, _)| has_role(name, super::Role::Setting)).collect();
     found.sort_by_key(|(name, _)| super::rank(name));
     found
+}
+
+fn closed() -> Failure {
+    Failure::refused("the journal is closed")
 }
 
 fn cannot(act: &Act, error: &io::Error) -> Failure {

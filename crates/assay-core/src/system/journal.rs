@@ -163,18 +163,31 @@ impl Journal {
         }
     }
 
-    /// Notes how a change is undone, before it is made. What is noted already stays as it is: of a
-    /// setting that is changed several times the first original counts.
+    /// Notes how a change is undone, before it is made. Of a setting that is changed several times the
+    /// first original counts; what is made again under a name that it had before is undone before all
+    /// that was made until then, on which it may stand.
     ///
     /// # Errors
     /// Refused where the journal cannot be written: the change must not be made then.
     pub fn record(&mut self, system: &dyn System, undo: Undo) -> Outcome<Warrant> {
-        if !self.undos.iter().any(|known| known.is_for_the_same(&undo)) {
+        if !is_placed(&self.undos, &undo) {
             let entry = Entry { lifetime: undo.lifetime(), undo: undo.clone() };
             self.append(system, &entry).map_err(|error| unwritable(&self.path, &error))?;
-            self.undos.push(undo);
+            place(&mut self.undos, undo);
         }
         Ok(Warrant(()))
+    }
+
+    /// Leave for a further step on something that stands: it is undone as it was noted, and keeps its
+    /// place, because others may stand on it by now.
+    ///
+    /// # Errors
+    /// Refused where it is not noted.
+    pub fn further(&self, undo: &Undo) -> Outcome<Warrant> {
+        if self.undos.contains(undo) {
+            return Ok(Warrant(()));
+        }
+        Err(Failure::refused(format!("the journal does not say: {undo}")))
     }
 
     fn append(&mut self, system: &dyn System, entry: &Entry) -> io::Result<()> {
@@ -333,6 +346,21 @@ fn again(
     Ok(conclude(system, path, &undos, &journal.faults))
 }
 
+/// Whether an undo needs no other place among those that are known, the first change first.
+fn is_placed(undos: &[Undo], undo: &Undo) -> bool {
+    let known = undos.iter().position(|known| known.is_for_the_same(undo));
+    known.is_some_and(|at| undo.has_original() || at + 1 == undos.len())
+}
+
+/// Gives an undo its place: the last one, unless it needs no other. A file is only ever written on at its
+/// end: who reads it does the same line by line, and finds the order that the run had in mind.
+fn place(undos: &mut Vec<Undo>, undo: Undo) {
+    if !is_placed(undos, &undo) {
+        undos.retain(|known| *known != undo);
+        undos.push(undo);
+    }
+}
+
 /// Undoes all that is known and removes the journal; with damage or a failure it stays.
 fn conclude(system: &dyn System, path: &Path, undos: &[Undo], faults: &[String]) -> Report {
     let mut report = restore::all(system, Warrant(()), undos);
@@ -373,7 +401,7 @@ fn read(system: &dyn System, path: &Path, id: &str, file: &OwnFile) -> Unfinishe
     }
     for (line, number) in lines {
         match line_of::<Entry>(line) {
-            Line::Whole(entry) => found.undos.push(entry.undo),
+            Line::Whole(entry) => place(&mut found.undos, entry.undo),
             Line::CutOff => {}
             damage @ Line::Damaged(_) => found.faults.extend(damage.fault(path, number)),
         }

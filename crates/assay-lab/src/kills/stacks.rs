@@ -15,6 +15,7 @@ const HERE: [(&str, &str); 2] = [
     (
         "encrypted",
         r#"
+replicates = 1
 baseline   = { encryption = "none" }
 target     = { loop = "96 MiB" }
 [factors]
@@ -26,6 +27,7 @@ encryption = ["none", "fscrypt", "gocryptfs"]
     (
         "spread",
         r#"
+replicates    = 1
 baseline      = { btrfs-profile = "raid1" }
 target        = { loop = "128 MiB" }
 members       = 2
@@ -37,10 +39,27 @@ compression   = ["none", "zstd:1"]
     ),
 ];
 
+/// A stack on names that the kernel gives again, from trial to trial and from round to round: what is a
+/// target in one arm is swap in the next, and a file system stands on the number that swap had.
+const AGAIN: [(&str, &str); 1] = [(
+    "named-again",
+    r#"
+replicates = 2
+baseline   = { zram = "none", swap = "none" }
+target     = { loop = "96 MiB" }
+[factors]
+filesystem = ["ext4"]
+zram       = ["none", "lzo-rle"]
+swap       = ["none", "zram:lzo-rle", "zram:lzo"]
+swap-size  = ["32 MiB"]
+"#,
+)];
+
 /// Those that need the device mapper and md: encrypted members, joined, with a file system on top.
 const WITH_MAPPER: [(&str, &str); 1] = [(
     "mapped",
     r#"
+replicates = 1
 baseline   = { encryption = "none" }
 target     = { loop = "64 MiB" }
 members    = 3
@@ -57,7 +76,6 @@ raid-sync  = ["none", "2 MB/s"]
 const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "NAME, killed at any moment"
-replicates = 1
 margin     = "5 %"
 control    = false
 area       = { size = "16 MiB" }
@@ -69,6 +87,11 @@ name = "write"
 io   = { pattern = "random", mix = "write", size = "4 KiB", direct = false, sync = "each-write", time = "20 ms", ramp = "1 ms" }
 "#;
 
+/// Where zram devices are added.
+const ZRAM: &str = "/sys/class/zram-control/hot_add";
+/// What the kernel swaps to.
+const SWAPS: &str = "/proc/swaps";
+
 /// Programs whose processes a run starts and may not leave.
 const SERVING: [&str; 4] = ["gocryptfs", "cryptsetup", "mdadm", "mkfs"];
 
@@ -77,12 +100,36 @@ const SERVING: [&str; 4] = ["gocryptfs", "cryptsetup", "mdadm", "mkfs"];
 /// # Errors
 /// The first kill after which something was left, or something could not be run.
 pub fn kill(program: &Path, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done<Kills> {
+    kill_of(&studies()?, (program, count, seed), tell)
+}
+
+/// The same of the stack on names that are given again alone.
+///
+/// # Errors
+/// Those of [`kill`].
+pub fn kill_named_again(
+    program: &Path,
+    count: u32,
+    seed: u64,
+    tell: &mut dyn FnMut(&str),
+) -> Done<Kills> {
+    if !gives_names_again() {
+        return Err("needs zram and swap".to_owned());
+    }
+    kill_of(&AGAIN, (program, count, seed), tell)
+}
+
+fn kill_of(
+    studies: &[(&str, &str)],
+    (program, count, seed): (&Path, u32, u64),
+    tell: &mut dyn FnMut(&str),
+) -> Done<Kills> {
     let _turn = turn()?;
     let scratch = Scratch::new("kills-stacks")?;
     let home = scratch.folder("home", 0o755, None)?;
     let assay = Assay::new(program, &home);
     let mut runs = Vec::new();
-    for (name, text) in studies()? {
+    for (name, text) in studies {
         tell(&format!("{name}: {}", text.split_whitespace().collect::<Vec<_>>().join(" ")));
         let path = scratch.path().join(format!("{name}.toml"));
         let whole = format!("{}{text}{WORK}", STUDY.replace("NAME", name));
@@ -95,18 +142,26 @@ pub fn kill(program: &Path, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -
     rounds::kill(&victim, count, seed, tell)
 }
 
+fn gives_names_again() -> bool {
+    [ZRAM, SWAPS].iter().all(|path| Path::new(path).exists())
+}
+
 /// What can be made on this kernel.
 fn studies() -> Done<Vec<(&'static str, &'static str)>> {
     let mut all = Vec::new();
     if kernel_knows("btrfs") && has("gocryptfs") && has("fusermount3") {
         all.extend(HERE);
     }
+    if gives_names_again() {
+        all.extend(AGAIN);
+    }
     if has("cryptsetup") && has("mdadm") && Path::new("/sys/module/dm_mod").exists() {
         all.extend(WITH_MAPPER);
     }
     if all.is_empty() {
         return Err(
-            "needs btrfs and gocryptfs, or the device mapper with cryptsetup and mdadm".to_owned()
+            "needs btrfs and gocryptfs, zram and swap, or the device mapper with cryptsetup and mdadm"
+                .to_owned()
         );
     }
     Ok(all)
@@ -135,6 +190,13 @@ fn condition(home: &Path) -> Done<String> {
     let made = |name: &str| ["dm-", "md", "zram"].iter().any(|kind| name.starts_with(kind));
     lines.extend(names(Path::new("/sys/block"), &made));
     lines.extend(names(Path::new("/dev/mapper"), &|name| name != "control"));
+    let areas = text(SWAPS);
+    lines.extend(
+        areas
+            .lines()
+            .skip(1)
+            .filter_map(|line| line.split_whitespace().next().map(|area| format!("swap {area}"))),
+    );
     for folder in ["room", "journal"] {
         lines.extend(names(&home.join(folder), &|_| true));
     }

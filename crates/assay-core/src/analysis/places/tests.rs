@@ -210,6 +210,73 @@ fn results_of_two_days_and_machines_are_told() {
     ]);
     assert!(told(&found, "sessions")[0].contains("2 results of 2026-07-30 and 2026-08-02"));
     assert_eq!(told(&found, "machines"), ["bare metal: its results come from different kernels"]);
+    // Two places may have two kernels, and two results of one kernel are of one.
+    let mut guest = measured("k", KVM, &around(9_000));
+    guest.findings.environment.kernel = "6.13".to_owned();
+    let bare = |id| measured(id, BARE, &around(10_000));
+    let alike = compared(&[bare("a"), bare("b"), guest]);
+    assert_eq!(self::told(&alike, "sessions").len(), 1, "it has two results");
+    assert_eq!(self::told(&alike, "machines"), [""; 0]);
+}
+
+/// More comparisons than have a sentence each are counted, by what each says.
+#[test]
+fn of_many_places_verdicts_are_counted() {
+    let rates = [("a", 5_000), ("b", 5_100), ("c", 5_200), ("d", 20_000), ("e", 10_000)];
+    let named = |(id, rate): (&str, u64)| {
+        let place =
+            Brought { label: Some(format!("place {id}")), ..measured(id, KVM, &around(rate)) };
+        (place, rate)
+    };
+    let bare = measured("0", BARE, &around(10_000));
+    let all = |rates: &[(&str, u64)]| -> Vec<Brought> {
+        std::iter::once(bare.clone()).chain(rates.iter().map(|one| named(*one).0)).collect()
+    };
+    let sentences = |found: &Findings| -> Vec<String> { found.summary.clone() };
+    let found = sentences(&compared(&all(&rates)));
+    let [one] = &found[..] else { panic!("{found:#?}") };
+    assert!(one.contains("place d has 200.0 % and place a 50.0 %"), "{one}");
+    let counts = "of 5 across machines, 3 suggest slower, 1 suggest faster, 1 do not tell.";
+    assert!(one.ends_with(counts), "{one}");
+    // Few have a sentence each, and nothing is counted.
+    let few = sentences(&compared(&all(&rates[1..])));
+    assert!(few.len() == 4 && few.iter().all(|one| !one.contains("across machines,")), "{few:#?}");
+    // Without an interval there is nothing to count.
+    let single = |id: &str, rate| Brought {
+        label: Some(format!("place {id}")),
+        ..measured(id, KVM, &[rate])
+    };
+    let alone: Vec<Brought> = std::iter::once(measured("0", BARE, &[10_000]))
+        .chain(rates.map(|(id, rate)| single(id, rate)))
+        .collect();
+    let told = sentences(&compared(&alone));
+    assert!(told[0].ends_with("without intervals there is no verdict."), "{told:#?}");
+}
+
+/// A place with several workloads has a sentence with the verdicts of its own alone.
+#[test]
+fn of_many_workloads_the_verdicts_of_a_place_are_counted() {
+    let names = ["random-read-q1", "random-write-q1", "sync-write"];
+    let place = |id: &str, place, rates: [u64; 3]| {
+        let rows = names.iter().zip(rates);
+        let bench = rows.fold(Bench::new(&["."]), |bench, (name, rate)| {
+            bench.row(0, name, 4096, &around(rate))
+        });
+        of_bench(id, place, &bench)
+    };
+    let found = compared(&[
+        place("a", BARE, [10_000; 3]),
+        place("k", KVM, [5_000, 20_000, 2_500]),
+        place("t", TCG, [100; 3]),
+    ]);
+    let [kvm, emulated] = &found.summary[..] else { panic!("{:#?}", found.summary) };
+    assert!(
+        kvm.starts_with("KVM has from 25.00 % (sync-write) to 200.0 % (random-write-q1)"),
+        "{kvm}"
+    );
+    let counts = "of 3 across machines, 2 suggest slower, 1 suggest faster.";
+    assert!(kvm.ends_with(counts), "{kvm}");
+    assert!(emulated.ends_with("it is emulated: that is no verdict on it."), "{emulated}");
 }
 
 #[test]

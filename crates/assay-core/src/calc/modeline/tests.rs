@@ -104,6 +104,90 @@ fn a_blanking_of_ones_own() {
     assert_eq!((least.h, least.v), ([640, 641, 642, 643], [480, 481, 482, 483]));
 }
 
+/// Lines as everybody who computes them prints them: `cvt`, `cvt -r`, and the sheet of the standard.
+const KNOWN: [(Timing, [u32; 2], f64, &str); 9] = [
+    (Timing::Cvt, [640, 480], 60.0, "23.75 640 664 720 800 480 483 487 500 -hsync +vsync"),
+    (Timing::Cvt, [1024, 768], 60.0, "63.50 1024 1072 1176 1328 768 771 775 798 -hsync +vsync"),
+    (
+        Timing::Cvt,
+        [1280, 1024],
+        60.0,
+        "109.00 1280 1368 1496 1712 1024 1027 1034 1063 -hsync +vsync",
+    ),
+    (
+        Timing::Cvt,
+        [1680, 1050],
+        60.0,
+        "146.25 1680 1784 1960 2240 1050 1053 1059 1089 -hsync +vsync",
+    ),
+    (
+        Timing::Cvt,
+        [1920, 1080],
+        60.0,
+        "173.00 1920 2048 2248 2576 1080 1083 1088 1120 -hsync +vsync",
+    ),
+    (
+        Timing::CvtR,
+        [1680, 1050],
+        60.0,
+        "119.00 1680 1728 1760 1840 1050 1053 1059 1080 +hsync -vsync",
+    ),
+    (
+        Timing::CvtR,
+        [1920, 1080],
+        60.0,
+        "138.50 1920 1968 2000 2080 1080 1083 1088 1111 +hsync -vsync",
+    ),
+    (
+        Timing::Rb1,
+        [1920, 1080],
+        60.0,
+        "138.50 1920 1968 2000 2080 1080 1083 1088 1111 +hsync -vsync",
+    ),
+    (
+        Timing::Rb2,
+        [1920, 1080],
+        60.0,
+        "133.320 1920 1928 1960 2000 1080 1097 1105 1111 +hsync -vsync",
+    ),
+];
+
+#[test]
+fn known_modes_have_the_lines_that_everybody_prints() {
+    for (timing, size, rate, line) in KNOWN {
+        let mode = timing.mode(size, rate).unwrap();
+        assert_eq!(mode, parse(line).unwrap().mode, "{timing:?} {size:?}");
+    }
+}
+
+#[test]
+fn blanking_is_what_of_a_line_and_of_a_picture_is_not_shown() {
+    let figures = |line: &str| parse(line).unwrap().mode.figures();
+    let article = figures(ARTICLE);
+    assert_eq!([article.blank_pixels, article.blank_lines], [168, 6]);
+    assert_eq!([article.total_pixels, article.total_lines], [4008, 2406]);
+    // Nothing is blank where the sync is the end of what is shown.
+    let least = figures("25 640 640 641 641 480 480 481 481");
+    assert_eq!([least.blank_pixels, least.blank_lines], [1, 1]);
+}
+
+/// 3/10 before the sync, 2/10 sync, at least a pixel and a line of each.
+#[test]
+fn a_blanking_of_ones_own_is_divided_as_that_of_version_1() {
+    let mode = |pixels, lines| {
+        let own = Timing::Fixed(Blanking { pixels, lines });
+        own.mode([1920, 1080], 60.0).map(|mode| (mode.h, mode.v))
+    };
+    assert_eq!(
+        mode(160, 30),
+        Some(([1920, 1968, 2000, 2080], [1080, 1089, 1095, 1110])),
+        "as rb1 has its pixels"
+    );
+    assert_eq!(mode(9, 4), Some(([1920, 1922, 1923, 1929], [1080, 1081, 1082, 1084])));
+    // Less than a front porch, a sync and an end of it is no mode.
+    assert!(mode(2, 30).is_some() && mode(1, 30).is_none() && mode(160, 1).is_none());
+}
+
 #[test]
 fn what_stops_a_mode_is_named() {
     let told =

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Guard, cannot};
+use super::{Guard, cannot, closed};
 use crate::factors::Setting;
 use crate::factors::layers::Device;
 use crate::failure::{Failure, Outcome};
@@ -114,7 +114,7 @@ impl<'g, 'a> Builder<'g, 'a> {
             let point = point.display();
             return Err(Failure::refused(format!("{act}: nothing is mounted at {point}")));
         }
-        self.guard.act(undo, act)
+        self.guard.try_further(&undo, act)?.map_err(|error| cannot(act, &error))
     }
 
     /// One step of a program that serves a directory of the tool's own, and does not touch a device.
@@ -141,9 +141,10 @@ impl<'g, 'a> Builder<'g, 'a> {
     }
 
     fn try_act(&mut self, undo: Undo, act: &Act) -> Outcome<io::Result<()>> {
-        if !self.undo.contains(&undo) {
-            self.undo.push(undo.clone());
+        if self.undo.contains(&undo) {
+            return self.guard.try_further(&undo, act);
         }
+        self.undo.push(undo.clone());
         self.guard.try_act(undo, act)
     }
 
@@ -294,9 +295,7 @@ impl<'g, 'a> Builder<'g, 'a> {
     /// Refused where it is not what `undo` takes away, or stands on anything else.
     pub fn made(&self, file: &Path, undo: &Undo, below: &[&Device]) -> Outcome<Device> {
         let system = self.guard.system;
-        let Some(journal) = &self.guard.journal else {
-            return Err(Failure::refused("the journal is closed"));
-        };
+        let journal = self.guard.journal.as_ref().ok_or_else(closed)?;
         let consents: Vec<_> = below.iter().map(|device| &device.consent).collect();
         let consent = identity::consent_of_made(system, journal, (file, undo), &consents)?;
         let discard = below.iter().any(|device| device.discard);

@@ -39,8 +39,13 @@ impl Stack {
                 return Err(format!("this version cannot make that {}", layer.noun()));
             }
         }
-        let steps = LAYERS.iter().filter_map(|layer| Some((*layer, layer.recipe(wish)?)));
-        Ok(Self { steps: steps.collect() })
+        Ok(Self::made_of(LAYERS, wish))
+    }
+
+    /// What layers, the lowest first, make of what is asked for.
+    pub(super) fn made_of(layers: &[&'static dyn Layer], wish: &Wish<'_>) -> Self {
+        let steps = layers.iter().filter_map(|layer| Some((*layer, layer.recipe(wish)?)));
+        Self { steps: steps.collect() }
     }
 
     /// Whether nothing is made: trials stand on the target itself.

@@ -24,6 +24,68 @@ fn wishes(layer: &dyn Layer) -> Vec<(String, Levels, Option<u64>)> {
     levels.map(wish).collect()
 }
 
+/// A loop device on a device of compressed memory: no layer that is shipped stands on a name that the
+/// kernel gives again.
+struct LoopOnZram;
+
+impl Layer for LoopOnZram {
+    fn noun(&self) -> &'static str {
+        "loop device on a zram device"
+    }
+
+    fn factors(&self) -> &'static [&'static dyn Factor] {
+        &[]
+    }
+
+    fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
+        zram::Zram.recipe(wish).map(|_| Box::new(OverDevice) as Box<dyn Recipe>)
+    }
+}
+
+/// A loop device over the file of the device below.
+struct OverDevice;
+
+impl Recipe for OverDevice {
+    fn words(&self) -> String {
+        "a loop device".to_owned()
+    }
+
+    fn gives(&self) -> Gives {
+        Gives::Device
+    }
+
+    fn missing(&self, _: &dyn System, _: &[u64]) -> Option<String> {
+        None
+    }
+
+    fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
+        let [Base::Device(device)] = below else { panic!("{below:?}") };
+        let (file, undo) = builder.attach_loop(&device.file(), Some(device))?;
+        builder.made(&file, &undo, &[device]).map(Base::Device)
+    }
+
+    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
+        own_loop::attached(system, made)
+    }
+
+    fn typed(&self, below: &[PathBuf]) -> Typed {
+        Typed { acts: Vec::new(), out: below[0].clone() }
+    }
+
+    fn by_hand(&self, below: &[PathBuf]) -> ByHand {
+        ByHand { typed: self.typed(below), why: "it is made for tests alone", lasting: None }
+    }
+}
+
+/// What all layers make of levels, with that loop device where there is something to put it on.
+fn stack_with_a_loop(levels: &[(&str, String)]) -> Stack {
+    let at = LAYERS.iter().position(|layer| layer.noun() == zram::Zram.noun()).unwrap() + 1;
+    let mut layers = LAYERS.to_vec();
+    layers.insert(at, &LoopOnZram);
+    let levels = levels.iter().map(|(name, level)| ((*name).to_owned(), level.clone())).collect();
+    Stack::made_of(&layers, &Wish::of(&levels))
+}
+
 /// One of every layer that factors choose, with all others below it.
 fn everything() -> Stack {
     let chosen = LAYERS.iter().filter_map(|layer| {
@@ -35,24 +97,27 @@ fn everything() -> Stack {
         let level = example_levels(*first).into_iter().rfind(makes)?;
         Some((first.about().name, level))
     });
-    let chosen: Vec<(&str, String)> = chosen.collect();
-    stack(&chosen.iter().map(|(name, level)| (*name, level.as_str())).collect::<Vec<_>>())
+    stack_with_a_loop(&chosen.collect::<Vec<_>>())
 }
 
 fn begin(system: &dyn System) -> Outcome<Guard<'_>> {
     Guard::begin(system, Path::new(HOME), "20261122-1200-ab12")
 }
 
-/// Makes everything on a part of a disk, twice, and leaves the second to the end.
-fn make_everything(system: &dyn System) -> Outcome<()> {
+/// Makes a stack on a part of a disk, twice, and leaves the second to the end.
+fn make_twice(system: &dyn System, stack: &Stack) -> Outcome<()> {
     let mut guard = begin(system)?;
-    let stack = everything();
-    let below = below(&mut guard, &stack, DISK / 2)?;
+    let below = below(&mut guard, stack, DISK / 2)?;
     let raised = stack.make(&mut guard, below.clone())?;
     stack.see(system, &raised).map_err(Failure::refused)?;
     guard.lower(&raised)?;
     stack.make(&mut guard, below)?;
     guard.finish().map(|_| ())
+}
+
+/// What stands on a name that the kernel gives again, alone.
+fn loop_on_zram() -> Stack {
+    stack_with_a_loop(&[("zram", "lz4".to_owned())])
 }
 
 #[test]
@@ -171,21 +236,31 @@ fn what_was_made_is_seen_and_what_is_gone_is_missed() {
 
 #[test]
 fn whenever_everything_at_once_or_its_recovery_dies_the_machine_ends_as_it_began() {
-    let (deaths, recoveries) = dies_everywhere("everything", &make_everything);
+    let stack = everything();
+    let (deaths, recoveries) = dies_everywhere("everything", &|system| make_twice(system, &stack));
     assert!(deaths > 20 && recoveries > 60, "{deaths} {recoveries}");
 }
 
 #[test]
-fn whichever_call_fails_the_machine_ends_as_it_began() {
+fn whenever_what_stands_on_a_name_that_is_given_again_dies_the_machine_ends_as_it_began() {
+    let stack = loop_on_zram();
+    assert_eq!(stack.words(), "a loop device on zram (lz4)");
+    let without = stack_with_a_loop(&[("zram", "none".to_owned())]);
+    assert!(without.is_empty(), "{}", without.words());
+    let (deaths, recoveries) = dies_everywhere("a loop", &|system| make_twice(system, &stack));
+    assert!(deaths > 20 && recoveries > 20, "{deaths} {recoveries}");
+}
+
+/// The last call that failed, each of the calls of making a stack twice in turn, one in so many.
+fn whichever_fails(stack: &Stack, step: usize) -> u64 {
     let home = Path::new(HOME);
     let before = machine().condition(home);
     let mut calls = 0;
-    // Thousands of calls, most of them questions: all in full, else one in so many.
-    let step = if is_in_full() { 1 } else { 97 };
+    // One in so many, from another one on with each commit.
     for at in (1 + first_of(step as u64)..).step_by(step) {
         let fake = machine();
         let faulty = Faulty::new(&fake, at, io::ErrorKind::Other);
-        let _ = make_everything(&faulty);
+        let _ = make_twice(&faulty, stack);
         if !faulty.has_failed() {
             break;
         }
@@ -193,6 +268,15 @@ fn whichever_call_fails_the_machine_ends_as_it_began() {
         assert_eq!(fake.condition(home), before, "call {at} failed");
         calls = at;
     }
+    calls
+}
+
+#[test]
+fn whichever_call_fails_the_machine_ends_as_it_began() {
+    // Thousands of calls, most of them questions: all in full, else one in so many.
+    let calls = whichever_fails(&everything(), if is_in_full() { 1 } else { 97 });
+    assert!(calls > 100, "{calls}");
+    let calls = whichever_fails(&loop_on_zram(), if is_in_full() { 1 } else { 7 });
     assert!(calls > 100, "{calls}");
 }
 

@@ -308,9 +308,6 @@ impl Restorer<'_> {
         if now != Some(sequence.unwrap_or(0)) {
             return Ok(nothing("it is another one"));
         }
-        // A number is given again: the line that takes it back from swap may be that of an earlier device,
-        // which comes later here.
-        self.swap(&devices::file_of(&name))?;
         self.patiently(&Act::RemoveZram { number })?;
         Ok(Restored::Done)
     }

@@ -147,6 +147,95 @@ fn after_a_half_line_the_next_begins_afresh() {
     assert_eq!((one.undos(), &one.faults[..]), (&[file("/one"), file("/two")][..], &[][..]));
 }
 
+/// What a run has in mind, which must be what a recovery and a run that goes on read.
+fn noted(fake: &Fake, journal: Journal) -> Vec<Undo> {
+    let noted = journal.undos().to_vec();
+    drop(journal);
+    assert_eq!(left(fake)[0].undos(), noted, "what a recovery reads");
+    let again = Journal::go_on(fake, Path::new(HOME), ID).unwrap().unwrap();
+    assert_eq!(again.undos(), noted, "what a run reads that goes on");
+    noted
+}
+
+fn lines(fake: &Fake) -> usize {
+    fake.files()[&path()].lines().count()
+}
+
+/// The kernel gives the number of a zram device again, and so the name of its file.
+#[test]
+fn what_is_made_again_under_its_name_is_undone_before_what_it_stands_on() {
+    let fake = machine();
+    let mut journal = begin(&fake);
+    let zram = |sequence| Undo::Zram { number: 0, sequence };
+    let [on_it, swap] =
+        [Undo::Loop { file: "/dev/zram0".into() }, Undo::Swap { path: "/dev/loop0".into() }];
+    let round = |at| [zram(None), zram(Some(at)), on_it.clone(), swap.clone()];
+    for undo in (1..=3).flat_map(round) {
+        journal.record(&fake, undo).unwrap();
+    }
+    let earlier = [zram(Some(1)), zram(Some(2))];
+    let expected = [earlier.as_slice(), &round(3)].concat();
+    assert_eq!(noted(&fake, journal), expected);
+}
+
+#[test]
+fn what_is_the_last_already_is_not_written_again() {
+    let fake = machine();
+    let mut journal = begin(&fake);
+    for undo in [file("/one"), file("/two"), file("/two")] {
+        journal.record(&fake, undo).unwrap();
+    }
+    assert_eq!((lines(&fake), noted(&fake, journal).len()), (3, 2), "a line about the run, too");
+}
+
+#[test]
+fn of_what_has_an_original_the_first_counts_and_keeps_its_place() {
+    let fake = machine();
+    let with = |original: &str| {
+        let (device, path) = (Some(Mark::of(&fake, "sda")), PathBuf::from(READ_AHEAD));
+        let (namespace, interface) = (None, "eth0".to_owned());
+        let original = original.to_owned();
+        let text = Some(original.clone());
+        [
+            Undo::Setting { path, original: original.clone(), device },
+            Undo::Text { path: "/etc/one.conf".into(), original: text, written: None },
+            Undo::Discipline { namespace, interface, original },
+        ]
+    };
+    let mut journal = begin(&fake);
+    for undo in with("first").into_iter().chain([file("/made")]).chain(with("second")) {
+        journal.record(&fake, undo).unwrap();
+    }
+    let expected = [with("first").as_slice(), &[file("/made")]].concat();
+    assert_eq!((lines(&fake), noted(&fake, journal)), (5, expected));
+}
+
+#[test]
+fn a_further_step_on_what_stands_moves_nothing_and_needs_a_line_of_its_own() {
+    let fake = machine();
+    let mut journal = begin(&fake);
+    for undo in [file("/below"), file("/above")] {
+        journal.record(&fake, undo).unwrap();
+    }
+    assert!(journal.further(&file("/below")).is_ok());
+    let failure = journal.further(&file("/nobody")).unwrap_err();
+    assert_eq!(failure.message, "the journal does not say: remove /nobody");
+    assert_eq!(noted(&fake, journal), [file("/below"), file("/above")]);
+}
+
+#[test]
+fn a_line_that_could_not_be_written_changes_no_order() {
+    let fake = machine();
+    let mut journal = begin(&fake);
+    for undo in [file("/one"), file("/two")] {
+        journal.record(&fake, undo).unwrap();
+    }
+    assert!(journal.record(&Faulty::dying(&fake, 1), file("/one")).is_err());
+    assert_eq!(journal.undos(), [file("/one"), file("/two")]);
+    journal.record(&fake, file("/one")).unwrap();
+    assert_eq!(noted(&fake, journal), [file("/two"), file("/one")]);
+}
+
 #[test]
 fn a_journal_that_cannot_be_read_hides_no_other() {
     let fake = machine();

@@ -237,6 +237,12 @@ impl Undo {
         }
     }
 
+    /// Whether it brings something back that was there before, else it takes away what the tool made.
+    /// Only what was made can be made again under its name, and stand on others then.
+    pub(super) const fn has_original(&self) -> bool {
+        matches!(self, Self::Setting { .. } | Self::Text { .. } | Self::Discipline { .. })
+    }
+
     /// The same after a restart of the machine, where the kernel numbers its disks anew: names and
     /// ids tell then.
     pub(super) fn after_restart(mut self) -> Self {

@@ -48,6 +48,10 @@ fn what_load_adds_is_told_against_the_idle_link() {
     near("added_latency_ns", 310.0);
     near("added_latency_p95_ns", 800.0);
     near("up_rtt_max_ns", 601.0);
+    // Of the ways that were loaded alone: 60 s over 601 ms, and over 21 ms.
+    let per_minute = f64::midpoint(60_000.0 / 601.0, 60_000.0 / 21.0);
+    let found_per_minute = values["round_trips_per_min"];
+    assert!((found_per_minute / per_minute - 1.0).abs() < 0.01, "{found_per_minute}");
     assert_eq!(values["up_bits_per_s"], 5e6);
     assert_eq!(values["both_down_bits_per_s"], 5e6);
     assert_eq!(values["up_lost_share"], 0.0);
@@ -55,6 +59,19 @@ fn what_load_adds_is_told_against_the_idle_link() {
     assert!(absent["up_rtt_p99_ns"].starts_with("needs 1,000 probes"));
     assert_eq!(found.window_ns, 12_000 * MS);
     assert_eq!(Grade::of(values["added_latency_ns"]), Grade::D);
+}
+
+#[test]
+fn round_trips_per_minute_are_those_of_one_way_at_a_time() {
+    let of = |loaded: &[(Load, u64)]| {
+        let phases = [&[(Load::Idle, 1)], loaded].concat();
+        let phases = phases.into_iter().map(|(load, ms)| phase(load, ms)).collect();
+        judge(run(phases), PROBE_NS).ok().unwrap().told.0.get("round_trips_per_min").copied()
+    };
+    let up = of(&[(Load::Up, 500)]).unwrap();
+    assert!((up / 120.0 - 1.0).abs() < 0.01, "{up}");
+    assert_eq!(of(&[(Load::Up, 500), (Load::Both, 50)]), Some(up), "both at once are none of them");
+    assert_eq!(of(&[(Load::Both, 500)]), None);
 }
 
 #[test]
@@ -190,6 +207,29 @@ fn metrics_are_named_by_their_phase() {
         }
         assert_eq!(own.added.is_some(), load != Load::Idle);
     }
+}
+
+#[test]
+fn a_laboratory_is_made_for_its_own_peer_alone() {
+    let link = |peer: Option<&str>| Asked {
+        peer: peer.map(str::to_owned),
+        interface: None,
+        ..Asked::sample()
+    };
+    for peer in [None, Some("192.168.1.2:7710"), Some("lab:7710"), Some("Lab"), Some("")] {
+        let own = link(peer);
+        assert!(!own.is_in_lab() && !own.changes_network(), "{peer:?}");
+        let shaped = Asked { interface: Some("eth0".to_owned()), ..own };
+        assert!(!shaped.is_in_lab() && shaped.changes_network(), "{peer:?}");
+        assert_eq!(shaped.planned().shaped().unwrap().namespace, None, "this machine's own");
+    }
+    let mut own = link(Some("lab"));
+    assert!(own.is_in_lab() && own.changes_network());
+    own = link(None);
+    own.to_lab();
+    assert!(own.is_in_lab());
+    let namespace = own.planned().shaped().unwrap().namespace;
+    assert_eq!(namespace.as_deref(), Some(lab::CLIENT));
 }
 
 #[test]
