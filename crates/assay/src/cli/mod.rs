@@ -49,6 +49,8 @@ mod undo;
 mod vm;
 mod watch;
 mod watchdog;
+#[cfg(test)]
+mod words;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
