@@ -18,7 +18,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("monitor", "watch"),
     ("presets", "list presets"),
     ("results", "list results"),
-    ("revert", "undo"),
+    ("revert", "restore undo"),
     ("rm", "remove"),
     ("speed", "check"),
     ("start", "run"),
@@ -90,15 +90,22 @@ pub(super) fn help(words: &[OsString], definition: &clap::Command) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::definition;
+    use clap::error::ErrorKind;
+
+    use super::super::{PAGE_COLUMNS, definition, read};
     use super::*;
 
     #[test]
     fn what_is_meant_exists() {
         let definition = definition();
         for (theirs, ours) in COMMANDS {
-            let word = ours.split(' ').next().unwrap();
-            assert!(definition.find_subcommand(word).is_some(), "{theirs}: {ours}");
+            let words = format!("assay {ours}");
+            let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
+            let parsed = read(&words, PAGE_COLUMNS);
+            // What else it needs is told then.
+            let known = parsed.map_err(|error| error.kind());
+            let fine = matches!(known, Ok(_) | Err(ErrorKind::MissingRequiredArgument));
+            assert!(fine, "{theirs}: {ours}");
             assert!(definition.find_subcommand(theirs).is_none(), "{theirs} is one of ours");
         }
         let options: Vec<String> = definition

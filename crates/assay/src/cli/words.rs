@@ -2,9 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::Parser;
-
-use super::{Arguments, meant};
+use super::{PAGE_COLUMNS, meant, read};
 
 /// Each command, option, alias and level of a closed list of that day, with the shortest whole line that
 /// has it; and what was meant by words of other tools. Nothing is ever taken out.
@@ -14,7 +12,7 @@ fn is_understood(line: &str) -> bool {
     let words = shell_words::split(&format!("assay {line}")).unwrap();
     let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
     // Help and the version are told, too.
-    Arguments::try_parse_from(words).map_or_else(|error| !error.use_stderr(), |_| true)
+    read(&words, PAGE_COLUMNS).map_or_else(|error| !error.use_stderr(), |_| true)
 }
 
 #[test]

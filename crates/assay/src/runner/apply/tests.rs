@@ -137,7 +137,7 @@ fn an_application_that_was_cut_off_is_taken_back_first() {
     let fake = machine();
     let _ = go(&Faulty::dying(&fake, 7));
     let refusal = go(&fake).unwrap_err();
-    assert!(refusal.message.contains("assay undo 20261120-120000-abcd first"), "{refusal}");
+    assert!(refusal.message.contains("assay restore undo 20261120-120000-abcd first"), "{refusal}");
 }
 
 /// After a restart the files have brought the settings back; they go with them.
