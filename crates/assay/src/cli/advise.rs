@@ -14,6 +14,7 @@ use assay_core::findings::Findings;
 use assay_core::findings::{Advice, AdviceKind, AdviceStatus, Comparison, Effect, Trust, Verdict};
 use assay_core::results::bundle::{self, Kept, Stored};
 use assay_core::results::plan::arm_words;
+use assay_core::study::words;
 use assay_core::system::System;
 
 /// What a result advises, with its evidence; confirm it, apply it
@@ -56,8 +57,18 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     }
 }
 
+/// What a word meant that is no result and nearly a step: both stand in one place.
+fn near(failure: Failure, word: Option<&str>) -> Failure {
+    let meant = word.and_then(|word| words::did_you_mean(word, &["confirm", "apply"]));
+    match meant {
+        Some(meant) => Failure { message: format!("{}; {meant}", failure.message), ..failure },
+        None => failure,
+    }
+}
+
 fn advise(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let directory = store::find(system, arguments.result.as_deref())?;
+    let directory = store::find(system, arguments.result.as_deref())
+        .map_err(|failure| near(failure, arguments.result.as_deref()))?;
     let findings = store::findings_at(system, &directory)?;
     let stored = match bundle::open(system, &directory)? {
         Kept::Study(stored) => Some(stored),

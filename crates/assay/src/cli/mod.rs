@@ -214,7 +214,8 @@ fn one_line(error: &clap::Error, words: &[OsString]) -> String {
         // Where we know better.
         .filter(|line| meant.is_none() || !line.starts_with("tip:"))
         .filter(|line| !line.is_empty());
-    let message = wanted.collect::<Vec<_>>().join(" ");
+    // What is missing stands in lines of its own, and a tip is a sentence.
+    let message = wanted.collect::<Vec<_>>().join(" ").replace(" tip: ", "; ");
     let help = meant::help(words, &Arguments::command());
     let message = message.trim_start_matches("error: ");
     match meant {
