@@ -39,7 +39,7 @@ const LARGEST_BYTES: u64 = 1 << 30;
 #[command(after_help = "\
 Examples:
   assay import run*.json              results of fio: what differs is compared
-  assay import --arm scheduler=bfq b1.json b2.json --arm scheduler=none n1.json n2.json
+  assay import --arm scheduler=bfq b1.json --arm scheduler=none n1.json n2.json
   assay import --names {scheduler}-{run}.json --in-order *.json
   assay import trials.csv --baseline filesystem=ext4 --margin 2%
   assay import trials.csv --primary duration_s --title cards

@@ -18,7 +18,7 @@ use assay_core::system::{FileKind, System};
 #[command(after_help = "\
 Examples:
   assay collection add 20261120-1031                     a check, or a run of flash
-  assay collection add 20261120-1031 --claimed \"V30, A2\" --price \"12.50 GBP\" --by jane
+  assay collection add 20261120-1031 --claimed \"V30, A2\" --price \"12.50 GBP\"
   assay collection add card.assay                        what assay export wrote, as foreign
   assay collection add row.json                          a row of another collection")]
 pub(super) struct Arguments {
