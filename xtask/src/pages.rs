@@ -58,11 +58,15 @@ fn pages() -> Done<Vec<(String, String)>> {
     definition.build();
     pages.push((tree::PAGE.to_owned(), tree::page()?));
     pages.push((architecture::PICTURE.to_owned(), architecture::picture()?));
-    pages.push(man_page(definition.clone())?);
-    for command in definition.get_subcommands() {
-        pages.push(man_page(command.clone())?);
-    }
+    man_pages(&definition, &mut pages)?;
     Ok(pages)
+}
+
+/// The manual pages of a command and of all below it.
+fn man_pages(command: &clap::Command, pages: &mut Vec<(String, String)>) -> Done<()> {
+    pages.push(man_page(command.clone())?);
+    let mut inner = command.get_subcommands().filter(|inner| inner.get_name() != "help");
+    inner.try_for_each(|inner| man_pages(inner, pages))
 }
 
 fn man_page(command: clap::Command) -> Done<(String, String)> {

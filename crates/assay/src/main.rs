@@ -6,11 +6,12 @@ use assay::cli;
 use assay::real::Real;
 
 fn main() -> ExitCode {
-    let arguments = match cli::parse(std::env::args_os()) {
+    let real = Real::new();
+    let arguments = match cli::parse(&real, std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(told) => return told,
     };
-    let code = cli::run(&Real::new(), arguments);
+    let code = cli::run(&real, arguments);
     assay::real::leave();
     code
 }

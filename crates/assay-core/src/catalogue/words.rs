@@ -214,7 +214,7 @@ pub static WORDS: &[Word] = &[
         "winner",
         &[],
         "the setting that came out best",
-        "What comes out best of many tends to look better than it is: `assay confirm` runs fresh \
+        "What comes out best of many tends to look better than it is: `assay advise confirm` runs fresh \
          trials of it alone.",
     ),
 ];

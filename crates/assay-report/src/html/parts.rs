@@ -226,7 +226,7 @@ fn done(evidence: &Evidence, document: &Document) -> Markup {
                 @for one in &shown { (commands(one)) }
             }
             @if shown.len() < evidence.commands.len() {
-                p { "All of them: " code { "assay explain " (evidence.findings.study.id) } }
+                p { "All of them: " code { "assay plan " (evidence.findings.study.id) " --commands" } }
             }
         }
         @for (name, text) in &evidence.files {

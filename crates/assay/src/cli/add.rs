@@ -1,6 +1,6 @@
-//! `assay add`: a result that somebody else measured.
+//! Results that somebody else measured: `assay import FILE.assay`, and `assay add` as it was called.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -16,24 +16,40 @@ use assay_core::system::System;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay add card.assay              then it is in assay list
+  assay import card.assay           then it is in assay list
   assay compare 20261120 20261119-0902-foreign")]
 pub struct Arguments {
-    /// Files that assay bundle wrote
+    /// Files that assay export --format bundle wrote
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 }
 
-/// Runs the command: each file for itself.
+/// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    bring(system, &arguments.files, |id, file, how| {
+        output::text(id);
+        output::message(&format!("{}: {how}, {id}", file.display()));
+        Ok(())
+    })
+}
+
+/// Adds files, each for itself, and tells the id of each and how it was added.
+///
+/// # Errors
+/// Those of all files that could not be added.
+pub fn bring(
+    system: &dyn System,
+    files: &[PathBuf],
+    mut tell: impl FnMut(&str, &Path, &str) -> Outcome<()>,
+) -> Outcome<()> {
     let mut failed: Vec<Failure> = Vec::new();
-    for file in &arguments.files {
-        match parcel::add(system, file) {
-            Ok(added) => {
-                output::text(&added.id);
-                let how = if added.was_there { "was there already" } else { "added as foreign" };
-                output::message(&format!("{}: {how}, {}", file.display(), added.id));
-            }
+    for file in files {
+        let added = parcel::add(system, file).and_then(|added| {
+            let how = if added.was_there { "was there already" } else { "added as foreign" };
+            tell(&added.id, file, how)
+        });
+        match added {
+            Ok(()) => {}
             Err(failure) => failed.push(failure),
         }
     }

@@ -1,11 +1,12 @@
-//! `assay advise`: what to do, with what speaks for it, and what would make it permanent.
+//! `assay advise`: what to do, with what speaks for it, and what would make it permanent; below it, how
+//! that is confirmed and done.
 
 use std::fmt::Write as _;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::output;
+use super::{apply as applying, confirm, output};
 use crate::runner::apply::{self, Proposal};
 use crate::store;
 use assay_core::failure::{Failure, Outcome};
@@ -13,18 +14,26 @@ use assay_core::findings::Findings;
 use assay_core::findings::{Advice, AdviceKind, AdviceStatus, Comparison, Effect, Trust, Verdict};
 use assay_core::results::bundle::{self, Kept, Stored};
 use assay_core::results::plan::arm_words;
+use assay_core::study::words;
 use assay_core::system::System;
 
-/// What a result advises, with its evidence and what would make it permanent
+/// What a result advises, with its evidence; confirm it, apply it
 ///
 /// Each advice stands with the comparisons that it rests on, their intervals and how far their
 /// numbers can be trusted. Nothing is changed.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
 Examples:
-  assay advise                   of the newest result
-  assay advise 20261120-1031 --json")]
+  assay advise                          of the newest result
+  assay advise 20261120-1031 --json     for scripts
+  assay advise confirm 20261120-1031    fresh trials of the best arm
+  assay advise apply 20261120-1204      what would be written (--yes does it)"
+)]
 pub struct Arguments {
+    #[command(subcommand)]
+    step: Option<Step>,
     /// Id, or the beginning of one [default: the newest]
     #[arg(value_name = "ID")]
     result: Option<String>,
@@ -33,9 +42,33 @@ pub struct Arguments {
     json: bool,
 }
 
+#[derive(Debug, Subcommand)]
+enum Step {
+    Confirm(confirm::Arguments),
+    Apply(applying::Arguments),
+}
+
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let directory = store::find(system, arguments.result.as_deref())?;
+    match &arguments.step {
+        Some(Step::Confirm(own)) => confirm::run(system, own),
+        Some(Step::Apply(own)) => applying::run(system, own),
+        None => advise(system, arguments),
+    }
+}
+
+/// What a word meant that is no result and nearly a step: both stand in one place.
+fn near(failure: Failure, word: Option<&str>) -> Failure {
+    let meant = word.and_then(|word| words::did_you_mean(word, &["confirm", "apply"]));
+    match meant {
+        Some(meant) => Failure { message: format!("{}; {meant}", failure.message), ..failure },
+        None => failure,
+    }
+}
+
+fn advise(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    let directory = store::find(system, arguments.result.as_deref())
+        .map_err(|failure| near(failure, arguments.result.as_deref()))?;
     let findings = store::findings_at(system, &directory)?;
     let stored = match bundle::open(system, &directory)? {
         Kept::Study(stored) => Some(stored),
@@ -165,12 +198,12 @@ impl Entry<'_> {
                 let _ = match self.advice.status {
                     _ if proposal.settings.is_empty() && proposal.files.is_empty() => Ok(()),
                     AdviceStatus::Confirmed => {
-                        writeln!(text, "  assay apply {id} makes it permanent")
+                        writeln!(text, "  assay advise apply {id} makes it permanent")
                     }
                     AdviceStatus::Candidate => {
                         writeln!(
                             text,
-                            "  first: assay confirm {id}, then assay apply with its result"
+                            "  first: assay advise confirm {id}, then assay advise apply with its result"
                         )
                     }
                 };
@@ -230,8 +263,8 @@ pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<
     let id = &findings.study.id;
     if findings.study.confirms.is_none() {
         return Err(Failure::mistake(format!(
-            "{id} is not confirmed, and the best of many looks better than it is: run assay confirm \
-             {id}, then assay apply with the result of that"
+            "{id} is not confirmed, and the best of many looks better than it is: run assay \
+             advise confirm {id}, then assay advise apply with the result of that"
         )));
     }
     let own = |advice: &&Advice| match advice.kind {

@@ -1,4 +1,4 @@
-//! `assay apply`: the winning setting made permanent.
+//! `assay advise apply`: the winning setting made permanent.
 
 use clap::Args;
 use serde_json::json;
@@ -15,19 +15,19 @@ use assay_core::system::System;
 
 /// Make the confirmed setting permanent; shown first, done with --yes
 ///
-/// Only what fresh trials confirmed is applied, measured here and by root: run assay confirm with
-/// sudo first, and give its result. Each setting is written now, and a file brings it back at each
-/// start of the machine: a udev rule for a drive, by its serial number; sysctl.d for what lies below
-/// /proc/sys; tmpfiles.d for other files of the kernel. File systems are not made and fstab is not
-/// edited: their lines are shown. assay undo takes it back.
+/// Only what fresh trials confirmed is applied, measured here and by root: run assay advise confirm
+/// with sudo first, and give its result. Each setting is written now, and a file brings it back at
+/// each start of the machine: a udev rule for a drive, by its serial number; sysctl.d for what lies
+/// below /proc/sys; tmpfiles.d for other files of the kernel. File systems are not made and fstab is
+/// not edited: their lines are shown. assay restore undo takes it back.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay apply 20261120-1031         what would be written
-  assay apply 20261120-1031 --yes   write it (root)
-  assay undo                        take it back")]
+  assay advise apply 20261120-1031         what would be written
+  assay advise apply 20261120-1031 --yes   write it (root)
+  assay restore undo                       take it back")]
 pub struct Arguments {
-    /// Id of the result of assay confirm, or the beginning of it
+    /// Id of the result of assay advise confirm, or the beginning of it
     #[arg(value_name = "ID")]
     result: String,
     /// Do it
@@ -93,7 +93,7 @@ fn tell(arguments: &Arguments, id: &str, proposal: &Proposal, done: Option<Appli
         return;
     }
     output::text(&match done {
-        Some(Applied::Now) => format!("done; assay undo {id} takes it back"),
+        Some(Applied::Now) => format!("done; assay restore undo {id} takes it back"),
         Some(Applied::Before) => "everything was so already".to_owned(),
         None if proposal.settings.is_empty() && proposal.files.is_empty() => {
             "nothing of it is a setting that assay can make permanent".to_owned()

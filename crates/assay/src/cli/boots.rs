@@ -24,7 +24,6 @@ const MOST_NAMED: usize = 1000;
 
 /// What is said of boots alone.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Of boots (assay run boot)")]
 pub struct BootArguments {
     /// What boots are grouped by: kernel, root-device or label
     #[arg(long, value_name = "WHAT", value_parser = ["kernel", "root-device", "label"])]

@@ -10,8 +10,7 @@ use assay_core::system::{FileKind, System, machine};
 use assay_core::work::command::{self, JOBS};
 
 /// What is built, for studies that build a tree.
-#[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Studies that build a tree (compile, place)")]
+#[derive(Debug, Default, PartialEq, Eq, Args)]
 pub struct BuildArguments {
     /// Build a copy of this tree instead of the generated one; the tree itself is only read
     #[arg(long, value_name = "DIR")]

@@ -1,6 +1,6 @@
-//! `assay bundle`: a whole result as one file.
+//! A whole result as one file: `assay export --format bundle`, and `assay bundle` as it was called.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -12,35 +12,47 @@ use assay_core::system::System;
 
 /// A whole result as one compressed file, to be handed on
 ///
-/// Who gets it adds it with assay add. Everything that was recorded is in it, names of the machine and
-/// serial numbers of its drives as well: assay collection add takes them out.
+/// Who gets it takes it in with assay import. Everything that was recorded is in it, names of the machine
+/// and serial numbers of its drives as well: assay collection add takes them out.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay bundle 20261120-1031                 as 20261120-103107-a3f9.assay
-  assay bundle 20261120-1031 -o card.assay   in a file of that name")]
+  assay export 20261120-1031 --format bundle   as 20261120-103107-a3f9.assay
+  assay export 20261120-1031 -o card.assay     in a file of that name")]
 pub struct Arguments {
     /// Id, the beginning of one, or the path of a result; the newest by default
     #[arg(value_name = "ID|PATH")]
-    result: Option<String>,
+    pub(super) result: Option<String>,
     /// File to write
     #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    pub(super) output: Option<PathBuf>,
 }
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let directory = store::find(system, arguments.result.as_deref())?;
     let path = arguments.output.clone().unwrap_or_else(|| parcel::usual_name(&directory));
-    output::may_be_written(system, &path)?;
+    let is_piped = path == Path::new("-");
+    if is_piped && output::is_terminal() {
+        return Err(Failure::mistake(
+            "a bundle is no text for a terminal: name a file with -o FILE.assay",
+        ));
+    }
+    if !is_piped {
+        output::may_be_written(system, &path)?;
+    }
     let packed = parcel::pack(system, &directory)?;
-    system.write_whole(&path, &packed.bytes).map_err(|error| {
-        Failure::refused(format!("{} cannot be written: {error}", path.display()))
-    })?;
+    if is_piped {
+        output::bytes(&packed.bytes);
+    } else {
+        output::file(system, &path, &packed.bytes)?;
+    }
     for name in &packed.left_out {
         output::message(&format!("{name} is no part of a result and was left out"));
     }
-    output::text(&path.display().to_string());
+    if !is_piped {
+        output::text(&path.display().to_string());
+    }
     output::message(&format!(
         "{} files, {} in {}; names of the machine and serial numbers are in it",
         packed.files,

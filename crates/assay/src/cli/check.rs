@@ -15,7 +15,7 @@ use assay_core::work::io::{self, Mix};
 /// Budget of `--quick`.
 const QUICK_BUDGET: &str = "15 s";
 
-/// Honest speed of the storage under a directory, a file or a block device
+/// Honest speed of the storage under a directory, a file or a device
 ///
 /// Writes an area of its own with random data, then reads and writes in it with seven workloads,
 /// three times each in random order, and says how far each number can be trusted. Needs no root.
@@ -67,7 +67,7 @@ pub struct Arguments {
     /// Seed of order, offsets and content; drawn where it is not given
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Overwrite the block device: its id and +NAME for all it carries (see: assay plan)
+    /// Overwrite the block device: its ID, and +NAME for all it carries; assay plan tells both
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
     #[command(flatten)]

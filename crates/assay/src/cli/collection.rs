@@ -20,7 +20,7 @@ use assay_core::system::System;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay collection add 20261120-1031 --device \"SanDisk Ultra 32 GB\" --claimed \"98 MB/s, A1\"
+  assay collection add 20261120-1031 --device \"SanDisk 32 GB\" --claimed A1
   assay collection build -o cards.html              one page that sorts and filters
   assay collection query 'write_iops>=90' --sort -write_iops
   assay collection export --format markdown -o cards.md

@@ -13,19 +13,24 @@ const COMMAND: &str = "command";
 const REPLICATES: u32 = 10;
 
 /// Commands to measure, in place of a study file.
-#[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Commands instead of a study file")]
+#[derive(Debug, Default, PartialEq, Eq, Args)]
 pub struct CommandArguments {
-    /// A line for the shell, to be run again and again (again for each command that is compared)
+    /// A line to be timed (again to compare)
+    ///
+    /// The shell runs it again and again; say --command again for each command that is compared.
     #[arg(long = "command", value_name = "LINE")]
     lines: Vec<String>,
-    /// {NAME} in a line stands for each of these in turn: a factor of the study (again for more)
+    /// What {NAME} in a line stands for in turn
+    ///
+    /// A factor of the study; again for more.
     #[arg(short = 'L', long = "levels", num_args = 2, value_names = ["NAME", "VALUE,VALUE"])]
     levels: Vec<String>,
-    /// A line that is run before each run; it is not measured
+    /// A line before each run, not measured
     #[arg(long, value_name = "LINE", requires = "lines")]
     prepare: Option<String>,
-    /// A line that is run after each run, also after one that failed; it is not measured
+    /// A line after each run, not measured
+    ///
+    /// Also after one that failed.
     #[arg(long, value_name = "LINE", requires = "lines")]
     cleanup: Option<String>,
     /// An empty page cache before each run (as root)
@@ -49,6 +54,11 @@ pub struct CommandArguments {
 }
 
 impl CommandArguments {
+    /// These lines, and nothing else of them.
+    pub fn of_lines(lines: Vec<String>) -> Self {
+        Self { lines, ..Self::default() }
+    }
+
     /// Whether there are any.
     pub fn are_there(&self) -> bool {
         !self.lines.is_empty()

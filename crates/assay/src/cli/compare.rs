@@ -14,7 +14,9 @@ use assay_core::quantity::Percent;
 use assay_core::quantity::units::show;
 use assay_core::system::System;
 
-/// Compare results of different days or machines with the first one
+/// Compare results of different days or machines
+///
+/// The first result is what the others are compared with.
 ///
 /// What differs around the results is told first. Where both ran the same baseline, arms are
 /// compared by their ratio to it; else the plain numbers are, and a change of the machine, the
@@ -30,7 +32,7 @@ Examples:
   assay compare 20261120-1031 20261121-0915              then and now
   assay compare 20261120-1031 20261121-0915 --gate 5%    exit code 1 when worse by more, 5 when
                                                          that could not be seen
-  assay compare NEW1 NEW2 NEW3 --against OLD1 OLD2 OLD3 --margin 5%  each result is one number
+  assay compare N1 N2 N3 --against O1 O2 O3 --margin 5%  each result is one number
   assay compare --by place BARE GUEST CONTAINER          per cent of bare metal, by workload
   assay compare --by place A B --label B=\"KVM, 2 CPUs\" --beside article-000")]
 pub struct Arguments {
@@ -57,8 +59,9 @@ pub struct Arguments {
 /// What fails a comparison.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Gating {
-    /// Fail with exit code 1 where a row is surely worse by more than this, and with 5 where none is,
-    /// but a row makes no statement
+    /// Exit code 1 where a row is surely worse by more than this
+    ///
+    /// And 5 where none is, but a row makes no statement.
     #[arg(long, value_name = "SHARE")]
     gate: Option<String>,
     /// A row that would not have found a loss of this makes no statement (default: 30%, and as far
@@ -83,7 +86,7 @@ impl Gating {
 /// The comparison of a result that has just been measured with an earlier one.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Against {
-    /// Compare what was measured with this earlier result, too
+    /// Compare with this earlier result, too
     #[arg(long, value_name = "ID")]
     against: Option<String>,
     #[command(flatten)]

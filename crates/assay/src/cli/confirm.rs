@@ -1,4 +1,4 @@
-//! `assay confirm`: fresh trials of the best arm against its baseline.
+//! `assay advise confirm`: fresh trials of the best arm against its baseline.
 
 use clap::Args;
 
@@ -22,8 +22,8 @@ use assay_core::system::System;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay confirm                    the best arm of the newest result
-  assay confirm 20261120-1031 --replicates 10")]
+  assay advise confirm                    the best arm of the newest result
+  assay advise confirm 20261120-1031 --replicates 10")]
 pub struct Arguments {
     /// Id, or the beginning of one [default: the newest]
     #[arg(value_name = "ID")]
@@ -43,7 +43,7 @@ pub struct Arguments {
     #[command(flatten)]
     permitted: Permitted,
     #[command(flatten)]
-    how: running::Printing,
+    pub(super) how: running::Printing,
 }
 
 /// Runs the command.

@@ -10,7 +10,7 @@ use assay_core::presence::Presence;
 use assay_core::system::System;
 use assay_report::table::{self, Column};
 
-/// What can be measured on this machine, what is missing for the rest, and its hardware
+/// What can be measured on this machine, what is missing for the rest
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  assay doctor")]
 pub struct Arguments {

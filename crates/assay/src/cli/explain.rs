@@ -1,10 +1,11 @@
-//! `assay explain`: a study as command lines of fio.
+//! A study as command lines of fio: `assay plan --commands`, and `assay explain` as it was called.
 
 use std::path::Path;
 
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::study_arguments::StudyArguments;
 use super::{output, studies};
 use crate::store::{
     self,
@@ -33,9 +34,9 @@ const AREA: Bytes = Bytes(1 << 30);
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay explain check                 the main job, in fio's words
-  assay explain mine.toml /mnt/card   a study file, for a card
-  assay explain 20261120-1031         a stored result, as it ran")]
+  assay plan check --commands                 the main job, in fio's words
+  assay plan mine.toml /mnt/card --commands   a study file, for a card
+  assay plan 20261120-1031 --commands         a stored result, as it ran")]
 pub struct Arguments {
     /// A preset, a study file, or the id of a stored result
     #[arg(value_name = "STUDY|ID")]
@@ -50,16 +51,36 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let (study, plan, sites) = source(system, arguments)?;
+    let explained = source(system, &arguments.study, arguments.target.as_deref())?;
+    tell(system, &arguments.study, explained, arguments.json)
+}
+
+/// Runs `assay plan --commands`: with what else the line changes of the study.
+pub fn of_plan(system: &dyn System, of_study: &StudyArguments, is_json: bool) -> Outcome<()> {
+    let (word, explained) = match of_study.unchanged() {
+        Some((word, target)) => (word, source(system, word, target)?),
+        None => {
+            let (study, targets) = of_study.study(system)?;
+            ("it", planned(system, study, &targets))
+        }
+    };
+    tell(system, word, explained, is_json)
+}
+
+fn tell(
+    system: &dyn System,
+    word: &str,
+    (study, plan, sites): Explained,
+    is_json: bool,
+) -> Outcome<()> {
     if plan.workloads.iter().any(|workload| workload.work.is_only_watched()) {
         return Err(Failure::mistake(format!(
-            "{}: nothing was run, what others did was watched: there is no command line for that",
-            arguments.study
+            "{word}: nothing was run, what others did was watched: there is no command line for that"
         )));
     }
     let commands = commands::of(system, &study, &plan, &sites);
     let remarks = remarks(&study, &plan);
-    if arguments.json {
+    if is_json {
         output::json(&json!({
             "format": "assay-explain/1",
             "title": study.title,
@@ -89,29 +110,33 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 type Explained = (Study, Plan, Vec<Option<Site>>);
 
 /// The study and its plan: a stored one as it ran, else one for a machine that grants everything.
-fn source(system: &dyn System, arguments: &Arguments) -> Outcome<Explained> {
-    let word = &arguments.study;
+fn source(system: &dyn System, word: &str, target: Option<&str>) -> Outcome<Explained> {
     let is_file =
         system.status(Path::new(word)).is_ok_and(|status| status.kind != FileKind::Directory);
     if presets::find(word).is_none()
         && !is_file
         && let Ok(directory) = store::find(system, Some(word))
     {
-        return stored(system, &directory, arguments);
+        return stored(system, &directory, target);
     }
     let study = studies::load(system, word)?.settled();
-    let targets = targets(&study, arguments.target.as_deref());
-    let layout = Layout::of(&study, &targets);
+    let targets = targets(&study, target);
+    Ok(planned(system, study, &targets))
+}
+
+/// The study with its plan where nothing is refused.
+fn planned(system: &dyn System, study: Study, targets: &[String]) -> Explained {
+    let layout = Layout::of(&study, targets);
     let pairs =
         targets.iter().flat_map(|target| layout.bases.iter().map(move |base| (target, base)));
     let surveys = pairs.map(|(target, base)| survey(system, &study, target, base)).collect();
     let plan = plan::make(&study, surveys, study.seed.unwrap_or_default());
     let sites = commands::sites(system, &plan);
-    Ok((study, plan, sites))
+    (study, plan, sites)
 }
 
-fn stored(system: &dyn System, directory: &Path, arguments: &Arguments) -> Outcome<Explained> {
-    if let Some(target) = &arguments.target {
+fn stored(system: &dyn System, directory: &Path, target: Option<&str>) -> Outcome<Explained> {
+    if let Some(target) = target {
         return Err(Failure::mistake(format!(
             "a stored result has its own target: leave `{target}` out"
         )));

@@ -1,47 +1,67 @@
-//! `assay export`: a result in the format of another tool.
+//! `assay export`: a result in the format of another tool, or all of it as one file.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use super::output;
-use crate::store;
+use super::{bundle, output};
+use crate::store::{self, parcel};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::system::System;
 use assay_report::exporters::{self, EXPORTERS, Writes};
 
-/// A result in the format of another tool
+/// A result in the format of another tool, or whole as one file
 ///
 /// The numbers of the trials that count, without names of hosts, serial numbers and paths. What a
-/// format cannot say is left out: assay list exporters.
+/// format cannot say is left out: assay list exporters. A bundle is the whole result, with all that was
+/// recorded, names and serial numbers as well: who gets it takes it in with assay import.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay export --format trials-csv                the newest result as a table
   assay export 20261120-1031 --format fio-json    for what plots results of fio
   assay export --format benchstat -o new.txt      then benchstat new.txt
-  assay export --format parquet -o data.parquet   for data frames")]
+  assay export --format parquet -o data.parquet   for data frames
+  assay export 20261120-1031 -o card.assay        all of it, for another assay")]
 pub struct Arguments {
     /// Id, the beginning of one, or the path of a bundle; the newest by default
     #[arg(value_name = "ID|PATH")]
     result: Option<String>,
-    /// Which format
-    #[arg(long, value_name = "FORMAT", value_parser = names())]
-    format: String,
-    /// File to write instead of standard output
+    /// Which format; a file that ends in .assay is a bundle
+    #[arg(long, value_name = "FORMAT", value_parser = names(), required_unless_present = "output")]
+    format: Option<String>,
+    /// File to write instead of standard output (a bundle always makes one, unless it is -)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 fn names() -> PossibleValuesParser {
-    PossibleValuesParser::new(EXPORTERS.iter().map(|exporter| exporter.about.name))
+    let all = EXPORTERS.iter().map(|exporter| exporter.about).chain([parcel::ENTRY]);
+    PossibleValuesParser::new(all.map(|about| about.name))
+}
+
+/// The format that is named, or the one that the name of the file says.
+fn format(arguments: &Arguments) -> Outcome<&str> {
+    let ending = arguments.output.as_deref().and_then(Path::extension);
+    match &arguments.format {
+        Some(format) => Ok(format),
+        None if ending.is_some_and(|ending| ending == parcel::ENDING) => Ok(parcel::ENTRY.name),
+        None => Err(Failure::mistake(
+            "which format? --format FORMAT (assay list exporters), or -o FILE.assay for all of the result",
+        )),
+    }
 }
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let exporter = exporters::find(&arguments.format)
-        .ok_or_else(|| Failure::mistake(format!("there is no format {}", arguments.format)))?;
+    let format = format(arguments)?;
+    if format == parcel::ENTRY.name {
+        let (result, output) = (arguments.result.clone(), arguments.output.clone());
+        return bundle::run(system, &bundle::Arguments { result, output });
+    }
+    let exporter = exporters::find(format)
+        .ok_or_else(|| Failure::mistake(format!("there is no format {format}")))?;
     let directory = store::find(system, arguments.result.as_deref())?;
     let findings = store::findings_at(system, &directory)?;
     let to = arguments.output.as_deref().filter(|path| *path != Path::new("-"));

@@ -1,12 +1,12 @@
-//! `assay import`: numbers that were measured elsewhere, judged as those of a study are.
+//! `assay import`: numbers that were measured elsewhere, judged as those of a study are; or a whole result.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches};
 
-use super::output;
-use crate::store;
+use super::{add, output};
+use crate::store::{self, parcel};
 use assay_core::digest::{hexadecimal, sha256};
 use assay_core::failure::{Failure, Kind, Outcome};
 use assay_core::findings::Findings;
@@ -26,19 +26,24 @@ use assay_core::system::{Caching, FileKind, System, identity};
 /// Files above this are no tables of trials.
 const LARGEST_BYTES: u64 = 1 << 30;
 
-/// Judge numbers that were measured elsewhere
+/// Judge numbers of other tools, or take in the result of somebody else
 ///
 /// Reads what other tools wrote (assay list importers), or tables of trials, compares the arms with
 /// the baseline as a study of assay does, and keeps that as a result. The files of another tool are
 /// one study; each table is one by itself.
+///
+/// A file of assay export --format bundle is a whole result. It is kept and marked as foreign: shown,
+/// compared and collected, and never applied, confirmed or gone on with. It never takes the name of a
+/// result of yours, and is never the newest.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   assay import run*.json              results of fio: what differs is compared
-  assay import --arm scheduler=bfq b1.json b2.json --arm scheduler=none n1.json n2.json
+  assay import --arm scheduler=bfq b1.json --arm scheduler=none n1.json n2.json
   assay import --names {scheduler}-{run}.json --in-order *.json
   assay import trials.csv --baseline filesystem=ext4 --margin 2%
   assay import trials.csv --primary duration_s --title cards
+  assay import card.assay             a whole result, then it is in assay list
 
 A table for it, one row for each trial and metric:
   replicate,order,workload,metric,value,status,factor:filesystem
@@ -86,6 +91,9 @@ pub struct Arguments {
 
 /// Runs the command: every file is read before anything is kept.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    if let Some(parcels) = parcels(system, arguments)? {
+        return bring(system, arguments, &parcels);
+    }
     let (baseline, margin) = (baseline(&arguments.baseline)?, margin(arguments.margin.as_deref())?);
     let mut files = Vec::new();
     let mut failed: Option<Failure> = None;
@@ -132,6 +140,54 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         }
     }
     Ok(())
+}
+
+/// The files where they are whole results; none where they are numbers.
+fn parcels(system: &dyn System, arguments: &Arguments) -> Outcome<Option<Vec<PathBuf>>> {
+    let files = arguments.named.files.iter().map(|(file, _)| PathBuf::from(file));
+    let (parcels, others): (Vec<PathBuf>, Vec<PathBuf>) =
+        files.partition(|file| parcel::is_one(system, file));
+    let Some(first) = parcels.first() else { return Ok(None) };
+    if let Some(other) = others.first() {
+        return Err(Failure::mistake(format!(
+            "{} is a whole result and {} is not: import them apart",
+            first.display(),
+            other.display()
+        )));
+    }
+    let of_numbers = [
+        ("--arm", arguments.named.files.iter().any(|(_, arm)| !arm.is_empty())),
+        ("--names", arguments.names.is_some()),
+        ("--in-order", arguments.in_order),
+        ("--baseline", !arguments.baseline.is_empty()),
+        ("--margin", arguments.margin.is_some()),
+        ("--primary", arguments.primary.is_some()),
+        ("--title", arguments.title.is_some()),
+        ("--json of several files", arguments.json && parcels.len() > 1),
+    ];
+    match of_numbers.iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(Failure::mistake(format!(
+            "{} is a whole result, which is taken in as it is: leave {option} out",
+            first.display()
+        ))),
+        None => Ok(Some(parcels)),
+    }
+}
+
+/// Takes whole results in.
+fn bring(system: &dyn System, arguments: &Arguments, parcels: &[PathBuf]) -> Outcome<()> {
+    add::bring(system, parcels, |id, file, how| {
+        if arguments.json {
+            let findings = store::findings_at(system, &store::find(system, Some(id))?)?;
+            output::document(&assay_report::json(&findings));
+        } else {
+            output::text(id);
+        }
+        if !arguments.quiet {
+            output::message(&format!("{}: {how}, {id}", file.display()));
+        }
+        Ok(())
+    })
 }
 
 /// A format with its files.

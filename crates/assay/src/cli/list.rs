@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::{inventory, output};
+use crate::store::parcel;
 use assay_core::catalogue::About;
 use assay_core::catalogue::words::WORDS;
 use assay_core::factors;
@@ -22,8 +23,7 @@ use assay_report::exporters::EXPORTERS;
 use assay_report::figures::FIGURES;
 use assay_report::table::{self, Column};
 
-/// What there is: results, drives, workloads, factors, metrics, probes, rules, figures, words, the
-/// schema
+/// What there is: results, drives, presets, factors, metrics, words
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -236,7 +236,7 @@ fn importers() -> Listing {
 }
 
 fn exporters() -> Listing {
-    let abouts = EXPORTERS.iter().map(|exporter| exporter.about);
+    let abouts = EXPORTERS.iter().map(|exporter| exporter.about).chain([parcel::ENTRY]);
     entries("exporters", ["exporter", "what it writes"], abouts)
 }
 

@@ -8,22 +8,31 @@ const COMMANDS: &[(&str, &str)] = &[
     ("bench", "check"),
     ("benchmark", "check"),
     ("cleanup", "restore"),
+    ("continue", "restore resume"),
+    ("delete", "remove"),
     ("diff", "compare"),
     ("history", "list results"),
     ("html", "report"),
     ("info", "doctor"),
     ("iostat", "watch"),
+    ("load", "import"),
     ("ls", "list"),
     ("measure", "check"),
     ("monitor", "watch"),
     ("presets", "list presets"),
+    ("preview", "plan"),
+    ("recommend", "advise"),
+    ("recover", "restore"),
     ("results", "list results"),
-    ("revert", "undo"),
+    ("revert", "restore undo"),
     ("rm", "remove"),
+    ("save", "export"),
+    ("share", "export"),
     ("speed", "check"),
     ("start", "run"),
     ("studies", "list presets"),
     ("test", "check"),
+    ("title", "note"),
     ("web", "serve"),
 ];
 
@@ -90,15 +99,22 @@ pub(super) fn help(words: &[OsString], definition: &clap::Command) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::definition;
+    use clap::error::ErrorKind;
+
+    use super::super::{PAGE_COLUMNS, definition, read};
     use super::*;
 
     #[test]
     fn what_is_meant_exists() {
         let definition = definition();
         for (theirs, ours) in COMMANDS {
-            let word = ours.split(' ').next().unwrap();
-            assert!(definition.find_subcommand(word).is_some(), "{theirs}: {ours}");
+            let words = format!("assay {ours}");
+            let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
+            let parsed = read(&words, PAGE_COLUMNS);
+            // What else it needs is told then.
+            let known = parsed.map_err(|error| error.kind());
+            let fine = matches!(known, Ok(_) | Err(ErrorKind::MissingRequiredArgument));
+            assert!(fine, "{theirs}: {ours}");
             assert!(definition.find_subcommand(theirs).is_none(), "{theirs} is one of ours");
         }
         let options: Vec<String> = definition

@@ -18,6 +18,7 @@ mod confirm;
 mod doctor;
 mod explain;
 mod export;
+mod front;
 mod hold_pages;
 mod import;
 mod in_vm;
@@ -26,6 +27,8 @@ mod label;
 mod list;
 mod meant;
 mod micro;
+mod old;
+mod options;
 mod output;
 mod pages;
 mod peer;
@@ -44,17 +47,20 @@ mod show;
 mod stacks;
 mod studies;
 mod study_arguments;
+mod study_help;
 mod tree;
 mod undo;
 mod vm;
 mod watch;
 mod watchdog;
+#[cfg(test)]
+mod words;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use assay_core::failure::{Failure, Outcome};
 use assay_core::system::System;
@@ -64,7 +70,7 @@ pub use pages::reference_pages;
 
 /// Carefully controlled performance studies of storage and the machine around it.
 #[derive(Debug, Parser)]
-#[command(name = "assay", version = VERSION, about, propagate_version = true, after_help = EXAMPLES)]
+#[command(name = "assay", version = VERSION, about, propagate_version = true)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
@@ -80,11 +86,14 @@ Honest speed of storage, and how far each number can be trusted. Begin with:
   assay check --quick     this directory, in about 15 s; needs no root
   assay check /mnt/card   a card, a stick or another drive, in about a minute
   assay run depth         a study: settings compared, with verdicts
+  assay list presets      which studies there are
 
-assay show brings the newest result back, assay doctor tells what this machine
-can measure, and assay --help has all commands.
+  assay show              the newest result again
+  assay doctor            what this machine can measure
+  assay --help            all commands
 ";
 
+/// What a manual page shows.
 const EXAMPLES: &str = "\
 Examples:
   assay check                    honest speed of the storage under this directory
@@ -96,44 +105,47 @@ Examples:
   assay watch                    what the disks do at this moment
   assay list presets             which studies are shipped
   assay articles                 published figures, judged again
+";
 
-Exit codes: 0 done, 1 a gate failed, 2 a mistake in the command, 3 the machine
-refused, 4 something was not put back, 5 some trials were lost or not kept, 130
-interrupted (finished trials are kept).";
+/// Columns of pages that are kept, and of help where there is no terminal.
+const PAGE_COLUMNS: usize = 80;
+/// Columns of help: lines that are longer are hard to read, shorter ones hold no word.
+const HELP_COLUMNS: std::ops::RangeInclusive<usize> = 20..=100;
 
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(check::Arguments),
     Run(run::Arguments),
-    Explain(explain::Arguments),
     Plan(plan::Arguments),
-    Resume(resume::Arguments),
     Restore(restore::Arguments),
     Show(show::Arguments),
     Report(report::Arguments),
     Compare(compare::Arguments),
-    Confirm(confirm::Arguments),
     Advise(advise::Arguments),
-    Apply(apply::Arguments),
-    Undo(undo::Arguments),
     Selftest(selftest::Arguments),
     #[cfg(feature = "serve")]
     Serve(serve::Arguments),
     Watch(watch::Arguments),
     List(list::Arguments),
     Note(label::NoteArguments),
-    Rename(label::RenameArguments),
     Remove(remove::Arguments),
     Import(import::Arguments),
     Export(export::Arguments),
-    Bundle(bundle::Arguments),
-    Add(add::Arguments),
     Collection(collection::Arguments),
     Calc(calc::Arguments),
     Peer(peer::Arguments),
     Doctor(doctor::Arguments),
     Articles(articles::Arguments),
     Completions(completions::Arguments),
+    #[command(flatten)]
+    Old(old::Old),
+    #[command(flatten)]
+    Own(Own),
+}
+
+/// What this program runs of itself, and nobody types.
+#[derive(Debug, Subcommand)]
+enum Own {
     #[command(hide = true)]
     Stacks(stacks::Arguments),
     #[command(hide = true)]
@@ -150,15 +162,37 @@ enum Command {
 
 /// Parses the command line. What is not a command to run (help, version, a mistake) is told, and
 /// the exit code handed back.
-pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, ExitCode> {
+pub fn parse(
+    system: &dyn System,
+    arguments: impl IntoIterator<Item = OsString>,
+) -> Result<Arguments, ExitCode> {
     let words: Vec<OsString> = arguments.into_iter().collect();
-    Arguments::try_parse_from(&words).map_err(|error| {
+    let columns = output::columns(system).clamp(*HELP_COLUMNS.start(), *HELP_COLUMNS.end());
+    read(&words, columns).map_err(|error| {
         if error.use_stderr() {
             return output::fail(&Failure::mistake(one_line(&error, &words)));
         }
-        output::text(&error.render().to_string());
-        ExitCode::SUCCESS
+        let own = study_help::page(system, &words, &error, columns);
+        output::text(&own.unwrap_or_else(|| error.render().to_string()));
+        output::kept().map_or_else(|failure| output::fail(&failure), |()| ExitCode::SUCCESS)
     })
+}
+
+/// The arguments that words are, or what is told instead, in as many columns.
+fn read(words: &[OsString], columns: usize) -> Result<Arguments, clap::Error> {
+    let mut command = whole(columns);
+    let matches = command.try_get_matches_from_mut(words)?;
+    Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// The command line as it is parsed, with help of as many columns.
+fn whole(columns: usize) -> clap::Command {
+    let command = Arguments::command().term_width(columns);
+    let command = ["run", "plan"]
+        .into_iter()
+        .fold(command, |command, name| command.mut_subcommand(name, options::arranged));
+    let page = front::page(&command, columns);
+    command.override_help(page)
 }
 
 /// A parser's message as one line.
@@ -180,8 +214,9 @@ fn one_line(error: &clap::Error, words: &[OsString]) -> String {
         // Where we know better.
         .filter(|line| meant.is_none() || !line.starts_with("tip:"))
         .filter(|line| !line.is_empty());
-    let message = wanted.collect::<Vec<_>>().join(" ");
-    let help = meant::help(words, &definition());
+    // What is missing stands in lines of its own, and a tip is a sentence.
+    let message = wanted.collect::<Vec<_>>().join(" ").replace(" tip: ", "; ");
+    let help = meant::help(words, &Arguments::command());
     let message = message.trim_start_matches("error: ");
     match meant {
         Some(meant) => format!("{message}: {meant} See {help}"),
@@ -206,14 +241,9 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Check(arguments) => check::run(system, arguments),
         Command::Run(arguments) => run::run(system, arguments),
         Command::Plan(arguments) => plan::run(system, &arguments),
-        Command::Explain(arguments) => explain::run(system, &arguments),
-        Command::Resume(arguments) => resume::run(system, &arguments),
         Command::Restore(arguments) => restore::run(system, &arguments),
         Command::Compare(arguments) => compare::run(system, &arguments),
-        Command::Confirm(arguments) => confirm::run(system, &arguments),
         Command::Advise(arguments) => advise::run(system, &arguments),
-        Command::Apply(arguments) => apply::run(system, &arguments),
-        Command::Undo(arguments) => undo::run(system, &arguments),
         Command::Selftest(arguments) => selftest::run(system, arguments),
         Command::Show(arguments) => show::run(system, &arguments),
         Command::Report(arguments) => report::run(system, &arguments),
@@ -222,12 +252,9 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
         Command::Watch(arguments) => watch::run(system, &arguments),
         Command::List(arguments) => list::run(system, &arguments),
         Command::Note(arguments) => label::note(system, arguments),
-        Command::Rename(arguments) => label::rename(system, arguments),
         Command::Remove(arguments) => remove::run(system, &arguments),
         Command::Import(arguments) => import::run(system, &arguments),
         Command::Export(arguments) => export::run(system, &arguments),
-        Command::Bundle(arguments) => bundle::run(system, &arguments),
-        Command::Add(arguments) => add::run(system, &arguments),
         Command::Collection(arguments) => collection::run(system, &arguments),
         Command::Articles(arguments) => articles::run(system, &arguments),
         Command::Calc(arguments) => calc::run(system, &arguments),
@@ -237,23 +264,32 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
             Ok(())
         }
         Command::Completions(arguments) => completions::run(&arguments),
-        Command::Stacks(arguments) => stacks::run(system, &arguments),
-        Command::HoldPages(arguments) => hold_pages::run(system, &arguments),
-        Command::Micro(arguments) => micro::run(&arguments),
-        Command::Tree(arguments) => tree::run(system, &arguments),
-        Command::InVm(arguments) => in_vm::run(system, &arguments),
-        Command::Watchdog(arguments) => watchdog::run(system, &arguments),
+        Command::Old(old) => old.run(system),
+        Command::Own(own) => own.run(system),
+    }
+}
+
+impl Own {
+    fn run(self, system: &dyn System) -> Outcome<()> {
+        match self {
+            Self::Stacks(arguments) => stacks::run(system, &arguments),
+            Self::HoldPages(arguments) => hold_pages::run(system, &arguments),
+            Self::Micro(arguments) => micro::run(&arguments),
+            Self::Tree(arguments) => tree::run(system, &arguments),
+            Self::InVm(arguments) => in_vm::run(system, &arguments),
+            Self::Watchdog(arguments) => watchdog::run(system, &arguments),
+        }
     }
 }
 
 /// The definition of the command line, for generated pages and completions: without what nobody types.
 pub fn definition() -> clap::Command {
-    let whole = Arguments::command();
+    let whole = whole(PAGE_COLUMNS);
     let shown = whole.get_subcommands().filter(|command| !command.is_hide_set());
     clap::Command::new("assay")
         .version(VERSION)
         .about(whole.get_about().cloned().unwrap_or_default())
-        .after_help(EXAMPLES)
+        .after_help(format!("{EXAMPLES}\n{}", front::CODES))
         .propagate_version(true)
         .subcommands(shown.cloned().collect::<Vec<_>>())
 }
@@ -269,19 +305,19 @@ mod tests {
 
     #[test]
     fn a_mistake_is_one_line_with_advice() {
-        let error = Arguments::try_parse_from(["assay", "check", "--quik"]).unwrap_err();
         let words = ["assay", "check", "--quik"].map(OsString::from);
+        let error = read(&words, PAGE_COLUMNS).unwrap_err();
         let line = one_line(&error, &words);
         assert!(!line.contains('\n') && line.contains("--quick"), "{line}");
     }
 
     /// Lines of a text that call the program, without their remarks: each as it stands, and cut off where
     /// a text in quotation marks begins, which may go on in the next line.
-    fn calls(text: &str) -> Vec<Vec<Vec<String>>> {
-        let calls = |line: &&str| {
+    fn calls(text: &str, indent: &str) -> Vec<Vec<Vec<String>>> {
+        let called = |line: &&str| {
             line.strip_prefix("assay ").is_some_and(|rest| rest.starts_with(char::is_alphabetic))
         };
-        let lines = text.lines().map(str::trim).filter(calls);
+        let lines = text.lines().filter_map(|line| line.strip_prefix(indent)).filter(called);
         let bare = lines.map(|line| line.split("  ").next().unwrap_or(line));
         bare.map(|line| {
             let whole = line.split(['#', '|']).next().unwrap_or(line);
@@ -292,26 +328,49 @@ mod tests {
         .collect()
     }
 
+    /// The help of a command and of all below it.
+    fn helps(command: &mut clap::Command) -> Vec<String> {
+        let own = [command.render_long_help().to_string(), command.render_help().to_string()];
+        own.into_iter().chain(command.get_subcommands_mut().flat_map(helps)).collect()
+    }
+
+    fn is_understood(words: &[&str]) -> bool {
+        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        // Help and the version are told, too.
+        read(&words, PAGE_COLUMNS).map_or_else(|error| !error.use_stderr(), |_| true)
+    }
+
     #[test]
     fn every_command_that_the_texts_show_is_one() {
-        let mut shown: Vec<String> = vec![include_str!("../../../../README.md").to_owned()];
+        // Where a line begins with it in prose it is no call: in help, calls are indented by two.
+        let mut shown = vec![GUIDE.to_owned()];
+        shown.extend(reference_pages().unwrap().into_iter().map(|(_, page)| page));
         let mut commands = definition();
-        shown.push(commands.render_long_help().to_string());
-        shown.extend(
-            commands.get_subcommands_mut().map(|command| command.render_long_help().to_string()),
-        );
+        commands.build();
+        shown.extend(helps(&mut commands));
+        let shown: Vec<_> = shown.iter().flat_map(|text| calls(text, "  ")).collect();
+        let is_old =
+            |call: &str| old::RENAMED.iter().any(|(old, _)| old.split(' ').next() == Some(call));
+        let old = shown.iter().flatten().find(|call| is_old(&call[1]));
+        assert_eq!(old, None, "an old name is shown");
         let mut seen = 0;
-        for readings in shown.iter().flat_map(|text| calls(text)) {
+        let readme: Vec<&str> =
+            include_str!("../../../../README.md").lines().map(str::trim).collect();
+        let readme = calls(&readme.join("\n"), "");
+        assert!(!readme.is_empty());
+        for readings in shown.into_iter().chain(readme) {
             let parses = |call: &Vec<String>| {
+                let mut words: Vec<&str> = call.iter().map(String::as_str).collect();
+                if is_understood(&words) {
+                    return true;
+                }
                 // A text in quotation marks, cut off above, stands for one word.
-                let cut = ["note", "rename"].contains(&call[1].as_str()).then_some("text");
-                let words = || call.iter().map(String::as_str);
-                Arguments::try_parse_from(words()).is_ok()
-                    || Arguments::try_parse_from(words().chain(cut)).is_ok()
+                words.push("text");
+                ["note", "rename"].contains(&call[1].as_str()) && is_understood(&words)
             };
             assert!(readings.iter().any(parses), "{readings:?} is no command");
             seen += 1;
         }
-        assert!(seen > 20, "{seen}");
+        assert!(seen > 100, "{seen}");
     }
 }

@@ -3,7 +3,8 @@
 
 use std::fmt::Write;
 
-use super::{definition, list};
+use super::old::RENAMED;
+use super::{PAGE_COLUMNS, definition, front, list};
 use assay_core::analysis::COMPARED;
 use assay_core::catalogue::About;
 use assay_core::catalogue::keys::{Fields, Need};
@@ -19,6 +20,8 @@ use assay_core::truth;
 use assay_core::work::{self, metrics};
 use assay_report::exporters::EXPORTERS;
 use assay_report::figures::FIGURES;
+
+use crate::store::parcel;
 
 const MADE: &str = "<!-- made by `cargo xtask pages`; change the source, not this page -->\n\n";
 
@@ -40,18 +43,28 @@ pub fn reference_pages() -> Outcome<Vec<(String, String)>> {
 }
 
 fn commands() -> String {
-    let mut page = format!("{MADE}# Commands\n");
-    let mut definition = definition().term_width(80);
+    let mut definition = definition().term_width(PAGE_COLUMNS);
     definition.build();
-    for command in definition.get_subcommands_mut().filter(|command| command.get_name() != "help") {
-        let name = command.get_name().to_owned();
-        help(&mut page, &format!("## assay {name}"), command);
-        for inner in command.get_subcommands_mut().filter(|inner| inner.get_name() != "help") {
-            let title = format!("### assay {name} {}", inner.get_name());
-            help(&mut page, &title, inner);
-        }
+    let overview = front::page(&definition, PAGE_COLUMNS);
+    let mut page = format!("{MADE}# Commands\n\n```text\n{}\n```\n", overview.trim_end());
+    page.push_str(
+        "\n## Old names\n\nThey go on working, and say the new one on standard error.\n\n\
+         | old name | new name |\n|---|---|\n",
+    );
+    for (old, new) in RENAMED {
+        let _ = writeln!(page, "| `assay {old}` | `assay {new}` |");
     }
+    below(&mut page, &mut definition, "##", "assay");
     page
+}
+
+/// The help of all commands below one.
+fn below(page: &mut String, command: &mut clap::Command, sign: &str, path: &str) {
+    for inner in command.get_subcommands_mut().filter(|inner| inner.get_name() != "help") {
+        let path = format!("{path} {}", inner.get_name());
+        help(page, &format!("{sign} {path}"), inner);
+        below(page, inner, &format!("{sign}#"), &path);
+    }
 }
 
 fn help(page: &mut String, title: &str, command: &mut clap::Command) {
@@ -78,11 +91,15 @@ fn formats() -> String {
     };
     entries(&mut page, "Reads", &mut IMPORTERS.iter().map(|importer| importer.about));
     page.push_str("\n## Out: `assay export ID --format FORMAT`\n");
-    entries(&mut page, "Writes", &mut EXPORTERS.iter().map(|exporter| exporter.about));
+    entries(
+        &mut page,
+        "Writes",
+        &mut EXPORTERS.iter().map(|exporter| exporter.about).chain([parcel::ENTRY]),
+    );
     page.push_str(
         "\n## Job files of fio: `assay run JOBS.fio`\n\nThe study that a job file comes to is shown \
          with what is done otherwise; what cannot be done is named with its line and what it would \
-         have meant, and then nothing runs. `assay explain JOBS.fio` goes back to lines of fio. \
+         have meant, and then nothing runs. `assay plan JOBS.fio --commands` goes back to lines of fio. \
          Nothing of a job file is ever executed; files that it names are left alone, as Assay makes \
          its own beside them; a device passes the same consent as in any study. Two jobs that run \
          at once become a workload with a load beside it, more are refused.\n",
@@ -245,7 +262,7 @@ fn entry(page: &mut String, about: &About, example: &str, undone: Option<&str>) 
 
 fn study_file() -> String {
     let mut page = format!(
-        "{MADE}# Study file\n\nA study is a TOML file: a target, work, and what varies. `assay explain FILE` reads one \
+        "{MADE}# Study file\n\nA study is a TOML file: a target, work, and what varies. `assay plan FILE` reads one \
          and tells\nall mistakes at once; `assay list schema` prints a JSON Schema for editors.\n\n\
          ```toml\n{}```\n\nAmounts are text with a unit: `\"4 KiB\"`, `\"10 s\"`, `\"5 %\"`.\n",
         file::EXAMPLE

@@ -3,8 +3,8 @@
 use clap::Args;
 
 use super::boots::{self, BootArguments};
-use super::output;
 use super::study_arguments::StudyArguments;
+use super::{explain, output};
 use crate::runner;
 use crate::store;
 use assay_core::analysis;
@@ -20,22 +20,32 @@ use assay_report::preview::{self, PreviewStake};
 /// Earlier results that are looked at for one to take the spread from.
 const MOST_LOOKED_AT: usize = 20;
 
-/// What a study would do: trials in order, time, bytes, changes, and what it can see
+/// What a study would do: trials, time, changes, and what it can see
 ///
 /// Changes nothing. The smallest difference that the study will see is told for the spread of an
 /// earlier result of the same study where there is one.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    after_help = "More: assay plan STUDY --help (that study's), assay plan --help (all)",
+    after_long_help = "\
 Examples:
-  assay plan depth.toml                     before running it
-  assay plan check /dev/sdX                 what that drive carries, and what unlocks it
-  assay plan filesystems --lab              what would be made, and taken down again
-  assay plan depth.toml --replicates 12     what more replicates would show")]
+  assay plan depth.toml                   before running it
+  assay plan check /dev/sdX               what that drive carries, its ID
+  assay plan filesystems --lab            what would be made, and taken down
+  assay plan depth.toml --replicates 12   what more replicates would show
+  assay plan check --commands             the same work in fio's words
+  assay plan 20261120-1031 --commands     a stored result, as it ran"
+)]
 pub struct Arguments {
     #[command(flatten)]
     of_study: StudyArguments,
     #[command(flatten)]
     of_boots: BootArguments,
+    /// The lines of fio and others that do the same work
+    ///
+    /// Of a study, or of a stored result as it ran (its id in the place of STUDY).
+    #[arg(long)]
+    commands: bool,
     /// One JSON document instead of the text
     #[arg(long)]
     json: bool,
@@ -43,6 +53,9 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    if arguments.commands {
+        return explain::of_plan(system, &arguments.of_study, arguments.json);
+    }
     let (study, targets) = arguments.of_study.study(system)?;
     let study = match arguments.of_boots.of(study, arguments.of_study.has_targets())? {
         Ok(study) => return boots::preview(system, study, &arguments.of_boots),

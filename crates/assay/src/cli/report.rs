@@ -13,7 +13,7 @@ use assay_report::evidence::Evidence;
 use assay_report::html::{self, Place};
 use assay_report::markdown;
 
-/// A result as one page: the answer, the figures that show it, and all the evidence
+/// A result as one page: the answer, its figures, all the evidence
 ///
 /// The page is one file that loads nothing and is complete without its script. Several results are
 /// compared first and told one after the other. Above 2,000 trials their values lie in a file beside

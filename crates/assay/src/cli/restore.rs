@@ -1,11 +1,12 @@
-//! `assay restore`: puts the machine back after a run that was killed.
+//! `assay restore`: puts the machine back after a run that was killed. What else is picked up again
+//! stands below it.
 
 use std::path::Path;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
-use super::output;
+use super::{output, resume, undo};
 use assay_core::factors::guard::journals;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::system::journal::{Busy, Journals};
@@ -16,22 +17,35 @@ const ATTEMPTS: u32 = 25;
 /// Time between two of them.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Put the machine back after a run that was killed
+/// After a crash: put the machine back, go on, take a setting back
 ///
 /// Undoes, last change first, what the journals of runs that are gone tell: settings, mounts, loop
 /// devices, files. What is as it was already is left alone, so it can be run again at any time.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
 Examples:
   assay restore             put everything back, and say what
-  assay restore --dry-run   only say what would be put back")]
+  assay restore --dry-run   only say what would be put back
+  assay restore resume      go on with the study that was interrupted
+  assay restore undo        take back what assay advise apply made permanent"
+)]
 pub struct Arguments {
+    #[command(subcommand)]
+    other: Option<Other>,
     /// Only say what would be put back
     #[arg(long)]
     dry_run: bool,
     /// One JSON document instead of text
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Other {
+    Resume(resume::Arguments),
+    Undo(undo::Arguments),
 }
 
 /// What was found, and what became of it.
@@ -47,6 +61,14 @@ struct Restored {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+    match &arguments.other {
+        Some(Other::Resume(own)) => resume::run(system, own),
+        Some(Other::Undo(own)) => undo::run(system, own),
+        None => put_back(system, arguments),
+    }
+}
+
+fn put_back(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let home = identity::state_directory(system)?;
     let found = settled(system, &journals(&home))?;
     let mut told =
@@ -157,7 +179,7 @@ mod tests {
     }
 
     fn kind(fake: &Fake, dry_run: bool) -> Option<(Kind, String)> {
-        let failure = run(fake, &Arguments { dry_run, json: true }).err()?;
+        let failure = run(fake, &Arguments { other: None, dry_run, json: true }).err()?;
         Some((failure.kind, failure.message))
     }
 
@@ -178,7 +200,7 @@ mod tests {
         assert!(fake.files().contains_key(&bad));
         fake.remove(bad);
         assert_eq!(kind(&fake, true), None);
-        run(&fake, &Arguments { dry_run: false, json: false }).unwrap();
+        run(&fake, &Arguments { other: None, dry_run: false, json: false }).unwrap();
     }
 
     #[test]

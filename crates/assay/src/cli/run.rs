@@ -11,28 +11,34 @@ use crate::runner::{Finished, Request};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::system::System;
 
-/// Run a study: every setting under the same control, with intervals and verdicts
+/// Run a study: settings compared under control, with verdicts
 ///
 /// A study file says what to compare: a target, workloads, factors with their levels. The trials
 /// run in random order, six replicates of each arm by default, each arm is compared with
 /// the baseline within its replicate, and every comparison ends with one of four verdicts: better,
 /// worse, equivalent within the margin, or inconclusive.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    after_help = "More: assay run STUDY --help (that study's), assay run --help (all)",
+    after_long_help = "\
 Examples:
-  assay plan depth.toml                      what it would do, how long, what it can see
-  assay run depth.toml                       run it where the file says
-  assay run depth.toml /mnt/card             run it there
-  assay run depth.toml --set depth=1,4,16    other levels, or another factor
-  assay run depth.toml --budget 10m --json   end with the replicate nearest to 10 minutes
-  assay run depth.toml --watch               with a live page of the device meanwhile
-  assay run filesystems --vm                 in a virtual machine: needs no root
-  assay run boot                             the boots that the systemd journal knows of
-  assay list factors                         what can vary")]
+  assay plan depth                       what it would do, how long, what it sees
+  assay run depth                        run it in this directory
+  assay run depth.toml /mnt/card         a study file, there
+  assay run depth --set depth=1,4,16     other levels, or another factor
+  assay run depth --budget 10m --json    end with the replicate nearest to 10 min
+  assay run depth --watch                with a live page of the device meanwhile
+  assay run filesystems --vm             in a virtual machine: needs no root
+  assay run boot                         the boots that systemd's journal knows of
+  assay run small-memory --help          the options of that study alone
+  assay list factors                     what can vary"
+)]
 pub struct Arguments {
     #[command(flatten)]
     of_study: StudyArguments,
-    /// The page of `assay watch` meanwhile, with how far the study is
+    /// The page of `assay watch` meanwhile
+    ///
+    /// With how far the study is.
     #[arg(long, conflicts_with = "quiet")]
     watch: bool,
     #[command(flatten)]

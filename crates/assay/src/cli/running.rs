@@ -222,7 +222,7 @@ fn unkept(finished: &Finished) -> Option<Failure> {
         ),
         _ => format!(
             "{began}the first {kept} of {trials} trials are kept as {id}: {why}; make room there, then \
-             run the others again with: assay resume {id}"
+             run the others again with: assay restore resume {id}"
         ),
     }))
 }
@@ -247,11 +247,14 @@ fn interrupted(finished: &Finished) -> Failure {
     let trials = finished.trials.len();
     Failure::interrupted(match &finished.directory {
         Some(_) if trials > 0 => format!(
-            "interrupted; {trials} finished trials are kept: assay show {id}, or go on with: assay resume {id}",
+            "interrupted; {trials} finished trials are kept: assay show {id}, or go on with: assay restore resume {id}",
             id = finished.id
         ),
         Some(_) => {
-            format!("interrupted before the first trial; go on with: assay resume {}", finished.id)
+            format!(
+                "interrupted before the first trial; go on with: assay restore resume {}",
+                finished.id
+            )
         }
         None => "interrupted; nothing is left behind".to_owned(),
     })
@@ -398,7 +401,7 @@ mod tests {
         let id = finished.id.clone();
         let (_, told) = code_and_words(finished);
         assert!(told.starts_with("the first 3 of 6 trials are kept"), "{told}");
-        assert!(told.ends_with(&format!("assay resume {id}")), "{told}");
+        assert!(told.ends_with(&format!("assay restore resume {id}")), "{told}");
         let (code, told) = code_and_words(full_after(0));
         assert!(code == 5 && told.starts_with("none of the 6 trials are kept"), "{told}");
         let homeless = Finished { directory: None, ..self::finished() };

@@ -43,7 +43,7 @@ pub struct Arguments {
     /// Seed of order, offsets and content; drawn where it is not given
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Overwrite the block device: its id and +NAME for all it carries (see: assay plan)
+    /// Overwrite the block device: its ID, and +NAME for all it carries; assay plan tells both
     #[arg(long, value_name = "ID")]
     destroy: Vec<String>,
     #[command(flatten)]

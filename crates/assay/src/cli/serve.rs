@@ -7,7 +7,7 @@ use crate::web::{self, Options, Started};
 use assay_core::failure::Outcome;
 use assay_core::system::System;
 
-/// All results in a browser: the list, each one as a page, comparisons, running studies live
+/// All results in a browser, and running studies live
 ///
 /// Nothing can be changed from the browser. Only this machine can reach the server; where it
 /// listens on another address, the printed one carries a secret that is asked for.

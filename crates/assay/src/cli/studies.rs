@@ -8,8 +8,17 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::study::{Study, file, fio_job, presets, words};
 use assay_core::system::System;
 
-/// The study that a word means: a preset first, else a file.
+/// The study that a word means: a preset first, else a file. What was made of a job file of fio is told.
 pub fn load(system: &dyn System, word: &str) -> Outcome<Study> {
+    look(system, word, &mut |line| output::message(line))
+}
+
+/// The same in silence.
+pub fn quietly(system: &dyn System, word: &str) -> Outcome<Study> {
+    look(system, word, &mut |_| {})
+}
+
+fn look(system: &dyn System, word: &str, tell: &mut dyn FnMut(&str)) -> Outcome<Study> {
     if let Some(study) = presets::find(word) {
         return study;
     }
@@ -24,7 +33,7 @@ pub fn load(system: &dyn System, word: &str) -> Outcome<Study> {
         _ => Failure::refused(format!("{word}: {error}")),
     })?;
     if Path::new(word).extension().is_some_and(|end| end == FIO) {
-        return of_fio(word, &text);
+        return of_fio(word, &text, tell);
     }
     if is_json(&text) {
         return Err(Failure::mistake(format!(
@@ -38,13 +47,13 @@ pub fn load(system: &dyn System, word: &str) -> Outcome<Study> {
 const FIO: &str = "fio";
 
 /// A job file of fio, with the study that it comes to and what is done otherwise.
-fn of_fio(word: &str, text: &str) -> Outcome<Study> {
+fn of_fio(word: &str, text: &str, tell: &mut dyn FnMut(&str)) -> Outcome<Study> {
     let translated = fio_job::translate(word, text)?;
     for line in translated.study.lines().filter(|line| !line.is_empty()) {
-        output::message(line);
+        tell(line);
     }
     for remark in &translated.remarks {
-        output::message(&format!("note: {remark}"));
+        tell(&format!("note: {remark}"));
     }
     file::parse(word, &translated.study)
 }

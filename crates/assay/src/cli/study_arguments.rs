@@ -21,7 +21,7 @@ use assay_core::work::{boot, observe};
 
 /// Settings that may be written though studies usually have no business there: said here, and never
 /// taken from a study file or a result.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Default, PartialEq, Eq, Args)]
 pub struct Allowed {
     /// Let `tunable:PATH` write to this file of the kernel, which is not on the list (again for more)
     #[arg(long = "allow-tunable", value_name = "PATH")]
@@ -46,7 +46,7 @@ impl Allowed {
 }
 
 /// What a study may do that is said here, and never taken from a study file or a result.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Default, PartialEq, Eq, Args)]
 pub struct Permitted {
     #[command(flatten)]
     settings: Allowed,
@@ -76,16 +76,19 @@ impl Permitted {
 }
 
 /// A study as the command line asks for it.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, PartialEq, Args)]
 pub struct StudyArguments {
     /// A study file, or the name of a shipped study; none with --command
     #[arg(value_name = "STUDY", required_unless_present = "lines")]
     study: Option<String>,
-    /// Directories, files or block devices instead of the study's own; several are compared, or are the
-    /// members of one place where the study has the key members
+    /// Where: directories, files or block devices (several are compared)
+    ///
+    /// They stand for the study's own. Where the study has the key members, several are those of one place.
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
-    /// Levels of a factor, such as depth=1,4,16 (again for another factor)
+    /// Levels of a factor, such as depth=1,4,16
+    ///
+    /// Again for another factor; assay list factors has their names.
     #[arg(long, value_name = "NAME=LEVEL,LEVEL")]
     set: Vec<String>,
     /// Complete passes over all arms
@@ -94,7 +97,9 @@ pub struct StudyArguments {
     /// Seed of order, offsets and content; drawn where it is not given
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Time for each target, such as 10m: the study ends with the replicate that is nearest
+    /// Time for each target, such as 10m
+    ///
+    /// The study ends with the replicate that is nearest.
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
     /// Short trials: a first look, with every level
@@ -103,26 +108,35 @@ pub struct StudyArguments {
     /// Time of a trial that is counted, such as 10s or 2min
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
-    /// Under others' work: take a level back from so many times the baseline's worst on (2x, or off)
+    /// Take a level back that hurts others' work so much (2x, or off)
+    ///
+    /// From so many times the worst of the baseline on.
     #[arg(long, value_name = "FACTOR")]
     harm: Option<String>,
-    /// decided: end after the first replicate with which every comparison has its verdict. Of boots: a
-    /// unit, whose start is timed as well
+    /// decided: end once every comparison has its verdict
+    ///
+    /// After the first replicate with which it has. Of boots: a unit, whose start is timed as well.
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
-    /// What arms are compared with, such as depth=1 (again for another factor)
+    /// What arms are compared with, such as depth=1
+    ///
+    /// Again for another factor.
     #[arg(long, value_name = "NAME=LEVEL")]
     baseline: Vec<String>,
-    /// Memory that the study's work may have, such as 384MiB (studies of memory)
+    /// Memory that the work may have, such as 384MiB
     #[arg(long, value_name = "SIZE")]
     limit: Option<Bytes>,
     /// What counts as equivalent, such as 5%
     #[arg(long, value_name = "SHARE")]
     margin: Option<String>,
-    /// The metric that verdicts are about (see: assay list metrics)
+    /// The metric that verdicts are about
+    ///
+    /// assay list metrics has their names.
     #[arg(long, value_name = "METRIC")]
     primary: Option<String>,
-    /// Overwrite the block device: its id and +NAME for all it carries (see: assay plan)
+    /// Overwrite this block device (assay plan tells its ID)
+    ///
+    /// Its id and +NAME for all it carries.
     #[arg(long, value_name = "ID")]
     pub destroy: Vec<String>,
     #[command(flatten)]
@@ -131,14 +145,17 @@ pub struct StudyArguments {
     commands: CommandArguments,
     #[command(flatten)]
     build: BuildArguments,
-    /// On a loop device of its own, made for the study and removed afterwards (as root)
+    /// On a loop device made for it, removed afterwards (as root)
     #[arg(long, conflicts_with_all = ["targets", "destroy"])]
     lab: bool,
-    /// A power meter's file, a time and watts in each line: energy is told of it
+    /// A power meter's file: energy is told of it
+    ///
+    /// A time and watts in each line.
     #[arg(long, value_name = "FILE")]
     meter: Option<String>,
-    /// What is printed on the card, such as "95 MB/s, V30, A1": its row of the flash table says how
-    /// much of that it does
+    /// What is printed on the card, such as "95 MB/s, V30, A1"
+    ///
+    /// Its row of the flash table says how much of that it does.
     #[arg(long, value_name = "CLAIMS")]
     claimed: Option<String>,
     /// What the card costs, such as "12.50 GBP"
@@ -164,6 +181,14 @@ impl StudyArguments {
         let targets = self.targets_of(&study);
         self.build.check(system, &targets)?;
         Ok((study, targets))
+    }
+
+    /// The study's word and its target, where the line says nothing else of it.
+    pub fn unchanged(&self) -> Option<(&str, Option<&str>)> {
+        let (study, targets) = (self.study.clone(), self.targets.clone());
+        let bare = Self { study, targets, ..Self::default() };
+        let word = self.study.as_deref().filter(|_| *self == bare && self.targets.len() < 2)?;
+        Some((word, self.targets.first().map(String::as_str)))
     }
 
     /// What the line names: a study, or commands.

@@ -1,4 +1,4 @@
-//! `assay undo`: takes back what `assay apply` made permanent.
+//! `assay restore undo`: takes back what `assay advise apply` made permanent.
 
 use clap::Args;
 use serde_json::json;
@@ -9,15 +9,15 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::system::System;
 use assay_core::system::journal::{Report, Unfinished};
 
-/// Take back what assay apply made permanent
+/// Take back what assay advise apply made permanent
 ///
 /// The files are removed and each setting gets back what it held. A file that somebody else has
 /// changed since is left alone, and shown.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay undo                         the last one that was applied
-  assay undo 20261120-1031 --dry-run  only say what would be taken back")]
+  assay restore undo                          the last one that was applied
+  assay restore undo 20261120-1031 --dry-run  only say what would be taken back")]
 pub struct Arguments {
     /// Id of what was applied, or the beginning of it [default: the last one]
     #[arg(value_name = "ID")]

@@ -33,10 +33,10 @@ const MOST_CPUS: usize = 255;
 
 /// A virtual machine for the study.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Virtual machine")]
 pub struct VmArguments {
-    /// In a small virtual machine, on loop devices in it: with what this kernel lacks, without root; speeds
-    /// are its own (needs QEMU)
+    /// In a small virtual machine, without root (needs QEMU)
+    ///
+    /// On loop devices in it, with what this kernel lacks; speeds are its own.
     #[arg(long)]
     vm: bool,
     /// Its memory
@@ -146,7 +146,7 @@ fn bytes(option: &str, text: &str) -> Outcome<Bytes> {
 }
 
 /// Refuses what has no sense in a machine that has nothing of this one.
-fn suits(study: &Study) -> Outcome<()> {
+pub(super) fn suits(study: &Study) -> Outcome<()> {
     let runs = study.workload.iter().find(|own| own.work.kind().runs_programs);
     if let Some(own) = runs {
         return Err(Failure::mistake(format!(

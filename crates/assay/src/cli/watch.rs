@@ -25,7 +25,7 @@ pub use session::{Beside, beside};
 /// Readings more often than this would be about themselves.
 const SHORTEST: Time = Time(100_000_000);
 
-/// What a device does at this moment: latency by class, rates, queue, pressure, programs
+/// What a device does at this moment: latency, rates, programs
 ///
 /// A page of the terminal that grows while you look: latencies of reads, writes, flushes and
 /// discards, each in its histogram. Nothing is run and nothing is changed. Latency by class needs
@@ -179,7 +179,7 @@ mod tests {
     fn quiet_is_taken_like_elsewhere() {
         for option in ["-q", "--quiet"] {
             let words = ["assay", "watch", option].map(OsString::from);
-            assert!(crate::cli::parse(words).is_ok(), "{option}");
+            assert!(crate::cli::parse(&assay_core::system::Fake::new(), words).is_ok(), "{option}");
         }
     }
 }

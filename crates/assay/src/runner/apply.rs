@@ -20,6 +20,9 @@ use assay_core::system::journal::{self, Report, Undo, Unfinished, setting_value}
 use assay_core::system::site::{Site, TargetKind};
 use assay_core::system::{Hold, System, identity, lock_names, resolve};
 
+/// How the first line of a file begins that was written here.
+const WRITTEN: &str = "# Written by assay ";
+
 /// What would be done to make an arm permanent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proposal {
@@ -165,7 +168,7 @@ fn files(id: &str, lines: &[(Keeper, String)]) -> Vec<(PathBuf, String)> {
         let own = lines.iter().filter(|(own, _)| *own == keeper);
         let own: Vec<&str> = own.map(|(_, line)| line.as_str()).collect();
         let own = own.join("\n");
-        format!("# Written by assay apply {id}; assay undo {id} takes it away.\n{own}\n")
+        format!("{WRITTEN}advise apply {id}; assay restore undo {id} takes it away.\n{own}\n")
     };
     keepers.into_iter().map(|keeper| (keeper.file(id), text(keeper))).collect()
 }
@@ -212,7 +215,7 @@ pub fn apply(system: &dyn System, voucher: &Voucher, proposal: &Proposal) -> Out
             Ok(Applied::Before)
         } else {
             Err(Failure::refused(format!(
-                "{} was applied before and is not in place, or only in part: run assay undo {} first",
+                "{} was applied before and is not in place, or only in part: run assay restore undo {} first",
                 own.id, own.id
             )))
         };
@@ -261,9 +264,19 @@ fn carry_out(system: &dyn System, guard: &mut Guard<'_>, proposal: &Proposal) ->
 fn is_in_place(system: &dyn System, proposal: &Proposal) -> bool {
     let mut files = proposal.files.iter();
     let mut settings = proposal.settings.iter();
-    files.all(|(path, text)| system.read_text(path).is_ok_and(|now| now == *text))
+    let same = |(path, text): &(PathBuf, String)| {
+        system.read_text(path).is_ok_and(|now| body(&now) == body(text))
+    };
+    files.all(same)
         && settings
             .all(|(wanted, _)| read(system, &wanted.path).is_ok_and(|now| now == wanted.value))
+}
+
+/// A file without the line that says who wrote it: an older version said it in other words.
+fn body(text: &str) -> &str {
+    text.split_once('\n')
+        .filter(|(head, _)| head.starts_with(WRITTEN))
+        .map_or(text, |(_, body)| body)
 }
 
 /// Refuses to set what another result has set for keeps.
@@ -276,7 +289,7 @@ fn no_clash(known: &[Unfinished], proposal: &Proposal) -> Outcome<()> {
     };
     match known.iter().find(|other| other.undos().iter().any(sets)) {
         Some(other) => Err(Failure::refused(format!(
-            "{} has set the same for keeps: run assay undo {} first",
+            "{} has set the same for keeps: run assay restore undo {} first",
             other.id, other.id
         ))),
         None => Ok(()),
@@ -325,7 +338,7 @@ pub fn undo(system: &dyn System, standing: &Unfinished) -> Outcome<Report> {
         return Ok(report);
     }
     Err(Failure::not_restored(format!(
-        "not everything was taken back: {}; free it, then run assay undo {} again",
+        "not everything was taken back: {}; free it, then run assay restore undo {} again",
         report.failed.join("; "),
         standing.id
     )))
@@ -342,7 +355,7 @@ pub fn edited(system: &dyn System, standing: &Unfinished) -> Outcome<()> {
             Ok(now) if now != *written => {
                 return Err(Failure::refused(format!(
                     "{} has been changed since assay wrote it, so it is left alone; remove it or put \
-                     back what assay wrote, then run assay undo {} again. It holds now:\n{}",
+                     back what assay wrote, then run assay restore undo {} again. It holds now:\n{}",
                     path.display(),
                     standing.id,
                     now.trim_end()

@@ -266,7 +266,7 @@ pub(super) fn seal(
     }
     if let Err(error) = bundle.seal(study, plan, environment) {
         (context.tell)(Event::Warning(format!(
-            "the result is not sealed: {}: {error}; it can be shown, but assay confirm, resume and apply will refuse it",
+            "the result is not sealed: {}: {error}; it can be shown, but assay advise confirm, advise apply and restore resume will refuse it",
             key::path(context.system).unwrap_or_default().display()
         )));
     }

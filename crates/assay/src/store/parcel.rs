@@ -22,12 +22,25 @@ use assay_core::results::bundle;
 use assay_core::results::foreign::{self, Mark, Place};
 use assay_core::system::{Caching, FileKind, System, identity};
 
+/// It as a format that results are exported in.
+pub const ENTRY: assay_core::catalogue::About = assay_core::catalogue::About {
+    name: "bundle",
+    summary: "all of a result as one compressed file (.assay); assay import takes it in",
+    text: "Everything that was recorded is in it, names of the machine and serial numbers of its drives \
+           as well. What is taken in is marked as foreign: shown, compared and collected, and never \
+           applied, confirmed or gone on with.",
+};
+/// How its file is usually called.
+pub const ENDING: &str = "assay";
+
 /// Format of the file.
 pub const FORMAT: &str = "assay-bundle/1";
 /// What stands first in it.
 const ABOUT: &str = "bundle.json";
 /// Bytes that one unpacks to at most; the largest of our own has a tenth of it.
 const MOST_BYTES: u64 = 1 << 30;
+/// Bytes in which its first head lies.
+const HEADS_BYTES: u64 = 4096;
 /// Files of one at most.
 const MOST_FILES: usize = 200_000;
 /// Files of a result. Its seal stays, which says nothing elsewhere, and so does its headline, which is
@@ -256,6 +269,24 @@ struct Seen {
     sha256: String,
 }
 
+/// Whether a file is one, by its name or by what stands first in it.
+pub fn is_one(system: &dyn System, path: &Path) -> bool {
+    if path.extension().is_some_and(|ending| ending == ENDING) {
+        return true;
+    }
+    let is_file = system.status(path).is_ok_and(|status| status.kind == FileKind::File);
+    let Some(file) =
+        is_file.then(|| system.open_for_reading(path, Caching::Buffered).ok()).flatten()
+    else {
+        return false;
+    };
+    let unpacked =
+        Limited { from: GzDecoder::new(Source { system, file, at: 0 }), left: HEADS_BYTES };
+    let mut archive = Archive::new(unpacked);
+    let first = archive.entries().ok().and_then(|entries| entries.raw(true).next());
+    first.and_then(Result::ok).is_some_and(|entry| *entry.path_bytes() == *ABOUT.as_bytes())
+}
+
 fn bad(path: &Path, how: &str) -> Failure {
     Failure::mistake(format!("{}: {how}; nothing of it was added", path.display()))
 }
@@ -272,7 +303,7 @@ fn look(
         _ => Failure::refused(format!("{} cannot be read: {error}", path.display())),
     })?;
     if status.kind != FileKind::File {
-        return Err(bad("it is no file that assay bundle wrote"));
+        return Err(bad("it is no bundle that assay export wrote"));
     }
     let file = system
         .open_for_reading(path, Caching::Buffered)
@@ -284,7 +315,7 @@ fn look(
         if error.kind() == io::ErrorKind::QuotaExceeded {
             return too_large(path);
         }
-        bad(&format!("it is damaged, or no file that assay bundle wrote ({error})"))
+        bad(&format!("it is damaged, or no bundle that assay export wrote ({error})"))
     };
     let mut reading = Reading::default();
     // Raw: an archive that names its files by other files, or files with holes, is refused like links.
@@ -315,7 +346,7 @@ fn look(
             continue;
         }
         if reading.about.is_none() {
-            return Err(bad("it is no file that assay bundle wrote: it does not say what it is"));
+            return Err(bad("it is no bundle that assay export wrote: it does not say what it is"));
         }
         if !reading.names.insert(name.clone()) {
             return Err(bad(&format!("{name} is twice in it")));
@@ -365,7 +396,7 @@ impl Reading {
     fn seen(self, path: &Path) -> Outcome<Seen> {
         let has = |name: &str| self.names.contains(name);
         let Some(about) = self.about else {
-            return Err(bad(path, "it is no file that assay bundle wrote: it is empty"));
+            return Err(bad(path, "it is no bundle that assay export wrote: it is empty"));
         };
         let whole = match LAST.map(has) {
             [true, false] => has("study.toml") && has("environment.json"),

@@ -241,7 +241,7 @@ pub(super) fn sentence(progress: &Progress) -> String {
         (Phase::Ended, Some(why)) => format!("It has {why}."),
         (Phase::Ended, None) => "It has ended with its last trial.".to_owned(),
         (Phase::Interrupted, _) => format!(
-            "It was interrupted: nobody works on it any more. Go on with: assay resume {}",
+            "It was interrupted: nobody works on it any more. Go on with: assay restore resume {}",
             progress.id
         ),
     }

@@ -95,7 +95,7 @@ struct Undone<'a>(&'a Assay);
 impl Drop for Undone<'_> {
     fn drop(&mut self) {
         // After a test that succeeded nothing is left to undo, and it says so.
-        let _ = self.0.run(&["undo"], LIMIT);
+        let _ = self.0.run(&["restore", "undo"], LIMIT);
     }
 }
 
@@ -132,9 +132,9 @@ fn confirmed(assay: &Assay, volume: &Volume) -> String {
             told.push(format!("first: {}", first["advice"]));
             continue;
         }
-        let fresh = of(&assay.run(&["confirm", id, "--json"], LIMIT).unwrap());
+        let fresh = of(&assay.run(&["advise", "confirm", id, "--json"], LIMIT).unwrap());
         let id = fresh["study"]["id"].as_str().unwrap().to_owned();
-        let shown = assay.run(&["apply", &id], LIMIT).unwrap();
+        let shown = assay.run(&["advise", "apply", &id], LIMIT).unwrap();
         if shown.stdout.contains("vm.vfs_cache_pressure = 117") {
             return id;
         }
@@ -181,7 +181,11 @@ fn a_result_that_was_changed_or_brought_here_is_not_acted_upon() {
     let brought = volume.scratch().path().join(&id);
     copy(&bundle, &brought);
     let refused = |wanted: &str, what: &str| {
-        for words in [&["apply", wanted, "--yes"][..], &["confirm", wanted], &["resume", wanted]] {
+        for words in [
+            &["advise", "apply", wanted, "--yes"][..],
+            &["advise", "confirm", wanted],
+            &["restore", "resume", wanted],
+        ] {
             let ended = assay.run(words, LIMIT).unwrap();
             assert!([2, 3].contains(&ended.code), "{words:?}: {}{}", ended.stdout, ended.stderr);
             assert!(ended.stderr.contains(what), "{words:?}: {}", ended.stderr);
@@ -199,7 +203,7 @@ fn a_result_that_was_changed_or_brought_here_is_not_acted_upon() {
         fs::rename(&kept, &bundle).unwrap();
     }
     // As it was, it is shown again as what would be done.
-    let shown = assay.run(&["apply", &id], LIMIT).unwrap();
+    let shown = assay.run(&["advise", "apply", &id], LIMIT).unwrap();
     assert_eq!(shown.code, 0, "{}", shown.stderr);
     assert!(shown.stdout.contains("vm.vfs_cache_pressure = 117"), "{}", shown.stdout);
 }
@@ -218,12 +222,12 @@ fn a_confirmed_setting_is_made_permanent_and_taken_back() {
     let id = id.as_str();
     assert_eq!(fs::read_to_string(SETTING).unwrap(), before);
 
-    let shown = assay.run(&["apply", id], LIMIT).unwrap();
+    let shown = assay.run(&["advise", "apply", id], LIMIT).unwrap();
     let kept = format!("/etc/sysctl.d/61-assay-{id}.conf");
     assert!(shown.stdout.contains(&kept) && shown.stdout.contains("add --yes"), "{}", shown.stdout);
     assert!(!Path::new(&kept).exists());
     let _undone = Undone(&assay);
-    let done = assay.run(&["apply", id, "--yes"], LIMIT).unwrap();
+    let done = assay.run(&["advise", "apply", id, "--yes"], LIMIT).unwrap();
     assert_eq!(done.code, 0, "{}", done.stderr);
     assert_eq!(fs::read_to_string(SETTING).unwrap(), "117\n");
     let line = "vm.vfs_cache_pressure = 117\n";
@@ -231,9 +235,9 @@ fn a_confirmed_setting_is_made_permanent_and_taken_back() {
     // What stands is nothing unfinished, and is not done twice.
     let nothing = assay.run(&["restore"], LIMIT).unwrap();
     assert!(nothing.stdout.contains("everything is as it was"), "{}", nothing.stdout);
-    let again = assay.run(&["apply", id, "--yes"], LIMIT).unwrap();
+    let again = assay.run(&["advise", "apply", id, "--yes"], LIMIT).unwrap();
     assert!(again.stdout.contains("everything was so already"), "{}", again.stdout);
-    let undone = assay.run(&["undo"], LIMIT).unwrap();
+    let undone = assay.run(&["restore", "undo"], LIMIT).unwrap();
     assert_eq!(undone.code, 0, "{}", undone.stderr);
     assert!(!Path::new(&kept).exists());
     assert_eq!(fs::read_to_string(SETTING).unwrap(), before);

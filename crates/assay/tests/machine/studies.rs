@@ -113,7 +113,7 @@ fn a_killed_study_goes_on_by_its_own_plan() {
     let before = finished(&assay);
     let shown = of(&assay.run(&["show", "--json"], LIMIT).unwrap());
     assert!(shown["checks"].to_string().contains("incomplete"), "{}", shown["checks"]);
-    let document = of(&assay.run(&["resume", "--json"], LIMIT).unwrap());
+    let document = of(&assay.run(&["restore", "resume", "--json"], LIMIT).unwrap());
     assert_eq!(document["study"]["plan_sha256"], shown["study"]["plan_sha256"]);
     assert!(finished(&assay) > before);
     assert!(!document["checks"].to_string().contains("incomplete"), "{}", document["checks"]);
@@ -140,7 +140,7 @@ fn ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() {
     running.signal("INT").unwrap();
     let ended = running.end(LIMIT).unwrap();
     assert_eq!(ended.code, 130, "{}", ended.stderr);
-    assert!(ended.stderr.contains("assay resume 2"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("assay restore resume 2"), "{}", ended.stderr);
     is_as_before(&volume, used);
 }
 

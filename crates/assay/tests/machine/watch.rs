@@ -293,7 +293,7 @@ fn the_document_is_one_and_the_result_is_read_by_others() {
         assert_eq!(ended.code, 0, "{words:?}: {}", ended.stderr);
         assert!(!ended.stdout.is_empty(), "{words:?}");
     }
-    let explained = bench.assay.run(&["explain", id], LIMIT).unwrap();
+    let explained = bench.assay.run(&["plan", id, "--commands"], LIMIT).unwrap();
     assert!(explained.code == 2 && explained.stderr.contains("watched"), "{}", explained.stderr);
 }
 

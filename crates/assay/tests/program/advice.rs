@@ -65,7 +65,9 @@ fn a_throttled_level_is_advised_against_wherever_it_stands() {
         }
         let used = advice(&found).iter().any(|one| one["kind"].is_null());
         assert_eq!(used, targets[0] == THROTTLED, "{}", found["advice"]);
-        assert!(home.refused(2, &["apply", id(&found)]).contains("run assay confirm"));
+        assert!(
+            home.refused(2, &["advise", "apply", id(&found)]).contains("run assay advise confirm")
+        );
     }
 }
 
@@ -94,17 +96,19 @@ fn advice_is_told_with_its_evidence_and_applied_only_when_confirmed() {
     assert_eq!(best["comparisons"][0]["trust"], "trusted");
     assert!(best["comparisons"][0]["comparison"]["ci95_family"][0].is_number(), "{best}");
     assert_eq!(best["permanent"]["by_hand"][0]["line"], "depth=4");
-    let refusal = home.refused(2, &["apply", id(&first), "--yes"]);
-    assert!(refusal.contains(&format!("run assay confirm {}", id(&first))), "{refusal}");
+    let refusal = home.refused(2, &["advise", "apply", id(&first), "--yes"]);
+    assert!(refusal.contains(&format!("run assay advise confirm {}", id(&first))), "{refusal}");
 
-    let fresh = home.json(&["confirm", id(&first), "--seed", "9", "--json"]);
+    let fresh = home.json(&["advise", "confirm", id(&first), "--seed", "9", "--json"]);
     let page = home.text(&["advise", id(&fresh)]);
     assert!(page.contains("in fresh trials as well") && page.contains(", trusted: "), "{page}");
     let line = "by hand: depth=4 (a setting of the program that does the work, not of the machine)";
     assert!(page.contains(line), "{page}");
     // What was simulated says nothing of the machine.
-    for words in [&["apply", id(&fresh)][..], &["apply", id(&fresh), "--yes", "--json"]] {
+    for words in
+        [&["advise", "apply", id(&fresh)][..], &["advise", "apply", id(&fresh), "--yes", "--json"]]
+    {
         assert!(home.refused(3, words).contains("was simulated"), "{words:?}");
     }
-    assert!(home.refused(2, &["undo"]).contains("nothing stands"));
+    assert!(home.refused(2, &["restore", "undo"]).contains("nothing stands"));
 }

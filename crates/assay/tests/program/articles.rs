@@ -120,7 +120,8 @@ fn what_is_to_be_run_oneself_can_be_run() {
         let commands = article.texts.iter().flat_map(|text| &text.again);
         for command in commands.filter_map(|again| again.command.as_ref()) {
             let words: Vec<&str> = command.split_whitespace().collect();
-            let parsed = cli::parse(words.iter().map(std::ffi::OsString::from));
+            let parsed =
+                cli::parse(&assay::real::Real::new(), words.iter().map(std::ffi::OsString::from));
             assert!(parsed.is_ok(), "{command}");
             if words[1] == "run" {
                 presets_named += 1;

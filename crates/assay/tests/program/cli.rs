@@ -20,7 +20,7 @@ fn help_and_version() {
     let home = home("help");
     assert!(home.text(&["--version"]).starts_with(concat!("assay ", env!("CARGO_PKG_VERSION"))));
     let help = home.text(&["--help"]);
-    let commands = ["check", "show", "list", "note", "rename", "remove", "doctor", "explain"];
+    let commands = ["check", "show", "list", "note", "remove", "doctor", "plan", "restore"];
     for command in commands {
         assert!(help.contains(command), "{command} is missing in the help");
         assert!(home.text(&[command, "--help"]).contains("Usage: assay"), "{command} --help");
@@ -103,7 +103,7 @@ fn a_result_is_kept_shown_named_and_removed() {
     assert_eq!(item["id"], id.as_str());
     assert!(item["bytes"].as_u64().unwrap() > 0 && item["started"].is_string(), "{item}");
     home.text(&["note", &id, "with the new cable"]);
-    home.text(&["rename", &id, "card in slot 2"]);
+    home.text(&["note", &id, "--title", "card in slot 2"]);
     let shown = home.json(&["show", &id, "--json"]);
     assert_eq!(shown["study"]["title"], "card in slot 2");
     assert_eq!(shown["study"]["notes"][0], "with the new cable");
@@ -165,7 +165,7 @@ fn nothing_is_wider_than_the_terminal() {
             &["list", "workloads"],
             &["list", "factors"],
             &["list", "probes"],
-            &["explain", "check"],
+            &["plan", "check", "--commands"],
             &["doctor"],
         ] {
             let mut command = home.assay.command(words);
@@ -218,15 +218,15 @@ fn a_study_with_mistakes_is_told_all_of_them() {
     let path = home.scratch.path().join("mine.toml");
     fs::write(&path, "format = \"assay-study/1\"\nmargin = 5\nordr = \"crd\"\n").unwrap();
     let word = path.display().to_string();
-    let ended = home.run(&["explain", &word]);
+    let ended = home.run(&["plan", &word, "--commands"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (2, ""));
     for part in
         [":2:10: margin", "did you mean \"order\"?", "no title", "no workload", "4 mistakes"]
     {
         assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
     }
-    assert!(home.refused(2, &["explain", "chek"]).contains("check"));
-    home.refused(2, &["explain", &home.scratch.path().display().to_string()]);
+    assert!(home.refused(2, &["plan", "chek", "--commands"]).contains("check"));
+    home.refused(2, &["plan", &home.scratch.path().display().to_string(), "--commands"]);
 }
 
 #[test]
@@ -234,12 +234,12 @@ fn a_stored_result_is_explained_as_it_ran() {
     let home = home("explain");
     let checked = home.json(&["check", SIMULATED, "--seed", "7", "--quick", "--json"]);
     let id = checked["study"]["id"].as_str().unwrap();
-    let explained = home.json(&["explain", id, "--json"]);
+    let explained = home.json(&["plan", id, "--json", "--commands"]);
     assert_eq!(explained["format"], "assay-explain/1");
     let lines = explained["lines"].as_array().unwrap();
     assert_eq!(lines.len(), 7);
     assert!(lines.iter().all(|line| line["target"] == SIMULATED), "{lines:?}");
-    home.refused(2, &["explain", id, "/elsewhere"]);
+    home.refused(2, &["plan", id, "/elsewhere", "--commands"]);
 }
 
 /// What fio is told, fio understands (it only reads the lines, and does nothing).
@@ -254,7 +254,10 @@ fn fio_takes_the_lines() {
     let study = home.scratch.path().join("study.toml");
     fs::write(&study, EVERY_KIND).unwrap();
     let study = study.display().to_string();
-    for words in [["explain", "check", &folder, "--json"], ["explain", &study, &folder, "--json"]] {
+    for words in [
+        ["plan", "check", &folder, "--json", "--commands"],
+        ["plan", &study, &folder, "--json", "--commands"],
+    ] {
         let explained = home.json(&words);
         let lines = explained["lines"].as_array().unwrap();
         assert!(lines.len() >= 7, "{explained}");

@@ -277,7 +277,10 @@ fn what_is_no_folder_no_row_and_no_collection_is_named() {
     let (notes, sent) =
         (home.file("notes.txt", "notes"), home.file("row.json", text(&row("Card", 21.0))));
     for (words, why) in [
-        (vec!["collection", "add", &notes, "--in", &word], "is no result, no file of assay bundle"),
+        (
+            vec!["collection", "add", &notes, "--in", &word],
+            "is no result, no bundle of assay export",
+        ),
         (vec!["collection", "add", &sent, "--in", &notes], "is no folder"),
         (vec!["collection", "query", "--in", &notes], "is no folder"),
         (vec!["collection", "build", "-o", &notes], "is no folder"),

@@ -91,7 +91,7 @@ fn a_longer_sleep_takes_longer_and_the_table_has_everything() {
     for word in ["sleep 0.3", "range", "memory", verdict, "through the shell"] {
         assert!(page.contains(word), "{word} is not in {page}");
     }
-    let by_hand = bench.home.text(&["explain", id]);
+    let by_hand = bench.home.text(&["plan", id, "--commands"]);
     assert!(by_hand.contains("hyperfine --runs 2 'sleep 0.01'"), "{by_hand}");
 }
 
@@ -286,7 +286,9 @@ fn commands_of_a_result_that_was_brought_along_are_not_run() {
     // As it looks where the maker has no key of ours.
     fs::remove_file(result.join("seal.jsonl")).unwrap();
     fs::remove_file(&marker).unwrap();
-    for words in [&["resume", &id, "--quiet"][..], &["confirm", &id, "--quiet"]] {
+    for words in
+        [&["restore", "resume", &id, "--quiet"][..], &["advise", "confirm", &id, "--quiet"]]
+    {
         let told = bench.home.told(3, words);
         assert!(told.contains("seal"), "{told}");
     }

@@ -171,7 +171,7 @@ fn work_that_may_be_left_out_is_absent_with_its_reason_and_the_rest_runs() {
 #[test]
 fn how_to_do_it_by_hand_is_told() {
     let bench = Bench::new("compile-by-hand");
-    let told = bench.home.text(&["explain", "place", bench.target()]);
+    let told = bench.home.text(&["plan", "place", bench.target(), "--commands"]);
     for word in
         ["perf bench syscall basic", "stress-ng --fork 1", "hyperfine", "assay tree assay-tree"]
     {

@@ -283,7 +283,7 @@ fn fio_reads_the_whole_files_and_what_explain_goes_back_to() {
         folder.display()
     );
     let file = home.file("back.fio", &text);
-    let explained = home.text(&["explain", &file]).replace("\\\n", " ");
+    let explained = home.text(&["plan", &file, "--commands"]).replace("\\\n", " ");
     let line =
         explained.lines().find(|line| line.trim().starts_with("fio ")).unwrap_or_else(|| {
             panic!("{explained}");
@@ -296,7 +296,7 @@ fn a_job_file_is_shown_as_a_study_and_explained_back() {
     let home = home("fio-shown");
     let text = "[global]\nsize=16m\nruntime=1\ntime_based\ndirect=1\n[first]\nrw=randread\nioengine=libaio\niodepth=4\n";
     let file = home.file("jobs.fio", text);
-    let ended = home.run(&["explain", &file]);
+    let ended = home.run(&["plan", &file, "--commands"]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert!(ended.stderr.contains("pattern = \"random\""), "{}", ended.stderr);
     assert!(ended.stderr.contains("io_uring does the same work"), "{}", ended.stderr);

@@ -32,7 +32,7 @@ fn an_import_is_kept_listed_shown_named_and_removed() {
     assert_eq!(home.json(&["show", "--json"]), found);
     assert_eq!(home.json(&["show", &id, "--json"]), found);
 
-    home.text(&["rename", &id, "the old card"]);
+    home.text(&["note", &id, "--title", "the old card"]);
     home.text(&["note", &id, "with the new reader"]);
     let shown = home.json(&["show", &id, "--json"]);
     assert_eq!(shown["study"]["title"], "the old card");

@@ -19,6 +19,7 @@ mod compile;
 mod crowd;
 mod export;
 mod fio_jobs;
+mod front_door;
 mod hostile;
 mod import;
 mod import_command;

@@ -1,4 +1,4 @@
-//! `assay bundle` and `assay add`: two stores meet, and what comes from elsewhere is taken from nobody.
+//! Whole results as files: two stores meet, and what comes from elsewhere is taken from nobody.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -74,7 +74,7 @@ fn handed_on(test: &str) -> (Home, String, PathBuf) {
     let found = home.json(&["import", &table, "--baseline", "filesystem=ext4", "--json"]);
     let id = found["study"]["id"].as_str().unwrap().to_owned();
     let path = home.scratch.path().join("card.assay");
-    home.text(&["bundle", &id, "-o", path.to_str().unwrap()]);
+    home.text(&["export", &id, "--format", "bundle", "-o", path.to_str().unwrap()]);
     (home, id, path)
 }
 
@@ -102,14 +102,14 @@ fn a_study_says_the_same_in_another_store_and_is_marked() {
     let own = home.json(&["run", &study, crate::DRIVE, "--json"]);
     let id = own["study"]["id"].as_str().unwrap();
     let path = home.scratch.path().join("depth.assay").display().to_string();
-    assert!(home.text(&["bundle", id, "-o", &path]).contains("depth.assay"));
+    assert!(home.text(&["export", id, "--format", "bundle", "-o", &path]).contains("depth.assay"));
     // Packed twice it is the same file.
     let first = fs::read(&path).unwrap();
-    home.text(&["bundle", id, "-o", &path]);
+    home.text(&["export", id, "--format", "bundle", "-o", &path]);
     assert_eq!(fs::read(&path).unwrap(), first);
 
     let other = crate::home("parcel-other");
-    let added = other.text(&["add", &path]).trim().to_owned();
+    let added = other.text(&["import", &path]).trim().to_owned();
     assert_eq!(added, format!("{id}-foreign"));
     let there = other.json(&["show", &added, "--json"]);
     assert_eq!(there["cells"], own["cells"]);
@@ -118,16 +118,20 @@ fn a_study_says_the_same_in_another_store_and_is_marked() {
     assert!(told.unwrap()["text"].as_str().unwrap().contains(id));
     assert!(other.text(&["list"]).contains("foreign"));
     assert!(other.run(&["report", &added, "-o", "-"]).stdout.contains("nobody here vouches"));
-    for words in [["apply", added.as_str()], ["confirm", &added], ["resume", &added]] {
+    for words in [
+        ["advise", "apply", added.as_str()],
+        ["advise", "confirm", &added],
+        ["restore", "resume", &added],
+    ] {
         assert!(other.told(3, &words).contains("was measured elsewhere"), "{words:?}");
     }
     // It is never the newest, though nothing else is there.
     assert!(other.told(2, &["show"]).contains("there is no result of your own"));
     // The same comes once, and handed on from there it comes back as what it was.
-    assert_eq!(other.text(&["add", &path]).trim(), added);
+    assert_eq!(other.text(&["import", &path]).trim(), added);
     let again = other.scratch.path().join("again.assay").display().to_string();
-    other.text(&["bundle", &added, "-o", &again]);
-    let home_again = home.text(&["add", &again]);
+    other.text(&["export", &added, "--format", "bundle", "-o", &again]);
+    let home_again = home.text(&["import", &again]);
     assert_eq!(home_again.trim(), added);
     // At home it hides nothing: neither the id nor its beginning, nor the title.
     for word in [id, &id[..id.len() - 1]] {
@@ -142,10 +146,10 @@ fn a_study_says_the_same_in_another_store_and_is_marked() {
 fn an_import_can_be_handed_on_and_an_id_that_exists_gets_another_name() {
     let (home, id, path) = handed_on("parcel-import");
     let path = path.display().to_string();
-    assert_eq!(home.text(&["add", &path]).trim(), format!("{id}-foreign"));
-    home.text(&["rename", &id, "another title"]);
-    home.text(&["bundle", &id, "-o", &path]);
-    assert_eq!(home.text(&["add", &path]).trim(), format!("{id}-foreign-2"));
+    assert_eq!(home.text(&["import", &path]).trim(), format!("{id}-foreign"));
+    home.text(&["note", &id, "--title", "another title"]);
+    home.text(&["export", &id, "--format", "bundle", "-o", &path]);
+    assert_eq!(home.text(&["import", &path]).trim(), format!("{id}-foreign-2"));
     assert_eq!(home.json(&["show", "--json"])["study"]["id"], id.as_str());
 }
 
@@ -204,7 +208,7 @@ fn hostile_files_are_refused_and_nothing_is_written() {
     let before = tree(home.assay.home());
     for (name, bytes, words) in cases {
         let file = home.file("hostile.assay", bytes);
-        let told = home.told(2, &["add", &file]);
+        let told = home.told(2, &["import", &file]);
         assert!(told.contains(words), "{name}: {told}");
         assert!(!told.trim_end_matches('\n').contains('\u{1b}'), "{name}: {told:?}");
         assert_eq!(tree(home.assay.home()), before, "{name}");
@@ -212,7 +216,7 @@ fn hostile_files_are_refused_and_nothing_is_written() {
     }
     // What an id says is no path.
     let told = about(r#"{ "format": "assay-bundle/1", "id": "../../../evil", "assay": "0.1.0" }"#);
-    let added = home.text(&["add", &home.file("id.assay", told)]);
+    let added = home.text(&["import", &home.file("id.assay", told)]);
     assert!(added.trim().ends_with("-foreign") && !added.contains(".."), "{added}");
     assert!(home.assay.home().join("results").join(added.trim()).is_dir());
 }
@@ -253,11 +257,11 @@ fn what_unpacks_to_too_much_is_refused() {
     let before = tree(home.assay.home());
     // It says so itself: 100 GB, refused at its head.
     let told = zeros(&file("trials.csv", ""), 1 << 20, 100_000_000_000);
-    let message = home.told(2, &["add", &home.file("told.assay", told)]);
+    let message = home.told(2, &["import", &home.file("told.assay", told)]);
     assert!(message.contains("unpacks to more than 1 GiB"), "{message}");
     // It does not: what follows its last file has no end.
     let silent = zeros(&file("trials.csv", ""), 1_100_000_000, 0);
-    let message = home.told(2, &["add", &home.file("silent.assay", silent)]);
+    let message = home.told(2, &["import", &home.file("silent.assay", silent)]);
     assert!(message.contains("unpacks to more than 1 GiB"), "{message}");
     assert_eq!(tree(home.assay.home()), before);
 }

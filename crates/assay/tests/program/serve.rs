@@ -82,7 +82,7 @@ fn results_are_listed_shown_and_compared() {
     let mut ids = [good(&home), good(&home)];
     ids.sort_unstable();
     let [one, two] = ids;
-    home.text(&["rename", &two, "the other card"]);
+    home.text(&["note", &two, "--title", "the other card"]);
     let server = Server::start(&home, "127.0.0.1:0");
     assert!(server.address.starts_with("http://127.0.0.1:"), "{}", server.address);
     let list = server.get("/");
@@ -136,7 +136,7 @@ fn a_page_is_kept_as_long_as_its_result_stays_the_same() {
     fs::rename(&histograms, &aside).unwrap();
     assert_eq!(server.get(&path).body, first.body);
     fs::rename(&aside, &histograms).unwrap();
-    home.text(&["rename", &id, "the other card"]);
+    home.text(&["note", &id, "--title", "the other card"]);
     assert!(server.get(&path).body.contains("the other card"));
     home.text(&["note", &id, "taken on a train"]);
     assert!(server.get(&path).body.contains("taken on a train"));
@@ -445,7 +445,7 @@ fn a_killed_study_is_told_from_a_running_one_and_goes_on() {
     let live = format!("/live/{id}");
     let mut events = server.browser.events(&format!("{live}/events"), None);
     assert_eq!(events.next(LIMIT).unwrap().1["phase"], "running");
-    assert!(home.refused(3, &["resume", &id]).contains("is running"));
+    assert!(home.refused(3, &["restore", "resume", &id]).contains("is running"));
     study.signal("KILL").unwrap();
     study.end(LIMIT).unwrap();
     let state = loop {
@@ -455,11 +455,11 @@ fn a_killed_study_is_told_from_a_running_one_and_goes_on() {
         }
     };
     assert_eq!(state["phase"], "interrupted");
-    assert!(state["sentence"].as_str().unwrap().contains(&format!("assay resume {id}")));
+    assert!(state["sentence"].as_str().unwrap().contains(&format!("assay restore resume {id}")));
     assert!(server.get("/").body.contains(&format!("<a href=\"{live}\">interrupted</a>")));
     let began = Instant::now();
     loop {
-        let resumed = home.run(&["resume", &id, "--quiet"]);
+        let resumed = home.run(&["restore", "resume", &id, "--quiet"]);
         if resumed.code == 0 {
             break;
         }

@@ -35,5 +35,5 @@ fn a_reserved_stack_is_not_used_memory() {
     }
     let asked = found["answers"].as_array().unwrap();
     assert_eq!(asked.len(), 3);
-    assert!(home.text(&["explain", "stack-limit"]).contains("ulimit -s 256"));
+    assert!(home.text(&["plan", "stack-limit", "--commands"]).contains("ulimit -s 256"));
 }

@@ -12,14 +12,19 @@ use crate::{DEPTH, DRIVE, home};
 
 const PATTERN: &str = "/proc/sys/kernel/core_pattern";
 /// What acts upon a result, and how.
-const COMMANDS: [&[&str]; 4] = [&["apply"], &["apply", "--yes"], &["confirm"], &["resume"]];
+const COMMANDS: [&[&str]; 4] = [
+    &["advise", "apply"],
+    &["advise", "apply", "--yes"],
+    &["advise", "confirm"],
+    &["restore", "resume"],
+];
 
 /// A home with the result of `confirm`, all of it simulated, and where that lies.
 fn confirmed(test: &str) -> (Home, PathBuf) {
     let home = home(test);
     let study = home.file("depth.toml", DEPTH);
     home.json(&["run", &study, DRIVE, "--replicates", "6", "--seed", "5", "--json"]);
-    let fresh = home.json(&["confirm", "--seed", "9", "--json"]);
+    let fresh = home.json(&["advise", "confirm", "--seed", "9", "--json"]);
     let id = fresh["study"]["id"].as_str().unwrap();
     let bundle = home.assay.home().join("results").join(id);
     (home, bundle)
@@ -97,7 +102,7 @@ fn a_simulated_result_that_calls_itself_measured_is_refused_to_root() {
         let text = text.replace(&format!("simulated = \"{law}\""), "directory = \".\"");
         fs::write(&path, text).unwrap();
     }
-    let root = home.run(&["apply", &bundle.display().to_string(), "--yes"]);
+    let root = home.run(&["advise", "apply", &bundle.display().to_string(), "--yes"]);
     assert!([2, 3].contains(&root.code), "{}", root.stderr);
     if assay_lab::is_root() {
         is_refused(&home, &bundle.display().to_string(), "has no seal");
@@ -179,12 +184,12 @@ fn no_text_of_a_result_is_obeyed_by_a_terminal() {
         &["list", "--json"],
         &["advise", id],
         &["advise", id, "--json"],
-        &["explain", id],
-        &["explain", id, "--json"],
-        &["apply", id],
-        &["apply", id, "--yes"],
-        &["confirm", id],
-        &["resume", id],
+        &["plan", id, "--commands"],
+        &["plan", id, "--json", "--commands"],
+        &["advise", "apply", id],
+        &["advise", "apply", id, "--yes"],
+        &["advise", "confirm", id],
+        &["restore", "resume", id],
         &["show", "\u{1b}[2J\u{202e}no-such-result"],
     ];
     for words in lines {

@@ -125,7 +125,7 @@ fn wishes_on_the_command_line_are_checked_like_a_file() {
         assert!(told.contains(part), "{words:?}: {told}");
     }
     home.told(2, &["run", "no-such-study", DRIVE]);
-    home.told(2, &["resume"]);
+    home.told(2, &["restore", "resume"]);
 }
 
 #[test]
@@ -304,7 +304,7 @@ fn the_best_arm_is_confirmed_by_fresh_trials() {
     let home = home("confirm");
     let file = home.file("depth.toml", STUDY);
     let first = home.json(&["run", &file, DRIVE, "--json"]);
-    let fresh = home.json(&["confirm", id(&first), "--seed", "9", "--json"]);
+    let fresh = home.json(&["advise", "confirm", id(&first), "--seed", "9", "--json"]);
     assert_eq!(fresh["study"]["confirms"], first["study"]["id"]);
     let compared = primary(&fresh);
     assert_eq!(compared.len(), 1);
@@ -315,7 +315,7 @@ fn the_best_arm_is_confirmed_by_fresh_trials() {
         home.file("same.toml", STUDY.replace("depth = [1, 2, 4, 8]", "copy = [\"a\", \"b\"]"));
     let null = home.json(&["run", &same, DRIVE, "--json"]);
     assert!(null["advice"].as_array().unwrap().is_empty(), "{}", null["advice"]);
-    assert!(home.refused(2, &["confirm", id(&null)]).contains("nothing to confirm"));
+    assert!(home.refused(2, &["advise", "confirm", id(&null)]).contains("nothing to confirm"));
 }
 
 #[test]
@@ -347,7 +347,7 @@ fn looks_end_a_study_early_and_say_so() {
     assert_eq!(primary(&found)[0]["n"], 3);
     let shown = home.json(&["show", id(&found), "--json"]);
     assert_eq!(shown, found);
-    assert!(home.refused(2, &["resume", id(&found)]).contains("has ended"));
+    assert!(home.refused(2, &["restore", "resume", id(&found)]).contains("has ended"));
 }
 
 #[test]
@@ -379,7 +379,7 @@ fn a_killed_study_goes_on_where_it_was() {
     let begun = home.json(&["show", id(&whole), "--json"]);
     assert!(primary(&begun).iter().all(|one| one["verdict"] == "inconclusive"), "{begun}");
     assert!(begun["advice"].as_array().unwrap().is_empty());
-    let resumed = home.json(&["resume", id(&whole), "--json"]);
+    let resumed = home.json(&["restore", "resume", id(&whole), "--json"]);
     assert_eq!(without_identity(resumed), without_identity(whole));
 }
 

@@ -40,7 +40,7 @@ pub(super) fn more(stage: Stage, unmeasured: &[String]) -> String {
     let how = match stage {
         Stage::Confirming => None,
         Stage::Imported => Some("fresh trials of the two alone would tell"),
-        Stage::Measured => Some("assay confirm runs fresh trials"),
+        Stage::Measured => Some("assay advise confirm runs fresh trials"),
     };
     let how = how.map_or_else(String::new, |how| {
         format!(" What comes out best tends to look better than it is: {how}.")

@@ -487,7 +487,7 @@ impl Recipe for Area {
             Wanted::File => Kept::default(),
             Wanted::Zram(algorithm) => {
                 let text = format!(
-                    "# Written by assay apply {id}; assay undo {id} takes it away.\n[zram0]\nzram-size = {}\n\
+                    "# Written by assay advise apply {id}; assay restore undo {id} takes it away.\n[zram0]\nzram-size = {}\n\
                      compression-algorithm = {algorithm}\n",
                     self.size.0 >> 20
                 );

@@ -28,7 +28,7 @@ const SHORTEST_NS: u64 = 2_000_000_000;
 /// What no such line says.
 const NOT_SAID: &[&str] = &[
     "flent and ping do not say whether the load stood while they measured",
-    "how the way out was shaped: assay explain has those lines with the levels",
+    "how the way out was shaped: assay plan --commands has those lines with the levels",
 ];
 
 /// A loaded link, as it will be run.

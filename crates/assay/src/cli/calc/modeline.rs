@@ -32,7 +32,7 @@ Examples:
       41.168 kHz, 17.110 Hz; with --clock, --h and --v whether it fits, and what is better
   assay calc modeline 1920x1080 --refresh 60 --timing cvt
       the line that the program cvt prints; --timing cvt-r that of cvt -r
-  assay calc modeline 3840x2400 --clock 165 --h 31-105 --v 12-60 --blanking 168x6
+  assay calc modeline 3840x2400 --clock 165 --h 31-99 --v 12-60 --blanking 168x6
       17.1 Hz with the blanking of a mode that is known to work
   assay calc modeline 2560x1440 --edid monitor.bin --clock 300
       limits of a monitor from a copy of /sys/class/drm/*/edid, with its clock replaced")]

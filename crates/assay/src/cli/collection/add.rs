@@ -18,11 +18,11 @@ use assay_core::system::{FileKind, System};
 #[command(after_help = "\
 Examples:
   assay collection add 20261120-1031                     a check, or a run of flash
-  assay collection add 20261120-1031 --claimed \"V30, A2\" --price \"12.50 GBP\" --by jane
-  assay collection add card.assay                        what assay bundle wrote, as foreign
+  assay collection add 20261120-1031 --claimed \"V30, A2\" --price \"12.50 GBP\"
+  assay collection add card.assay                        what assay export wrote, as foreign
   assay collection add row.json                          a row of another collection")]
 pub(super) struct Arguments {
-    /// Ids of results, files of assay bundle, or rows
+    /// Ids of results, files of assay export --format bundle, or rows
     #[arg(value_name = "RESULT|FILE", required = true)]
     sources: Vec<String>,
     /// What the device is called, instead of the model that it tells
@@ -89,7 +89,7 @@ fn of(system: &dyn System, source: &str, extra: &Extra) -> Outcome<Vec<Row>> {
         }
         Some("json") => collection::sent(system, path).map(|row| vec![row]),
         _ if is_other_file(system, path) => Err(Failure::mistake(format!(
-            "{source} is no result, no file of assay bundle (.assay) and no row (.json)"
+            "{source} is no result, no bundle of assay export (.assay) and no row (.json)"
         ))),
         _ => of_result(system, source, extra),
     }

@@ -26,7 +26,7 @@ const USUAL_ROWS: usize = 50;
 Examples:
   assay collection query 'write_iops>=90' 'device~sandisk' --sort -write_iops
   assay collection query 'trust=published'
-  assay collection query \"SELECT device, max(write_iops) FROM rows GROUP BY device\"
+  assay collection query \"SELECT max(write_iops) FROM rows\"
 
 Conditions are COLUMN with >= <= > < = != or ~ (holds) and a value; all of them
 have to hold. What begins with SELECT is handed to the program duckdb.")]

@@ -121,6 +121,20 @@ fn what_is_applied_holds_and_is_taken_back_exactly() {
     assert!(standing(&fake).unwrap().is_empty());
 }
 
+/// An older version wrote the commands of its day into the first line.
+#[test]
+fn what_an_older_version_applied_is_in_place() {
+    let fake = machine();
+    assert_eq!(go(&fake).unwrap(), Applied::Now);
+    let text = fake.read_text(Path::new(RULES)).unwrap();
+    let (_, rules) = text.split_once('\n').unwrap();
+    let head = format!("# Written by assay apply {ID}; assay undo {ID} takes it away.");
+    fake.put(RULES, format!("{head}\n{rules}"));
+    assert_eq!(go(&fake).unwrap(), Applied::Before);
+    fake.put(RULES, format!("{head}\n# {rules}"));
+    assert!(go(&fake).unwrap_err().message.contains("not in place"));
+}
+
 /// Every death of applying, and after each of these every death of taking back.
 #[test]
 fn whenever_it_dies_it_is_taken_back_exactly() {
@@ -158,7 +172,7 @@ fn an_application_that_was_cut_off_is_taken_back_first() {
     let _ = go(&Faulty::dying(&fake, 7));
     let refusal = go(&fake).unwrap_err();
     assert!(
-        refusal.message.contains(&format!("assay undo {} first", of_first().id())),
+        refusal.message.contains(&format!("assay restore undo {} first", of_first().id())),
         "{refusal}"
     );
 }

@@ -1,0 +1,100 @@
+//! The first page: commands in groups, as somebody meets them who has never seen one.
+
+use clap::Command;
+
+/// The groups in the order of reading, and the commands of each in the order of use.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Measure", &["check", "watch"]),
+    ("Compare settings", &["plan", "run", "compare", "advise"]),
+    ("Look", &["show", "list", "report", "serve"]),
+    ("Keep and share", &["note", "remove", "import", "export"]),
+    ("Machine", &["doctor", "restore"]),
+];
+
+/// Commands that are looked for by those who know of them: their names are enough.
+const FURTHER: &[&str] = &["articles", "calc", "collection", "completions", "peer", "selftest"];
+
+/// Columns before a summary: the indent, the longest name, and a gap.
+const INDENT: usize = 11;
+
+/// Below this a summary stands in lines of its own.
+const NARROW: usize = 30;
+
+/// The end of the page.
+pub(super) const CODES: &str = "Exit codes: 0 done, 1 a gate failed, 2 a mistake in the command, 3 the machine \
+                     refused, 4 not put back, 5 trials were lost, 130 interrupted.";
+
+/// The page in this width, of the commands that this build has.
+pub(super) fn page(definition: &Command, width: usize) -> String {
+    let about = definition.get_about().map(ToString::to_string).unwrap_or_default();
+    let mut lines = wrapped("", &about, 0, width);
+    lines.push(String::new());
+    let usage = "assay COMMAND [--help], or assay alone to see where to begin";
+    lines.extend(wrapped("Usage: ", usage, 7, width));
+    for (heading, names) in GROUPS {
+        lines.extend([String::new(), format!("{heading}:")]);
+        for command in names.iter().filter_map(|name| definition.find_subcommand(name)) {
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            let first = format!("  {:<1$}", command.get_name(), INDENT - 2);
+            let indent = if width < NARROW { 4 } else { INDENT };
+            lines.extend(wrapped(&first, &about, indent, width));
+        }
+    }
+    lines.push(String::new());
+    lines.extend(wrapped("Further: ", &FURTHER.join(", "), 2, width));
+    lines.push(String::new());
+    lines.extend(wrapped("", CODES, 0, width));
+    lines.join("\n") + "\n"
+}
+
+/// Words in lines of a width: the first after `first`, the others after as many columns as `indent`.
+fn wrapped(first: &str, text: &str, indent: usize, width: usize) -> Vec<String> {
+    let (mut lines, mut line, mut is_bare) = (Vec::new(), first.to_owned(), true);
+    for word in text.split(' ') {
+        if !is_bare && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
+            is_bare = true;
+        }
+        if !is_bare {
+            line.push(' ');
+        }
+        line.push_str(word);
+        is_bare = false;
+    }
+    lines.push(line);
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::definition;
+    use super::*;
+
+    #[test]
+    fn every_command_stands_in_one_place() {
+        let listed: Vec<&str> =
+            GROUPS.iter().flat_map(|(_, names)| *names).chain(FURTHER).copied().collect();
+        let once: BTreeSet<&str> = listed.iter().copied().collect();
+        assert_eq!(once.len(), listed.len(), "one stands twice");
+        let definition = definition();
+        let mut there: BTreeSet<&str> =
+            definition.get_subcommands().map(Command::get_name).collect();
+        // Whatever this build was made with.
+        there.insert("serve");
+        assert_eq!(there, once);
+        assert!(listed.len() - FURTHER.len() <= 16, "too many in sight");
+    }
+
+    #[test]
+    fn it_fits_a_screen_and_a_phone() {
+        let page = page(&definition(), 80);
+        assert!(page.lines().count() <= 35, "{page}");
+        for width in [40, 80] {
+            let page = super::page(&definition(), width);
+            let wide = page.lines().find(|line| line.chars().count() > width);
+            assert_eq!(wide, None, "{page}");
+        }
+    }
+}

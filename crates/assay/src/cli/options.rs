@@ -1,0 +1,344 @@
+//! Options of `run` and `plan`, in one table: the heading that each stands under, whether the short help
+//! has it, and which studies it is for. Help is arranged by it, and so is the help of one study.
+
+use clap::{Arg, ArgAction, Command};
+
+use super::{VERSION, vm};
+use assay_core::factors::{self, Role};
+use assay_core::plan::boots;
+use assay_core::quantity::{Bytes, Time};
+use assay_core::study::Study;
+use assay_core::work::{Needs, Work, command, observe};
+
+/// What a command line is about, where it says so: a study, and whether commands on the line make it.
+pub(super) struct Subject {
+    pub study: Study,
+    pub of_commands: bool,
+    /// As it was typed.
+    pub word: String,
+}
+
+impl Subject {
+    fn works(&self) -> impl Iterator<Item = &Work> {
+        self.study.workload.iter().map(|own| &own.work)
+    }
+
+    /// Whether its trials are made here: boots were made before, or are by restarting.
+    fn has_trials(&self) -> bool {
+        boots::asked(&self.study).is_none()
+    }
+}
+
+/// An option, by its long name.
+struct Row {
+    name: &'static str,
+    shown: Shown,
+    fits: fn(&Subject) -> bool,
+}
+
+/// Where the short help has an option; the long one has each.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Always,
+    /// In that of a study that it is for.
+    WithStudy,
+    Never,
+}
+
+/// One that the short help has.
+const fn first(name: &'static str, fits: fn(&Subject) -> bool) -> Row {
+    Row { name, shown: Shown::Always, fits }
+}
+
+/// One that belongs to some kinds of work.
+const fn own(name: &'static str, fits: fn(&Subject) -> bool) -> Row {
+    Row { name, shown: Shown::WithStudy, fits }
+}
+
+/// One that the long help has alone.
+const fn more(name: &'static str, fits: fn(&Subject) -> bool) -> Row {
+    Row { name, shown: Shown::Never, fits }
+}
+
+/// The options by heading, in the order of the page.
+const OPTIONS: &[(&str, &[Row])] = &[
+    (
+        "What is compared",
+        &[
+            first("set", every),
+            first("baseline", every),
+            first("primary", every),
+            first("margin", every),
+            own("limit", memory),
+            own("harm", others),
+            own("claimed", card),
+            own("price", card),
+            more("meter", trials),
+        ],
+    ),
+    (
+        "How long",
+        &[
+            first("quick", trials),
+            first("budget", trials),
+            first("replicates", trials),
+            first("until", every),
+            own("time", timed),
+            more("seed", trials),
+        ],
+    ),
+    (
+        "Where",
+        &[
+            first("lab", trials),
+            first("vm", virtual_machine),
+            first("destroy", storage),
+            more("allow-tunable", trials),
+            own("as-root", programs),
+        ],
+    ),
+    (
+        "Commands instead of a study",
+        &[
+            first("command", commands),
+            first("levels", commands),
+            first("prepare", commands),
+            own("cleanup", commands),
+            own("cold", commands),
+            own("no-shell", commands),
+            own("ignore-failure", commands),
+            own("timeout", commands),
+            own("input", commands),
+            own("runs", commands),
+        ],
+    ),
+    ("Studies that build a tree", &[own("source", tree), own("build", tree), own("clean", tree)]),
+    (
+        "Studies of boots",
+        &[
+            own("by", restarts),
+            own("boots", restarts),
+            own("journal", restarts),
+            own("reboots", restarts),
+            own("yes", restarts),
+        ],
+    ),
+    (
+        "Virtual machine",
+        &[
+            more("vm-memory", virtual_machine),
+            more("vm-cpus", virtual_machine),
+            more("vm-size", virtual_machine),
+            more("vm-kernel", virtual_machine),
+            more("vm-fetch", virtual_machine),
+        ],
+    ),
+    (
+        "What is told",
+        &[
+            first("commands", trials),
+            first("watch", trials),
+            first("against", trials),
+            first("gate", trials),
+            more("gate-sees", trials),
+            more("allow-missing", trials),
+            first("json", every),
+            more("markdown", every),
+            first("quiet", every),
+            first("help", every),
+            more("version", every),
+        ],
+    ),
+];
+
+fn every(_: &Subject) -> bool {
+    true
+}
+
+fn trials(of: &Subject) -> bool {
+    of.has_trials()
+}
+
+fn restarts(of: &Subject) -> bool {
+    !of.has_trials()
+}
+
+fn commands(of: &Subject) -> bool {
+    of.of_commands
+}
+
+fn memory(of: &Subject) -> bool {
+    of.works().any(|work| work.clone().limit_memory(Bytes(1)))
+}
+
+fn others(of: &Subject) -> bool {
+    of.works().any(|work| observe::Asked::of(work).is_some())
+}
+
+fn card(of: &Subject) -> bool {
+    of.study.card.is_some()
+}
+
+/// Whether any of its trials take the time that they are given.
+fn timed(of: &Subject) -> bool {
+    let odd = Some(Time(7));
+    of.works().any(|work| {
+        let mut own = work.clone();
+        own.set_span(odd, None);
+        own.time() == odd
+    })
+}
+
+/// Whether a device can be overwritten for it.
+fn storage(of: &Subject) -> bool {
+    let is_layer = |name: &String| factors::has_role(name, Role::Layer);
+    of.works().any(|work| work.needs() != Needs::Nothing) || of.study.factors.keys().any(is_layer)
+}
+
+fn programs(of: &Subject) -> bool {
+    of.works().any(|work| work.kind().runs_programs)
+}
+
+fn tree(of: &Subject) -> bool {
+    of.works().any(|work| command::Asked::of(work).is_some_and(command::Asked::has_tree))
+}
+
+fn virtual_machine(of: &Subject) -> bool {
+    of.has_trials() && vm::suits(&of.study).is_ok()
+}
+
+/// Whether it may be taken to another target.
+pub(super) fn takes_target(of: &Subject) -> bool {
+    of.has_trials()
+}
+
+/// The row of an option, with its heading and its place on the page.
+fn find(option: &Arg) -> Option<(&'static str, usize, &'static Row)> {
+    let name = option.get_long()?;
+    let rows =
+        OPTIONS.iter().flat_map(|(heading, rows)| rows.iter().map(move |row| (*heading, row)));
+    let mut rows = rows.enumerate().map(|(at, (heading, row))| (heading, at, row));
+    rows.find(|(_, _, row)| row.name == name)
+}
+
+/// `run` or `plan` with its options under their headings, and the rarer ones in the long help alone.
+pub(super) fn arranged(command: Command) -> Command {
+    let help = Arg::new("help").short('h').long("help").action(ArgAction::Help);
+    let version = Arg::new("version").short('V').long("version").action(ArgAction::Version);
+    let command = command.version(VERSION).disable_help_flag(true).disable_version_flag(true);
+    let command =
+        command.arg(help.help("This; --help tells more")).arg(version.help("The version"));
+    command.mut_args(|arg| match find(&arg) {
+        Some((heading, at, row)) => {
+            arg.help_heading(heading).display_order(at).hide_short_help(row.shown != Shown::Always)
+        }
+        None => arg,
+    })
+}
+
+/// The same with the options of one study alone; the short help has those of its kind, too.
+pub(super) fn fitting(command: Command, of: &Subject) -> Command {
+    command.mut_args(|arg| match find(&arg) {
+        Some((_, _, row)) if !(row.fits)(of) => arg.hide(true),
+        Some((_, _, row)) => arg.hide_short_help(row.shown == Shown::Never),
+        None => arg,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::{PAGE_COLUMNS, whole};
+    use super::*;
+    use assay_core::study::presets;
+
+    /// `run` and `plan` as they are parsed.
+    fn commands() -> Vec<Command> {
+        let mut whole = whole(PAGE_COLUMNS);
+        whole.build();
+        ["run", "plan"].map(|name| whole.find_subcommand(name).unwrap().clone()).into()
+    }
+
+    fn options(command: &Command) -> impl Iterator<Item = &Arg> {
+        command.get_arguments().filter(|arg| !arg.is_positional())
+    }
+
+    /// The options that the help of a study shows.
+    fn of(name: &str) -> BTreeSet<String> {
+        let study = presets::find(name).unwrap().unwrap();
+        let subject = Subject { study, of_commands: false, word: name.to_owned() };
+        let fitting = fitting(commands().remove(0), &subject);
+        let shown = options(&fitting).filter(|arg| !arg.is_hide_set());
+        shown.filter_map(|arg| arg.get_long().map(str::to_owned)).collect()
+    }
+
+    #[test]
+    fn every_option_stands_under_its_heading() {
+        let mut seen = BTreeSet::new();
+        for command in commands() {
+            for arg in options(&command) {
+                let name = arg.get_long().unwrap();
+                let (heading, ..) = find(arg).unwrap_or_else(|| panic!("--{name} has no row"));
+                assert_eq!(arg.get_help_heading(), Some(heading), "--{name}");
+                seen.insert(name.to_owned());
+            }
+        }
+        let rows = OPTIONS.iter().flat_map(|(_, rows)| *rows).map(|row| row.name.to_owned());
+        assert_eq!(rows.collect::<BTreeSet<_>>(), seen, "a row without an option");
+        // No heading of a flattened struct comes to what stands behind it.
+        for (name, heading) in [
+            ("lab", "Where"),
+            ("meter", "What is compared"),
+            ("watch", "What is told"),
+            ("gate", "What is told"),
+            ("quiet", "What is told"),
+            ("vm-cpus", "Virtual machine"),
+            ("reboots", "Studies of boots"),
+        ] {
+            let run = &commands()[0];
+            let arg = options(run).find(|arg| arg.get_long() == Some(name)).unwrap();
+            assert_eq!(arg.get_help_heading(), Some(heading), "--{name}");
+        }
+    }
+
+    #[test]
+    fn the_short_help_fits_a_screen() {
+        for mut command in commands() {
+            let page = command.render_help().to_string();
+            assert!(page.lines().count() <= 40, "{page}");
+            assert!(page.lines().all(|line| line.chars().count() <= PAGE_COLUMNS), "{page}");
+        }
+    }
+
+    #[test]
+    fn a_study_has_its_own_options_and_no_others() {
+        // Each with a study that it is for, and one that it is not for.
+        for (option, study, other) in [
+            ("limit", "small-memory", "depth"),
+            ("harm", "live", "depth"),
+            ("reboots", "boot", "depth"),
+            ("by", "boot", "live"),
+            ("replicates", "depth", "boot"),
+            ("time", "depth", "bufferbloat"),
+            ("source", "compile", "depth"),
+            ("as-root", "compile", "depth"),
+            ("claimed", "flash", "depth"),
+            ("destroy", "depth", "bufferbloat"),
+            ("vm", "depth", "live"),
+            ("vm-cpus", "depth", "compile"),
+        ] {
+            assert!(of(study).contains(option), "--{option} is missing in {study}");
+            assert!(!of(other).contains(option), "--{option} is in {other}");
+        }
+        for (name, _) in presets::all() {
+            let own = of(name);
+            assert!(
+                ["set", "margin", "json", "help"].iter().all(|one| own.contains(*one)),
+                "{name}"
+            );
+            // Those are for lines of commands in the place of a study.
+            assert!(!own.contains("command") && !own.contains("prepare"), "{name}");
+        }
+    }
+}

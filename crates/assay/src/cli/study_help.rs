@@ -1,0 +1,83 @@
+//! `assay run STUDY --help`: the options of that study alone.
+
+use std::ffi::OsString;
+
+use clap::error::ErrorKind;
+use clap::{ArgAction, ArgMatches, Command};
+
+use super::commands::CommandArguments;
+use super::options::{self, Subject};
+use super::{output, studies, whole};
+use assay_core::study::Study;
+use assay_core::system::System;
+
+/// The page, where the line that asked for help names a study or commands.
+pub(super) fn page(
+    system: &dyn System,
+    words: &[OsString],
+    error: &clap::Error,
+    columns: usize,
+) -> Option<String> {
+    let name = words.get(1)?.to_str().filter(|name| ["run", "plan"].contains(name))?;
+    let whole = (error.kind() == ErrorKind::DisplayHelp).then(|| whole(columns))?;
+    let command = whole.find_subcommand(name)?;
+    let of = subject(system, command.clone(), words)?;
+    let takes_target = options::takes_target(&of);
+    let target = if takes_target { " [TARGET]..." } else { "" };
+    let word = if of.of_commands { "--command LINE..." } else { of.word.as_str() };
+    let mut own = options::fitting(command.clone(), &of)
+        .term_width(columns)
+        .mut_arg("study", |arg| arg.hide(true))
+        .mut_arg("targets", |arg| arg.hide(!takes_target))
+        .about(of.study.title.clone())
+        .long_about(told(&of.study))
+        .override_usage(format!("assay {name} {word}{target} [OPTIONS]"))
+        .after_help(format!("assay {name} --help has the options of all studies."))
+        .after_long_help(format!("assay {name} --help has the options of all studies."));
+    let is_long = words.iter().any(|word| word == "--help");
+    let page = if is_long { own.render_long_help() } else { own.render_help() };
+    Some(page.to_string())
+}
+
+/// What the line is about, read as if it did not ask for help.
+fn subject(system: &dyn System, command: Command, words: &[OsString]) -> Option<Subject> {
+    let command = command.ignore_errors(true).mut_arg("help", |arg| arg.action(ArgAction::Count));
+    let matches = command.try_get_matches_from(words.iter().skip(1)).ok()?;
+    let lines: Vec<String> = texts(&matches, "lines");
+    if !lines.is_empty() {
+        let study = CommandArguments::of_lines(lines).study().ok()?;
+        return Some(Subject { study, of_commands: true, word: String::new() });
+    }
+    let word = texts(&matches, "study").pop()?;
+    match studies::quietly(system, &word) {
+        Ok(study) => Some(Subject { study, of_commands: false, word }),
+        Err(failure) => {
+            output::message(&failure.message);
+            None
+        }
+    }
+}
+
+fn texts(matches: &ArgMatches, name: &str) -> Vec<String> {
+    let words = matches.try_get_many::<String>(name).ok().flatten();
+    words.into_iter().flatten().cloned().collect()
+}
+
+/// Its question, its work, and what it varies.
+fn told(study: &Study) -> String {
+    let work: Vec<String> =
+        study.workload.iter().map(|own| format!("  {}: {}", own.name, own.words())).collect();
+    let factors: Vec<String> = study
+        .factors
+        .iter()
+        .map(|(name, levels)| format!("  {name} = {}", levels.join(", ")))
+        .collect();
+    let mut text = format!("{}\n\nIts work:\n{}", study.title, work.join("\n"));
+    if !factors.is_empty() {
+        text.push_str(&format!(
+            "\n\nWhat it varies (--set takes other levels):\n{}",
+            factors.join("\n")
+        ));
+    }
+    text
+}

@@ -1,0 +1,41 @@
+//! The words of 24 November 2026: whoever wrote one of them into a script finds that it goes on working.
+
+use std::ffi::OsString;
+
+use super::{PAGE_COLUMNS, meant, read};
+
+/// Each command, option, alias and level of a closed list of that day, with the shortest whole line that
+/// has it; and what was meant by words of other tools. Nothing is ever taken out.
+const RECORDED: &str = include_str!("../../tests/program/words-2026-11-24.txt");
+
+fn is_understood(line: &str) -> bool {
+    let words = shell_words::split(&format!("assay {line}")).unwrap();
+    let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+    // Help and the version are told, too.
+    read(&words, PAGE_COLUMNS).map_or_else(|error| !error.use_stderr(), |_| true)
+}
+
+#[test]
+fn no_word_of_that_day_is_lost() {
+    let is_here = |line: &&str| cfg!(feature = "serve") || !line.starts_with("serve");
+    let lines = || RECORDED.lines().filter(is_here).filter_map(|line| line.split_once(": "));
+    let lines = || lines().filter(|(word, _)| !word.starts_with('#'));
+    let (wrong, ours): (Vec<_>, Vec<_>) = lines().partition(|(word, _)| word.starts_with("wrong "));
+    let lost: Vec<_> = ours.iter().filter(|(_, line)| !is_understood(line)).collect();
+    assert!(lost.is_empty(), "{lost:#?}");
+    assert!(ours.len() > 300, "{}", ours.len());
+    let lost: Vec<_> = wrong
+        .iter()
+        .filter(|(word, _)| meant::instead(word.trim_start_matches("wrong ")).is_none())
+        .collect();
+    assert!(lost.is_empty(), "{lost:#?}");
+    assert!(wrong.len() >= 15, "{}", wrong.len());
+}
+
+#[test]
+fn what_never_was_a_word_is_none() {
+    for line in ["chekc", "check --never", "list nothing", "run depth --json=x", "resume --title x"]
+    {
+        assert!(!is_understood(line), "{line}");
+    }
+}

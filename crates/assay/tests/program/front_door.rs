@@ -1,0 +1,184 @@
+//! What is met first: help, names of before beside those of now, and the exit codes of the contract.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use assay_lab::home::Home;
+use assay_lab::process::{Assay, Ended, run};
+
+use crate::{DEPTH, DRIVE, home};
+
+const LIMIT: Duration = Duration::from_secs(100);
+
+/// A home with a result of a study whose second arm is better, and its id.
+fn with_result(test: &str) -> (Home, String) {
+    let home = home(test);
+    let study = home.file("depth.toml", DEPTH);
+    let found = home.json(&["run", &study, DRIVE, "--replicates", "6", "--seed", "5", "--json"]);
+    let id = found["study"]["id"].as_str().unwrap().to_owned();
+    (home, id)
+}
+
+/// What a name of before does beside the one of now: the same, and a line that says the new name.
+fn same(home: &Home, old: &[&str], new: &[&str], code: i32) -> [Ended; 2] {
+    let [before, now] = [home.run(old), home.run(new)];
+    let shown = old.join(" ");
+    assert_eq!((before.code, now.code), (code, code), "{shown}: {}{}", before.stderr, now.stderr);
+    assert_eq!(before.stdout, now.stdout, "{shown}");
+    let (told, rest) = before.stderr.split_once('\n').unwrap_or_default();
+    assert!(
+        told.contains(&format!("assay {} ", old[0])) && told.contains(" now"),
+        "{shown}: {told}"
+    );
+    assert!(told.contains(&format!("assay {} ", new[0])), "{shown}: {told}");
+    assert_eq!(rest, now.stderr, "{shown}: the same is told beside it");
+    [before, now]
+}
+
+#[test]
+fn names_of_before_do_the_same_and_say_the_new_one() {
+    let (home, id) = with_result("old-names");
+    let id = id.as_str();
+    same(&home, &["explain", "check"], &["plan", "check", "--commands"], 0);
+    same(&home, &["explain", id, "--json"], &["plan", id, "--commands", "--json"], 0);
+    same(&home, &["explain", "chek"], &["plan", "chek", "--commands"], 2);
+    same(&home, &["undo"], &["restore", "undo"], 2);
+    same(&home, &["apply", id], &["advise", "apply", id], 2);
+    same(&home, &["confirm", "nothing"], &["advise", "confirm", "nothing"], 2);
+    same(&home, &["resume", id], &["restore", "resume", id], 2);
+    same(&home, &["rename", id, "one"], &["note", id, "--title", "one"], 0);
+    assert!(home.text(&["show", id]).contains("one"));
+    let path = home.scratch.path().join("card.assay").display().to_string();
+    same(&home, &["bundle", id, "-o", &path], &["export", id, "-o", &path], 0);
+    let packed = fs::read(&path).unwrap();
+    home.text(&["export", id, "--format", "bundle", "-o", &path]);
+    assert!(fs::read(&path).unwrap() == packed, "a bundle is the same whatever it is asked by");
+    let other = self::home("old-names-other");
+    let first = other.text(&["import", &path]);
+    assert!(first.trim().ends_with("-foreign"), "{first}");
+    let [added, _] = same(&other, &["add", &path], &["import", &path], 0);
+    assert_eq!(added.stdout, first);
+    // Told only where nobody asked for quiet.
+    let quiet = home.run(&["resume", id, "--quiet"]);
+    assert!(quiet.code == 2 && !quiet.stderr.contains(" now"), "{}", quiet.stderr);
+}
+
+#[test]
+fn a_whole_result_is_taken_in_as_it_is() {
+    let (home, id) = with_result("whole");
+    let path = home.scratch.path().join("named otherwise").display().to_string();
+    home.text(&["export", &id, "--format", "bundle", "-o", &path]);
+    let other = self::home("whole-other");
+    let told = other.refused(2, &["import", &path, "--margin", "2%"]);
+    assert!(told.contains("--margin"), "{told}");
+    let table = other.file("a.csv", "replicate,workload,metric,value\n1,a,iops,1\n");
+    assert!(other.refused(2, &["import", &path, &table]).contains("import them apart"));
+    let found = other.json(&["import", &path, "--json", "--quiet"]);
+    assert_eq!(found["study"]["id"].as_str().unwrap(), format!("{id}-foreign"));
+    // And what is none is asked for its format as ever.
+    let told = home.refused(2, &["export", &id, "-o", "x.txt"]);
+    assert!(told.contains("--format"), "{told}");
+    home.refused(2, &["export", &id]);
+}
+
+#[test]
+fn every_exit_code_of_the_contract_is_reached() {
+    let (home, fast) = with_result("exit-codes");
+    home.text(&["show"]);
+    let study = home.file("slow.toml", DEPTH);
+    let slow = DRIVE.replace("mean=100us,p99=400us", "mean=300us,p99=900us");
+    let words = ["run", &study, &slow, "--replicates", "6", "--seed", "5", "--json"];
+    let slow = home.json(&words)["study"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(home.run(&["compare", &fast, &slow, "--gate", "5%"]).code, 1);
+    home.refused(2, &["run"]);
+    home.refused(3, &["export", &fast, "--format", "forum", "-o", "/proc/nowhere/x"]);
+    let journal = home.assay.home().join("journal");
+    fs::create_dir_all(&journal).unwrap();
+    fs::write(journal.join("20261120-1031-aaaa.jsonl"), "not ours\n").unwrap();
+    assert_eq!(home.run(&["restore"]).code, 4);
+    let nowhere = Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), Path::new("/proc/nowhere"));
+    let ended = nowhere.run(&["check", DRIVE, "--quick", "--json"], LIMIT).unwrap();
+    assert_eq!(ended.code, 5, "{}", ended.stderr);
+}
+
+#[test]
+fn who_ends_it_gets_130() {
+    let home = home("ended");
+    let began = home.scratch.path().join("began");
+    let prepare = format!("touch {}; sleep 1000", began.display());
+    let target = home.scratch.path().display().to_string();
+    let words = ["run", "--command", "true", "--prepare", &prepare, &target, "--quiet"];
+    let running = home.assay.start(&words).unwrap();
+    let since = Instant::now();
+    while !began.exists() && since.elapsed() < LIMIT {
+        thread::sleep(Duration::from_millis(20));
+    }
+    running.signal("INT").unwrap();
+    let ended = running.end(LIMIT).unwrap();
+    assert_eq!(ended.code, 130, "{}{}", ended.stdout, ended.stderr);
+}
+
+/// What is printed in so many columns.
+fn printed(home: &Home, words: &[&str], columns: &str) -> String {
+    let mut command = home.assay.command(words);
+    let ended = run(command.env("COLUMNS", columns).env("NO_COLOR", "1"), LIMIT).unwrap();
+    assert_eq!(ended.code, 0, "{words:?}: {}", ended.stderr);
+    assert!(!ended.stdout.contains('\u{1b}'), "{words:?}");
+    ended.stdout
+}
+
+#[test]
+fn help_is_found_by_each_way_and_in_each_width() {
+    let home = home("help-ways");
+    let top = printed(&home, &["--help"], "80");
+    assert!(top.lines().count() <= 35, "{top}");
+    for words in [&["-h"][..], &["help"]] {
+        assert_eq!(printed(&home, words, "80"), top, "{words:?}");
+    }
+    assert!(printed(&home, &["help", "run"], "80").contains("--vm-cpus"));
+    assert!(printed(&home, &["help", "advise", "confirm"], "80").contains("--workload"));
+    assert!(printed(&home, &["run", "-h"], "80").lines().count() <= 40);
+    for words in
+        [&["--help"][..], &["run", "-h"], &["run", "depth", "--help"], &["help", "restore"]]
+    {
+        let page = printed(&home, words, "40");
+        // What has no gap cannot be broken: a name with its value.
+        let wide = page.lines().find(|line| line.chars().count() > 40 && line.trim().contains(' '));
+        let is_fixed = |line: &str| line.starts_with("Usage: ") || line.trim().starts_with('-');
+        assert!(wide.is_none_or(is_fixed), "{words:?}: {wide:?}");
+    }
+}
+
+#[test]
+fn the_help_of_a_study_has_its_options_alone() {
+    let home = home("help-study");
+    let file = home.file("mine.toml", DEPTH);
+    let own = printed(&home, &["run", &file, "--help"], "80");
+    assert!(own.contains("--budget") && own.contains("depth = "), "{own}");
+    assert!(!own.contains("--limit") && !own.contains("--reboots"), "{own}");
+    assert!(printed(&home, &["run", "small-memory", "-h"], "80").contains("--limit"));
+    assert!(printed(&home, &["plan", "boot", "--help"], "80").contains("--reboots"));
+    let commands = printed(&home, &["run", "--command", "true", "--help"], "80");
+    assert!(commands.contains("--prepare") && !commands.contains("--source"), "{commands}");
+    // All of them where the word means no study, which is told beside it.
+    let ended = home.run(&["run", "chek", "--help"]);
+    assert!(ended.code == 0 && ended.stdout.contains("--reboots"), "{}", ended.stdout);
+    assert!(ended.stderr.contains("did you mean \"check\"?"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_reader_of_help_may_go_away() {
+    let program = env!("CARGO_BIN_EXE_assay");
+    let mut child = Command::new(program)
+        .args(["run", "--help"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().unwrap();
+    assert!(ended.status.success() && ended.stderr.is_empty(), "{ended:?}");
+}
