@@ -18,7 +18,7 @@ const LINE: usize = 22;
 /// Room on each side of a text in a box.
 const PAD: usize = 12;
 /// Columns of the list of crates: name, what it is, what it needs.
-const COLUMNS: [usize; 3] = [MARGIN + PAD, 160, 460];
+const COLUMNS: [usize; 3] = [MARGIN + PAD, 176, 478];
 /// More than a letter of a name (14 px, bold) and of other text (12 px) is wide on the average.
 const NAME: usize = 9;
 const LETTER: usize = 7;
