@@ -10,7 +10,7 @@ use crate::lab::layers::{self, Crate, Layers, Room};
 /// Where it stands.
 pub const PICTURE: &str = "docs/figures/architecture.svg";
 
-const WIDTH: usize = 1000;
+const WIDTH: usize = 1020;
 const MARGIN: usize = 20;
 const GAP: usize = 8;
 const BOX: usize = 48;
