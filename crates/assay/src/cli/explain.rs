@@ -57,14 +57,11 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 
 /// Runs `assay plan --commands`: with what else the line changes of the study.
 pub fn of_plan(system: &dyn System, of_study: &StudyArguments, is_json: bool) -> Outcome<()> {
-    let (word, explained) = match of_study.unchanged() {
-        Some((word, target)) => (word, source(system, word, target)?),
-        None => {
-            let (study, targets) = of_study.study(system)?;
-            ("it", planned(system, study, &targets))
-        }
-    };
-    tell(system, word, explained, is_json)
+    if let Some((word, target)) = of_study.unchanged() {
+        return tell(system, word, source(system, word, target)?, is_json);
+    }
+    let (study, targets) = of_study.study(system)?;
+    tell(system, "this study", planned(system, study, &targets), is_json)
 }
 
 fn tell(

@@ -72,12 +72,9 @@ fn told(study: &Study) -> String {
         .iter()
         .map(|(name, levels)| format!("  {name} = {}", levels.join(", ")))
         .collect();
-    let mut text = format!("{}\n\nIts work:\n{}", study.title, work.join("\n"));
-    if !factors.is_empty() {
-        text.push_str(&format!(
-            "\n\nWhat it varies (--set takes other levels):\n{}",
-            factors.join("\n")
-        ));
+    let work = format!("{}\n\nIts work:\n{}", study.title, work.join("\n"));
+    if factors.is_empty() {
+        return work;
     }
-    text
+    format!("{work}\n\nWhat it varies (--set takes other levels):\n{}", factors.join("\n"))
 }

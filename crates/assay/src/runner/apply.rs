@@ -20,9 +20,6 @@ use assay_core::system::journal::{self, Report, Undo, Unfinished, setting_value}
 use assay_core::system::site::{Site, TargetKind};
 use assay_core::system::{Hold, System, identity, lock_names, resolve};
 
-/// How the first line of a file begins that was written here.
-const WRITTEN: &str = "# Written by assay ";
-
 /// What would be done to make an arm permanent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proposal {
@@ -168,7 +165,9 @@ fn files(id: &str, lines: &[(Keeper, String)]) -> Vec<(PathBuf, String)> {
         let own = lines.iter().filter(|(own, _)| *own == keeper);
         let own: Vec<&str> = own.map(|(_, line)| line.as_str()).collect();
         let own = own.join("\n");
-        format!("{WRITTEN}advise apply {id}; assay restore undo {id} takes it away.\n{own}\n")
+        format!(
+            "# Written by assay advise apply {id}; assay restore undo {id} takes it away.\n{own}\n"
+        )
     };
     keepers.into_iter().map(|keeper| (keeper.file(id), text(keeper))).collect()
 }
@@ -272,11 +271,9 @@ fn is_in_place(system: &dyn System, proposal: &Proposal) -> bool {
             .all(|(wanted, _)| read(system, &wanted.path).is_ok_and(|now| now == wanted.value))
 }
 
-/// A file without the line that says who wrote it: an older version said it in other words.
+/// A file without its first remark, which says who wrote it: an older version said it in other words.
 fn body(text: &str) -> &str {
-    text.split_once('\n')
-        .filter(|(head, _)| head.starts_with(WRITTEN))
-        .map_or(text, |(_, body)| body)
+    text.split_once('\n').filter(|(head, _)| head.starts_with('#')).map_or(text, |(_, body)| body)
 }
 
 /// Refuses to set what another result has set for keeps.
