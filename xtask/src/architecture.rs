@@ -10,7 +10,7 @@ use crate::lab::layers::{self, Crate, Layers, Room};
 /// Where it stands.
 pub const PICTURE: &str = "docs/figures/architecture.svg";
 
-const WIDTH: usize = 1020;
+const WIDTH: usize = 1040;
 const MARGIN: usize = 20;
 const GAP: usize = 8;
 const BOX: usize = 48;
@@ -18,7 +18,7 @@ const LINE: usize = 22;
 /// Room on each side of a text in a box.
 const PAD: usize = 12;
 /// Columns of the list of crates: name, what it is, what it needs.
-const COLUMNS: [usize; 3] = [MARGIN + PAD, 176, 478];
+const COLUMNS: [usize; 3] = [MARGIN + PAD, 188, 490];
 /// More than a letter of a name (14 px, bold) and of other text (12 px) is wide on the average.
 const NAME: usize = 9;
 const LETTER: usize = 7;

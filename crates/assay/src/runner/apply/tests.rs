@@ -126,12 +126,13 @@ fn what_is_applied_holds_and_is_taken_back_exactly() {
 fn what_an_older_version_applied_is_in_place() {
     let fake = machine();
     assert_eq!(go(&fake).unwrap(), Applied::Now);
-    let text = fake.read_text(Path::new(RULES)).unwrap();
-    let (_, rules) = text.split_once('\n').unwrap();
-    let head = format!("# Written by assay apply {ID}; assay undo {ID} takes it away.");
-    fake.put(RULES, format!("{head}\n{rules}"));
+    let text = fake.read_text(Path::new(&rules())).unwrap();
+    let (_, body) = text.split_once('\n').unwrap();
+    let id = of_first().id();
+    let head = format!("# Written by assay apply {id}; assay undo {id} takes it away.");
+    fake.put(rules(), format!("{head}\n{body}"));
     assert_eq!(go(&fake).unwrap(), Applied::Before);
-    fake.put(RULES, format!("{head}\n# {rules}"));
+    fake.put(rules(), format!("{head}\n# {body}"));
     assert!(go(&fake).unwrap_err().message.contains("not in place"));
 }
 
