@@ -276,6 +276,7 @@ impl Bench {
     }
 
     /// Where everything can be had, a test that skips protects nothing.
+    #[expect(clippy::unnecessary_wraps, reason = "a step like the others")]
     fn judge_skips(&self) -> Done<bool> {
         let skipped = self.skipped();
         for (name, reason) in &skipped {

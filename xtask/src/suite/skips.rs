@@ -54,10 +54,10 @@ pub fn listed(path: &Path) -> Skips {
 
 /// Appends some to a list, as tests do.
 pub fn tell(skipped: &Skips, list: &Path) -> Done<()> {
-    let lines: String =
+    let lines: Vec<String> =
         skipped.iter().map(|(name, reason)| format!("{name}: {reason}\n")).collect();
     let file = OpenOptions::new().append(true).create(true).open(list);
-    let told = file.and_then(|mut file| file.write_all(lines.as_bytes()));
+    let told = file.and_then(|mut file| file.write_all(lines.concat().as_bytes()));
     told.map_err(|error| format!("{}: {error}", list.display()))
 }
 

@@ -348,17 +348,21 @@ mod tests {
         let mut commands = definition();
         commands.build();
         shown.extend(helps(&mut commands));
-        let shown: Vec<_> = shown.iter().flat_map(|text| calls(text, "  ")).collect();
+        let mut shown: Vec<_> = shown.iter().flat_map(|text| calls(text, "  ")).collect();
+        for page in
+            [include_str!("../../../../README.md"), include_str!("../../../../docs/guide.md")]
+        {
+            let lines: Vec<&str> = page.lines().map(str::trim).collect();
+            let own = calls(&lines.join("\n"), "");
+            assert!(!own.is_empty());
+            shown.extend(own);
+        }
         let is_old =
             |call: &str| old::RENAMED.iter().any(|(old, _)| old.split(' ').next() == Some(call));
         let old = shown.iter().flatten().find(|call| is_old(&call[1]));
         assert_eq!(old, None, "an old name is shown");
         let mut seen = 0;
-        let readme: Vec<&str> =
-            include_str!("../../../../README.md").lines().map(str::trim).collect();
-        let readme = calls(&readme.join("\n"), "");
-        assert!(!readme.is_empty());
-        for readings in shown.into_iter().chain(readme) {
+        for readings in shown {
             let parses = |call: &Vec<String>| {
                 let mut words: Vec<&str> = call.iter().map(String::as_str).collect();
                 if is_understood(&words) {
