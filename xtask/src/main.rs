@@ -199,7 +199,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "kills",
-        usage: "[--only settings|memory|network|stacks] [--count N] [--program FILE] [--write]",
+        usage: "[--only settings|memory|network|stacks|names] [--count N] [--program FILE] [--write]",
         summary: "studies that change the machine, killed at random moments and put back (root)",
         flags: &["--write"],
         numbers: &[("--count", 200)],

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use assay_lab::Scratch;
-use assay_lab::kills::memory;
+use assay_lab::kills::{memory, stacks};
 use assay_lab::needs::count;
 use assay_lab::process::Assay;
 
@@ -72,4 +72,23 @@ fn killed_at_random_moments_it_is_put_back() {
     });
     let kills = kills.unwrap_or_else(|left| panic!("{left}\n{}", lines.join("\n")));
     assert!(kills.killed > 0, "{kills:?}");
+}
+
+mod in_full {
+    use super::*;
+
+    /// Target and swap in turns, on numbers of zram devices that the kernel gives again.
+    #[test]
+    #[ignore = "needs root, minutes: cargo xtask test long"]
+    fn killed_on_names_that_are_given_again_it_is_put_back() {
+        let Some(turn) = require(&NEEDS) else { return };
+        drop(turn);
+        let mut lines = Vec::new();
+        let program = Path::new(env!("CARGO_BIN_EXE_assay"));
+        let kills = stacks::kill_named_again(program, 20, 20_261_125, &mut |line| {
+            lines.push(line.to_owned());
+        });
+        let kills = kills.unwrap_or_else(|left| panic!("{left}\n{}", lines.join("\n")));
+        assert!(kills.put_back > 0, "{kills:?}");
+    }
 }
