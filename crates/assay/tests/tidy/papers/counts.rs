@@ -113,6 +113,7 @@ const SAID: &[(&str, &str, Holds)] =
 /// patterns of the number of `all` and of `long`.
 const ROWS: &[(&str, &str, &str, &str)] = &[
     ("kills of a study that changes the machine", MACHINE_FACTORS, USUAL, IN_FULL),
+    ("kills of a study whose zram", "crates/assay/tests/machine/memory.rs", "", NAMED),
     ("kills of a study under others' work", MACHINE_LIVE, USUAL, IN_FULL),
     ("shipped studies ended by", "crates/assay/tests/machine/impatience.rs", USUAL, IN_FULL),
     ("studies of identical arms", "crates/assay/tests/program/advice.rs", "", ""),
@@ -128,6 +129,7 @@ const MACHINE_LIVE: &str = "crates/assay/tests/machine/live.rs";
 const USUAL: &str = r"\bcount\(([\d_]+), [\d_]+\)";
 const IN_FULL: &str = r"\bcount\([\d_]+, ([\d_]+)\)";
 const SEEDS: &str = r"for seed in 1\.\.=(\d+)";
+const NAMED: &str = r"kill_named_again\(program, (\d+)";
 const COUNT: &str = r"COUNT: u64 = (\d+)";
 
 /// A number in digits or as a word.
