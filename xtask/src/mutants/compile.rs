@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::areas::Mutant;
 use super::run::{self, Stop};
-use super::tree::{self, Put, Tree};
+use super::tree::{self, Put, Source, Tree};
 use crate::build::cargo;
 use crate::lab::Done;
 
@@ -33,7 +33,7 @@ pub struct Built {
 }
 
 /// Builds until nothing is complained of.
-pub fn build(work: &Path, files: &[String], mutants: &[Mutant], stop: &Stop) -> Done<Built> {
+pub fn build(work: &Path, files: &[Source], mutants: &[Mutant], stop: &Stop) -> Done<Built> {
     let mut dropped = vec![false; mutants.len()];
     for _ in 0..ROUNDS {
         let tree = tree::write(&work.join("tree"), files, mutants, &dropped)?;

@@ -33,6 +33,7 @@ pub fn run(options: &Options) -> Done<bool> {
     let (count, seed) = (options.number("--count"), options.number("--seed"));
     let files = areas::files()?;
     let chosen = areas::chosen(options.text("--areas"), &files)?;
+    let sources = tree::read(&files)?;
     let drawn = areas::drawn(&chosen, seed)?;
     let sizes: Vec<usize> = drawn.iter().map(Vec::len).collect();
     if options.has("--list") {
@@ -54,7 +55,7 @@ pub fn run(options: &Options) -> Done<bool> {
         .collect();
     let mutants: Vec<Mutant> = more.concat();
     println!("xtask: building {} changes of {} areas in {WORK}", mutants.len(), more.len());
-    let built = compile::build(&work, &files, &mutants, &stop)?;
+    let built = compile::build(&work, &sources, &mutants, &stop)?;
     let (taken, left_out) = taken(&more, &built.dropped, count);
 
     // Sockets of the tests have short names only there.

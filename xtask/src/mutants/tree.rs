@@ -55,17 +55,33 @@ pub struct Put {
     pub whole: Range<usize>,
 }
 
+/// A file as it was when the chore began: who goes on working meanwhile changes nothing.
+pub struct Source {
+    pub name: String,
+    bytes: Vec<u8>,
+    mode: fs::Permissions,
+}
+
+/// Reads the work tree.
+pub fn read(files: &[String]) -> Done<Vec<Source>> {
+    let read = |name: &String| {
+        let path = root().join(name);
+        let fail = |error: std::io::Error| format!("{name}: {error}");
+        let mode = fs::metadata(&path).map_err(fail)?.permissions();
+        Ok(Source { name: name.clone(), bytes: fs::read(&path).map_err(fail)?, mode })
+    };
+    files.iter().map(read).collect()
+}
+
 /// Copies the tree with the changes in it, but for those that are dropped. What is as it should be is
 /// not written again: cargo goes by the time of a file.
-pub fn write(folder: &Path, files: &[String], mutants: &[Mutant], dropped: &[bool]) -> Done<Tree> {
+pub fn write(folder: &Path, files: &[Source], mutants: &[Mutant], dropped: &[bool]) -> Done<Tree> {
     if mutants.len() > MOST {
         return Err(format!("at most {MOST} at a time"));
     }
     let mut tree = Tree { folder: folder.to_owned(), put: BTreeMap::new() };
     let mut kept = std::collections::BTreeSet::new();
-    for file in files {
-        let from = root().join(file);
-        let bytes = fs::read(&from).map_err(|error| format!("{file}: {error}"))?;
+    for Source { name: file, bytes, mode } in files {
         let own = |(_, mutant): &(usize, &Mutant)| mutant.file == *file;
         let own: Vec<(usize, &Mutant)> = mutants
             .iter()
@@ -73,7 +89,7 @@ pub fn write(folder: &Path, files: &[String], mutants: &[Mutant], dropped: &[boo
             .filter(own)
             .filter(|(number, _)| !dropped[*number])
             .collect();
-        let mut bytes = bytes;
+        let mut bytes = bytes.clone();
         if !own.is_empty() {
             let text = String::from_utf8(bytes).map_err(|error| format!("{file}: {error}"))?;
             let (text, put) = spliced(&text, &own);
@@ -86,7 +102,7 @@ pub fn write(folder: &Path, files: &[String], mutants: &[Mutant], dropped: &[boo
             keep(&tree.folder.join(&switch), SWITCH.as_bytes(), None)?;
             kept.insert(switch);
         }
-        keep(&tree.folder.join(file), &bytes, Some(&from))?;
+        keep(&tree.folder.join(file), &bytes, Some(mode))?;
         kept.insert(file.clone());
     }
     remove_others(&tree.folder, &tree.folder, &kept)?;
@@ -100,16 +116,14 @@ fn root_of_crate(file: &str) -> Option<&str> {
     (is_root && folder.starts_with("crates/")).then_some(folder)
 }
 
-fn keep(path: &Path, bytes: &[u8], like: Option<&Path>) -> Done<()> {
+fn keep(path: &Path, bytes: &[u8], mode: Option<&fs::Permissions>) -> Done<()> {
     let fail = |error: std::io::Error| format!("{}: {error}", path.display());
     if fs::read(path).is_ok_and(|old| old == bytes) {
         return Ok(());
     }
     fs::create_dir_all(path.parent().unwrap_or(path)).map_err(fail)?;
     fs::write(path, bytes).map_err(fail)?;
-    let Some(like) = like else { return Ok(()) };
-    let mode = fs::metadata(like).map_err(fail)?.permissions();
-    fs::set_permissions(path, mode).map_err(fail)
+    mode.map_or(Ok(()), |mode| fs::set_permissions(path, mode.clone()).map_err(fail))
 }
 
 /// Removes what an older copy had.
