@@ -63,7 +63,10 @@ pub fn run(options: &Options) -> Done<bool> {
     fs::create_dir_all(&temporary).map_err(|error| error.to_string())?;
     let programs = &built.programs;
     let bench = Bench { programs, work: &work, temporary: &temporary, stop: &stop };
-    let fates = bench.map().and_then(|tests| bench.fates(&taken, &tests));
+    let fates = bench.map().and_then(|tests| {
+        let tell = |number: usize, fate: &Fate| println!("{}", page::line(&mutants[number], fate));
+        bench.fates(&taken, &tests, tell)
+    });
     let cleared = fs::remove_dir_all(&temporary);
     let told: Vec<(Mutant, Fate)> =
         taken.iter().map(|&number| mutants[number].clone()).zip(fates?).collect();

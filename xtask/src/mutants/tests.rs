@@ -115,10 +115,17 @@ impl Bench<'_> {
         Ok((ended.well, Test { program, name, seconds, reached }))
     }
 
-    /// What becomes of each of these changes; the tests are sorted, short ones first.
-    pub fn fates(&self, mutants: &[usize], tests: &[Test]) -> Done<Vec<Fate>> {
+    /// What becomes of each of these changes, told as it comes; the tests are sorted, short ones first.
+    pub fn fates(
+        &self,
+        mutants: &[usize],
+        tests: &[Test],
+        tell: impl Fn(usize, &Fate) + Sync,
+    ) -> Done<Vec<Fate>> {
         self.in_turns(mutants.len(), "changes", |number, worker| {
-            self.fate(mutants[number], tests, worker)
+            let fate = self.fate(mutants[number], tests, worker)?;
+            tell(mutants[number], &fate);
+            Ok(fate)
         })
     }
 
@@ -129,16 +136,21 @@ impl Bench<'_> {
             return Ok(Fate::ReachedByNone);
         }
         for together in groups(&reaching) {
-            let ended = self.with(mutant, &together, worker)?;
+            let ended = self.with(mutant, &together, 1.0, worker)?;
             if ended.over {
-                return Ok(Fate::Noticed(format!("{} (over its time)", shown(&together))));
+                // On a busy machine that may be chance, too.
+                let again = self.with(mutant, &together, 2.0, worker)?;
+                if !again.well {
+                    return Ok(Fate::Noticed(format!("{} (over its time)", shown(&together))));
+                }
+                continue;
             }
             if ended.well {
                 continue;
             }
             // Once more, each that failed by itself: another reason would be chance.
             for &test in &together {
-                let own = self.with(mutant, &[test], worker)?;
+                let own = self.with(mutant, &[test], 1.0, worker)?;
                 if !own.well {
                     return Ok(Fate::Noticed(test.name.clone()));
                 }
@@ -147,12 +159,12 @@ impl Bench<'_> {
         Ok(Fate::Survived)
     }
 
-    fn with(&self, mutant: usize, tests: &[&Test], worker: usize) -> Done<Ended> {
+    fn with(&self, mutant: usize, tests: &[&Test], patience: f64, worker: usize) -> Done<Ended> {
         let mut command = self.command(tests[0].program);
         command.args(["--exact", "--test-threads", "1"]).env(tree::ON, mutant.to_string());
         command.args(tests.iter().map(|test| &test.name));
         let seconds: f64 = tests.iter().map(|test| test.seconds).sum();
-        let limit = Duration::from_secs_f64((MULTIPLE * seconds).max(SHORTEST));
+        let limit = Duration::from_secs_f64(patience * (MULTIPLE * seconds).max(SHORTEST));
         run::run(&mut command, &self.file("out", worker), limit, self.stop)
     }
 
