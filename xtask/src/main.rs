@@ -20,6 +20,7 @@ mod journals;
 mod kills;
 mod lab_guest;
 mod live;
+mod mutants;
 mod options;
 mod packages;
 mod pages;
@@ -250,6 +251,15 @@ const COMMANDS: &[Command] = &[
         numbers: &[("--count", fuzz::COUNT), ("--seed", fuzz::SEED)],
         words: &["--only"],
         run: Chore(fuzz::run),
+    },
+    Command {
+        name: "mutants",
+        usage: "[--count N] [--seed S] [--areas A,B] [--list] [--write]",
+        summary: "small changes of the source, drawn in the areas of the last week or in others: which ones no test of `fast` notices",
+        flags: &["--list", "--write"],
+        numbers: &[("--count", mutants::COUNT), ("--seed", mutants::SEED)],
+        words: &["--areas"],
+        run: Chore(mutants::run),
     },
     Command {
         name: "bench-import",

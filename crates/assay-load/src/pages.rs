@@ -298,4 +298,58 @@ mod tests {
         assert!(PageSet::new(&PageJob { bytes: 1, ..job() }).is_err());
         assert!(PageSet::new(&PageJob { bytes: u64::MAX, ..job() }).is_err());
     }
+
+    #[test]
+    fn a_draw_falls_to_the_rank_whose_share_it_is_in() {
+        let mut rng = generator(3, 0, Purpose::Offsets);
+        let law = Ranks::new(1.0, 3, &mut rng);
+        // Shares of 1, 1/2 and 1/3: six, three and two elevenths.
+        let rounded: Vec<f64> =
+            law.sums.iter().map(|sum| (sum * 11.0 * 1e9).round() / 1e9).collect();
+        assert_eq!(rounded, [6.0, 9.0, 11.0]);
+        let mut sorted = law.pages.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, [0, 1, 2], "each page has one rank");
+        for (draw, rank) in [(0.0, 0), (0.545, 0), (0.546, 1), (0.818, 1), (0.819, 2), (1.0, 2)] {
+            assert_eq!(law.page(draw), law.pages[rank], "{draw}");
+        }
+    }
+
+    #[test]
+    fn ranks_lie_anywhere_and_where_is_the_seeds() {
+        let pages = |seed| Ranks::new(0.9, 50, &mut generator(seed, 0, Purpose::Offsets)).pages;
+        assert_eq!(pages(1), pages(1));
+        assert_ne!(pages(1), pages(2));
+        // Each place has each page some time, the first and the last one among them.
+        for place in [0, 25, 49] {
+            let seen: std::collections::BTreeSet<u32> =
+                (0..600).map(|seed| pages(seed)[place]).collect();
+            assert_eq!(seen.len(), 50, "{place}");
+        }
+    }
+
+    #[test]
+    fn a_set_has_whole_pages_and_accesses_go_on_where_they_were() {
+        let page = page_size();
+        let set = PageSet::new(&PageJob { bytes: 3 * page as u64 + 100, ..job() }).unwrap();
+        assert_eq!((set.bytes, set.drawn.len()), (3 * page, DRAWN));
+        let one = PageSet::new(&PageJob { bytes: page as u64, ..job() });
+        let mut one = one.unwrap();
+        one.fill(&job(), &mut |_| {});
+        let (mut at, mut count) = (DRAWN - 1, 0);
+        let began_ns = clock::monotonic_ns();
+        let last_ns = one.go(2 * MS, &mut at, |_| count += 1);
+        assert!(count > 1 && at == DRAWN - 1 + count, "{count} {at}");
+        assert!(last_ns >= began_ns + 2 * MS);
+        assert!(one.go(0, &mut at, |_| panic!("there is no time for one")) >= last_ns);
+    }
+
+    #[test]
+    fn who_only_reads_writes_nothing_and_who_writes_always_does() {
+        let share = |written_percent| {
+            let all = drawn(&PageJob { written_percent, ..job() }, 8);
+            all.iter().filter(|access| **access & WRITES != 0).count()
+        };
+        assert_eq!((share(0), share(100)), (0, DRAWN));
+    }
 }

@@ -105,3 +105,39 @@ pub fn find(name: &str) -> Option<&'static Kind> {
 pub fn of(io: &IoFacts, depth: u32) -> Option<&'static Kind> {
     NUMBERS.iter().find(|kind| (kind.fits)(io, depth))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::work::io::Mix;
+
+    #[test]
+    fn each_work_is_one_number_and_its_neighbour_is_none() {
+        let (linear, random) = (Pattern::Sequential, Pattern::Random);
+        let (reads, writes) = (Mix::READS, Mix::WRITES);
+        for (pattern, mix, size_bytes, data_sync, depth, name) in [
+            (linear, reads, 128 << 10, false, 1, "read_mb_s"),
+            (linear, reads, 1 << 20, false, 32, "read_mb_s"),
+            (linear, writes, 128 << 10, false, 1, "write_mb_s"),
+            (linear, reads, 64 << 10, false, 1, ""),
+            (linear, writes, 1 << 20, true, 1, ""),
+            (random, reads, 4096, false, 1, "read_iops"),
+            (random, reads, 4096, false, 2, "queued_read_iops"),
+            (random, writes, 4096, false, 1, "write_iops"),
+            (random, writes, 4096, false, 2, "queued_write_iops"),
+            (random, reads, 8192, false, 1, ""),
+            (random, writes, 1 << 20, false, 1, ""),
+            (random, writes, 4096, true, 1, "sync_write_iops"),
+            (linear, writes, 4096, true, 1, "sync_write_iops"),
+            (random, writes, 8192, true, 1, ""),
+        ] {
+            let io = IoFacts { pattern, mix, size_bytes, data_sync };
+            let found = of(&io, depth).map_or("", |kind| kind.name);
+            assert_eq!(found, name, "{io:?} {depth}");
+        }
+        for kind in &NUMBERS {
+            assert!(std::ptr::eq(find(kind.name).unwrap(), kind));
+        }
+        assert!(find(ENERGY).is_none(), "energy is told beside them");
+    }
+}

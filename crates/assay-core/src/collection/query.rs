@@ -182,4 +182,48 @@ mod tests {
             assert!(Query::parse(&[wrong.to_owned()], None).is_err(), "{wrong}");
         }
     }
+
+    #[test]
+    fn every_relation_takes_what_it_says_of_numbers_words_days_and_nothing() {
+        let rows = [
+            row("A disk", Some(19.0), "2026-11-24"),
+            row("b disc", Some(2000.0), "2012-01-02"),
+            row("C none", None, ""),
+        ];
+        let asked = |condition: &str| -> String {
+            let query = Query::parse(&[condition.to_owned()], None).unwrap();
+            query.of(&rows).iter().map(|row| &row.device[..1]).collect()
+        };
+        for (condition, found) in [
+            ("write_iops>=19", "Ab"),
+            ("write_iops>19", "b"),
+            ("write_iops<=19", "A"),
+            ("write_iops<19", ""),
+            ("write_iops = 19.0", "A"),
+            ("write_iops!=19", "bC"),
+            ("write_iops~00", "b"),
+            ("write_iops=", "C"),
+            ("write_iops!=", "Ab"),
+            ("device~DIS", "Ab"),
+            ("device=a disk", "A"),
+            ("device!=a disk", "bC"),
+            ("date>=2012-01-02", "Ab"),
+            ("date>2012-01-02", "A"),
+            ("date<=2012-01-02", "b"),
+            ("date<2012-01-02", ""),
+            ("date=", "C"),
+        ] {
+            assert_eq!(asked(condition), found, "{condition}");
+        }
+        let sorted = |sort: &str| -> String {
+            let query = Query::parse(&[], Some(sort)).unwrap();
+            query.of(&rows).iter().map(|row| &row.device[..1]).collect()
+        };
+        assert_eq!([sorted("device"), sorted("-device")], ["AbC", "CbA"].map(str::to_owned));
+        assert_eq!([sorted("date"), sorted("-date")], ["bAC", "AbC"].map(str::to_owned));
+        for wrong in ["device", "write_iops>", "write_iops<=fast", "speed=1"] {
+            assert!(Query::parse(&[wrong.to_owned()], None).is_err(), "{wrong}");
+        }
+        assert!(Query::parse(&[], Some("speed")).unwrap_err().contains("write_iops"));
+    }
 }

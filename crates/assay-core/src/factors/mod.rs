@@ -15,6 +15,8 @@ mod tunable;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod told_tests;
 
 use std::path::PathBuf;
 

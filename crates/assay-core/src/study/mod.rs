@@ -14,6 +14,8 @@ pub mod printed;
 mod published;
 mod schema;
 pub mod simulated;
+#[cfg(test)]
+mod told_tests;
 pub mod words;
 
 use std::collections::BTreeMap;

@@ -1,7 +1,15 @@
+//! What is written, against files; `UPDATE_EXPECT=1` writes them anew.
+#![allow(clippy::disallowed_methods, reason = "these tests read and rewrite fixtures")]
+
+use std::path::Path;
+
 use assay_core::importers::{Options, trials_csv as importer};
+use assay_core::quantity::{Better, Scale};
 use assay_core::results::plan::Arm;
+use assay_core::results::record::Repeats;
 
 use super::*;
+use crate::tests::fixture;
 
 #[test]
 fn names_are_unique() {
@@ -10,6 +18,105 @@ fn names_are_unique() {
     let count = names.len();
     names.dedup();
     assert_eq!(names.len(), count);
+}
+
+/// Findings whose trials ended in every way, with names that formats have to write otherwise.
+fn rough() -> Findings {
+    let mut findings = fixture("study-import");
+    let trial = |replicate, order, value, status, reason: &str| CellTrial {
+        replicate,
+        order: Some(order),
+        value,
+        status,
+        reason: (!reason.is_empty()).then(|| reason.to_owned()),
+        repeats: None,
+        outlier: false,
+    };
+    let mut first = findings.cells[0].clone();
+    first.trials = vec![
+        trial(0, 1, Some(9.0), Status::LeadIn, "lead-in"),
+        trial(2, 4, Some(2.5), Status::Ok, ""),
+        trial(1, 2, Some(1.5), Status::Ok, "told all the same"),
+        trial(3, 5, Some(7.0), Status::Disturbed, "others, \"loud\"\nwrote"),
+        trial(4, 6, None, Status::Failed, "no space # left"),
+        trial(5, 7, None, Status::Ok, "too few operations"),
+    ];
+    first.trials.push(CellTrial {
+        repeats: Some(Repeats { replicate: 3, order: 5 }),
+        ..trial(3, 8, Some(3.5), Status::Ok, "")
+    });
+    first.arm = [("a \"b\"".to_owned(), "x/y=z, 1".to_owned())].into();
+    first.control = false;
+    let mut second = first.clone();
+    second.metric = "made_up".to_owned();
+    (second.better, second.scale) = (Better::Higher, Scale::Difference);
+    second.trials.truncate(3);
+    let mut lone = first.clone();
+    lone.workload = "lone".to_owned();
+    lone.arm.clear();
+    lone.trials = vec![trial(1, 3, Some(4.0), Status::Ok, "")];
+    let mut control = first.clone();
+    control.control = true;
+    findings.cells = vec![first, second, lone, control];
+    findings
+}
+
+/// The same without the position of one trial.
+fn unordered() -> Findings {
+    let mut findings = rough();
+    findings.cells[1].trials[0].order = None;
+    findings
+}
+
+/// No trial of it counts.
+fn empty() -> Findings {
+    let mut findings = rough();
+    for cell in &mut findings.cells {
+        cell.control = true;
+    }
+    findings
+}
+
+fn text(exporter: &Exporter, findings: &Findings) -> Option<String> {
+    match exporter.write {
+        Writes::Text(write) => write(findings),
+        Writes::Bytes(write) => write(findings).map(|bytes| {
+            let plain = bytes.escape_ascii().to_string();
+            plain.as_bytes().chunks(100).map(|line| String::from_utf8_lossy(line) + "\n").collect()
+        }),
+    }
+}
+
+#[test]
+fn each_format_is_written_as_expected() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/exports");
+    for (name, findings) in [
+        ("rough", rough()),
+        ("unordered", unordered()),
+        ("commands", fixture("study-commands")),
+        ("one-pair", fixture("study-one-pair")),
+    ] {
+        // The others' bytes are read back in the tests of the format.
+        let is_shown = |one: &&Exporter| name == "rough" || matches!(one.write, Writes::Text(_));
+        for exporter in EXPORTERS.iter().filter(is_shown) {
+            let found = text(exporter, &findings).unwrap_or_else(|| "nothing\n".to_owned());
+            let path = folder.join(format!("{name}.{}.txt", exporter.about.name));
+            if std::env::var_os("UPDATE_EXPECT").is_some() {
+                std::fs::create_dir_all(&folder).unwrap();
+                std::fs::write(&path, &found).unwrap();
+            }
+            let expected = std::fs::read_to_string(&path).unwrap_or_default();
+            assert!(found == expected, "{} differs:\n{found}", path.display());
+        }
+    }
+}
+
+#[test]
+fn where_no_trial_counts_a_format_of_trials_says_nothing() {
+    for exporter in EXPORTERS {
+        let is_prose = ["markdown", "forum"].contains(&exporter.about.name);
+        assert_eq!(text(exporter, &empty()).is_some(), is_prose, "{}", exporter.about.name);
+    }
 }
 
 /// What a table says of two arms, one of which has this level of a factor with this name.

@@ -301,3 +301,22 @@ fn keys(page: &mut String, fields: &Fields) {
         let _ = writeln!(page, "| `{name}` | {need} | {summary} | `{example}` |");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The chore writes them, and says so where one is stale.
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "the pages as they lie in the tree")]
+    fn the_reference_is_what_the_program_says() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference");
+        let pages = reference_pages().unwrap();
+        assert!(pages.len() > 5);
+        for (name, text) in pages {
+            let known = std::fs::read_to_string(format!("{folder}/{name}")).unwrap_or_default();
+            let differs = text.lines().zip(known.lines()).find(|(own, known)| own != known);
+            assert!(text == known, "{name} is stale: cargo xtask pages ({differs:?})");
+        }
+    }
+}

@@ -266,3 +266,93 @@ fn clock(seconds: Option<u64>) -> String {
     let Some(seconds) = seconds else { return "-".to_owned() };
     format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(trials: usize, drives: &[&str]) -> Listed {
+        Listed {
+            id: "20261124-103107-a3f9".to_owned(),
+            title: "A <b> title".to_owned(),
+            kind: "study".to_owned(),
+            targets: vec!["/dev/sdb".to_owned(), "/srv".to_owned()],
+            started: "2026-11-24T10:31:07Z".to_owned(),
+            bytes: 2048,
+            trials,
+            planned: 12,
+            drives: drives.iter().map(|&drive| drive.to_owned()).collect(),
+            headline: None,
+            foreign: false,
+        }
+    }
+
+    #[test]
+    fn times_are_told_as_a_clock_does() {
+        let told =
+            [None, Some(0), Some(59), Some(80), Some(3599), Some(3661), Some(360_000)].map(clock);
+        assert_eq!(told, ["-", "0:00:00", "0:00:59", "0:01:20", "0:59:59", "1:01:01", "100:00:00"]);
+    }
+
+    #[test]
+    fn trials_are_told_with_those_that_are_missing() {
+        let told = [0, 11, 12, 13].map(|done| trials(&listed(done, &[])));
+        assert_eq!(told, ["0 of 12 trials", "11 of 12 trials", "12 trials", "13 trials"]);
+        assert_eq!(target(&listed(1, &[])), "/dev/sdb and /srv");
+        assert_eq!(target(&listed(1, &["a card, ext4"])), "a card, ext4");
+    }
+
+    #[test]
+    fn a_row_says_where_a_result_stands() {
+        let told =
+            |state, found| row(&Entry { id: "one two".to_owned(), found, state }).into_string();
+        for (of, words) in [
+            (State::Running, ">running</a>"),
+            (State::Complete, ", complete<"),
+            (State::Early, ", ended early<"),
+            (State::Interrupted, ">interrupted</a>"),
+            (State::Damaged, ", damaged<"),
+        ] {
+            let line = told(of, Ok(listed(3, &[])));
+            assert!(line.contains(words), "{line}");
+            let leads = line.contains("href=\"/live/one%20two\"");
+            assert_eq!(leads, [State::Running, State::Interrupted].contains(&of), "{line}");
+            assert!(
+                line.contains("A &lt;b&gt; title") && line.contains("2026-11-24 10:31<"),
+                "{line}"
+            );
+        }
+        let unnamed = Listed { title: String::new(), ..listed(3, &[]) };
+        assert!(told(State::Complete, Ok(unnamed)).contains(">one two</a>"));
+        let wrong = told(State::Damaged, Err("no plan".to_owned()));
+        assert!(wrong.contains("cannot be read: no plan") && !wrong.contains("href"), "{wrong}");
+    }
+
+    #[test]
+    fn a_list_leads_to_its_neighbours_alone() {
+        let told = |number, pages| {
+            let page = Page { entries: Vec::new(), fitting: 150, all: 250, number, pages };
+            let search = Search { words: "a b".to_owned(), kind: "check".to_owned(), page: number };
+            list(&page, &search, "/home/results")
+        };
+        let middle = told(2, 3);
+        for words in [
+            "150 of 250 results",
+            "page=1\">Newer",
+            "page=3\">Older",
+            "Page 2 of 3",
+            "q=a%20b&amp;kind=check",
+        ] {
+            assert!(middle.contains(words), "{words}");
+        }
+        assert!(!told(1, 3).contains("Newer") && told(1, 3).contains("Older"));
+        assert!(told(3, 3).contains("Newer") && !told(3, 3).contains("Older"));
+        assert!(!told(1, 1).contains("aria-label=\"Pages\""));
+        assert!(middle.contains("<option value=\"check\" selected>checks</option>"));
+        let none = Page { entries: Vec::new(), fitting: 0, all: 0, number: 1, pages: 1 };
+        let none = list(&none, &Search::default(), "/home/results");
+        assert!(none.contains("There is no result in <code>/home/results</code> yet"));
+        let all = Page { entries: Vec::new(), fitting: 2, all: 2, number: 1, pages: 1 };
+        assert!(list(&all, &Search::default(), "/").contains("2 results, newest first."));
+    }
+}

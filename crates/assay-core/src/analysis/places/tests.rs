@@ -417,3 +417,74 @@ fn the_first_place_is_the_baseline_where_none_is_bare_metal_and_that_is_told() {
     assert_eq!((of(&found).baseline.as_str(), of(&found).chosen), ("KVM", Chosen::First));
     assert!(told(&found, "baseline")[0].contains("the first place, KVM, is the baseline"));
 }
+
+/// Places with three workloads each, that are near to each other, far from each other, and missing.
+fn grid() -> Vec<Brought> {
+    let place = |id: &str, place, rates: [u64; 3]| {
+        let bench = Bench::new(&["."]);
+        let names = ["random-read-q1", "random-write-q1", "seq-read"];
+        let own = names.into_iter().zip(rates).filter(|(_, rate)| *rate > 0);
+        let bench = own.fold(bench, |bench, (name, rate)| bench.row(0, name, 4096, &around(rate)));
+        of_bench(id, place, &bench)
+    };
+    let mut all = vec![
+        place("20261101-a", BARE, [10_000, 4_000, 900]),
+        place("20261102-b", KVM, [10_005, 2_000, 1_800]),
+        place("20261103-c", ("Xen", PlaceSort::Hypervisor), [9_000, 4_300, 0]),
+        place("20261104-d", TCG, [900, 80, 70]),
+        place("20261105-e", ("LXC", PlaceSort::Container), [10_000, 4_000, 900]),
+    ];
+    all[1].seal = Known::Broken;
+    all[2].seal = Known::None;
+    all[3].label = Some("a program".to_owned());
+    all
+}
+
+/// `UPDATE_EXPECT=1` writes the file anew.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "a fixture of a test")]
+fn all_that_is_said_of_places() {
+    let one = |id: &str, place, rate| measured(id, place, &around(rate));
+    let many = ["a", "b", "c", "d", "e", "f"].map(|name| {
+        let rate = 5_000 + 1_000 * u64::from(name.as_bytes()[0] - b'a');
+        one(name, (name, PlaceSort::Hypervisor), rate)
+    });
+    let named = |name: &str| Question { baseline: Some(name.to_owned()), ..Question::default() };
+    let alike = |places: &mut Vec<Brought>| {
+        places.extend(["g", "h"].map(|id| one(id, ("a", PlaceSort::Hypervisor), 5_050)));
+        places.extend(["i", "j"].map(|id| one(id, ("b", PlaceSort::Hypervisor), 6_050)));
+    };
+    let mut sessions = many[..2].to_vec();
+    alike(&mut sessions);
+    let margin = Question { margin: Some(0.3), ..Question::default() };
+    let mut found = String::new();
+    for (title, brought, question) in [
+        ("the article", vec![table(ARTICLE)], Question::default()),
+        ("a grid", grid(), Question::default()),
+        ("a grid by another baseline", grid(), named("kvm")),
+        ("two of it", grid()[..2].to_vec(), Question::default()),
+        ("many places of one workload", many.to_vec(), named("c")),
+        ("sessions", sessions.clone(), Question::default()),
+        ("sessions with a margin", sessions, margin),
+    ] {
+        let told = by_place(&brought, question).unwrap();
+        let mut value = serde_json::to_value(&told).unwrap();
+        let own = value.as_object_mut().unwrap();
+        own.retain(|name, _| {
+            !["environment", "cells", "comparisons", "format"].contains(&name.as_str())
+        });
+        let comparisons =
+            told.comparisons.iter().map(|one| format!("{:?} {}\n", one.verdict, one.text));
+        let comparisons: String = comparisons.collect();
+        found +=
+            &format!("# {title}\n{comparisons}{}\n", serde_json::to_string_pretty(&value).unwrap());
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/told/places.txt");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::create_dir_all(std::path::Path::new(path).parent().unwrap()).unwrap();
+        std::fs::write(path, &found).unwrap();
+    }
+    let expected = std::fs::read_to_string(path).unwrap_or_default();
+    let differs = found.lines().zip(expected.lines()).find(|(own, known)| own != known);
+    assert!(found == expected, "{path}: {differs:#?}");
+}

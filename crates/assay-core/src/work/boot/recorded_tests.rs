@@ -75,16 +75,38 @@ fn the_order_of_time_is_that_of_the_journal_whatever_the_order_of_its_lines() {
     assert_eq!(forward, backward);
 }
 
+const RELEASES: [&[u8]; 4] = [
+    include_bytes!("../../../tests/fixtures/journals/bullseye.json"),
+    include_bytes!("../../../tests/fixtures/journals/bookworm.json"),
+    include_bytes!("../../../tests/fixtures/journals/trixie.json"),
+    include_bytes!("../../../tests/fixtures/journals/sid.json"),
+];
+
+/// `UPDATE_EXPECT=1` writes the file anew.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "a fixture of a test")]
+fn all_that_is_told_of_a_recorded_boot() {
+    let mut found = String::new();
+    for text in [CONTAINER, CLOCK_JUMP, CUT_OFF].into_iter().chain(RELEASES) {
+        for boot in read(text) {
+            let groups: Vec<String> = By::ALL.iter().map(|by| by.group(&boot)).collect();
+            found += &format!("{}\n", serde_json::to_string(&boot).unwrap());
+            found += &format!("    {groups:?} {:?}\n", measured(boot).map(|own| (own.values, own.absent)));
+        }
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/boots/told.txt");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(path, &found).unwrap();
+    }
+    let expected = std::fs::read_to_string(path).unwrap_or_default();
+    let differs = found.lines().zip(expected.lines()).find(|(own, known)| own != known);
+    assert!(found == expected, "{path}: {differs:#?}");
+}
+
 /// Seven boots of each of four releases under QEMU, one of them with a clock that was months behind.
 #[test]
 fn four_releases_of_debian() {
-    let journals: [&[u8]; 4] = [
-        include_bytes!("../../../tests/fixtures/journals/bullseye.json"),
-        include_bytes!("../../../tests/fixtures/journals/bookworm.json"),
-        include_bytes!("../../../tests/fixtures/journals/trixie.json"),
-        include_bytes!("../../../tests/fixtures/journals/sid.json"),
-    ];
-    for text in journals {
+    for text in RELEASES {
         let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let lines = lines.map(|line| serde_json::from_slice::<serde_json::Value>(line).unwrap());
         let printed = lines.filter_map(|line| {

@@ -458,6 +458,24 @@ mod tests {
     }
 
     #[test]
+    fn a_step_of_the_wall_clock_is_told_with_its_direction_from_a_size_on() {
+        let told = |step_us: i64, of: std::ops::Range<usize>| {
+            let mut entries = whole(ONE);
+            for entry in &mut entries[of] {
+                entry.wall_us = entry.wall_us.and_then(|wall| wall.checked_add_signed(step_us));
+            }
+            boots(&entries, None)[0].notes.clone()
+        };
+        let step = TELLING_STEP_US;
+        for (step_us, words) in [(step, "set forward by"), (-step, "set back by")] {
+            let notes = told(step_us, 4..9);
+            assert!(notes.len() == 1 && notes[0].contains(words), "{notes:?}");
+            assert!(told(step_us - step_us.signum(), 4..9).is_empty(), "a small one is none");
+            assert!(told(step_us, 9..11).is_empty(), "after the start-up it is of no interest");
+        }
+    }
+
+    #[test]
     fn a_containers_boot_has_userspace_alone_on_the_hosts_clock() {
         let container = Entry {
             userspace_us: Some(295_018),

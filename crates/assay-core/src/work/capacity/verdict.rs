@@ -225,4 +225,75 @@ mod tests {
         assert!((share - 0.002_304).abs() < 1e-5, "{share}");
         assert!(limit.wraps && limit.stretch_bytes == (60 << 20) + 4096);
     }
+
+    #[test]
+    fn the_kind_that_most_blocks_show_is_the_verdict_with_its_own_example() {
+        let seen = [
+            Seen::AsWritten,
+            Seen::Flipped { bits: 3 },
+            Seen::Failed,
+            Seen::Zero,
+            Seen::Foreign,
+            Seen::Other { at_bytes: 1, of_bytes: 2 },
+        ];
+        let wrong = seen.map(|seen| WrongBlock { at_bytes: 7, seen });
+        for (again, verdict, is_short, shown) in [
+            (NONE, Verdict::Unsteady, false, None),
+            (SeenCounts { flipped: 2, failed: 1, ..NONE }, Verdict::Damaged, false, Some(1)),
+            (SeenCounts { failed: 2, zero: 1, flipped: 1, ..NONE }, Verdict::Refuses, true, Some(2)),
+            (SeenCounts { zero: 2, failed: 1, foreign: 1, ..NONE }, Verdict::Zeroes, true, Some(3)),
+            (SeenCounts { foreign: 2, zero: 1, ..NONE }, Verdict::Drops, true, Some(4)),
+            (SeenCounts { other: 1, foreign: 90, ..NONE }, Verdict::Wraps, true, Some(5)),
+        ] {
+            let first = counts(1500, SeenCounts { zero: 500, ..NONE });
+            let outcome = CapacityOutcome { wrong: wrong.to_vec(), ..outcome(first, again) };
+            let found = told(&detail(outcome.clone()));
+            assert_eq!((found.verdict, verdict.is_short()), (verdict, is_short));
+            assert_eq!(found.example, shown.map(|at| wrong[at]), "{verdict:?}");
+            let share = is_short && verdict != Verdict::Wraps;
+            let held = (verdict != Verdict::Wraps).then_some(if share { 48 << 30 } else { 64 << 30 });
+            assert_eq!((found.held_bytes, found.is_share), (held, share), "{verdict:?}");
+            // A border that was found is no share.
+            let border = CapacityOutcome { held_bytes: Some(5 << 30), ..outcome };
+            let found = told(&detail(border));
+            let held = if is_short { 5 << 30 } else { 64 << 30 };
+            assert_eq!((found.held_bytes, found.is_share), (Some(held), false), "{verdict:?}");
+        }
+        // Whatever was tried again, what was right at first holds.
+        let found = told(&detail(outcome(counts(2000, NONE), SeenCounts { zero: 9, ..NONE })));
+        assert_eq!(found.verdict, Verdict::Holds);
+        assert_eq!((found.held_bytes, found.example), (Some(64 << 30), None));
+        // A wrap is no larger than what is claimed.
+        let first = counts(1, SeenCounts { other: 1, ..NONE });
+        let far = CapacityOutcome { wraps_after_bytes: Some(99 << 30), ..outcome(first, first) };
+        assert_eq!(told(&detail(far)).held_bytes, Some(64 << 30));
+    }
+
+    #[test]
+    fn what_would_have_been_missed_depends_on_how_it_was_looked() {
+        let limit = |change: &dyn Fn(&mut CapacityOutcome), in_free_space| {
+            let mut outcome = outcome(counts(2048, NONE), NONE);
+            change(&mut outcome);
+            Limit::of(&outcome, in_free_space)
+        };
+        let usual = limit(&|_| {}, false);
+        assert_eq!((usual.cache_bytes, usual.written_bytes, usual.wraps), (64 << 20, 1 << 28, true));
+        assert!(!limit(&|_| {}, true).wraps, "a file may lie anywhere");
+        assert!(!limit(&|own| own.cut_short = true, false).wraps);
+        assert!(!limit(&|own| own.widest_gap_bytes = own.zone_bytes + 1, false).wraps);
+        assert!(limit(&|own| own.widest_gap_bytes = own.zone_bytes, false).wraps);
+        let whole = |own: &mut CapacityOutcome| {
+            own.first.as_written = own.claimed_bytes / BLOCK_BYTES;
+            own.cut_short = true;
+        };
+        let all = limit(&whole, true);
+        assert_eq!((all.scattered_95_bytes, all.scattered_999_bytes), (0, 0));
+        assert_eq!((all.stretch_bytes, all.wraps), (BLOCK_BYTES, true));
+        let nearly = |own: &mut CapacityOutcome| {
+            whole(own);
+            own.first.as_written -= 1;
+        };
+        let most = limit(&nearly, true);
+        assert!(most.scattered_95_bytes > 0 && !most.wraps && most.stretch_bytes > BLOCK_BYTES);
+    }
 }

@@ -232,3 +232,115 @@ fn ending(ending: Ending) -> String {
         Ending::Stopped => "stopped".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn executed(wall_ms: u64, user_ms: u64, system_ms: u64) -> Executed {
+        let peak = PeakMemory { bytes: wall_ms, by: PeakBy::Cgroup };
+        Executed {
+            ending: Ending::Exited(0),
+            wall_ns: wall_ms * MS,
+            user_ns: user_ms * MS,
+            system_ns: system_ms * MS,
+            peak_memory: Presence::Present(peak),
+            read_bytes: Presence::Present(wall_ms * 10),
+            write_bytes: Presence::Present(wall_ms * 100),
+            complaint: String::new(),
+            left_running: 0,
+            heard: String::new(),
+            memory_kills: Presence::absent("no limit"),
+        }
+    }
+
+    fn planned(shell: bool) -> Planned {
+        let mut planned: Planned = serde_json::from_value(serde_json::json!({
+            "run": "work", "cold": false, "shell": true, "ignore_failure": false
+        }))
+        .unwrap();
+        planned.shell = shell;
+        planned
+    }
+
+    /// Values rounded to the nanosecond.
+    fn told(ran: &Ran) -> Vec<(&str, f64)> {
+        let round = |value: f64| (value * 1e9).round() / 1e9;
+        ran.measured.values.iter().map(|(name, value)| (name.as_str(), round(*value))).collect()
+    }
+
+    #[test]
+    fn means_are_over_runs_and_without_the_shell() {
+        let mut tally = Tally::default();
+        for start in [executed(2, 1, 1), executed(4, 2, 1)] {
+            tally.shell.add(&start);
+        }
+        for run in [executed(13, 6, 2), executed(23, 9, 4)] {
+            tally.add(&run);
+        }
+        tally.aside(&executed(50, 20, 5));
+        assert_eq!((tally.runs(), tally.wall_ns()), (2, 36 * MS));
+        let ran = tally.ran(&planned(true), 77, false);
+        // A start takes 3 ms, 1.5 of them the user's and 1 the system's.
+        let expected = [
+            ("duration_max_s", 0.020),
+            ("duration_min_s", 0.010),
+            ("duration_s", 0.015),
+            ("peak_memory_bytes", 23.0),
+            ("read_bytes", 180.0),
+            ("system_s", 0.002),
+            ("user_s", 0.006),
+            ("write_bytes", 1800.0),
+        ];
+        assert_eq!(told(&ran), expected);
+        assert_eq!(ran.measured.cpu_ns, 46 * MS);
+        assert_eq!((ran.measured.window_ns, ran.measured.elapsed_ns, ran.stopped), (36 * MS, 77, false));
+        let detail = Detail::of(&ran.measured).unwrap();
+        assert_eq!(detail.read_span_bytes, Some([130, 230]));
+        assert_eq!(detail.span_ns, [13 * MS, 23 * MS]);
+        assert_eq!(ran.measured.notes.len(), 1, "{:?}", ran.measured.notes);
+        assert!(ran.measured.notes[0].contains("its control group"));
+    }
+
+    #[test]
+    fn times_that_the_shell_covers_are_never_negative() {
+        let mut tally = Tally::default();
+        tally.shell.add(&executed(10, 8, 8));
+        tally.add(&Executed { left_running: 3, ..executed(11, 1, 1) });
+        let ran = tally.ran(&planned(true), 0, true);
+        assert_eq!(told(&ran)[0..3], [("duration_max_s", 0.001), ("duration_min_s", 0.001), ("duration_s", 0.001)]);
+        assert_eq!((ran.measured.values["user_s"], ran.measured.values["system_s"]), (0.0, 0.0));
+        let notes = ran.measured.notes.join("; ");
+        assert!(notes.contains("so short") && notes.contains("left processes running"), "{notes}");
+    }
+
+    #[test]
+    fn without_a_shell_nothing_is_taken_off_and_a_short_run_is_no_news() {
+        let mut tally = Tally::default();
+        tally.add(&executed(2, 1, 1));
+        tally.emptied(Some([100, 5]));
+        tally.emptied(Some([90, 7]));
+        tally.emptied(Some([200, 6]));
+        tally.emptied(None);
+        let ran = tally.ran(&planned(false), 0, false);
+        assert_eq!(ran.measured.values["duration_s"], 0.002);
+        let detail = Detail::of(&ran.measured).unwrap();
+        assert_eq!((detail.shell_ns, detail.emptied_bytes), (None, Some([90, 7])));
+        assert!(!ran.measured.notes.join("; ").contains("so short"), "{:?}", ran.measured.notes);
+    }
+
+    #[test]
+    fn a_run_is_told_from_the_shell_from_a_tenth_of_it_on() {
+        let of = |wall_ms: u64| {
+            let mut tally = Tally::default();
+            tally.shell.add(&executed(100, 0, 0));
+            tally.add(&executed(wall_ms, 0, 0));
+            let ran = tally.ran(&planned(true), 0, false);
+            ran.measured.values.get("duration_s").copied()
+        };
+        assert_eq!(of(110), Some(0.01));
+        assert_eq!(of(109), None);
+    }
+}

@@ -254,3 +254,65 @@ fn what_a_link_carries_is_told_from_what_streams_hand_over_at_once() {
     assert_eq!(carried(&[], 4_000 * MS), BitRate(0));
     assert_eq!(carried(&bytes, 60_000 * MS), BitRate(0), "it ended before");
 }
+
+#[test]
+fn what_was_lost_and_every_second_of_it_is_told() {
+    let idle = PhaseRun { began_ns: 2000 * MS, ..phase(Load::Idle, 4) };
+    let mut up = PhaseRun { began_ns: 6500 * MS, ..phase(Load::Up, 20) };
+    up.probes.iter_mut().step_by(10).for_each(|probe| probe.rtt_ns = None);
+    up.probes[151].rtt_ns = Some(90 * MS);
+    let found = judge(run(vec![idle, up]), PROBE_NS).ok().unwrap();
+    let (values, absent) = found.told;
+    assert_eq!((values["idle_lost_share"], values["up_lost_share"]), (0.0, 0.1));
+    assert!((values["up_rtt_max_ns"] / 90e6 - 1.0).abs() < 0.01);
+    assert_eq!(absent["down_rtt_p50_ns"], "the study has no phase down");
+    let detail = found.detail.phase(Load::Up).unwrap();
+    assert_eq!((detail.sent, detail.lost, detail.up, detail.down), (300, 30, Some(BitRate(5_000_000)), None));
+    assert_eq!(found.histograms["up"].len(), 270);
+    let rows: Vec<_> = found
+        .series
+        .iter()
+        .map(|row| {
+            let [sum, most] = [row.latency_sum_ns, row.latency_max_ns].map(|ns| ns / MS);
+            (row.second, row.class.as_str(), row.operations, row.bytes, sum, most)
+        })
+        .collect();
+    // Ninety of a hundred come back in a second; one of the eighth took 90 ms. Ten slices are a second.
+    let idle = |second| (second, "idle", 100, 0, 400, 4);
+    let expected = [
+        idle(2),
+        idle(3),
+        idle(4),
+        idle(5),
+        (6, "up", 45, 5 * 62_500, 900, 20),
+        (7, "up", 90, 10 * 62_500, 1800, 20),
+        (8, "up", 90, 10 * 62_500, 1870, 90),
+        (9, "up", 90, 10 * 62_500, 1800, 20),
+        (10, "up", 45, 5 * 62_500, 900, 20),
+    ];
+    assert_eq!(rows, expected);
+}
+
+#[test]
+fn a_phase_says_something_from_four_fifths_on() {
+    let told = |change: &dyn Fn(&mut PhaseRun)| {
+        let mut up = phase(Load::Up, 500);
+        change(&mut up);
+        judge(run(vec![phase(Load::Idle, 1), up]), PROBE_NS).map(drop).err().unwrap_or_default()
+    };
+    // One of six half seconds without load, and two.
+    assert_eq!(told(&|up| up.up_bytes[10..15].fill(0)), "");
+    assert!(told(&|up| up.up_bytes[10..20].fill(0)).contains("in 4 of 6 half seconds"));
+    // A single slice of a half second with something in it is load.
+    assert_eq!(told(&|up| up.up_bytes[11..19].fill(0)), "");
+    assert_eq!(told(&|up| up.probes.retain(|own| own.sent_ns < 3400 * MS)), "");
+    assert!(told(&|up| up.probes.retain(|own| own.sent_ns < 3390 * MS)).contains("239 of 300"));
+    let answered = |share: usize| {
+        move |up: &mut PhaseRun| {
+            let own = up.probes.iter_mut().enumerate();
+            own.filter(|(at, _)| at % 100 >= share).for_each(|(_, probe)| probe.rtt_ns = None);
+        }
+    };
+    assert_eq!(told(&answered(50)), "");
+    assert!(told(&answered(49)).contains("153 of 300 datagrams did not come back"));
+}

@@ -340,4 +340,66 @@ mod tests {
         assert!("2".parse::<Harm>().is_err() && "0x".parse::<Harm>().is_err());
         assert_eq!(Harm::default().to_string(), "2x");
     }
+
+    #[test]
+    fn of_several_limits_that_are_passed_the_worst_is_told() {
+        let calm = [second(100, 4), second(100, 4), second(100, 4)].map(|mut one| {
+            one.classes.get_mut("read").unwrap().p99_ns = Some(10e6);
+            Second { pressure: Some(0.2), ..one }
+        });
+        let limits = limits(&calm);
+        // Twice the worst: 8 ms, 20 ms, 1 s at least, 40 %.
+        let told = |mean_ms: u64, p99: f64, oldest_ns: u64, pressure: f64, span_ns: u64| {
+            let mut one = second(100, mean_ms);
+            one.classes.get_mut("read").unwrap().p99_ns = Some(p99);
+            let one = Second { oldest_ns, pressure: Some(pressure), span_ns, ..one };
+            limits.passed(&one).map(|breach| breach.words())
+        };
+        let full = 1_000_000_000;
+        for (found, words) in [
+            (told(8, 20e6, full, 0.4, full), None),
+            (told(9, 20e6, full, 0.4, full), Some("mean read latency 9 ms, limit 8 ms")),
+            (told(9, 40e6, full, 0.4, full), Some("p99 read latency 40 ms, limit 20 ms")),
+            (
+                told(9, 40e6, 3 * full, 0.4, full),
+                Some("a request was under way for 3 s at least, limit 1 s"),
+            ),
+            (
+                told(8, 20e6, full, 0.5, full),
+                Some("tasks waited for devices 50 % of the time, limit 40 %"),
+            ),
+            (told(800, 40e6, full, 0.5, 499_999_999), None),
+            (told(800, 40e6, full, 0.5, 500_000_000), Some("mean read latency 800 ms, limit 8 ms")),
+        ] {
+            assert_eq!(found.as_deref(), words);
+        }
+    }
+
+    #[test]
+    fn what_is_far_below_is_noise() {
+        let mut calm = [second(10, 0), second(10, 0), second(10, 0)];
+        for one in &mut calm {
+            one.classes.get_mut("read").unwrap().p99_ns = Some(1.0);
+            (one.pressure, one.oldest_ns) = (Some(0.0), 7);
+        }
+        let limits = Limits::of(3.0, &[&calm]).unwrap();
+        let class = ClassLimits { mean_ns: Some(3e6), p99_ns: Some(15e6) };
+        assert_eq!(limits.classes["read"], class);
+        assert_eq!((limits.oldest_ns, limits.pressure.map(|own| (own * 10.0).round())), (1.5e9, Some(3.0)));
+        // Nine requests tell no mean.
+        let few = [second(9, 5), second(9, 5), second(9, 5)];
+        let own = Limits::of(3.0, &[&few]).unwrap().classes["read"];
+        assert_eq!(own, ClassLimits { mean_ns: None, p99_ns: None });
+        // A gap between two stretches breaks the row.
+        assert_eq!(Limits::of(3.0, &[&few[..2], &few[..2]]), None);
+    }
+
+    #[test]
+    fn a_workload_says_when_it_is_taken_back() {
+        let words = |word: &str| word.parse::<Harm>().unwrap().words();
+        assert_eq!(words("1.5x"), ", taken back from 1.5x the baseline's worst on");
+        assert_eq!(words("off"), ", never taken back early");
+        assert_eq!("off".parse::<Harm>().unwrap().factor(), None);
+        assert_eq!("3x".parse::<Harm>().unwrap().factor(), Some(3.0));
+    }
 }

@@ -106,3 +106,88 @@ fn many_rows_of_one_device_are_divided() {
     let first = page.find("Part 1").unwrap();
     assert!(page[..first].ends_with(&format!("href=\"{}\">", &device_page(&devices[0], 0)[8..])));
 }
+
+/// Rows of several kinds: published, judged in each way, of somebody else, with a price, without an interval.
+fn mixed() -> Vec<(Flat, Row)> {
+    let mut rows: Vec<Row> = published::rows().into_iter().take(4).collect();
+    let number = |value: f64, trust, ci95| Number {
+        value,
+        ci95,
+        trust,
+        because: if trust == Some(Trust::Trusted) { Vec::new() } else { vec!["cached".to_owned()] },
+        how: "random, 4 KiB".to_owned(),
+        trials: vec![value * 0.9, value * 1.1],
+        latency_ns: vec![[0.5, 1e6], [0.99, 9e6]],
+    };
+    let row = |device: &str, trust, reads: f64, ci95| Row {
+        format: FORMAT.to_owned(),
+        device: device.to_owned(),
+        capacity_bytes: Some(64_000_000_000),
+        claimed: vec!["95 MB/s".to_owned(), "A1".to_owned()],
+        price: Some("12.80 GBP".to_owned()),
+        measured: [
+            ("read_mb_s".to_owned(), number(reads * 1e6, trust, ci95)),
+            ("write_iops".to_owned(), number(600.0, Some(Trust::Trusted), Some([590.0, 610.0]))),
+        ]
+        .into(),
+        date: Some("2026-11-24".to_owned()),
+        machine: "Linux 6.1, a processor, a place".to_owned(),
+        filesystem: "ext4".to_owned(),
+        by: Some("somebody".to_owned()),
+        ..Row::default()
+    };
+    rows.push(row("Card", Some(Trust::Trusted), 96.0, Some([94.0, 98.0])));
+    rows.push(row("card", Some(Trust::Suspect), 80.0, None));
+    rows.push(Row { foreign: true, ..row("Card", Some(Trust::Invalid), 9.0, None) });
+    rows.push(Row {
+        claimed: Vec::new(),
+        price: None,
+        by: None,
+        ..row("Alone & <b>", None, 50.0, None)
+    });
+    let flat = |(index, row): (usize, Row)| (Flat::of(&format!("rows/{index}.json"), &row), row);
+    rows.into_iter().enumerate().map(flat).collect()
+}
+
+/// What stands on a page, an element a line.
+fn told(page: &str) -> String {
+    let from = page.find("<main").unwrap();
+    page[from..page.find("</main>").unwrap()].replace("><", ">\n<") + "\n"
+}
+
+/// `UPDATE_EXPECT=1` writes the files anew.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "fixtures of a test")]
+fn pages_look_as_expected() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/collection");
+    let whole = mixed();
+    let rows: Vec<Flat> = whole.iter().map(|(flat, _)| flat.clone()).collect();
+    let refused = [("rows/zz/x".to_owned(), "it is no row".to_owned())];
+    let of = |whole: &[(Flat, Row)], refused_in_all| {
+        page(&Contents { rows: &rows, whole, refused: &refused, refused_in_all })
+    };
+    let devices = groups(&rows);
+    let card = devices.iter().position(|own| own.device == "Card").unwrap();
+    let own: Vec<(Flat, Row)> =
+        whole.iter().filter(|(flat, _)| flat.device.to_lowercase() == "card").cloned().collect();
+    for (name, page) in [
+        ("all", of(&whole, 1)),
+        ("without-evidence", of(&[], 2)),
+        ("device", device(&devices[card], 0, &own).1),
+        (
+            "list",
+            listing(&Contents { rows: &rows, whole: &[], refused: &[], refused_in_all: 0 })
+                .remove(0)
+                .1,
+        ),
+    ] {
+        let (path, found) = (format!("{folder}/{name}.html"), told(&page));
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            std::fs::create_dir_all(folder).unwrap();
+            std::fs::write(&path, &found).unwrap();
+        }
+        let expected = std::fs::read_to_string(&path).unwrap_or_default();
+        let differs = found.lines().zip(expected.lines()).find(|(own, known)| own != known);
+        assert!(found == expected, "{path}: {differs:#?}");
+    }
+}
