@@ -476,8 +476,8 @@ fn all_that_is_said_of_places() {
         let comparisons =
             told.comparisons.iter().map(|one| format!("{:?} {}\n", one.verdict, one.text));
         let comparisons: String = comparisons.collect();
-        found +=
-            &format!("# {title}\n{comparisons}{}\n", serde_json::to_string_pretty(&value).unwrap());
+        let text = serde_json::to_string_pretty(&value).unwrap();
+        found.extend([format!("# {title}\n"), comparisons, text, "\n".to_owned()]);
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/told/places.txt");
     if std::env::var_os("UPDATE_EXPECT").is_some() {
