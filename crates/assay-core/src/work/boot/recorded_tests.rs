@@ -90,8 +90,11 @@ fn all_that_is_told_of_a_recorded_boot() {
     for text in [CONTAINER, CLOCK_JUMP, CUT_OFF].into_iter().chain(RELEASES) {
         for boot in read(text) {
             let groups: Vec<String> = By::ALL.iter().map(|by| by.group(&boot)).collect();
-            found += &format!("{}\n", serde_json::to_string(&boot).unwrap());
-            found += &format!("    {groups:?} {:?}\n", measured(boot).map(|own| (own.values, own.absent)));
+            found.extend([format!("{}\n", serde_json::to_string(&boot).unwrap())]);
+            found.extend([format!(
+                "    {groups:?} {:?}\n",
+                measured(boot).map(|own| (own.values, own.absent))
+            )]);
         }
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/boots/told.txt");
