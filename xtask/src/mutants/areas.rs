@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
+use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::Value;
@@ -72,7 +73,9 @@ pub fn chosen(names: Option<&str>, files: &[String]) -> Done<BTreeMap<String, Ve
 fn sources(files: &[String]) -> Done<Vec<String>> {
     let is_source = |file: &&String| {
         let is_ours = !LEFT_OUT.iter().any(|start| file.starts_with(start));
-        is_ours && file.contains("/src/") && file.ends_with(".rs")
+        is_ours
+            && file.contains("/src/")
+            && Path::new(file).extension().is_some_and(|end| end == "rs")
     };
     let sources: Vec<String> = files.iter().filter(is_source).cloned().collect();
     let mut of_tests = Vec::new();
@@ -203,7 +206,7 @@ fn changes<'a>(files: impl Iterator<Item = &'a String>) -> Done<Vec<Value>> {
         .spawn()
         .map_err(|error| format!("cargo: {error}"))?;
     let names: BTreeSet<&String> = files.collect();
-    let names: String = names.into_iter().map(|name| format!("{name}\n")).collect();
+    let names = names.into_iter().cloned().collect::<Vec<String>>().join("\n");
     let mut input = child.stdin.take().ok_or("no way in")?;
     let writer = std::thread::spawn(move || input.write_all(names.as_bytes()));
     let output = child.wait_with_output().map_err(|error| error.to_string())?;

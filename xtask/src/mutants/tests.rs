@@ -89,7 +89,7 @@ impl Bench<'_> {
     pub fn map(&self) -> Done<Vec<Test>> {
         let names = self.names()?;
         println!("xtask: {} tests, each by itself, for what it reaches", names.len());
-        let taken = self.in_turns(names.len(), "tests", |number, worker| {
+        let taken = Self::in_turns(names.len(), "tests", |number, worker| {
             let (program, name) = &names[number];
             self.reach(*program, name, worker)
         })?;
@@ -122,7 +122,7 @@ impl Bench<'_> {
         tests: &[Test],
         tell: impl Fn(usize, &Fate) + Sync,
     ) -> Done<Vec<Fate>> {
-        self.in_turns(mutants.len(), "changes", |number, worker| {
+        Self::in_turns(mutants.len(), "changes", |number, worker| {
             let fate = self.fate(mutants[number], tests, worker)?;
             tell(mutants[number], &fate);
             Ok(fate)
@@ -170,7 +170,6 @@ impl Bench<'_> {
 
     /// Takes all numbers, two at a time, and tells now and then what is left.
     fn in_turns<T: Send>(
-        &self,
         count: usize,
         of: &str,
         take: impl Fn(usize, usize) -> Done<T> + Sync,

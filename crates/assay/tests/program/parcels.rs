@@ -221,6 +221,50 @@ fn hostile_files_are_refused_and_nothing_is_written() {
     assert!(home.assay.home().join("results").join(added.trim()).is_dir());
 }
 
+#[test]
+fn what_is_handed_on_is_the_results_own_files_and_nothing_that_lies_beside_them() {
+    let home = home("parcel-own-files");
+    let study = home.file("depth.toml", crate::DEPTH);
+    let own = home.json(&["run", &study, crate::DRIVE, "--json"]);
+    let id = own["study"]["id"].as_str().unwrap();
+    let directory = home.assay.home().join("results").join(id);
+    fs::write(directory.join("notes.txt"), "of mine").unwrap();
+    fs::create_dir(directory.join("label.json")).unwrap();
+    fs::write(directory.join("series/.hidden.json"), "{}").unwrap();
+    std::os::unix::fs::symlink("/etc/hostname", directory.join("series/link.json")).unwrap();
+    let path = home.scratch.path().join("own.assay");
+    let told = home.run(&["bundle", id, "-o", path.to_str().unwrap()]);
+    for left_out in ["notes.txt", "label.json", "series/.hidden.json", "series/link.json"] {
+        assert!((told.stdout.clone() + &told.stderr).contains(left_out), "{left_out}: {told:?}");
+    }
+    let mut archive = tar::Archive::new(GzDecoder::new(fs::File::open(&path).unwrap()));
+    let mut names = Vec::new();
+    for entry in archive.entries().unwrap() {
+        let entry = entry.unwrap();
+        assert_eq!(entry.header().mode().unwrap(), 0o644);
+        assert_eq!(entry.header().entry_type(), EntryType::Regular);
+        names.push(entry.path().unwrap().display().to_string());
+    }
+    assert_eq!((names[0].as_str(), names[names.len() - 1].as_str()), ("bundle.json", "plan.json"));
+    let alone =
+        ["bundle.json", "environment.json", "log.jsonl", "plan.json", "study.toml", "trials.jsonl"];
+    let below = |name: &String| name.starts_with("series/") || name.starts_with("histograms/");
+    let mut others: Vec<&String> = names.iter().filter(|name| !below(name)).collect();
+    others.sort_unstable();
+    assert!(others.iter().all(|name| alone.contains(&name.as_str())), "{others:?}");
+    assert!(
+        !names.iter().any(|name| name.contains("link") || name.contains("hidden")),
+        "{names:?}"
+    );
+    // While a process works on it, it is not handed on.
+    let plan = fs::File::open(directory.join("plan.json")).unwrap();
+    plan.lock().unwrap();
+    let told = home.told(3, &["bundle", id, "-o", path.to_str().unwrap()]);
+    assert!(told.contains("being measured at this moment"), "{told}");
+    plan.unlock().unwrap();
+    home.text(&["bundle", id, "-o", path.to_str().unwrap()]);
+}
+
 /// One byte of its contents is another.
 fn damaged(whole: &[u8]) -> Vec<u8> {
     let mut bytes = whole.to_vec();

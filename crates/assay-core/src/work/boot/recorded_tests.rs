@@ -86,15 +86,15 @@ const RELEASES: [&[u8]; 4] = [
 #[test]
 #[allow(clippy::disallowed_methods, reason = "a fixture of a test")]
 fn all_that_is_told_of_a_recorded_boot() {
-    use std::fmt::Write as _;
-
     let mut found = String::new();
     for text in [CONTAINER, CLOCK_JUMP, CUT_OFF].into_iter().chain(RELEASES) {
         for boot in read(text) {
             let groups: Vec<String> = By::ALL.iter().map(|by| by.group(&boot)).collect();
-            let line = serde_json::to_string(&boot).unwrap();
-            let values = measured(boot).map(|own| (own.values, own.absent));
-            writeln!(found, "{line}\n    {groups:?} {values:?}").unwrap();
+            found.extend([format!("{}\n", serde_json::to_string(&boot).unwrap())]);
+            found.extend([format!(
+                "    {groups:?} {:?}\n",
+                measured(boot).map(|own| (own.values, own.absent))
+            )]);
         }
     }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/boots/told.txt");
