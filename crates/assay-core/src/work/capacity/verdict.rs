@@ -240,7 +240,12 @@ mod tests {
         for (again, verdict, is_short, shown) in [
             (NONE, Verdict::Unsteady, false, None),
             (SeenCounts { flipped: 2, failed: 1, ..NONE }, Verdict::Damaged, false, Some(1)),
-            (SeenCounts { failed: 2, zero: 1, flipped: 1, ..NONE }, Verdict::Refuses, true, Some(2)),
+            (
+                SeenCounts { failed: 2, zero: 1, flipped: 1, ..NONE },
+                Verdict::Refuses,
+                true,
+                Some(2),
+            ),
             (SeenCounts { zero: 2, failed: 1, foreign: 1, ..NONE }, Verdict::Zeroes, true, Some(3)),
             (SeenCounts { foreign: 2, zero: 1, ..NONE }, Verdict::Drops, true, Some(4)),
             (SeenCounts { other: 1, foreign: 90, ..NONE }, Verdict::Wraps, true, Some(5)),
@@ -251,7 +256,8 @@ mod tests {
             assert_eq!((found.verdict, verdict.is_short()), (verdict, is_short));
             assert_eq!(found.example, shown.map(|at| wrong[at]), "{verdict:?}");
             let share = is_short && verdict != Verdict::Wraps;
-            let held = (verdict != Verdict::Wraps).then_some(if share { 48 << 30 } else { 64 << 30 });
+            let held =
+                (verdict != Verdict::Wraps).then_some(if share { 48 << 30 } else { 64 << 30 });
             assert_eq!((found.held_bytes, found.is_share), (held, share), "{verdict:?}");
             // A border that was found is no share.
             let border = CapacityOutcome { held_bytes: Some(5 << 30), ..outcome };
@@ -277,7 +283,10 @@ mod tests {
             Limit::of(&outcome, in_free_space)
         };
         let usual = limit(&|_| {}, false);
-        assert_eq!((usual.cache_bytes, usual.written_bytes, usual.wraps), (64 << 20, 1 << 28, true));
+        assert_eq!(
+            (usual.cache_bytes, usual.written_bytes, usual.wraps),
+            (64 << 20, 1 << 28, true)
+        );
         assert!(!limit(&|_| {}, true).wraps, "a file may lie anywhere");
         assert!(!limit(&|own| own.cut_short = true, false).wraps);
         assert!(!limit(&|own| own.widest_gap_bytes = own.zone_bytes + 1, false).wraps);

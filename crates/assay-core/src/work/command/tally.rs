@@ -296,7 +296,10 @@ mod tests {
         ];
         assert_eq!(told(&ran), expected);
         assert_eq!(ran.measured.cpu_ns, 46 * MS);
-        assert_eq!((ran.measured.window_ns, ran.measured.elapsed_ns, ran.stopped), (36 * MS, 77, false));
+        assert_eq!(
+            (ran.measured.window_ns, ran.measured.elapsed_ns, ran.stopped),
+            (36 * MS, 77, false)
+        );
         let detail = Detail::of(&ran.measured).unwrap();
         assert_eq!(detail.read_span_bytes, Some([130, 230]));
         assert_eq!(detail.span_ns, [13 * MS, 23 * MS]);
@@ -310,7 +313,10 @@ mod tests {
         tally.shell.add(&executed(10, 8, 8));
         tally.add(&Executed { left_running: 3, ..executed(11, 1, 1) });
         let ran = tally.ran(&planned(true), 0, true);
-        assert_eq!(told(&ran)[0..3], [("duration_max_s", 0.001), ("duration_min_s", 0.001), ("duration_s", 0.001)]);
+        assert_eq!(
+            told(&ran)[0..3],
+            [("duration_max_s", 0.001), ("duration_min_s", 0.001), ("duration_s", 0.001)]
+        );
         assert_eq!((ran.measured.values["user_s"], ran.measured.values["system_s"]), (0.0, 0.0));
         let notes = ran.measured.notes.join("; ");
         assert!(notes.contains("so short") && notes.contains("left processes running"), "{notes}");

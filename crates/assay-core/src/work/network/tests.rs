@@ -227,7 +227,10 @@ fn what_was_lost_and_every_second_of_it_is_told() {
     assert!((values["up_rtt_max_ns"] / 90e6 - 1.0).abs() < 0.01);
     assert_eq!(absent["down_rtt_p50_ns"], "the study has no phase down");
     let detail = found.detail.phase(Load::Up).unwrap();
-    assert_eq!((detail.sent, detail.lost, detail.up, detail.down), (300, 30, Some(BitRate(5_000_000)), None));
+    assert_eq!(
+        (detail.sent, detail.lost, detail.up, detail.down),
+        (300, 30, Some(BitRate(5_000_000)), None)
+    );
     assert_eq!(found.histograms["up"].len(), 270);
     let rows: Vec<_> = found
         .series

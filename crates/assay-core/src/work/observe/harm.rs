@@ -385,7 +385,10 @@ mod tests {
         let limits = Limits::of(3.0, &[&calm]).unwrap();
         let class = ClassLimits { mean_ns: Some(3e6), p99_ns: Some(15e6) };
         assert_eq!(limits.classes["read"], class);
-        assert_eq!((limits.oldest_ns, limits.pressure.map(|own| (own * 10.0).round())), (1.5e9, Some(3.0)));
+        assert_eq!(
+            (limits.oldest_ns, limits.pressure.map(|own| (own * 10.0).round())),
+            (1.5e9, Some(3.0))
+        );
         // Nine requests tell no mean.
         let few = [second(9, 5), second(9, 5), second(9, 5)];
         let own = Limits::of(3.0, &[&few]).unwrap().classes["read"];

@@ -137,7 +137,8 @@ mod tests {
 
     #[test]
     fn every_metric_is_what_its_words_say() {
-        let told: Vec<_> = all(&period()).into_iter().map(|(name, told)| (name, told.unwrap())).collect();
+        let told: Vec<_> =
+            all(&period()).into_iter().map(|(name, told)| (name, told.unwrap())).collect();
         let expected = [
             ("device_latency_mean_ns", 8_000_000.0),
             ("device_requests_per_s", 12.5),
@@ -181,8 +182,11 @@ mod tests {
     fn periods_add_up() {
         let glance = |requests, in_flight, busy| crate::work::observe::Glance {
             span_ns: 2_000_000_000,
-            classes: [("read".to_owned(), Served { requests, bytes: 100, sum_ns: 7, p99_ns: Some(1.0) })]
-                .into(),
+            classes: [(
+                "read".to_owned(),
+                Served { requests, bytes: 100, sum_ns: 7, p99_ns: Some(1.0) },
+            )]
+            .into(),
             untraced: (requests == 5).then(|| "lost".to_owned()),
             in_flight,
             under_way_ns: 40,
