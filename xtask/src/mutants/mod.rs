@@ -44,6 +44,7 @@ pub fn run(options: &Options) -> Done<bool> {
         }
         return Ok(true);
     }
+    let head = facts::lines();
     let stop = Stop::listen()?;
     let work = root().join(WORK);
     fs::create_dir_all(work.join("tree")).map_err(|error| error.to_string())?;
@@ -75,7 +76,7 @@ pub fn run(options: &Options) -> Done<bool> {
     let named =
         options.text("--areas").map(|names| format!("--areas {names} ")).unwrap_or_default();
     let call = format!("{named}--count {count} --seed {seed}");
-    let page = page::page(&facts::lines(), &call, &told, left_out);
+    let page = page::page(&head, &call, &told, left_out);
     println!("\n{page}");
     if options.has("--write") {
         write_page("mutants.md", &page)?;

@@ -16,7 +16,12 @@ pub fn line(mutant: &Mutant, fate: &Fate) -> String {
         Fate::Survived => "SURVIVED".to_owned(),
         Fate::ReachedByNone => "REACHED BY NONE".to_owned(),
     };
-    format!("{file}:{line}: {what}: {fate}")
+    format!("{}:{line}: {what}: {fate}", place(file))
+}
+
+/// `assay-core: work/boot/mod.rs` of a file of a crate.
+fn place(file: &str) -> String {
+    file.trim_start_matches("crates/").replacen("/src/", ": ", 1)
 }
 
 /// The share that is noticed with its interval (Wilson 1927, without correction for continuity).
@@ -89,6 +94,12 @@ mod own_tests {
         assert_eq!(share(1, 29), "3 % (95 % interval 1 to 17 %)");
         assert_eq!(share(20, 20), "100 % (95 % interval 84 to 100 %)");
         assert_eq!(share(0, 0), "-");
+    }
+
+    #[test]
+    fn a_file_is_told_by_its_crate() {
+        assert_eq!(place("crates/assay-core/src/work/boot/mod.rs"), "assay-core: work/boot/mod.rs");
+        assert_eq!(place("f.rs"), "f.rs");
     }
 
     #[test]

@@ -66,3 +66,38 @@ impl<'a> Mistakes<'a> {
         Err(Failure::mistake(told.join("\n")))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(places: &[(usize, usize)]) -> String {
+        let mut mistakes = Mistakes::of("t.csv");
+        for (line, column) in places {
+            let name = if *column == 1 { "" } else { "value" };
+            let cell = Cell { line: *line, column: *column, name, text: "x" };
+            mistakes.at(&cell, "it is none");
+        }
+        mistakes.outcome().map_or_else(|failure| failure.message, |()| "nothing".to_owned())
+    }
+
+    #[test]
+    fn mistakes_are_told_in_the_order_of_the_file() {
+        assert_eq!(told(&[]), "nothing");
+        let lines =
+            "t.csv:1:1: it is none\nt.csv:1:9 (value): it is none\nt.csv:3:2 (value): it is none";
+        assert_eq!(told(&[(3, 2), (1, 9), (1, 1)]), lines);
+    }
+
+    #[test]
+    fn of_many_mistakes_the_first_are_told_and_the_others_counted() {
+        let places: Vec<(usize, usize)> = (1..=TOLD + 3).map(|line| (line, 1)).collect();
+        let some = told(&places[..TOLD]);
+        assert!(some.lines().count() == TOLD && !some.contains("more"), "{some}");
+        let many = told(&places);
+        assert!(many.ends_with("\nand 3 more") && many.lines().count() == TOLD + 1, "{many}");
+        // However many there are, only so many are kept.
+        let most: Vec<(usize, usize)> = (1..=KEPT + 9).map(|line| (line, 1)).collect();
+        assert!(told(&most).ends_with(&format!("and {} more", KEPT + 9 - TOLD)));
+    }
+}

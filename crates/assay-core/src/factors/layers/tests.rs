@@ -354,6 +354,40 @@ fn an_array_that_is_to_be_synchronised_is_seen_to_be_until_that_is_over() {
 }
 
 #[test]
+fn each_fact_of_an_array_that_is_another_one_is_told() {
+    let chosen = [("raid", "raid5"), ("raid-chunk", "64 KiB"), ("raid-stripe-cache", "4096")];
+    while_it_stands(&chosen, |fake, stack, raised, _| {
+        let facts = [
+            ("level", "raid6", "asked for level raid5, the array has raid6"),
+            ("raid_disks", "3", "asked for raid_disks 4, the array has 3"),
+            ("chunk_size", "32768", "asked for chunk_size 65536, the array has 32768"),
+            ("stripe_cache_size", "256", "asked for stripe_cache_size 4096, the array has 256"),
+            ("degraded", "1", "its members are not in line: sync_action idle, degraded 1"),
+            ("bitmap/location", "+8", "asked for bitmap none, the array has it at +8"),
+            ("array_state", "readonly", "the array is readonly"),
+            ("array_state", "inactive", "the array is inactive"),
+        ];
+        for (file, value, words) in facts {
+            let path = format!("/sys/devices/virtual/block/md127/md/{file}");
+            let was = fake.read_text(Path::new(&path)).unwrap();
+            fake.put(&path, format!("{value}\n"));
+            let told = stack.see(fake, raised).unwrap_err();
+            assert!(told.contains(words), "{file}: {told}");
+            fake.put(&path, &was);
+            assert_eq!(stack.see(fake, raised), Ok(()), "{file} is as it was");
+        }
+        // A state in which it works is none to complain of.
+        fake.put("/sys/devices/virtual/block/md127/md/array_state", "active\n");
+        assert_eq!(stack.see(fake, raised), Ok(()));
+    });
+    while_it_stands(&[("raid", "raid1"), ("raid-bitmap", "internal")], |fake, stack, raised, _| {
+        fake.put("/sys/devices/virtual/block/md127/md/bitmap/location", "none\n");
+        let told = stack.see(fake, raised).unwrap_err();
+        assert!(told.contains("asked for bitmap internal, the array has it at none"), "{told}");
+    });
+}
+
+#[test]
 fn a_device_that_is_encrypted_in_place_keeps_what_lies_on_it() {
     let chosen = [("encryption", "dm-crypt"), ("encryption-conversion", "in-place")];
     while_it_stands(&chosen, |_, _, _, acted| {

@@ -353,4 +353,56 @@ mod tests {
             assert!(failure.message.contains(told), "{}", failure.message);
         }
     }
+
+    const EXPORTED: &str = include_str!("../../../tests/fixtures/journals/bullseye.json");
+
+    #[test]
+    fn exported_text_is_read_of_a_file_and_of_all_files_of_a_directory() {
+        let fake = Fake::new();
+        fake.put("/one.json", EXPORTED).put("/many/a.json", EXPORTED).put("/many/b.txt", "{}\n");
+        fake.put("/many/below/c.json", "not read\n");
+        let all = |path: &str, most| read(&fake, &Source::At(path.into()), most, None).unwrap();
+        let (one, many) = (all("/one.json", 9), all("/many", 9));
+        assert_eq!((one.boots.len(), one.older, one.faults, one.is_own), (7, 0, 0, false));
+        assert_eq!((many.boots.clone(), many.faults), (one.boots.clone(), 1));
+        let newest = all("/one.json", 2);
+        assert_eq!((newest.boots.as_slice(), newest.older), (&one.boots[5..], 5));
+        // It is this machine's own where that is among them.
+        fake.put("/etc/machine-id", format!("{}\n", one.boots[0].machine));
+        assert!(all("/one.json", 9).is_own);
+        fake.put("/etc/machine-id", "0123456789abcdef0123456789abcdef\n");
+        assert!(!all("/one.json", 9).is_own);
+    }
+
+    #[test]
+    fn a_journals_own_files_are_left_to_journalctl() {
+        let fake = Fake::new();
+        fake.put("/flat/system.journal", "x").put("/deep/0123/user-1.journal~", "x");
+        fake.put("/file", "LPKSHHRH and more").put("/text", "LPKSHHR");
+        for path in ["/flat", "/deep", "/file"] {
+            let failure = read(&fake, &Source::At(path.into()), 9, None).unwrap_err();
+            assert_eq!(failure.kind, Kind::Refused, "{path}");
+            assert!(
+                failure.message.contains("journalctl is not installed here"),
+                "{}",
+                failure.message
+            );
+        }
+        let failure = read(&fake, &Source::At("/text".into()), 9, None).unwrap_err();
+        assert!(failure.message.contains("no boot is told in it"), "{}", failure.message);
+        fake.install("journalctl");
+        fake.put_told("journalctl", 0, EXPORTED, "");
+        let found = read(&fake, &Source::At("/deep".into()), 2, None).unwrap();
+        assert_eq!((found.boots.len(), found.older), (2, 5));
+    }
+
+    #[test]
+    fn what_the_running_kernel_calls_its_boot() {
+        let fake = Fake::new();
+        assert!(running(&fake).unwrap_err().message.contains("does not tell its boot id"));
+        fake.put("/proc/sys/kernel/random/boot_id", "no id\n");
+        assert!(running(&fake).unwrap_err().message.contains("tells no boot id"));
+        fake.put("/proc/sys/kernel/random/boot_id", "01234567-89ab-cdef-0123-456789abcdef\n");
+        assert_eq!(running(&fake).unwrap(), "0123456789abcdef0123456789abcdef");
+    }
 }
