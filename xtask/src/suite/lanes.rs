@@ -42,6 +42,7 @@ pub fn begun(shared: &Path) -> Done<()> {
 pub fn take(tier: &str, steps: &[&Step], rows: &Rows, bench: &Bench) -> Done<Whole> {
     let cost = Cost::begin();
     let yardstick = budget::yardstick();
+    say(&format!("xtask: this machine takes {yardstick:.2} times as long as that of the rows"));
     let one = &Lanes { tier, rows, shared: &bench.shared, yardstick };
     let of = |lane: Lane| steps.iter().copied().filter(move |step| step.lane == lane);
     let mut taken: Vec<Taken> = of(Lane::First).map(|step| one.take(step, false)).collect();
