@@ -36,17 +36,8 @@ pub use assay_guest::{Done, call, has, is_root};
 /// The turn of whoever changes settings of this machine: of two studies that do, one refuses. The next
 /// one's comes when this is dropped.
 pub fn turn() -> Done<fs::File> {
-    taken(fs::File::lock)
-}
-
-/// The turn of those who change no setting of this machine: they may have it together.
-pub fn turn_beside() -> Done<fs::File> {
-    taken(fs::File::lock_shared)
-}
-
-fn taken(lock: fn(&fs::File) -> std::io::Result<()>) -> Done<fs::File> {
     let path = Path::new("/run/assay-lab.lock");
-    let taken = fs::File::create(path).and_then(|file| lock(&file).map(|()| file));
+    let taken = fs::File::create(path).and_then(|file| file.lock().map(|()| file));
     taken.map_err(|error| format!("{}: {error}", path.display()))
 }
 

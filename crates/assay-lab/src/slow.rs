@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -30,7 +30,9 @@ impl SlowLane {
     /// A lane with another limit: `read_iops_device`, `read_bps_device`, ...
     pub fn limited(number: &str, what: &str, per_second: u32) -> Done<Self> {
         let (root, mount, scratch) = controller()?;
-        let group = root.join(format!("assay-lab-{}", std::process::id()));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let group = root.join(format!("assay-lab-{}-{count}", std::process::id()));
         fs::create_dir(&group).map_err(|error| format!("{}: {error}", group.display()))?;
         let lane = Self { group, _mount: mount, _scratch: scratch };
         let limit = lane.group.join(format!("blkio.throttle.{what}"));
@@ -66,6 +68,8 @@ fn controller() -> Done<Controller> {
         let words: Vec<&str> = line.split(' ').collect();
         let is_it = words.get(2) == Some(&"cgroup")
             && words.get(3).is_some_and(|options| options.split(',').any(|word| word == "blkio"));
+        // That of another lane goes with it.
+        let is_it = is_it && !words[1].contains("/assay-lab-");
         is_it.then(|| PathBuf::from(words[1]))
     });
     if let Some(root) = there {

@@ -2,20 +2,18 @@
 //! tests make and take down again. They need root, so a plain `cargo test` ignores them;
 //! `cargo xtask test` runs them, and each one that cannot run here says why (`assay_lab::needs`).
 //!
-//! One binary on purpose: the tests take turns (`turn::require`), so that none disturbs another's
-//! measurement.
+//! One binary on purpose: what lies below `alone` comes one after the other, also when all are asked for at
+//! once; `cargo xtask test` runs the others beside it, in a process of their own.
 
 #![allow(clippy::disallowed_methods, reason = "these tests look at the real machine")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
-#[path = "machine/advice.rs"]
-mod advice;
+#[path = "machine/alone/mod.rs"]
+mod alone;
 #[path = "machine/block_latency.rs"]
 mod block_latency;
 #[path = "machine/capacity.rs"]
 mod capacity;
-#[path = "machine/clean.rs"]
-mod clean;
 #[path = "machine/commands.rs"]
 mod commands;
 #[path = "machine/consent.rs"]
@@ -24,26 +22,14 @@ mod consent;
 mod devices;
 #[path = "machine/endings.rs"]
 mod endings;
-#[path = "machine/factors.rs"]
-mod factors;
 #[path = "machine/filesystems.rs"]
 mod filesystems;
 #[path = "machine/findings.rs"]
 mod findings;
 #[path = "machine/full.rs"]
 mod full;
-#[path = "machine/impatience.rs"]
-mod impatience;
-#[path = "machine/live.rs"]
-mod live;
 #[path = "machine/locks.rs"]
 mod locks;
-#[path = "machine/memory.rs"]
-mod memory;
-#[path = "machine/network.rs"]
-mod network;
-#[path = "machine/presets.rs"]
-mod presets;
 #[path = "machine/probes.rs"]
 mod probes;
 #[path = "machine/refusals.rs"]
@@ -52,10 +38,6 @@ mod refusals;
 mod rules;
 #[path = "machine/slow_device.rs"]
 mod slow_device;
-#[path = "machine/slow_member.rs"]
-mod slow_member;
-#[path = "machine/starvation.rs"]
-mod starvation;
 #[path = "machine/studies.rs"]
 mod studies;
 #[path = "machine/turn.rs"]

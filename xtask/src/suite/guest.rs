@@ -1,7 +1,7 @@
 //! The step `lab`: the program in a guest of QEMU. Its results are readable here, marked emulated, and
 //! nobody is ranked by them.
 
-mod checks;
+pub mod checks;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -21,6 +21,7 @@ use crate::lab::guest::{self, Asked, Ended};
 use crate::lab::process::{Assay, Running};
 use crate::lab::{Done, Scratch};
 use crate::lab_guest::{self, INTERRUPTED};
+use checks::Check;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -30,8 +31,12 @@ assay check /dev/vda --quick --destroy virtual0 --quiet >/dev/null
 assay run stack-limit --replicates 1 --quiet >/dev/null
 ";
 
-/// Boots a guest that is emulated wherever this runs, and looks at what it brings back.
-pub fn check(program: impl FnOnce() -> Done<PathBuf>, skipped: &mut Skips) -> Done<bool> {
+/// Boots a guest that is emulated wherever this runs, and looks at what it brings back; has others run scripts.
+pub fn check(
+    program: impl FnOnce() -> Done<PathBuf>,
+    scripts: &[Check],
+    skipped: &mut Skips,
+) -> Done<bool> {
     if let Some(reason) = guest::missing() {
         skipped.insert("lab".to_owned(), reason);
         return Ok(true);
@@ -47,7 +52,7 @@ pub fn check(program: impl FnOnce() -> Done<PathBuf>, skipped: &mut Skips) -> Do
     // Each guest takes one processor.
     let (job, checks) = thread::scope(|scope| {
         let job = scope.spawn(|| Ok(job(&program, kernel)? && interrupted(&program)?));
-        let checks = checks::all(&program, skipped);
+        let checks = checks::run(&program, scripts, skipped);
         (job.join(), checks)
     });
     let job: Done<bool> = job.map_err(|_| "the job's thread failed".to_owned())?;

@@ -22,6 +22,11 @@ use crate::{browser, packages, pages, simulate, tree};
 use skips::Skips;
 use tests::Count;
 
+/// The module of the machine tests that come one after the other.
+const ALONE: &str = "alone::";
+/// How many of the others run at a time: they mostly wait.
+const BESIDE_EACH_OTHER: &str = "3";
+
 /// How much is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Tier {
@@ -35,15 +40,18 @@ enum Tier {
 
 const TIERS: [(&str, Tier); 3] = [("fast", Tier::Fast), ("all", Tier::All), ("long", Tier::Long)];
 
-/// When a step has its turn.
+/// When a step has its turn: the steps of a lane come one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lane {
-    /// Before the others, one after the other.
+    /// Before the others.
     First,
-    /// It measures, and so mostly waits.
+    /// It changes settings, measures, and so mostly waits.
+    Alone,
+    /// It measures on what is its own, beside that.
     Measures,
-    /// Beside what measures, one after the other, at the lowest priority.
-    Beside,
+    /// It computes, beside both, at the lowest priority. The first one finds all built that the lanes beside
+    /// it run: cargo builds for one at a time.
+    Computes,
     /// When all else is over.
     Last,
 }
@@ -57,7 +65,7 @@ struct Step {
     take: fn(&Bench) -> Done<bool>,
 }
 
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 14] = [
     Step {
         name: "format",
         from: Tier::Fast,
@@ -79,7 +87,20 @@ const STEPS: [Step; 12] = [
         lane: Lane::First,
         take: |_| tree::check(),
     },
-    Step { name: "tests", from: Tier::Fast, is_lint: false, lane: Lane::First, take: Bench::tests },
+    Step {
+        name: "build tests",
+        from: Tier::Fast,
+        is_lint: false,
+        lane: Lane::First,
+        take: |_| quiet(&["test", "--workspace", "--no-run"]),
+    },
+    Step {
+        name: "machine settings",
+        from: Tier::All,
+        is_lint: false,
+        lane: Lane::Alone,
+        take: Bench::settings,
+    },
     Step {
         name: "machine tests",
         from: Tier::All,
@@ -87,34 +108,41 @@ const STEPS: [Step; 12] = [
         lane: Lane::Measures,
         take: Bench::machine_tests,
     },
-    Step { name: "clippy", from: Tier::All, is_lint: true, lane: Lane::Beside, take: clippy },
-    Step { name: "lab", from: Tier::All, is_lint: false, lane: Lane::Beside, take: Bench::lab },
+    Step {
+        name: "tests",
+        from: Tier::Fast,
+        is_lint: false,
+        lane: Lane::Computes,
+        take: Bench::tests,
+    },
+    Step { name: "lab", from: Tier::All, is_lint: false, lane: Lane::Computes, take: Bench::lab },
+    Step { name: "clippy", from: Tier::All, is_lint: true, lane: Lane::Computes, take: clippy },
     Step {
         name: "browser",
         from: Tier::All,
         is_lint: false,
-        lane: Lane::Beside,
+        lane: Lane::Computes,
         take: Bench::browser,
     },
     Step {
         name: "simulated studies",
         from: Tier::All,
         is_lint: false,
-        lane: Lane::Beside,
+        lane: Lane::Computes,
         take: Bench::simulate,
     },
     Step {
         name: "other machines",
         from: Tier::All,
         is_lint: false,
-        lane: Lane::Beside,
+        lane: Lane::Computes,
         take: Bench::other_machines,
     },
     Step {
         name: "packages for them",
         from: Tier::All,
         is_lint: false,
-        lane: Lane::Beside,
+        lane: Lane::Computes,
         take: Bench::packages,
     },
     Step {
@@ -176,7 +204,8 @@ fn announce(tier: &str, steps: &[&Step], rows: &budget::Rows) {
         let own = steps.iter().filter(|step| step.lane == lane);
         own.filter_map(|step| rows.get(step.name)).map(|row| row.wall_s).sum()
     };
-    let seconds = of(Lane::First) + of(Lane::Measures).max(of(Lane::Beside)) + of(Lane::Last);
+    let beside = lanes::BESIDE.map(of).into_iter().max().unwrap_or_default();
+    let seconds = of(Lane::First) + beside + of(Lane::Last);
     println!("xtask: test {tier}: {}", names.join(", "));
     println!("xtask: some {} min on two cores with nothing beside", seconds.div_ceil(60));
 }
@@ -217,7 +246,7 @@ impl Bench {
         well
     }
 
-    /// What needs nothing of the machine; builds also what the machine tests run.
+    /// What needs nothing of the machine.
     fn tests(&self) -> Done<bool> {
         self.run_tests(&["--workspace"], &[])
     }
@@ -238,20 +267,29 @@ impl Bench {
 
     /// What needs root, a program or a kernel of some kind: each test says so where it cannot run.
     fn machine_tests(&self) -> Done<bool> {
+        self.run_ignored(&["--test-threads", BESIDE_EACH_OTHER, "--skip", ALONE])
+    }
+
+    /// Those of the same that come one after the other.
+    fn settings(&self) -> Done<bool> {
+        self.run_ignored(&["--test-threads", "1", ALONE])
+    }
+
+    fn run_ignored(&self, which: &[&str]) -> Done<bool> {
         let what = ["--workspace", "--lib", "--bins", "--tests"];
         let skip = match self.tier {
             Tier::Long => Vec::new(),
             _ => parts::others(&tests::names(&what)?),
         };
         let skip: Vec<&str> = skip.iter().flat_map(|name| ["--skip", name]).collect();
-        self.run_tests(&what, &[&["--ignored"], &skip[..]].concat())
+        self.run_tests(&what, &[&["--ignored"], which, &skip[..]].concat())
     }
 
     fn run_tests(&self, what: &[&str], harness: &[&str]) -> Done<bool> {
         let words = [&["test", "--no-fail-fast"], what, &["--"], harness].concat();
         let counts =
             if self.tier == Tier::Long { needs::IN_FULL.to_owned() } else { parts::counts() };
-        let count = tests::run(&words, &counts, &self.listed(), || lanes::begun(&self.shared))?;
+        let count = tests::run(&words, &counts, &self.listed())?;
         count.add_to(&self.shared.join("counts"))?;
         Ok(count.well)
     }
@@ -270,9 +308,16 @@ impl Bench {
         browser::try_on(&built_binary(&[])?)
     }
 
-    /// The program in a guest.
+    /// The program in a guest, and one subject a day of those that take a kernel of their own.
     fn lab(&self) -> Done<bool> {
-        self.telling(|skipped| guest::check(|| built_binary(&[]), skipped))
+        let all = &guest::checks::ALL;
+        let wanted = match self.tier {
+            Tier::Long => &all[..],
+            _ => parts::of_today(all).map(std::slice::from_ref).unwrap_or_default(),
+        };
+        let named: Vec<&str> = wanted.iter().map(|(name, _)| *name).collect();
+        println!("xtask: lab: {}", named.join(", "));
+        self.telling(|skipped| guest::check(|| built_binary(&[]), wanted, skipped))
     }
 
     /// Where everything can be had, a test that skips protects nothing.

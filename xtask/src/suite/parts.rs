@@ -35,6 +35,15 @@ pub fn is_of_packages() -> bool {
     today() == PACKAGES
 }
 
+/// The one of some, at most as many as there are parts, whose day it is.
+pub fn of_today<T>(all: &[T]) -> Option<&T> {
+    of_part(all, today())
+}
+
+fn of_part<T>(all: &[T], part: u64) -> Option<&T> {
+    all.get(part as usize % all.len().max(1))
+}
+
 /// Tests that run in full alone and are not of today's part.
 pub fn others(names: &[String]) -> Vec<String> {
     others_of(names, today())
@@ -50,6 +59,17 @@ fn others_of(names: &[String], part: u64) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_of_some_has_its_day_within_a_week() {
+        let all = ["a", "b", "c", "d"];
+        let mut taken: Vec<&str> =
+            (0..PARTS).filter_map(|part| of_part(&all, part).copied()).collect();
+        taken.sort_unstable();
+        taken.dedup();
+        assert_eq!(taken, all);
+        assert_eq!(of_part(&[] as &[u8], 3), None);
+    }
 
     #[test]
     fn each_long_test_has_its_day_and_no_other_test_is_left_out() {

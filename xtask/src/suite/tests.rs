@@ -70,30 +70,21 @@ pub fn names(what: &[&str]) -> Done<Vec<String>> {
 }
 
 /// Runs cargo with these words; tests are told what counts in full, and tell in the list why they skip.
-/// `begun` is called when cargo has built everything: from then on it holds no lock.
-pub fn run(
-    words: &[&str],
-    counts: &str,
-    list: &Path,
-    begun: impl FnOnce() -> Done<()>,
-) -> Done<Count> {
+pub fn run(words: &[&str], counts: &str, list: &Path) -> Done<Count> {
     let mut command = cargo(words);
     command.env(needs::LIST, list).env(needs::COUNTS, counts).stdout(Stdio::piped());
     command.env(needs::SEED, parts::seed().to_string());
     let mut child = command.spawn().map_err(|error| format!("cargo test: {error}"))?;
-    let (mut count, mut begun, mut well_begun) = (Count::default(), Some(begun), Ok(()));
+    let mut count = Count::default();
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            if let Some(begun) = begun.take() {
-                well_begun = begun();
-            }
             count.read(&line);
             println!("{}", honest(&line, list));
         }
     }
     let status = child.wait().map_err(|error| format!("cargo test: {error}"))?;
     count.well = status.success();
-    well_begun.map(|()| count)
+    Ok(count)
 }
 
 /// The harness calls a test that returned early ok.

@@ -31,13 +31,13 @@ pub struct Area {
 }
 
 impl Area {
-    /// Two halves of it, whole MiB where it has them.
+    /// Two halves of it, whole MiB where it has them. A stranger's may end where no number reaches.
     pub fn halves(&self) -> [Self; 2] {
         let half = self.length / 2;
         let first = if half < MIB { half } else { half / MIB * MIB };
         [
             Self { length: first, ..*self },
-            Self { start: self.start + first, length: self.length - first, ..*self },
+            Self { start: self.start.saturating_add(first), length: self.length - first, ..*self },
         ]
     }
 

@@ -12,7 +12,7 @@ use assay_sys::{BlockClass, BlockTrace, ClassTotals, TraceMeans};
 use serde_json::Value;
 
 use crate::findings::of;
-use crate::turn::{LIMIT, Need, assay, assay_of_nobody, require_beside, skip, word};
+use crate::turn::{LIMIT, Need, assay, assay_of_nobody, has, skip, word};
 
 /// Reads, and writes that are synced one by one.
 const STUDY: &str = r#"
@@ -89,7 +89,9 @@ fn saw_classes(records: &[Value], device: &str, means: &str) {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_study_sees_its_classes() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     if !Path::new(BTF).exists() {
         return skip("this kernel has no BTF");
     }
@@ -101,7 +103,9 @@ fn a_study_sees_its_classes() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn without_btf_the_trace_is_read() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     // Nobody else sees what is mounted so; most machines have tracefs there already.
     let hide = format!(
@@ -121,7 +125,9 @@ fn without_btf_the_trace_is_read() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn without_rights_it_is_absent_and_the_study_goes_on() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     for record in records(&volume, &assay_of_nobody(&volume)) {
         let reason = record["evidence"]["block-latency"]["absent"].as_str().unwrap().to_owned();
@@ -168,7 +174,9 @@ fn agrees(writes: &ClassTotals, (ios, clat_ns): (u64, f64)) {
 #[ignore = "needs root: cargo xtask test"]
 fn what_a_control_group_holds_back_is_in_the_latency() {
     let needs = [Need::Program("fio"), Need::Program("losetup"), Need::Program("addpart")];
-    let Some(_turn) = require_beside(&needs) else { return };
+    if !has(&needs) {
+        return;
+    }
     let scratch = Scratch::new("held-back").unwrap();
     let image = scratch.path().join("image");
     fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();

@@ -10,7 +10,7 @@ use assay_lab::{call, is_root};
 use serde_json::Value;
 
 use crate::findings;
-use crate::turn::{LIMIT, Need, assay, is_as_before, require_beside, skip, word};
+use crate::turn::{LIMIT, Need, assay, has, is_as_before, skip, word};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -68,9 +68,9 @@ const SIZES: [(u64, u64); 4] = [
 ];
 
 fn all_sizes_of(lie: Lie, verdict: &str) {
-    let Some(_turn) = require_beside(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) else {
+    if !has(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) {
         return;
-    };
+    }
     assert!(is_root());
     for (claimed, held) in SIZES {
         let Some(card) = card(Character::new(claimed, held, lie)) else { return };
@@ -107,9 +107,9 @@ fn cards_that_return_zeros_are_found() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn honest_cards_are_not_accused_and_their_result_is_kept() {
-    let Some(_turn) = require_beside(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) else {
+    if !has(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) {
         return;
-    };
+    }
     for (claimed, _) in SIZES {
         let Some(card) = card(Character::new(claimed, claimed, Lie::None)) else { return };
         let (code, document) = checked(&card, claimed, &["--capacity"]);
@@ -131,7 +131,9 @@ const TRIES: usize = 3;
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn free_space_is_filled_and_given_back() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     for mebibytes in [96, 512] {
         let volume = Volume::new(Filesystem::Ext4, mebibytes).unwrap();
         let used = volume.used_bytes().unwrap();
@@ -150,7 +152,9 @@ fn free_space_is_filled_and_given_back() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn however_it_ends_the_free_space_is_as_before() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 900).unwrap();
     let used = volume.used_bytes().unwrap();
     let directory = word(volume.directory());
@@ -176,7 +180,9 @@ fn however_it_ends_the_free_space_is_as_before() {
 #[ignore = "needs root: cargo xtask test"]
 fn a_file_system_on_a_card_that_lies_is_found_out() {
     let needs = [Need::Path("/dev/fuse"), Need::Program("losetup"), Need::Program("mkfs.ext4")];
-    let Some(_turn) = require_beside(&needs) else { return };
+    if !has(&needs) {
+        return;
+    }
     let Some(card) = card(Character::new(160 * MIB, 90 * MIB, Lie::Zeroes)) else { return };
     let device = card.device().unwrap().device().to_owned();
     let without_journal = ["-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0", &device];
@@ -195,7 +201,9 @@ fn a_file_system_on_a_card_that_lies_is_found_out() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn what_must_not_be_overwritten_is_refused() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 96).unwrap();
     let own = volume.scratch().path().join("own-file");
     std::fs::write(&own, vec![7; 1 << 20]).unwrap();
@@ -218,10 +226,9 @@ mod in_full {
     #[test]
     #[ignore = "needs root: cargo xtask test long"]
     fn a_terabyte_takes_less_than_a_gigabyte_of_writes() {
-        let Some(_turn) = require_beside(&[Need::Path("/dev/fuse"), Need::Program("losetup")])
-        else {
+        if !has(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) {
             return;
-        };
+        }
         let claimed = 1_000_000_000_000 / 4096 * 4096;
         let Some(card) = card(Character::new(claimed, claimed, Lie::None)) else { return };
         let (code, document) = checked(&card, claimed, &["--capacity"]);
@@ -233,10 +240,9 @@ mod in_full {
     #[test]
     #[ignore = "needs root, minutes: cargo xtask test long"]
     fn the_end_of_a_fast_cache_is_found() {
-        let Some(_turn) = require_beside(&[Need::Path("/dev/fuse"), Need::Program("losetup")])
-        else {
+        if !has(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) {
             return;
-        };
+        }
         let claimed = 512 * MIB;
         let slow_after = Some((160 * MIB, Duration::from_millis(150)));
         let mut seen = Vec::new();

@@ -1,5 +1,5 @@
-//! Commands as root: on file systems that are made for them, with an empty page cache, as the caller of
-//! sudo, and on a drive that they fill.
+//! Commands as root: on file systems that are made for them, as the caller of sudo, and on a drive that they
+//! fill.
 
 use std::fs;
 
@@ -7,11 +7,11 @@ use assay_lab::process::run;
 use assay_lab::volume::{Filesystem, Volume};
 use serde_json::Value;
 
-use crate::turn::{LIMIT, Need, assay, require, require_beside, word};
+use crate::turn::{LIMIT, Need, assay, has, word};
 
-const SHORT: [&str; 6] = ["--replicates", "3", "--runs", "2", "--quiet", "--json"];
+pub const SHORT: [&str; 6] = ["--replicates", "3", "--runs", "2", "--quiet", "--json"];
 
-fn cells<'a>(findings: &'a Value, metric: &str) -> Vec<&'a Value> {
+pub fn cells<'a>(findings: &'a Value, metric: &str) -> Vec<&'a Value> {
     let all = findings["cells"].as_array().unwrap();
     all.iter().filter(|cell| cell["metric"] == metric).collect()
 }
@@ -19,7 +19,9 @@ fn cells<'a>(findings: &'a Value, metric: &str) -> Vec<&'a Value> {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn commands_run_on_file_systems_that_are_made_for_them() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
     let line = "head -c 4M /dev/urandom > file && sync -f . && findmnt -n -o FSTYPE -T . >&2";
     let words = ["run", "--lab", "--set", "filesystem=ext2,ext4", "--command", line];
@@ -38,26 +40,10 @@ fn commands_run_on_file_systems_that_are_made_for_them() {
 
 #[test]
 #[ignore = "needs root: cargo xtask test"]
-fn a_cold_run_reads_from_storage_and_a_warm_one_does_not() {
-    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
-    let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
-    fs::write(volume.directory().join("file"), vec![7_u8; 8 << 20]).unwrap();
-    let place = word(volume.directory());
-    let read = |more: &[&str]| {
-        let words = ["run", &place, "--command", "cat file", "--no-shell"];
-        let ended = assay(&volume).run(&[&words[..], more, &SHORT].concat(), LIMIT).unwrap();
-        assert_eq!(ended.code, 0, "{}", ended.stderr);
-        let found = ended.json().unwrap();
-        cells(&found, "read_bytes")[0]["median"].as_f64().unwrap()
-    };
-    assert!(read(&["--cold"]) >= f64::from(8 << 20));
-    assert!(read(&[]) < f64::from(1 << 20));
-}
-
-#[test]
-#[ignore = "needs root: cargo xtask test"]
 fn under_sudo_commands_are_the_callers() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
     let place = word(volume.directory());
     let home = volume.scratch().folder("callers-home", 0o755, Some(4242)).unwrap();
@@ -78,7 +64,9 @@ fn under_sudo_commands_are_the_callers() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_command_that_fills_the_drive_says_so_and_the_result_is_kept() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
     let place = word(volume.directory());
     // The pilot and the first trial find room; each run leaves its file.
@@ -94,7 +82,9 @@ fn a_command_that_fills_the_drive_says_so_and_the_result_is_kept() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_tree_on_a_drive_without_room_is_told_and_taken_away() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 64).unwrap();
     let place = word(volume.directory());
     let words = ["run", "compile", &place, "--quiet", "--build", "head -c 90M /dev/zero > out"];

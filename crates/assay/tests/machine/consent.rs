@@ -13,7 +13,7 @@ use assay_lab::process::{Assay, Ended, Running};
 use assay_lab::volume::Filesystem;
 use assay_lab::{Done, LoopDevice, Mounted, Scratch, call};
 
-use crate::turn::{LIMIT, Need, require_beside, word};
+use crate::turn::{LIMIT, Need, has, word};
 
 const MIB: u64 = 16;
 
@@ -466,7 +466,9 @@ fn what_must_not_be_overwritten_is_refused_and_stays() {
         Need::Program("addpart"),
         Need::Program("blkid"),
     ];
-    let Some(_turn) = require_beside(&needs) else { return };
+    if !has(&needs) {
+        return;
+    }
     for (name, make) in SITUATIONS {
         // In memory no file can be swapped to.
         let scratch = Scratch::on_drive("consent").unwrap();
@@ -489,7 +491,9 @@ fn what_must_not_be_overwritten_is_refused_and_stays() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_plan_tells_what_is_lost_and_what_unlocks_it() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let scratch = Scratch::new("consent").unwrap();
     let device = recorded(scratch.path(), "ext4").unwrap();
     let before = fs::read(&device.image).unwrap();
@@ -510,7 +514,9 @@ fn a_plan_tells_what_is_lost_and_what_unlocks_it() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn what_was_named_in_full_is_overwritten() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let scratch = Scratch::new("consent").unwrap();
     let device = recorded(scratch.path(), "lvm").unwrap();
     let text = id(&device) + "+lvm";

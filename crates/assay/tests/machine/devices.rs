@@ -8,7 +8,7 @@ use assay_lab::volume::Filesystem;
 use assay_lab::{LoopDevice, Scratch};
 
 use crate::findings::{READS, WRITES, absence, of, rate, without_row};
-use crate::turn::{LIMIT, Need, require_beside};
+use crate::turn::{LIMIT, Need, has};
 
 const MEBIBYTES: u64 = 96;
 
@@ -44,7 +44,9 @@ impl Bare {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn without_consent_a_device_is_only_read() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let bare = Bare::new();
     let before = bare.content();
     let document = of(&bare.check(&[]));
@@ -58,7 +60,9 @@ fn without_consent_a_device_is_only_read() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn the_wrong_id_is_no_consent() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let bare = Bare::new();
     let before = bare.content();
     let ended = bare.check(&["--destroy", "loop99:1GiB"]);
@@ -70,7 +74,9 @@ fn the_wrong_id_is_no_consent() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn with_consent_a_device_is_written() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let bare = Bare::new();
     let id = format!("{}:{MEBIBYTES}MiB", bare.device.name());
     let document = of(&bare.check(&["--destroy", &id]));
@@ -83,7 +89,9 @@ fn with_consent_a_device_is_written() {
 fn a_device_is_primed_by_threads_where_io_uring_is_refused() {
     let needs =
         [Need::Volume(Filesystem::Ext4), Need::Program("prlimit"), Need::Program("setpriv")];
-    let Some(_turn) = require_beside(&needs) else { return };
+    if !has(&needs) {
+        return;
+    }
     let bare = Bare::new();
     let study = bare.scratch.path().join("study.toml");
     fs::write(&study, PRIMED).unwrap();

@@ -12,7 +12,7 @@ use assay_lab::volume::{Filesystem, Volume};
 use serde_json::Value;
 
 use crate::findings::of;
-use crate::turn::{LIMIT, Need, assay, is_as_before, require_beside, skip, word};
+use crate::turn::{LIMIT, Need, assay, has, is_as_before, skip, word};
 
 const MIB: u64 = 1 << 20;
 
@@ -31,7 +31,9 @@ fn until_grown(volume: &Volume, running: &mut Running, bytes: u64) {
 }
 
 fn signalled(kind: Filesystem, signal: &str, later: Duration) {
-    let Some(_turn) = require_beside(&[Need::Volume(kind)]) else { return };
+    if !has(&[Need::Volume(kind)]) {
+        return;
+    }
     let volume = Volume::new(kind, 512).unwrap();
     let used = volume.used_bytes().unwrap();
     let running = started(&volume, &assay(&volume));
@@ -83,7 +85,9 @@ fn sigxfsz() {
 #[ignore = "needs root: cargo xtask test"]
 fn a_limit_of_file_sizes_ends_it_like_any_other_refusal() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("prlimit")];
-    let Some(_turn) = require_beside(&needs) else { return };
+    if !has(&needs) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let used = volume.used_bytes().unwrap();
     let bound = assay(&volume).through(&["prlimit", "--fsize=8388608"]);
@@ -100,7 +104,9 @@ fn a_limit_of_file_sizes_ends_it_like_any_other_refusal() {
 #[ignore = "needs root: cargo xtask test"]
 fn a_file_system_that_fills_up_at_once() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("fallocate")];
-    let Some(_turn) = require_beside(&needs) else { return };
+    if !has(&needs) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let used = volume.used_bytes().unwrap();
     let number = volume.device().unwrap().number().unwrap();
@@ -151,7 +157,9 @@ io   = { pattern = "random", mix = "read", size = "4 KiB", time = "100 ms" }
 /// The run is held meanwhile, so that it cannot come to the end of its area first.
 fn fills_up(kind: Filesystem) {
     let needs = [Need::Volume(kind), Need::Program("fallocate")];
-    let Some(_turn) = require_beside(&needs) else { return };
+    if !has(&needs) {
+        return;
+    }
     let volume = Volume::new(kind, 2048).unwrap();
     let used = volume.used_bytes().unwrap();
     let (target, study) = (word(volume.directory()), volume.scratch().path().join("short.toml"));
@@ -240,7 +248,9 @@ fn mebibytes(text: &str) -> u64 {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_killed_run_leaves_a_file_that_the_next_one_removes() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Gocryptfs)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Gocryptfs)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Gocryptfs, 512).unwrap();
     let used = volume.used_bytes().unwrap();
     let running = started(&volume, &assay(&volume));
@@ -263,7 +273,9 @@ fn a_killed_run_leaves_a_file_that_the_next_one_removes() {
 #[ignore = "needs root: cargo xtask test"]
 fn the_file_of_a_running_check_is_no_leftover() {
     let needs = [Need::Volume(Filesystem::Gocryptfs), Need::Program("unshare")];
-    let Some(_turn) = require_beside(&needs) else { return };
+    if !has(&needs) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Gocryptfs, 512).unwrap();
     let assay = assay(&volume);
     let first = started(&volume, &assay);

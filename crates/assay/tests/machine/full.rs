@@ -7,7 +7,7 @@ use assay_lab::process::{Assay, Ended};
 use assay_lab::volume::{Filesystem, Volume};
 use assay_lab::{LoopDevice, Mounted, call};
 
-use crate::turn::{LIMIT, Need, require_beside, word};
+use crate::turn::{LIMIT, Need, has, word};
 
 const STUDY: &str = r#"
 format     = "assay-study/1"
@@ -30,7 +30,9 @@ fn assay(home: &Path) -> Assay {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_disk_that_fills_up_during_a_study_keeps_what_it_took_and_resume_brings_the_rest() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Tmpfs)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Tmpfs)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Tmpfs, 1).unwrap();
     let study = volume.scratch().path().join("study.toml");
     fs::write(&study, STUDY).unwrap();
@@ -67,7 +69,9 @@ fn is_refused_in_the_kernels_words(ended: &Ended) {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_device_that_runs_out_of_space_gives_no_smaller_area() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Tmpfs)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Tmpfs)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Tmpfs, 48).unwrap();
     let device = thin(&volume);
     let home = volume.scratch().folder("home", 0o755, None).unwrap();
@@ -79,7 +83,9 @@ fn a_device_that_runs_out_of_space_gives_no_smaller_area() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_file_system_on_a_device_that_runs_out_of_space_gives_none_either() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Tmpfs, 48).unwrap();
     let device = thin(&volume);
     call("mkfs.ext4", &["-q", "-F", "-O", "^has_journal", device.device()]).unwrap();

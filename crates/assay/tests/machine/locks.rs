@@ -5,7 +5,7 @@ use std::time::Duration;
 use assay_lab::process::Ended;
 use assay_lab::volume::{Filesystem, Volume};
 
-use crate::turn::{LIMIT, Need, assay, assay_of_nobody, require_beside, word};
+use crate::turn::{LIMIT, Need, assay, assay_of_nobody, has, word};
 
 fn refuses_because_of(ended: &Ended, first: u32) {
     assert_eq!(ended.code, 3, "{}{}", ended.stdout, ended.stderr);
@@ -18,7 +18,9 @@ fn refuses_because_of(ended: &Ended, first: u32) {
 #[ignore = "needs root: cargo xtask test"]
 fn the_second_check_names_the_first() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("setpriv")];
-    let Some(_turn) = require_beside(&needs) else { return };
+    if !has(&needs) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let target = word(volume.directory());
     let nobody = assay_of_nobody(&volume);
@@ -39,7 +41,9 @@ fn the_second_check_names_the_first() {
 #[ignore = "needs root: cargo xtask test"]
 fn an_ordinary_user_locks_root_out_too() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("setpriv")];
-    let Some(_turn) = require_beside(&needs) else { return };
+    if !has(&needs) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let target = word(volume.directory());
     let nobody = assay_of_nobody(&volume);
@@ -57,7 +61,9 @@ fn an_ordinary_user_locks_root_out_too() {
 #[ignore = "needs root: cargo xtask test"]
 fn a_check_in_another_network_namespace_is_refused_too() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("unshare")];
-    let Some(_turn) = require_beside(&needs) else { return };
+    if !has(&needs) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let target = word(volume.directory());
     let used = volume.used_bytes().unwrap();

@@ -7,7 +7,7 @@ use assay_lab::volume::{Filesystem, Volume};
 use serde_json::Value;
 
 use crate::findings::{of, was_replicated};
-use crate::turn::{LIMIT, Need, assay, is_as_before, require_beside, word};
+use crate::turn::{LIMIT, Need, assay, has, is_as_before, word};
 
 /// Large writes, which a mirror and a stripe share out evenly.
 const STUDY: &str = r#"
@@ -56,7 +56,9 @@ fn each_wrote(volume: &Volume, document: &Value, expected: f64) {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_mirror_writes_everything_to_each_member() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Btrfs)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Btrfs)]) {
+        return;
+    }
     let volume = Volume::btrfs_of_two("raid1", 512).unwrap();
     let (document, usual, full) = written(&volume);
     each_wrote(&volume, &document, 1.0);
@@ -69,7 +71,9 @@ fn a_mirror_writes_everything_to_each_member() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_stripe_writes_half_to_each_member() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Btrfs)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Btrfs)]) {
+        return;
+    }
     let volume = Volume::btrfs_of_two("raid0", 512).unwrap();
     let (document, ..) = written(&volume);
     each_wrote(&volume, &document, 0.5);
@@ -78,7 +82,9 @@ fn a_stripe_writes_half_to_each_member() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn kernel_threads_work_for_a_loop_device() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let (document, usual, full) = written(&volume);
     let values = |metric: &str| -> Vec<f64> {
@@ -108,7 +114,9 @@ fn kernel_threads_work_for_a_loop_device() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn the_machine_around_a_target_is_watched_and_a_meter_is_summed() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let used = volume.used_bytes().unwrap();
     let [file, meter] = ["study.toml", "meter.csv"].map(|name| volume.scratch().path().join(name));

@@ -7,7 +7,7 @@ use std::fs;
 use assay_lab::process::Assay;
 use assay_lab::volume::{Filesystem, Volume};
 
-use crate::turn::{LIMIT, Need, assay, assay_of_nobody, require_beside, word};
+use crate::turn::{LIMIT, Need, assay, assay_of_nobody, has, word};
 
 fn is_refused(assay: &Assay, words: &[&str], reason: &str) {
     let ended = assay.run(words, LIMIT).unwrap();
@@ -21,7 +21,9 @@ fn is_refused(assay: &Assay, words: &[&str], reason: &str) {
 #[ignore = "needs root: cargo xtask test"]
 fn a_directory_without_write_permission() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("setpriv")];
-    let Some(_turn) = require_beside(&needs) else { return };
+    if !has(&needs) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 128).unwrap();
     let target = volume.directory().join("closed");
     fs::create_dir(&target).unwrap();
@@ -36,7 +38,9 @@ fn a_directory_without_write_permission() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_read_only_mount() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 128).unwrap();
     volume.remount("ro").unwrap();
     let target = word(volume.directory());
@@ -50,7 +54,9 @@ fn a_read_only_mount() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn less_free_space_than_the_smallest_area() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 8).unwrap();
     let target = word(volume.directory());
     let free = in_words(volume.free_bytes().unwrap());
@@ -76,7 +82,9 @@ fn in_words(bytes: u64) -> String {
 #[ignore = "needs root: cargo xtask test"]
 fn a_block_device_without_permission() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("setpriv")];
-    let Some(_turn) = require_beside(&needs) else { return };
+    if !has(&needs) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 128).unwrap();
     let device = volume.device().unwrap().device();
     let reason = format!(
@@ -89,7 +97,9 @@ fn a_block_device_without_permission() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn destroying_a_mounted_device() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 128).unwrap();
     let device = volume.device().unwrap();
     let id = format!("{}:128MiB+ext4", device.name());

@@ -17,7 +17,7 @@ use assay_lab::{LoopDevice, Scratch, call};
 use serde_json::Value;
 
 use crate::findings::{READS, WRITES, absence, cells, of, rate, says, told};
-use crate::turn::{LIMIT, Need, assay, assay_of_nobody, require, require_beside, skip, word};
+use crate::turn::{LIMIT, Need, assay, assay_of_nobody, has, skip, word};
 
 /// Runs a study through the same pipeline as `check`, for what `check` has no option for.
 fn study(volume: &Volume, area: &str, workload: &str) -> Value {
@@ -70,7 +70,9 @@ fn reads_are_unwritten(document: &Value) {
 #[ignore = "needs root: cargo xtask test"]
 fn a_fallocated_file_is_unwritten() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("fallocate")];
-    let Some(_turn) = require_beside(&needs) else { return };
+    if !has(&needs) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let path = volume.directory().join("allocated");
     call("fallocate", &["--length", "64MiB", &word(&path)]).unwrap();
@@ -81,7 +83,9 @@ fn a_fallocated_file_is_unwritten() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_sparse_file_is_unwritten() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     File::create(volume.directory().join("sparse")).unwrap().set_len(64 << 20).unwrap();
     reads_are_unwritten(&check_file(&volume, "sparse"));
@@ -90,7 +94,9 @@ fn a_sparse_file_is_unwritten() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_written_file_is_read_and_left_as_it_is() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let path = volume.directory().join("mine");
     let bytes: Vec<u8> =
@@ -108,7 +114,9 @@ fn a_written_file_is_read_and_left_as_it_is() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn reads_through_the_page_cache_are_cached() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     // Small, so that most blocks are read more than once in a trial.
     let document = study(
@@ -122,7 +130,9 @@ fn reads_through_the_page_cache_are_cached() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn zeros_on_a_compressing_file_system_are_compressed() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Btrfs)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Btrfs)]) {
+        return;
+    }
     let volume = Volume::with_options(Filesystem::Btrfs, 512, "compress=zstd").unwrap();
     let document = study(
         &volume,
@@ -137,7 +147,9 @@ fn zeros_on_a_compressing_file_system_are_compressed() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn another_writer_is_foreign() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let _neighbour = Neighbour::writing(&volume.directory().join("neighbour")).unwrap();
     let target = word(volume.directory());
@@ -158,7 +170,9 @@ fn reads(volume: &Volume, time: &str) -> Value {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn busy_processors_are_told_first() {
-    let Some(_turn) = require(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let _hogs = Neighbour::computing(8);
     let document = reads(&volume, "400 ms");
@@ -171,7 +185,9 @@ fn busy_processors_are_told_first() {
 #[ignore = "needs root: cargo xtask test"]
 fn a_file_system_that_is_frozen_stalls() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("fsfreeze")];
-    let Some(_turn) = require_beside(&needs) else { return };
+    if !has(&needs) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let [frozen, between] = [700, 700].map(Duration::from_millis);
     let _freezer = Neighbour::freezing(volume.directory(), frozen, between);
@@ -183,7 +199,9 @@ fn a_file_system_that_is_frozen_stalls() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn another_reader_is_foreign() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let _reader = Neighbour::reading(volume.device().unwrap().device());
     let document = reads(&volume, "400 ms");
@@ -193,7 +211,9 @@ fn another_reader_is_foreign() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn small_reads_that_the_page_cache_answers_are_cached() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     // Three of four pages are read more than once; each first reading fetches eight times its bytes.
     let io = "pattern = \"random\", mix = \"read\", size = \"512 B\", direct = false";
@@ -205,7 +225,9 @@ fn small_reads_that_the_page_cache_answers_are_cached() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_loop_device_without_direct_io_is_followed_to_the_drive_below() {
-    let Some(_turn) = require(&[Need::Root, Need::Program("losetup")]) else { return };
+    if !has(&[Need::Root, Need::Program("losetup")]) {
+        return;
+    }
     let scratch = Scratch::on_drive("buffered").unwrap();
     let place = call("stat", &["--file-system", "--format=%T", &word(scratch.path())]).unwrap();
     if place.trim() == "tmpfs" {
@@ -228,7 +250,9 @@ fn a_loop_device_without_direct_io_is_followed_to_the_drive_below() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn psync_cannot_keep_32_in_flight() {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 256).unwrap();
     let document = study(
         &volume,
@@ -243,7 +267,9 @@ fn psync_cannot_keep_32_in_flight() {
 #[ignore = "needs root: cargo xtask test"]
 fn threads_keep_the_depth_where_io_uring_is_refused() {
     let needs = [Need::Volume(Filesystem::Ext4), Need::Program("prlimit")];
-    let Some(_turn) = require_beside(&needs) else { return };
+    if !has(&needs) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let bound = assay_of_nobody(&volume).through(&["prlimit", "--memlock=0"]);
     let target = word(volume.directory());

@@ -6,10 +6,12 @@ use assay_lab::slow::SlowLane;
 use assay_lab::volume::{Filesystem, Volume};
 
 use crate::findings::{self, WRITES, rate};
-use crate::turn::{LIMIT, Need, assay, require_beside, skip, word};
+use crate::turn::{LIMIT, Need, assay, has, skip, word};
 
 fn check_slowly(more: &[&str], most: Duration) {
-    let Some(_turn) = require_beside(&[Need::Volume(Filesystem::Ext4)]) else { return };
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
     let volume = Volume::new(Filesystem::Ext4, 512).unwrap();
     let number = volume.device().unwrap().number().unwrap();
     let lane = match SlowLane::new(&number, 4) {

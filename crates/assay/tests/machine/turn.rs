@@ -1,8 +1,7 @@
-//! One test after the other, and none that the machine cannot carry.
+//! Whose turn it is, and no test that the machine cannot carry.
 
 use std::fs::File;
 use std::path::Path;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use assay_lab::call;
@@ -14,35 +13,21 @@ use assay_lab::volume::Volume;
 /// Far above what any check may take: only a hanging one reaches it.
 pub const LIMIT: Duration = Duration::from_secs(150);
 
-/// This test's turn, in this run of the tests and among all that run on this machine.
+/// The turn of a test below `alone`, in this run of the tests and among all that run on this machine.
 pub struct Turn {
     _machine: File,
-    _alone: Option<RwLockWriteGuard<'static, ()>>,
-    _beside: Option<RwLockReadGuard<'static, ()>>,
 }
 
-static TURN: RwLock<()> = RwLock::new(());
-
-/// Waits for a turn alone, for what changes settings of the machine or expects it to be quiet; nothing where
-/// the test cannot run here, after saying why.
+/// Waits for a turn alone, for what changes settings of the machine; nothing where the test cannot run here,
+/// after saying why.
 pub fn require(needs: &[Need]) -> Option<Turn> {
-    if !have(&[&[Need::Root], needs].concat()) {
-        return None;
-    }
-    // A test that failed while it had its turn has cleaned up all the same.
-    let alone = Some(TURN.write().unwrap_or_else(PoisonError::into_inner));
-    // Two studies that change settings refuse each other.
-    Some(Turn { _machine: assay_lab::turn().unwrap(), _alone: alone, _beside: None })
+    has(needs).then(|| Turn { _machine: assay_lab::turn().unwrap() })
 }
 
-/// The same for what stays on devices and directories of its own and holds with work beside it: others of
-/// its kind have their turn at the same time.
-pub fn require_beside(needs: &[Need]) -> Option<Turn> {
-    if !have(&[&[Need::Root], needs].concat()) {
-        return None;
-    }
-    let beside = Some(TURN.read().unwrap_or_else(PoisonError::into_inner));
-    Some(Turn { _machine: assay_lab::turn_beside().unwrap(), _alone: None, _beside: beside })
+/// Whether what stays on devices and directories of its own, and holds with work beside it, can run here; says
+/// why not.
+pub fn has(needs: &[Need]) -> bool {
+    have(&[&[Need::Root], needs].concat())
 }
 
 /// The program under test, as root, with a home beside the volume.

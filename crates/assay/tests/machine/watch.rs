@@ -12,7 +12,7 @@ use assay_lab::process::{Assay, Running};
 use assay_lab::{LoopDevice, Scratch, call};
 use serde_json::Value;
 
-use crate::turn::{LIMIT, Need, require_beside, skip, word};
+use crate::turn::{LIMIT, Need, has, skip, word};
 
 const LOSETUP: Need = Need::Program("losetup");
 const TMUX: Need = Need::Program("tmux");
@@ -132,7 +132,9 @@ impl Drop for Terminal {
 
 /// The page is drawn, ended in some way, and the terminal is as it was.
 fn ends_clean(end: impl Fn(&Terminal)) {
-    let Some(_turn) = require_beside(&[LOSETUP, TMUX]) else { return };
+    if !has(&[LOSETUP, TMUX]) {
+        return;
+    }
     let bench = Bench::new("watch");
     let _busy = bench.busy();
     let terminal = Terminal::new(80, 24, bench.assay.home());
@@ -191,7 +193,9 @@ fn sigterm_leaves_the_terminal_as_it_was() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn the_page_beside_a_study_ends_with_it() {
-    let Some(_turn) = require_beside(&[TMUX]) else { return };
+    if !has(&[TMUX]) {
+        return;
+    }
     let scratch = Scratch::new("beside").unwrap();
     let home = scratch.folder("home", 0o755, None).unwrap();
     let terminal = Terminal::new(80, 24, &home);
@@ -220,7 +224,9 @@ fn the_page_beside_a_study_ends_with_it() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_pipe_gets_lines_and_the_printed_form() {
-    let Some(_turn) = require_beside(&[LOSETUP]) else { return };
+    if !has(&[LOSETUP]) {
+        return;
+    }
     let bench = Bench::new("pipe");
     let _busy = bench.busy();
     let mut command = bench.assay.command(&["watch", bench.name(), "--every", "200ms"]);
@@ -244,7 +250,9 @@ fn a_pipe_gets_lines_and_the_printed_form() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_reader_that_goes_away_is_no_failure() {
-    let Some(_turn) = require_beside(&[LOSETUP]) else { return };
+    if !has(&[LOSETUP]) {
+        return;
+    }
     let bench = Bench::new("gone");
     let program = env!("CARGO_BIN_EXE_assay");
     for more in ["--every 100ms", "--for 300ms", "--for 300ms --json"] {
@@ -258,7 +266,9 @@ fn a_reader_that_goes_away_is_no_failure() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn the_document_is_one_and_the_result_is_read_by_others() {
-    let Some(_turn) = require_beside(&[LOSETUP]) else { return };
+    if !has(&[LOSETUP]) {
+        return;
+    }
     let bench = Bench::new("kept");
     let _busy = bench.busy();
     let kept = word(&bench.scratch.path().join("kept/one"));
@@ -301,7 +311,9 @@ fn the_document_is_one_and_the_result_is_read_by_others() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn what_was_written_is_what_was_watched() {
-    let Some(_turn) = require_beside(&[LOSETUP]) else { return };
+    if !has(&[LOSETUP]) {
+        return;
+    }
     let bench = Bench::new("counted");
     let mut command = bench.assay.command(&["watch", bench.name(), "--every", "200ms", "--json"]);
     let mut running = Running::start(&mut command).unwrap();

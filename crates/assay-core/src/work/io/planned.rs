@@ -121,10 +121,11 @@ impl Planned {
         }
     }
 
-    /// The bytes of an area that hold whole operations.
+    /// The bytes of an area that hold whole operations. A plan can be a stranger's: its area may end where no
+    /// number reaches.
     fn whole_blocks(&self, area: &Area) -> Range<u64> {
         let unit = u64::from(self.size_bytes).max(1);
-        area.start..area.start + area.length / unit * unit
+        area.start..area.start.saturating_add(area.length / unit * unit)
     }
 }
 

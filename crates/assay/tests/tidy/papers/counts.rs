@@ -113,19 +113,24 @@ const SAID: &[(&str, &str, Holds)] =
 /// patterns of the number of `all` and of `long`.
 const ROWS: &[(&str, &str, &str, &str)] = &[
     ("kills of a study that changes the machine", MACHINE_FACTORS, USUAL, IN_FULL),
-    ("kills of a study whose zram", "crates/assay/tests/machine/memory.rs", "", NAMED),
+    ("kills of a study whose zram", "crates/assay/tests/machine/alone/memory.rs", "", NAMED),
     ("kills of a study under others' work", MACHINE_LIVE, USUAL, IN_FULL),
-    ("shipped studies ended by", "crates/assay/tests/machine/impatience.rs", USUAL, IN_FULL),
+    ("shipped studies ended by", "crates/assay/tests/machine/alone/impatience.rs", USUAL, IN_FULL),
     ("studies of identical arms", "crates/assay/tests/program/advice.rs", "", ""),
-    ("studies of identical levels whose", "crates/assay/tests/machine/starvation.rs", "", SEEDS),
+    (
+        "studies of identical levels whose",
+        "crates/assay/tests/machine/alone/starvation.rs",
+        "",
+        SEEDS,
+    ),
     ("studies of identical levels under", MACHINE_LIVE, "", r"identical\(program\(\), (\d+)"),
-    ("quick checks of a quiet device", "crates/assay/tests/machine/clean.rs", USUAL, IN_FULL),
+    ("quick checks of a quiet device", "crates/assay/tests/machine/alone/clean.rs", USUAL, IN_FULL),
     ("results that `serve` lists", "crates/assay/tests/program/serve.rs", USUAL, IN_FULL),
     ("slow clients of each habit", "crates/assay/tests/program/crowd.rs", USUAL, IN_FULL),
     ("damaged inputs for each reader", "crates/assay/tests/fuzz.rs", COUNT, COUNT),
 ];
-const MACHINE_FACTORS: &str = "crates/assay/tests/machine/factors.rs";
-const MACHINE_LIVE: &str = "crates/assay/tests/machine/live.rs";
+const MACHINE_FACTORS: &str = "crates/assay/tests/machine/alone/factors.rs";
+const MACHINE_LIVE: &str = "crates/assay/tests/machine/alone/live.rs";
 const USUAL: &str = r"\bcount\(([\d_]+), [\d_]+\)";
 const IN_FULL: &str = r"\bcount\([\d_]+, ([\d_]+)\)";
 const SEEDS: &str = r"for seed in 1\.\.=(\d+)";
@@ -250,7 +255,7 @@ fn row(tree: &Tree, text: &str) -> Option<Vec<String>> {
     }
     let mut wrong = usual_counts(tree, text);
     if what.starts_with("shipped studies run for real") {
-        let path = "crates/assay/tests/machine/presets.rs";
+        let path = "crates/assay/tests/machine/alone/presets.rs";
         let source = tree.text(path);
         let (_, reduced) = source.split_once("\nreduced! {").unwrap();
         let (always, rest) = reduced.split_once("in_full: {").unwrap();

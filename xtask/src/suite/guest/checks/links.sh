@@ -15,7 +15,10 @@ name = "link"
 network = { peer = "lab", interface = "to-router", phases = ["idle", "up"], phase = "1500 ms", probe = "15 ms" }
 END
 ls /sys/class/net >interfaces.before
-assay run link.toml --quiet --json >link.json 2>link.txt || wrong "a link ends with $?" link.txt
+assay run link.toml --quiet --json >link.json 2>link.txt
+code=$?
+grep -o '"reason": *"[^"]*"' link.json >>link.txt
+[ $code = 0 ] || wrong "a link ends with $code" link.txt
 deep=$(median link.json up_rtt_p50_ns shaper none)
 holds "${deep:-0} > 1e8" || wrong "a deep buffer makes others wait '$deep' ns" link.txt
 for shaper in cake fq_codel; do

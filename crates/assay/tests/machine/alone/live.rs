@@ -18,7 +18,7 @@ const NEEDS: [Need; 4] = [
 
 /// The line of README's table of questions.
 fn readme_line() -> &'static str {
-    let readme = include_str!("../../../../README.md");
+    let readme = include_str!("../../../../../README.md");
     let row = readme.lines().find(|line| line.starts_with("| ") && line.contains("run live"));
     row.and_then(|row| row.split('`').nth(1)).unwrap()
 }

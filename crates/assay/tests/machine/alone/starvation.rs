@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::findings::of;
 use crate::turn::{LIMIT, Need, assay, require, skip, word};
 
-const SHIPPED: &str = include_str!("../../../../studies/starvation.toml");
+const SHIPPED: &str = include_str!("../../../../../studies/starvation.toml");
 const READS: &str = "reads-beside-a-writer, reads";
 const WRITES: &str = "reads-beside-a-writer, writes";
 
