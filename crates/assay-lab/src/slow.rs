@@ -29,8 +29,8 @@ impl SlowLane {
 
     /// A lane with another limit: `read_iops_device`, `read_bps_device`, ...
     pub fn limited(number: &str, what: &str, per_second: u32) -> Done<Self> {
-        let (root, mount, scratch) = controller()?;
         static COUNT: AtomicU32 = AtomicU32::new(0);
+        let (root, mount, scratch) = controller()?;
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let group = root.join(format!("assay-lab-{}-{count}", std::process::id()));
         fs::create_dir(&group).map_err(|error| format!("{}: {error}", group.display()))?;

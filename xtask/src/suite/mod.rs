@@ -65,7 +65,7 @@ struct Step {
     take: fn(&Bench) -> Done<bool>,
 }
 
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 13] = [
     Step {
         name: "format",
         from: Tier::Fast,
@@ -116,7 +116,13 @@ const STEPS: [Step; 14] = [
         take: Bench::tests,
     },
     Step { name: "lab", from: Tier::All, is_lint: false, lane: Lane::Computes, take: Bench::lab },
-    Step { name: "clippy", from: Tier::All, is_lint: true, lane: Lane::Computes, take: clippy },
+    Step {
+        name: "clippy",
+        from: Tier::All,
+        is_lint: true,
+        lane: Lane::Computes,
+        take: Bench::clippy,
+    },
     Step {
         name: "browser",
         from: Tier::All,
@@ -130,13 +136,6 @@ const STEPS: [Step; 14] = [
         is_lint: false,
         lane: Lane::Computes,
         take: Bench::simulate,
-    },
-    Step {
-        name: "other machines",
-        from: Tier::All,
-        is_lint: false,
-        lane: Lane::Computes,
-        take: Bench::other_machines,
     },
     Step {
         name: "packages for them",
@@ -219,10 +218,6 @@ fn fresh_pages(_: &Bench) -> Done<bool> {
     pages::stale().map(|stale| stale.is_empty())
 }
 
-fn clippy(_: &Bench) -> Done<bool> {
-    quiet(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"])
-}
-
 impl Bench {
     /// The file to which tests append why they skip.
     fn listed(&self) -> PathBuf {
@@ -251,12 +246,12 @@ impl Bench {
         self.run_tests(&["--workspace"], &[])
     }
 
-    /// What must also hold on an old machine.
-    fn other_machines(&self) -> Done<bool> {
-        self.telling(targets::compile)
+    /// As the old machine has it, which must compile, too: what is asked here was built for this one before.
+    fn clippy(&self) -> Done<bool> {
+        self.telling(targets::lint)
     }
 
-    /// The same on a small board, with what people install there: on its day of the week, and in full.
+    /// What people install on an old machine and on a small board: on its day of the week, and in full.
     fn packages(&self) -> Done<bool> {
         if self.tier != Tier::Long && !parts::is_of_packages() {
             println!("xtask: packages for other machines have another day");

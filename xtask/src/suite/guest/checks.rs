@@ -95,7 +95,7 @@ pub fn run(program: &Path, wanted: &[Check], skipped: &mut Skips) -> Done<bool> 
     let asked: Vec<Asked> = guests.map(asked).collect();
     thread::scope(|scope| {
         let guests: Vec<_> = asked.iter().map(|asked| scope.spawn(|| in_a_guest(asked))).collect();
-        let ended = guests.into_iter().map(|guest| guest.join());
+        let ended = guests.into_iter().map(thread::ScopedJoinHandle::join);
         ended.into_iter().try_fold(true, |well, ended| {
             Ok(well & ended.map_err(|_| "its thread failed".to_owned())??)
         })

@@ -46,20 +46,6 @@ fn a_study_that_is_asked_to_end_leaves_neither_a_setting_nor_its_watcher() {
 
 #[test]
 #[ignore = "needs root: cargo xtask test"]
-fn a_level_that_hurts_is_taken_back_and_the_study_goes_on_without_it() {
-    let Some(_turn) = require(&NEEDS) else { return };
-    live::taken_back(program()).unwrap();
-}
-
-#[test]
-#[ignore = "needs root: cargo xtask test"]
-fn where_the_load_doubles_in_one_level_no_verdict_stands() {
-    let Some(_turn) = require(&NEEDS) else { return };
-    live::doubled(program()).unwrap();
-}
-
-#[test]
-#[ignore = "needs root: cargo xtask test"]
 fn without_root_what_can_be_seen_is_seen_and_the_rest_is_absent_with_its_reason() {
     let Some(_turn) = require(&NEEDS) else { return };
     let (found, refused) = live::unprivileged(program()).unwrap();
@@ -74,6 +60,20 @@ fn without_root_what_can_be_seen_is_seen_and_the_rest_is_absent_with_its_reason(
 
 mod in_full {
     use super::*;
+
+    #[test]
+    #[ignore = "needs root, minutes: cargo xtask test long"]
+    fn a_level_that_hurts_is_taken_back_and_the_study_goes_on_without_it() {
+        let Some(_turn) = require(&NEEDS) else { return };
+        live::taken_back(program()).unwrap();
+    }
+
+    #[test]
+    #[ignore = "needs root, minutes: cargo xtask test long"]
+    fn where_the_load_doubles_in_one_level_no_verdict_stands() {
+        let Some(_turn) = require(&NEEDS) else { return };
+        live::doubled(program()).unwrap();
+    }
 
     #[test]
     #[ignore = "needs root, minutes: cargo xtask test long"]

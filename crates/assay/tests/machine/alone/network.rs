@@ -69,28 +69,6 @@ fn a_short_queue_cures_a_deep_one_and_the_rate_alone_does_not() {
     assert_eq!(condition(), before);
 }
 
-/// Streams and congestion controls that are compared.
-const ARMS: [(u32, &str); 3] = [(16, "cubic"), (1, "cubic"), (1, "bbr")];
-
-#[test]
-#[ignore = "needs root: cargo xtask test"]
-fn one_stream_and_a_congestion_control_that_keeps_queues_short_hide_the_buffer() {
-    let Some(_turn) = require(&NEEDS) else { return };
-    let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap();
-    if !known.split_whitespace().any(|name| name == "bbr") {
-        return skip("this kernel has no BBR");
-    }
-    let arms = ARMS
-        .map(|(streams, name)| format!("[[arms]]\nstreams = {streams}\ncongestion = \"{name}\"\n"));
-    let factors = "streams = [1, 16]\ncongestion = [\"cubic\", \"bbr\"]\n".to_owned();
-    let found = Place::new().run(&(factors + &arms.concat()), "");
-    let [many, one, short] = ARMS.map(|(streams, name)| {
-        let streams = streams.to_string();
-        value(&found, "up_added_ns", &[("streams", &streams), ("congestion", name)])
-    });
-    assert!(many > 1.5 * one && one > 1.5 * short, "{many}, {one} and {short}");
-}
-
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn a_packet_of_the_laboratory_is_one_segment_and_it_goes_when_it_is_interrupted() {
@@ -133,4 +111,32 @@ fn without_a_peer_an_interface_or_rights_it_says_what_to_do() {
     let nobody = ["run", "bufferbloat", "--quiet", "--set", "peer=127.0.0.1:9", "--set"];
     told(&[&nobody[..], &["interface=lo"]].concat(), 3, "ASSAY_PEER_TOKEN");
     told(&[&nobody[..], &["interface=no-such0"]].concat(), 3, "no such interface");
+}
+
+mod in_full {
+    use super::*;
+
+    /// Streams and congestion controls that are compared.
+    const ARMS: [(u32, &str); 3] = [(16, "cubic"), (1, "cubic"), (1, "bbr")];
+
+    #[test]
+    #[ignore = "needs root, minutes: cargo xtask test long"]
+    fn one_stream_and_a_congestion_control_that_keeps_queues_short_hide_the_buffer() {
+        let Some(_turn) = require(&NEEDS) else { return };
+        let known =
+            fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap();
+        if !known.split_whitespace().any(|name| name == "bbr") {
+            return skip("this kernel has no BBR");
+        }
+        let arms = ARMS.map(|(streams, name)| {
+            format!("[[arms]]\nstreams = {streams}\ncongestion = \"{name}\"\n")
+        });
+        let factors = "streams = [1, 16]\ncongestion = [\"cubic\", \"bbr\"]\n".to_owned();
+        let found = Place::new().run(&(factors + &arms.concat()), "");
+        let [many, one, short] = ARMS.map(|(streams, name)| {
+            let streams = streams.to_string();
+            value(&found, "up_added_ns", &[("streams", &streams), ("congestion", name)])
+        });
+        assert!(many > 1.5 * one && one > 1.5 * short, "{many}, {one} and {short}");
+    }
 }
