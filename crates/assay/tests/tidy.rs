@@ -299,6 +299,27 @@ fn a_test_that_may_not_be_able_to_run_is_ignored_until_it_is_asked_for() {
     assert_eq!(seemingly_passed(&ignored), Vec::<&str>::new());
 }
 
+/// Lines of documentation that begin with three backticks: what stands between them is code, unless it says what
+/// else it is.
+fn begins_code(text: &str) -> usize {
+    let fences = text.lines().filter_map(|line| {
+        let line = line.trim_start();
+        let comment = line.strip_prefix("//!").or_else(|| line.strip_prefix("///"))?;
+        comment.trim_start().strip_prefix("```")
+    });
+    fences.step_by(2).filter(|what| !what.starts_with("text")).count()
+}
+
+/// Cargo looks for examples in documentation nowhere (`doctest = false`): one would be tested by nothing.
+#[test]
+fn documentation_shows_no_code_that_nothing_compiles() {
+    for (path, text) in rust_files() {
+        assert_eq!(begins_code(&text), 0, "{path}: write a test, or ```text");
+    }
+    assert_eq!(begins_code("/// ```\n/// f();\n/// ```\n"), 1);
+    assert_eq!(begins_code("//! ```text\n//! a\n//! ```\n"), 0);
+}
+
 #[test]
 fn a_reader_finds_the_papers_of_the_house() {
     for name in [
