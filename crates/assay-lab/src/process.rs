@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::Done;
+use crate::{Done, call};
 
 /// A user without any rights, on every Linux.
 pub const NOBODY: u32 = 65_534;
@@ -171,7 +171,10 @@ impl Assay {
     pub fn as_nobody(&self, folder: &Path) -> Done<Self> {
         let program = folder.join("assay");
         if !program.exists() {
-            fs::copy(&self.program, &program).map_err(|error| format!("copying assay: {error}"))?;
+            // By a process of its own: what another thread starts meanwhile would inherit a file that is open for
+            // writing, and such a one cannot be executed.
+            let [from, to] = [&self.program, &program].map(|path| path.display().to_string());
+            call("cp", &[&from, &to])?;
         }
         let home = folder.join("home-of-nobody");
         fs::create_dir_all(&home).map_err(|error| error.to_string())?;

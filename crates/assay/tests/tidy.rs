@@ -283,7 +283,8 @@ fn nothing_here_names_a_workplace_or_a_registry() {
 fn seemingly_passed(text: &str) -> Vec<&str> {
     let tests = text.split("#[test]\n").skip(1);
     let own = tests.filter_map(|rest| rest.split("\n}\n").next());
-    let asks = |body: &&str| ["require(&", "have(&["].iter().any(|call| body.contains(call));
+    let asks =
+        |body: &&str| ["require(&", "have(&[", "has(&["].iter().any(|call| body.contains(call));
     let named = own.filter(asks).filter(|body| !body.contains("#[ignore = \"needs "));
     named.map(|body| body.lines().next().unwrap_or_default()).collect()
 }
