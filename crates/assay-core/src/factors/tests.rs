@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use assay_lab::needs::{first_of, is_in_full};
+use assay_lab::needs::{count, first_of, is_in_full};
 
 use super::filesystem::FILE_SYSTEMS;
 use super::guard::{Guard, journals};
@@ -155,7 +155,7 @@ pub(super) type Walk<'w> = dyn Fn(&dyn System) -> Outcome<()> + 'w;
 /// Deaths of a recovery of which one is tried after each death of a walk; each has its turn after
 /// another one.
 fn stride() -> u32 {
-    if is_in_full() { 1 } else { 5 }
+    count(15, 1)
 }
 
 /// What a death has left of a machine.
@@ -189,7 +189,7 @@ fn recovers_everywhere(fake: &Fake, n: u32, before: &str) -> Result<u32, String>
     let (changes, tried, worst) = (AtomicU32::new(0), AtomicU32::new(1), Mutex::new(Ok(())));
     let dies = |half: Half<'_>| {
         let j = changes.fetch_add(1, Ordering::Relaxed) + 1;
-        if (j + n + first_of(5) as u32).is_multiple_of(stride()) {
+        if (j + n + first_of(stride().into()) as u32).is_multiple_of(stride()) {
             tried.fetch_add(1, Ordering::Relaxed);
             let dead = dead(fake, half);
             put_back(&dead);
@@ -218,8 +218,8 @@ pub(super) fn put_back(fake: &Fake) {
     assert!(left(fake).is_empty());
 }
 
-/// Fewer deaths and recoveries than each share has.
-const DEATHS: [u32; 2] = [20, 60];
+/// Fewer deaths than each share has.
+const DEATHS: u32 = 20;
 
 /// The contract of the factors of a role, one in so many of them, so that processors share the work.
 fn of_role(role: Role, [share, of]: [usize; 2]) -> (u32, u32) {
@@ -233,19 +233,19 @@ fn of_role(role: Role, [share, of]: [usize; 2]) -> (u32, u32) {
 #[test]
 fn whenever_a_setting_or_its_recovery_dies_the_machine_ends_as_it_began() {
     let (deaths, recoveries) = of_role(Role::Setting, [0, 1]);
-    assert!(deaths > DEATHS[0] && recoveries > DEATHS[1], "{deaths} {recoveries}");
+    assert!(deaths > DEATHS && recoveries > deaths, "{deaths} {recoveries}");
 }
 
 #[test]
 fn whenever_a_first_layer_or_its_recovery_dies_the_machine_ends_as_it_began() {
     let (deaths, recoveries) = of_role(Role::Layer, [0, 2]);
-    assert!(deaths > DEATHS[0] && recoveries > DEATHS[1], "{deaths} {recoveries}");
+    assert!(deaths > DEATHS && recoveries > deaths, "{deaths} {recoveries}");
 }
 
 #[test]
 fn whenever_a_second_layer_or_its_recovery_dies_the_machine_ends_as_it_began() {
     let (deaths, recoveries) = of_role(Role::Layer, [1, 2]);
-    assert!(deaths > DEATHS[0] && recoveries > DEATHS[1], "{deaths} {recoveries}");
+    assert!(deaths > DEATHS && recoveries > deaths, "{deaths} {recoveries}");
 }
 
 #[test]

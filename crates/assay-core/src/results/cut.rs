@@ -78,7 +78,15 @@ pub fn has_giant(text: &str) -> bool {
 /// Whether anything between two quotation marks could be too long. Escapes only make it look so
 /// more often than it is.
 fn has_long_text(text: &str) -> bool {
-    text.len() > LONGEST && text.split(['"', '\'']).any(|part| part.len() > LONGEST)
+    // From each mark on, the last mark that is near enough is looked for: few bytes are looked at.
+    let mut rest = text.as_bytes();
+    while rest.len() > LONGEST {
+        match rest[..=LONGEST].iter().rposition(|byte| matches!(byte, b'"' | b'\'')) {
+            Some(mark) => rest = &rest[mark + 1..],
+            None => return true,
+        }
+    }
+    false
 }
 
 fn shorten(value: &mut Value) {
@@ -108,6 +116,18 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+
+    #[test]
+    fn a_long_text_is_seen_wherever_it_stands() {
+        for (before, after) in [(0, 0), (1, 5000), (1999, 1), (2000, 2000), (5000, 0), (4001, 3)] {
+            let with = |length: usize| {
+                format!("{}{}{}", "\"a'".repeat(before), "x".repeat(length), "'b\"".repeat(after))
+            };
+            assert!(has_long_text(&with(LONGEST + 1)), "{before} {after}");
+            // The letters beside the marks are no part of what stands between others.
+            assert!(!has_long_text(&with(LONGEST)), "{before} {after}");
+        }
+    }
 
     #[test]
     fn a_usual_text_stays_and_a_long_one_says_that_it_was_cut() {

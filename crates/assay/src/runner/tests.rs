@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use assay_lab::needs::is_in_full;
+use assay_lab::needs::{count, first_of, is_in_full};
 
 use super::*;
 use assay_core::failure::Outcome;
@@ -103,7 +103,8 @@ fn a_study_runs_and_its_bundle_reads_the_same() {
 #[test]
 fn any_call_may_fail_and_nothing_is_worse_than_a_message() {
     let mut outcomes = [0_u32; 2];
-    for k in 1.. {
+    let step = count(3, 1);
+    for k in (1 + first_of(step.into())..).step_by(step as usize) {
         let fake = machine();
         let faulty = Faulty::new(&fake, k, ErrorKind::PermissionDenied);
         let (request, trials) = walked(request("/home/me"));
@@ -610,7 +611,8 @@ fn over_an_unfinished_journal_nothing_starts() {
 /// Whatever single call fails: what is not put back at once is put back by the journal.
 #[test]
 fn any_call_may_fail_and_the_machine_is_put_back() {
-    let mut call = 1;
+    let step = count(3, 1);
+    let mut call = 1 + first_of(step.into());
     loop {
         let fake = machine();
         let faulty = Faulty::new(&fake, call, ErrorKind::Other);
@@ -625,7 +627,7 @@ fn any_call_may_fail_and_the_machine_is_put_back() {
         }
         let now = (queue(&fake, "scheduler"), queue(&fake, "nr_requests"));
         assert!(is_put_back(&fake), "after call {call}: {now:?}");
-        call += if call < 200 { 1 } else { 7 };
+        call += u64::from(if call < 200 { step } else { 7 * step });
     }
     assert!(call > 200, "{call}");
 }

@@ -17,7 +17,7 @@ fn mean(found: &Value, metric: &str, limit: &str) -> f64 {
 #[test]
 fn a_reserved_stack_is_not_used_memory() {
     let home = home("stack-limit");
-    let found = home.json(&["run", "stack-limit", DRIVE, "--replicates", "3", "--quiet", "--json"]);
+    let found = home.json(&["run", "stack-limit", DRIVE, "--replicates", "2", "--quiet", "--json"]);
     for (limit, bytes) in [("8 MiB", 8_388_608.0), ("256 KiB", 262_144.0)] {
         let reserved = mean(&found, "stacks_virtual_bytes", limit);
         let each = reserved / THREADS / bytes;

@@ -238,7 +238,7 @@ fn what_was_made_is_seen_and_what_is_gone_is_missed() {
 fn whenever_everything_at_once_or_its_recovery_dies_the_machine_ends_as_it_began() {
     let stack = everything();
     let (deaths, recoveries) = dies_everywhere("everything", &|system| make_twice(system, &stack));
-    assert!(deaths > 20 && recoveries > 60, "{deaths} {recoveries}");
+    assert!(deaths > 20 && recoveries > deaths, "{deaths} {recoveries}");
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn whenever_what_stands_on_a_name_that_is_given_again_dies_the_machine_ends_as_i
     let without = stack_with_a_loop(&[("zram", "none".to_owned())]);
     assert!(without.is_empty(), "{}", without.words());
     let (deaths, recoveries) = dies_everywhere("a loop", &|system| make_twice(system, &stack));
-    assert!(deaths > 20 && recoveries > 20, "{deaths} {recoveries}");
+    assert!(deaths > 20 && recoveries > deaths, "{deaths} {recoveries}");
 }
 
 /// The last call that failed, each of the calls of making a stack twice in turn, one in so many.
@@ -276,7 +276,7 @@ fn whichever_call_fails_the_machine_ends_as_it_began() {
     // Thousands of calls, most of them questions: all in full, else one in so many.
     let calls = whichever_fails(&everything(), if is_in_full() { 1 } else { 97 });
     assert!(calls > 100, "{calls}");
-    let calls = whichever_fails(&loop_on_zram(), if is_in_full() { 1 } else { 7 });
+    let calls = whichever_fails(&loop_on_zram(), if is_in_full() { 1 } else { 21 });
     assert!(calls > 100, "{calls}");
 }
 
