@@ -460,7 +460,10 @@ mod tests {
         assert!(of(15).unwrap_err().starts_with("the token is too short"));
         assert_eq!((of(16), of(1024)), (Ok(()), Ok(())));
         assert_eq!(of(1025).unwrap_err(), "the token is too long");
-        assert_eq!(Token::of(&"x".repeat(16)).unwrap(), Token::of(&format!("\t{}", "x".repeat(16))).unwrap());
+        assert_eq!(
+            Token::of(&"x".repeat(16)).unwrap(),
+            Token::of(&format!("\t{}", "x".repeat(16))).unwrap()
+        );
         assert!(Token::drawn(&[1; 32]) != Token::drawn(&[2; 32]));
         assert_eq!(Token::drawn(&[171; 32]), Token::of(&"ab".repeat(32)).unwrap());
     }
@@ -495,9 +498,8 @@ mod tests {
     }
 
     fn by_hand(key: &[u8; 32], text: &[u8]) -> Digest {
-        let padded = |with: u8| -> Vec<u8> {
-            key.iter().chain(&[0; 32]).map(|byte| byte ^ with).collect()
-        };
+        let padded =
+            |with: u8| -> Vec<u8> { key.iter().chain(&[0; 32]).map(|byte| byte ^ with).collect() };
         let inner = crate::digest::sha256(&[padded(0x36), text.to_vec()].concat());
         crate::digest::sha256(&[padded(0x5c), inner.to_vec()].concat())
     }

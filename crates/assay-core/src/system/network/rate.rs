@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(read("0.4 bit/s"), None);
         assert_eq!(read("9999 Gbit/s"), Some(9_999_000_000_000));
         assert_eq!(read("10000 Gbit/s"), None);
-        assert_eq!(read(" 2 MBIT/S "), Some(2_000_000));
+        assert_eq!(read(" 2 MBIT/s "), Some(2_000_000));
     }
 
     #[test]

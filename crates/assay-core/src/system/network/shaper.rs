@@ -350,7 +350,8 @@ mod tests {
             ]
         );
         // A fast one: a millisecond at once, 20 ms or 750 ms of queue.
-        let tbf = "tc -n ns qdisc add dev eth0 root handle a55a: tbf rate 100000000bit burst 12500 limit";
+        let tbf =
+            "tc -n ns qdisc add dev eth0 root handle a55a: tbf rate 100000000bit burst 12500 limit";
         assert_eq!(lines(Means::Tbf, 100_000_000), [format!("{tbf} 250000")]);
         assert_eq!(lines(Means::Deep, 100_000_000), [format!("{tbf} 9375000")]);
         let typed = Discipline { means: Means::FqCodel, rate: BitRate(9) }.typed("eth0");
