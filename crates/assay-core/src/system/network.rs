@@ -181,3 +181,79 @@ impl fmt::Display for Shaped {
         write!(formatter, "{} shaped: {}", self.interface, self.shaper)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_segment_of_1448_bytes_takes_1514_on_the_wire() {
+        assert_eq!(on_the_wire(BitRate(1448)), BitRate(1514));
+        assert_eq!(on_the_wire(BitRate(14_480_000)), BitRate(15_140_000));
+        assert_eq!(on_the_wire(BitRate(1)), BitRate(1), "rounded");
+    }
+
+    #[test]
+    fn loads_have_names_and_ways() {
+        let told = Load::ALL.map(|load| (load.name(), load.goes_up(), load.goes_down()));
+        assert_eq!(
+            told,
+            [
+                ("idle", false, false),
+                ("up", true, false),
+                ("down", false, true),
+                ("both", true, true)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_phase_is_its_ramp_and_what_counts() {
+        let job = PhaseJob { load: Load::Up, ramp_ns: 2, time_ns: 5 };
+        assert_eq!(job.whole_ns(), 7);
+        assert_eq!(PhaseJob { time_ns: u64::MAX, ..job }.whole_ns(), u64::MAX);
+    }
+
+    #[test]
+    fn tc_is_told_in_which_name_space_where_there_is_one() {
+        assert_eq!(shown(None, "eth0"), ["qdisc", "show", "dev", "eth0"]);
+        assert_eq!(shown(Some("ns"), "eth0"), ["-n", "ns", "qdisc", "show", "dev", "eth0"]);
+        let shaper: Shaper = "95 %".parse().unwrap();
+        let shaped = Shaped { namespace: None, interface: "eth0".to_owned(), shaper, base: None };
+        assert_eq!(shaped.to_string(), "eth0 shaped: 95 %");
+    }
+
+    /// The laboratory is the one of the measurements: five megabits behind 600 ms of buffer.
+    #[test]
+    fn the_laboratory_is_made_by_these_lines() {
+        let lines: Vec<String> = lab::furnish().iter().map(ToString::to_string).collect();
+        assert_eq!(lines.len(), 2 + 4 * 3 + 3 + 2);
+        assert_eq!(
+            [lines[0].as_str(), &lines[2], &lines[3], &lines[4]],
+            [
+                "ip -n assay-client link add to-router type veth peer name to-client netns assay-router",
+                "ip -n assay-client addr add 10.83.1.2/24 dev to-router",
+                "ip -n assay-client link set dev to-router gso_max_segs 1",
+                "ip -n assay-client link set dev to-router up",
+            ]
+        );
+        assert_eq!(
+            lines[14..],
+            [
+                "ip -n assay-client route add default via 10.83.1.1",
+                "ip -n assay-server route add default via 10.83.2.1",
+                "ip netns exec assay-router sysctl -q -w net.ipv4.ip_forward=1",
+                "tc -n assay-router qdisc add dev to-server root tbf rate 5000000bit burst 3028 limit 375000",
+                "tc -n assay-router qdisc add dev to-client root tbf rate 20000000bit burst 3028 limit 50000",
+            ]
+        );
+        assert_eq!(lab::make("x").to_string(), "ip netns add x");
+        assert_eq!(lab::remove("x").to_string(), "ip netns del x");
+        // Each buffer is as deep as it is said to be.
+        assert_eq!(lab::UP.bytes_in(600_000_000), lab::UP_BYTES);
+        assert_eq!(lab::DOWN.bytes_in(20_000_000), lab::DOWN_BYTES);
+        assert!(
+            lab::words().contains("5 Mbit/s up behind 375000 bytes of buffer and 20 Mbit/s down")
+        );
+    }
+}

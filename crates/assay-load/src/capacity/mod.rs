@@ -7,6 +7,8 @@
 //! overwritten by what says where it belongs. The full one writes everything, then reads everything. What
 //! either finds is tried once more before it counts.
 
+#[cfg(test)]
+mod card_tests;
 mod confirm;
 mod disk;
 mod probe;

@@ -144,4 +144,43 @@ mod tests {
         bytes[300] ^= 4;
         assert_eq!(seen(&bytes, STAMP), Seen::Foreign);
     }
+
+    #[test]
+    fn a_sector_with_an_eighth_of_its_bits_turned_is_still_known() {
+        let turned = |bits: usize| {
+            let mut bytes = block(STAMP);
+            (0..bits).for_each(|bit| bytes[8 + bit / 8] ^= 1 << (bit % 8));
+            seen(&bytes, STAMP)
+        };
+        assert_eq!(turned(512), Seen::Flipped { bits: 512 });
+        assert_eq!(turned(513), Seen::Foreign);
+        // Each sector is looked at by itself, and their bits are told together.
+        let mut bytes = block(STAMP);
+        for sector in bytes.chunks_exact_mut(SECTOR) {
+            sector[8..48].iter_mut().for_each(|byte| *byte ^= 255);
+        }
+        assert_eq!(seen(&bytes, STAMP), Seen::Flipped { bits: 8 * 320 });
+    }
+
+    #[test]
+    fn words_stand_where_they_are_said_to_stand() {
+        let bytes = block(STAMP);
+        let word = |at: usize| u64::from_le_bytes(bytes[8 * at..8 * at + 8].try_into().unwrap());
+        assert_eq!(&bytes[..8], b"ASSAYCAP");
+        assert_eq!([word(1), word(2), word(3)], [77, 40 * BLOCK_BYTES, 1]);
+        // The next sector has the next address, and nothing of the filling of this one.
+        assert_eq!(word(WORDS + 2), 40 * BLOCK_BYTES + 512);
+        let filling: std::collections::HashSet<u64> =
+            (4..WORDS).chain(WORDS + 4..2 * WORDS).map(word).collect();
+        assert_eq!(filling.len(), 2 * (WORDS - 4));
+        // A whole sector of another magic is none of the tool's.
+        let mut strange = words(STAMP);
+        strange[0] ^= 1 << 63;
+        strange[2] = 0;
+        strange[WORDS - 1] = checksum(&strange);
+        let strange: Vec<u8> = strange.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let mut other = block(STAMP);
+        other[..SECTOR].copy_from_slice(&strange);
+        assert!(!matches!(seen(&other, STAMP), Seen::Other { .. }));
+    }
 }

@@ -410,3 +410,214 @@ fn nouns_are_told_with_their_articles() {
     assert_eq!(one("file system"), "a file system");
     assert_eq!(one("encrypted device"), "an encrypted device");
 }
+
+/// Makes something on a machine that says that it did and did nothing; the machine ends as it began.
+fn behind_a_helper_that_failed(chosen: &[(&str, &str)]) -> String {
+    let fake: Fake = machine();
+    let stack = stack(chosen);
+    let mut guard = begin(&fake).unwrap();
+    let on = below(&mut guard, &stack, 0).unwrap();
+    let before = fake.condition(Path::new(HOME));
+    fake.mount_nothing();
+    let failure = stack.make(&mut guard, on).unwrap_err();
+    assert_eq!(fake.condition(Path::new(HOME)), before);
+    failure.message
+}
+
+#[test]
+fn what_was_made_without_a_complaint_and_is_not_there_is_missed() {
+    let volume = behind_a_helper_that_failed(&[("encryption", "dm-crypt")]);
+    assert!(volume.contains("no such device, though nothing complained"), "{volume}");
+}
+
+#[test]
+fn an_encrypted_device_is_seen_by_its_cipher_its_sectors_and_its_queues() {
+    let chosen = [("encryption", "dm-crypt"), ("encryption-cipher", "aes-xts-plain64")];
+    while_it_stands(&chosen, |fake, stack, raised, acted| {
+        assert!(acted.contains("--cipher aes-xts-plain64 --key-size 512"), "{acted}");
+        fake.show_cipher("aes-cbc-essiv:sha256");
+        let told = stack.see(fake, raised).unwrap_err();
+        let words = "asked for aes-xts-plain64, the kernel took aes-cbc-essiv:sha256";
+        assert_eq!(told, words);
+        fake.show_cipher("");
+    });
+    // Whatever cryptsetup chose is right where nothing was asked for.
+    while_it_stands(&[("encryption", "dm-crypt")], |fake, stack, raised, acted| {
+        assert!(!acted.contains("--cipher") && !acted.contains("--sector-size"), "{acted}");
+        fake.show_cipher("serpent-xts-plain64");
+        assert_eq!(stack.see(fake, raised), Ok(()));
+    });
+    let bits = |cipher: &str| {
+        let mut found = String::new();
+        let chosen = [("encryption", "dm-crypt"), ("encryption-cipher", cipher)];
+        while_it_stands(&chosen, |_, _, _, acted| acted.clone_into(&mut found));
+        let at = found.find("--key-size ").unwrap();
+        found[at + 11..].split_whitespace().next().unwrap().to_owned()
+    };
+    assert_eq!(bits("aes-xts-plain64/256"), "256");
+    assert_eq!(bits("aes-cbc-essiv:sha256"), "256", "XTS takes two keys");
+    let name = |acted: &str| {
+        let line = acted.lines().find(|line| line.contains("cryptsetup open")).unwrap();
+        line.split_whitespace().find(|word| word.ends_with("-crypt-3")).unwrap().to_owned()
+    };
+    let chosen = [
+        ("encryption", "dm-crypt"),
+        ("encryption-sector", "4 KiB"),
+        ("encryption-queues", "no-read-workqueue"),
+    ];
+    while_it_stands(&chosen, |fake, stack, raised, acted| {
+        assert!(acted.contains("--sector-size 4096"), "{acted}");
+        assert!(acted.contains("--perf-no_read_workqueue") && !acted.contains("no_write"));
+        let status = |sector: &str, flags: &str| {
+            let text =
+                format!("  cipher: aes\n  sector size: {sector} [bytes]\n  flags: {flags}\n");
+            fake.put_output(&format!("cryptsetup status {}", name(acted)), &text);
+            stack.see(fake, raised)
+        };
+        assert_eq!(status("4096", "no_read_workqueue"), Ok(()));
+        assert_eq!(
+            status("512", "no_read_workqueue").unwrap_err(),
+            "asked for sectors of 4 KiB, the kernel took 512 bytes"
+        );
+        assert_eq!(
+            status("4096", "").unwrap_err(),
+            "asked for it with no_read_workqueue, the kernel has it otherwise"
+        );
+        assert_eq!(
+            status("4096", "no_read_workqueue no_write_workqueue").unwrap_err(),
+            "asked for it without no_write_workqueue, the kernel has it otherwise"
+        );
+    });
+}
+
+#[test]
+fn a_directory_that_is_not_served_any_more_is_missed() {
+    let chosen = [("filesystem", "ext4"), ("encryption", "gocryptfs")];
+    while_it_stands(&chosen, |fake, stack, raised, _| {
+        let mounts = Path::new("/proc/self/mountinfo");
+        let table = fake.read_text(mounts).unwrap();
+        let with = |change: &dyn Fn(String) -> String| {
+            fake.put(mounts, change(table.clone()));
+            let told = stack.see(fake, raised);
+            fake.put(mounts, &table);
+            told
+        };
+        let other = with(&|text| text.replace("fuse.gocryptfs", "fuse.sshfs")).unwrap_err();
+        assert!(other.starts_with("fuse.sshfs of ") && other.contains("is mounted"), "{other}");
+        let elsewhere = with(&|text| text.replace("/encrypted ", "/plain ")).unwrap_err();
+        assert!(elsewhere.contains("/plain is mounted there"), "{elsewhere}");
+        assert_eq!(stack.see(fake, raised), Ok(()));
+    });
+}
+
+#[test]
+fn swap_that_is_not_as_it_was_made_is_missed() {
+    let chosen = [("filesystem", "ext4"), ("swap", "zswap:lzo"), ("zswap-pool", "35 %")];
+    while_it_stands(&chosen, |fake, stack, raised, acted| {
+        assert!(acted.contains("echo 35 > /sys/module/zswap/parameters/max_pool_percent"));
+        for (name, was, other) in [("enabled", "Y\n", "N\n"), ("max_pool_percent", "35\n", "20\n")]
+        {
+            let path = format!("/sys/module/zswap/parameters/{name}");
+            fake.put(&path, other);
+            let told = stack.see(fake, raised).unwrap_err();
+            assert_eq!(told, format!("{path} is {}", other.trim()));
+            fake.put(&path, was);
+            assert_eq!(stack.see(fake, raised), Ok(()));
+        }
+        let table = fake.read_text(Path::new("/proc/swaps")).unwrap();
+        fake.put("/proc/swaps", "Filename Type Size Used Priority\n");
+        let told = stack.see(fake, raised).unwrap_err();
+        assert!(told.ends_with("is no swap any more"), "{told}");
+        fake.put("/proc/swaps", &table);
+    });
+}
+
+#[test]
+fn a_swap_file_takes_the_room_that_there_is_and_no_more() {
+    let refused = |free: u64| {
+        let fake: Fake = machine();
+        let stack = stack(&[("filesystem", "ext4"), ("swap", "file"), ("swap-size", "64 MiB")]);
+        fake.add(&format!("space /var/lib/assay {free} {}\n", 1_u64 << 40)).unwrap();
+        let mut guard = begin(&fake).unwrap();
+        let on = below(&mut guard, &stack, 0).unwrap();
+        stack.make(&mut guard, on).err().map(|failure| failure.message)
+    };
+    assert_eq!(refused(64 << 20), None, "all of it");
+    let told = refused((64 << 20) - 1).unwrap();
+    assert!(told.contains("has 63 MiB free, and the swap file needs 64 MiB"), "{told}");
+}
+
+#[test]
+fn swap_is_given_beside_a_directory_alone() {
+    let fake: Fake = machine();
+    let levels = Levels::from([("swap".to_owned(), "file".to_owned())]);
+    let stack = Stack::of(&Wish::of(&levels)).unwrap();
+    let mut guard = begin(&fake).unwrap();
+    let device = Base::Device(lab(&mut guard).unwrap());
+    let told = stack.make(&mut guard, vec![device]).unwrap_err().message;
+    assert!(told.contains("beside a directory"), "{told}");
+}
+
+#[test]
+fn a_zram_device_that_is_another_one_is_told() {
+    while_it_stands(&[("zram", "lz4"), ("zram-size", "8 MiB")], |fake, stack, raised, acted| {
+        assert!(acted.contains("echo 8388608 > "), "{acted}");
+        let name = raised.base.path().file_name().unwrap().to_str().unwrap().to_owned();
+        let place = format!("/sys/devices/virtual/block/{name}");
+        let algorithm = format!("{place}/comp_algorithm");
+        let was = fake.read_text(Path::new(&algorithm)).unwrap();
+        fake.put(&algorithm, "lzo [zstd] lz4\n");
+        let told = stack.see(fake, raised).unwrap_err();
+        assert_eq!(told, format!("{name} compresses by zstd, not by lz4"));
+        fake.put(&algorithm, &was);
+        let size = fake.read_text(Path::new(&format!("{place}/size"))).unwrap();
+        fake.put(format!("{place}/size"), "2048\n");
+        assert_eq!(stack.see(fake, raised).unwrap_err(), format!("{name} has 1 MiB"));
+        fake.put(format!("{place}/size"), &size);
+        assert_eq!(stack.see(fake, raised), Ok(()));
+    });
+}
+
+#[test]
+fn words_for_several_and_what_a_factor_belongs_to() {
+    assert_eq!(several("device"), "devices");
+    assert_eq!(several("directory"), "directories");
+    assert_eq!(several("array"), "arrays");
+    assert_eq!(goes_with("raid-chunk"), Some("raid"));
+    assert_eq!((goes_with("raid"), goes_with("scheduler")), (None, None));
+    let name =
+        |names: &[&str]| noun(names.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>().iter());
+    assert_eq!(name(&[]), "device");
+    assert_eq!(name(&["raid", "filesystem"]), "file system", "the uppermost");
+    assert_eq!(name(&["scheduler", "raid"]), "array");
+    let told = too_few("raid5", 3, 1);
+    assert!(
+        told.starts_with("raid5 needs 3 devices, here is one device: say members = 3"),
+        "{told}"
+    );
+    assert!(too_few("raid5", 3, 2).contains("here are 2:"));
+}
+
+#[test]
+fn a_bare_machine_is_given_what_any_arm_needs_once() {
+    let levels = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
+    let of = |factors: &[(&str, &[&str])]| {
+        let named = factors.iter().map(|(name, all)| ((*name).to_owned(), levels(all)));
+        carried(&named.collect())
+    };
+    let arrays = of(&[("raid", &["raid5", "raid6", "raid1", "none"]), ("raid-chunk", &["64 KiB"])]);
+    assert_eq!(arrays.programs, [("mdadm", "mdadm")]);
+    assert_eq!(arrays.modules, ["md_mod", "raid1", "raid456"]);
+    let none = of(&[("raid", &["none"]), ("scheduler", &["none"])]);
+    assert!(none.programs.is_empty() && none.modules.is_empty(), "{none:?}");
+    let both = of(&[("zram", &["lz4"]), ("encryption", &["dm-crypt"])]);
+    assert!(both.modules.contains(&"zram") && both.modules.contains(&"dm-crypt"), "{both:?}");
+    assert_eq!(both.programs, [("cryptsetup", "cryptsetup-bin")]);
+}
+
+#[test]
+fn a_file_of_swap_is_known_by_its_level() {
+    let told =
+        ["file", "zswap", "zswap:lzo", "zram", "zram:lz4", "none", "disk"].map(swaps_to_file);
+    assert_eq!(told, [true, true, true, false, false, false, false]);
+}

@@ -453,4 +453,106 @@ mod tests {
         assert!(Token::of(" \n").unwrap_err().contains("no token"));
         assert_eq!(format!("{:?}", token()), "Token(..)");
     }
+
+    #[test]
+    fn a_token_has_from_16_to_1024_letters() {
+        let of = |length: usize| Token::of(&format!(" {}\n", "x".repeat(length))).map(drop);
+        assert!(of(15).unwrap_err().starts_with("the token is too short"));
+        assert_eq!((of(16), of(1024)), (Ok(()), Ok(())));
+        assert_eq!(of(1025).unwrap_err(), "the token is too long");
+        assert_eq!(
+            Token::of(&"x".repeat(16)).unwrap(),
+            Token::of(&format!("\t{}", "x".repeat(16))).unwrap()
+        );
+        assert!(Token::drawn(&[1; 32]) != Token::drawn(&[2; 32]));
+        assert_eq!(Token::drawn(&[171; 32]), Token::of(&"ab".repeat(32)).unwrap());
+    }
+
+    /// Both ends may be of different builds: what goes over the wire is fixed to the byte.
+    #[test]
+    fn what_goes_over_the_wire_is_what_it_was() {
+        let (riddle, own) = ([1; 32], [2; 32]);
+        let role = Role::Stream { session: 0xab, way: Way::Up, congestion: "bbr".to_owned() };
+        assert_eq!(role.to_string(), "stream:00000000000000ab:up:bbr");
+        let down = Role::Stream { session: 1, way: Way::Down, congestion: "bbr2_x".to_owned() };
+        assert_eq!(down.to_string(), "stream:0000000000000001:down:bbr2_x");
+        assert_eq!(Role::read(&down.to_string()), Some(down));
+        assert_eq!(greeting(&riddle), format!("assay-peer/1 {}\n", "01".repeat(32)));
+        let line = hello(&token(), &role, &riddle, &own);
+        let head = format!("stream:00000000000000ab:up:bbr {} ", "02".repeat(32));
+        assert!(line.starts_with(&head) && line.ends_with('\n'), "{line}");
+        let line = welcome(&token(), &riddle, &own, 0xab);
+        assert!(line.starts_with("ok ") && line.ends_with(" 00000000000000ab\n"), "{line}");
+        assert_eq!(refusal("busy"), "no busy\n");
+        assert_eq!(Order::Go { up: 16, down: 2, ms: 5000 }.to_string(), "go 16 2 5000\n");
+        assert_eq!(Order::Report.to_string(), "report\n");
+        let key = session_key(&token(), &riddle, &own);
+        let told = datagram(&key, Side::Client, 0x0102_0304_0506_0708, 0x1112_1314_1516_1718);
+        assert_eq!(told[..8], [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(told[8..16], [17, 18, 19, 20, 21, 22, 23, 24]);
+        assert_eq!(read_datagram(&key, Side::Client, &told), Some(0x1112_1314_1516_1718));
+        assert_eq!(session_of(&told), Some(0x0102_0304_0506_0708));
+        // HMAC-SHA256 by RFC 2104, of each part with its length before it.
+        let mac = sign(&[7; 32], &[b"ab", b""]);
+        assert_eq!(mac, by_hand(&[7; 32], b"\0\0\0\0\0\0\0\x02ab\0\0\0\0\0\0\0\0"));
+    }
+
+    fn by_hand(key: &[u8; 32], text: &[u8]) -> Digest {
+        let padded =
+            |with: u8| -> Vec<u8> { key.iter().chain(&[0; 32]).map(|byte| byte ^ with).collect() };
+        let inner = crate::digest::sha256(&[padded(0x36), text.to_vec()].concat());
+        crate::digest::sha256(&[padded(0x5c), inner.to_vec()].concat())
+    }
+
+    #[test]
+    fn each_answer_of_a_peer_says_what_to_do() {
+        let (riddle, own) = ([1; 32], [2; 32]);
+        let told = |line: &str| read_welcome(&token(), &riddle, &own, line).unwrap_err();
+        assert!(told("no token").starts_with("the peer has another token"));
+        assert!(told("no busy").starts_with("the peer is busy"));
+        assert!(told("no congestion").contains("does not have that congestion control"));
+        for line in ["", "no", "no busy now", "no milk", "ok", "ok 0 0", "ok 0 zz"] {
+            assert_eq!(told(line), "what the peer says makes no sense", "{line}");
+        }
+        let other = Token::of("another token, as long").unwrap();
+        let foreign = welcome(&other, &riddle, &own, 9);
+        assert_eq!(told(&foreign), "the peer does not know the token");
+        // A session that another one was given is not one's own.
+        let line = welcome(&token(), &riddle, &own, 9).replace("09\n", "08\n");
+        assert_eq!(told(&line), "the peer does not know the token");
+    }
+
+    #[test]
+    fn a_congestion_control_has_a_name_of_up_to_15_letters() {
+        for name in ["a", "bbr2_x", "abcdefghijklmno", "9"] {
+            assert!(is_congestion(name), "{name}");
+        }
+        for name in ["", "abcdefghijklmnop", "Bbr", "b-r", "b r", "b:r"] {
+            assert!(!is_congestion(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_greeting_is_that_of_this_version_and_no_more() {
+        let riddle = "01".repeat(32);
+        assert_eq!(read_greeting(&format!("{VERSION} {riddle}")), Ok([1; 32]));
+        for line in [format!("{VERSION} {riddle} x"), VERSION.to_owned(), String::new()] {
+            assert_eq!(read_greeting(&line).unwrap_err(), "what answers there is no assay peer");
+        }
+        let other = read_greeting(&format!("assay-peer/2 {riddle}")).unwrap_err();
+        assert!(other.ends_with("take the same assay on both ends"), "{other}");
+        assert_eq!(digest(&"zz".repeat(32)), None);
+        assert_eq!(digest(&"01".repeat(31)), None);
+        assert_eq!(digest(&"0a".repeat(32)), Some([10; 32]));
+    }
+
+    #[test]
+    fn a_bucket_holds_a_second_at_most_and_fills_as_time_goes() {
+        let mut own = Bucket::new(10, 1_000_000_000);
+        let mut taken = |ms: u64| (0..30).filter(|_| own.take(ms * 1_000_000)).count();
+        assert_eq!(taken(1000), 10);
+        assert_eq!(taken(1099), 0);
+        assert_eq!(taken(1200), 2);
+        assert_eq!(taken(60_000), 10, "no more than a second's worth");
+    }
 }

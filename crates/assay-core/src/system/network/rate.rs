@@ -96,4 +96,42 @@ mod tests {
         assert_eq!(BitRate(5_000_000).bytes_in(600_000_000), 375_000);
         assert_eq!(BitRate::of(375_000, 600_000_000), BitRate(5_000_000));
     }
+
+    #[test]
+    fn a_rate_is_shown_in_the_largest_unit_that_fits() {
+        let shown = [0, 1, 999, 1000, 1500, 999_999, 1_000_000, 999_999_999, 1_000_000_000];
+        assert_eq!(
+            shown.map(|bits| BitRate(bits).to_string()),
+            [
+                "0 bit/s",
+                "1 bit/s",
+                "999 bit/s",
+                "1 kbit/s",
+                "1.5 kbit/s",
+                "999.999 kbit/s",
+                "1 Mbit/s",
+                "999.999999 Mbit/s",
+                "1 Gbit/s"
+            ]
+        );
+        assert_eq!(format!("{:>8}|", BitRate(7)), " 7 bit/s|");
+    }
+
+    #[test]
+    fn the_least_rate_is_a_bit_and_the_most_is_below_ten_terabits() {
+        let read = |text: &str| text.parse::<BitRate>().map(|rate| rate.0).ok();
+        assert_eq!(read("0.5 bit/s"), Some(1), "it is rounded");
+        assert_eq!(read("0.4 bit/s"), None);
+        assert_eq!(read("9999 Gbit/s"), Some(9_999_000_000_000));
+        assert_eq!(read("10000 Gbit/s"), None);
+        assert_eq!(read(" 2 MBIT/s "), Some(2_000_000));
+    }
+
+    #[test]
+    fn rates_of_no_time_and_of_much_are_none_too_large() {
+        assert_eq!(BitRate::of(1, 0), BitRate(8_000_000_000));
+        assert_eq!(BitRate::of(u64::MAX, 1), BitRate(u64::MAX));
+        assert_eq!(BitRate::of(0, 5), BitRate(0));
+        assert_eq!(BitRate(u64::MAX).bytes_in(1_000_000_000), u64::MAX / 8);
+    }
 }

@@ -334,4 +334,59 @@ mod tests {
         assert_eq!(root_of(usual), Some(("mq", "0:")));
         assert!(!is_own(usual) && root_of("").is_none());
     }
+
+    #[test]
+    fn every_line_of_every_means_is_told_to_the_word() {
+        let lines = |means, bits| {
+            let own = Discipline { means, rate: BitRate(bits) };
+            own.acts(Some("ns"), "eth0").iter().map(Act::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            lines(Means::FqCodel, 4_000_000),
+            [
+                "tc -n ns qdisc add dev eth0 root handle a55a: htb default 10",
+                "tc -n ns class add dev eth0 parent a55a: classid a55a:10 htb rate 4000000bit ceil 4000000bit",
+                "tc -n ns qdisc add dev eth0 parent a55a:10 fq_codel"
+            ]
+        );
+        // A fast one: a millisecond at once, 20 ms or 750 ms of queue.
+        let tbf =
+            "tc -n ns qdisc add dev eth0 root handle a55a: tbf rate 100000000bit burst 12500 limit";
+        assert_eq!(lines(Means::Tbf, 100_000_000), [format!("{tbf} 250000")]);
+        assert_eq!(lines(Means::Deep, 100_000_000), [format!("{tbf} 9375000")]);
+        let typed = Discipline { means: Means::FqCodel, rate: BitRate(9) }.typed("eth0");
+        assert_eq!(
+            typed,
+            "tc qdisc replace dev eth0 root handle 1: htb default 10 && tc class replace dev eth0 parent 1: \
+             classid 1:10 htb rate 9bit ceil 9bit && tc qdisc replace dev eth0 parent 1:10 fq_codel"
+        );
+    }
+
+    #[test]
+    fn names_of_means_are_those_of_levels_and_roots_those_of_tc() {
+        assert_eq!(Means::ALL.map(Means::name), ["cake", "fq_codel", "tbf", "deep"]);
+        assert_eq!(Means::ALL.map(Means::root), ["cake", "htb", "tbf", "tbf"]);
+    }
+
+    #[test]
+    fn a_share_from_a_megabit_on_is_in_whole_kilobits() {
+        let half: Shaper = "50 %".parse().unwrap();
+        let of = |bits| half.rate(Some(BitRate(bits))).unwrap().0;
+        assert_eq!(of(2_000_000), 1_000_000);
+        assert_eq!(of(2_003_000), 1_002_000, "rounded, not cut");
+        assert_eq!(of(1_999_998), 999_999, "below it is told to the bit");
+        let rate: Shaper = "1234567 bit/s".parse().unwrap();
+        assert_eq!(rate.rate(Some(BitRate(5))), Some(BitRate(1_234_567)), "what is said is taken");
+        assert!(half.is_share() && !rate.is_share() && !Shaper::NONE.is_share());
+        assert!(Shaper::NONE.is_none() && !half.is_none() && !rate.is_none());
+    }
+
+    #[test]
+    fn shares_go_from_one_to_two_hundred_per_cent() {
+        let is_taken = |text: &str| text.parse::<Shaper>().is_ok();
+        assert!(is_taken("1 %") && is_taken("200 %"));
+        assert!(!is_taken("0.9 %") && !is_taken("200.1 %") && !is_taken("cake95 %"));
+        assert_eq!(" none ".parse::<Shaper>().unwrap(), Shaper::NONE);
+        assert_eq!(String::from("tbf 50%".parse::<Shaper>().unwrap()), "tbf 50 %");
+    }
 }

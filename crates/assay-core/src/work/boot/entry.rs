@@ -317,4 +317,89 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn each_field_is_kept_under_its_name() {
+        let boot = "2ffeb2f856554cfebf059ec5b4071896";
+        let fields = [
+            ("_BOOT_ID", "2FFEB2F8-5655-4cfe-bf05-9ec5b4071896"),
+            ("_MACHINE_ID", boot),
+            ("__MONOTONIC_TIMESTAMP", "5"),
+            ("__REALTIME_TIMESTAMP", "6"),
+            ("MESSAGE_ID", boot),
+            ("MESSAGE", "m"),
+            ("UNIT", "u"),
+            ("_TRANSPORT", "t"),
+            ("_PID", "7"),
+            ("JOB_RESULT", "j"),
+            ("KERNEL_USEC", "8"),
+            ("INITRD_USEC", "9"),
+            ("USERSPACE_USEC", "10"),
+            ("OTHER", "x"),
+        ];
+        let text: String = fields.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
+        let found = super::read(format!("{text}\n").as_bytes());
+        let wanted = Entry {
+            boot: boot.to_owned(),
+            monotonic_us: 5,
+            wall_us: Some(6),
+            sequence: None,
+            machine: boot.to_owned(),
+            message_id: boot.to_owned(),
+            message: "m".to_owned(),
+            unit: "u".to_owned(),
+            transport: "t".to_owned(),
+            process: Some(7),
+            job_result: "j".to_owned(),
+            kernel_us: Some(8),
+            initrd_us: Some(9),
+            userspace_us: Some(10),
+        };
+        assert_eq!((found.entries, found.faults), (vec![wanted], 0));
+        // Without its boot, or the time when it came, it is none.
+        for left_out in ["_BOOT_ID", "__MONOTONIC"] {
+            let lines = text.lines().filter(|line| !line.starts_with(left_out));
+            let lines: String = lines.map(|line| format!("{line}\n")).collect();
+            let faults = super::read(format!("{lines}\n").as_bytes()).faults;
+            assert_eq!(faults, usize::from(left_out == "_BOOT_ID"), "{left_out}");
+        }
+        let untimed = text.replace("TIMESTAMP=5", "TIMESTAMP=soon");
+        assert_eq!(super::read(format!("{untimed}\n").as_bytes()).faults, 1);
+    }
+
+    #[test]
+    fn long_texts_are_kept_in_part_and_long_entries_not_at_all() {
+        let most = |text: &str, most: usize| kept(text, most).len();
+        assert_eq!([most("abc", 2), most("abc", 3), most("abc", 4)], [2, 3, 3]);
+        assert_eq!(kept("a\u{e4}", 2), "a", "no half of a letter");
+        let line = line();
+        let padded = |length: usize| format!("{}{line}", " ".repeat(length - line.len()));
+        assert_eq!(json(padded(line.len() + 9).as_bytes()).entries.len(), 1, "around it is nothing");
+        let long = |length: usize| {
+            let text = line.replace("\"_PID\"", &format!("\"X\":\"{}\",\"_PID\"", "x".repeat(length)));
+            let bytes = text.len();
+            (json(text.as_bytes()).entries.len(), bytes)
+        };
+        let (_, around) = long(0);
+        assert_eq!(long(LONGEST_ENTRY - around), (1, LONGEST_ENTRY));
+        assert_eq!(long(LONGEST_ENTRY - around + 1).0, 0);
+    }
+
+    #[test]
+    fn values_that_stand_twice_and_lists_of_no_bytes() {
+        let of = |value: &str| {
+            let text = line().replace("[83,116,97,114,116,255]", value);
+            json(text.as_bytes()).entries[0].message.clone()
+        };
+        assert_eq!(of("[\"one\",\"two\"]"), "one");
+        assert_eq!(of("[83,256]"), "", "256 is no byte");
+        assert_eq!([of("null"), of("[]"), of("7")], [""; 3].map(str::to_owned));
+    }
+
+    #[test]
+    fn wall_times_are_microseconds_since_1970() {
+        assert_eq!(wall_us("1970-01-01T00:00:01.000002Z"), Some(1_000_002));
+        assert_eq!(wall_us("1969-12-31T23:59:59Z"), None);
+        assert_eq!(wall_us("yesterday"), None);
+    }
 }

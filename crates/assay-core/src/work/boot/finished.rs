@@ -102,4 +102,17 @@ mod tests {
             ]
         );
     }
+
+    #[test]
+    fn every_unit_of_systemd_is_a_time() {
+        let told = ["1month", "1w", "1d", "1h", "1min", "1s", "1ms", "1us", "1\u{b5}s", "1y"];
+        let day = 86_400_000_000;
+        let found = told.map(timespan_us);
+        let known = [2_629_800_000_000, 7 * day, day, 3_600_000_000, 60_000_000, 1_000_000, 1000, 1, 1];
+        assert_eq!(found[..9], known.map(Some));
+        assert_eq!(found[9], None);
+        assert_eq!(timespan_us("0.0000006s"), Some(1), "rounded");
+        assert_eq!(timespan_us("999999999s"), Some(999_999_999_000_000));
+        assert_eq!(timespan_us("1000000000s"), None, "nobody waits so long");
+    }
 }

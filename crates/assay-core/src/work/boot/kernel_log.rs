@@ -65,4 +65,12 @@ mod tests {
             assert_eq!(of_line(other), None, "{other}");
         }
     }
+
+    #[test]
+    fn a_line_of_the_log_is_read_to_the_microsecond() {
+        assert_eq!(of_line("  [   12.000045] Run /init as init process "), Some(12_000_045));
+        assert_eq!(of_line("[12.1234567] Run /init as init process"), Some(12_123_456));
+        assert_eq!(of_line("[12.000045] Ran /init as init process"), None);
+        assert_eq!(of_line("[12.000045] Run /init as process"), None);
+    }
 }

@@ -215,4 +215,45 @@ mod tests {
         fake.put("/home/a/assay/boots.json", "{}");
         assert!(Labels::read(&fake, results).unwrap_err().message.contains("damaged"));
     }
+
+    #[test]
+    fn a_label_is_one_line_of_a_hundred_bytes_at_most() {
+        assert_eq!(checked(" old disk ").unwrap(), "old disk");
+        assert_eq!(checked(&"x".repeat(LONGEST)).unwrap().len(), 100);
+        assert!(checked(&"x".repeat(LONGEST + 1)).unwrap_err().message.contains("100 bytes"));
+        assert!(checked("a\u{7}b").is_err());
+    }
+
+    #[test]
+    fn ten_thousand_boots_may_have_a_label() {
+        let fake = Fake::new();
+        let results = Path::new("/home/a/assay/results");
+        let ids = |count: usize| (0..count).map(|at| format!("{at:032x}")).collect::<Vec<_>>();
+        let mut labels = Labels::default();
+        assert!(labels.is_empty());
+        labels.set(&fake, results, &ids(MOST), "x").unwrap();
+        assert!(!labels.is_empty());
+        let told = labels.set(&fake, results, &ids(MOST + 1), "x").unwrap_err();
+        assert!(told.message.contains("more than 10000 boots"), "{}", told.message);
+        // Labels of boots that are none, and of another format, are not read.
+        fake.put(
+            "/home/a/assay/boots.json",
+            r#"{"format": "assay-boots/1", "labels": {"no id": "x", "00000000000000000000000000000001": "y"}}"#,
+        );
+        assert_eq!(Labels::read(&fake, results).unwrap().0.len(), 1);
+        fake.put("/home/a/assay/boots.json", r#"{"format": "assay-boots/2", "labels": {}}"#);
+        let told = Labels::read(&fake, results).unwrap_err().message;
+        assert!(told.contains("its format is assay-boots/2, this version knows assay-boots/1"), "{told}");
+    }
+
+    #[test]
+    fn the_beginning_of_an_id_has_four_letters_and_fits_one_boot() {
+        let entry = |id: &str| Entry { boot: id.to_owned(), ..Entry::default() };
+        let ids = [format!("abcd1{}", "0".repeat(27)), format!("abcd2{}", "0".repeat(27))];
+        let boots = timeline::boots(&ids.each_ref().map(|id| entry(id)), None);
+        assert_eq!(named(Some("ABCD-1"), &boots).unwrap(), [ids[0].clone()]);
+        assert!(named(Some("abcd"), &boots).unwrap_err().message.contains("fits several boots"));
+        assert!(named(Some("abc"), &boots).unwrap_err().message.contains("has no boot abc"));
+        assert!(named(Some("-2"), &boots).unwrap_err().message.contains("it tells of 2"));
+    }
 }

@@ -405,4 +405,76 @@ mod tests {
         fake.put("/proc/sys/kernel/random/boot_id", "01234567-89ab-cdef-0123-456789abcdef\n");
         assert_eq!(running(&fake).unwrap(), "0123456789abcdef0123456789abcdef");
     }
+
+    /// The journal of a machine as journalctl tells it, whatever is asked.
+    fn with_journal(text: &str) -> Fake {
+        let fake = Fake::new();
+        fake.put("/var/log/journal/x", "").put("/run/systemd/system/x", "").install("journalctl");
+        fake.put_told("journalctl", 0, text, "");
+        fake
+    }
+
+    #[test]
+    fn a_journal_that_tells_of_no_boot_is_refused_with_the_reason() {
+        let fake = with_journal("");
+        let told = |fake: &Fake| read(fake, &Source::Own, 9, None).unwrap_err().message;
+        assert!(told(&fake).starts_with("the journal tells of no boot: "), "{}", told(&fake));
+        fake.set_user(1000);
+        assert!(told(&fake).contains("members of the groups"), "{}", told(&fake));
+        fake.remove("/run/systemd/system");
+        let other = told(&fake);
+        assert!(other.starts_with("systemd is not the first program here, and the journal"), "{other}");
+        // Whoever may read it is not told of groups.
+        let whole = with_journal(EXPORTED);
+        whole.set_user(1000);
+        assert_eq!(read(&whole, &Source::Own, 9, None).unwrap().boots.len(), 7);
+    }
+
+    #[test]
+    fn the_boot_that_runs_is_found_among_the_newest() {
+        let fake = with_journal(EXPORTED);
+        let all = read(&fake, &Source::Own, 9, None).unwrap();
+        assert!(all.is_own && all.faults == 0 && all.older == 0);
+        let boot = |at: usize| {
+            fake.put("/proc/sys/kernel/random/boot_id", format!("{}\n", all.boots[at].id));
+            this(&fake, None).map(|boot| boot.id)
+        };
+        assert_eq!(boot(6).unwrap(), all.boots[6].id);
+        assert!(boot(0).unwrap_err().message.contains("does not tell of the boot"), "it is older");
+    }
+
+    #[test]
+    fn what_journalctl_says_last_is_why_it_cannot_read() {
+        let fake = with_journal("");
+        fake.put_told("journalctl", 1, "", "first\nlast");
+        let told = |fake: &Fake| read(fake, &Source::Own, 9, None).unwrap_err().message;
+        assert_eq!(told(&fake), "journalctl cannot read the journal: last");
+        fake.put_told("journalctl", 1, "", "");
+        assert!(told(&fake).ends_with("it says nothing"), "{}", told(&fake));
+        // With entries all the same, the code is of no interest.
+        fake.put_told("journalctl", 1, EXPORTED, "some file is damaged");
+        assert_eq!(read(&fake, &Source::Own, 9, None).unwrap().boots.len(), 7);
+    }
+
+    #[test]
+    fn of_a_directory_only_files_are_read_and_none_that_is_too_large() {
+        let fake = Fake::new();
+        fake.add("dir /none\nother /device\n").unwrap();
+        let told = |path: &str| read(&fake, &Source::At(path.into()), 9, None).unwrap_err().message;
+        assert!(told("/device").contains("neither a file nor a directory"), "{}", told("/device"));
+        let nothing = told("/none");
+        assert!(nothing.contains("no boot is told in it; make it with"), "{nothing}");
+        assert!(!nothing.contains("could not be read"), "{nothing}");
+    }
+
+    #[test]
+    fn of_the_kernel_only_what_boots_are_told_by_is_kept() {
+        let of = |transport: &str, message: &str| {
+            let (transport, message) = (transport.to_owned(), message.to_owned());
+            needed(Entry { transport, message, ..Entry::default() }).is_some()
+        };
+        assert!(of("kernel", "Linux version 6.1") && of("kernel", "Command line: ro"));
+        assert!(of("kernel", "Kernel command line: ro") && of("journal", "anything"));
+        assert!(!of("kernel", "usb 1-1: new device") && !of("kernel", "a Linux version "));
+    }
 }

@@ -360,3 +360,216 @@ fn a_source_with_spaces_is_one_word() {
     assert_eq!(lines[0], "'/opt/my assay' tree assay-tree");
     assert!(lines[1].starts_with("cp -a '/home/me/the source'/. assay-tree/"), "{lines:?}");
 }
+
+/// How often the shell alone was started, and how often the line was run.
+fn starts_and_runs(fake: &Fake) -> (usize, usize) {
+    let lines = fake.executed();
+    let count = |wanted: &str| lines.iter().filter(|line| *line == wanted).count();
+    (count("sh -c "), count("sh -c work"))
+}
+
+#[test]
+fn the_shell_alone_is_started_five_times_and_then_for_a_tenth_of_the_time() {
+    let fake = fake();
+    trial(&fake, &Asked { runs: Some(1), ..Asked::new("work") }, 1000 * MS).unwrap();
+    assert_eq!(starts_and_runs(&fake), (5, 1));
+    // Five starts take 5 ms: the sixth is due after five runs of 11 ms.
+    let fake = self::fake();
+    trial(&fake, &Asked { runs: Some(5), ..Asked::new("work") }, 1000 * MS).unwrap();
+    assert_eq!(starts_and_runs(&fake), (5, 5));
+    let fake = self::fake();
+    trial(&fake, &Asked { runs: Some(6), ..Asked::new("work") }, 1000 * MS).unwrap();
+    assert_eq!(starts_and_runs(&fake), (6, 6));
+    // However long it goes on, it is fifty times and no more.
+    let fake = self::fake();
+    trial(&fake, &Asked { runs: Some(80), ..Asked::new("work") }, 10_000 * MS).unwrap();
+    assert_eq!(starts_and_runs(&fake), (50, 80));
+    // Without a shell there is none to start.
+    let fake = Fake::new();
+    fake.put_executions("work", [took(10 * MS)]);
+    let asked = Asked { shell: false, runs: Some(20), ..Asked::new("work") };
+    trial(&fake, &asked, 1000 * MS).unwrap();
+    assert_eq!(fake.executed().len(), 20);
+}
+
+#[test]
+fn a_shell_that_fails_is_told() {
+    let fake = fake();
+    fake.put_executions("sh -c ", [ended(Ending::Exited(127), "no such file")]);
+    let told = trial(&fake, &Asked::new("work"), 100 * MS).unwrap_err();
+    assert_eq!(told, "the shell alone ended with exit code 127; it said: no such file");
+}
+
+#[test]
+fn of_what_a_program_said_the_last_six_lines_are_told() {
+    let told = |complaint: &str| {
+        let fake = fake();
+        fake.put_executions("sh -c work", [ended(Ending::Exited(1), complaint)]);
+        trial(&fake, &Asked::new("work"), 100 * MS).unwrap_err()
+    };
+    assert_eq!(told(""), "run 1 of `work` ended with exit code 1");
+    assert_eq!(told(" \n\n"), "run 1 of `work` ended with exit code 1");
+    let all = "run 1 of `work` ended with exit code 1; it said: 2; 3; 4; 5; 6; 7";
+    assert_eq!(told("1\n2\n 3 \n4\n\n5\n6\n7\n"), all);
+    let fake = fake();
+    fake.put_executions("sh -c work", [ended(Ending::Signalled(11), "")]);
+    let told = trial(&fake, &Asked::new("work"), 100 * MS).unwrap_err();
+    assert_eq!(told, "run 1 of `work` was ended by signal 11");
+}
+
+#[test]
+fn lines_around_a_run_that_fail_fail_the_trial_whatever_is_ignored() {
+    for (line, name) in [("before", "prepare"), ("after", "cleanup")] {
+        let fake = fake();
+        fake.put_executions(&format!("sh -c {line}"), [ended(Ending::Exited(2), "")]);
+        let asked = Asked {
+            prepare: Some("before".to_owned()),
+            cleanup: Some("after".to_owned()),
+            ignore_failure: true,
+            ..Asked::new("work")
+        };
+        let told = trial(&fake, &asked, 100 * MS).unwrap_err();
+        assert_eq!(told, format!("{name} `{line}` ended with exit code 2"));
+        // What was prepared is cleaned up; what could not be is not run.
+        let (_, runs) = starts_and_runs(&fake);
+        assert_eq!(runs, usize::from(name == "cleanup"), "{name}");
+        assert_eq!(fake.executed().last().unwrap(), "sh -c after");
+    }
+}
+
+#[test]
+fn a_target_that_is_full_is_told_with_the_reason() {
+    let of = |free: u64| {
+        let fake = with_tree();
+        fake.add(&format!("space /home/me {free} 1000000000\n")).unwrap();
+        fake.put_executions("work", [ended(Ending::Exited(1), "cannot write")]);
+        let asked = Asked { c_files: None, source: Some("/src".to_owned()), ..in_tree() };
+        for line in ["/usr/bin/assay tree assay-tree", "cp -a /src/. assay-tree/ && { sync -f . 2> /dev/null || sync; }"] {
+            fake.put_executions(&format!("sh -c {line}"), [took(MS)]);
+        }
+        trial(&fake, &asked, MS).unwrap_err()
+    };
+    let full = of((1 << 20) - 1);
+    assert!(full.starts_with("/home/me is full (1023") && full.contains("cannot write"), "{full}");
+    let other = of(1 << 20);
+    assert!(other.starts_with("run 1 of `work`"), "{other}");
+}
+
+#[test]
+fn a_tree_of_somebody_else_is_left_where_it_is() {
+    let fake = with_tree();
+    fake.put("/home/me/assay-tree/their-own", "");
+    let told = trial(&fake, &in_tree(), MS).unwrap_err();
+    assert!(told.contains("was not made by assay: move it away"), "{told}");
+    assert!(fake.executed().is_empty());
+}
+
+#[test]
+fn a_planned_command_is_told_with_all_that_stands_around_it() {
+    let words = |asked: Asked| asked.planned().unwrap().words();
+    assert_eq!(
+        words(Asked::new("work")),
+        "`work`, through the shell whose own start is taken off, again until the time is over"
+    );
+    let asked = Asked {
+        prepare: Some("a".to_owned()),
+        cleanup: Some("b".to_owned()),
+        cold: true,
+        shell: false,
+        runs: Some(1500),
+        source: Some("/src".to_owned()),
+        ..Asked::new("work")
+    };
+    assert_eq!(
+        words(asked),
+        "`work` in a copy of /src, every file of which is read before, each time after `a`, each time before \
+         `b`, without a shell, with an empty page cache, 1,500 runs"
+    );
+    assert!(words(Asked { runs: Some(1), ..Asked::new("work") }).ends_with(", one run"));
+    assert_eq!(Asked { cold: true, ..Asked::new("") }.words(), "runs a command, with an empty page cache");
+    assert_eq!(Asked::new("work").words(), "runs work");
+}
+
+#[test]
+fn half_of_the_runs_is_rounded_up() {
+    let half = |runs: Option<u64>| {
+        let planned = Asked { runs, ..Asked::new("work") }.planned().unwrap();
+        match planned.halved() {
+            crate::work::Planned::Command(own) => own.runs,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!([half(None), half(Some(1)), half(Some(4)), half(Some(5))], [None, Some(1), Some(2), Some(3)]);
+}
+
+#[test]
+fn by_hand_a_tree_is_set_up_and_the_lines_are_typed_in_it() {
+    let how = |asked: Asked| {
+        asked.planned().unwrap().by_hand(&crate::work::ByHand {
+            name: "command",
+            area: Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
+            path: "/home/me",
+            ramp_ns: 0,
+            time_ns: 1,
+            note: None,
+            background: None,
+        })
+    };
+    let plain = how(Asked::new("work"));
+    assert_eq!(plain.words, ["hyperfine", "--min-runs", "2", "work"]);
+    assert_eq!(plain.remarks, ["run it in /home/me"]);
+    let tree = how(Asked {
+        cold: true,
+        prepare: Some("make clean".to_owned()),
+        cleanup: Some("sync".to_owned()),
+        timeout: Some("2 s".parse().unwrap()),
+        c_files: Some(2),
+        ..Asked::new("make")
+    });
+    assert_eq!(
+        tree.words,
+        [
+            "hyperfine",
+            "--min-runs",
+            "2",
+            "--prepare",
+            "cd assay-tree && make clean; sync; echo 3 | sudo tee /proc/sys/vm/drop_caches; find . -type f \
+             -exec cat {} + > /dev/null",
+            "--conclude",
+            "cd assay-tree && sync",
+            "--setup",
+            "assay tree assay-tree --c-files 2",
+            "--cleanup",
+            "rm -rf assay-tree",
+            "cd assay-tree && make"
+        ]
+    );
+    assert_eq!(tree.remarks[1], "a run ends after 2 s: hyperfine has no such limit");
+}
+
+#[test]
+fn a_quick_look_compiles_a_sixth_and_counted_runs_have_a_day() {
+    let mut asked = Asked { c_files: Some(13), ..Asked::new("make") };
+    asked.hurry(None);
+    assert_eq!((asked.c_files, asked.time), (Some(3), Some(QUICK)));
+    let mut counted = Asked { runs: Some(1), ..Asked::new("make") };
+    counted.hurry(None);
+    assert_eq!(counted.time, None);
+    counted.settle();
+    assert_eq!(counted.time.map(|time| time.0), Some(24 * 3600 * 1000 * MS));
+    let mut other = Asked::new("make");
+    other.settle();
+    assert_eq!(other.time.map(|time| time.0), Some(1000 * MS));
+    let said = Asked { time: Some(QUICK), ..Asked::new("make") };
+    assert_eq!({ let mut own = said.clone(); own.settle(); own }.time, Some(QUICK));
+    assert!(said.ends_by_time() && !counted.ends_by_time());
+}
+
+#[test]
+fn costs_are_those_of_a_line_that_is_the_same() {
+    let work = |run: &str| Work::from(Asked::new(run));
+    assert!(Asked::new("a").costs_like(&work("a")));
+    assert!(!Asked::new("a").costs_like(&work("b")));
+    let cold = Asked { cold: true, ..Asked::new("a") };
+    assert!(!cold.costs_like(&work("a")));
+}

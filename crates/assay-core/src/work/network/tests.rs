@@ -319,3 +319,238 @@ fn a_phase_says_something_from_four_fifths_on() {
     assert_eq!(told(&answered(50)), "");
     assert!(told(&answered(49)).contains("153 of 300 datagrams did not come back"));
 }
+
+#[test]
+fn a_phase_has_twenty_probes_at_least() {
+    let told = |count: u64| {
+        let thin = |load: Load| {
+            let mut own = phase(load, 50);
+            let every = 3000 * MS / count;
+            let at = |number: u64| Probe { sent_ns: 1000 * MS + number * every, rtt_ns: Some(MS) };
+            own.probes = (0..count).map(at).collect();
+            own
+        };
+        judge(run(vec![thin(Load::Idle), thin(Load::Up)]), 3000 * MS / count).map(drop)
+    };
+    assert_eq!(told(20), Ok(()));
+    let few = told(19).unwrap_err();
+    assert_eq!(few, "phase idle: the probe stalled: 19 of 19 datagrams were sent in time");
+}
+
+#[test]
+fn what_load_adds_is_never_finer_than_a_tenth_of_a_millisecond() {
+    let with = |idle_ms: u64, up_ms: u64| {
+        let found = judge(run(vec![phase(Load::Idle, idle_ms), phase(Load::Up, up_ms)]), PROBE_NS);
+        let (values, _) = found.ok().unwrap().told;
+        [values["up_added_ns"], values["added_latency_ns"], values["added_latency_p95_ns"]]
+    };
+    assert_eq!(with(5, 5), [1e5; 3], "as fast");
+    assert_eq!(with(50, 5), [1e5; 3], "faster, even");
+    assert!(with(5, 6)[0] > 9e5);
+}
+
+#[test]
+fn a_round_trip_of_more_than_a_minute_is_one_of_a_minute() {
+    let mut up = phase(Load::Up, 10);
+    up.probes[150].rtt_ns = Some(3600 * 1000 * MS);
+    let found = judge(run(vec![phase(Load::Idle, 1), up]), PROBE_NS).ok().unwrap();
+    let longest = found.told.0["up_rtt_max_ns"] / 1e9;
+    assert!((60.0..61.0).contains(&longest), "{longest}");
+}
+
+#[test]
+fn a_peer_is_lost_where_the_last_twenty_are() {
+    let told = |silent: usize| {
+        reason(|up| {
+            let count = up.probes.len();
+            for (at, probe) in up.probes.iter_mut().enumerate() {
+                if at % 3 > 0 || at >= count - silent {
+                    probe.rtt_ns = None;
+                }
+            }
+            up.probes[count - silent - 1].rtt_ns = Some(MS);
+        })
+    };
+    assert!(told(20).starts_with("phase up: the peer was lost: "), "{}", told(20));
+    assert!(told(19).starts_with("phase up: the link drops too much: "), "{}", told(19));
+}
+
+#[test]
+fn of_both_ways_only_where_both_stood_counts() {
+    let mut both = phase(Load::Both, 30);
+    both.up_bytes[10..15].fill(0);
+    both.down_bytes[35..40].fill(0);
+    let found = judge(run(vec![phase(Load::Idle, 1), both]), PROBE_NS).ok().unwrap();
+    assert_eq!(found.detail.phase(Load::Both).unwrap().sent, 200);
+    // Which way is dead is told.
+    let mut down = phase(Load::Both, 30);
+    down.down_bytes.fill(0);
+    let told = judge(run(vec![phase(Load::Idle, 1), down]), PROBE_NS).err().unwrap();
+    assert_eq!(told, "phase both: the load was dead: bytes went from the peer in 0 of 6 half seconds");
+}
+
+#[test]
+fn counted_are_probes_that_came_back() {
+    use crate::work::measured::Counts as _;
+    let mut up = phase(Load::Up, 20);
+    up.probes.iter_mut().step_by(10).for_each(|probe| probe.rtt_ns = None);
+    let found = judge(run(vec![phase(Load::Idle, 1), up]), PROBE_NS).ok().unwrap();
+    assert_eq!(found.detail.operations(), 300 + 270);
+    assert!(found.detail.phase(Load::Down).is_none());
+}
+
+#[test]
+fn a_link_is_told_in_a_line_and_lasts_as_long_as_its_phases() {
+    let planned = Asked::sample().planned();
+    assert_eq!(
+        planned.words(),
+        "a link to a peer that nobody has named yet: idle, up, down, both for 6 s each, 16 TCP streams each \
+         way (cubic), a probe every 20 ms"
+    );
+    // Four phases of 6 s, a ramp of 0.2 s and three of 2 s, and 1.5 s around each.
+    assert_eq!(planned.whole_ns(), (4 * 6000 + 200 + 3 * 2000 + 4 * 1500) * MS);
+    assert_eq!(Asked::sample().time(), Some(Time(planned.whole_ns())));
+    let halves = [6000, 4000, 3000, 1000].map(|ms| {
+        let own = Planned { phase_ns: ms * MS, ..planned.clone() };
+        match own.halved() {
+            crate::work::Planned::Network(own) => own.phase_ns / MS,
+            other => panic!("{other:?}"),
+        }
+    });
+    assert_eq!(halves, [3000, 2000, 2000, 1000]);
+    assert_eq!([ramp_ns(Load::Idle), ramp_ns(Load::Up)], [200 * MS, 2000 * MS]);
+    let mut quick = Asked::sample();
+    quick.hurry(None);
+    assert_eq!((quick.phase.0, quick.probe.0), (2500 * MS, 8 * MS));
+    quick.phase = Time(2000 * MS);
+    quick.hurry(None);
+    assert_eq!(quick.phase.0, 2000 * MS, "what is shorter stays");
+}
+
+#[test]
+fn by_hand_a_link_is_a_line_of_flent() {
+    let how = |asked: Asked, rate| {
+        let planned = Planned { rate, ..asked.planned() };
+        planned.by_hand(&crate::work::ByHand {
+            name: "link",
+            area: super::super::Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
+            path: ".",
+            ramp_ns: 0,
+            time_ns: 1,
+            note: Some("a note"),
+            background: None,
+        })
+    };
+    let peer = Some("192.168.1.2:7710".to_owned());
+    let plain = how(Asked { peer: peer.clone(), ..Asked::sample() }, None);
+    let words = "flent tcp_nup -l 6 -H 192.168.1.2 --test-parameter upload_streams=16";
+    assert_eq!(plain.words.join(" "), words);
+    assert_eq!(plain.remarks.len(), 3);
+    assert_eq!(plain.remarks[1], "congestion control: sysctl net.ipv4.tcp_congestion_control=cubic");
+    let nobody = how(Asked { phase: Time(MS), ..Asked::sample() }, None);
+    assert_eq!(nobody.words[3..6], ["1", "-H", "PEER"]);
+    let interface = Some("eth0".to_owned());
+    let shaper: Shaper = "80 %".parse().unwrap();
+    let shaped = Asked { peer, interface, shaper, ..Asked::sample() };
+    let unknown = how(shaped.clone(), None).remarks;
+    assert!(unknown[2].contains("eth0 is held to 80 % of what the link is measured"), "{unknown:?}");
+    let known = how(shaped, Some(BitRate(5_000_000))).remarks;
+    let line = "before it: tc qdisc add dev eth0 root handle a55a: cake bandwidth 4000000bit";
+    assert_eq!((known[2].as_str(), known.len()), (line, 4));
+}
+
+#[test]
+fn a_router_is_told_kilobits_and_the_laboratory_has_no_interface() {
+    let asked = |peer: &str| Asked {
+        peer: Some(peer.to_owned()),
+        interface: Some("eth0".to_owned()),
+        shaper: "2 Mbit/s".parse().unwrap(),
+        ..Asked::sample()
+    };
+    let lines = asked("h:1").planned().lasting();
+    assert!(lines[0].contains("dev eth0 root") && lines.len() == 4, "{lines:?}");
+    let sqm = "on a router with sqm-scripts: option upload '2000', option script 'piece_of_cake.qos'";
+    assert_eq!(lines[3], sqm);
+    let lab = asked(LAB).planned().lasting();
+    assert!(lab[0].contains("dev INTERFACE root"), "{lab:?}");
+}
+
+#[test]
+fn a_rate_is_taken_to_the_kilobit() {
+    let mut planned = Asked::sample().planned();
+    // A million bytes in 1.6001 s are 4,999,687 bits per second.
+    assert_eq!(planned.drain_within(1_600_100_000, 1, &|_| false), None);
+    assert_eq!(planned.rate, Some(BitRate(4_999_000)));
+    let told = planned.drain_within(1_600_100_000, 1, &|name| name == "shaper").unwrap();
+    assert!(told.contains("4.999 Mbit/s up"), "{told}");
+    planned.shaper = "80 %".parse().unwrap();
+    assert_eq!(planned.drain_within(1_600_100_000, 1, &|_| true), None, "it is no news there");
+}
+
+#[test]
+fn peers_streams_and_interfaces_have_their_limits() {
+    let set = |name: &str, text: &str| {
+        let own = keys::PARAMETERS.iter().find(|own| own.about.about.name == name).unwrap();
+        let mut asked = Asked::sample();
+        (own.set)(&mut asked, text).map(|()| asked)
+    };
+    for peer in ["h:1", "192.168.1.2:65535", "[::1]:7710"] {
+        assert_eq!(set("peer", peer).unwrap().peer.as_deref(), Some(peer));
+    }
+    for wrong in [":7710", "h:0", "h:65536", "h", "h:", "lab:x"] {
+        assert!(set("peer", wrong).unwrap_err().contains("192.168.1.2:7710, or lab"), "{wrong}");
+    }
+    assert_eq!(set("peer", "lab").unwrap().interface.as_deref(), Some("to-router"));
+    assert_eq!([1, 64].map(|own| set("streams", &own.to_string()).unwrap().streams), [1, 64]);
+    for wrong in ["0", "65", "-1", "many"] {
+        assert!(set("streams", wrong).unwrap_err().contains("from 1 to 64"), "{wrong}");
+    }
+    for name in ["a", "abcdefghijklmno", "eth0.1", "a-b"] {
+        assert_eq!(set("interface", name).unwrap().interface.as_deref(), Some(name));
+    }
+    for wrong in ["", "abcdefghijklmnop", "a/b", "a:b", "a%b", "a b", "-a", "\u{e4}"] {
+        assert!(set("interface", wrong).is_err(), "{wrong}");
+    }
+    assert_eq!(set("congestion", "bbr").unwrap().congestion, "bbr");
+    let is_work = keys::PARAMETERS.iter().map(|own| (own.about.about.name, own.about.is_work));
+    assert_eq!(
+        is_work.collect::<Vec<_>>(),
+        [
+            ("peer", true),
+            ("streams", true),
+            ("congestion", true),
+            ("interface", false),
+            ("shaper", false)
+        ]
+    );
+}
+
+#[test]
+fn costs_are_those_of_the_same_link() {
+    let work = |own: Asked| crate::work::Work::from(own);
+    let own = Asked::sample();
+    assert!(own.costs_like(&work(Asked { phase: Time(MS), ..Asked::sample() })));
+    assert!(!own.costs_like(&work(Asked { streams: 1, ..Asked::sample() })));
+    assert!(!own.costs_like(&work(Asked { congestion: "bbr".to_owned(), ..Asked::sample() })));
+    assert!(!own.costs_like(&work(Asked { peer: Some("h:1".to_owned()), ..Asked::sample() })));
+}
+
+#[test]
+fn letters_change_at_their_milliseconds() {
+    let of = |ms: f64| Grade::of(ms * 1e6).to_string();
+    assert_eq!([5.0, 30.0, 60.0, 200.0, 400.0].map(of), ["A", "B", "C", "D", "F"]);
+    assert_eq!([4.999, 29.999, 59.999, 199.999, 399.999].map(of), ["A+", "A", "B", "C", "D"]);
+}
+
+#[test]
+fn rates_are_bits_and_belong_to_their_ways() {
+    let told = ["up_bits_per_s", "down_bits_per_s", "both_up_bits_per_s", "both_down_bits_per_s"];
+    assert!(told.iter().all(|name| is_rate(name)) && !is_rate("up_rtt_p50_ns"));
+    let of = |load| metrics::rates(load).map(|rate| rate.map(|rate| rate.name));
+    assert_eq!(of(Load::Idle), [None, None]);
+    assert_eq!(of(Load::Up), [Some(told[0]), None]);
+    assert_eq!(of(Load::Down), [None, Some(told[1])]);
+    assert_eq!(of(Load::Both), [Some(told[2]), Some(told[3])]);
+    assert_eq!(metrics::of_phase(Load::Idle).count(), 5);
+    assert_eq!(metrics::of_phase(Load::Both).count(), 9);
+}

@@ -1,0 +1,363 @@
+//! Pages and figures of places, with one row or another changed: what a column is there for, and when it is
+//! not.
+
+use super::super::document::{self, Detail};
+use super::super::evidence::Evidence;
+use super::super::figure::{Figure, Look};
+use super::super::{figures, text};
+use super::fixture;
+use assay_core::findings::places::{Places, Printed, Row, Unit};
+use assay_core::findings::{Findings, Trust};
+use assay_core::quantity::Better;
+use assay_core::results::plan::Arm;
+use assay_core::results::seal::Known;
+
+fn changed(change: impl FnOnce(&mut Places)) -> Findings {
+    let mut found = fixture("places");
+    change(found.places.as_mut().unwrap());
+    found
+}
+
+/// The page in full, 120 letters wide.
+fn page(change: impl FnOnce(&mut Places)) -> String {
+    text::render(&document::with(&changed(change), Detail::Full), 120, false)
+}
+
+/// The words of the first line of a page that begins so.
+fn line(page: &str, start: &str) -> Vec<String> {
+    let found = page.lines().find(|line| line.starts_with(start));
+    let found = found.unwrap_or_else(|| panic!("no {start} in\n{page}"));
+    found.split("  ").filter(|word| !word.is_empty()).map(|word| word.trim().to_owned()).collect()
+}
+
+fn drawn(change: impl FnOnce(&mut Places)) -> Vec<Figure> {
+    figures::all(&Evidence::bare(changed(change)))
+}
+
+fn figure(change: impl FnOnce(&mut Places), id: &str) -> Option<Figure> {
+    drawn(change).into_iter().find(|figure| figure.id == id)
+}
+
+/// The first workload alone, with a number in each place and nothing else known of them.
+fn alone(places: &mut Places) {
+    places.rows.truncate(2);
+    for row in &mut places.rows {
+        (row.n, row.unit, row.ci95) = (1, Unit::Trials, None);
+        (row.percent_ci95, row.percent_ci95_family, row.trust) = (None, None, None);
+    }
+    (places.rows[0].value, places.rows[1].value) = (Some(1042.523), Some(1691.849));
+    places.rows[1].percent = Some(61.62);
+}
+
+fn with_printed(places: &mut Places, printed: [(f64, bool); 2]) {
+    alone(places);
+    for (row, (percent, follows)) in places.rows.iter_mut().zip(printed) {
+        row.printed = Some(Printed { percent, computed: percent, follows });
+    }
+}
+
+#[test]
+fn a_column_stands_where_some_row_has_something_for_it() {
+    let head = |change: fn(&mut Places)| line(&page(change), "place ");
+    let usual = head(|_| ());
+    assert_eq!(usual, ["place", "result", "% of base", "95 % interval", "n", "verdict"]);
+    assert_eq!(head(alone), ["place", "result", "% of base", "speed"]);
+    let invalid = head(|places| {
+        alone(places);
+        places.rows[1].trust = Some(Trust::Invalid);
+    });
+    assert_eq!(invalid, ["place", "result", "% of base", "verdict", "speed"]);
+    let emulated = head(|places| {
+        alone(places);
+        places.rows[1].emulated = true;
+    });
+    assert_eq!(emulated, ["place", "result", "% of base", "verdict", "speed"]);
+    let two = head(|places| {
+        alone(places);
+        places.rows[1].n = 2;
+    });
+    assert_eq!(two, ["place", "result", "% of base", "n", "speed"]);
+    let printed = head(|places| with_printed(places, [(100.0, true), (61.62, true)]));
+    assert_eq!(printed, ["place", "result", "% of base", "printed", "speed"]);
+}
+
+#[test]
+fn what_was_printed_has_the_digits_of_the_finest_and_is_contradicted() {
+    let told = |printed: [(f64, bool); 2]| {
+        let page = page(|places| with_printed(places, printed));
+        ["bare metal ", "KVM "].map(|place| {
+            let cells = line(&page, place);
+            cells.get(3).unwrap_or_else(|| panic!("{cells:?}")).clone()
+        })
+    };
+    assert_eq!(told([(100.0, true), (61.62, true)]), ["100", "61.62"]);
+    assert_eq!(told([(99.5, true), (61.62, false)]), ["99.50", "contradicts 61.62"]);
+    // A row that nobody printed anything of has an empty cell, and its bar comes next.
+    let page = page(|places| {
+        with_printed(places, [(100.0, true), (61.62, true)]);
+        places.rows[0].printed = None;
+    });
+    assert!(line(&page, "bare metal ")[3].starts_with('#'), "{page}");
+    assert_eq!(line(&page, "KVM ")[3], "61.62");
+}
+
+#[test]
+fn a_number_that_stands_alone_has_the_digits_that_were_printed() {
+    let result = |change: fn(&mut Row)| {
+        let page = page(|places| {
+            alone(places);
+            change(&mut places.rows[0]);
+        });
+        line(&page, "bare metal ")[1].clone()
+    };
+    assert_eq!(result(|_| ()), "1042.523 s");
+    assert_eq!(result(|row| row.n = 2), "17.4 min");
+    assert_eq!(result(|row| row.unit = Unit::Sessions), "17.4 min");
+    assert_eq!(result(|row| row.metric = "iops".to_owned()), "1043");
+    assert_eq!(result(|row| row.value = None), "-");
+}
+
+#[test]
+fn counts_say_what_they_are_of_and_what_was_lost() {
+    let count = |change: fn(&mut Row)| {
+        let page = page(|places| change(&mut places.rows[1]));
+        line(&page, "KVM ")[4].clone()
+    };
+    assert_eq!(count(|_| ()), "4");
+    assert_eq!(count(|row| row.failed = 1), "4/5");
+    assert_eq!(count(|row| (row.unit, row.failed) = (Unit::TrialsOfResults, 2)), "4/6");
+    assert_eq!(count(|row| row.unit = Unit::Sessions), "4 results");
+    assert_eq!(count(|row| (row.unit, row.n) = (Unit::Sessions, 1)), "1 result");
+}
+
+#[test]
+fn a_verdict_is_that_of_the_comparison_and_of_what_is_not_sound_there_is_none() {
+    let verdict = |change: fn(&mut Row)| {
+        let page = page(|places| change(&mut places.rows[1]));
+        line(&page, "KVM ")[5].clone()
+    };
+    assert_eq!(verdict(|_| ()), "suggests worse");
+    assert_eq!(verdict(|row| row.trust = Some(Trust::Invalid)), "invalid");
+    assert_eq!(verdict(|row| row.trust = Some(Trust::Suspect)), "suggests worse");
+    assert_eq!(verdict(|row| row.emulated = true), "emulated");
+    assert_eq!(verdict(|row| row.comparison = None), "baseline");
+    // Per cent without an interval are told without one, and those of the baseline are 100.
+    let page = page(|places| {
+        (places.rows[1].percent_ci95, places.rows[1].percent_ci95_family) = (None, None);
+        places.rows[0].percent = Some(99.0);
+    });
+    assert_eq!(line(&page, "bare metal ")[2], "100");
+    assert_eq!(line(&page, "KVM ")[2..4], ["68.41", "4"]);
+}
+
+#[test]
+fn a_bar_is_as_long_as_its_share_of_the_longest_and_never_nothing() {
+    let bars = |percent: f64, emulated: bool| {
+        let page = page(|places| {
+            alone(places);
+            (places.rows[1].percent, places.rows[1].emulated) = (Some(percent), emulated);
+        });
+        let last = |place: &str| line(&page, place).last().unwrap().clone();
+        (last("bare metal ").len(), last("KVM "))
+    };
+    assert_eq!(bars(50.0, false), (28, "#".repeat(14)));
+    assert_eq!(bars(200.0, false), (14, "#".repeat(28)));
+    assert_eq!(bars(0.1, false), (28, "#".to_owned()));
+    assert_eq!(bars(50.0, true), (28, ".".repeat(14)));
+}
+
+#[test]
+fn a_page_says_how_its_numbers_are_to_be_read() {
+    let many = "So: no single number.";
+    let one = "One number for each place: no interval, and so no verdict.";
+    let families = "Intervals hold for all places of a workload at once.";
+    let told = |page: &str| [many, one, families].map(|words| page.contains(words));
+    assert_eq!(told(&page(|_| ())), [true, false, true]);
+    assert_eq!(told(&page(alone)), [false, true, false]);
+    assert_eq!(told(&page(|places| places.rows.truncate(2))), [false, false, true]);
+    let two = page(|places| {
+        alone(places);
+        places.rows.iter_mut().for_each(|row| row.n = 2);
+    });
+    assert_eq!(told(&two), [false, false, false]);
+    let result = page(|places| {
+        alone(places);
+        places.rows.iter_mut().for_each(|row| row.unit = Unit::Sessions);
+    });
+    assert_eq!(told(&result), [false, false, false], "a result is several trials");
+    let alone_among = page(|places| (places.rows[4].n, places.rows[4].unit) = (1, Unit::Trials));
+    assert_eq!(told(&alone_among), [true, false, true], "the others have intervals");
+}
+
+#[test]
+fn reasons_and_directions_are_told_for_each_workload() {
+    let page = page(|places| {
+        let absent = |row: &mut Row, why: &str| {
+            (row.value, row.absent, row.n) = (None, Some(why.to_owned()), 0);
+        };
+        absent(&mut places.rows[1], "there is no compiler (cc) in it");
+        absent(&mut places.rows[4], "it was not run there");
+        for row in &mut places.rows[3..] {
+            row.arm = Arm::from([("jobs".to_owned(), "2".to_owned())]);
+            (row.better, row.metric) = (Better::Higher, "iops".to_owned());
+        }
+    });
+    let one = "KVM, emulated (QEMU TCG): there is no compiler (cc) in it";
+    assert_eq!(page.matches(one).count(), 1, "each reason once:\n{page}");
+    assert!(page.contains("KVM: it was not run there"), "{page}");
+    assert!(page.contains("\ncompile: time, less is better"), "{page}");
+    assert!(page.contains("\nfork-exit, jobs 2: IOPS, more is better"), "{page}");
+}
+
+#[test]
+fn a_place_is_told_with_its_days_its_machine_and_whether_it_is_sealed() {
+    let own = |change: fn(&mut Places)| {
+        let page = page(change);
+        let from = page.find("\nplaces\n").unwrap();
+        page[from..].split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let sealed = own(|places| {
+        for result in &mut places.places[0].results {
+            result.seal = Known::Whole;
+        }
+        places.places[0].results[1].started = "2026-11-21T06:47:07+00:00".to_owned();
+        places.places[1].results[0].seal = Known::Whole;
+        places.places[1].name = "guest".to_owned();
+    });
+    assert!(sealed.contains("3 results of 2026-11-21 and 2026-11-23, sealed here"), "{sealed}");
+    assert!(sealed.contains("guest KVM; clock source tsc"), "{sealed}");
+    assert!(sealed.contains("20261123-064707-07fe of 2026-11-23, sealed here"), "{sealed}");
+    // One of them that is not whole, and the place is not.
+    let broken = own(|places| {
+        for result in &mut places.places[0].results[1..] {
+            result.seal = Known::Whole;
+        }
+    });
+    assert!(!broken.contains("sealed here"), "{broken}");
+    assert!(!broken.contains("KVM KVM;"), "its name says it: {broken}");
+}
+
+const PERCENT: &str = "places-percent";
+const COMPILE: &str = "places-compile-duration-s";
+const BEYOND: &str = "Some intervals go on beyond the figure; the table has their ends.";
+
+#[test]
+fn an_interval_that_goes_on_beyond_a_figure_is_told() {
+    let notes = |high: f64| {
+        let own = figure(
+            |places| {
+                places.rows[1].percent_ci95_family = Some([50.0, high]);
+                places.beside.clear();
+            },
+            PERCENT,
+        );
+        own.unwrap().notes
+    };
+    assert!(notes(200.0).contains(&BEYOND.to_owned()), "{:?}", notes(200.0));
+    assert!(!notes(139.0).contains(&BEYOND.to_owned()), "{:?}", notes(139.0));
+}
+
+#[test]
+fn bars_are_named_labelled_and_looked_at_by_what_they_are() {
+    let own = figure(|_| (), PERCENT).unwrap();
+    let points = own.series[0].marks.points();
+    let told: Vec<(&str, Option<&str>)> =
+        points.iter().map(|point| (point.text.as_str(), point.label.as_deref())).collect();
+    assert_eq!(told[0], ("bare metal: 100 %", Some("100 %")));
+    assert_eq!(told[1], ("KVM: 68 % (54 to 86)", Some("68 %")));
+    let emulated = &own.series[1].marks.points()[0];
+    assert!(emulated.text.ends_with("; emulated") && emulated.look == Look::Hatched);
+    assert_eq!(emulated.remark.as_deref(), Some("emulated"));
+    let published = own.series[2].marks.points();
+    assert_eq!(published[1].label.as_deref(), Some("79.16 %"));
+    let last = published.last().unwrap();
+    assert_eq!(last.label.as_deref(), Some("19.06 % (or 11.74 %)"));
+    assert_eq!((own.title.as_str(), own.guides.len()), ("Speed in per cent of bare metal", 1));
+    assert_eq!((own.guides[0].from, own.guides[0].to), (100.0, 100.0));
+    // A number without an interval has the digits of the table.
+    let alone = figure(alone, COMPILE).unwrap();
+    let texts: Vec<&str> =
+        alone.series[0].marks.points().iter().map(|point| point.text.as_str()).collect();
+    assert_eq!(texts, ["bare metal: 1042.523 s", "KVM: 1691.849 s"]);
+    assert_eq!(alone.series[0].name, "", "one series needs no name");
+    assert_eq!(alone.workload.as_deref(), Some("compile"));
+    assert_eq!(alone.metric.as_deref(), Some("duration_s"));
+}
+
+#[test]
+fn a_figure_has_two_bars_at_least_and_eighty_at_most() {
+    let ids = |change: fn(&mut Places)| -> Vec<String> {
+        drawn(change).into_iter().map(|figure| figure.id).collect()
+    };
+    let all = [PERCENT, COMPILE, "places-fork-exit-duration-s"];
+    assert_eq!(ids(|_| ()), all);
+    // A single number is no figure.
+    let single = ids(|places| {
+        (places.rows[1].value, places.rows[1].percent) = (None, None);
+    });
+    assert_eq!(single, [all[0], all[2]]);
+    let many = |count: usize| {
+        move |places: &mut Places| {
+            alone(places);
+            places.beside.clear();
+            let row = places.rows[1].clone();
+            places.rows.extend((2..count).map(|at| Row { place: format!("p{at}"), ..row.clone() }));
+        }
+    };
+    assert_eq!(drawn(many(80)).len(), 2);
+    assert_eq!(drawn(many(81)).len(), 0);
+    // Nine figures at most, and the last of them says so.
+    let workloads = drawn(|places| {
+        alone(places);
+        let rows = places.rows.clone();
+        for at in 0..11 {
+            let named = |row: &Row| Row { workload: format!("w{at}"), ..row.clone() };
+            places.rows.extend(rows.iter().map(named));
+        }
+    });
+    assert_eq!(workloads.len(), 9);
+    assert!(workloads[8].notes.iter().any(|note| note.contains('4')), "{:?}", workloads[8].notes);
+}
+
+#[test]
+fn workloads_have_headings_where_there_are_several_and_a_workload_of_one_place_none() {
+    use super::super::figure::Scale;
+    let slots = |change: fn(&mut Places)| -> Vec<(String, bool)> {
+        let own = figure(change, PERCENT).unwrap();
+        let Scale::Category(slots) = own.along.scale else { panic!("{:?}", own.along) };
+        slots.into_iter().map(|slot| (slot.name, slot.heading)).collect()
+    };
+    let headings = |change: fn(&mut Places)| -> Vec<String> {
+        let slots = slots(change).into_iter();
+        slots.filter_map(|(name, heading)| heading.then_some(name)).collect()
+    };
+    let published = "article 000: kernel-compile, as published";
+    assert_eq!(headings(|_| ()), ["compile", "fork-exit", published]);
+    assert_eq!(headings(|places| places.rows.truncate(3)), ["compile", published]);
+    let one = |places: &mut Places| {
+        places.rows.truncate(3);
+        places.beside.clear();
+    };
+    assert_eq!(headings(one), [""; 0]);
+    let missing = headings(|places| places.rows[1].percent = None);
+    assert_eq!(missing, ["fork-exit", published]);
+    assert_eq!(slots(one).len(), 2);
+}
+
+#[test]
+fn what_could_not_be_drawn_is_told_six_times_at_most() {
+    let notes = |change: fn(&mut Places), id: &str| figure(change, id).unwrap().notes;
+    let told = "Not there: compile in emulated (QEMU TCG): there is no compiler (cc) in it.";
+    assert_eq!(notes(|_| (), COMPILE)[0], told);
+    assert!(notes(|_| (), PERCENT).contains(&told.to_owned()));
+    let other = notes(|_| (), "places-fork-exit-duration-s");
+    assert!(!other.iter().any(|note| note.starts_with("Not there")), "{other:?}");
+    let many = notes(
+        |places| {
+            let row = places.rows[2].clone();
+            places.rows.extend((0..9).map(|at| Row { place: format!("p{at}"), ..row.clone() }));
+        },
+        COMPILE,
+    );
+    assert_eq!(many.iter().filter(|note| note.starts_with("Not there")).count(), 6);
+}
