@@ -130,7 +130,6 @@ const USUAL: &str = r"\bcount\(([\d_]+), [\d_]+\)";
 const IN_FULL: &str = r"\bcount\([\d_]+, ([\d_]+)\)";
 const SEEDS: &str = r"for seed in 1\.\.=(\d+)";
 const NAMED: &str = r"kill_named_again\(program, (\d+)";
-const COUNT: &str = r"COUNT: u64 = (\d+)";
 
 /// A number in digits or as a word.
 fn number(text: &str) -> Option<u64> {
