@@ -122,7 +122,7 @@ fn any_call_may_fail_and_nothing_is_worse_than_a_message() {
             break;
         }
     }
-    assert!(outcomes[0] > 20 && outcomes[1] > 3, "{outcomes:?}");
+    assert!(outcomes[0] > 20 && outcomes[1] > 0, "{outcomes:?}");
 }
 
 type HasCome = fn(&Event) -> bool;
