@@ -231,3 +231,164 @@ fn sustained_words(course: &Course) -> String {
         size(fall.from_bytes)
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use assay_load::{CapacityOutcome, CapacityShape, SeenCounts};
+
+    use super::*;
+
+    const NONE: SeenCounts =
+        SeenCounts { as_written: 0, other: 0, zero: 0, foreign: 0, flipped: 0, failed: 0 };
+
+    fn outcome(first: SeenCounts, again: SeenCounts) -> CapacityOutcome {
+        CapacityOutcome {
+            claimed_bytes: 64 << 30,
+            shape: CapacityShape::of(64 << 30, false),
+            zone_bytes: 128 << 20,
+            samples: 2048,
+            first,
+            widest_gap_bytes: 60 << 20,
+            between_bytes: 64 << 20,
+            again,
+            wrong: Vec::new(),
+            wraps_after_bytes: None,
+            held_bytes: None,
+            written: (256 << 20, 100),
+            read: (256 << 20, 100),
+            zone_write_ns: 1,
+            elapsed_ns: 1,
+            again_ns: 0,
+            cut_short: false,
+            note: None,
+            refused: None,
+            stopped: false,
+        }
+    }
+
+    fn detail(outcome: CapacityOutcome) -> Detail {
+        Detail { outcome, in_free_space: false }
+    }
+
+    fn said(detail: &Detail) -> String {
+        answer(detail, &told(detail))
+    }
+
+    #[test]
+    fn sizes_are_told_as_they_are_sold_and_as_they_are_counted() {
+        assert_eq!(sold(64_000_000_000), "64 GB (59.6 GiB)");
+        assert_eq!(sold(1_000_000_000_000), "1 TB (931 GiB)");
+        assert_eq!(sold(999_999_999_999), "1000 GB (931 GiB)");
+        assert_eq!(sold(1_000_000), "1 MB (977 KiB)");
+        assert_eq!(sold(999_999), "977 KiB");
+        assert_eq!(sold(1_000_000_000), "1 GB (954 MiB)");
+    }
+
+    #[test]
+    fn what_holds_is_told_by_how_much_was_looked_at() {
+        let good = SeenCounts { as_written: 2560, ..NONE };
+        let mut own = detail(outcome(good, NONE));
+        assert_eq!(
+            said(&own),
+            "The device holds what it says, as far as 2,560 blocks of 4 KiB of 68.7 GB (64 GiB) show: all of \
+             them came back as they were written."
+        );
+        own.outcome.shape.full = true;
+        let whole = "The device holds what it says: all of 68.7 GB (64 GiB) was written and read again as it \
+                     was written.";
+        assert_eq!(said(&own), whole);
+        own.outcome.cut_short = true;
+        assert!(said(&own).contains("as far as 2,560 blocks"), "{}", said(&own));
+        own.in_free_space = true;
+        assert!(said(&own).starts_with("The free space holds"), "{}", said(&own));
+    }
+
+    #[test]
+    fn what_does_not_hold_is_told_with_a_block_that_shows_it() {
+        let first = SeenCounts { as_written: 1500, zero: 500, ..NONE };
+        let of = |again: SeenCounts, seen: Option<Seen>| {
+            let wrong = seen.map(|seen| WrongBlock { at_bytes: 8192, seen });
+            let wrong = wrong.into_iter().collect();
+            let refused = Some("I/O error".to_owned());
+            said(&detail(CapacityOutcome { wrong, refused, ..outcome(first, again) }))
+        };
+        let zero = of(SeenCounts { zero: 30, as_written: 2, ..NONE }, Some(Seen::Zero));
+        assert_eq!(
+            zero,
+            "The device does not hold what it says. It claims 68.7 GB (64 GiB), and holds about 51.5 GB (48 \
+             GiB), what is lost lying here and there: byte 8,192 returns zeros instead of what was written; \
+             30 of 32 blocks that were wrong were wrong again."
+        );
+        let other = Seen::Other { at_bytes: 8192, of_bytes: 4096 };
+        let wraps = of(SeenCounts { other: 1, ..NONE }, Some(other));
+        assert!(
+            wraps.contains(
+                "and holds less; how much, a full pass tells: byte 8,192 returns what was written to byte \
+                 4,096 (it wraps); 1 of 1 blocks"
+            ),
+            "{wraps}"
+        );
+        let lost = of(SeenCounts { foreign: 1, ..NONE }, Some(Seen::Foreign));
+        assert!(
+            lost.contains(": what was written to byte 8,192 was lost, and what was there"),
+            "{lost}"
+        );
+        let refused = of(SeenCounts { failed: 1, ..NONE }, Some(Seen::Failed));
+        assert!(refused.contains(": byte 8,192 is refused (I/O error);"), "{refused}");
+        let unshown = of(SeenCounts { failed: 1, ..NONE }, None);
+        assert!(unshown.contains(" (refuses);"), "{unshown}");
+        let turned = of(SeenCounts { flipped: 3, as_written: 1, ..NONE }, None);
+        assert_eq!(
+            turned,
+            "The device turns bits: 500 of 2,000 blocks of 4 KiB came back with some bits turned, and 3 of 4 \
+             did again; it is worn or faulty, and does not lie about its size."
+        );
+        let unsteady = of(SeenCounts { as_written: 32, ..NONE }, None);
+        assert!(
+            unsteady.contains("of 2,000 blocks of 4 KiB 500 came back wrong, and right when 32")
+        );
+        // A border is no share, and free space claims nothing.
+        let again = SeenCounts { zero: 1, ..NONE };
+        let mut border =
+            detail(CapacityOutcome { held_bytes: Some(1 << 30), ..outcome(first, again) });
+        border.in_free_space = true;
+        let border = said(&border);
+        assert!(
+            border.contains(
+                "68.7 GB (64 GiB) are free, and holds about 1.07 GB (1 GiB) (returns zeros);"
+            ),
+            "{border}"
+        );
+    }
+
+    #[test]
+    fn what_would_have_been_missed_is_told() {
+        let good = SeenCounts { as_written: 2995, ..NONE };
+        let of = |change: &dyn Fn(&mut CapacityOutcome), direct| {
+            let mut own = outcome(good, NONE);
+            change(&mut own);
+            let own = detail(own);
+            limits(&own, &told(&own).limit, direct)
+        };
+        let usual = of(&|_| (), true);
+        assert_eq!(
+            usual,
+            "A lie that hides 0.1 % (65.5 MiB) or more, wherever, would have been found with a probability of \
+             95 %, 0.2 % (151 MiB) with 99.9 %; one in a single stretch from 60 MiB on surely. One that wraps \
+             onto the beginning would surely have been found. One that shows itself only after more than 256 \
+             MiB were written is found by --capacity=full alone. A cache of 64 MiB or more inside the drive \
+             could have answered for it."
+        );
+        let chance = of(&|own| own.widest_gap_bytes = 1 << 30, true);
+        assert!(chance.contains("One that wraps is found by chance here."), "{chance}");
+        let cut = of(&|own| own.cut_short = true, false);
+        assert!(cut.starts_with("The time ended it before all was looked at. A lie"), "{cut}");
+        assert!(cut.ends_with("which was asked to forget it before."), "{cut}");
+        let whole = |own: &mut CapacityOutcome| own.first.as_written = 16 << 20;
+        let whole = of(&whole, true);
+        assert!(whole.starts_with("Every block was looked at: no lie of any size"), "{whole}");
+        assert!(!whole.contains("--capacity=full"), "{whole}");
+        let noted = of(&|own| own.note = Some("a note".to_owned()), true);
+        assert!(noted.ends_with("could have answered for it. Note: a note."), "{noted}");
+    }
+}

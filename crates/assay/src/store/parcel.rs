@@ -447,3 +447,84 @@ pub fn usual_name(directory: &Path) -> PathBuf {
     let id = directory.file_name().unwrap_or_default().to_string_lossy();
     PathBuf::from(format!("{id}.assay"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_a_result_have_plain_names_of_sixty_letters_at_most() {
+        let long = |count: usize| format!("series/{}.json", "x".repeat(count));
+        for name in ["plan.json", "trials.csv", "series/a-B_9.json", "histograms/-.json", &long(60)]
+        {
+            assert!(is_known(name), "{name}");
+        }
+        let wrong = [
+            "",
+            "seal.jsonl",
+            "series",
+            "series/",
+            "series/.json",
+            "series/a.txt",
+            "series/a.b.json",
+            "series/a b.json",
+            "series/a/b.json",
+            "other/a.json",
+            "series/plan.json/x",
+            &long(61),
+        ];
+        for name in wrong {
+            assert!(!is_known(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_stream_is_refused_beyond_its_limit() {
+        let read = |left: u64| {
+            let mut own = Limited { from: [7_u8; 10].as_slice(), left };
+            let mut bytes = Vec::new();
+            own.read_to_end(&mut bytes).map(|_| bytes.len()).map_err(|error| error.kind())
+        };
+        assert_eq!(read(10), Ok(10));
+        assert_eq!(read(9), Err(io::ErrorKind::QuotaExceeded));
+    }
+
+    #[test]
+    fn a_result_is_whole_with_all_files_of_one_kind() {
+        let whole = |names: &[&str]| {
+            let about =
+                About { format: FORMAT.to_owned(), id: String::new(), assay: String::new() };
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            let reading = Reading { about: Some(about), names, ..Reading::default() };
+            reading.seen(Path::new("x.assay")).is_ok()
+        };
+        assert!(whole(&["plan.json", "study.toml", "environment.json"]));
+        assert!(whole(&["import.json", "trials.csv"]));
+        assert!(!whole(&["plan.json", "study.toml"]) && !whole(&["plan.json", "environment.json"]));
+        assert!(!whole(&["import.json"]) && !whole(&["trials.csv"]) && !whole(&[]));
+        let both = ["plan.json", "study.toml", "environment.json", "import.json", "trials.csv"];
+        assert!(!whole(&both), "of which kind?");
+        let nothing = Reading::default().seen(Path::new("x.assay")).err().unwrap();
+        assert!(nothing.message.contains("it is empty"), "{}", nothing.message);
+    }
+
+    #[test]
+    fn the_hash_is_that_of_names_lengths_and_contents() {
+        let hash = |files: &[(&str, &[u8])]| {
+            let mut own = Reading::default();
+            files.iter().for_each(|(name, bytes)| own.add(name, bytes));
+            own.hashes
+        };
+        let one = hash(&[("a", b"x")]);
+        assert_eq!(one, format!("a 1 {}\n", hexadecimal(&sha256("x"))));
+        assert!(hash(&[("a", b"x"), ("b", b"")]).starts_with(&one));
+        assert_ne!(hash(&[("a", b"y")]), one);
+        assert_ne!(hash(&[("b", b"x")]), one);
+    }
+
+    #[test]
+    fn a_file_is_usually_called_after_its_result() {
+        let name = usual_name(Path::new("/home/a/results/20261120-1031"));
+        assert_eq!(name, Path::new("20261120-1031.assay"));
+    }
+}

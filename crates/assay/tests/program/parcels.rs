@@ -154,6 +154,38 @@ fn an_import_can_be_handed_on_and_an_id_that_exists_gets_another_name() {
 }
 
 #[test]
+fn a_bundle_is_known_by_its_name_or_by_what_stands_first_in_it() {
+    let (home, id, path) = handed_on("parcel-known");
+    let whole = fs::read(&path).unwrap();
+    assert_eq!(home.text(&["import", &home.file("card", whole)]).trim(), format!("{id}-foreign"));
+    // Something else that is packed alike, and something that is packed not at all.
+    for (name, bytes) in [("other", packed(&[file("log.jsonl", "{}")])), ("plain", b"x".to_vec())] {
+        let told = home.told(2, &["import", &home.file(name, bytes)]);
+        assert!(!told.contains("nothing of it was added"), "{name}: {told}");
+    }
+    let named = home.told(2, &["import", &home.file("plain.assay", "x")]);
+    assert!(named.contains("nothing of it was added"), "{named}");
+    let directory = home.scratch.path().join("directory.assay");
+    fs::create_dir(&directory).unwrap();
+    let told = home.told(2, &["import", directory.to_str().unwrap()]);
+    assert!(told.contains("it is no bundle that assay export wrote"), "{told}");
+    assert!(
+        home.told(2, &["import", "/nowhere.assay"]).contains("there is no file /nowhere.assay")
+    );
+}
+
+#[test]
+fn what_is_packed_is_counted() {
+    let (home, id, path) = handed_on("parcel-counted");
+    let told = home.run(&["export", &id, "--format", "bundle", "-o", path.to_str().unwrap()]);
+    let own: Vec<Entry> = unpacked(&path).into_iter().skip(1).collect();
+    let bytes: usize = own.iter().map(|entry| entry.bytes.len()).sum();
+    let shown = assay_core::quantity::units::show::bytes(bytes as u64);
+    let words = format!("{} files, {shown} in ", own.len());
+    assert!(told.stderr.contains(&words), "{words}: {told:?}");
+}
+
+#[test]
 fn hostile_files_are_refused_and_nothing_is_written() {
     let (home, _, path) = handed_on("parcel-hostile");
     let parts = || unpacked(&path);

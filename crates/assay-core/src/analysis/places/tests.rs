@@ -491,3 +491,164 @@ fn all_that_is_said_of_places() {
     let differs = found.lines().zip(expected.lines()).find(|(own, known)| own != known);
     assert!(found == expected, "{path}: {differs:#?}");
 }
+
+#[test]
+fn rates_that_were_printed_are_held_against_rates() {
+    let text = "place,iops,published_percent\nbare metal,1000,100\na,800,80\nb,500,60.5\n";
+    let found = compared(&[table(text)]);
+    assert_eq!(
+        told(&found, "published"),
+        [
+            "work in b: 60.5 % was printed, but 500 of 1000 are 50.00 %; 60.5 % would be 605: one of the two \
+             numbers is wrong, and they cannot tell which"
+        ]
+    );
+    let printed = |place: &str| row(&found, place).printed.unwrap();
+    assert_eq!(
+        (printed("a").percent, printed("a").computed, printed("a").follows),
+        (80.0, 80.0, true)
+    );
+    assert!(!printed("b").follows);
+    // Without the place of 100 % nobody knows what they are of.
+    let unknown =
+        compared(&[table("place,iops,published_percent\nbare metal,1000,99\na,800,80\n")]);
+    assert_eq!((row(&unknown, "a").printed, told(&unknown, "published")), (None, vec![]));
+}
+
+#[test]
+fn machines_are_alike_that_have_as_much_memory_to_a_tenth() {
+    let with = |bytes: Option<u64>| {
+        let mut one = measured("x", KVM, &[1]).findings.environment;
+        one.memory_bytes = bytes;
+        one
+    };
+    let same =
+        |one: Option<u64>, other: Option<u64>| spots::is_same_machine(&with(one), &with(other));
+    assert!(same(Some(1000), Some(900)) && same(Some(900), Some(1000)));
+    assert!(!same(Some(1000), Some(899)) && !same(Some(899), Some(1000)));
+    assert!(same(None, Some(1)) && same(Some(1), None) && same(None, None));
+    let mut other = with(None);
+    other.cpu = "another".to_owned();
+    assert!(!spots::is_same_machine(&with(None), &other));
+    other = with(None);
+    other.cpus = None;
+    assert!(!spots::is_same_machine(&with(None), &other));
+}
+
+#[test]
+fn places_of_one_name_are_told_apart_by_what_differs() {
+    let names = |change: &dyn Fn(&mut EnvironmentFacts)| {
+        let mut large = measured("large", KVM, &around(9_000));
+        change(&mut large.findings.environment);
+        let small = measured("small", KVM, &around(5_000));
+        let found = compared(&[measured("a", BARE, &around(10_000)), small, large]);
+        of(&found).places.iter().map(|one| one.name.clone()).collect::<Vec<_>>()
+    };
+    let cpu = names(&|own| own.cpu = "Another CPU".to_owned());
+    assert!(cpu[2] == "KVM (Another CPU)" && cpu[1].starts_with("KVM ("), "{cpu:?}");
+    let memory = names(&|own| own.memory_bytes = Some(1 << 30));
+    assert_eq!(memory[2], "KVM (1 GiB memory)");
+    let untold = names(&|own| own.cpus = None);
+    assert_eq!(untold[2], "KVM (processors not told)");
+    assert_eq!(names(&|_| ()).len(), 2, "the same machine is the same place");
+    assert_eq!(
+        [words::processors(Some(1)), words::memory(None)],
+        ["1 processor", "memory not told"]
+    );
+}
+
+#[test]
+fn four_places_are_named_in_a_title_and_five_are_counted() {
+    let title = |count: usize| {
+        let names = ["a", "b", "c", "d", "e"];
+        let one = |(at, name): (usize, &&'static str)| {
+            let id = format!("r{at}");
+            measured(&id, (name, PlaceSort::Hypervisor), &around(100 + at as u64))
+        };
+        let all: Vec<Brought> = names[..count].iter().enumerate().map(one).collect();
+        let found = compared(&all);
+        (found.study.title.clone(), found.study.id.clone())
+    };
+    assert_eq!(title(4).0, "The same work in 4 places: a, b, c and d");
+    assert_eq!(title(5), ("The same work in 5 places".to_owned(), "r0..r1+r2+r3+r4".to_owned()));
+    assert_eq!(compared(&[table("place,seconds\nx,1\ny,2\n")]).study.id, "table-by-place");
+}
+
+#[test]
+fn a_baseline_is_found_by_its_name_or_by_a_result_of_it() {
+    let all =
+        || [measured("20261101-a", BARE, &around(10)), measured("20261102-k", KVM, &around(9))];
+    let by = |name: &str| {
+        let asked = Question { baseline: Some(name.to_owned()), ..Question::default() };
+        by_place(&all(), asked).map(|found| (of(&found).baseline.clone(), of(&found).chosen))
+    };
+    for name in ["KVM", "kvm", "20261102"] {
+        assert_eq!(by(name).unwrap(), ("KVM".to_owned(), Chosen::Asked), "{name}");
+    }
+    assert!(by("2026").is_err(), "that fits both");
+    assert_eq!(told(&by_place(&all(), Question::default()).unwrap(), "baseline"), [""; 0]);
+}
+
+#[test]
+fn failed_trials_of_sessions_and_of_whole_places_are_not_told() {
+    let failed = |cell: &mut crate::findings::Cell| {
+        cell.trials[0].status = crate::results::record::Status::Failed;
+        cell.trials[0].value = None;
+    };
+    let day = |id: &str, rate: u64| {
+        let mut own = measured(id, KVM, &around(rate));
+        failed(own.findings.cells.iter_mut().find(|cell| cell.primary).unwrap());
+        own
+    };
+    let bare = measured("a", BARE, &around(10_000));
+    let two = compared(&[bare.clone(), day("x", 9_000), day("y", 9_010)]);
+    assert_eq!(told(&two, "failed"), ["random-read-q1 in KVM: 2 of 8 trials failed"]);
+    let three = compared(&[bare, day("x", 9_000), day("y", 9_010), day("z", 8_990)]);
+    assert_eq!(told(&three, "failed"), [""; 0], "their numbers are those of days");
+    assert_eq!((row(&three, "KVM").failed, row(&three, "KVM").n), (3, 3));
+    assert_eq!(row(&two, "KVM").n, 6);
+}
+
+#[test]
+fn each_state_of_a_seal_is_told_once() {
+    let one = |id: &str, seal| Brought { seal, ..measured(id, KVM, &around(9_000)) };
+    let bare = |seal| Brought { seal, ..measured("a", BARE, &around(10_000)) };
+    let seals = |all: &[Brought]| -> Vec<String> {
+        told(&compared(all), "seal").into_iter().map(str::to_owned).collect()
+    };
+    assert_eq!(seals(&[bare(Known::Whole), one("k", Known::Whole)]), [""; 0]);
+    let none = seals(&[bare(Known::None), one("k", Known::None)]);
+    let words = "a (bare metal) and k (KVM): without a seal, as measured without root: anybody could have \
+                 changed it";
+    assert_eq!(none, [words]);
+    let both = seals(&[bare(Known::NotLookedAt), one("k", Known::Elsewhere)]);
+    assert!(
+        both[0].starts_with("k (KVM): sealed on another machine") && both.len() == 2,
+        "{both:?}"
+    );
+    assert_eq!(both[1], "a (bare metal): sealed, which only root can look into");
+}
+
+#[test]
+fn lists_are_read_as_one_writes_them() {
+    let list = |names: &[&str]| words::list(names.iter().copied());
+    assert_eq!([list(&[]), list(&["a"]), list(&["a", "b"])], ["", "a", "a and b"]);
+    assert_eq!(list(&["a", "b", "c"]), "a, b and c");
+    assert_eq!(words::not_there(Some("iops")), "it was measured by iops there");
+}
+
+#[test]
+fn a_table_of_two_rows_a_place_has_two_trials_and_no_interval() {
+    let text = "place,seconds\nold,10\nold,10.2\nnew,5\nnew,5.1\n";
+    let found = compared(&[table(text)]);
+    let new = row(&found, "new");
+    assert_eq!((new.n, new.percent_interval(), verdict(&found, "new")), (2, None, None));
+    assert!(
+        found.comparisons[0].text.contains("There is no interval and so no verdict: it takes 3")
+    );
+    assert!((new.value.unwrap() - (5.0_f64 * 5.1).sqrt()).abs() < 1e-9, "the geometric mean");
+    let three =
+        compared(&[table("place,seconds\nold,10\nold,10.2\nold,10.1\nnew,5\nnew,5.1\nnew,5.05\n")]);
+    assert!(row(&three, "new").percent_interval().is_some());
+    assert_eq!(row(&three, "old").percent, Some(100.0));
+}

@@ -537,9 +537,9 @@ fn a_swap_file_takes_the_room_that_there_is_and_no_more() {
     let refused = |free: u64| {
         let fake: Fake = machine();
         let stack = stack(&[("filesystem", "ext4"), ("swap", "file"), ("swap-size", "64 MiB")]);
-        fake.add(&format!("space /var/lib/assay {free} {}\n", 1_u64 << 40)).unwrap();
         let mut guard = begin(&fake).unwrap();
         let on = below(&mut guard, &stack, 0).unwrap();
+        fake.add(&format!("space /var/lib/assay {free} {}\n", 1_u64 << 40)).unwrap();
         stack.make(&mut guard, on).err().map(|failure| failure.message)
     };
     assert_eq!(refused(64 << 20), None, "all of it");

@@ -206,4 +206,169 @@ mod tests {
         let words = Planned { full: false, bytes: 64 << 20 }.words();
         assert!(words.starts_with("every block of 64 MiB"), "{words}");
     }
+
+    use std::path::Path;
+    use std::sync::atomic::AtomicBool;
+
+    use assay_load::{Bystanders, Law, LawShape, Lie, Store};
+
+    use super::super::{Asked, FAST_BOUND, FULL_BOUND, Probe};
+    use crate::quantity::Time;
+    use crate::system::Fake;
+    use crate::work::kind::Asks as _;
+    use crate::work::place::Medium;
+
+    const GIB: u64 = 1 << 30;
+
+    fn on<T>(area: Area, law: &Law, stop: bool, with: impl FnOnce(&Run<'_>) -> T) -> T {
+        let medium = Medium { file: None, area, memory_alignment: 4096, law: Some(law.clone()) };
+        with(&Run {
+            system: &Fake::new(),
+            medium,
+            path: Path::new("/dev/x"),
+            ramp_ns: 0,
+            time_ns: 1000 * 1_000_000_000,
+            seed: 1,
+            caller: None,
+            bystanders: &Bystanders::now(),
+            stop: &AtomicBool::new(stop),
+            lookout: None,
+            limits: None,
+        })
+    }
+
+    fn area(length: u64, written: bool) -> Area {
+        Area { start: 0, length, asked: length, written, fill_ns: 0 }
+    }
+
+    fn law(ns: u64, held_bytes: Option<u64>) -> Law {
+        let store = held_bytes.map(|held_bytes| Store {
+            claimed_bytes: 8 << 20,
+            held_bytes,
+            lie: Lie::Drops,
+        });
+        Law { store, ..Law::new(LawShape::Fixed { ns }, 1).unwrap() }
+    }
+
+    #[test]
+    fn a_pass_takes_what_its_pieces_and_its_blocks_take() {
+        let full = Planned { full: true, bytes: 64 << 20 };
+        // 64 MiB are written and read: a tenth of a second each on a poor card.
+        assert_eq!(full.expected_ns(0), Some(128 * 104_857_600));
+        assert_eq!(full.expected_ns(5), Some(128 * 5));
+        let fast = Planned { full: false, bytes: 64 * GIB };
+        let blocks = 2 * 2048 + 512;
+        assert_eq!(fast.expected_ns(0), Some(128 * 104_857_600 + blocks * 10_000_000));
+        assert_eq!(fast.expected_ns(7), Some((128 + blocks) * 7));
+        assert_eq!(whole_ns(&CapacityShape::of(64 * GIB, false), (3, 2)), 128 * 3 + blocks * 2);
+        assert_eq!(steps(&CapacityShape::of(4096, true)), 1, "none is a step");
+        assert_eq!(steps(&CapacityShape::of(64 * GIB, false)), 128 + blocks);
+        assert!(!fast.is_of_speed() && !fast.ends_by_time() && fast.primary(&|_| true) == HELD.name);
+    }
+
+    #[test]
+    fn what_is_planned_is_told_with_its_time() {
+        let fast = Planned { full: false, bytes: 64 * GIB }.words();
+        assert!(
+            fast.starts_with(
+                "2,048 blocks of 64 GiB, one a stretch, then 128 MiB at the beginning are written, then read \
+                 again; fast about "
+            ),
+            "{fast}"
+        );
+        let full = Planned { full: true, bytes: 8 << 20 }.words();
+        let wanted = "every block of 8 MiB is written, then read again; about 210 ms (80 MB/s and 1 ms a \
+                      block) to 1.68 s (10 MB/s and 10 ms a block)";
+        assert!(full.starts_with(&wanted[..58]), "{full}");
+        assert!(full.contains("about 210 ms to 1.68 s (80 MB/s and 1 ms a block; 10 MB/s and"), "{full}");
+    }
+
+    #[test]
+    fn a_look_is_a_trial_with_what_it_counted() {
+        let planned = Planned { full: true, bytes: 8 << 20 };
+        let ran = on(area((8 << 20) + 77, true), &law(1_000_000, None), false, |run| planned.run(run));
+        let ran = ran.unwrap();
+        let value = |name: &str| ran.measured.values.get(name).copied();
+        assert_eq!(value("capacity_claimed_bytes"), Some(8_388_608.0));
+        assert_eq!(value("capacity_held_bytes"), Some(8_388_608.0));
+        assert_eq!(value("capacity_checked_blocks"), Some(2048.0));
+        assert_eq!(value("capacity_wrong_blocks"), Some(0.0));
+        let claims = &ran.measured.claims;
+        assert_eq!((claims.write.operations, claims.write.bytes), (8, 8 << 20));
+        assert_eq!((claims.read.operations, claims.read.bytes), (8, 8 << 20));
+        assert_eq!((ran.measured.elapsed_ns, ran.measured.window_ns), (16_000_000, 16_000_000));
+        assert_eq!(ran.measured.operations(), 2048);
+        assert!(!ran.stopped && ran.measured.absent.is_empty());
+        let lies = on(area(8 << 20, true), &law(1_000_000, Some(2 << 20)), false, |run| planned.run(run));
+        let lies = lies.unwrap().measured.values;
+        assert_eq!(lies["capacity_held_bytes"], 2_097_152.0);
+        assert_eq!(lies["capacity_wrong_blocks"], 1536.0);
+        let stopped = on(area(8 << 20, true), &law(1, None), true, |run| planned.run(run)).unwrap();
+        assert!(stopped.stopped);
+        // A block that takes longer than all of the time says nothing.
+        let slow = on(area(8 << 20, true), &law(u64::MAX / 4, None), false, |run| planned.run(run));
+        assert!(slow.unwrap_err().contains("before a block could be read again"));
+    }
+
+    #[test]
+    fn a_pilot_tells_what_a_step_takes() {
+        let asked = |full| Asked { probe: if full { Probe::Full } else { Probe::Fast }, time: None };
+        let pilot = |ns, full, written| {
+            on(area(64 << 20, written), &law(ns, None), false, |run| asked(full).pilot(run))
+        };
+        assert_eq!(pilot(1_000_000, true, true), Ok(Some(1_000_000)));
+        assert_eq!(pilot(1, false, true), Ok(Some(1)), "never nothing");
+        assert_eq!(pilot(1_000_000, true, false), Ok(None), "nothing may be written");
+    }
+
+    #[test]
+    fn a_look_has_its_time_and_a_quick_one_is_fast() {
+        let settled = |probe, time| {
+            let mut own = Asked { probe, time };
+            own.settle();
+            own.time
+        };
+        assert_eq!(settled(Probe::Fast, None), Some(Time(600_000_000_000)));
+        assert_eq!(settled(Probe::Full, None), Some(Time(30 * 24 * 3600 * 1_000_000_000)));
+        assert_eq!(settled(Probe::Full, Some(Time(5))), Some(Time(5)));
+        let hurried = |time| {
+            let mut own = Asked { probe: Probe::Full, time };
+            own.hurry(None);
+            (own.probe, own.time)
+        };
+        assert_eq!(hurried(None), (Probe::Fast, Some(FAST_BOUND)));
+        assert_eq!(hurried(Some(Time(5))), (Probe::Fast, Some(Time(5))));
+        assert_eq!(hurried(Some(FULL_BOUND)), (Probe::Fast, Some(FAST_BOUND)));
+        assert_eq!(Probe::find("full"), Some(Probe::Full));
+        assert_eq!((Probe::find("half"), Probe::Fast.name()), (None, "fast"));
+    }
+
+    #[test]
+    fn costs_are_those_of_the_same_probe() {
+        let work = |probe| crate::work::Work::from(Asked { probe, time: None });
+        let own = Asked { probe: Probe::Fast, time: Some(Time(1)) };
+        assert!(own.costs_like(&work(Probe::Fast)) && !own.costs_like(&work(Probe::Full)));
+        assert!(own.words().starts_with("a sample") && Asked { probe: Probe::Full, time: None }.words().starts_with("every"));
+        assert_eq!(super::super::whole_blocks(4096 * 3 + 4095), 4096 * 3);
+        assert_eq!(super::super::whole_blocks(4095), 0);
+    }
+
+    #[test]
+    fn by_hand_it_is_f3() {
+        let line = |full| {
+            let planned = Planned { full, bytes: GIB };
+            planned.by_hand(&ByHand {
+                name: "capacity",
+                area: area(GIB, true),
+                path: "/dev/x",
+                ramp_ns: 0,
+                time_ns: 1,
+                note: None,
+                background: None,
+            })
+        };
+        assert_eq!(line(true).words, ["f3write", "/dev/x"]);
+        assert_eq!(line(false).words, ["f3probe", "--destructive", "--time-ops", "/dev/x"]);
+        assert_eq!(line(true).remarks.len(), 2);
+    }
 }

@@ -442,7 +442,7 @@ fn a_target_that_is_full_is_told_with_the_reason() {
     let of = |free: u64| {
         let fake = with_tree();
         fake.add(&format!("space /home/me {free} 1000000000\n")).unwrap();
-        fake.put_executions("work", [ended(Ending::Exited(1), "cannot write")]);
+        fake.put_executions("sh -c work", [ended(Ending::Exited(1), "cannot write")]);
         let asked = Asked { c_files: None, source: Some("/src".to_owned()), ..in_tree() };
         for line in ["/usr/bin/assay tree assay-tree", "cp -a /src/. assay-tree/ && { sync -f . 2> /dev/null || sync; }"] {
             fake.put_executions(&format!("sh -c {line}"), [took(MS)]);
@@ -450,7 +450,7 @@ fn a_target_that_is_full_is_told_with_the_reason() {
         trial(&fake, &asked, MS).unwrap_err()
     };
     let full = of((1 << 20) - 1);
-    assert!(full.starts_with("/home/me is full (1023") && full.contains("cannot write"), "{full}");
+    assert!(full.starts_with("/home/me is full (1 MiB free)") && full.contains("cannot write"), "{full}");
     let other = of(1 << 20);
     assert!(other.starts_with("run 1 of `work`"), "{other}");
 }
