@@ -254,11 +254,11 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "mutants",
-        usage: "[--count N] [--seed S] [--areas A,B] [--list] [--write]",
+        usage: "[--count N] [--seed S] [--areas A,B] [--without TEST,TEST] [--list] [--write]",
         summary: "small changes of the source, drawn in the areas of the last week or in others: which ones no test of `fast` notices",
         flags: &["--list", "--write"],
         numbers: &[("--count", mutants::COUNT), ("--seed", mutants::SEED)],
-        words: &["--areas"],
+        words: &["--areas", "--without"],
         run: Chore(mutants::run),
     },
     Command {

@@ -63,7 +63,8 @@ pub fn run(options: &Options) -> Done<bool> {
     let temporary = std::env::temp_dir().join(format!("assay-mutants-{}", std::process::id()));
     fs::create_dir_all(&temporary).map_err(|error| error.to_string())?;
     let programs = &built.programs;
-    let bench = Bench { programs, work: &work, temporary: &temporary, stop: &stop };
+    let without = options.text("--without").unwrap_or_default();
+    let bench = Bench { programs, without, work: &work, temporary: &temporary, stop: &stop };
     let fates = bench.map().and_then(|tests| {
         let tell = |number: usize, fate: &Fate| println!("{}", page::line(&mutants[number], fate));
         bench.fates(&taken, &tests, tell)
@@ -75,7 +76,9 @@ pub fn run(options: &Options) -> Done<bool> {
 
     let named =
         options.text("--areas").map(|names| format!("--areas {names} ")).unwrap_or_default();
-    let call = format!("{named}--count {count} --seed {seed}");
+    let without =
+        options.text("--without").map(|names| format!(" --without {names}")).unwrap_or_default();
+    let call = format!("{named}--count {count} --seed {seed}{without}");
     let page = page::page(&head, &call, &told, left_out);
     println!("\n{page}");
     if options.has("--write") {

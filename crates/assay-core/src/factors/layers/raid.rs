@@ -684,4 +684,58 @@ mod tests {
         }
         assert!(Chunk.same("1 MiB", "1024 KiB") && !Chunk.same("1 MiB", "defaults"));
     }
+
+    #[test]
+    fn options_have_their_limits() {
+        let taken = |factor: &dyn Factor, levels: &[&str]| {
+            levels.iter().map(|level| factor.judge(level).is_ok()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            taken(&Chunk, &["4 KiB", "64 KiB", "defaults", "2 KiB", "12 KiB"]),
+            [true, true, true, false, false]
+        );
+        assert_eq!(
+            taken(&StripeCache, &["17", "32768", "16", "32769", "x"]),
+            [true, true, false, false, false]
+        );
+        assert_eq!(
+            taken(&Sync, &["1 MB/s", "999 KB/s", "1 MB", "none", "defaults"]),
+            [true, false, false, true, true]
+        );
+        assert_eq!(rate("1 MB/s"), Some(976), "in whole KiB");
+        assert!(Sync.same("1 MB/s", "1000 KB/s") && !Sync.same("none", "defaults"));
+        assert!(!Sync.same("1 MB/s", "2 MB/s") && !Chunk.same("none", "other"));
+        assert!(Level.caution("raid0").is_some() && Level.caution("raid1").is_none());
+    }
+
+    #[test]
+    fn a_member_has_room_for_a_chunk_and_for_md_itself() {
+        let fake = Fake::recorded("file /proc/sys/kernel/osrelease 6.18.0\n").unwrap();
+        fake.install("mdadm").put("/proc/mdstat", "Personalities : [raid1]\n");
+        let own = |bytes: u64| missing(&[("raid", "raid1")], &[1 << 30, bytes], &fake);
+        assert_eq!(own(OWN_BYTES + 4096), None);
+        let small = own(OWN_BYTES + 4095).unwrap();
+        assert!(small.starts_with("raid1 needs members of"), "{small}");
+        // A level that another one's module is there for is not there.
+        assert_eq!(
+            missing(&[("raid", "raid10")], &[1 << 30; 4], &fake).unwrap(),
+            "this kernel has no raid10 (md)"
+        );
+        fake.put("/lib/modules/6.18.0/modules.builtin", "kernel/drivers/md/raid10.ko\n");
+        assert_eq!(missing(&[("raid", "raid10")], &[1 << 30; 4], &fake), None);
+        let told = Arrays.ample(16 << 20);
+        assert_eq!(told, (16 << 20) + (1 << 20) + (16 << 20));
+    }
+
+    #[test]
+    fn the_last_free_name_is_taken() {
+        let fake = Fake::new();
+        assert_eq!(free(&fake).unwrap(), "md127");
+        fake.put("/sys/class/block/md127/dev", "9:127\n");
+        assert_eq!(free(&fake).unwrap(), "md126");
+        for number in 0..127 {
+            fake.put(format!("/sys/class/block/md{number}/dev"), format!("9:{number}\n"));
+        }
+        assert!(free(&fake).unwrap_err().message.contains("every name from md0 to md127 is taken"));
+    }
 }

@@ -625,4 +625,53 @@ mod tests {
         fake.put("/sys/module/zswap/parameters/compressor", "lzo\n");
         assert_eq!(Kind.observe("swap", &view), Presence::Present("zswap:lzo".to_owned()));
     }
+
+    #[test]
+    fn what_is_missing_for_swap_is_said_where_it_is() {
+        let fake = Fake::new();
+        let missing = |level: &str| {
+            let levels = Levels::from([("swap".to_owned(), level.to_owned())]);
+            Swap.recipe(&Wish::of(&levels)).unwrap().missing(&fake, &[])
+        };
+        assert!(missing("file").unwrap().contains("CONFIG_SWAP"));
+        fake.put(swaps::TABLE, "");
+        assert_eq!(missing("file"), None);
+        assert!(missing("zram").unwrap().contains("try modprobe zram"));
+        assert!(missing("zswap").unwrap().contains("CONFIG_ZSWAP"));
+        fake.put(ADD_ZRAM, "").put("/sys/module/zswap/parameters/enabled", "N\n");
+        assert_eq!((missing("zram"), missing("zswap")), (None, None));
+        let none = Levels::from([("swap".to_owned(), "none".to_owned())]);
+        assert!(Swap.recipe(&Wish::of(&none)).is_none());
+    }
+
+    #[test]
+    fn sizes_begin_at_a_mebibyte() {
+        assert!(Size.judge("1 MiB").is_ok());
+        assert!(Size.judge("1048575 B").unwrap_err().contains("say 1 MiB at least"));
+        assert!(Pool.judge("100 %").is_ok());
+    }
+
+    #[test]
+    fn the_swap_that_is_used_first_is_what_the_machine_has() {
+        let fake = Fake::new();
+        let site = crate::system::site::Site::loop_to_be(1 << 20);
+        let view = View { system: &fake, site: &site };
+        let head = "Filename Type Size Used Priority\n";
+        assert!(Kind.observe("swap", &view).value().is_none(), "no table");
+        fake.add("block /dev/zram3 252:3\n").unwrap();
+        fake.put("/sys/dev/block/252:3/dev", "252:3\n")
+            .put("/sys/class/block/zram3/dev", "252:3\n");
+        fake.put("/sys/class/block/zram3/comp_algorithm", "lzo [lz4]\n");
+        let table = |zram: i32| {
+            fake.put(
+                swaps::TABLE,
+                format!("{head}/swapfile file 1 0 5\n/dev/zram3 partition 1 0 {zram}\n"),
+            );
+            Kind.observe("swap", &view).value().cloned()
+        };
+        assert_eq!(table(4).as_deref(), Some("file"));
+        fake.put("/sys/module/zswap/parameters/enabled", "N\n");
+        fake.put("/sys/module/zswap/parameters/compressor", "lzo\n");
+        assert_eq!(table(4).as_deref(), Some("file"), "zswap is off");
+    }
 }

@@ -310,4 +310,21 @@ mod tests {
             assert!(Size.judge(wrong).is_err(), "{wrong}");
         }
     }
+
+    #[test]
+    fn an_eighth_of_the_memory_is_left() {
+        let fake = Fake::new();
+        fake.put(ADD_ZRAM, "");
+        fake.put("/proc/meminfo", "MemAvailable: 1048576 kB\n");
+        let of = |bytes| missing(&fake, "lz4", bytes);
+        assert_eq!(of(896 << 20), None, "seven eighths of a gibibyte");
+        assert!(of((896 << 20) + PAGE).is_some());
+        assert_eq!(of(u64::MAX / 8), None, "asked of no size in particular");
+        let wanted =
+            |size: Option<u64>| Wanted { algorithm: "lz4".to_owned(), size: size.map(Bytes) };
+        assert_eq!(wanted(None).room(&[10_000, 99_999]), 8192, "whole pages of the first");
+        assert_eq!((wanted(None).room(&[]), wanted(Some(5 << 20)).room(&[1])), (0, 5 << 20));
+        assert_eq!(wanted(None).words(), "zram (lz4)");
+        assert!(Size.judge("1 MiB").is_ok() && Size.judge("1044480 B").is_err());
+    }
 }

@@ -302,3 +302,53 @@ impl Recipe for ByProgram {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::Fake;
+
+    #[test]
+    fn a_name_that_can_be_read_and_one_that_is_not_there_hide_nothing() {
+        let fake = Fake::new();
+        let below = Path::new("/below");
+        assert!(is_hidden(&fake, below, 0).unwrap_err().contains("/below cannot be listed"));
+        fake.put("/below/gocryptfs.conf", "");
+        assert!(is_hidden(&fake, below, 1).unwrap_err().contains("it encrypts something else"));
+        fake.put("/below/xYz0", "");
+        assert_eq!(is_hidden(&fake, below, 1), Ok(()));
+        assert!(is_hidden(&fake, below, 2).is_err(), "both were there before");
+        fake.put("/below/assay-plain-name", "");
+        assert!(is_hidden(&fake, below, 1).unwrap_err().contains("it encrypts nothing"));
+    }
+
+    #[test]
+    fn a_directory_is_encrypted_where_that_was_served_from_below() {
+        let fake = Fake::new();
+        let (point, cipher) = (Path::new("/plain"), Path::new("/below/encrypted"));
+        let seen = |filesystem: &str, source: &str| {
+            let line = format!("27 1 0:25 / /plain rw - {filesystem} {source} rw\n");
+            fake.put("/proc/self/mountinfo", line);
+            ByProgram::see_at(&fake, point, cipher)
+        };
+        assert_eq!(seen("fuse.gocryptfs", "/below/encrypted"), Ok(()));
+        let told = "fuse.sshfs of /below/encrypted is mounted there";
+        assert_eq!(seen("fuse.sshfs", "/below/encrypted").unwrap_err(), told);
+        assert!(
+            seen("fuse.gocryptfs", "/other").unwrap_err().starts_with("fuse.gocryptfs of /other")
+        );
+    }
+
+    #[test]
+    fn a_directory_without_a_policy_is_not_encrypted() {
+        let fake = Fake::new();
+        fake.put("/mnt/encrypted/x", "");
+        let told = ByFileSystem::see_at(&fake, Path::new("/mnt/encrypted")).unwrap_err();
+        assert!(told.contains("not encrypted") || told.contains("cannot be read"), "{told}");
+        let device = point_of(&[]).unwrap_err().message;
+        assert_eq!(device, "a directory is encrypted on one file system");
+        assert_eq!(point_of(&[Base::Directory("/a".into())]).unwrap(), Path::new("/a"));
+        let two = [Base::Directory("/a".into()), Base::Directory("/b".into())];
+        assert!(point_of(&two).is_err());
+    }
+}

@@ -285,3 +285,141 @@ fn mounted_at(system: &dyn System, point: &Path) -> Result<(String, String), Str
     let entry = entry.ok_or("nothing is mounted there, though nothing complained")?;
     Ok((entry.mount.filesystem, entry.mount.source))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::factors::layers::{Levels, Stack, Wish};
+    use crate::system::Fake;
+
+    #[test]
+    fn levels_say_what_to_write() {
+        for level in ["aes-xts-plain64", "aes-xts-plain64/256", "xchacha12,aes-adiantum-plain64"] {
+            assert_eq!(Cipher.judge(level), Ok(()), "{level}");
+        }
+        for level in ["aes", "-aes-xts", "aes xts-plain64", "aes-xts-plain64/100", "aes-xts/", ""] {
+            assert!(Cipher.judge(level).unwrap_err().contains("is no cipher"), "{level}");
+        }
+        let bytes =
+            ["512 B", "1 KiB", "2 KiB", "4 KiB"].map(|level| sector(level).map(|own| own.0));
+        assert_eq!(bytes, [512, 1024, 2048, 4096].map(Some));
+        assert_eq!([sector("8 KiB"), sector("256 B"), sector("x")], [None; 3]);
+        let both = Some(vec!["no_read_workqueue", "no_write_workqueue"]);
+        assert_eq!(queues("no-write-workqueue,no-read-workqueue"), both, "in their order");
+        assert_eq!(queues("no-read-workqueue"), Some(vec!["no_read_workqueue"]));
+        assert_eq!([queues("no-read-workqueue,x"), queues("")], [None, None]);
+        let swapped =
+            ["no-read-workqueue,no-write-workqueue", "no-write-workqueue,no-read-workqueue"];
+        assert!(Queues.same(swapped[0], swapped[1]) && !Queues.same(swapped[0], "defaults"));
+        assert!(!Queues.same("no-read-workqueue", "no-write-workqueue"));
+        assert!(Sector.same("1 KiB", "1024 B") && !Sector.same("1 KiB", "2 KiB"));
+        assert!(!Sector.same("defaults", "512 B") && Sector.same("defaults", "defaults"));
+    }
+
+    #[test]
+    fn a_module_is_there_where_it_is_loaded_or_listed() {
+        let fake = Fake::new();
+        fake.put("/proc/sys/kernel/osrelease", "6.18.0\n");
+        assert!(kernel_lacks(&fake, "dm-crypt"));
+        for list in ["modules.dep", "modules.builtin"] {
+            let file = format!("/lib/modules/6.18.0/{list}");
+            fake.put(&file, "kernel/drivers/md/dm-crypt.ko.xz: kernel/x.ko\n");
+            assert!(!kernel_lacks(&fake, "dm-crypt"), "{list}");
+            // Something else may need it: that is no file of it.
+            fake.put(&file, "kernel/x.ko: kernel/drivers/md/dm-crypt.ko.xz\n");
+            assert!(kernel_lacks(&fake, "dm-crypt"), "{list}");
+        }
+        fake.put("/sys/module/dm_crypt/version", "1\n");
+        assert!(!kernel_lacks(&fake, "dm-crypt"));
+    }
+
+    #[test]
+    fn of_several_mounts_at_a_place_the_last_is_seen() {
+        let fake = Fake::new();
+        let point = Path::new("/mnt");
+        assert!(mounted_at(&fake, point).unwrap_err().contains("cannot be told"));
+        fake.put(
+            "/proc/self/mountinfo",
+            "27 1 254:0 / /mnt rw - ext4 /dev/vda rw\n28 27 0:25 / /mnt rw - tmpfs none rw\n\
+             29 27 0:25 / /other rw - xfs /dev/vdb rw\n",
+        );
+        assert_eq!(mounted_at(&fake, point), Ok(("tmpfs".to_owned(), "none".to_owned())));
+        assert!(
+            mounted_at(&fake, Path::new("/x")).unwrap_err().contains("nothing is mounted there")
+        );
+    }
+
+    fn missing(fake: &Fake, levels: &[(&str, &str)], bytes: u64) -> Option<String> {
+        let named = levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned()));
+        let levels: Levels = named.collect();
+        Stack::of(&Wish::of(&levels)).unwrap().missing(fake, &[bytes])
+    }
+
+    #[test]
+    fn what_is_missing_for_an_encrypted_device_is_said() {
+        let fake = Fake::new();
+        let of = |bytes| missing(&fake, &[("encryption", "dm-crypt")], bytes);
+        assert_eq!(of(1 << 30).unwrap(), "this kernel has no dm-crypt");
+        fake.put("/sys/module/dm_crypt/version", "1\n");
+        assert!(of(1 << 30).unwrap().ends_with("install the package cryptsetup-bin"));
+        fake.install("cryptsetup");
+        assert_eq!((of(1 << 30), of(32 << 20)), (None, None));
+        let small = of((32 << 20) - 1).unwrap();
+        assert!(small.starts_with("an encrypted device needs 32 MiB, here are"), "{small}");
+    }
+
+    #[test]
+    fn what_is_missing_for_an_encrypted_directory_is_said() {
+        let fake = Fake::new();
+        for kind in ["ext4", "xfs"] {
+            fake.install(&format!("mkfs.{kind}"));
+        }
+        fake.put("/proc/filesystems", "\text4\n\txfs\n");
+        let on = |level: &str, filesystem: Option<&str>| {
+            let mut levels = vec![("encryption", level)];
+            levels.extend(filesystem.map(|own| ("filesystem", own)));
+            missing(&fake, &levels, 1 << 30)
+        };
+        for level in ["fscrypt", "gocryptfs"] {
+            let told = on(level, None).unwrap();
+            assert!(
+                told.starts_with(&format!("{level} encrypts a directory of a file system")),
+                "{told}"
+            );
+        }
+        assert!(on("fscrypt", Some("xfs")).unwrap().starts_with("xfs encrypts no directories"));
+        assert_eq!(on("fscrypt", Some("ext4")), None, "a module that is not loaded tells nothing");
+        fake.put("/sys/fs/ext4/features/lazy_itable_init", "supported\n");
+        let told = on("fscrypt", Some("ext4")).unwrap();
+        assert_eq!(told, "this kernel's ext4 has no encryption (CONFIG_FS_ENCRYPTION)");
+        fake.put("/sys/fs/ext4/features/encryption", "supported\n");
+        assert_eq!(on("fscrypt", Some("ext4")), None);
+        let served = |words: &str| {
+            let told = on("gocryptfs", Some("ext4")).unwrap();
+            assert!(told.contains(words), "{told}");
+        };
+        served("install the package gocryptfs");
+        fake.install("gocryptfs");
+        served("install the package fuse3");
+        fake.install("fusermount");
+        served("there is no /dev/fuse");
+        fake.put("/dev/fuse", "");
+        assert_eq!(on("gocryptfs", Some("ext4")), None);
+    }
+
+    #[test]
+    fn an_option_of_dm_crypt_is_for_nothing_else() {
+        let fake = Fake::new();
+        let options = [
+            ("encryption-cipher", "aes-xts-plain64"),
+            ("encryption-sector", "4 KiB"),
+            ("encryption-queues", "no-read-workqueue"),
+        ];
+        for option in options {
+            let told = missing(&fake, &[("encryption", "none"), option], 1 << 30).unwrap();
+            assert_eq!(told, format!("{} is for dm-crypt: elsewhere write defaults", option.0));
+            let plain = [("encryption", "none"), (option.0, "defaults")];
+            assert_eq!(missing(&fake, &plain, 1 << 30), None);
+        }
+    }
+}
