@@ -105,7 +105,8 @@ mod tests {
             Spent::now().since(&start)
         });
         let spent = spent.join().unwrap();
-        assert!(spent.process_ns >= spent.thread_ns, "{spent:?}");
+        // The two clocks are read one after the other.
+        assert!(spent.process_ns + 1_000_000 >= spent.thread_ns, "{spent:?}");
         assert!(Bystanders::now().ran_ns().iter().any(Option::is_some));
     }
 }
