@@ -237,4 +237,17 @@ mod tests {
         guard.finish().unwrap();
         assert!(fake.list(Path::new(lab::PLACE)).unwrap_or_default().is_empty());
     }
+
+    #[test]
+    fn who_cannot_make_a_laboratory_is_told_what_may_help() {
+        for (user, words) in [(0, "CAP_SYS_ADMIN"), (1000, "run it with sudo")] {
+            let fake = Fake::new();
+            fake.install("ip").install("tc");
+            let faulty = crate::system::Faulty::dying(&fake, 3);
+            let mut guard = Guard::begin(&faulty, Path::new("/var/lib/assay"), "a").unwrap();
+            fake.set_user(user);
+            let told = make_lab(&faulty, &mut guard).unwrap_err();
+            assert!(told.message.contains(words), "{}", told.message);
+        }
+    }
 }

@@ -72,3 +72,41 @@ fn nothing(name: &str, text: &str) -> String {
          assay import --help)"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Brought, Imported, Options, of_text, read};
+    use crate::failure::Outcome;
+    use crate::results::plan::Arm;
+
+    /// Two arms that differ in both of their factors.
+    fn of_two(baseline: &[(&str, &str)]) -> Outcome<Imported> {
+        let rows = (1..=3).flat_map(|replicate| {
+            [(1, 1), (2, 2)].map(|(a, b)| format!("{replicate},build,duration_s,{a}.5,{a},{b}\n"))
+        });
+        let text = format!(
+            "replicate,workload,metric,value,factor:a,factor:b\n{}",
+            rows.collect::<String>()
+        );
+        let (name, bytes) = ("t.csv".to_owned(), text.as_bytes().to_vec());
+        let named = baseline.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned()));
+        let options = Options { baseline: named.collect::<Arm>(), ..Options::default() };
+        read(of_text(&text), &[Brought { name, bytes, ..Brought::default() }], &options)
+    }
+
+    #[test]
+    fn levels_of_a_baseline_stand_in_one_row() {
+        for arm in [&[("a", "1"), ("b", "1")], &[("a", "2"), ("b", "2")]] {
+            assert_eq!(of_two(arm).unwrap().measurements.design.baseline["a"], arm[0].1);
+        }
+        let told = of_two(&[("a", "1"), ("b", "2")]).unwrap_err().message;
+        assert!(told.contains("no row has these levels together"), "{told}");
+    }
+
+    #[test]
+    fn without_a_baseline_it_is_the_first_arm_and_nothing_is_repeated() {
+        let design = of_two(&[]).unwrap().measurements.design;
+        assert_eq!((design.baseline["a"].as_str(), design.baseline["b"].as_str()), ("1", "1"));
+        assert_eq!(design.repeats, 0);
+    }
+}

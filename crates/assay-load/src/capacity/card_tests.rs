@@ -384,7 +384,7 @@ fn an_area_is_four_whole_blocks_at_least() {
         capacity(&job, &target, Some(&law), &AtomicBool::new(false))
     };
     assert_eq!(look(BLOCK..5 * BLOCK).unwrap().first.as_written, 4);
-    for area in [0..3 * BLOCK, 0..4 * BLOCK + 512, 0..0, BLOCK..0] {
+    for area in [0..3 * BLOCK, 0..4 * BLOCK + 512, 0..0, Range { start: BLOCK, end: 0 }] {
         let told = look(area.clone()).unwrap_err().to_string();
         assert!(told.contains("no whole number of blocks of 4096"), "{area:?}: {told}");
     }

@@ -652,3 +652,15 @@ fn a_table_of_two_rows_a_place_has_two_trials_and_no_interval() {
     assert!(row(&three, "new").percent_interval().is_some());
     assert_eq!(row(&three, "old").percent, Some(100.0));
 }
+
+#[test]
+fn what_each_place_has_is_told_once_where_nothing_is_in_common() {
+    let bare = |id| measured(id, BARE, &around(10));
+    let mut other = measured("k", KVM, &around(9));
+    let workloads = |change: &dyn Fn(&mut crate::findings::Cell), other: &mut Brought| {
+        other.findings.cells.iter_mut().for_each(change);
+        refused(&[bare("a"), bare("b"), other.clone()], Question::default())
+    };
+    let aside = workloads(&|cell| cell.primary = false, &mut other);
+    assert!(aside.ends_with("bare metal has random-read-q1; KVM has no numbers"), "{aside}");
+}

@@ -500,8 +500,8 @@ mod tests {
     fn by_hand(key: &[u8; 32], text: &[u8]) -> Digest {
         let padded =
             |with: u8| -> Vec<u8> { key.iter().chain(&[0; 32]).map(|byte| byte ^ with).collect() };
-        let inner = crate::digest::sha256(&[padded(0x36), text.to_vec()].concat());
-        crate::digest::sha256(&[padded(0x5c), inner.to_vec()].concat())
+        let inner = crate::digest::sha256([padded(0x36), text.to_vec()].concat());
+        crate::digest::sha256([padded(0x5c), inner.to_vec()].concat())
     }
 
     #[test]

@@ -337,7 +337,7 @@ mod tests {
             ("USERSPACE_USEC", "10"),
             ("OTHER", "x"),
         ];
-        let text: String = fields.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
+        let text = fields.map(|(name, value)| format!("{name}={value}\n")).concat();
         let found = super::read(format!("{text}\n").as_bytes());
         let wanted = Entry {
             boot: boot.to_owned(),
@@ -358,8 +358,8 @@ mod tests {
         assert_eq!((found.entries, found.faults), (vec![wanted], 0));
         // Without its boot, or the time when it came, it is none.
         for left_out in ["_BOOT_ID", "__MONOTONIC"] {
-            let lines = text.lines().filter(|line| !line.starts_with(left_out));
-            let lines: String = lines.map(|line| format!("{line}\n")).collect();
+            let lines = text.split_inclusive('\n').filter(|line| !line.starts_with(left_out));
+            let lines: String = lines.collect();
             let faults = super::read(format!("{lines}\n").as_bytes()).faults;
             assert_eq!(faults, usize::from(left_out == "_BOOT_ID"), "{left_out}");
         }

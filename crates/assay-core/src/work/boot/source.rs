@@ -470,8 +470,8 @@ mod tests {
     #[test]
     fn of_the_kernel_only_what_boots_are_told_by_is_kept() {
         let of = |transport: &str, message: &str| {
-            let (transport, message) = (transport.to_owned(), message.to_owned());
-            needed(Entry { transport, message, ..Entry::default() }).is_some()
+            let (message, transport) = (message.to_owned(), transport.to_owned());
+            needed(Entry { message, transport, ..Entry::default() }).is_some()
         };
         assert!(of("kernel", "Linux version 6.1") && of("kernel", "Command line: ro"));
         assert!(of("kernel", "Kernel command line: ro") && of("journal", "anything"));

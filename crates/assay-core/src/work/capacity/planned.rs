@@ -221,7 +221,7 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     fn on<T>(area: Area, law: &Law, stop: bool, with: impl FnOnce(&Run<'_>) -> T) -> T {
-        let medium = Medium { file: None, area, memory_alignment: 4096, law: Some(law.clone()) };
+        let medium = Medium { file: None, area, memory_alignment: 4096, law: Some(*law) };
         with(&Run {
             system: &Fake::new(),
             medium,

@@ -554,3 +554,12 @@ fn rates_are_bits_and_belong_to_their_ways() {
     assert_eq!(metrics::of_phase(Load::Idle).count(), 5);
     assert_eq!(metrics::of_phase(Load::Both).count(), 9);
 }
+
+#[test]
+fn a_round_trip_of_no_time_is_one_of_a_nanosecond() {
+    let mut idle = phase(Load::Idle, 1);
+    idle.probes.iter_mut().for_each(|probe| probe.rtt_ns = Some(0));
+    let found = judge(run(vec![idle, phase(Load::Up, 9)]), PROBE_NS).ok().unwrap();
+    let (values, _) = found.told;
+    assert_eq!([values["idle_rtt_p50_ns"], values["idle_rtt_max_ns"]], [1.0; 2]);
+}

@@ -405,4 +405,12 @@ mod tests {
         assert_eq!("off".parse::<Harm>().unwrap().factor(), None);
         assert_eq!("3x".parse::<Harm>().unwrap().factor(), Some(3.0));
     }
+
+    #[test]
+    fn a_share_of_all_of_the_time_is_no_limit() {
+        let with = |pressure| [second(100, 4), second(100, 4), second(100, 4)]
+            .map(|one| Second { pressure: Some(pressure), ..one });
+        assert_eq!(limits(&with(0.5)).pressure, None);
+        assert_eq!(limits(&with(0.25)).pressure, Some(0.5));
+    }
 }

@@ -400,3 +400,12 @@ fn a_pilot_holds_a_set_that_fits() {
     let told = pilot(killed).unwrap_err();
     assert_eq!(told, "killed for want of memory with 1 MiB of 4 MiB");
 }
+
+#[test]
+fn who_is_killed_before_the_first_step_has_reached_nothing() {
+    let killed = executed(Ending::Signalled(9), &[], Presence::Present(1));
+    let measured = ran(&planned(), killed).unwrap().measured;
+    assert_eq!(measured.values["set_reached_bytes"], 0.0);
+    let why = "killed for want of memory with 0 B of 576 MiB";
+    assert_eq!(measured.detail.cut_short().as_deref(), Some(why));
+}
