@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
 use assay_lab::home::Home;
@@ -12,13 +11,12 @@ use serde_json::Value;
 /// A home of a test's own, and the turn of this test: two studies on one drive refuse each other.
 struct Bench {
     home: Home,
-    _turn: (MutexGuard<'static, ()>, Option<fs::File>),
+    _turn: fs::File,
 }
 
 impl Bench {
     fn new(test: &str) -> Self {
-        // Only root can wait for other programs' tests, and has any.
-        let turn = (crate::turn(), assay_lab::turn().ok());
+        let turn = crate::turn();
         Self { home: crate::home(test), _turn: turn }
     }
 

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::MutexGuard;
 
 use assay_lab::home::Home;
 use serde_json::Value;
@@ -11,12 +10,12 @@ use serde_json::Value;
 struct Bench {
     home: Home,
     target: PathBuf,
-    _turn: (MutexGuard<'static, ()>, Option<fs::File>),
+    _turn: fs::File,
 }
 
 impl Bench {
     fn new(test: &str) -> Self {
-        let turn = (crate::turn(), assay_lab::turn().ok());
+        let turn = crate::turn();
         let home = crate::home(test);
         let target = home.scratch.folder("target", 0o755, None).unwrap();
         Self { home, target, _turn: turn }

@@ -37,9 +37,9 @@ mod strangers;
 mod studies;
 mod study_commands;
 
+use std::fs::File;
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use assay_lab::home::Home;
 
@@ -48,11 +48,12 @@ const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
 /// A study of it: seven trials, and depth 8 is better.
 const DEPTH: &str = include_str!("../../../assay-lab/src/depth.toml");
 
-/// The turn of a test that measures in memory: two studies in one place refuse each other.
-fn turn() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    // A test that failed while it had its turn has cleaned up all the same.
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+/// The turn of a test that measures in memory: two studies in one place refuse each other, also those of another
+/// process of these tests.
+fn turn() -> File {
+    let turn = File::create(Path::new(env!("CARGO_TARGET_TMPDIR")).join("turn")).unwrap();
+    turn.lock().unwrap();
+    turn
 }
 
 /// The program, with results of this test's own.

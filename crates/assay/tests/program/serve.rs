@@ -4,7 +4,6 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
-use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
 use assay_lab::Scratch;
@@ -42,7 +41,7 @@ struct Going {
     id: String,
     /// Where it runs.
     _target: Scratch,
-    _turn: MutexGuard<'static, ()>,
+    _turn: std::fs::File,
 }
 
 /// Whether another study is under way in the same place.
