@@ -356,7 +356,7 @@ mod tests {
             userspace_us: Some(10),
         };
         assert_eq!((found.entries, found.faults), (vec![wanted], 0));
-        // Without its boot, or the time when it came, it is none.
+        // Without its boot it is none; without a time it came at the beginning.
         for left_out in ["_BOOT_ID", "__MONOTONIC"] {
             let lines = text.split_inclusive('\n').filter(|line| !line.starts_with(left_out));
             let lines: String = lines.collect();

@@ -277,9 +277,7 @@ mod tests {
             "{fast}"
         );
         let full = Planned { full: true, bytes: 8 << 20 }.words();
-        let wanted = "every block of 8 MiB is written, then read again; about 210 ms (80 MB/s and 1 ms a \
-                      block) to 1.68 s (10 MB/s and 10 ms a block)";
-        assert!(full.starts_with(&wanted[..58]), "{full}");
+        assert!(full.starts_with("every block of 8 MiB is written, then read again; "), "{full}");
         assert!(full.contains("about 210 ms to 1.68 s (80 MB/s and 1 ms a block; 10 MB/s and"), "{full}");
     }
 
