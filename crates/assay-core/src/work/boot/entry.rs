@@ -374,9 +374,14 @@ mod tests {
         assert_eq!(kept("a\u{e4}", 2), "a", "no half of a letter");
         let line = line();
         let padded = |length: usize| format!("{}{line}", " ".repeat(length - line.len()));
-        assert_eq!(json(padded(line.len() + 9).as_bytes()).entries.len(), 1, "around it is nothing");
+        assert_eq!(
+            json(padded(line.len() + 9).as_bytes()).entries.len(),
+            1,
+            "around it is nothing"
+        );
         let long = |length: usize| {
-            let text = line.replace("\"_PID\"", &format!("\"X\":\"{}\",\"_PID\"", "x".repeat(length)));
+            let text =
+                line.replace("\"_PID\"", &format!("\"X\":\"{}\",\"_PID\"", "x".repeat(length)));
             let bytes = text.len();
             (json(text.as_bytes()).entries.len(), bytes)
         };

@@ -108,7 +108,8 @@ mod tests {
         let told = ["1month", "1w", "1d", "1h", "1min", "1s", "1ms", "1us", "1\u{b5}s", "1y"];
         let day = 86_400_000_000;
         let found = told.map(timespan_us);
-        let known = [2_629_800_000_000, 7 * day, day, 3_600_000_000, 60_000_000, 1_000_000, 1000, 1, 1];
+        let known =
+            [2_629_800_000_000, 7 * day, day, 3_600_000_000, 60_000_000, 1_000_000, 1000, 1, 1];
         assert_eq!(found[..9], known.map(Some));
         assert_eq!(found[9], None);
         assert_eq!(timespan_us("0.0000006s"), Some(1), "rounded");

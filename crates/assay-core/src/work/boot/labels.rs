@@ -243,7 +243,10 @@ mod tests {
         assert_eq!(Labels::read(&fake, results).unwrap().0.len(), 1);
         fake.put("/home/a/assay/boots.json", r#"{"format": "assay-boots/2", "labels": {}}"#);
         let told = Labels::read(&fake, results).unwrap_err().message;
-        assert!(told.contains("its format is assay-boots/2, this version knows assay-boots/1"), "{told}");
+        assert!(
+            told.contains("its format is assay-boots/2, this version knows assay-boots/1"),
+            "{told}"
+        );
     }
 
     #[test]

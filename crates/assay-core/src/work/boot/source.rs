@@ -423,7 +423,10 @@ mod tests {
         assert!(told(&fake).contains("members of the groups"), "{}", told(&fake));
         fake.remove("/run/systemd/system");
         let other = told(&fake);
-        assert!(other.starts_with("systemd is not the first program here, and the journal"), "{other}");
+        assert!(
+            other.starts_with("systemd is not the first program here, and the journal"),
+            "{other}"
+        );
         // Whoever may read it is not told of groups.
         let whole = with_journal(EXPORTED);
         whole.set_user(1000);

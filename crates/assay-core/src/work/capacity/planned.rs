@@ -263,7 +263,9 @@ mod tests {
         assert_eq!(whole_ns(&CapacityShape::of(64 * GIB, false), (3, 2)), 128 * 3 + blocks * 2);
         assert_eq!(steps(&CapacityShape::of(4096, true)), 1, "none is a step");
         assert_eq!(steps(&CapacityShape::of(64 * GIB, false)), 128 + blocks);
-        assert!(!fast.is_of_speed() && !fast.ends_by_time() && fast.primary(&|_| true) == HELD.name);
+        assert!(
+            !fast.is_of_speed() && !fast.ends_by_time() && fast.primary(&|_| true) == HELD.name
+        );
     }
 
     #[test]
@@ -278,13 +280,17 @@ mod tests {
         );
         let full = Planned { full: true, bytes: 8 << 20 }.words();
         assert!(full.starts_with("every block of 8 MiB is written, then read again; "), "{full}");
-        assert!(full.contains("about 210 ms to 1.68 s (80 MB/s and 1 ms a block; 10 MB/s and"), "{full}");
+        assert!(
+            full.contains("about 210 ms to 1.68 s (80 MB/s and 1 ms a block; 10 MB/s and"),
+            "{full}"
+        );
     }
 
     #[test]
     fn a_look_is_a_trial_with_what_it_counted() {
         let planned = Planned { full: true, bytes: 8 << 20 };
-        let ran = on(area((8 << 20) + 77, true), &law(1_000_000, None), false, |run| planned.run(run));
+        let ran =
+            on(area((8 << 20) + 77, true), &law(1_000_000, None), false, |run| planned.run(run));
         let ran = ran.unwrap();
         let value = |name: &str| ran.measured.values.get(name).copied();
         assert_eq!(value("capacity_claimed_bytes"), Some(8_388_608.0));
@@ -297,7 +303,8 @@ mod tests {
         assert_eq!((ran.measured.elapsed_ns, ran.measured.window_ns), (16_000_000, 16_000_000));
         assert_eq!(ran.measured.operations(), 2048);
         assert!(!ran.stopped && ran.measured.absent.is_empty());
-        let lies = on(area(8 << 20, true), &law(1_000_000, Some(2 << 20)), false, |run| planned.run(run));
+        let lies =
+            on(area(8 << 20, true), &law(1_000_000, Some(2 << 20)), false, |run| planned.run(run));
         let lies = lies.unwrap().measured.values;
         assert_eq!(lies["capacity_held_bytes"], 2_097_152.0);
         assert_eq!(lies["capacity_wrong_blocks"], 1536.0);
@@ -310,7 +317,8 @@ mod tests {
 
     #[test]
     fn a_pilot_tells_what_a_step_takes() {
-        let asked = |full| Asked { probe: if full { Probe::Full } else { Probe::Fast }, time: None };
+        let asked =
+            |full| Asked { probe: if full { Probe::Full } else { Probe::Fast }, time: None };
         let pilot = |ns, full, written| {
             on(area(64 << 20, written), &law(ns, None), false, |run| asked(full).pilot(run))
         };
@@ -346,7 +354,10 @@ mod tests {
         let work = |probe| crate::work::Work::from(Asked { probe, time: None });
         let own = Asked { probe: Probe::Fast, time: Some(Time(1)) };
         assert!(own.costs_like(&work(Probe::Fast)) && !own.costs_like(&work(Probe::Full)));
-        assert!(own.words().starts_with("a sample") && Asked { probe: Probe::Full, time: None }.words().starts_with("every"));
+        assert!(
+            own.words().starts_with("a sample")
+                && Asked { probe: Probe::Full, time: None }.words().starts_with("every")
+        );
         assert_eq!(super::super::whole_blocks(4096 * 3 + 4095), 4096 * 3);
         assert_eq!(super::super::whole_blocks(4095), 0);
     }

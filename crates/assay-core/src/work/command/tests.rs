@@ -444,13 +444,19 @@ fn a_target_that_is_full_is_told_with_the_reason() {
         fake.add(&format!("space /home/me {free} 1000000000\n")).unwrap();
         fake.put_executions("sh -c work", [ended(Ending::Exited(1), "cannot write")]);
         let asked = Asked { c_files: None, source: Some("/src".to_owned()), ..in_tree() };
-        for line in ["/usr/bin/assay tree assay-tree", "cp -a /src/. assay-tree/ && { sync -f . 2> /dev/null || sync; }"] {
+        for line in [
+            "/usr/bin/assay tree assay-tree",
+            "cp -a /src/. assay-tree/ && { sync -f . 2> /dev/null || sync; }",
+        ] {
             fake.put_executions(&format!("sh -c {line}"), [took(MS)]);
         }
         trial(&fake, &asked, MS).unwrap_err()
     };
     let full = of((1 << 20) - 1);
-    assert!(full.starts_with("/home/me is full (1 MiB free)") && full.contains("cannot write"), "{full}");
+    assert!(
+        full.starts_with("/home/me is full (1 MiB free)") && full.contains("cannot write"),
+        "{full}"
+    );
     let other = of(1 << 20);
     assert!(other.starts_with("run 1 of `work`"), "{other}");
 }
@@ -486,7 +492,10 @@ fn a_planned_command_is_told_with_all_that_stands_around_it() {
          `b`, without a shell, with an empty page cache, 1,500 runs"
     );
     assert!(words(Asked { runs: Some(1), ..Asked::new("work") }).ends_with(", one run"));
-    assert_eq!(Asked { cold: true, ..Asked::new("") }.words(), "runs a command, with an empty page cache");
+    assert_eq!(
+        Asked { cold: true, ..Asked::new("") }.words(),
+        "runs a command, with an empty page cache"
+    );
     assert_eq!(Asked::new("work").words(), "runs work");
 }
 
@@ -499,7 +508,10 @@ fn half_of_the_runs_is_rounded_up() {
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!([half(None), half(Some(1)), half(Some(4)), half(Some(5))], [None, Some(1), Some(2), Some(3)]);
+    assert_eq!(
+        [half(None), half(Some(1)), half(Some(4)), half(Some(5))],
+        [None, Some(1), Some(2), Some(3)]
+    );
 }
 
 #[test]
@@ -561,7 +573,15 @@ fn a_quick_look_compiles_a_sixth_and_counted_runs_have_a_day() {
     other.settle();
     assert_eq!(other.time.map(|time| time.0), Some(1000 * MS));
     let said = Asked { time: Some(QUICK), ..Asked::new("make") };
-    assert_eq!({ let mut own = said.clone(); own.settle(); own }.time, Some(QUICK));
+    assert_eq!(
+        {
+            let mut own = said.clone();
+            own.settle();
+            own
+        }
+        .time,
+        Some(QUICK)
+    );
     assert!(said.ends_by_time() && !counted.ends_by_time());
 }
 

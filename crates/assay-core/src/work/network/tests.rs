@@ -386,7 +386,10 @@ fn of_both_ways_only_where_both_stood_counts() {
     let mut down = phase(Load::Both, 30);
     down.down_bytes.fill(0);
     let told = judge(run(vec![phase(Load::Idle, 1), down]), PROBE_NS).err().unwrap();
-    assert_eq!(told, "phase both: the load was dead: bytes went from the peer in 0 of 6 half seconds");
+    assert_eq!(
+        told,
+        "phase both: the load was dead: bytes went from the peer in 0 of 6 half seconds"
+    );
 }
 
 #[test]
@@ -446,14 +449,20 @@ fn by_hand_a_link_is_a_line_of_flent() {
     let words = "flent tcp_nup -l 6 -H 192.168.1.2 --test-parameter upload_streams=16";
     assert_eq!(plain.words.join(" "), words);
     assert_eq!(plain.remarks.len(), 3);
-    assert_eq!(plain.remarks[1], "congestion control: sysctl net.ipv4.tcp_congestion_control=cubic");
+    assert_eq!(
+        plain.remarks[1],
+        "congestion control: sysctl net.ipv4.tcp_congestion_control=cubic"
+    );
     let nobody = how(Asked { phase: Time(MS), ..Asked::sample() }, None);
     assert_eq!(nobody.words[3..6], ["1", "-H", "PEER"]);
     let interface = Some("eth0".to_owned());
     let shaper: Shaper = "80 %".parse().unwrap();
     let shaped = Asked { peer, interface, shaper, ..Asked::sample() };
     let unknown = how(shaped.clone(), None).remarks;
-    assert!(unknown[2].contains("eth0 is held to 80 % of what the link is measured"), "{unknown:?}");
+    assert!(
+        unknown[2].contains("eth0 is held to 80 % of what the link is measured"),
+        "{unknown:?}"
+    );
     let known = how(shaped, Some(BitRate(5_000_000))).remarks;
     let line = "before it: tc qdisc add dev eth0 root handle a55a: cake bandwidth 4000000bit";
     assert_eq!((known[2].as_str(), known.len()), (line, 4));
@@ -469,7 +478,8 @@ fn a_router_is_told_kilobits_and_the_laboratory_has_no_interface() {
     };
     let lines = asked("h:1").planned().lasting();
     assert!(lines[0].contains("dev eth0 root") && lines.len() == 4, "{lines:?}");
-    let sqm = "on a router with sqm-scripts: option upload '2000', option script 'piece_of_cake.qos'";
+    let sqm =
+        "on a router with sqm-scripts: option upload '2000', option script 'piece_of_cake.qos'";
     assert_eq!(lines[3], sqm);
     let lab = asked(LAB).planned().lasting();
     assert!(lab[0].contains("dev INTERFACE root"), "{lab:?}");

@@ -408,8 +408,10 @@ mod tests {
 
     #[test]
     fn a_share_of_all_of_the_time_is_no_limit() {
-        let with = |pressure| [second(100, 4), second(100, 4), second(100, 4)]
-            .map(|one| Second { pressure: Some(pressure), ..one });
+        let with = |pressure| {
+            [second(100, 4), second(100, 4), second(100, 4)]
+                .map(|one| Second { pressure: Some(pressure), ..one })
+        };
         assert_eq!(limits(&with(0.5)).pressure, None);
         assert_eq!(limits(&with(0.25)).pressure, Some(0.5));
     }

@@ -334,12 +334,7 @@ fn pages_are_told_in_a_line_and_tried_by_hand() {
         "576 MiB of pages, of random bytes, which do not compress, under a limit of 384 MiB, gone to one \
          after the other, all alike, 30 % of the accesses write"
     );
-    let free = Planned {
-        limit: None,
-        content: Content::Zero,
-        skew: Skew::Zipf(0.9),
-        ..planned()
-    };
+    let free = Planned { limit: None, content: Content::Zero, skew: Skew::Zipf(0.9), ..planned() };
     assert_eq!(
         free.words(),
         "576 MiB of pages, of zeros, gone to one after the other, by Zipf's law with exponent 0.9, 30 % of \
