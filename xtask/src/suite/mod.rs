@@ -47,10 +47,10 @@ enum Lane {
     First,
     /// It changes settings, measures, and so mostly waits.
     Alone,
-    /// It measures on what is its own, beside that.
+    /// It runs tests that keep to what is their own, beside that: most wait as long as they compute.
     Measures,
-    /// It computes, beside both, at the lowest priority. The first one finds all built that the lanes beside
-    /// it run: cargo builds for one at a time.
+    /// It computes, beside both, at the lowest priority. Cargo builds for one at a time, so what is compiled for
+    /// this machine's tests comes when those of the other lanes run.
     Computes,
     /// When all else is over.
     Last,
@@ -112,10 +112,17 @@ const STEPS: [Step; 13] = [
         name: "tests",
         from: Tier::Fast,
         is_lint: false,
-        lane: Lane::Computes,
+        lane: Lane::Measures,
         take: Bench::tests,
     },
     Step { name: "lab", from: Tier::All, is_lint: false, lane: Lane::Computes, take: Bench::lab },
+    Step {
+        name: "simulated studies",
+        from: Tier::All,
+        is_lint: false,
+        lane: Lane::Computes,
+        take: Bench::simulate,
+    },
     Step {
         name: "clippy",
         from: Tier::All,
@@ -129,13 +136,6 @@ const STEPS: [Step; 13] = [
         is_lint: false,
         lane: Lane::Computes,
         take: Bench::browser,
-    },
-    Step {
-        name: "simulated studies",
-        from: Tier::All,
-        is_lint: false,
-        lane: Lane::Computes,
-        take: Bench::simulate,
     },
     Step {
         name: "packages for them",

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use assay_lab::process::{Assay, Running};
+use assay_lab::volume::{Filesystem, Volume};
 use assay_lab::{LoopDevice, Scratch, call};
 use serde_json::Value;
 
@@ -193,14 +194,16 @@ fn sigterm_leaves_the_terminal_as_it_was() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn the_page_beside_a_study_ends_with_it() {
-    if !has(&[TMUX]) {
+    if !has(&[TMUX, Need::Volume(Filesystem::Tmpfs)]) {
         return;
     }
-    let scratch = Scratch::new("beside").unwrap();
+    // A device of its own: what others measure in memory is another one.
+    let volume = Volume::new(Filesystem::Tmpfs, 64).unwrap();
+    let scratch = volume.scratch();
     let home = scratch.folder("home", 0o755, None).unwrap();
     let terminal = Terminal::new(80, 24, &home);
     let program = env!("CARGO_BIN_EXE_assay");
-    let target = word(&scratch.folder("target", 0o755, None).unwrap());
+    let target = word(volume.directory());
     let file = scratch.path().join("study.toml");
     fs::write(
         &file,
