@@ -222,6 +222,15 @@ fn a_program_counts_what_was_done_to_a_loop_device() {
     counts_are_exact(&disk, &mut trace);
 }
 
+/// The trace of one that is read from tracefs.
+fn read(trace: &BlockTrace) -> &tracefs::Trace {
+    match &trace.0 {
+        Means::Tracefs(inner) => inner,
+        #[cfg(all(feature = "bpf", target_pointer_width = "64"))]
+        Means::Bpf(_) => unreachable!("it was begun by the other means"),
+    }
+}
+
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn the_trace_counts_what_was_done_to_a_loop_device() {
@@ -230,7 +239,7 @@ fn the_trace_counts_what_was_done_to_a_loop_device() {
     let Some(tracefs) = Tracefs::new("tracefs-root") else { return };
     let mut trace = tracefs.begin(&[disk.number()]).unwrap();
     counts_are_exact(&disk, &mut trace);
-    let Means::Tracefs(inner) = &trace.0 else { unreachable!("it was begun so") };
+    let inner = read(&trace);
     let place = inner.place().to_owned();
     assert!(place.exists());
     drop(trace);
@@ -383,7 +392,7 @@ fn rings_that_are_too_small_are_found_out() {
     let disk = Disk::new("overrun");
     let Some(tracefs) = Tracefs::new("overrun-root") else { return };
     let mut trace = tracefs.begin(&[disk.number()]).unwrap();
-    let Means::Tracefs(inner) = &trace.0 else { unreachable!("it was begun so") };
+    let inner = read(&trace);
     // The reader waits meanwhile for what this holds.
     inner.while_nobody_reads(|instance| {
         fs::write(instance.join("buffer_size_kb"), "4").unwrap();
