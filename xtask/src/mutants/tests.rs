@@ -47,8 +47,7 @@ pub enum Fate {
 /// Where tests are run.
 pub struct Bench<'a> {
     pub programs: &'a [Program],
-    /// Beginnings of names, with commas between them: those tests are not run. Some wait for the turn of
-    /// whoever has the machine.
+    /// Beginnings of names, with commas between them: those tests are not run.
     pub without: &'a str,
     /// What the chore keeps.
     pub work: &'a Path,

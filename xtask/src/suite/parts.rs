@@ -66,7 +66,8 @@ fn others_of(names: &[String], part: u64) -> Vec<String> {
     others
 }
 
-/// What tests that run in full take, seconds, where it is more than [`USUAL_S`]; measured once, beside other work.
+/// What tests that run in full take, seconds, where it is more than [`USUAL_S`]: measured once, beside other work;
+/// the four of many studies or kills and `live_runs` are estimates. They only spread tests over days.
 const EXPECTED_S: [(&str, u64); 15] = [
     ("presets::in_full::bufferbloat", 216),
     ("presets::in_full::filesystems", 153),
