@@ -223,7 +223,7 @@ fn find<'a>(
 /// What is shown as the result of an arm: the mean over the pairs that its comparison rests on, so
 /// that it never contradicts the ratio beside it; where there is none, its own.
 pub(super) fn result(cell: &Measured, compared: Option<&Comparison>) -> Option<f64> {
-    compared.and_then(|found| found.means).map(|[arm, _]| arm).or_else(|| centre(cell))
+    compared.and_then(|found| found.means).map(|[arm, _]| arm).or_else(|| cell.value())
 }
 
 /// The comparison of an arm on a metric that verdicts are about.
@@ -237,14 +237,9 @@ pub(super) fn comparison_of<'a>(findings: &'a Findings, cell: &Measured) -> Opti
     findings.comparisons.iter().find(own).filter(|_| !cell.control)
 }
 
-/// The geometric mean; where a trial has a zero and there is none, the median.
-pub(super) fn centre(cell: &Measured) -> Option<f64> {
-    cell.geometric_mean.or(cell.median)
-}
-
-/// Half of the range of the trials, in percent of their geometric mean.
+/// Half of the range of the trials, in percent of their mean.
 fn spread(cell: &Measured) -> String {
-    match (cell.min, cell.max, cell.geometric_mean) {
+    match (cell.min, cell.max, cell.value().filter(|value| *value > 0.0)) {
         (Some(min), Some(max), Some(mean)) if cell.n > 1 => {
             let share = assay_core::quantity::units::show::brief_percent(50.0 * (max - min) / mean);
             format!("\u{b1}{share}")

@@ -134,11 +134,12 @@ pub(super) fn classes(plan: &Plan, environment: &Environment, found: &Findings) 
 }
 
 fn of_cell(cell: &Cell) -> Option<CardNumber> {
-    let value = cell.geometric_mean.or(cell.median)?;
+    let value = cell.value()?;
     Some(CardNumber { value, ci95: cell.ci95, trust: cell.trust })
 }
 
-/// Where the card lies against each published figure, by its interval; an invalid number nowhere.
+/// Where the card lies against each published figure, by its interval; a number that something speaks
+/// against nowhere.
 fn beside(read: Option<&CardNumber>, write: Option<&CardNumber>) -> Vec<Beside> {
     let figures = ANCHORS.lines().filter(|line| !line.starts_with('#')).skip(1);
     figures
@@ -167,7 +168,7 @@ fn beside(read: Option<&CardNumber>, write: Option<&CardNumber>) -> Vec<Beside> 
 }
 
 fn standing(number: Option<&CardNumber>, iops: f64) -> Standing {
-    let sound = number.filter(|number| number.trust != Some(Trust::Invalid));
+    let sound = number.filter(|number| number.doubt().is_empty());
     match sound.and_then(|number| number.ci95) {
         Some([low, _]) if low > iops => Standing::Above,
         Some([_, high]) if high < iops => Standing::Below,
@@ -220,9 +221,10 @@ fn against_the_line(what: &str, one: &Beside, number: Option<&CardNumber>) -> St
     let Some(number) = number else { return format!("{}: not measured.", upper(what)) };
     let interval = match number.ci95 {
         Some([low, high]) => {
-            format!(" (95 % interval {} to {})", show::per_second(low), show::per_second(high))
+            let [low, high] = [low, high].map(show::per_second);
+            format!(" (95 % interval {low} to {high}{})", number.doubt())
         }
-        None => " (too few trials for an interval)".to_owned(),
+        None => format!(" (too few trials for an interval{})", number.doubt()),
     };
     match one.place {
         Standing::Above => format!("{}s are above {line}{interval}.", upper(what)),
@@ -267,9 +269,10 @@ mod tests {
         assert_eq!(at(Some([60.0, 89.0])), Standing::Below);
         assert_eq!(at(None), Standing::Open);
         assert_eq!(standing(None, 90.0), Standing::Open);
-        let invalid =
-            CardNumber { trust: Some(Trust::Invalid), ..number(100.0, Some([95.0, 105.0])) };
-        assert_eq!(standing(Some(&invalid), 90.0), Standing::Open);
+        for trust in [Trust::Suspect, Trust::Invalid] {
+            let doubted = CardNumber { trust: Some(trust), ..number(100.0, Some([95.0, 105.0])) };
+            assert_eq!(standing(Some(&doubted), 90.0), Standing::Open);
+        }
     }
 
     #[test]

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use assay_stats::{geometric_mean, median};
+use assay_stats::{Sample, geometric_mean, median};
 
 use crate::findings::measurements::Series;
 use crate::findings::{Cell, CellTrial};
-use crate::results::design::Design;
+use crate::quantity::Scale;
+use crate::results::design::{ALPHA, Design};
 use crate::results::plan::Arm;
 use crate::results::record::Status;
 
@@ -54,7 +55,12 @@ pub(super) fn cell(series: Series) -> Cell {
 }
 
 fn of(series: Series, values: &[f64]) -> Cell {
-    let centre = geometric_mean(values);
+    let (geometric, mean) = match series.scale {
+        Scale::Ratio => (geometric_mean(values), None),
+        Scale::Difference => (None, Sample::of(values)),
+    };
+    let of_geometric = || geometric.and_then(|centre| centre.ci95);
+    let ci95 = mean.map_or_else(of_geometric, |sample| sample.interval(ALPHA));
     let extreme = |pick: fn(f64, f64) -> f64| values.iter().copied().reduce(pick);
     Cell {
         workload: series.workload,
@@ -63,11 +69,12 @@ fn of(series: Series, values: &[f64]) -> Cell {
         better: series.better,
         trials: series.trials,
         n: values.len(),
-        geometric_mean: centre.map(|centre| centre.mean),
+        geometric_mean: geometric.map(|centre| centre.mean),
+        mean: mean.map(|sample| sample.mean),
         min: extreme(f64::min),
         median: median(values),
         max: extreme(f64::max),
-        ci95: centre.and_then(|centre| centre.ci95).filter(|ends| ends[1].is_finite()),
+        ci95: ci95.filter(|ends| ends.iter().all(|end| end.is_finite())),
         provisional: values.len() < SETTLED,
         control: series.control,
         primary: series.primary,

@@ -65,23 +65,34 @@ pub fn classes(numbers: &Numbers) -> Vec<CardClaim> {
             Standing::Open => format!("whether it reaches {} cannot be told", class.name),
             Standing::Below => format!("does not reach {}", class.name),
         };
-        let text = format!("{word} ({})", needs(class));
+        let told = limits(class, numbers).into_iter().filter_map(|(number, _)| number?.trust);
+        let doubt = told.max().map_or("", Trust::doubt);
+        let text = format!("{word} ({}{doubt})", needs(class));
         Some(CardClaim { claim: class.name.to_owned(), standing, text })
     });
     best.collect()
 }
 
+/// The best of two numbers, as far as they are there.
+fn best<'n>(names: [&str; 2], numbers: &'n Numbers) -> Option<&'n CardNumber> {
+    let found = names.iter().filter_map(|name| numbers.get(*name));
+    found.max_by(|a, b| a.value.total_cmp(&b.value))
+}
+
+/// What a class is held against, each with its limit.
+fn limits<'n>(class: &Class, numbers: &'n Numbers) -> Vec<(Option<&'n CardNumber>, f64)> {
+    let mut all = vec![(numbers.get("write_mb_s"), class.write_mb_s * 1e6)];
+    if class.iops[0] > 0.0 {
+        all.push((best(["read_iops", "queued_read_iops"], numbers), class.iops[0]));
+        all.push((best(["write_iops", "queued_write_iops"], numbers), class.iops[1]));
+    }
+    all
+}
+
 /// Where the numbers lie: every limit has to be reached, one that is not is enough.
 fn standing(class: &Class, numbers: &Numbers) -> Standing {
-    let best = |names: [&str; 2]| {
-        let found = names.iter().filter_map(|name| numbers.get(*name));
-        found.max_by(|a, b| a.value.total_cmp(&b.value))
-    };
-    let mut all = vec![at_least(numbers.get("write_mb_s"), class.write_mb_s * 1e6)];
-    if class.iops[0] > 0.0 {
-        all.push(at_least(best(["read_iops", "queued_read_iops"]), class.iops[0]));
-        all.push(at_least(best(["write_iops", "queued_write_iops"]), class.iops[1]));
-    }
+    let limits = limits(class, numbers).into_iter();
+    let all: Vec<Standing> = limits.map(|(number, limit)| at_least(number, limit)).collect();
     let worst = |wanted| all.contains(&wanted).then_some(wanted);
     worst(Standing::Below).or(worst(Standing::Open)).unwrap_or(Standing::Above)
 }
@@ -99,9 +110,10 @@ fn needs(class: &Class) -> String {
     }
 }
 
-/// A number against a limit, by its interval; without one nothing can be told.
+/// A number against a limit, by its interval; nothing can be told without one, nor from a number that a
+/// rule speaks against.
 fn at_least(number: Option<&CardNumber>, limit: f64) -> Standing {
-    let sound = number.filter(|number| number.trust != Some(Trust::Invalid));
+    let sound = number.filter(|number| number.doubt().is_empty());
     match sound.and_then(|number| number.ci95) {
         Some([low, _]) if low >= limit => Standing::Above,
         Some([_, high]) if high < limit => Standing::Below,
@@ -114,12 +126,14 @@ fn mb(value: f64) -> String {
 }
 
 fn told(what: &str, number: Option<&CardNumber>, shown: impl Fn(f64) -> String) -> String {
+    let doubt = number.map_or("", CardNumber::doubt);
     match number {
         None => format!("{what} was not measured"),
         Some(CardNumber { value, ci95: Some([low, high]), .. }) => {
-            format!("{what}: {}, 95 % interval {} to {}", shown(*value), shown(*low), shown(*high))
+            let [value, low, high] = [*value, *low, *high].map(shown);
+            format!("{what}: {value}, 95 % interval {low} to {high}{doubt}")
         }
-        Some(number) => format!("{what}: {}, without an interval", shown(number.value)),
+        Some(number) => format!("{what}: {}, without an interval{doubt}", shown(number.value)),
     }
 }
 
@@ -172,5 +186,25 @@ mod tests {
             number.trust = Some(Trust::Invalid);
         }
         assert_eq!(standings("C10", &invalid), [Standing::Open]);
+    }
+
+    #[test]
+    fn a_suspect_number_reaches_nothing_and_says_so() {
+        let mut suspect = numbers(&CARD);
+        suspect.get_mut("write_mb_s").unwrap().trust = Some(Trust::Suspect);
+        assert_eq!(standings("C10, 1440 IOPS read", &suspect), [Standing::Open, Standing::Above]);
+        let told: Vec<String> = classes(&suspect).into_iter().map(|one| one.text).collect();
+        assert_eq!(
+            told[2],
+            "whether it reaches V6 cannot be told (at least 6 MB/s of linear writing, suspect numbers)"
+        );
+        let claimed: Claimed = "95 MB/s".parse().unwrap();
+        suspect.get_mut("read_mb_s").unwrap().trust = Some(Trust::Suspect);
+        let claims = claimed.claims.iter().map(|(text, claim)| (text.as_str(), claim));
+        assert_eq!(
+            held(claims, &suspect)[0].text,
+            "95 MB/s: cannot be told (linear reading: 90 MB/s, 95 % interval 85.5 MB/s to 94.5 MB/s, \
+             suspect numbers)"
+        );
     }
 }

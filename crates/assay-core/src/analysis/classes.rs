@@ -237,6 +237,7 @@ fn one(row: &Row<'_>, spans: &Spans<'_>, class: &Class, metric: &Metric) -> Resu
         }
         trials.push(cell_trial(trial, value.ok()));
     }
+    let (trust, because) = row.judged(metric);
     Ok(Series {
         workload: name(&row.workload.name, class.key),
         arm: row.arm.clone(),
@@ -247,8 +248,8 @@ fn one(row: &Row<'_>, spans: &Spans<'_>, class: &Class, metric: &Metric) -> Resu
         scale: Scale::Ratio,
         primary: metric::class(metric.name).is_some_and(|(_, what)| what == Statistic::Mean),
         trials,
-        trust: row.trust,
-        because: row.remarks.iter().map(|(rule, remark)| remark.because(rule)).collect(),
+        trust,
+        because,
     })
 }
 
@@ -372,14 +373,13 @@ fn listed(words: &[&str]) -> Option<String> {
 fn part(found: &Findings, one: &Comparison) -> Option<String> {
     let class = class_words(one);
     let (ratio, [low, high]) = (one.ratio?, one.ci95_family?);
-    let suspect = found.cells.iter().any(|cell| {
-        cell.workload == one.workload
+    let own = found.cells.iter().filter(|cell| {
+        (&cell.workload, &cell.metric) == (&one.workload, &one.metric)
             && (cell.arm == one.arm || cell.arm == one.baseline)
-            && cell.trust == Some(Trust::Suspect)
     });
-    let doubt = if suspect { ", suspect numbers" } else { "" };
+    let doubt = own.filter_map(|cell| cell.trust).max().map_or("", Trust::doubt);
     let interval = format!(
-        "{} times the mean latency, 95 % interval {} to {}{doubt}",
+        "{} times the mean request latency, 95 % interval {} to {}{doubt}",
         show::ratio(ratio),
         show::ratio(low),
         show::ratio(high)
@@ -465,8 +465,8 @@ mod tests {
         let rate = findings.cells.iter().find(|cell| cell.metric == "block_write_iops").unwrap();
         assert_eq!(rate.max, Some(250.0));
         assert!(findings.summary.contains(
-            &"mixed-read, /b against /a: reads lost (2 times the mean latency, 95 % interval 2 to 2); \
-              writes are equivalent (1 times the mean latency, 95 % interval 1 to 1)."
+            &"mixed-read, /b against /a: reads lost (2 times the mean request latency, 95 % interval 2 to 2); \
+              writes are equivalent (1 times the mean request latency, 95 % interval 1 to 1)."
                 .to_owned()
         ), "{:#?}", findings.summary);
     }

@@ -98,7 +98,7 @@ impl<'a> Gathering<'a> {
         self.taken_back.extend(harm::sentence(&workload.name, trials));
         self.surroundings.add(&row);
         let mut bare = rows::bare(workload, plan, environment);
-        (bare.remarks, bare.trust, bare.rates) = (row.remarks, row.trust, row.rates);
+        (bare.remarks, bare.trust) = (row.remarks, row.trust);
         bare.unquiet = row.unquiet;
         self.rows.push(bare);
     }

@@ -22,6 +22,8 @@ struct Held {
     per_memory: Option<f64>,
     /// Whether anything lay packed in memory.
     packs: bool,
+    /// The worst of the trust of all of it.
+    trust: Trust,
 }
 
 /// A sentence for each workload that has pages under a limit.
@@ -68,7 +70,8 @@ fn sentence(workload: &str, found: &Findings, rows: &[Row<'_>]) -> Option<Senten
         Some(format!("{} has all of it{where_not} at {rate} accesses per second{per}", one.name))
     });
     let told: Vec<String> = killed.chain(lived).collect();
-    let text = format!("{workload}: {}.", told.join("; "));
+    let worst = all.iter().map(|one| one.trust).max().unwrap_or(Trust::Trusted);
+    let text = format!("{workload}: {}{}.", told.join("; "), worst.doubt());
     Some(Sentence::new(Said::Memory { workload: workload.to_owned() }, text))
 }
 
@@ -83,7 +86,7 @@ fn held(found: &Findings, row: &Row<'_>) -> Option<Held> {
         };
         found.cells.iter().find(own).filter(|cell| cell.trust != Some(Trust::Invalid))
     };
-    let mean = |metric| cell(metric).and_then(|cell| cell.geometric_mean.or(cell.median));
+    let mean = |metric| cell(metric).and_then(Cell::value);
     let trials = cell(&KILLED).into_iter().flat_map(|cell| &cell.trials);
     let counting = trials.filter(|trial| trial.status != Status::LeadIn);
     let kills: Vec<f64> = counting.filter_map(|trial| trial.value).collect();
@@ -95,5 +98,9 @@ fn held(found: &Findings, row: &Row<'_>) -> Option<Held> {
         rate: mean(&RATE),
         per_memory: mean(&HELD),
         packs: cell(&EXPECTED).is_some(),
+        trust: [&REACHED, &RATE, &HELD, &KILLED]
+            .into_iter()
+            .filter_map(|one| cell(one)?.trust)
+            .max()?,
     })
 }

@@ -13,6 +13,8 @@ struct Size {
     threads: u32,
     reserved: f64,
     used: f64,
+    /// The worst of both.
+    trust: Trust,
 }
 
 /// A sentence for each workload that starts threads with stacks.
@@ -41,7 +43,11 @@ fn sentence(workload: &str, found: &Findings, rows: &[Row<'_>]) -> Option<Senten
         format!("; with {limit} they reserve {reserved} and use {}", size.used())
     };
     let others: String = others.iter().map(of_other).collect();
-    let text = format!("{workload}: {of_first}{others}{}.", first.lesson());
+    let worst = sizes.iter().map(|size| size.trust).max().unwrap_or(Trust::Trusted);
+    let text = match worst.doubt() {
+        "" => format!("{workload}: {of_first}{others}{}.", first.lesson()),
+        doubt => format!("{workload}: {of_first}{others}{doubt}."),
+    };
     Some(Sentence::new(Said::Reserved { workload: workload.to_owned() }, text))
 }
 
@@ -54,14 +60,17 @@ fn size(found: &Findings, row: &Row<'_>) -> Option<Size> {
                 && cell.arm == row.arm
         };
         let cell = found.cells.iter().find(own)?;
-        let sound = cell.trust.is_some_and(|trust| trust != Trust::Invalid);
-        cell.geometric_mean.or(cell.median).filter(|_| sound)
+        let trust = cell.trust.filter(|trust| *trust != Trust::Invalid)?;
+        Some((cell.value()?, trust))
     };
+    let ((reserved, one), (used, other)) =
+        (mean(stacks::VIRTUAL.name)?, mean(stacks::RESIDENT.name)?);
     Some(Size {
         limit_bytes: planned.limit_bytes,
         threads: planned.threads,
-        reserved: mean(stacks::VIRTUAL.name)?,
-        used: mean(stacks::RESIDENT.name)?,
+        reserved,
+        used,
+        trust: one.max(other),
     })
 }
 

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::metrics;
-use crate::findings::Trust;
+use crate::findings::{Because, Trust};
 use crate::presence::Presence;
 use crate::probes::energy::Energy;
+use crate::quantity::Metric;
 use crate::results::environment::Environment;
 use crate::results::plan::{Arm, Plan, PlannedWorkload};
 use crate::results::record::{Status, Trial, TrialRecord};
@@ -14,6 +14,7 @@ use crate::results::tally::Tally;
 use crate::system::machine::Machine;
 use crate::system::site::Site;
 use crate::truth::{self, Case, Remark, Unquiet};
+use crate::work::metrics::nature;
 
 /// A workload under one arm.
 pub(super) struct Row<'a> {
@@ -31,10 +32,9 @@ pub(super) struct Row<'a> {
     pub remarks: Vec<(&'static str, Remark)>,
     /// Trials that count during which others were at work.
     pub unquiet: Unquiet,
-    /// The worst of what the rules say; none where nothing was measured.
+    /// The worst of what the rules say of the metric that it is compared by; none where nothing was
+    /// measured.
     pub trust: Option<Trust>,
-    /// Geometric means of the trials that count, of the metrics that sentences name.
-    pub rates: Vec<(&'static str, f64)>,
 }
 
 /// A trial with the latencies of all its classes.
@@ -52,18 +52,20 @@ impl Measured<'_> {
     }
 }
 
-/// Metrics that sentences to an owner name.
-const NAMED: [&str; 2] = ["iops", "bandwidth_bytes_per_s"];
-
 impl<'a> Row<'a> {
     /// Trials that count.
     pub fn counting(&self) -> impl Iterator<Item = &Measured<'a>> {
         self.trials.iter().filter(|trial| trial.counts())
     }
 
-    /// The geometric mean of a metric that sentences name.
-    pub fn rate(&self, metric: &str) -> Option<f64> {
-        self.rates.iter().find(|(name, _)| *name == metric).map(|(_, rate)| *rate)
+    /// How far a metric of the row can be trusted, and why: what the rules say that can change it.
+    pub fn judged(&self, metric: &Metric) -> (Option<Trust>, Vec<Because>) {
+        let about = |(rule, _): &&(&'static str, Remark)| truth::is_about(rule, metric.nature);
+        let told: Vec<Because> = (self.remarks.iter().filter(about))
+            .map(|(rule, remark)| remark.because(rule))
+            .collect();
+        let worst = told.iter().map(|because| because.trust).max().unwrap_or(Trust::Trusted);
+        (self.trust.map(|_| worst), told)
     }
 }
 
@@ -83,13 +85,14 @@ pub(super) fn row<'a>(
         .collect();
     let site = environment.sites.get(workload.target);
     let judged = judged(workload, plan, (site, &environment.machine), &measured);
-    let trust = judged.as_ref().map(|(told, _)| {
-        told.iter().map(|(_, remark)| remark.trust).max().unwrap_or(Trust::Trusted)
-    });
     let mut row = bare(workload, plan, environment);
+    row.trust = judged.as_ref().map(|(told, _)| {
+        let nature = nature(workload.work.primary(&|_| false));
+        let about = told.iter().filter(|(rule, _)| truth::is_about(rule, nature));
+        about.map(|(_, remark)| remark.trust).max().unwrap_or(Trust::Trusted)
+    });
     (row.remarks, row.unquiet) = judged.unwrap_or_default();
-    (row.trials, row.trust) = (measured, trust);
-    row.rates = NAMED.iter().filter_map(|name| Some((*name, mean(name, &row)?))).collect();
+    row.trials = measured;
     row
 }
 
@@ -112,16 +115,7 @@ pub(super) fn bare<'a>(
         remarks: Vec::new(),
         unquiet: Unquiet::default(),
         trust: None,
-        rates: Vec::new(),
     }
-}
-
-/// The geometric mean of a metric over the trials that have it.
-fn mean(metric: &str, row: &Row<'_>) -> Option<f64> {
-    let counting = row.counting();
-    let values: Vec<f64> =
-        counting.filter_map(|trial| metrics::value(metric, row, trial).ok()).collect();
-    assay_stats::geometric_mean(&values).map(|centre| centre.mean)
 }
 
 /// The row of one trial alone, which nobody has judged.
@@ -136,7 +130,6 @@ pub(super) fn one<'a>(plan: &'a Plan, environment: &'a Environment, trial: &'a T
         remarks: Vec::new(),
         unquiet: Unquiet::default(),
         trust: None,
-        rates: Vec::new(),
     }
 }
 

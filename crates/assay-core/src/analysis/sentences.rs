@@ -1,7 +1,7 @@
 //! What the numbers mean to an owner: one to five sentences, chosen by rules.
 //!
-//! Nothing is said from an invalid row but that it is invalid; a suspect row says "about". Each
-//! yardstick is named with its number.
+//! Nothing is said from an invalid row but that it is invalid; a suspect row says so at its number, and
+//! nothing is advised from it. Each yardstick is named with its number.
 
 mod boots;
 mod owner;
@@ -14,7 +14,7 @@ use super::facts;
 use super::rows::Row;
 use super::verdicts::{Stage, Verdicts};
 use crate::findings::said::{Said, Sentence};
-use crate::findings::{Comparison, Findings, Rank, Trust, Verdict};
+use crate::findings::{Cell, Comparison, Findings, Rank, Trust, Verdict};
 use crate::quantity::units::show;
 use crate::results::environment::Environment;
 use crate::results::plan::{Arm, arm_in_words, without_target};
@@ -125,7 +125,7 @@ fn of_a_check(story: &Story<'_>) -> Vec<Sentence> {
         return told;
     }
     let noun = facts::noun(story.environment.sites.first());
-    let owner = owner::sentences(story.rows, noun).into_iter();
+    let owner = owner::sentences(story.rows, &story.found.cells, noun).into_iter();
     told.extend(owner.map(|text| Sentence::new(Said::Owner, text)));
     told
 }
@@ -289,18 +289,19 @@ fn compared(story: &Story<'_>) -> Vec<Sentence> {
 
 fn comparison(story: &Story<'_>, found: &Comparison) -> Option<String> {
     let trust_of = |arm: &Arm| {
-        let row =
-            story.rows.iter().find(|row| row.workload.name == found.workload && row.arm == *arm);
-        row.and_then(|row| row.trust)
+        let own = |cell: &&Cell| {
+            (&cell.workload, &cell.metric, &cell.arm) == (&found.workload, &found.metric, arm)
+        };
+        story.found.cells.iter().find(own).and_then(|cell| cell.trust)
     };
     let worst = trust_of(&found.arm)?.max(trust_of(&found.baseline)?);
     let about = about(worst)?;
     let ends = found.ci95?;
-    let [low, high] = ends.map(show::times);
+    let ([low, high], doubt) = (ends.map(show::times), worst.doubt());
     let open = if ends[0] <= 1.0 && ends[1] >= 1.0 { ": no difference shown" } else { "" };
     let what = if found.metric == "iops" { "operations per second" } else { "bandwidth" };
     Some(format!(
-        "{}: {} has {about}{} times the {what} of {} (95 % interval {low} to {high}{open}).",
+        "{}: {} has {about}{} times the {what} of {} (95 % interval {low} to {high}{open}{doubt}).",
         found.workload,
         found.arm.get("target")?,
         show::times(found.ratio?),

@@ -79,6 +79,7 @@ fn one(design: &Design, row: &Row<'_>, metric: &Metric) -> Result<Series, String
         return Err(why);
     }
     let wanted = design.primary.as_deref().unwrap_or_else(|| primary(design, row));
+    let (trust, because) = row.judged(metric);
     Ok(Series {
         workload: row.workload.name.clone(),
         arm: row.arm.clone(),
@@ -89,8 +90,8 @@ fn one(design: &Design, row: &Row<'_>, metric: &Metric) -> Result<Series, String
         scale: Scale::Ratio,
         primary: metric.name == wanted,
         trials,
-        trust: row.trust,
-        because: row.remarks.iter().map(|(rule, remark)| remark.because(rule)).collect(),
+        trust,
+        because,
     })
 }
 

@@ -44,10 +44,11 @@ fn of_workload(cell: &Cell, found: &Findings) -> Option<String> {
     let is_beside = |other: &&Cell| {
         (&other.workload, &other.arm) == (&cell.workload, &cell.arm) && other.metric == SYNC_WHOLE
     };
-    let rate = show::mb_per_s(cell.geometric_mean?);
-    let whole = found.cells.iter().find(is_beside).and_then(|other| other.geometric_mean);
+    let rate = show::mb_per_s(cell.value()?);
+    let whole = found.cells.iter().find(is_beside).and_then(Cell::value);
     let whole = whole.map(|s| format!(" (the whole in {})", show::duration(s * 1e9)));
-    Some(format!("{rate} MB/s while {:?} runs{}", cell.workload, whole.unwrap_or_default()))
+    let (whole, doubt) = (whole.unwrap_or_default(), cell.trust.map_or("", Trust::doubt));
+    Some(format!("{rate} MB/s while {:?} runs{whole}{doubt}", cell.workload))
 }
 
 #[cfg(test)]

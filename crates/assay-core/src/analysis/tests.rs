@@ -308,6 +308,24 @@ fn rows_without_a_number_say_why() {
 }
 
 #[test]
+fn busy_processors_make_no_count_of_bytes_suspect() {
+    let found = Bench::new(&["."])
+        .row(0, "sync-write", 4096, &[1000, 1000, 1000])
+        .each(|trial| testing::processors(trial).steal = 50)
+        .findings();
+    let rate = cell(&found, "sync-write", "iops");
+    assert_eq!((rate.trust, rate.because.len()), (Some(Trust::Suspect), 1));
+    let factor = cell(&found, "sync-write", "amplification");
+    assert_eq!((factor.trust, factor.because.len()), (Some(Trust::Trusted), 0));
+    // What others moved is in the count as well.
+    let foreign = Bench::new(&["."])
+        .row(0, "sync-write", 4096, &[1000, 1000, 1000])
+        .each(|trial| testing::device(trial).run.read_bytes = 1 << 30)
+        .findings();
+    assert_ne!(cell(&foreign, "sync-write", "amplification").trust, Some(Trust::Trusted));
+}
+
+#[test]
 fn amplification_counts_what_came_after_the_clock_as_well() {
     let bench = Bench::new(&["."]).row(0, "sync-write", 4096, &[1000, 1000, 1000]).each(|trial| {
         testing::device(trial).settle.write_bytes = 2 * 1000 * 4096;

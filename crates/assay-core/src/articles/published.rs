@@ -79,6 +79,7 @@ impl Book {
             trials: vec![trial],
             n: 1,
             geometric_mean: known.filter(|value| *value > 0.0),
+            mean: None,
             min: known,
             median: known,
             max: known,
@@ -132,7 +133,7 @@ impl Book {
     pub fn compare(&mut self, baseline: &Place, place: &Place) {
         let value = |place: &Place| {
             let cell = self.cells.iter().find(|cell| is_at(cell, place))?;
-            cell.geometric_mean
+            cell.value().filter(|value| *value > 0.0)
         };
         if let (Some(base), Some(own)) = (value(baseline), value(place)) {
             let ratio = own / base;

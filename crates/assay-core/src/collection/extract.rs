@@ -175,11 +175,11 @@ fn cell<'a>(findings: &'a Findings, own: &WorkloadFacts, metric: &str) -> Option
 }
 
 fn number(findings: &Findings, own: &WorkloadFacts, cell: &Cell) -> Option<Number> {
-    let value = cell.geometric_mean.or(cell.median).filter(|value| value.is_finite())?;
+    let value = cell.value().filter(|value| value.is_finite())?;
     let counted = cell.trials.iter().filter(|trial| trial.status == Status::Ok);
     let latency = QUANTILES.iter().filter_map(|(metric, share)| {
         let cell = self::cell(findings, own, metric)?;
-        Some([*share, cell.geometric_mean.or(cell.median)?])
+        Some([*share, cell.value()?])
     });
     let mut because: Vec<String> = Vec::new();
     for one in cell.because.iter().filter(|one| one.trust != Trust::Trusted) {

@@ -100,6 +100,13 @@ pub struct CardNumber {
     pub trust: Option<Trust>,
 }
 
+impl CardNumber {
+    /// What stands beside it in a sentence where something speaks against it.
+    pub fn doubt(&self) -> &'static str {
+        self.trust.map_or("", Trust::doubt)
+    }
+}
+
 /// A card beside a published figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Beside {

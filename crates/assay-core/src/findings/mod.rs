@@ -39,6 +39,18 @@ pub enum Trust {
     Invalid,
 }
 
+impl Trust {
+    /// What stands beside numbers in a sentence, before its closing bracket; nothing where nothing speaks
+    /// against them.
+    pub const fn doubt(self) -> &'static str {
+        match self {
+            Self::Trusted => "",
+            Self::Suspect => ", suspect numbers",
+            Self::Invalid => ", invalid numbers",
+        }
+    }
+}
+
 /// Why a number is trusted, suspect or invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Because {
@@ -183,15 +195,18 @@ pub struct Cell {
     pub trials: Vec<CellTrial>,
     /// Trials that count.
     pub n: usize,
-    /// Geometric mean of them.
+    /// Geometric mean of them; none where they are compared by differences, and where one is zero.
     pub geometric_mean: Option<f64>,
+    /// Arithmetic mean of them, where they are compared by differences.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean: Option<f64>,
     /// Smallest.
     pub min: Option<f64>,
     /// Median.
     pub median: Option<f64>,
     /// Largest.
     pub max: Option<f64>,
-    /// 95 % t interval of the geometric mean; from 3 trials on, provisional below 6.
+    /// 95 % t interval of that mean; from 3 trials on, provisional below 6.
     pub ci95: Option<[f64; 2]>,
     /// Fewer trials than a settled statement needs.
     pub provisional: bool,
@@ -207,6 +222,15 @@ pub struct Cell {
     pub trust: Option<Trust>,
     /// Why.
     pub because: Vec<Because>,
+}
+
+impl Cell {
+    /// The number of the row, in the unit of its metric, wherever it is told: the geometric mean of its
+    /// trials, the arithmetic one where they are compared by differences, the median where one of them is
+    /// zero. Of these the interval is that of either mean.
+    pub fn value(&self) -> Option<f64> {
+        self.mean.or(self.geometric_mean).or(self.median)
+    }
 }
 
 /// A row or number that is not there.

@@ -48,7 +48,7 @@ pub struct Spot {
 pub struct Extremes {
     /// The lowest.
     pub lowest: f64,
-    /// Their arithmetic mean.
+    /// Their mean: of times the arithmetic one, of rates that of all places one after the other.
     pub mean: f64,
     /// The highest.
     pub highest: f64,

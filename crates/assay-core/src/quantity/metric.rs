@@ -36,16 +36,33 @@ pub struct Metric {
     pub summary: &'static str,
     /// What it is taken from.
     pub of: Of,
-    /// Whether it depends on how fast the machine is: an emulated one says nothing by it.
-    pub is_of_speed: bool,
+    /// What it depends on.
+    pub nature: Nature,
 }
 
 impl Metric {
-    /// The same, of an amount that does not depend on how fast the machine is.
+    /// The same, of what something holds or takes.
     #[must_use]
     pub const fn amount(self) -> Self {
-        Self { is_of_speed: false, ..self }
+        Self { nature: Nature::Amount, ..self }
     }
+
+    /// The same, of what was moved.
+    #[must_use]
+    pub const fn traffic(self) -> Self {
+        Self { nature: Nature::Traffic, ..self }
+    }
+}
+
+/// What a metric depends on: a rule of trust speaks of those metrics alone that it can change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nature {
+    /// How fast the machine is: times and rates, processor time, energy.
+    Speed,
+    /// What was moved, however fast: bytes and requests of a piece of work.
+    Traffic,
+    /// What something holds or takes: sizes, and counts of what is there.
+    Amount,
 }
 
 /// What a metric is taken from.
@@ -94,7 +111,7 @@ pub const fn metric(
     noun: &'static str,
     summary: &'static str,
 ) -> Metric {
-    Metric { name, better, noun, summary, of: Of::Counts, is_of_speed: true }
+    Metric { name, better, noun, summary, of: Of::Counts, nature: Nature::Speed }
 }
 
 const fn of_latencies(
@@ -103,7 +120,7 @@ const fn of_latencies(
     noun: &'static str,
     summary: &'static str,
 ) -> Metric {
-    Metric { name, better, noun, summary, of: Of::Latencies, is_of_speed: true }
+    Metric { name, better, noun, summary, of: Of::Latencies, nature: Nature::Speed }
 }
 
 const fn of_class(
@@ -113,7 +130,7 @@ const fn of_class(
     noun: &'static str,
     summary: &'static str,
 ) -> Metric {
-    Metric { name, better, noun, summary, of: Of::Class { class, what }, is_of_speed: true }
+    Metric { name, better, noun, summary, of: Of::Class { class, what }, nature: Nature::Speed }
 }
 
 /// Operations per second.
@@ -197,7 +214,7 @@ pub static SHARED: &[Metric] = &[
         "write amplification",
         "bytes that the device wrote per byte that was asked for; of an array, that its members wrote",
     )
-    .amount(),
+    .traffic(),
     metric(
         "read_amplification",
         Better::Lower,
@@ -205,7 +222,7 @@ pub static SHARED: &[Metric] = &[
         "bytes that the device read per byte that was asked for, read or written; of an array, that \
          its members read",
     )
-    .amount(),
+    .traffic(),
     metric(
         "device_bytes_per_operation",
         Better::Lower,
@@ -213,7 +230,7 @@ pub static SHARED: &[Metric] = &[
         "bytes that the device read and wrote per operation, until everything was on it; of an \
          array, that its members did",
     )
-    .amount(),
+    .traffic(),
     metric(
         "device_requests_per_operation",
         Better::Lower,
@@ -268,28 +285,28 @@ pub static CLASS_METRICS: &[Metric] = &[
         ("read", Statistic::Mean),
         "block_read_mean_ns",
         Better::Lower,
-        "mean latency",
+        "mean request latency",
         "mean time that reads took from their arrival in the block layer until their end",
     ),
     of_class(
         ("read", Statistic::P50),
         "block_read_p50_ns",
         Better::Lower,
-        "median latency",
+        "median request latency",
         "time that half of the reads of a device stay below, waiting included",
     ),
     of_class(
         ("read", Statistic::P90),
         "block_read_p90_ns",
         Better::Lower,
-        "p90 latency",
+        "p90 request latency",
         "time that 90 % of the reads of a device stay below, waiting included",
     ),
     of_class(
         ("read", Statistic::P99),
         "block_read_p99_ns",
         Better::Lower,
-        "p99 latency",
+        "p99 request latency",
         "time that 99 % of the reads of a device stay below, waiting included",
     ),
     of_class(
@@ -303,28 +320,28 @@ pub static CLASS_METRICS: &[Metric] = &[
         ("write", Statistic::Mean),
         "block_write_mean_ns",
         Better::Lower,
-        "mean latency",
+        "mean request latency",
         "mean time that writes took from their arrival in the block layer until their end",
     ),
     of_class(
         ("write", Statistic::P50),
         "block_write_p50_ns",
         Better::Lower,
-        "median latency",
+        "median request latency",
         "time that half of the writes of a device stay below, waiting included",
     ),
     of_class(
         ("write", Statistic::P90),
         "block_write_p90_ns",
         Better::Lower,
-        "p90 latency",
+        "p90 request latency",
         "time that 90 % of the writes of a device stay below, waiting included",
     ),
     of_class(
         ("write", Statistic::P99),
         "block_write_p99_ns",
         Better::Lower,
-        "p99 latency",
+        "p99 request latency",
         "time that 99 % of the writes of a device stay below, waiting included",
     ),
     of_class(
@@ -338,28 +355,28 @@ pub static CLASS_METRICS: &[Metric] = &[
         ("flush", Statistic::Mean),
         "block_flush_mean_ns",
         Better::Lower,
-        "mean latency",
+        "mean request latency",
         "mean time that flushes took from their arrival in the block layer until their end",
     ),
     of_class(
         ("flush", Statistic::P50),
         "block_flush_p50_ns",
         Better::Lower,
-        "median latency",
+        "median request latency",
         "time that half of the flushes of a device stay below, waiting included",
     ),
     of_class(
         ("flush", Statistic::P90),
         "block_flush_p90_ns",
         Better::Lower,
-        "p90 latency",
+        "p90 request latency",
         "time that 90 % of the flushes of a device stay below, waiting included",
     ),
     of_class(
         ("flush", Statistic::P99),
         "block_flush_p99_ns",
         Better::Lower,
-        "p99 latency",
+        "p99 request latency",
         "time that 99 % of the flushes of a device stay below, waiting included",
     ),
     of_class(
@@ -373,28 +390,28 @@ pub static CLASS_METRICS: &[Metric] = &[
         ("discard", Statistic::Mean),
         "block_discard_mean_ns",
         Better::Lower,
-        "mean latency",
+        "mean request latency",
         "mean time that discards took from their arrival in the block layer until their end",
     ),
     of_class(
         ("discard", Statistic::P50),
         "block_discard_p50_ns",
         Better::Lower,
-        "median latency",
+        "median request latency",
         "time that half of the discards of a device stay below, waiting included",
     ),
     of_class(
         ("discard", Statistic::P90),
         "block_discard_p90_ns",
         Better::Lower,
-        "p90 latency",
+        "p90 request latency",
         "time that 90 % of the discards of a device stay below, waiting included",
     ),
     of_class(
         ("discard", Statistic::P99),
         "block_discard_p99_ns",
         Better::Lower,
-        "p99 latency",
+        "p99 request latency",
         "time that 99 % of the discards of a device stay below, waiting included",
     ),
     of_class(
@@ -408,28 +425,28 @@ pub static CLASS_METRICS: &[Metric] = &[
         ("read", Statistic::Deviation),
         "block_read_stddev_ns",
         Better::Lower,
-        "standard deviation of the latency",
+        "standard deviation of the request latency",
         "standard deviation of the time that reads took, waiting included",
     ),
     of_class(
         ("write", Statistic::Deviation),
         "block_write_stddev_ns",
         Better::Lower,
-        "standard deviation of the latency",
+        "standard deviation of the request latency",
         "standard deviation of the time that writes took, waiting included",
     ),
     of_class(
         ("flush", Statistic::Deviation),
         "block_flush_stddev_ns",
         Better::Lower,
-        "standard deviation of the latency",
+        "standard deviation of the request latency",
         "standard deviation of the time that flushes took, waiting included",
     ),
     of_class(
         ("discard", Statistic::Deviation),
         "block_discard_stddev_ns",
         Better::Lower,
-        "standard deviation of the latency",
+        "standard deviation of the request latency",
         "standard deviation of the time that discards took, waiting included",
     ),
     of_class(

@@ -48,6 +48,15 @@ pub struct Ask {
     pub most: Option<Amount>,
 }
 
+impl Ask {
+    /// Levels of a factor that it names.
+    pub fn levels_of(&mut self, factor: &str) -> impl Iterator<Item = &mut String> {
+        let own = self.factor.as_deref() == Some(factor);
+        let over = [&mut self.level, &mut self.over].into_iter().flatten().chain(&mut self.between);
+        self.at.get_mut(factor).into_iter().chain(over.filter(move |_| own))
+    }
+}
+
 /// What is claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

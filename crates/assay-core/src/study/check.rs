@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use super::fields::TARGET_FACTOR;
 use super::file::mistakes::{Mistakes, Places};
 use super::file::reader;
-use super::file::scalar::quoted;
-use super::{DEFAULT_REPLICATES, Order, Stop, StopRule, Study, simulated, words};
-use crate::catalogue::keys::{Field, Form};
+use super::levels::{self, filled, judged, same};
+use super::{DEFAULT_REPLICATES, Order, Stop, StopRule, Study, words};
 use crate::factors::{self, layers};
 use crate::quantity::{Bytes, units::show};
 use crate::work::{self, Complaints, InStudy};
@@ -22,6 +21,7 @@ pub fn check(study: &mut Study, places: &Places, mistakes: &mut Mistakes) {
     checker.order(study);
     checker.workloads(study);
     checker.factors(study);
+    checker.spell(study);
     let factors = study.factors.clone();
     checker.arm(&mut study.baseline, "baseline", &factors);
     for (index, arm) in study.arms.iter_mut().enumerate().take(MOST_ARMS) {
@@ -161,6 +161,28 @@ impl Checker<'_> {
                     format!("{name}: \"{level}\" is the same as \"{first}\"")
                 };
                 self.value(&path, message, None);
+            }
+        }
+    }
+
+    /// Gives each level its one spelling, in the questions too: a level is called by it from here on.
+    fn spell(&self, study: &mut Study) {
+        let taken = |name: &str| is_taken(study, name) && factors::find(name).is_none();
+        let own: Vec<String> = study.factors.keys().filter(|name| !taken(name)).cloned().collect();
+        for name in own {
+            let of = |level: &String| levels::spelled(&name, level);
+            for level in study.factors.get_mut(&name).into_iter().flatten() {
+                *level = of(level);
+            }
+            for ask in &mut study.question {
+                for level in ask.levels_of(&name) {
+                    *level = of(level);
+                }
+            }
+            for pointer in &mut study.published {
+                if let Some(level) = pointer.at.get_mut(&name) {
+                    *level = of(level);
+                }
             }
         }
     }
@@ -384,82 +406,4 @@ fn no_factor(name: &str, factors: &BTreeMap<String, Vec<String>>) -> String {
             format!("its factors are {}", known.join(", "))
         }
     })
-}
-
-/// Whether a level says something.
-fn filled(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
-    let told = !level.trim().is_empty();
-    told.then_some(()).ok_or_else(|| (format!("{name}: this level is empty"), None))
-}
-
-/// Whether a factor takes a level; else what is wrong and what to write.
-fn judged(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
-    filled(name, level)?;
-    if let Some(levels) = reader::range(level).filter(|_| is_number(name)) {
-        let hint = format!("list the levels: {name} = [{levels}]");
-        return Err((format!("{name}: \"{level}\" is a range, not a level"), Some(hint)));
-    }
-    if let Some(law) = level.strip_prefix(simulated::PREFIX).filter(|_| name == TARGET_FACTOR) {
-        return reader::law_mistake(law).map_or(Ok(()), |message| Err((message, None)));
-    }
-    let told = work::KINDS.iter().find_map(|kind| work::at_level(kind, name, level));
-    let Some(told) = told else {
-        let other = factors::find(name).map_or(Ok(()), |factor| factor.judge(level));
-        return other.map_err(|message| (format!("{name}: {}", quoted(&message)), None));
-    };
-    let size = match work::key(name).map(|key| &key.form) {
-        Some(Form::Size { least, most }) => Some(*least..=*most),
-        _ => None,
-    };
-    if let Err(message) = told {
-        let bytes = level.parse::<u64>().ok().filter(|bytes| size.is_some() && *bytes >= 512);
-        return Err(match bytes {
-            Some(bytes) => (
-                format!("{name}: \"{level}\" has no unit"),
-                Some(format!("if bytes are meant, write \"{}\"", Bytes(bytes))),
-            ),
-            None => (format!("{name}: {}", quoted(&message)), near(name, level)),
-        });
-    }
-    match size.zip(level.parse::<Bytes>().ok()) {
-        Some((size, bytes)) if !size.contains(&bytes) => {
-            let message = format!("{name} is {} to {}, not {level}", size.start(), size.end());
-            Err((message, None))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The word that was meant, where levels are words.
-fn near(name: &str, level: &str) -> Option<String> {
-    match work::key(name)?.form {
-        Form::Word(choices) => words::did_you_mean(level, &choices()),
-        _ => None,
-    }
-}
-
-fn is_number(name: &str) -> bool {
-    let form = work::key(name).map(|key| &key.form);
-    matches!(form, Some(Form::Whole { .. } | Form::Size { .. }))
-}
-
-/// Whether two texts are one level of a factor.
-fn same(name: &str, one: &str, other: &str) -> bool {
-    if one == other {
-        return true;
-    }
-    if work::parameter(name).is_none() {
-        return factors::find(name).is_some_and(|factor| factor.same(one, other));
-    }
-    let bytes = |text: &str| {
-        let bare = || format!("{text} B").parse::<Bytes>();
-        text.parse().or_else(|_| bare()).ok()
-    };
-    let is_size = matches!(work::key(name), Some(Field { form: Form::Size { .. }, .. }));
-    let sizes = is_size.then(|| bytes(one).zip(bytes(other))).flatten();
-    let set = |text: &str| work::KINDS.iter().find_map(|kind| work::at_level(kind, name, text));
-    let alike = || Some(set(one)?.ok()? == set(other)?.ok()?);
-    // The levels of `copy` are words that mean nothing.
-    let means = work::key(name).is_some();
-    means && (sizes.is_some_and(|(one, other)| one == other) || alike() == Some(true))
 }

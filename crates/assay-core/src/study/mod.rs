@@ -7,6 +7,7 @@ mod defaults;
 pub mod fields;
 pub mod file;
 pub mod fio_job;
+mod levels;
 mod order;
 mod prepare;
 pub mod presets;

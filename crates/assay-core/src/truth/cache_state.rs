@@ -1,8 +1,9 @@
 //! `cache-state`: some runs of a command were answered from memory and some were not.
 
 use super::evidence::in_trials;
-use super::{Case, Remark, TruthRule};
+use super::{Case, MOVED, Remark, TruthRule};
 use crate::catalogue::About;
+use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::results::record::TrialRecord;
 use crate::work::{Judged, command, files};
@@ -36,6 +37,10 @@ impl TruthRule for CacheState {
 
     fn looks_at(&self) -> Judged {
         Judged::Machine
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        MOVED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -1,9 +1,10 @@
 //! `cached`: the bytes came from memory.
 
 use super::evidence::{Share, compression, in_trials, is_simulated, mover, witnessed};
-use super::{Case, Remark, TruthRule};
+use super::{Case, MOVED, Remark, TruthRule};
 use crate::catalogue::About;
 use crate::findings::Trust;
+use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::results::record::TrialRecord;
 use crate::system::CachedPages;
@@ -48,6 +49,10 @@ impl TruthRule for Cached {
 
     fn looks_at(&self) -> Judged {
         Judged::Bytes
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        MOVED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -1,9 +1,10 @@
 //! `clock`: the clock was set, or the machine slept.
 
 use super::evidence::in_trials;
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, SPEED, TruthRule};
 use crate::catalogue::About;
 use crate::probes::clock;
+use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::results::record::TrialRecord;
 use crate::work::Judged;
@@ -31,6 +32,10 @@ impl TruthRule for Clock {
 
     fn looks_at(&self) -> Judged {
         Judged::Machine
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -1,8 +1,9 @@
 //! `compressed`: compression makes the bytes fewer than they look.
 
 use super::evidence::{Share, Witnessed, compression, in_trials, witnessed};
-use super::{Case, Remark, TruthRule};
+use super::{Case, MOVED, Remark, TruthRule};
 use crate::catalogue::About;
+use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::work::Judged;
 use crate::work::io::Content;
@@ -29,6 +30,10 @@ impl TruthRule for Compressed {
 
     fn looks_at(&self) -> Judged {
         Judged::Bytes
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        MOVED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

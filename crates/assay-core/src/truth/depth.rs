@@ -1,8 +1,9 @@
 //! `depth`: fewer operations were in flight than was asked for.
 
 use super::evidence::{counted_devices, in_trials, is_simulated};
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, SPEED, TruthRule};
 use crate::catalogue::About;
+use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::work::{Judged, io};
 
@@ -37,6 +38,10 @@ impl TruthRule for Depth {
 
     fn looks_at(&self) -> Judged {
         Judged::Operations
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -1,9 +1,10 @@
 //! `device-bytes`: the device moved less than is claimed.
 
 use super::evidence::{Share, Witnessed, compression, in_trials, is_simulated, mover, witnessed};
-use super::{Case, Remark, TruthRule, cached};
+use super::{Case, MOVED, Remark, TruthRule, cached};
 use crate::catalogue::About;
 use crate::findings::Trust;
+use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::system::site::Backing;
 use crate::work::Judged;
@@ -36,6 +37,10 @@ impl TruthRule for DeviceBytes {
 
     fn looks_at(&self) -> Judged {
         Judged::Bytes
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        MOVED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -1,7 +1,8 @@
 //! `emulated`: a program carried out each instruction in the place of a processor.
 
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, SPEED, TruthRule};
 use crate::catalogue::About;
+use crate::quantity::metric::Nature;
 use crate::work::Judged;
 
 /// The rule.
@@ -24,6 +25,10 @@ impl TruthRule for Emulated {
 
     fn looks_at(&self) -> Judged {
         Judged::Machine
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::evidence::{MIB, compression, counted_devices, in_trials, is_simulated, seconds};
-use super::{Case, Remark, TruthRule};
+use super::{Case, MOVED, Remark, TruthRule};
 use crate::catalogue::About;
 use crate::probes::is_not_recorded;
+use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::results::record::TrialRecord;
 use crate::work::{Judged, Measured};
@@ -45,6 +46,10 @@ impl TruthRule for Foreign {
 
     fn looks_at(&self) -> Judged {
         Judged::Bytes
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        MOVED
     }
 
     fn minds_others(&self) -> bool {

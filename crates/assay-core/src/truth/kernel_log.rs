@@ -1,8 +1,9 @@
 //! `kernel-log`: the kernel complained of hardware or of tasks that hung.
 
 use super::evidence::in_trials;
-use super::{Case, Remark, TruthRule};
+use super::{ALL, Case, Remark, TruthRule};
 use crate::catalogue::About;
+use crate::quantity::metric::Nature;
 use crate::results::record::TrialRecord;
 use crate::work::Judged;
 
@@ -31,6 +32,10 @@ impl TruthRule for KernelLog {
 
     fn looks_at(&self) -> Judged {
         Judged::Machine
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        ALL
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -1,8 +1,9 @@
 //! `link-ceiling`: faster than the link to the drive can carry.
 
 use super::evidence::{in_trials, is_simulated, seconds};
-use super::{Case, Remark, TruthRule};
+use super::{Case, MOVED, Remark, TruthRule};
 use crate::catalogue::About;
+use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::work::{Judged, Measured, io};
 
@@ -34,6 +35,10 @@ impl TruthRule for LinkCeiling {
 
     fn looks_at(&self) -> Judged {
         Judged::Bytes
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        MOVED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -1,8 +1,9 @@
 //! `lossy`: much of what the latency of a link is told from did not come back.
 
 use super::evidence::in_trials;
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, SPEED, TruthRule};
 use crate::catalogue::About;
+use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::work::Judged;
 use crate::work::network::{Detail, PhaseDetail};
@@ -28,6 +29,10 @@ impl TruthRule for Lossy {
 
     fn looks_at(&self) -> Judged {
         Judged::Machine
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

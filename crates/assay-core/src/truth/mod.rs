@@ -30,6 +30,7 @@ mod unwritten;
 
 use crate::catalogue::About;
 use crate::findings::{Because, Trust};
+use crate::quantity::metric::Nature;
 use crate::results::plan::{PlannedWorkload, Survey};
 use crate::results::record::TrialRecord;
 use crate::system::site::Site;
@@ -96,6 +97,8 @@ pub trait TruthRule: Sync {
     fn about(&self) -> &'static About;
     /// What it looks at: work of which there is no such thing is not judged by it.
     fn looks_at(&self) -> Judged;
+    /// What it can change: metrics of another nature are not judged by it.
+    fn changes(&self) -> &'static [Nature];
     /// Its remark on a case, if it has one.
     fn judge(&self, case: &Case<'_>) -> Option<Remark>;
     /// For rules about events in time: what happened during this trial that nobody asked for.
@@ -138,6 +141,19 @@ pub static RULES: &[&dyn TruthRule] = &[
     &clock::Clock,
     &power_supply::PowerSupply,
 ];
+
+/// Rates and times.
+const SPEED: &[Nature] = &[Nature::Speed];
+/// Them, and what was moved.
+const MOVED: &[Nature] = &[Nature::Speed, Nature::Traffic];
+/// Everything that can be measured.
+const ALL: &[Nature] = &[Nature::Speed, Nature::Traffic, Nature::Amount];
+
+/// Whether what a rule says is about metrics of a nature; a rule that is not known here may change all.
+pub fn is_about(rule: &str, nature: Nature) -> bool {
+    let rule = RULES.iter().find(|known| known.about().name == rule);
+    rule.is_none_or(|rule| rule.changes().contains(&nature))
+}
 
 /// The rules that may judge a case.
 fn rules(case: &Case<'_>) -> impl Iterator<Item = &'static dyn TruthRule> {
@@ -210,6 +226,20 @@ mod tests {
             assert!(!about.summary.is_empty() && !about.summary.ends_with('.'), "{}", about.name);
             assert!(about.text.ends_with('.'), "{}", about.name);
         }
+    }
+
+    #[test]
+    fn a_rule_speaks_of_what_it_can_change() {
+        for rule in RULES {
+            let name = rule.about().name;
+            assert!(is_about(name, Nature::Speed), "{name}: nothing leaves the speed alone");
+            let changes = |nature| rule.changes().contains(&nature);
+            assert!(!changes(Nature::Amount) || changes(Nature::Traffic), "{name}");
+        }
+        assert!(!is_about("starved", Nature::Amount) && !is_about("starved", Nature::Traffic));
+        assert!(is_about("cached", Nature::Traffic) && !is_about("cached", Nature::Amount));
+        assert!(is_about("oom", Nature::Amount));
+        assert!(is_about("a rule of a later version", Nature::Amount));
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! `oom`: a process was killed for want of memory.
 
 use super::evidence::in_trials;
-use super::{Case, Remark, TruthRule};
+use super::{ALL, Case, Remark, TruthRule};
 use crate::catalogue::About;
+use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::results::record::TrialRecord;
 use crate::work::Judged;
@@ -24,6 +25,10 @@ impl TruthRule for Oom {
 
     fn looks_at(&self) -> Judged {
         Judged::Machine
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        ALL
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

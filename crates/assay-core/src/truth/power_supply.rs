@@ -1,8 +1,9 @@
 //! `power-supply`: the plug was pulled, or put in.
 
 use super::evidence::in_trials;
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, SPEED, TruthRule};
 use crate::catalogue::About;
+use crate::quantity::metric::Nature;
 use crate::results::record::TrialRecord;
 use crate::work::Judged;
 
@@ -24,6 +25,10 @@ impl TruthRule for PowerSupply {
 
     fn looks_at(&self) -> Judged {
         Judged::Machine
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -1,10 +1,11 @@
 //! `slow-member`: one device of an array takes much longer than the others.
 
 use super::evidence::is_simulated;
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, SPEED, TruthRule};
 use crate::catalogue::About;
 use crate::probes::block_latency::counts::ClassSpan;
 use crate::probes::service::{Slowest, Work, slowest};
+use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::results::record::TrialRecord;
 use crate::system::devices::{self, Array};
@@ -48,6 +49,10 @@ impl TruthRule for SlowMember {
 
     fn looks_at(&self) -> Judged {
         Judged::Machine
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

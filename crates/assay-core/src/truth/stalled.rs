@@ -1,8 +1,9 @@
 //! `stalled`: for a while nothing was done at all.
 
 use super::evidence::{in_trials, seconds};
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, SPEED, TruthRule};
 use crate::catalogue::About;
+use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::results::record::TrialRecord;
 use crate::work::{Judged, Measured, io};
@@ -35,6 +36,10 @@ impl TruthRule for Stalled {
 
     fn looks_at(&self) -> Judged {
         Judged::Operations
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

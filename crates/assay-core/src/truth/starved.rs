@@ -1,8 +1,9 @@
 //! `starved`: the measuring threads waited for a processor.
 
 use super::evidence::{in_trials, is_simulated, seconds};
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, SPEED, TruthRule};
 use crate::catalogue::About;
+use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::results::record::TrialRecord;
 use crate::work::{Judged, Measured};
@@ -17,6 +18,10 @@ const FEWEST_OTHERS: f64 = 0.1;
 /// Share of the time in which anybody may wait for a processor, where the threads' own waiting was
 /// not recorded. Theirs cannot be told from others' there, so it takes most of the time.
 const MOST_PRESSURE: f64 = 0.5;
+
+/// Processors' worth of its own work below which the machine's waiting says nothing of it: what sleeps, or
+/// waits for a drive, is not what waits for a processor.
+const FEWEST_OWN: f64 = 0.1;
 
 /// Runs shorter than this are not judged: ticks are 10 ms.
 const SHORTEST_NS: u64 = 50_000_000;
@@ -33,7 +38,8 @@ static ABOUT: About = About {
            of the drive; 10 % of the time is about 10 % of the rate, twice the usual margin. Where \
            the tool's own threads wait for each other the number is one of the processors as \
            well: told, and no fault. Results without that record are judged by the pressure of \
-           processors (/proc/pressure/cpu): above 50 % of the time, with others at work.",
+           processors (/proc/pressure/cpu): above 50 % of the time, with others at work, and only \
+           where the work itself used a tenth of a processor: what sleeps waits for none.",
 };
 
 impl TruthRule for Starved {
@@ -43,6 +49,10 @@ impl TruthRule for Starved {
 
     fn looks_at(&self) -> Judged {
         Judged::Machine
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
     }
 
     fn minds_others(&self) -> bool {
@@ -97,12 +107,14 @@ impl Wait {
         let threads = f64::from(case.workload.work.threads().max(1));
         let own = counted.waited_ns.map(|waited| waited as f64 / threads);
         let own = own.map(|waited| waited / counted.elapsed_ns as f64);
-        let anybody = || pressure(trial);
+        let used = seconds(trial.all_cpu_ns()) / seconds(counted.elapsed_ns);
+        let anybody = || pressure(trial).filter(|_| used >= FEWEST_OWN);
         let (share, is_own) = match own {
             Some(share) => (share, true),
             None => (anybody()?, false),
         };
-        Some(Self { share, is_own, others })
+        // Clocks that are read one after the other may differ.
+        Some(Self { share: share.min(1.0), is_own, others })
     }
 
     fn is_long(&self) -> bool {

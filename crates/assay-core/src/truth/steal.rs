@@ -1,8 +1,9 @@
 //! `steal`: the hypervisor gave the processors to others.
 
 use super::evidence::in_trials;
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, SPEED, TruthRule};
 use crate::catalogue::About;
+use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::results::record::TrialRecord;
 use crate::work::Judged;
@@ -32,6 +33,10 @@ impl TruthRule for Steal {
 
     fn looks_at(&self) -> Judged {
         Judged::Machine
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -1,8 +1,9 @@
 //! `swap`: memory went to swap and back meanwhile.
 
 use super::evidence::{MIB, in_trials, seconds};
-use super::{Case, Remark, TruthRule};
+use super::{ALL, Case, Remark, TruthRule};
 use crate::catalogue::About;
+use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::results::record::TrialRecord;
 use crate::work::Judged;
@@ -31,6 +32,10 @@ impl TruthRule for Swap {
 
     fn looks_at(&self) -> Judged {
         Judged::Machine
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        ALL
     }
 
     fn minds_others(&self) -> bool {

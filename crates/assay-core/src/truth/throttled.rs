@@ -1,9 +1,10 @@
 //! `throttled`: the processor or its control group held the tool back.
 
 use super::evidence::in_trials;
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, SPEED, TruthRule};
 use crate::catalogue::About;
 use crate::probes::temperature::LEAST_LIMIT_MC;
+use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::results::record::TrialRecord;
 use crate::work::Judged;
@@ -29,6 +30,10 @@ impl TruthRule for Throttled {
 
     fn looks_at(&self) -> Judged {
         Judged::Machine
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -1,7 +1,8 @@
 //! `too-small`: too little area, or too few operations.
 
-use super::{Case, Remark, TruthRule};
+use super::{Case, MOVED, Remark, TruthRule};
 use crate::catalogue::About;
+use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::work::Judged;
 
@@ -30,6 +31,10 @@ impl TruthRule for TooSmall {
 
     fn looks_at(&self) -> Judged {
         Judged::Bytes
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        MOVED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

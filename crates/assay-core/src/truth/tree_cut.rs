@@ -1,8 +1,9 @@
 //! `tree-cut`: a phase of small files ended before it came to all of them.
 
 use super::evidence::in_trials;
-use super::{Case, Remark, TruthRule};
+use super::{Case, MOVED, Remark, TruthRule};
 use crate::catalogue::About;
+use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::work::files::{Detail, Phase};
 use crate::work::{Judged, files};
@@ -25,6 +26,10 @@ impl TruthRule for TreeCut {
 
     fn looks_at(&self) -> Judged {
         Judged::Machine
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        MOVED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -2,8 +2,9 @@
 
 use assay_stats::geometric_mean;
 
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, SPEED, TruthRule};
 use crate::catalogue::About;
+use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::results::record::{Status, TrialRecord};
 use crate::work::Judged;
@@ -39,6 +40,10 @@ impl TruthRule for Unstable {
 
     fn looks_at(&self) -> Judged {
         Judged::Operations
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

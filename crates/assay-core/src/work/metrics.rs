@@ -2,7 +2,7 @@
 
 use super::KINDS;
 use crate::quantity::Metric;
-use crate::quantity::metric::{CLASS_METRICS, OTHERS, SHARED};
+use crate::quantity::metric::{CLASS_METRICS, Nature, OTHERS, SHARED};
 
 /// All metrics that a study can have: those of kinds of work first, each name once.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
@@ -32,9 +32,14 @@ pub fn find(name: &str) -> Option<&'static Metric> {
     of_kinds().chain(SHARED).chain(CLASS_METRICS).chain(OTHERS).find(|metric| metric.name == name)
 }
 
-/// Whether a metric depends on how fast the machine is; of one that is not known here that is assumed.
+/// What a metric depends on; of one that is not known here it is assumed to be the speed.
+pub fn nature(name: &str) -> Nature {
+    find(name).map_or(Nature::Speed, |metric| metric.nature)
+}
+
+/// Whether a metric depends on how fast the machine is: an emulated one says nothing by it.
 pub fn is_of_speed(name: &str) -> bool {
-    find(name).is_none_or(|metric| metric.is_of_speed)
+    nature(name) == Nature::Speed
 }
 
 /// What a sentence calls a metric; one that is not known here keeps its name.

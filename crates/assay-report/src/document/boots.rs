@@ -51,7 +51,7 @@ fn phases(findings: &Findings) -> Section {
         .into_iter()
         .filter(|metric| {
             let own = |group: &BootGroup| cell(findings, group, metric.name);
-            findings.boots.iter().filter_map(own).any(|cell| cell.geometric_mean.is_some())
+            findings.boots.iter().filter_map(own).any(|cell| cell.value().is_some())
         })
         .collect();
     let mut columns = columns(&["boots", ">n"]);
@@ -65,7 +65,7 @@ fn phases(findings: &Findings) -> Section {
     let rows = findings.boots.iter().map(|group| {
         let cells = told.iter().map(|metric| {
             let found = cell(findings, group, metric.name);
-            let mean = found.and_then(|cell| Some((cell.geometric_mean?, cell.ci95)));
+            let mean = found.and_then(|cell| Some((cell.value()?, cell.ci95)));
             Cell::plain(match mean {
                 Some((mean, Some([low, high]))) => {
                     let ends = [low, high].map(|end| under_heading(metric.name, end));

@@ -1,6 +1,6 @@
 //! The tables: workloads of one target, and targets against the first.
 
-use super::{Cell, NONE, Row, Table, centre, depth_note, find, spread};
+use super::{Cell, Measured, NONE, Row, Table, depth_note, find, spread};
 use crate::table::{Column, columns};
 use assay_core::findings::notes::Note;
 use assay_core::findings::{Comparison, Findings};
@@ -31,7 +31,7 @@ pub(super) fn workloads(findings: &Findings, arm: &Arm) -> Table {
 fn measured(findings: &Findings, workload: &str, arm: &Arm) -> Option<Row> {
     let of = |metric: &str| find(findings, workload, arm, false, metric);
     let mean = |metric: &str, words: fn(f64) -> String| {
-        of(metric).and_then(centre).map_or_else(|| NONE.to_owned(), words)
+        of(metric).and_then(Measured::value).map_or_else(|| NONE.to_owned(), words)
     };
     let iops = of("iops")?;
     let trust = iops.trust?;
@@ -124,7 +124,7 @@ fn differ_in_encryption(findings: &Findings) -> bool {
 /// Seconds of the whole machine's processors per GiB: a program that encrypts is none of ours.
 fn processors(findings: &Findings, found: &Comparison, arm: &Arm) -> Cell {
     let cell = find(findings, &found.workload, arm, false, "machine_cpu_s_per_gib");
-    Cell::from(cell.and_then(centre).map_or_else(|| NONE.to_owned(), show::three_digits))
+    Cell::from(cell.and_then(Measured::value).map_or_else(|| NONE.to_owned(), show::three_digits))
 }
 
 fn comparison_row(
@@ -134,7 +134,7 @@ fn comparison_row(
     against: Option<&Comparison>,
 ) -> Row {
     let cell = find(findings, &found.workload, arm, false, &found.metric);
-    let value = cell.and_then(centre).map_or_else(
+    let value = cell.and_then(Measured::value).map_or_else(
         || NONE.to_owned(),
         |value| match found.metric.as_str() {
             "iops" => format!("{} IOPS", show::per_second(value)),

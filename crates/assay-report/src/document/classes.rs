@@ -1,6 +1,6 @@
 //! Classes of requests where nothing is compared: a table of what the devices completed.
 
-use super::{NONE, Row, Table, centre, find};
+use super::{Measured, NONE, Row, Table, find};
 use crate::table::columns;
 use assay_core::findings::Findings;
 use assay_core::quantity::metric::{Statistic, class, of_requests};
@@ -20,10 +20,10 @@ pub(super) fn table(findings: &Findings, arm: &Arm) -> Option<Table> {
             let metric = of_requests(class, what);
             let found = metric
                 .and_then(|metric| find(findings, &cell.workload, arm, false, metric.name))
-                .and_then(centre);
+                .and_then(Measured::value);
             found.map_or_else(|| NONE.to_owned(), show::duration)
         };
-        let rate = centre(cell).map_or_else(|| NONE.to_owned(), show::per_second);
+        let rate = cell.value().map_or_else(|| NONE.to_owned(), show::per_second);
         let words = [
             cell.workload.clone(),
             rate,

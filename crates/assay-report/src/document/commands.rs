@@ -2,7 +2,7 @@
 
 use super::check::missing;
 use super::numbers::{span, under_heading};
-use super::{Block, NONE, Row, Section, Table, centre, comparison_of, find, result};
+use super::{Block, NONE, Row, Section, Table, comparison_of, find, result};
 use crate::table::{Column, columns};
 use assay_core::findings::{Cell, Findings};
 use assay_core::results::plan::arm_in_words;
@@ -15,8 +15,8 @@ type Told = fn(&Cell) -> Option<f64>;
 
 /// What stands beside it: heading, metric, and what of its trials is told.
 const BESIDE: [(&str, &str, Told); 3] = [
-    ("user", "user_s", centre),
-    ("system", "system_s", centre),
+    ("user", "user_s", Cell::value),
+    ("system", "system_s", Cell::value),
     ("memory", "peak_memory_bytes", |cell| cell.max),
 ];
 

@@ -1,7 +1,7 @@
 //! What the work cost in energy: a table where something tells it, else the reason why nothing does.
 
 use super::named::Named;
-use super::{Block, NONE, Row, Section, Table, centre, find, spread};
+use super::{Block, NONE, Row, Section, Table, find, spread};
 use crate::table::columns;
 use assay_core::findings::{Cell, Findings};
 use assay_core::quantity::units::show;
@@ -42,7 +42,8 @@ fn table(findings: &Findings, cells: &[&Cell]) -> Table {
     columns.append(&mut titles);
     let row = |cell: &&Cell| {
         let of = |metric: &str| {
-            let found = find(findings, &cell.workload, &cell.arm, false, metric).and_then(centre);
+            let found =
+                find(findings, &cell.workload, &cell.arm, false, metric).and_then(Cell::value);
             found.map_or_else(|| NONE.to_owned(), digits)
         };
         let mut words = named.words(&cell.workload, &cell.arm);

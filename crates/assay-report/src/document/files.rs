@@ -2,7 +2,7 @@
 
 use super::named::Named;
 use super::numbers::under_heading;
-use super::{Block, Cell, NONE, Row, Section, Table, centre, find};
+use super::{Block, Cell, NONE, Row, Section, Table, find};
 use crate::table::Column;
 use assay_core::findings::{Cell as Measured, Findings};
 use assay_core::quantity::Metric;
@@ -41,7 +41,7 @@ fn rates(findings: &Findings, cells: &[&Measured]) -> Table {
     all.push(Column::left("trust").judged());
     let row = |cell: &&Measured| {
         let mut words = named.words(&cell.workload, &cell.arm);
-        words.push(centre(cell).map_or_else(none, |value| under_heading(FILES_PER_S, value)));
+        words.push(cell.value().map_or_else(none, |value| under_heading(FILES_PER_S, value)));
         words.extend(phases.iter().map(|(_, metric)| told(findings, cell, metric)));
         Row {
             name: named.name(&cell.workload, &cell.arm),
@@ -93,7 +93,7 @@ fn columns(each: &[(&str, Pick)]) -> Vec<(String, Metric)> {
 
 fn told(findings: &Findings, cell: &Measured, metric: &Metric) -> String {
     let own = find(findings, &cell.workload, &cell.arm, false, metric.name);
-    own.and_then(centre).map_or_else(none, |value| under_heading(metric.name, value))
+    own.and_then(Measured::value).map_or_else(none, |value| under_heading(metric.name, value))
 }
 
 fn none() -> String {

@@ -1,7 +1,7 @@
 //! Numbers that were brought along and that nothing is compared with: what each workload came to.
 
 use super::numbers::{heading, value};
-use super::{Block, Cell, Measured, NONE, Row, Section, Table, centre, spread};
+use super::{Block, Cell, Measured, NONE, Row, Section, Table, spread};
 use crate::table::columns;
 use assay_core::findings::Findings;
 use assay_core::results::plan::{Arm, arm_in_words};
@@ -27,7 +27,7 @@ pub(super) fn sections(findings: &Findings) -> Vec<Section> {
 }
 
 fn row(cell: &Measured) -> Row {
-    let mean = centre(cell).map_or_else(|| NONE.to_owned(), |mean| value(&cell.metric, mean));
+    let mean = cell.value().map_or_else(|| NONE.to_owned(), |mean| value(&cell.metric, mean));
     let words = [heading(&cell.metric).to_owned(), mean, spread(cell), cell.n.to_string()];
     let lost: Vec<&str> = cell.trials.iter().filter_map(|trial| trial.reason.as_deref()).collect();
     let (count, all) = (lost.len(), cell.trials.len());

@@ -1,9 +1,7 @@
 //! What a first screen shows large: the subject, what it was measured on, and of a check its numbers.
 
 use super::numbers::value;
-use super::{
-    answer, centre, commands, facts, files, find, links, micro, standing, study, trust_word,
-};
+use super::{answer, commands, facts, files, find, links, micro, standing, study, trust_word};
 use assay_core::findings::facts::IoFacts;
 use assay_core::findings::{Cell, Findings, TargetFacts, Trust, WorkloadFacts};
 use assay_core::quantity::units::show;
@@ -78,8 +76,8 @@ fn number(findings: &Findings, cell: &Cell) -> Option<LargeNumber> {
     let wide = cell.ci95.is_some_and(|[low, high]| high > WIDE * low);
     Some(LargeNumber {
         workload: cell.workload.replace('-', " "),
-        value: value(&cell.metric, centre(cell)?),
-        other: other.and_then(|cell| Some(value(&cell.metric, centre(cell)?))),
+        value: value(&cell.metric, cell.value()?),
+        other: other.and_then(|cell| Some(value(&cell.metric, cell.value()?))),
         interval: interval.unwrap_or_else(|| format!("{} trials: no interval", cell.n)),
         wide,
         trust: cell.trust?,

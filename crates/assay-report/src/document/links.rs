@@ -2,7 +2,7 @@
 
 use super::named::Named;
 use super::numbers::under_heading;
-use super::{Block, Cell, NONE, Row, Section, Table, centre, find};
+use super::{Block, Cell, NONE, Row, Section, Table, find};
 use crate::table::Column;
 use assay_core::findings::{Cell as Measured, Findings};
 use assay_core::quantity::Metric;
@@ -54,7 +54,7 @@ fn table(findings: &Findings, cells: &[&Measured]) -> Table {
     }
     columns.push(Column::left("trust").judged());
     let row = |cell: &&Measured| {
-        let added = centre(cell);
+        let added = cell.value();
         let grade = added.map_or_else(none, |added| Grade::of(added).to_string());
         let mut words = named.words(&cell.workload, &cell.arm);
         words.push(grade);
@@ -75,11 +75,11 @@ fn advised(findings: &Findings, cells: &[&Measured]) -> Option<Vec<String>> {
     let metric = of(Load::Up).added_tail?;
     let carried = |cell: &&&Measured| {
         let rate = find(findings, &cell.workload, &cell.arm, false, UP_RATE.name)?;
-        centre(rate)
+        rate.value()
     };
     let is_short = |cell: &&&Measured| {
         let own = find(findings, &cell.workload, &cell.arm, false, metric.name);
-        own.and_then(centre).is_some_and(|value| value < SHORT_NS)
+        own.and_then(Measured::value).is_some_and(|value| value < SHORT_NS)
     };
     let is_shaped = |cell: &&&Measured| {
         findings.workload(&cell.workload, &cell.arm).is_some_and(|own| !own.lasting.is_empty())
@@ -103,7 +103,7 @@ fn advised(findings: &Findings, cells: &[&Measured]) -> Option<Vec<String>> {
 }
 
 fn told_of(findings: &Findings, load: Load) -> bool {
-    findings.cells.iter().any(|cell| cell.metric == of(load).half.name && centre(cell).is_some())
+    findings.cells.iter().any(|cell| cell.metric == of(load).half.name && cell.value().is_some())
 }
 
 fn note(findings: &Findings, cell: &Measured) -> Option<String> {
@@ -112,7 +112,7 @@ fn note(findings: &Findings, cell: &Measured) -> Option<String> {
 
 fn told(findings: &Findings, cell: &Measured, metric: &Metric) -> String {
     let own = find(findings, &cell.workload, &cell.arm, false, metric.name);
-    own.and_then(centre).map_or_else(none, |value| under_heading(metric.name, value))
+    own.and_then(Measured::value).map_or_else(none, |value| under_heading(metric.name, value))
 }
 
 fn none() -> String {

@@ -4,7 +4,7 @@
 use super::numbers::{ratio_and_interval, under_heading};
 use super::study::Page;
 use super::study_tables::{Line, Role, Workload, arm_name, factor_cells, factor_columns};
-use super::{Cell, NONE, Row, Table, centre, find};
+use super::{Cell, Measured, NONE, Row, Table, find};
 use crate::table::Column;
 use assay_core::findings::Comparison;
 use assay_core::quantity::metric::{Statistic, class, of_requests};
@@ -58,7 +58,8 @@ fn row(
     let arm = &line.cell.arm;
     let mut cells: Vec<Cell> = factor_cells(page, arm).collect();
     for (_, metric, ratio) in shown {
-        let found = find(page.findings, workload.name, arm, false, metric).and_then(centre);
+        let found =
+            find(page.findings, workload.name, arm, false, metric).and_then(Measured::value);
         cells.push(Cell::plain(
             found.map_or_else(|| NONE.to_owned(), |value| under_heading(metric, value)),
         ));

@@ -2,7 +2,7 @@
 
 use super::named::Named;
 use super::numbers::under_heading;
-use super::{Block, Cell, NONE, Row, Section, Table, centre, find};
+use super::{Block, Cell, NONE, Row, Section, Table, find};
 use crate::table::Column;
 use assay_core::findings::{Cell as Measured, Findings};
 use assay_core::quantity::Metric;
@@ -71,7 +71,7 @@ fn fits(findings: &Findings, cells: &[&Measured]) -> Table {
             &named,
             cell,
             vec![
-                told(&REACHED, centre(cell)),
+                told(&REACHED, cell.value()),
                 killed(findings, cell),
                 ratio(held),
                 ratio(expected),
@@ -112,7 +112,7 @@ fn killed(findings: &Findings, cell: &Measured) -> String {
 }
 
 fn mean(findings: &Findings, cell: &Measured, metric: &Metric) -> Option<f64> {
-    find(findings, &cell.workload, &cell.arm, false, metric.name).and_then(centre)
+    find(findings, &cell.workload, &cell.arm, false, metric.name).and_then(Measured::value)
 }
 
 fn told(metric: &Metric, value: Option<f64>) -> String {

@@ -1,7 +1,7 @@
 //! What micro-benchmarks came to: how often an operation was done, and what one takes.
 
 use super::numbers::{span, under_heading};
-use super::{Block, Cell, NONE, Row, Section, Table, centre, find};
+use super::{Block, Cell, Measured, NONE, Row, Section, Table, find};
 use crate::table::{Column, columns};
 use assay_core::findings::Findings;
 
@@ -14,13 +14,14 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     let own = findings.cells.iter().filter(|cell| cell.metric == RATE && !cell.control);
     let rows: Vec<Row> = own
         .map(|cell| {
-            let each = find(findings, &cell.workload, &cell.arm, false, COST).and_then(centre);
+            let each =
+                find(findings, &cell.workload, &cell.arm, false, COST).and_then(Measured::value);
             let told = |metric: &str, value: Option<f64>| {
                 value.map_or_else(|| NONE.to_owned(), |value| under_heading(metric, value))
             };
             let words = [
                 cell.workload.clone(),
-                told(RATE, centre(cell)),
+                told(RATE, cell.value()),
                 span(RATE, cell.ci95),
                 told(COST, each),
             ];

@@ -167,7 +167,7 @@ fn measured(findings: &Findings) -> Option<Answer> {
 }
 
 fn row(cell: &Cell) -> Option<String> {
-    let mean = value(&cell.metric, cell.geometric_mean.or(cell.median)?);
+    let mean = value(&cell.metric, cell.value()?);
     let ends = cell.ci95.map(|ends| ends.map(|end| value(&cell.metric, end)));
     let interval = ends.map(|[low, high]| format!(" (95 % interval {low} to {high})"));
     Some(format!("{}: {mean}{}", cell.workload, interval.unwrap_or_default()))

@@ -1,7 +1,7 @@
 //! Published numbers beside one's own, in their author's digits: another machine's, so that nothing is
 //! concluded from how they lie.
 
-use super::{Block, Cell, NONE, Row, Section, Table, centre};
+use super::{Block, Cell, NONE, Row, Section, Table};
 use crate::table::Column;
 use assay_core::findings::published::{Published, Unit};
 use assay_core::findings::{Cell as Measured, Comparison, Findings, Kind, Trust};
@@ -122,7 +122,7 @@ fn name(findings: &Findings, arm: &Arm) -> String {
 }
 
 fn of_cell(cell: &Measured) -> Option<Own> {
-    let value = centre(cell).filter(|value| value.is_finite())?;
+    let value = cell.value().filter(|value| value.is_finite())?;
     Some(Own { value, interval: cell.ci95, trust: cell.trust })
 }
 

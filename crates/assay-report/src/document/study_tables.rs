@@ -3,9 +3,7 @@
 use super::load;
 use super::numbers::{self, below, heading, under_heading};
 use super::study::Page;
-use super::{
-    Block, Cell, NONE, Row, Section, Table, centre, depth_note, find, grid, result, spread,
-};
+use super::{Block, Cell, NONE, Row, Section, Table, depth_note, find, grid, result, spread};
 use crate::table::Column;
 use assay_core::findings::said::Said;
 use assay_core::findings::{Cell as Measured, Comparison, Findings, Kind, Trust, Verdict};
@@ -227,7 +225,8 @@ impl Columns<'_> {
         cells.extend([ratio, interval]);
         cells.extend(self.judged.then_some(verdict));
         cells.extend(self.quantiles.iter().map(|(_, metric)| {
-            let found = find(findings, self.workload.name, arm, control, metric).and_then(centre);
+            let found =
+                find(findings, self.workload.name, arm, control, metric).and_then(Measured::value);
             Cell::plain(found.map_or_else(|| NONE.to_owned(), |ns| under_heading(metric, ns)))
         }));
         cells.extend([Cell::plain(spread(line.cell)), Cell::plain(line.trials())]);
@@ -268,7 +267,7 @@ impl Line<'_> {
     pub fn result(&self) -> Option<f64> {
         match self.role {
             Role::Compared(found) => result(self.cell, Some(found)),
-            _ => centre(self.cell),
+            _ => self.cell.value(),
         }
     }
 

@@ -22,7 +22,7 @@ pub(super) fn sections(findings: &Findings) -> impl Iterator<Item = Section> + '
         let whole = surface.whole.map(|of| {
             let [lowest, mean, highest] =
                 [of.lowest, of.mean, of.highest].map(|rate| under_heading(RATE, rate));
-            format!("Of all places: lowest {lowest}, mean {mean}, highest {highest}.")
+            format!("Of all places: lowest {lowest}, highest {highest}; all of them one after the other {mean}.")
         });
         let note = surface.note.iter().map(|note| format!("Not whole: {note}."));
         let words = [read.to_owned()].into_iter().chain(whole).chain(note).collect();

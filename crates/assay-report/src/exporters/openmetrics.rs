@@ -21,8 +21,7 @@ pub const EXPORTER: Exporter = Exporter {
 
 fn write(findings: &Findings) -> Option<String> {
     let mut metrics: BTreeMap<String, Vec<&Cell>> = BTreeMap::new();
-    for cell in findings.cells.iter().filter(|cell| !cell.control && cell.geometric_mean.is_some())
-    {
+    for cell in findings.cells.iter().filter(|cell| !cell.control && cell.value().is_some()) {
         metrics.entry(name(&cell.metric)).or_default().push(cell);
     }
     if metrics.is_empty() {
@@ -31,7 +30,7 @@ fn write(findings: &Findings) -> Option<String> {
     let mut text = String::new();
     for (metric, cells) in metrics {
         let bound = |at: usize| move |cell: &Cell| cell.ci95.map(|bounds| bounds[at]);
-        family(&mut text, &metric, &cells, findings, |cell| cell.geometric_mean);
+        family(&mut text, &metric, &cells, findings, Cell::value);
         family(&mut text, &format!("{metric}_ci95_low"), &cells, findings, bound(0));
         family(&mut text, &format!("{metric}_ci95_high"), &cells, findings, bound(1));
         family(&mut text, &format!("{metric}_trials"), &cells, findings, |cell| {

@@ -2,7 +2,7 @@
 
 use super::words::{Names, Subject, marked, metric_title, point, primary, short, subjects};
 use super::{Drawing, at_most};
-use crate::document::{centre, numbers};
+use crate::document::numbers;
 use crate::evidence::Evidence;
 use crate::figure::{
     Axis, Colour, Figure, Guide, Layout, Look, Marks, Point, Scale, Series, Span, SpanKind, Unit,
@@ -102,7 +102,7 @@ fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Optio
 }
 
 fn of_cell<'a>(names: &Names, several: bool, cell: &'a Cell) -> Vec<Ran<'a>> {
-    let Some(mean) = centre(cell).filter(|mean| mean.is_finite() && *mean > 0.0) else {
+    let Some(mean) = cell.value().filter(|mean| mean.is_finite() && *mean > 0.0) else {
         return Vec::new();
     };
     let arm = if several { short(&cell.workload) } else { names.arm(&cell.arm) };

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::document::{centre, comparison_of, numbers, result, trust_word};
+use crate::document::{comparison_of, numbers, result, trust_word};
 use crate::figure::{Look, Point, Unit};
 use crate::layout::clean;
 use assay_core::findings::{Cell, Findings, Trust};
@@ -161,9 +161,9 @@ pub(super) fn notable(findings: &Findings, subject: Subject<'_>, most: usize) ->
     let mut arms: Vec<&Arm> = Vec::new();
     let compared = findings.comparisons.iter().filter(|found| found.workload == subject.name);
     arms.extend(compared.filter(|found| found.primary).map(|found| &found.baseline).take(1));
-    let mut sorted: Vec<&&Cell> = own.iter().filter(|cell| centre(cell).is_some()).collect();
+    let mut sorted: Vec<&&Cell> = own.iter().filter(|cell| cell.value().is_some()).collect();
     sorted.sort_by(|left, right| {
-        centre(right).partial_cmp(&centre(left)).unwrap_or(std::cmp::Ordering::Equal)
+        right.value().partial_cmp(&left.value()).unwrap_or(std::cmp::Ordering::Equal)
     });
     arms.extend(sorted.first().map(|cell| &cell.arm));
     arms.extend(sorted.last().map(|cell| &cell.arm));

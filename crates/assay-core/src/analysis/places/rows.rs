@@ -249,8 +249,10 @@ fn own(spot: &Spot, key: &Key) -> Option<Own> {
     Some(Own { cell, unit, sample, failed })
 }
 
+/// The very trials that the cell sums up wherever it is told, as logarithms.
 fn sample(cell: &Cell) -> Option<Sample> {
-    Sample::of(&cell.trials.iter().filter_map(level).collect::<Vec<_>>())
+    let values = cells::summarised(&cell.trials).into_iter();
+    Sample::of(&values.map(f64::ln).filter(|level| level.is_finite()).collect::<Vec<_>>())
 }
 
 /// Results as the trials of one cell: each is its mean.

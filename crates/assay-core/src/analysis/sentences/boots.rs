@@ -38,7 +38,7 @@ fn of_group(found: &Findings, group: &BootGroup) -> String {
 }
 
 fn mean(cell: &Cell) -> String {
-    seconds(cell.geometric_mean.or(cell.median).unwrap_or(0.0))
+    seconds(cell.value().unwrap_or(0.0))
 }
 
 fn interval(cell: &Cell) -> String {

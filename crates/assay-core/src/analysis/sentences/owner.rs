@@ -3,6 +3,7 @@
 use super::super::rows::Row;
 use super::about;
 use super::usual::{Usual, usual};
+use crate::findings::{Cell, Trust};
 use crate::quantity::units::show;
 
 /// Random operations of 4 KiB per second of a 5400 rpm laptop disk ("author's rule",
@@ -26,60 +27,103 @@ const UNEQUAL: f64 = 3.0;
 const LINKS: [(&str, f64); 3] =
     [("USB 2.0", 60e6), ("gigabit Ethernet", 125e6), ("SATA 6 Gbit/s", 600e6)];
 
+/// Width of an interval, as a multiple of its number, from which on the number is never told without it.
+const WIDE: f64 = 2.0;
+
 /// Sentences on one target, the most important first.
-pub(super) fn sentences(rows: &[Row<'_>], noun: &str) -> Vec<String> {
-    [random(rows, noun), commits(rows), sequential(rows), unequal(rows)]
+pub(super) fn sentences(rows: &[Row<'_>], cells: &[Cell], noun: &str) -> Vec<String> {
+    let told = Told { rows, cells };
+    [random(&told, noun), commits(&told), sequential(&told), unequal(&told)]
         .into_iter()
         .flatten()
         .collect()
 }
 
-/// A number that may be told, with the word before it.
-struct Spoken {
-    value: f64,
-    about: &'static str,
+/// The numbers that there are.
+struct Told<'a> {
+    rows: &'a [Row<'a>],
+    cells: &'a [Cell],
 }
 
-/// The geometric mean of a metric of a row, unless the row is invalid or absent.
-fn geometric_mean(rows: &[Row<'_>], wanted: Usual, metric: &str) -> Option<Spoken> {
-    let row = rows.iter().find(|row| usual(row) == Some(wanted))?;
-    let about = about(row.trust?)?;
-    Some(Spoken { value: row.rate(metric)?, about })
+impl Told<'_> {
+    /// The number of a usual workload as its row tells it, unless that is invalid or absent.
+    fn number(&self, wanted: Usual, metric: &str) -> Option<Spoken> {
+        let row = self.rows.iter().find(|row| usual(row) == Some(wanted))?;
+        let own = |cell: &&Cell| {
+            (cell.workload.as_str(), cell.metric.as_str()) == (row.workload.name.as_str(), metric)
+                && cell.arm == row.arm
+                && !cell.control
+        };
+        let cell = self.cells.iter().find(own)?;
+        let trust = cell.trust.filter(|trust| *trust != Trust::Invalid)?;
+        Some(Spoken { value: cell.value()?, ci95: cell.ci95, trust })
+    }
+}
+
+/// A number that may be told.
+struct Spoken {
+    value: f64,
+    ci95: Option<[f64; 2]>,
+    trust: Trust,
+}
+
+impl Spoken {
+    fn is_trusted(&self) -> bool {
+        self.trust == Trust::Trusted
+    }
+
+    /// The word before it.
+    fn about(&self) -> &'static str {
+        about(self.trust).unwrap_or_default()
+    }
+
+    /// `about 19 (suspect)`; with its interval where that is wide.
+    fn shown(&self, show: impl Fn(f64) -> String) -> String {
+        let wide = self.ci95.filter(|[low, high]| high - low > WIDE * self.value);
+        let interval =
+            wide.map(|[low, high]| format!("95 % interval {} to {}", show(low), show(high)));
+        let suspect = (!self.is_trusted()).then(|| "suspect".to_owned());
+        let aside: Vec<String> = suspect.into_iter().chain(interval).collect();
+        let aside =
+            if aside.is_empty() { String::new() } else { format!(" ({})", aside.join(", ")) };
+        format!("{}{}{aside}", self.about(), show(self.value))
+    }
 }
 
 /// Random writes, or reads where nothing may be written, against a laptop disk.
-fn random(rows: &[Row<'_>], noun: &str) -> Option<String> {
-    if let Some(writes) = geometric_mean(rows, Usual::RandomWrite, "iops") {
+fn random(told: &Told<'_>, noun: &str) -> Option<String> {
+    if let Some(writes) = told.number(Usual::RandomWrite, "iops") {
         return Some(random_sentence("writes", &writes, noun));
     }
-    let writable = rows.iter().any(|row| usual(row) == Some(Usual::RandomWrite));
-    let reads = geometric_mean(rows, Usual::RandomRead, "iops").filter(|_| !writable)?;
+    let writable = told.rows.iter().any(|row| usual(row) == Some(Usual::RandomWrite));
+    let reads = told.number(Usual::RandomRead, "iops").filter(|_| !writable)?;
     Some(random_sentence("reads", &reads, noun))
 }
 
+fn per_second(value: f64) -> String {
+    format!("{} per second", show::per_second(value))
+}
+
 fn random_sentence(what: &str, told: &Spoken, noun: &str) -> String {
-    let Spoken { value, about } = told;
-    let rate = show::per_second(*value);
     let disk = show::per_second(LAPTOP_DISK);
-    let begin = format!("Random 4 KiB {what}: {about}{rate} per second");
-    let ratio = value / LAPTOP_DISK;
+    let begin = format!("Random 4 KiB {what}: {}", told.shown(per_second));
+    let ratio = told.value / LAPTOP_DISK;
+    // What to do is not told from a number that something speaks against.
+    let advice = |text: String| if told.is_trusted() { text } else { String::new() };
     if ratio < MUCH_SLOWER {
-        format!(
-            "{begin}; a 5400 rpm laptop disk manages {disk}: do not run an operating system from \
-             this {noun}."
-        )
+        let advice = advice(format!(": do not run an operating system from this {noun}"));
+        format!("{begin}; a 5400 rpm laptop disk manages {disk}{advice}.")
     } else if ratio < 1.0 / LIKE {
-        format!(
-            "{begin}; a 5400 rpm laptop disk manages {disk}: an operating system will feel slow \
-             on this {noun}."
-        )
+        let advice = advice(format!(": an operating system will feel slow on this {noun}"));
+        format!("{begin}; a 5400 rpm laptop disk manages {disk}{advice}.")
     } else if ratio <= LIKE {
         format!("{begin}, about what a 5400 rpm laptop disk manages ({disk}).")
     } else if ratio > FAR_BEYOND {
         format!("{begin}, one after another (a 5400 rpm laptop disk: {disk}).")
     } else {
         format!(
-            "{begin}, {about}{} times as many as a 5400 rpm laptop disk manages ({disk}).",
+            "{begin}, {}{} times as many as a 5400 rpm laptop disk manages ({disk}).",
+            told.about(),
             show::times(ratio)
         )
     }
@@ -92,25 +136,26 @@ fn two_digits(value: f64) -> f64 {
 }
 
 /// What a commit costs a database or a mail server.
-fn commits(rows: &[Row<'_>]) -> Option<String> {
-    let Spoken { value, about } = geometric_mean(rows, Usual::Commit, "iops")?;
+fn commits(told: &Told<'_>) -> Option<String> {
+    let number = told.number(Usual::Commit, "iops")?;
     Some(format!(
-        "A database or mail server that syncs every commit waits {about}{} for each on \
-         average: {about}{} commits per second, one after another.",
-        show::duration(1e9 / value),
-        show::per_second(value)
+        "A database or mail server that syncs every commit waits {}{} for each on average: {}, one after \
+         another.",
+        number.about(),
+        show::duration(1e9 / number.value),
+        number.shown(|value| format!("{} commits per second", show::per_second(value)))
     ))
 }
 
 /// Sequential rates against links that people know.
-fn sequential(rows: &[Row<'_>]) -> Option<String> {
+fn sequential(told: &Told<'_>) -> Option<String> {
     let metric = "bandwidth_bytes_per_s";
-    let (what, Spoken { value, about }) = match geometric_mean(rows, Usual::SequentialRead, metric)
-    {
+    let (what, number) = match told.number(Usual::SequentialRead, metric) {
         Some(reads) => ("reads", reads),
-        None => ("writes", geometric_mean(rows, Usual::SequentialWrite, metric)?),
+        None => ("writes", told.number(Usual::SequentialWrite, metric)?),
     };
-    let begin = format!("Sequential {what}: {about}{}", show::rate(value));
+    let value = number.value;
+    let begin = format!("Sequential {what}: {}", number.shown(show::rate));
     let words = |(name, most): &(&str, f64)| format!("{name} carries ({})", show::rate(*most));
     let slower = LINKS.iter().rev().find(|(_, most)| *most < value);
     let faster = LINKS.iter().find(|(_, most)| *most >= value);
@@ -125,26 +170,26 @@ fn sequential(rows: &[Row<'_>]) -> Option<String> {
 }
 
 /// Reads and writes that are far apart, random ones first.
-fn unequal(rows: &[Row<'_>]) -> Option<String> {
+fn unequal(told: &Told<'_>) -> Option<String> {
     let pairs = [
         ("Random", Usual::RandomRead, Usual::RandomWrite, "iops"),
         ("Sequential", Usual::SequentialRead, Usual::SequentialWrite, "bandwidth_bytes_per_s"),
     ];
     pairs.into_iter().find_map(|(kind, read, write, metric)| {
-        let (read, write) =
-            (geometric_mean(rows, read, metric)?, geometric_mean(rows, write, metric)?);
-        let about = if read.about.is_empty() { write.about } else { read.about };
-        let ratio = read.value / write.value;
+        let (read, write) = (told.number(read, metric)?, told.number(write, metric)?);
+        let worst = read.trust.max(write.trust);
+        let (about, ratio) = (about(worst)?, read.value / write.value);
+        let doubt = if worst == Trust::Trusted { "" } else { " (suspect numbers)" };
         if ratio >= UNEQUAL {
             let times = show::times(two_digits(ratio));
             Some(format!(
-                "{kind} reads are {about}{times} times as fast as {} writes.",
+                "{kind} reads are {about}{times} times as fast as {} writes{doubt}.",
                 kind.to_lowercase()
             ))
         } else if ratio <= 1.0 / UNEQUAL {
             let times = show::times(two_digits(1.0 / ratio));
             Some(format!(
-                "{kind} writes are {about}{times} times as fast as {} reads.",
+                "{kind} writes are {about}{times} times as fast as {} reads{doubt}.",
                 kind.to_lowercase()
             ))
         } else {

@@ -134,7 +134,25 @@ fn an_emulated_machine_is_told_first_and_held_against_nothing() {
 }
 
 #[test]
-fn suspect_numbers_are_told_with_about() {
+fn nothing_is_advised_from_a_suspect_number_and_a_wide_interval_stands_beside_its_number() {
+    let slow = |trials: &[u64]| Bench::new(&["."]).row(0, "random-write-q1", 4096, trials);
+    let told = |bench: Bench| bench.findings().summary[0].clone();
+    assert_eq!(
+        told(slow(&[20, 20, 20])),
+        "Random 4 KiB writes: 20 per second; a 5400 rpm laptop disk manages 90: do not run an operating \
+         system from this drive."
+    );
+    assert_eq!(
+        slow(&[20, 20, 20]).each(|trial| testing::processors(trial).steal = 50).findings().summary
+            [1],
+        "Random 4 KiB writes: about 20 per second (suspect); a 5400 rpm laptop disk manages 90."
+    );
+    let wide = told(slow(&[10, 20, 28]));
+    assert!(wide.starts_with("Random 4 KiB writes: 17.8 per second (95 % interval 4."), "{wide}");
+}
+
+#[test]
+fn suspect_numbers_say_so() {
     let found = Bench::new(&["."])
         .row(0, "random-write-q1", 4096, &[9000, 9000, 9000])
         .each(|trial| testing::processors(trial).steal = 50)
@@ -144,7 +162,8 @@ fn suspect_numbers_are_told_with_about() {
         [
             "Not measured alone: the hypervisor gave the processors to others, in 3 of 3 trials. \
              Quiet the machine and measure again.",
-            "Random 4 KiB writes: about 9,000 per second, one after another (a 5400 rpm laptop disk: 90).",
+            "Random 4 KiB writes: about 9,000 per second (suspect), one after another (a 5400 rpm laptop disk: \
+             90).",
             "The row is suspect.",
         ]
     );

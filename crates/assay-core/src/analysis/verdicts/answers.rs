@@ -32,6 +32,26 @@ const FEWEST_LEVELS: usize = 3;
 pub(super) struct Case {
     pub claim: Claim,
     pub text: String,
+    /// What would become of it if its numbers were not suspect.
+    pub would_be: Option<Claim>,
+}
+
+impl Case {
+    fn new(claim: Claim, text: String) -> Self {
+        Self { claim, text, would_be: None }
+    }
+
+    /// The same of numbers that are suspect: they decide nothing.
+    fn of_suspect_numbers(self) -> Self {
+        match self.claim {
+            Claim::Supported | Claim::Contradicted => Self {
+                claim: Claim::NotShown,
+                text: format!("{}, {}", self.text, words::SUSPECT),
+                would_be: Some(self.claim),
+            },
+            Claim::NotShown | Claim::NoData => self,
+        }
+    }
 }
 
 /// Where a claim is put to the test: a workload at some levels of the factors.
@@ -64,6 +84,17 @@ impl Place<'_, '_> {
 
     fn is_of(&self, found: &Comparison) -> bool {
         found.workload == self.question.workload && found.metric == self.question.metric
+    }
+
+    /// Whether any number that a claim rests on here is suspect.
+    fn is_suspect(&self, ask: &Ask) -> bool {
+        let own = |arm: &Arm| {
+            let at = self.others.iter().all(|(name, level)| arm.get(name) == Some(level));
+            // What is best is best among all levels.
+            at && (!ask.kind.is_of_two() || has_level_of(ask, arm))
+        };
+        let mut arms = self.question.arms.iter().map(|runs| runs.arm).filter(|arm| own(arm));
+        arms.any(|arm| self.question.is_suspect(arm))
     }
 
     /// Why there is no number there, at a level of a factor where one is asked for.
@@ -133,9 +164,10 @@ fn answer(
     let case = |place: &Place<'_, '_>| {
         if emulated && is_of_speed(place.question.metric) {
             let text = format!("{}: {}", name(design, place), words::NO_VERDICT_EMULATED);
-            return Case { claim: Claim::NotShown, text };
+            return Case::new(Claim::NotShown, text);
         }
-        case(design, ask, place, places.len())
+        let case = case(design, ask, place, places.len());
+        if place.is_suspect(ask) { case.of_suspect_numbers() } else { case }
     };
     let mut cases: Vec<Case> = places.iter().map(case).collect();
     let measured = |name: &&String| places.iter().any(|place| place.question.workload == **name);
@@ -166,18 +198,20 @@ fn answer(
 
 /// Whether a comparison is about the arms that an answer rests on.
 fn rests_on(ask: &Ask, places: &[Place<'_, '_>], found: &Comparison) -> bool {
-    let levels = [&ask.level, &ask.over];
-    let own_level = |arm: &Arm| {
-        let Some(level) = ask.factor.as_ref().and_then(|factor| arm.get(factor)) else {
-            return true;
-        };
-        levels.iter().all(|wanted| wanted.is_none())
-            || levels.into_iter().flatten().any(|wanted| wanted == level)
-    };
     places.iter().any(|place| {
         let here = place.others.iter().all(|(name, level)| found.arm.get(name) == Some(level));
-        place.is_of(found) && here && own_level(&found.arm)
+        place.is_of(found) && here && has_level_of(ask, &found.arm)
     })
+}
+
+/// Whether an arm has one of the levels that a claim is about: any, where it names none.
+fn has_level_of(ask: &Ask, arm: &Arm) -> bool {
+    let Some(level) = ask.factor.as_ref().and_then(|factor| arm.get(factor)) else {
+        return true;
+    };
+    let levels = [&ask.level, &ask.over];
+    levels.iter().all(|wanted| wanted.is_none())
+        || levels.into_iter().flatten().any(|wanted| wanted == level)
 }
 
 /// Every combination of the other factors' levels that a claim is about.
@@ -213,7 +247,7 @@ fn overall(cases: &[Case]) -> Claim {
 }
 
 fn no_data(text: String) -> Case {
-    Case { claim: Claim::NoData, text }
+    Case::new(Claim::NoData, text)
 }
 
 /// What becomes of a claim at one place; `cases` of them share the error.
@@ -224,7 +258,7 @@ fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case
     }
     let Some(factor) = &ask.factor else { return reaches(design, ask, place, (&name, cases)) };
     if let Some(why) = words::no_verdict(design.order) {
-        return Case { claim: Claim::NotShown, text: format!("{name}: {why}") };
+        return Case::new(Claim::NotShown, format!("{name}: {why}"));
     }
     let Some(factor) = design.factors.iter().find(|one| one.name == *factor) else {
         return no_data(words::not_varied(&name, factor));
@@ -308,7 +342,7 @@ fn peak(
     let names: Vec<&str> = could.iter().map(|(_, level)| *level).collect();
     let text =
         words::peak_is(name, place.question.metric, curve[best.best].0, &names, levels.len());
-    Case { claim, text }
+    Case::new(claim, text)
 }
 
 /// A line through logarithms: near a slope, surely away from it, or neither.
@@ -336,7 +370,7 @@ fn slope(
         _ => Claim::NotShown,
     };
     let text = words::slope_is(name, place.question.metric, factor, sample.mean, ends);
-    Case { claim, text }
+    Case::new(claim, text)
 }
 
 /// Whether one level alone can be the best.
@@ -368,7 +402,7 @@ fn foremost(
         true => Claim::NotShown,
         false => Claim::Contradicted,
     };
-    Case { claim, text: words::foremost_is(name, ask.kind == AskKind::Last, &could, curve.len()) }
+    Case::new(claim, words::foremost_is(name, ask.kind == AskKind::Last, &could, curve.len()))
 }
 
 fn opposite(better: Better) -> Better {
@@ -490,9 +524,9 @@ fn of_two(
     let shown = (ends.map(|(ends, _)| ends), if cases > family { cases } else { 1 });
     let text = words::two_are(name, place.question.metric, [level.0, over.0], sample, shown);
     if let Some(load) = place.compared(arms).and_then(unequal_load) {
-        return Case { claim: Claim::NotShown, text: format!("{text}; {load}") };
+        return Case::new(Claim::NotShown, format!("{text}; {load}"));
     }
-    Case { claim: ends.map_or(Claim::NotShown, |(ends, within)| claim(ends, within)), text }
+    Case::new(ends.map_or(Claim::NotShown, |(ends, within)| claim(ends, within)), text)
 }
 
 /// The arms that questions about a knee find, each with its workload.
@@ -561,7 +595,7 @@ fn knee(ask: &Ask, place: &Place<'_, '_>, curve: &Curve<'_, '_>, name: &str) -> 
     };
     let told = |(_, level, middle): &(f64, &str, f64)| ((*level).to_owned(), *middle);
     let text = words::knee_is(name, metric, most, found.map(told), levels.get(below).map(told));
-    Case { claim, text }
+    Case::new(claim, text)
 }
 
 /// A level that is a number, or a share in per cent.
@@ -599,5 +633,6 @@ fn reaches(
         Some([low, high]) if high < least || low > most => Claim::Contradicted,
         _ => Claim::NotShown,
     };
-    Case { claim, text: words::level_is(name, question.metric, sample.mean.exp(), (ends, cases)) }
+    let text = words::level_is(name, question.metric, sample.mean.exp(), (ends, cases));
+    Case::new(claim, text)
 }

@@ -147,6 +147,30 @@ fn an_emulated_machine_answers_nothing_about_speed() {
 }
 
 #[test]
+fn what_suspect_numbers_would_show_is_not_shown() {
+    let with = |trust: &[Trust], ask: Ask| {
+        let mut study = curve(&HILL, 1);
+        let series = study.measured.series.iter_mut();
+        series.zip(trust.iter().cycle()).for_each(|(one, trust)| one.trust = Some(*trust));
+        answered(study, ask)
+    };
+    let told = with(&[Trust::Suspect], between("4", "4"));
+    assert_eq!(told.verdict, Claim::NotShown);
+    assert_eq!(told.answer, "It would be supported, but its numbers are suspect.");
+    assert_eq!(told.because, ["work: best operations per second at 4, clearly, from suspect numbers."]);
+    let told = with(&[Trust::Suspect], two(AskKind::Beats, "1", "4"));
+    assert_eq!(told.verdict, Claim::NotShown);
+    assert_eq!(told.answer, "It would be contradicted, but its numbers are suspect.");
+    // The fifth level is suspect: a claim about two others does not rest on it, one about all does.
+    let fifth = [Trust::Trusted, Trust::Trusted, Trust::Trusted, Trust::Trusted, Trust::Suspect];
+    assert_eq!(with(&fifth, two(AskKind::Beats, "4", "1")).verdict, Claim::Supported);
+    assert_eq!(with(&fifth, first(AskKind::First, "4")).verdict, Claim::NotShown);
+    assert_eq!(with(&[Trust::Trusted], first(AskKind::First, "4")).verdict, Claim::Supported);
+    let undecided = with(&[Trust::Suspect], between("2", "2"));
+    assert_eq!(undecided.verdict, Claim::NotShown);
+}
+
+#[test]
 fn a_line_is_told_from_a_flat_one() {
     let ask = |kind| claim(kind, |_| {});
     assert_eq!(verdict(curve(&LINE, 2), ask(AskKind::Linear)), Claim::Supported);

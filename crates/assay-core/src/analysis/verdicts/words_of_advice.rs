@@ -3,7 +3,7 @@
 use super::advice::{Bad, Stage};
 use super::contrasts::Contrast;
 use super::words::{amount, ends, short_words};
-use crate::findings::Comparison;
+use crate::findings::{Comparison, Trust};
 use crate::quantity::units::show;
 use crate::results::design::Design;
 use crate::results::plan::arm_in_words;
@@ -117,5 +117,5 @@ fn basis(one: &Contrast) -> String {
 }
 
 const fn doubt(suspect: bool) -> &'static str {
-    if suspect { ", suspect numbers" } else { "" }
+    if suspect { Trust::Suspect.doubt() } else { "" }
 }

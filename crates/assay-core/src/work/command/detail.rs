@@ -20,8 +20,8 @@ pub struct Detail {
     pub wall_ns: Vec<u64>,
     /// The longest and the shortest of all, nanoseconds.
     pub span_ns: [u64; 2],
-    /// What the shell alone takes, mean of its starts in this trial, nanoseconds; none where there
-    /// was no shell.
+    /// What the shell alone takes and is taken off of each run: its shortest start in this trial (the mean of
+    /// its starts in results of older versions), nanoseconds; none where there was no shell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shell_ns: Option<f64>,
     /// Runs by how they ended: `exit code 0`.

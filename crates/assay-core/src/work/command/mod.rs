@@ -147,21 +147,24 @@ const PEAK_MEMORY: Metric = metric(
     Better::Lower,
     "peak of memory",
     "the most memory that a run of a command had at a time, largest of a trial's runs",
-);
+)
+.amount();
 
 const READ: Metric = metric(
     "read_bytes",
     Better::Lower,
     "bytes from storage",
     "bytes that came from storage for a run of a command, mean of a trial's runs",
-);
+)
+.traffic();
 
 const WRITTEN: Metric = metric(
     "write_bytes",
     Better::Lower,
     "bytes to storage",
     "bytes that a run of a command wrote for storage, mean of a trial's runs",
-);
+)
+.traffic();
 
 impl Asked {
     /// Some line to be run again and again.

@@ -20,6 +20,7 @@ const SMALLEST_SHARE: f64 = 0.1;
 pub(super) struct Starts {
     pub(super) count: u64,
     pub(super) sum_ns: u64,
+    shortest_ns: Option<u64>,
     user_ns: u64,
     system_ns: u64,
 }
@@ -28,6 +29,8 @@ impl Starts {
     pub(super) fn add(&mut self, executed: &Executed) {
         self.count += 1;
         self.sum_ns = self.sum_ns.saturating_add(executed.wall_ns);
+        let shortest_ns = self.shortest_ns.unwrap_or(executed.wall_ns);
+        self.shortest_ns = Some(shortest_ns.min(executed.wall_ns));
         self.user_ns = self.user_ns.saturating_add(executed.user_ns);
         self.system_ns = self.system_ns.saturating_add(executed.system_ns);
     }
@@ -120,7 +123,8 @@ impl Tally {
 
     /// The trial.
     pub(super) fn ran(mut self, planned: &Planned, elapsed_ns: u64, stopped: bool) -> Ran {
-        self.detail.shell_ns = planned.shell.then(|| self.shell.each(self.shell.sum_ns));
+        let start_ns = self.shell.shortest_ns.filter(|_| planned.shell);
+        self.detail.shell_ns = start_ns.map(|ns| ns as f64);
         self.detail.peak_by = self.peak.as_ref().and_then(|peak| Some(peak.value()?.by));
         let (values, absent) = self.values();
         let cpu_ns = self.user_ns.saturating_add(self.system_ns).saturating_add(self.aside_ns);
@@ -149,19 +153,21 @@ impl Tally {
         self.alone(self.wall_ns as f64 / self.detail.runs.max(1) as f64)
     }
 
-    /// Nanoseconds without the shell's own start: never less than one.
+    /// Nanoseconds without the shell's own start.
     fn alone(&self, wall_ns: f64) -> f64 {
-        (wall_ns - self.shell_ns()).max(1.0)
+        (wall_ns - self.shell_ns()).max(0.0)
     }
 
-    /// What the shell alone takes; nothing where there is none.
+    /// What is taken off of each run: the shortest start of the shell, nothing where there is none. A busy
+    /// machine makes the mean start longer than that of many a run, which would then be told as shorter than
+    /// it was.
     fn shell_ns(&self) -> f64 {
         self.detail.shell_ns.unwrap_or(0.0)
     }
 
     /// A time of runs in seconds, where it can be told from the shell's own start.
     fn seconds(&self, ns: f64) -> Presence<f64> {
-        if self.duration_ns() < SMALLEST_SHARE * self.shell_ns() {
+        if ns <= 0.0 || ns < SMALLEST_SHARE * self.shell_ns() {
             return Presence::absent(
                 "a run takes no longer than the shell's own start: measure it without the shell \
                  (shell = false, --no-shell)",
@@ -283,11 +289,11 @@ mod tests {
         tally.aside(&executed(50, 20, 5));
         assert_eq!((tally.runs(), tally.wall_ns()), (2, 36 * MS));
         let ran = tally.ran(&planned(true), 77, false);
-        // A start takes 3 ms, 1.5 of them the user's and 1 the system's.
+        // The shortest start takes 2 ms; on average 1.5 ms are the user's and 1 the system's.
         let expected = [
-            ("duration_max_s", 0.020),
-            ("duration_min_s", 0.010),
-            ("duration_s", 0.015),
+            ("duration_max_s", 0.021),
+            ("duration_min_s", 0.011),
+            ("duration_s", 0.016),
             ("peak_memory_bytes", 23.0),
             ("read_bytes", 180.0),
             ("system_s", 0.002),
@@ -320,6 +326,37 @@ mod tests {
         assert_eq!((ran.measured.values["user_s"], ran.measured.values["system_s"]), (0.0, 0.0));
         let notes = ran.measured.notes.join("; ");
         assert!(notes.contains("so short") && notes.contains("left processes running"), "{notes}");
+    }
+
+    #[test]
+    fn no_run_is_told_as_shorter_than_it_was_where_starts_of_the_shell_scatter() {
+        let mut tally = Tally::default();
+        // `sleep 0.1` beside busy programs: a start takes 1 ms, or 40.
+        for wall_ms in [40, 1, 38, 2, 45] {
+            tally.shell.add(&executed(wall_ms, 0, 0));
+        }
+        for wall_ms in [101, 140, 102] {
+            tally.add(&executed(wall_ms, 0, 0));
+        }
+        let ran = tally.ran(&planned(true), 0, false);
+        let of = |name: &str| ran.measured.values[name];
+        let [least, mean, most] = ["duration_min_s", "duration_s", "duration_max_s"].map(of);
+        assert!(0.1 <= least && least <= mean && mean <= most, "{least} {mean} {most}");
+        let single: Vec<f64> = Detail::of(&ran.measured).unwrap().alone_ns().collect();
+        assert!(single.iter().all(|ns| (least..=most).contains(&(ns / 1e9))), "{single:?}");
+    }
+
+    #[test]
+    fn a_run_that_the_shell_covers_has_no_shortest_time() {
+        let mut tally = Tally::default();
+        tally.shell.add(&executed(10, 0, 0));
+        for wall_ms in [9, 30] {
+            tally.add(&executed(wall_ms, 0, 0));
+        }
+        let ran = tally.ran(&planned(true), 0, false);
+        assert_eq!(ran.measured.values.get("duration_min_s"), None);
+        assert!(ran.measured.absent["duration_min_s"].contains("without the shell"));
+        assert!(ran.measured.values["duration_s"] > 0.0);
     }
 
     #[test]

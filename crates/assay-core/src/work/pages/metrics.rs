@@ -41,7 +41,8 @@ pub const FAULTS: Metric = metric(
     Better::Lower,
     "major faults per access",
     "share of the accesses whose page had to come from swap",
-);
+)
+.traffic();
 
 /// What came back from swap.
 pub const SWAPPED_IN: Metric = metric(

@@ -16,6 +16,10 @@ const MOST_TOLD: usize = 5;
 pub(in crate::analysis::verdicts) fn answer(verdict: Claim, cases: &[Case]) -> String {
     let count = |claim: Claim| cases.iter().filter(|case| case.claim == claim).count();
     let (all, with) = (cases.len(), count(Claim::Supported));
+    let doubted = would_be(cases).filter(|_| verdict == Claim::NotShown);
+    if let Some(text) = doubted {
+        return text.to_owned();
+    }
     match verdict {
         Claim::NoData => "Nothing was measured that could tell.".to_owned(),
         Claim::Supported if all == 1 => "The numbers show it.".to_owned(),
@@ -30,6 +34,25 @@ pub(in crate::analysis::verdicts) fn answer(verdict: Claim, cases: &[Case]) -> S
         ),
         Claim::NotShown if with == 0 => "The numbers do not tell.".to_owned(),
         Claim::NotShown => format!("The numbers show it in {with} of {all} cases only."),
+    }
+}
+
+/// What stands beside a case whose numbers decide nothing.
+pub(in crate::analysis::verdicts) const SUSPECT: &str = "from suspect numbers";
+
+/// What would become of a claim, were its numbers not suspect; nothing where that is not what stands in
+/// the way.
+fn would_be(cases: &[Case]) -> Option<&'static str> {
+    let all = |claim: Claim| cases.iter().all(|case| case.would_be.unwrap_or(case.claim) == claim);
+    let any = |claim: Claim| cases.iter().any(|case| case.would_be == Some(claim));
+    match () {
+        () if any(Claim::Contradicted) => {
+            Some("It would be contradicted, but its numbers are suspect.")
+        }
+        () if any(Claim::Supported) && all(Claim::Supported) => {
+            Some("It would be supported, but its numbers are suspect.")
+        }
+        () => None,
     }
 }
 
