@@ -55,13 +55,8 @@ fn sentence(workload: &str, found: &Findings, rows: &[Row<'_>]) -> Option<Senten
     });
     let lived = all.iter().filter_map(|one| {
         let rate = show::per_second(one.rate?);
-        let per = match one.per_memory.filter(|_| one.packs) {
-            Some(per) if per < 1.0 + SMALL => {
-                ", and holds no more than the memory that it takes".to_owned()
-            }
-            Some(per) => format!(", {} of it per byte of memory", show::ratio(per)),
-            None => String::new(),
-        };
+        let per = one.per_memory.filter(|_| one.packs).map(|per| one.taken(per));
+        let per = per.unwrap_or_default();
         // An arm that is killed now and then has it in the others.
         let where_not = match one.killed {
             (0, _) => String::new(),
@@ -73,6 +68,21 @@ fn sentence(workload: &str, found: &Findings, rows: &[Row<'_>]) -> Option<Senten
     let worst = all.iter().map(|one| one.trust).max().unwrap_or(Trust::Trusted);
     let text = format!("{workload}: {}{}.", told.join("; "), worst.doubt());
     Some(Sentence::new(Said::Memory { workload: workload.to_owned() }, text))
+}
+
+impl Held {
+    /// What of memory the set took, what lies packed outside of the limit included.
+    fn taken(&self, per: f64) -> String {
+        let memory = show::bytes((self.set_bytes as f64 / per) as u64);
+        if per < 1.0 + SMALL {
+            format!(
+                ", but takes {memory} of memory with what lies packed outside of the limit: in that memory as \
+                 much would fit without"
+            )
+        } else {
+            format!(", in {memory} of memory: {} of it per byte", show::ratio(per))
+        }
+    }
 }
 
 fn held(found: &Findings, row: &Row<'_>) -> Option<Held> {

@@ -58,6 +58,11 @@ impl<'a> Row<'a> {
         self.trials.iter().filter(|trial| trial.counts())
     }
 
+    /// Whether its drive is lent by somebody whose caches cannot be seen from here.
+    pub fn is_borrowed(&self) -> bool {
+        self.site.is_some_and(|site| site.drives.iter().any(truth::hides_its_cache))
+    }
+
     /// How far a metric of the row can be trusted, and why: what the rules say that can change it.
     pub fn judged(&self, metric: &Metric) -> (Option<Trust>, Vec<Because>) {
         let about = |(rule, _): &&(&'static str, Remark)| truth::is_about(rule, metric.nature);

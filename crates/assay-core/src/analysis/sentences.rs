@@ -330,6 +330,12 @@ fn trust(story: &Story<'_>) -> String {
     }
     if trusted == all {
         let rows = if all == 1 { "The row is".to_owned() } else { format!("{} are", every(all)) };
+        if story.rows.iter().any(Row::is_borrowed) {
+            return format!(
+                "{rows} trusted as what this machine is given: no rule speaks against the numbers; what the \
+                 host caches cannot be seen from here."
+            );
+        }
         return format!("{rows} trusted: no rule speaks against the numbers.");
     }
     let counts = [

@@ -135,6 +135,7 @@ fn survey(target: &str) -> Survey {
         notes: Vec::new(),
         under: Arm::new(),
         made_ns: 0,
+        read_twice: None,
         refused: Vec::new(),
     }
 }
@@ -175,6 +176,7 @@ pub fn trial(planned: &PlannedTrial, boot: Boot) -> Trial {
         histograms: BTreeMap::new(),
         series: None,
         spent: None,
+        flush_ns: None,
     };
     Trial { record, latency_ns: BTreeMap::new() }
 }

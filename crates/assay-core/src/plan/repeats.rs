@@ -162,6 +162,7 @@ mod tests {
             histograms: BTreeMap::new(),
             series: None,
             spent: None,
+            flush_ns: None,
         }
     }
 

@@ -26,6 +26,7 @@ pub(super) fn survey(target: &str, operation_ns: u64) -> Survey {
         notes: Vec::new(),
         under: crate::results::plan::Arm::new(),
         made_ns: 0,
+        read_twice: None,
         refused: Vec::new(),
     }
 }

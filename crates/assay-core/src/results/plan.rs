@@ -40,6 +40,10 @@ pub struct Survey {
     pub pilot: Pilot,
     /// Blocks of the area that a read would not find on the medium.
     pub coverage: Presence<Coverage>,
+    /// What a drive whose cache cannot be seen told when it was read twice; not looked at where the drive
+    /// has a link of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_twice: Option<ReadTwice>,
     /// Things worth telling: a leftover removed, a file with a name.
     pub notes: Vec<String>,
     /// Levels of the factors that made what it was taken on: a file system on the target.
@@ -158,6 +162,18 @@ pub fn without_target(arm: &Arm) -> Arm {
 pub fn pilot_key(workload: &str, arm: &Arm) -> String {
     let levels = arm_words(&without_target(arm));
     if levels.is_empty() { workload.to_owned() } else { format!("{workload} {levels}") }
+}
+
+/// Pieces of a drive that are not ours, each read twice in a row, past the page cache, before anything
+/// was written: what keeps the first reading answers the second one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadTwice {
+    /// The drive.
+    pub drive: String,
+    /// Bytes of a piece.
+    pub piece_bytes: u64,
+    /// Nanoseconds of the first and of the second reading of each piece.
+    pub piece_ns: Vec<[u64; 2]>,
 }
 
 /// How much of the area is really stored.

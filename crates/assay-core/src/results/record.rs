@@ -85,6 +85,10 @@ pub struct TrialRecord {
     pub histograms: BTreeMap<String, String>,
     /// File below the bundle with the rows per second.
     pub series: Option<String>,
+    /// Nanoseconds after the run until what it wrote was on the device, as far as the kernel knows: an fsync.
+    /// None where it wrote nothing to a file that was open, and in results of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush_ns: Option<u64>,
     /// Where the time went; older versions did not tell, and simulated time passes in no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,

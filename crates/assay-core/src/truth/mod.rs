@@ -10,6 +10,7 @@ mod device_bytes;
 mod emulated;
 mod evidence;
 mod foreign;
+mod host_cache;
 mod kernel_log;
 mod link_ceiling;
 mod lossy;
@@ -36,6 +37,7 @@ use crate::results::record::TrialRecord;
 use crate::system::site::Site;
 use crate::work::{Judged, io};
 
+pub use host_cache::hides_its_cache;
 pub use link_ceiling::is_above_link;
 
 /// Everything that a rule may look at: one workload at one target, with the trials that count.
@@ -123,6 +125,7 @@ pub static RULES: &[&dyn TruthRule] = &[
     &cache_state::CacheState,
     &device_bytes::DeviceBytes,
     &link_ceiling::LinkCeiling,
+    &host_cache::HostCache,
     &depth::Depth,
     &compressed::Compressed,
     &too_small::TooSmall,

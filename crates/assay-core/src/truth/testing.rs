@@ -284,6 +284,7 @@ pub fn survey() -> Survey {
         notes: Vec::new(),
         under: crate::results::plan::Arm::new(),
         made_ns: 0,
+        read_twice: None,
         refused: Vec::new(),
     }
 }
@@ -387,5 +388,6 @@ pub fn trial(workload: &PlannedWorkload, replicate: u32) -> TrialRecord {
         histograms: BTreeMap::new(),
         series: None,
         spent: None,
+        flush_ns: None,
     }
 }

@@ -176,6 +176,7 @@ fn survey(system: &dyn System, study: &Study, target: &str, base: &Arm) -> Surve
         notes: Vec::new(),
         under: base.clone(),
         made_ns: 0,
+        read_twice: None,
         refused: Vec::new(),
     }
 }

@@ -20,6 +20,7 @@ pub mod start;
 mod surroundings;
 pub mod survey;
 pub mod trial;
+mod twice;
 
 pub use event::{Context, Event};
 pub use session::Judge;

@@ -8,6 +8,7 @@ use super::area::{self, Fill, OpenTarget};
 use super::event::{Context, Event};
 use super::pilot;
 use super::places::Place;
+use super::twice;
 use assay_core::draws::Draws;
 use assay_core::factors::layers;
 use assay_core::failure::{Failure, Outcome};
@@ -107,6 +108,7 @@ pub fn make<'a>(
         written: law.is_some() || whole,
         fill_ns: 0,
     };
+    let read_twice = if law.is_none() { twice::read(system, site, seed) } else { None };
     if !whole && asked > 0 && (site.kind == TargetKind::Directory || consented) {
         let how = Fill {
             engine: engine.name,
@@ -143,6 +145,7 @@ pub fn make<'a>(
         notes: std::mem::take(&mut opened.notes),
         under: Arm::new(),
         made_ns: 0,
+        read_twice,
         refused: Vec::new(),
     };
     if study.margin.is_some() && law.is_none() {
@@ -320,6 +323,7 @@ pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Su
         notes: Vec::new(),
         under: Arm::new(),
         made_ns: 0,
+        read_twice: None,
         refused: Vec::new(),
     })
 }

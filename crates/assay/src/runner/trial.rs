@@ -105,8 +105,9 @@ pub fn run(
     } else {
         measure(setting, workload, planned.seed, background.as_ref(), stop)
     };
-    let (evidence, synced) = evidence(setting, workload, probes);
-    let result = result.and_then(|done| synced.map(|()| done));
+    let (evidence, flushed) = evidence(setting, workload, probes);
+    let flush_ns = flushed.as_ref().ok().copied().flatten();
+    let result = result.and_then(|done| flushed.map(|_| done));
     let (ran, background, failure) = match result {
         Ok((ran, background)) => {
             let taken_back = taken_back(&ran.measured);
@@ -135,6 +136,7 @@ pub fn run(
         histograms: BTreeMap::new(),
         series: None,
         spent: None,
+        flush_ns,
     };
     (record.status, record.reason) = status(setting, workload, &record, planned, failure);
     let tally = |(class, latencies): (&String, _)| (class.clone(), Tally::from(latencies));
@@ -235,6 +237,7 @@ pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Tri
         histograms: BTreeMap::new(),
         series: None,
         spent: None,
+        flush_ns: None,
     };
     Trial { record, latency_ns: BTreeMap::new() }
 }
@@ -301,23 +304,25 @@ fn watch(setting: &Setting<'_>, workload: &PlannedWorkload, probes: &mut Probes)
     system.monotonic_ns().saturating_sub(rested_ns)
 }
 
-/// Lets the probes read again: right after the run, and once more when all is on the device; says why
-/// it did not get there.
+/// Lets the probes read again: right after the run, and once more when all is on the device; the nanoseconds
+/// until it was, where something was written, or why it did not get there.
 fn evidence(
     setting: &Setting<'_>,
     workload: &PlannedWorkload,
     probes: &mut Probes,
-) -> (Evidence, Result<(), String>) {
+) -> (Evidence, Result<Option<u64>, String>) {
     let scene = scene(setting);
     probes.look(Moment::AfterRun, &scene);
     let written = setting.surveyed.opened.file().filter(|_| workload.writes());
-    let synced = written.map_or(Ok(()), |file| {
-        let told = |error| format!("what it wrote cannot be synced: {error}");
-        setting.system.sync_data(file).map_err(told)
+    let flushed = written.map(|file| {
+        let began_ns = setting.system.monotonic_ns();
+        let synced = setting.system.sync_data(file);
+        synced.map_err(|error| format!("what it wrote cannot be synced: {error}"))?;
+        Ok(setting.system.monotonic_ns().saturating_sub(began_ns))
     });
     probes.look(Moment::Settled, &scene);
     probes.look(Moment::Last, &scene);
-    (probes.evidence(&scene), synced)
+    (probes.evidence(&scene), flushed.transpose())
 }
 
 pub(super) fn range(setting: &Setting<'_>) -> std::ops::Range<u64> {

@@ -212,6 +212,7 @@ fn survey(target: &str) -> Survey {
         notes: Vec::new(),
         under: Arm::new(),
         made_ns: 0,
+        read_twice: None,
         refused: Vec::new(),
     }
 }
@@ -267,6 +268,7 @@ fn record(started: &str, state: &State, names: &[String]) -> TrialRecord {
         histograms: BTreeMap::new(),
         series: None,
         spent: None,
+        flush_ns: None,
     }
 }
 

@@ -135,8 +135,11 @@ fn two_digits(value: f64) -> f64 {
     (value / unit).round() * unit
 }
 
-/// What a commit costs a database or a mail server.
+/// What a commit costs a database or a mail server, where a sync is known to reach the medium.
 fn commits(told: &Told<'_>) -> Option<String> {
+    if told.rows.iter().any(Row::is_borrowed) {
+        return None;
+    }
     let number = told.number(Usual::Commit, "iops")?;
     Some(format!(
         "A database or mail server that syncs every commit waits {}{} for each on average: {}, one after \

@@ -157,7 +157,10 @@ fn what_suspect_numbers_would_show_is_not_shown() {
     let told = with(&[Trust::Suspect], between("4", "4"));
     assert_eq!(told.verdict, Claim::NotShown);
     assert_eq!(told.answer, "It would be supported, but its numbers are suspect.");
-    assert_eq!(told.because, ["work: best operations per second at 4, clearly, from suspect numbers."]);
+    assert_eq!(
+        told.because,
+        ["work: best operations per second at 4, clearly, from suspect numbers."]
+    );
     let told = with(&[Trust::Suspect], two(AskKind::Beats, "1", "4"));
     assert_eq!(told.verdict, Claim::NotShown);
     assert_eq!(told.answer, "It would be contradicted, but its numbers are suspect.");

@@ -19,7 +19,7 @@ pub fn bus(system: &dyn System, name: &str) -> Presence<String> {
 }
 
 fn by_name(name: &str) -> Option<&'static str> {
-    const NAMES: [(&str, &str); 10] = [
+    const NAMES: [(&str, &str); 11] = [
         ("nvme", "nvme"),
         ("mmcblk", "mmc"),
         ("loop", "loop"),
@@ -28,6 +28,7 @@ fn by_name(name: &str) -> Option<&'static str> {
         ("md", "md"),
         ("bcache", "bcache"),
         ("nbd", "nbd"),
+        ("rbd", "rbd"),
         ("nullb", "null"),
         ("ram", "ram"),
     ];
@@ -38,6 +39,8 @@ fn by_other_parts(place: &Path) -> Option<&'static str> {
     let has = |start: &str| place.iter().any(|part| part.to_string_lossy().starts_with(start));
     if has("vbd-") {
         Some("xen")
+    } else if has("VMBUS:") {
+        Some("hyper-v")
     } else if numbered_part(place, "host").is_some() {
         Some("scsi")
     } else {

@@ -90,7 +90,8 @@ pub const HELD: Metric = metric(
     "set_per_memory",
     Better::Higher,
     "set per memory",
-    "bytes of the set per byte of memory that it took: resident, and what zram and zswap took for it",
+    "bytes of the set per byte of memory that it took: resident, and what zram and zswap took for it; \
+     of a process that was killed without swap, per byte of its limit",
 )
 .amount();
 

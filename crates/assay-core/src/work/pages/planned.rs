@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Content, Detail, EXPECTED, RATE, Skew, run};
+use super::{Content, Detail, EXPECTED, HELD, RATE, Skew, run};
 use crate::calc::zram::{Question, Wanted, compute};
 use crate::quantity::Bytes;
 use crate::system::execute::MemoryLimit;
@@ -51,6 +51,13 @@ impl Planned {
         };
         format!("{} of pages, {content},{limit}", Bytes(self.set_bytes)).replace(",,", ",")
     }
+}
+
+/// Bytes of the set per byte of memory of a process that was killed with nothing outside of its limit: all of
+/// that was full.
+fn killed_with(detail: &Detail, limit: MemoryLimit) -> Option<f64> {
+    let within = detail.killed.is_some() && (1..=limit.bytes).contains(&detail.reached_bytes);
+    within.then(|| detail.reached_bytes as f64 / limit.bytes as f64)
 }
 
 /// Bytes that take one of memory, as the kernel's documentation expects it of zram.
@@ -103,6 +110,11 @@ impl Runs for Planned {
         let detail = Detail::of(measured)?;
         if metric == EXPECTED.name {
             return Some(expected(detail));
+        }
+        if let Some(held) =
+            self.limit.filter(|_| metric == HELD.name).and_then(|limit| killed_with(detail, limit))
+        {
+            return Some(Ok(held));
         }
         measured.value(metric)
     }

@@ -1,0 +1,262 @@
+//! `host-cache`: what lies between this machine and a drive that it only borrows.
+
+use assay_stats::median;
+
+use super::evidence::{in_trials, seconds};
+use super::{Case, MOVED, Remark, TruthRule};
+use crate::catalogue::About;
+use crate::quantity::metric::Nature;
+use crate::quantity::units::show;
+use crate::results::plan::ReadTwice;
+use crate::results::record::TrialRecord;
+use crate::system::site::Drive;
+use crate::work::Judged;
+
+/// Ways to a drive that somebody else has: a hypervisor, another machine, a file.
+const BORROWED: [&str; 6] = ["virtio", "xen", "hyper-v", "nbd", "rbd", "loop"];
+
+/// Share of its rate that writing keeps when the flush at its end is counted, below which most of what was
+/// written was not on the drive yet.
+const KEPT: f64 = 0.7;
+/// Share of the time of the writing below which a flush did nothing.
+const NOTHING: f64 = 0.01;
+/// Writing this many times as fast as the drive was read is not the drive's own.
+const FASTER: f64 = 1.25;
+/// A second reading this many times as fast as the first did not come from the drive.
+const AGAIN: f64 = 2.0;
+/// Less is not held against anybody: a flush takes its time however little there is.
+const LEAST_BYTES: u64 = 32 << 20;
+
+/// The rule.
+pub struct HostCache;
+
+static ABOUT: About = About {
+    name: "host-cache",
+    summary: "the drive is lent by another machine or a file, whose caches cannot be seen from here",
+    text: "Of drives of virtual machines (virtio, Xen, Hyper-V), of network block devices and of loop \
+           devices nothing tells what caches them on the other side, and no sign proves that nothing \
+           does: their numbers are those of what this machine is given, and never called the drive's \
+           own. What is said of databases that wait for a sync falls away. Loud signs make rows \
+           suspect. Writing that keeps less than 70 % of its rate when the flush at its end is counted \
+           (both rates are told). A flush that takes under 1 % of the time of the writing, though the \
+           drive announces a cache, where writing was more than 1.25 times as fast as reading the drive: \
+           a flush that does nothing. Pieces of the drive that are not ours, read twice before \
+           anything is written, of which the second reading is at least twice as fast in the median. \
+           That writing is faster than reading, and what kind of cache is announced, tell nothing by \
+           themselves.",
+};
+
+/// Whether what caches a drive on the other side cannot be seen.
+pub fn hides_its_cache(drive: &Drive) -> bool {
+    let bus = drive.bus.value().map(String::as_str);
+    drive.link.value().is_none() && bus.is_some_and(|bus| BORROWED.contains(&bus))
+}
+
+impl TruthRule for HostCache {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn looks_at(&self) -> Judged {
+        Judged::Bytes
+    }
+
+    fn changes(&self) -> &'static [Nature] {
+        MOVED
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        let drive = case.site.drives.iter().find(|drive| hides_its_cache(drive))?;
+        if case.trials.is_empty() {
+            return None;
+        }
+        let own = case.survey.read_twice.as_ref().filter(|read| read.drive == drive.name);
+        let loud = read_again(own).or_else(|| kept(case)).or_else(|| idle_flush(case, drive, own));
+        Some(loud.map_or_else(
+            || Remark::note("what the host caches cannot be seen from here"),
+            Remark::suspect,
+        ))
+    }
+}
+
+/// Pieces that came from somewhere nearer when they were read again.
+fn read_again(read: Option<&ReadTwice>) -> Option<String> {
+    let ratios =
+        read?.piece_ns.iter().map(|[first, second]| *first as f64 / (*second).max(1) as f64);
+    let times = median(&ratios.collect::<Vec<_>>())?;
+    (times >= AGAIN).then(|| {
+        format!(
+            "pieces of the drive were read {} times as fast the second time, past the page cache of this machine: \
+             the host keeps them",
+            show::three_digits(times)
+        )
+    })
+}
+
+/// Bytes of a trial that only wrote, its time and that of the flush after it, seconds.
+fn writing(case: &Case<'_>, trial: &TrialRecord) -> Option<(u64, f64, f64)> {
+    let io = case.io().filter(|_| case.workload.writes() && !case.workload.reads())?;
+    let flush_ns = trial.flush_ns.filter(|_| io.sync == crate::work::io::WriteSync::None)?;
+    let measured = trial.measured.as_ref()?;
+    let bytes = measured.claims.write.bytes;
+    let enough = bytes >= LEAST_BYTES && measured.elapsed_ns > 0;
+    enough.then(|| (bytes, seconds(measured.elapsed_ns), seconds(flush_ns)))
+}
+
+/// Writing of which much came after its end.
+fn kept(case: &Case<'_>) -> Option<String> {
+    let all: Vec<(u64, f64, f64)> =
+        case.trials.iter().filter_map(|trial| writing(case, trial)).collect();
+    let kept = |(_, wrote, flush): &(u64, f64, f64)| wrote / (wrote + flush);
+    let share = median(&all.iter().map(kept).collect::<Vec<_>>())?;
+    if share >= KEPT {
+        return None;
+    }
+    let late: Vec<&(u64, f64, f64)> = all.iter().filter(|one| kept(one) < KEPT).collect();
+    let sum = |of: fn(&(u64, f64, f64)) -> f64| late.iter().map(|one| of(one)).sum::<f64>();
+    let (bytes, wrote, flush) = (sum(|one| one.0 as f64), sum(|one| one.1), sum(|one| one.2));
+    Some(format!(
+        "{} while it wrote, {} with the flush at its end: the host had cached the rest{}",
+        show::rate(bytes / wrote),
+        show::rate(bytes / (wrote + flush)),
+        in_trials(late.len(), case)
+    ))
+}
+
+/// A flush that did nothing, after writing that no drive did.
+fn idle_flush(case: &Case<'_>, drive: &Drive, read: Option<&ReadTwice>) -> Option<String> {
+    let read = read?;
+    drive.write_cache.value().filter(|kind| *kind == "write back")?;
+    let fastest_ns = read.piece_ns.iter().flatten().min().filter(|ns| **ns > 0)?;
+    let reading = read.piece_bytes as f64 / seconds(*fastest_ns);
+    let is_idle = |(bytes, wrote, flush): &(u64, f64, f64)| {
+        flush / wrote < NOTHING && *bytes as f64 / wrote > FASTER * reading
+    };
+    let idle = case
+        .trials
+        .iter()
+        .filter_map(|trial| writing(case, trial))
+        .filter(is_idle)
+        .collect::<Vec<_>>();
+    let all = 2 * idle.len() > case.trials.len();
+    let (bytes, wrote, flush) = idle.first().filter(|_| all)?;
+    Some(format!(
+        "the flush after {} took {}, though the drive announces a cache, and writing at {} is faster than \
+         reading it: the host keeps what is written and does not flush it",
+        show::bytes(*bytes),
+        show::duration(flush * 1e9),
+        show::rate(*bytes as f64 / wrote)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Bench, MOVED as MOVED_BYTES, measured};
+    use super::*;
+    use crate::findings::Trust;
+    use crate::presence::Presence;
+    use crate::work::io::WriteSync;
+
+    const MS: u64 = 1_000_000;
+
+    /// On a virtual drive, with trials of a second and flushes of so many milliseconds.
+    fn bench(bench: Bench, bus: &str, flush_ms: [u64; 3]) -> Bench {
+        let bench = bench.site(|site| {
+            let own = &mut site.drives[0];
+            own.bus = Presence::Present(bus.to_owned());
+            own.link = Presence::absent("a virtual disk has no link of its own");
+            own.write_cache = Presence::Present("write back".to_owned());
+        });
+        bench.each(|trial| {
+            measured(trial).elapsed_ns = 1000 * MS;
+            trial.flush_ns = Some(flush_ms[trial.replicate as usize - 1] * MS);
+        })
+    }
+
+    /// Pieces of 8 MiB, read in so many milliseconds.
+    fn read_twice(bench: Bench, piece_ms: &[[u64; 2]]) -> Bench {
+        bench.survey(|survey| {
+            survey.read_twice = Some(ReadTwice {
+                drive: "sda".to_owned(),
+                piece_bytes: 8 << 20,
+                piece_ns: piece_ms.iter().map(|pair| pair.map(|ms| ms * MS)).collect(),
+            });
+        })
+    }
+
+    fn told(bench: &Bench) -> Option<(Trust, String)> {
+        bench.judge(&HostCache).map(|remark| (remark.trust, remark.text))
+    }
+
+    fn rest() -> Option<(Trust, String)> {
+        Some((Trust::Trusted, "what the host caches cannot be seen from here".to_owned()))
+    }
+
+    #[test]
+    fn a_drive_with_a_link_of_its_own_is_none_of_its_business() {
+        assert_eq!(told(&Bench::write()), None);
+        let slow = Bench::write().each(|trial| trial.flush_ns = Some(10_000 * MS));
+        assert_eq!(told(&read_twice(slow, &[[90, 1]; 3])), None);
+    }
+
+    #[test]
+    fn without_a_sign_it_says_that_nothing_can_be_seen() {
+        for bus in BORROWED {
+            assert_eq!(told(&bench(Bench::write(), bus, [100; 3])), rest(), "{bus}");
+            assert_eq!(told(&bench(Bench::read(), bus, [100; 3])), rest(), "{bus}");
+        }
+        let even =
+            read_twice(bench(Bench::read(), "virtio", [0; 3]), &[[20, 19], [20, 5], [30, 28]]);
+        assert_eq!(told(&even), rest());
+        assert_eq!(told(&bench(Bench::write().without_trials(), "virtio", [0; 3])), None);
+    }
+
+    #[test]
+    fn writing_of_which_much_comes_after_its_end_is_suspect_with_both_rates() {
+        let (trust, text) = told(&bench(Bench::write(), "virtio", [900, 1000, 300])).unwrap();
+        assert_eq!(trust, Trust::Suspect);
+        assert_eq!(
+            text,
+            "64 MiB/s while it wrote, 32.8 MiB/s with the flush at its end: the host had cached the rest, \
+             in 2 of 3 trials"
+        );
+        // Syncs after each write leave nothing to a flush, and a flush after little has its own time.
+        let synced =
+            bench(Bench::write(), "virtio", [900; 3]).io(|io| io.sync = WriteSync::EachWrite);
+        assert_eq!(told(&synced), rest());
+        let little = bench(Bench::write(), "virtio", [900; 3])
+            .each(|trial| measured(trial).claims.write.bytes = LEAST_BYTES - 1);
+        assert_eq!(told(&little), rest());
+    }
+
+    #[test]
+    fn a_second_reading_from_nearer_by_is_suspect_in_rows_of_reads_and_writes() {
+        for kind in [Bench::read(), Bench::write()] {
+            let kind = read_twice(bench(kind, "nbd", [100; 3]), &[[60, 10], [20, 19], [50, 25]]);
+            let (trust, text) = told(&kind).unwrap();
+            assert_eq!(trust, Trust::Suspect);
+            assert!(text.contains("read 2 times as fast the second time"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_flush_that_does_nothing_is_suspect_where_no_drive_writes_like_that() {
+        // 8 MiB in 160 ms are 50 MiB/s; 64 MiB in a second are 64.
+        let idle = |flush_ms, read_ms| {
+            told(&read_twice(
+                bench(Bench::write(), "virtio", [flush_ms; 3]),
+                &[[read_ms, read_ms]; 3],
+            ))
+        };
+        assert_eq!(MOVED_BYTES, 64 << 20);
+        let (trust, text) = idle(1, 160).unwrap();
+        assert_eq!(trust, Trust::Suspect);
+        assert!(text.starts_with("the flush after 64 MiB took 1 ms"), "{text}");
+        assert_eq!(idle(11, 160), rest(), "it did something");
+        assert_eq!(idle(1, 150), rest(), "reading is hardly slower");
+        let through = bench(Bench::write(), "virtio", [1; 3]).site(|site| {
+            site.drives[0].write_cache = Presence::Present("write through".to_owned())
+        });
+        assert_eq!(told(&read_twice(through, &[[160, 160]; 3])), rest(), "no flush is sent");
+    }
+}
