@@ -39,7 +39,7 @@ impl Place {
         let path = self.study(factor, more);
         let words = ["run", path.to_str().unwrap(), "--json", "--quiet"];
         let ended = self.assay.run(&words, LIMIT).unwrap();
-        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        assert_eq!(ended.code, 0, "{}{}", ended.stderr, ended.stdout);
         ended.json().unwrap()
     }
 }
