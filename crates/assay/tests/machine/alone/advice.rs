@@ -23,7 +23,7 @@ FACTORS
 
 [[workload]]
 name = "random-read"
-io   = { pattern = "random", mix = "read", size = "4 KiB", depth = 4, time = "120 ms", ramp = "30 ms" }
+io   = { pattern = "random", mix = "read", size = "4 KiB", depth = 4, time = "400 ms", ramp = "30 ms" }
 "#;
 
 fn study(volume: &Volume, factors: &str) -> String {
@@ -45,7 +45,7 @@ fn a_device_that_is_throttled_is_advised_against() {
     let fast = Volume::new(Filesystem::Ext4, 256).unwrap();
     let slow = Volume::new(Filesystem::Ext4, 256).unwrap();
     let number = slow.device().unwrap().number().unwrap();
-    let lane = match SlowLane::limited(&number, "read_iops_device", 200) {
+    let lane = match SlowLane::limited(&number, "read_iops_device", 100) {
         Ok(lane) => lane,
         Err(reason) => return skip(&reason),
     };
