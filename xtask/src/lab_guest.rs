@@ -89,7 +89,7 @@ pub fn run(options: &Options) -> Done<u8> {
 
 /// What a guest of the tests is asked for: this program, these words, and usual numbers.
 pub fn usual(assay: PathBuf, kernel: Kernel) -> Asked {
-    let limit = Some(Duration::from_secs(300));
+    let limit = Some(Duration::from_secs(900));
     Asked { limit, ..Asked::usual(assay, kernel, Path::new("/")) }
 }
 

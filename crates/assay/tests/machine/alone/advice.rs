@@ -45,13 +45,16 @@ fn a_device_that_is_throttled_is_advised_against() {
     let fast = Volume::new(Filesystem::Ext4, 256).unwrap();
     let slow = Volume::new(Filesystem::Ext4, 256).unwrap();
     let number = slow.device().unwrap().number().unwrap();
-    let lane = match SlowLane::limited(&number, "read_iops_device", 200) {
+    let lane = match SlowLane::limited(&number, "read_iops_device", 100) {
         Ok(lane) => lane,
         Err(reason) => return skip(&reason),
     };
     let through = lane.through();
     let through: Vec<&str> = through.iter().map(String::as_str).collect();
     let file = study(&fast, "");
+    // Long enough beside busy processors.
+    let text = fs::read_to_string(&file).unwrap().replace("120 ms", "400 ms");
+    fs::write(&file, text).unwrap();
     let [quick, throttled] = [&fast, &slow].map(|volume| word(volume.directory()));
     for targets in [[&quick, &throttled], [&throttled, &quick]] {
         let words = ["run", &file, targets[0], targets[1], "--json"];

@@ -16,12 +16,12 @@ use crate::turn::{LIMIT, Need, assay, require, skip, word};
 const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "A mirror"
-replicates = 3
+replicates = 4
 area       = { size = "16 MiB" }
 
 [[workload]]
 name = "write"
-io   = { pattern = "random", mix = "write", size = "4 KiB", depth = 4, time = "600 ms" }
+io   = { pattern = "random", mix = "write", size = "4 KiB", depth = 4, time = "1 s" }
 "#;
 
 /// btrfs as a mirror of two loop devices, each of which lies in a file on an ext4 of its own. Dropped
@@ -79,7 +79,7 @@ fn the_slow_member_of_a_mirror_is_named_and_none_where_both_are_alike() {
     assert_eq!(told(&mirror.study(&usual)), [""; 0], "nobody is accused");
 
     let number = mirror.below[1].device().unwrap().number().unwrap();
-    let lane = match SlowLane::new(&number, 200) {
+    let lane = match SlowLane::new(&number, 80) {
         Ok(lane) => lane,
         Err(reason) => return skip(&reason),
     };
