@@ -20,6 +20,12 @@ const SLOPE_LEVEL: f64 = 0.01;
 /// Fewest values on each side of a change point.
 const FEWEST_IN_SEGMENT: usize = 3;
 
+/// The same of values that are like their neighbours: fewer do not tell how alike they are.
+const FEWEST_OF_CORRELATED: usize = 6;
+
+/// More alike than this, nothing can be told of them.
+const MOST_ALIKE: f64 = 0.99;
+
 /// Squares below this share of the whole are what rounding leaves.
 const EXACT: f64 = 1e-24;
 
@@ -173,7 +179,7 @@ pub struct ChangePoint {
     pub before: f64,
     /// Mean from the change on.
     pub after: f64,
-    /// Upper bound of the p of no change, for independent values.
+    /// Upper bound of the p of no change.
     pub p: f64,
 }
 
@@ -182,29 +188,26 @@ pub struct ChangePoint {
 ///
 /// p is that of the two-sample t test at the split, times the number of splits that were open
 /// (Bonferroni): neighbouring splits are all but the same test, so it is conservative. It supposes
-/// independent values; where they are correlated it is too small, and a change counts only when
-/// it repeats in trials. Source: R9 e; Worsley, Journal of the American Statistical Association 74
+/// independent values; where they are correlated it is too small, and [`correlated_change_point`] is to be
+/// asked. Source: R9 e; Worsley, Journal of the American Statistical Association 74
 /// (1979), whose max-t statistic this is. None below six values, for a value that is not finite
 /// and for a constant series.
 pub fn change_point(series: &[f64]) -> Option<ChangePoint> {
-    let (n, whole) = (series.len(), Sample::of(series)?);
-    if n < 2 * FEWEST_IN_SEGMENT {
-        return None;
-    }
-    let total: f64 = series.iter().map(|value| (value - whole.mean).powi(2)).sum();
-    let index = best_split(series, whole.mean);
-    let (before, after) = (Sample::of(&series[..index])?, Sample::of(&series[index..])?);
-    let apart = after.mean - before.mean;
-    if total <= EXACT * n as f64 * whole.mean.powi(2) {
-        return None;
-    }
-    let within = squares(&before)? + squares(&after)?;
-    let left = if within <= EXACT * total { 0.0 } else { within };
-    let weight = before.n as f64 * after.n as f64 / n as f64;
-    let freedom = (n - 2) as f64;
-    let p = two_sided_p(apart, (left / freedom / weight).sqrt(), freedom)?;
-    let splits = (n + 1 - 2 * FEWEST_IN_SEGMENT) as f64;
-    Some(ChangePoint { index, before: before.mean, after: after.mean, p: (p * splits).min(1.0) })
+    let split = Split::of(series, FEWEST_IN_SEGMENT)?;
+    split.tested(1.0)
+}
+
+/// As [`change_point`], of values that are like their neighbours, with at least six on each side.
+///
+/// The values are taken for a first-order autoregression around the two levels, whose correlation is that of
+/// neighbours on the same side of the split, and never below none: `n` of them tell as much as
+/// `n (1 - r) / (1 + r)` independent ones (Bayley and Hammersley, Supplement to the Journal of the Royal
+/// Statistical Society 8, 1946); the estimate of `r` is too small by `(1 + 4 r) / n` (Kendall, Biometrika
+/// 41, 1954). p is 1 where less than one degree of freedom is left. None below twelve values, for a value
+/// that is not finite and for a constant series.
+pub fn correlated_change_point(series: &[f64]) -> Option<ChangePoint> {
+    let split = Split::of(series, FEWEST_OF_CORRELATED)?;
+    split.tested(split.likeness(series))
 }
 
 /// First and last position at which the level of `series` (any unit) may have changed, with a confidence of
@@ -219,25 +222,94 @@ pub fn change_point(series: &[f64]) -> Option<ChangePoint> {
 /// are small against the scatter; for larger ones the set is too wide rather than too narrow. The best split
 /// itself is always in it. None as for [`change_point`], and outside 0 < alpha < 1.
 pub fn change_interval(series: &[f64], alpha: f64) -> Option<[usize; 2]> {
-    let best = change_point(series)?.index;
-    let most = change_criterion(alpha)?;
-    let (n, centre) = (series.len(), Sample::of(series)?.mean);
-    let total: f64 = series.iter().map(|value| (value - centre).powi(2)).sum();
-    let mut sum = 0.0;
-    let within: Vec<(usize, f64)> = (1..n)
-        .map(|index| {
-            sum += series[index - 1] - centre;
-            let between = sum * sum * n as f64 / (index as f64 * (n - index) as f64);
-            (index, (total - between).max(EXACT * total))
-        })
-        .filter(|(index, _)| (FEWEST_IN_SEGMENT..=n - FEWEST_IN_SEGMENT).contains(index))
-        .collect();
-    let least = within.iter().find(|(index, _)| *index == best)?.1;
-    let inside = || {
+    let split = Split::of(series, FEWEST_IN_SEGMENT)?;
+    split.set(series, change_criterion(alpha)?)
+}
+
+/// As [`change_interval`], of values that are like their neighbours: the ratio is that of as many independent
+/// values as they are worth, as in [`correlated_change_point`]. None as there.
+pub fn correlated_change_interval(series: &[f64], alpha: f64) -> Option<[usize; 2]> {
+    let split = Split::of(series, FEWEST_OF_CORRELATED)?;
+    split.set(series, change_criterion(alpha)? * split.likeness(series))
+}
+
+/// The best split of a series that is not constant.
+struct Split {
+    fewest: usize,
+    index: usize,
+    before: Sample,
+    after: Sample,
+    /// Sum of squares around the mean of all, and within the two sides.
+    total: f64,
+    within: f64,
+}
+
+impl Split {
+    fn of(series: &[f64], fewest: usize) -> Option<Self> {
+        let (n, whole) = (series.len(), Sample::of(series)?);
+        if n < 2 * fewest {
+            return None;
+        }
+        let total: f64 = series.iter().map(|value| (value - whole.mean).powi(2)).sum();
+        let index = best_split(series, whole.mean, fewest);
+        let (before, after) = (Sample::of(&series[..index])?, Sample::of(&series[index..])?);
+        if total <= EXACT * n as f64 * whole.mean.powi(2) {
+            return None;
+        }
+        let within = squares(&before)? + squares(&after)?;
+        let within = if within <= EXACT * total { 0.0 } else { within };
+        Some(Self { fewest, index, before, after, total, within })
+    }
+
+    /// The change with its p, where `likeness` values tell as much as one that is independent.
+    fn tested(&self, likeness: f64) -> Option<ChangePoint> {
+        let n = (self.before.n + self.after.n) as f64;
+        let (before, after) = (self.before.mean, self.after.mean);
+        let freedom = n / likeness - 2.0;
+        let weight = self.before.n as f64 * self.after.n as f64 / n / likeness;
+        let variance = self.within / (n - 2.0 * likeness);
+        let splits = n + 1.0 - 2.0 * self.fewest as f64;
+        let p = if freedom < 1.0 {
+            1.0
+        } else {
+            two_sided_p(after - before, (variance / weight).sqrt(), freedom)?
+        };
+        Some(ChangePoint { index: self.index, before, after, p: (p * splits).min(1.0) })
+    }
+
+    /// How many values tell as much as one that is independent: `(1 + r) / (1 - r)`.
+    fn likeness(&self, series: &[f64]) -> f64 {
+        if self.within == 0.0 {
+            return 1.0;
+        }
+        let (left, right) = series.split_at(self.index);
+        let products = |side: &[f64], mean: f64| -> f64 {
+            side.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum()
+        };
+        let products = products(left, self.before.mean) + products(right, self.after.mean);
+        let rough = products / self.within;
+        let r = (rough + (1.0 + 4.0 * rough) / series.len() as f64).clamp(0.0, MOST_ALIKE);
+        (1.0 + r) / (1.0 - r)
+    }
+
+    /// First and last split whose likelihood ratio to the best one is at most `most`.
+    fn set(&self, series: &[f64], most: f64) -> Option<[usize; 2]> {
+        let (n, centre) = (series.len(), Sample::of(series)?.mean);
+        let mut sum = 0.0;
+        let within: Vec<(usize, f64)> = (1..n)
+            .map(|index| {
+                sum += series[index - 1] - centre;
+                let between = sum * sum * n as f64 / (index as f64 * (n - index) as f64);
+                (index, (self.total - between).max(EXACT * self.total))
+            })
+            .filter(|(index, _)| (self.fewest..=n - self.fewest).contains(index))
+            .collect();
+        let best = self.index;
+        let least = within.iter().find(|(index, _)| *index == best)?.1;
         let near = |(_, squares): &&(usize, f64)| n as f64 * (squares / least).ln() <= most;
-        within.iter().filter(near).map(|(index, _)| *index)
-    };
-    Some([inside().min().unwrap_or(best).min(best), inside().max().unwrap_or(best).max(best)])
+        let inside = || within.iter().filter(near).map(|(index, _)| *index);
+        Some([inside().min().unwrap_or(best).min(best), inside().max().unwrap_or(best).max(best)])
+    }
 }
 
 /// What the likelihood ratio of a change point stays below with a probability of `1 - alpha`.
@@ -253,15 +325,15 @@ fn squares(sample: &Sample) -> Option<f64> {
 }
 
 /// Split with the largest sum of squares between the two sides; the first among equals.
-fn best_split(series: &[f64], centre: f64) -> usize {
+fn best_split(series: &[f64], centre: f64, fewest: usize) -> usize {
     let n = series.len();
-    let (mut sum, mut best) = (0.0, (f64::NEG_INFINITY, FEWEST_IN_SEGMENT));
+    let (mut sum, mut best) = (0.0, (f64::NEG_INFINITY, fewest));
     for (position, value) in series.iter().enumerate() {
         let index = position + 1;
         sum += value - centre;
         // The distances from the mean add up to 0, so one side's sum tells both means.
         let between = sum * sum * n as f64 / (index as f64 * (n - index).max(1) as f64);
-        if (FEWEST_IN_SEGMENT..=n - FEWEST_IN_SEGMENT).contains(&index) && between > best.0 {
+        if (fewest..=n - fewest).contains(&index) && between > best.0 {
             best = (between, index);
         }
     }
