@@ -26,6 +26,10 @@ const FEWEST_OF_CORRELATED: usize = 6;
 /// More alike than this, nothing can be told of them.
 const MOST_ALIKE: f64 = 0.99;
 
+/// How often a series is halved, and how often in a row where that is not sure.
+const DEEPEST: u32 = 6;
+const UNSURE: u32 = 2;
+
 /// Squares below this share of the whole are what rounding leaves.
 const EXACT: f64 = 1e-24;
 
@@ -210,6 +214,94 @@ pub fn correlated_change_point(series: &[f64]) -> Option<ChangePoint> {
     split.tested(split.likeness(series))
 }
 
+/// Positions (from 0, ascending) at which the level of `series` (any unit) changes: by `step` at least in its
+/// unit, and with a p of [`correlated_change_point`] of at most `sure`.
+///
+/// Binary segmentation (Vostrikova, "Detecting disorder in multidimensional random processes", Soviet
+/// Mathematics Doklady 24, 1981), with two amendments. What goes down and comes back hides both changes
+/// from a single split, as what is left beside it looks like correlation: where a split is not sure, its two
+/// sides are split twice more, and where that is sure, the first is kept on trial. At the end each change
+/// is tested between the changes beside it, and the least sure is left out until all are sure. Six halvings
+/// at most.
+pub fn correlated_changes(series: &[f64], sure: f64, step: f64) -> Vec<usize> {
+    let search = Search { sure, step };
+    let mut found = Vec::new();
+    search.grow(series, 0, Halvings { all: DEEPEST, unsure: UNSURE }, &mut found);
+    found.sort_unstable();
+    while let Some(worst) = search.least_sure(series, &found) {
+        found.remove(worst);
+    }
+    found
+}
+
+/// How often a part may still be halved, and how often where that is not sure.
+#[derive(Clone, Copy)]
+struct Halvings {
+    all: u32,
+    unsure: u32,
+}
+
+impl Halvings {
+    fn after(self, is_sure: bool) -> Option<Self> {
+        let unsure = if is_sure { UNSURE } else { self.unsure.checked_sub(1)? };
+        Some(Self { all: self.all.checked_sub(1)?, unsure })
+    }
+}
+
+/// What counts as a change.
+struct Search {
+    sure: f64,
+    step: f64,
+}
+
+impl Search {
+    fn is_change(&self, found: &ChangePoint) -> bool {
+        found.p <= self.sure && (found.after - found.before).abs() >= self.step
+    }
+
+    /// Adds the changes of a part, below so many splits at most that are not sure; whether there is one.
+    fn grow(&self, part: &[f64], start: usize, left: Halvings, into: &mut Vec<usize>) -> bool {
+        let Some(found) = correlated_change_point(part) else { return false };
+        let is_sure = self.is_change(&found);
+        let Some(left) = left.after(is_sure) else { return false };
+        let (before, after) = part.split_at(found.index);
+        let middle = start + found.index;
+        let sides = [self.grow(before, start, left, into), self.grow(after, middle, left, into)];
+        let is_kept = is_sure || sides.contains(&true);
+        if is_kept {
+            into.push(middle);
+        }
+        is_kept
+    }
+
+    /// The change, by its position in the list, that is least sure between its neighbours, if one is not.
+    fn least_sure(&self, series: &[f64], found: &[usize]) -> Option<usize> {
+        let bounds: Vec<usize> =
+            [0].into_iter().chain(found.iter().copied()).chain([series.len()]).collect();
+        let doubts = bounds.windows(3).enumerate().filter_map(|(at, around)| {
+            let [from, middle, to] = *around else { return None };
+            let part = &series[from..to];
+            let tested = Split::at(part, middle - from, FEWEST_OF_CORRELATED)
+                .and_then(|split| split.tested(split.likeness(part)));
+            match tested {
+                Some(change) if self.is_change(&change) => None,
+                Some(change) => Some((at, (change.after - change.before).abs(), change.p)),
+                None => Some((at, 0.0, 1.0)),
+            }
+        });
+        // Too small a step goes before one that is not sure.
+        let order = |one: &(usize, f64, f64), other: &(usize, f64, f64)| {
+            let small = |own: &(usize, f64, f64)| (own.1 < self.step).then_some(-own.1);
+            match (small(one), small(other)) {
+                (Some(one), Some(other)) => one.total_cmp(&other),
+                (None, None) => one.2.total_cmp(&other.2),
+                (one, other) => one.is_some().cmp(&other.is_some()),
+            }
+        };
+        doubts.max_by(order).map(|(at, ..)| at)
+    }
+}
+
 /// First and last position at which the level of `series` (any unit) may have changed, with a confidence of
 /// `1 - alpha`: all splits that explain nearly as much as the best one.
 ///
@@ -233,7 +325,7 @@ pub fn correlated_change_interval(series: &[f64], alpha: f64) -> Option<[usize; 
     split.set(series, change_criterion(alpha)? * split.likeness(series))
 }
 
-/// The best split of a series that is not constant.
+/// A split of a series that is not constant, the best one or that at a place.
 struct Split {
     fewest: usize,
     index: usize,
@@ -246,12 +338,17 @@ struct Split {
 
 impl Split {
     fn of(series: &[f64], fewest: usize) -> Option<Self> {
-        let (n, whole) = (series.len(), Sample::of(series)?);
-        if n < 2 * fewest {
+        if series.len() < 2 * fewest {
             return None;
         }
+        let centre = Sample::of(series)?.mean;
+        Self::at(series, best_split(series, centre, fewest), fewest)
+    }
+
+    /// The split at a place.
+    fn at(series: &[f64], index: usize, fewest: usize) -> Option<Self> {
+        let (n, whole) = (series.len(), Sample::of(series)?);
         let total: f64 = series.iter().map(|value| (value - whole.mean).powi(2)).sum();
-        let index = best_split(series, whole.mean, fewest);
         let (before, after) = (Sample::of(&series[..index])?, Sample::of(&series[index..])?);
         if total <= EXACT * n as f64 * whole.mean.powi(2) {
             return None;

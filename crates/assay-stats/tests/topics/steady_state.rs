@@ -2,7 +2,8 @@
 
 use assay_stats::{
     RampAdvice, Sample, batch_means, change_criterion, change_interval, change_point,
-    correlated_change_interval, correlated_change_point, mser5, ramp_advice, slope, snia,
+    correlated_change_interval, correlated_change_point, correlated_changes, mser5, ramp_advice,
+    slope, snia,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -249,6 +250,35 @@ fn a_simulation_of_correlated_values_without_a_change_and_with_one() {
         let right = found(52, rho, n, step);
         assert!(right >= 0.95, "{rho}, {n}: {right}");
     }
+}
+
+#[test]
+fn several_changes_are_found_in_their_order_and_none_in_noise() {
+    let of = |levels: &[(u32, f64)]| {
+        let mut random = Random(71);
+        let values = levels.iter().flat_map(|(count, level)| vec![*level; *count as usize]);
+        let series: Vec<f64> = values.map(|level| level + 0.1 * random.normal()).collect();
+        correlated_changes(&series, 0.001, 0.2)
+    };
+    assert_eq!(of(&[(100, 5.0)]), [0; 0]);
+    assert_eq!(of(&[(40, 5.0), (60, 4.0)]), [40]);
+    assert_eq!(of(&[(40, 5.0), (60, 4.9)]), [0; 0], "a step that is too small");
+    assert_eq!(of(&[(30, 5.0), (30, 3.0), (40, 4.0)]), [30, 60]);
+    // Down and back: each single split leaves much beside it.
+    assert_eq!(of(&[(30, 5.0), (30, 3.0), (40, 5.0)]), [30, 60]);
+    assert_eq!(of(&[(30, 5.0), (30, 3.0), (30, 5.0), (30, 3.0)]), [30, 60, 90]);
+    assert_eq!(of(&[(5, 5.0), (6, 3.0)]), [0; 0], "too few");
+    let wrong = share(72, 500, |random| {
+        let mut value = random.normal();
+        let series: Vec<f64> = (0..300)
+            .map(|_| {
+                value = 0.95 * value + (1.0_f64 - 0.95 * 0.95).sqrt() * random.normal();
+                value
+            })
+            .collect();
+        !correlated_changes(&series, 0.001, 0.5).is_empty()
+    });
+    assert!(wrong <= 0.02, "{wrong}");
 }
 
 #[test]
