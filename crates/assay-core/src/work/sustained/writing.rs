@@ -248,3 +248,82 @@ impl Writing<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::atomic::AtomicBool;
+
+    use assay_load::{Bystanders, Law, LawShape};
+
+    use super::*;
+    use crate::system::Fake;
+    use crate::work::Counts as _;
+    use crate::work::io::Engine;
+    use crate::work::place::{Area, Medium};
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// A drive of 64 MiB that takes so long for each MiB, written for some seconds.
+    fn written(ns: u64, seconds: u64, stop: bool) -> Ran {
+        let area = Area { start: 0, length: 64 * MIB, asked: 64 * MIB, written: true, fill_ns: 0 };
+        let law = Law::new(LawShape::Fixed { ns }, 1).unwrap();
+        let medium = Medium { file: None, area, memory_alignment: 4096, law: Some(law) };
+        let planned = Planned { engine: Engine::Simulated, bytes: 64 * MIB, synced: false };
+        run(
+            &planned,
+            &Run {
+                system: &Fake::new(),
+                medium,
+                path: Path::new("/dev/x"),
+                ramp_ns: 0,
+                time_ns: seconds * SECOND,
+                seed: 1,
+                caller: None,
+                bystanders: &Bystanders::now(),
+                stop: &AtomicBool::new(stop),
+                lookout: None,
+                limits: None,
+            },
+        )
+        .unwrap()
+    }
+
+    fn detail(ran: &Ran) -> &Detail {
+        Detail::of(&ran.measured).unwrap()
+    }
+
+    #[test]
+    fn the_time_ends_it_and_all_slices_are_kept() {
+        let ran = written(20_000_000, 10, false);
+        let own = detail(&ran);
+        assert!(ran.measured.elapsed_ns < 11 * SECOND, "{}", ran.measured.elapsed_ns);
+        assert!(own.slices_ns.len() > 10 && own.keeps_what_it_has(), "{own:?}");
+        let whole = FIRST_BYTES + own.slices_ns.len() as u64 * own.slice_bytes;
+        let bytes = ran.measured.claims.write.bytes;
+        assert!((whole..whole + own.slice_bytes).contains(&bytes), "{bytes}, {own:?}");
+        assert_eq!((own.ended.as_deref(), &own.retried, ran.stopped), (None, &None, false));
+    }
+
+    #[test]
+    fn a_drive_slower_than_the_time_has_no_slice_and_ends_with_it() {
+        let ran = written(2 * SECOND, 3, false);
+        assert!(detail(&ran).slices_ns.is_empty() && !detail(&ran).keeps_what_it_has());
+        assert!(ran.measured.elapsed_ns <= (3 + 8 * 2) * SECOND, "{}", ran.measured.elapsed_ns);
+        assert_eq!(course(detail(&ran)), None);
+    }
+
+    #[test]
+    fn a_stop_is_told() {
+        let ran = written(20_000_000, 10, true);
+        assert!(ran.stopped && ran.measured.elapsed_ns < SECOND);
+        assert!(detail(&ran).ended.as_ref().unwrap().starts_with("the user stopped it after"));
+    }
+
+    #[test]
+    fn a_slice_is_a_small_part_of_the_whole_and_none_of_a_moment() {
+        assert_eq!(most_of_slice(64 * MIB), SMALLEST_SLICE);
+        assert_eq!(most_of_slice(16 << 30), 64 * MIB);
+        assert_eq!(most_of_slice(4 << 40), LARGEST_SLICE);
+    }
+}
