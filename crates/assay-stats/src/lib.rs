@@ -14,6 +14,7 @@ pub mod multiple;
 pub mod order_statistics;
 pub mod outlier;
 pub mod power;
+pub mod ratio;
 pub mod sample;
 pub mod steady_state;
 pub mod stopping;
@@ -35,10 +36,12 @@ pub use power::{
     equivalence_power, replicates_for, replicates_to_resolve, smallest_detectable_shift,
     t_test_power, upper_sd_factor,
 };
+pub use ratio::{RatioOfSums, batch_sums, ratio_of_sums};
 pub use sample::{FEWEST_FOR_INTERVAL, Sample, log_ratios, t_quantile};
 pub use steady_state::{
     ChangePoint, RampAdvice, SteadyState, batch_means, change_criterion, change_interval,
-    change_point, mser5, ramp_advice, snia,
+    change_point, correlated_change_interval, correlated_change_point, correlated_changes, mser5,
+    ramp_advice, snia,
 };
 pub use stopping::{MIXTURE_G, confidence_sequence_half_width, look_alpha};
 pub use verdict::{Judgement, Verdict, judge};

@@ -20,6 +20,16 @@ const SLOPE_LEVEL: f64 = 0.01;
 /// Fewest values on each side of a change point.
 const FEWEST_IN_SEGMENT: usize = 3;
 
+/// The same of values that are like their neighbours: fewer do not tell how alike they are.
+const FEWEST_OF_CORRELATED: usize = 6;
+
+/// More alike than this, nothing can be told of them.
+const MOST_ALIKE: f64 = 0.99;
+
+/// How often a series is halved, and how often in a row where that is not sure.
+const DEEPEST: u32 = 6;
+const UNSURE: u32 = 2;
+
 /// Squares below this share of the whole are what rounding leaves.
 const EXACT: f64 = 1e-24;
 
@@ -173,7 +183,7 @@ pub struct ChangePoint {
     pub before: f64,
     /// Mean from the change on.
     pub after: f64,
-    /// Upper bound of the p of no change, for independent values.
+    /// Upper bound of the p of no change.
     pub p: f64,
 }
 
@@ -182,29 +192,114 @@ pub struct ChangePoint {
 ///
 /// p is that of the two-sample t test at the split, times the number of splits that were open
 /// (Bonferroni): neighbouring splits are all but the same test, so it is conservative. It supposes
-/// independent values; where they are correlated it is too small, and a change counts only when
-/// it repeats in trials. Source: R9 e; Worsley, Journal of the American Statistical Association 74
+/// independent values; where they are correlated it is too small, and [`correlated_change_point`] is to be
+/// asked. Source: R9 e; Worsley, Journal of the American Statistical Association 74
 /// (1979), whose max-t statistic this is. None below six values, for a value that is not finite
 /// and for a constant series.
 pub fn change_point(series: &[f64]) -> Option<ChangePoint> {
-    let (n, whole) = (series.len(), Sample::of(series)?);
-    if n < 2 * FEWEST_IN_SEGMENT {
-        return None;
+    let split = Split::of(series, FEWEST_IN_SEGMENT)?;
+    split.tested(1.0)
+}
+
+/// As [`change_point`], of values that are like their neighbours, with at least six on each side.
+///
+/// The values are taken for a first-order autoregression around the two levels, whose correlation is that of
+/// neighbours on the same side of the split, and never below none: `n` of them tell as much as
+/// `n (1 - r) / (1 + r)` independent ones (Bayley and Hammersley, Supplement to the Journal of the Royal
+/// Statistical Society 8, 1946); the estimate of `r` is too small by `(1 + 4 r) / n` (Kendall, Biometrika
+/// 41, 1954). p is 1 where less than one degree of freedom is left. None below twelve values, for a value
+/// that is not finite and for a constant series.
+pub fn correlated_change_point(series: &[f64]) -> Option<ChangePoint> {
+    let split = Split::of(series, FEWEST_OF_CORRELATED)?;
+    split.tested(split.likeness(series))
+}
+
+/// Positions (from 0, ascending) at which the level of `series` (any unit) changes: by `step` at least in its
+/// unit, and with a p of [`correlated_change_point`] of at most `sure`.
+///
+/// Binary segmentation (Vostrikova, "Detecting disorder in multidimensional random processes", Soviet
+/// Mathematics Doklady 24, 1981), with two amendments. What goes down and comes back hides both changes
+/// from a single split, as what is left beside it looks like correlation: where a split is not sure, its two
+/// sides are split twice more, and where that is sure, the first is kept on trial. At the end each change
+/// is tested between the changes beside it, and the least sure is left out until all are sure. Six halvings
+/// at most.
+pub fn correlated_changes(series: &[f64], sure: f64, step: f64) -> Vec<usize> {
+    let search = Search { sure, step };
+    let mut found = Vec::new();
+    search.grow(series, 0, Halvings { all: DEEPEST, unsure: UNSURE }, &mut found);
+    found.sort_unstable();
+    while let Some(worst) = search.least_sure(series, &found) {
+        found.remove(worst);
     }
-    let total: f64 = series.iter().map(|value| (value - whole.mean).powi(2)).sum();
-    let index = best_split(series, whole.mean);
-    let (before, after) = (Sample::of(&series[..index])?, Sample::of(&series[index..])?);
-    let apart = after.mean - before.mean;
-    if total <= EXACT * n as f64 * whole.mean.powi(2) {
-        return None;
+    found
+}
+
+/// How often a part may still be halved, and how often where that is not sure.
+#[derive(Clone, Copy)]
+struct Halvings {
+    all: u32,
+    unsure: u32,
+}
+
+impl Halvings {
+    fn after(self, is_sure: bool) -> Option<Self> {
+        let unsure = if is_sure { UNSURE } else { self.unsure.checked_sub(1)? };
+        Some(Self { all: self.all.checked_sub(1)?, unsure })
     }
-    let within = squares(&before)? + squares(&after)?;
-    let left = if within <= EXACT * total { 0.0 } else { within };
-    let weight = before.n as f64 * after.n as f64 / n as f64;
-    let freedom = (n - 2) as f64;
-    let p = two_sided_p(apart, (left / freedom / weight).sqrt(), freedom)?;
-    let splits = (n + 1 - 2 * FEWEST_IN_SEGMENT) as f64;
-    Some(ChangePoint { index, before: before.mean, after: after.mean, p: (p * splits).min(1.0) })
+}
+
+/// What counts as a change.
+struct Search {
+    sure: f64,
+    step: f64,
+}
+
+impl Search {
+    fn is_change(&self, found: &ChangePoint) -> bool {
+        found.p <= self.sure && (found.after - found.before).abs() >= self.step
+    }
+
+    /// Adds the changes of a part, below so many splits at most that are not sure; whether there is one.
+    fn grow(&self, part: &[f64], start: usize, left: Halvings, into: &mut Vec<usize>) -> bool {
+        let Some(found) = correlated_change_point(part) else { return false };
+        let is_sure = self.is_change(&found);
+        let Some(left) = left.after(is_sure) else { return false };
+        let (before, after) = part.split_at(found.index);
+        let middle = start + found.index;
+        let sides = [self.grow(before, start, left, into), self.grow(after, middle, left, into)];
+        let is_kept = is_sure || sides.contains(&true);
+        if is_kept {
+            into.push(middle);
+        }
+        is_kept
+    }
+
+    /// The change, by its position in the list, that is least sure between its neighbours, if one is not.
+    fn least_sure(&self, series: &[f64], found: &[usize]) -> Option<usize> {
+        let bounds: Vec<usize> =
+            [0].into_iter().chain(found.iter().copied()).chain([series.len()]).collect();
+        let doubts = bounds.windows(3).enumerate().filter_map(|(at, around)| {
+            let [from, middle, to] = *around else { return None };
+            let part = &series[from..to];
+            let tested = Split::at(part, middle - from, FEWEST_OF_CORRELATED)
+                .and_then(|split| split.tested(split.likeness(part)));
+            match tested {
+                Some(change) if self.is_change(&change) => None,
+                Some(change) => Some((at, (change.after - change.before).abs(), change.p)),
+                None => Some((at, 0.0, 1.0)),
+            }
+        });
+        // Too small a step goes before one that is not sure.
+        let order = |one: &(usize, f64, f64), other: &(usize, f64, f64)| {
+            let small = |own: &(usize, f64, f64)| (own.1 < self.step).then_some(-own.1);
+            match (small(one), small(other)) {
+                (Some(one), Some(other)) => one.total_cmp(&other),
+                (None, None) => one.2.total_cmp(&other.2),
+                (one, other) => one.is_some().cmp(&other.is_some()),
+            }
+        };
+        doubts.max_by(order).map(|(at, ..)| at)
+    }
 }
 
 /// First and last position at which the level of `series` (any unit) may have changed, with a confidence of
@@ -219,25 +314,99 @@ pub fn change_point(series: &[f64]) -> Option<ChangePoint> {
 /// are small against the scatter; for larger ones the set is too wide rather than too narrow. The best split
 /// itself is always in it. None as for [`change_point`], and outside 0 < alpha < 1.
 pub fn change_interval(series: &[f64], alpha: f64) -> Option<[usize; 2]> {
-    let best = change_point(series)?.index;
-    let most = change_criterion(alpha)?;
-    let (n, centre) = (series.len(), Sample::of(series)?.mean);
-    let total: f64 = series.iter().map(|value| (value - centre).powi(2)).sum();
-    let mut sum = 0.0;
-    let within: Vec<(usize, f64)> = (1..n)
-        .map(|index| {
-            sum += series[index - 1] - centre;
-            let between = sum * sum * n as f64 / (index as f64 * (n - index) as f64);
-            (index, (total - between).max(EXACT * total))
-        })
-        .filter(|(index, _)| (FEWEST_IN_SEGMENT..=n - FEWEST_IN_SEGMENT).contains(index))
-        .collect();
-    let least = within.iter().find(|(index, _)| *index == best)?.1;
-    let inside = || {
+    let split = Split::of(series, FEWEST_IN_SEGMENT)?;
+    split.set(series, change_criterion(alpha)?)
+}
+
+/// As [`change_interval`], of values that are like their neighbours: the ratio is that of as many independent
+/// values as they are worth, as in [`correlated_change_point`]. None as there.
+pub fn correlated_change_interval(series: &[f64], alpha: f64) -> Option<[usize; 2]> {
+    let split = Split::of(series, FEWEST_OF_CORRELATED)?;
+    split.set(series, change_criterion(alpha)? * split.likeness(series))
+}
+
+/// A split of a series that is not constant, the best one or that at a place.
+struct Split {
+    fewest: usize,
+    index: usize,
+    before: Sample,
+    after: Sample,
+    /// Sum of squares around the mean of all, and within the two sides.
+    total: f64,
+    within: f64,
+}
+
+impl Split {
+    fn of(series: &[f64], fewest: usize) -> Option<Self> {
+        if series.len() < 2 * fewest {
+            return None;
+        }
+        let centre = Sample::of(series)?.mean;
+        Self::at(series, best_split(series, centre, fewest), fewest)
+    }
+
+    /// The split at a place.
+    fn at(series: &[f64], index: usize, fewest: usize) -> Option<Self> {
+        let (n, whole) = (series.len(), Sample::of(series)?);
+        let total: f64 = series.iter().map(|value| (value - whole.mean).powi(2)).sum();
+        let (before, after) = (Sample::of(&series[..index])?, Sample::of(&series[index..])?);
+        if total <= EXACT * n as f64 * whole.mean.powi(2) {
+            return None;
+        }
+        let within = squares(&before)? + squares(&after)?;
+        let within = if within <= EXACT * total { 0.0 } else { within };
+        Some(Self { fewest, index, before, after, total, within })
+    }
+
+    /// The change with its p, where `likeness` values tell as much as one that is independent.
+    fn tested(&self, likeness: f64) -> Option<ChangePoint> {
+        let n = (self.before.n + self.after.n) as f64;
+        let (before, after) = (self.before.mean, self.after.mean);
+        let freedom = n / likeness - 2.0;
+        let weight = self.before.n as f64 * self.after.n as f64 / n / likeness;
+        let variance = self.within / (n - 2.0 * likeness);
+        let splits = n + 1.0 - 2.0 * self.fewest as f64;
+        let p = if freedom < 1.0 {
+            1.0
+        } else {
+            two_sided_p(after - before, (variance / weight).sqrt(), freedom)?
+        };
+        Some(ChangePoint { index: self.index, before, after, p: (p * splits).min(1.0) })
+    }
+
+    /// How many values tell as much as one that is independent: `(1 + r) / (1 - r)`.
+    fn likeness(&self, series: &[f64]) -> f64 {
+        if self.within == 0.0 {
+            return 1.0;
+        }
+        let (left, right) = series.split_at(self.index);
+        let products = |side: &[f64], mean: f64| -> f64 {
+            side.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum()
+        };
+        let products = products(left, self.before.mean) + products(right, self.after.mean);
+        let rough = products / self.within;
+        let r = (rough + (1.0 + 4.0 * rough) / series.len() as f64).clamp(0.0, MOST_ALIKE);
+        (1.0 + r) / (1.0 - r)
+    }
+
+    /// First and last split whose likelihood ratio to the best one is at most `most`.
+    fn set(&self, series: &[f64], most: f64) -> Option<[usize; 2]> {
+        let (n, centre) = (series.len(), Sample::of(series)?.mean);
+        let mut sum = 0.0;
+        let within: Vec<(usize, f64)> = (1..n)
+            .map(|index| {
+                sum += series[index - 1] - centre;
+                let between = sum * sum * n as f64 / (index as f64 * (n - index) as f64);
+                (index, (self.total - between).max(EXACT * self.total))
+            })
+            .filter(|(index, _)| (self.fewest..=n - self.fewest).contains(index))
+            .collect();
+        let best = self.index;
+        let least = within.iter().find(|(index, _)| *index == best)?.1;
         let near = |(_, squares): &&(usize, f64)| n as f64 * (squares / least).ln() <= most;
-        within.iter().filter(near).map(|(index, _)| *index)
-    };
-    Some([inside().min().unwrap_or(best).min(best), inside().max().unwrap_or(best).max(best)])
+        let inside = || within.iter().filter(near).map(|(index, _)| *index);
+        Some([inside().min().unwrap_or(best).min(best), inside().max().unwrap_or(best).max(best)])
+    }
 }
 
 /// What the likelihood ratio of a change point stays below with a probability of `1 - alpha`.
@@ -253,15 +422,15 @@ fn squares(sample: &Sample) -> Option<f64> {
 }
 
 /// Split with the largest sum of squares between the two sides; the first among equals.
-fn best_split(series: &[f64], centre: f64) -> usize {
+fn best_split(series: &[f64], centre: f64, fewest: usize) -> usize {
     let n = series.len();
-    let (mut sum, mut best) = (0.0, (f64::NEG_INFINITY, FEWEST_IN_SEGMENT));
+    let (mut sum, mut best) = (0.0, (f64::NEG_INFINITY, fewest));
     for (position, value) in series.iter().enumerate() {
         let index = position + 1;
         sum += value - centre;
         // The distances from the mean add up to 0, so one side's sum tells both means.
         let between = sum * sum * n as f64 / (index as f64 * (n - index).max(1) as f64);
-        if (FEWEST_IN_SEGMENT..=n - FEWEST_IN_SEGMENT).contains(&index) && between > best.0 {
+        if (fewest..=n - fewest).contains(&index) && between > best.0 {
             best = (between, index);
         }
     }

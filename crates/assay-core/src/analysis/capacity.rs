@@ -1,15 +1,14 @@
-//! What looks at capacities say, and what writing for long says, in sentences.
+//! What looks at capacities say, in sentences.
 
 use assay_load::{Seen, WrongBlock};
 
 use super::rows::Row;
 use crate::findings::Findings;
-use crate::findings::capacity::{CapacityFacts, SustainedFacts};
+use crate::findings::capacity::CapacityFacts;
 use crate::findings::said::{Said, Sentence};
 use crate::quantity::units::show;
 use crate::results::plan::{Arm, Plan};
 use crate::work::capacity::{Detail, Limit, Told, Verdict, told};
-use crate::work::sustained::{self, Course, course};
 
 /// What the last trial of a row found; looks are not averaged.
 pub(super) fn of_row(plan: &Plan, row: &Row<'_>) -> Option<CapacityFacts> {
@@ -34,14 +33,6 @@ pub(super) fn of_row(plan: &Plan, row: &Row<'_>) -> Option<CapacityFacts> {
         text: answer(detail, &found),
         limit_text: limits(detail, &found.limit, direct),
     })
-}
-
-/// What the last trial of a row wrote.
-pub(super) fn sustained_of_row(row: &Row<'_>) -> Option<SustainedFacts> {
-    let measured = row.counting().last()?.record.measured.as_ref()?;
-    let course = course(sustained::Detail::of(measured)?)?;
-    let text = sustained_words(&course);
-    Some(SustainedFacts { workload: row.workload.name.clone(), arm: row.arm.clone(), course, text })
 }
 
 /// The sentences of a summary: the answer first, then what it would have missed.
@@ -198,38 +189,6 @@ fn limits(detail: &Detail, limit: &Limit, direct: bool) -> String {
         );
     }
     told.join(" ")
-}
-
-fn sustained_words(course: &Course) -> String {
-    let written = size(course.written_bytes);
-    let last = course.last();
-    let rate = last.map_or_else(String::new, |level| {
-        let ends = level.rate_ci95.map(|ends| ends.map(show::rate));
-        let interval = ends
-            .map_or_else(String::new, |[low, high]| format!(" (95 % interval {low} to {high})"));
-        format!("{}{interval}", show::rate(level.rate_bytes_per_s))
-    });
-    let Some(fall) = course.fall() else {
-        let held_up = match course.levels.len() {
-            0 | 1 => "",
-            _ => {
-                " The rate changed meanwhile, but did not stay below the first: that was something else."
-            }
-        };
-        return format!(
-            "It writes {rate}, for as long as {written} last: no end of a fast cache was seen in them.{held_up}"
-        );
-    };
-    let burst = course.levels.first().map_or(0.0, |level| level.rate_bytes_per_s);
-    let place = fall.from_ci95_bytes.map(|ends| ends.map(size));
-    let interval =
-        place.map_or_else(String::new, |[low, high]| format!(", 95 % interval {low} to {high}"));
-    format!(
-        "It writes {} at first; after {}{interval}, its fast cache is full. What is left then is {rate}, over \
-         {written} in all.",
-        show::rate(burst),
-        size(fall.from_bytes)
-    )
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use super::rows::{self, Row};
 use super::verdicts::words;
 use super::{
     boots, capacity, card, checks, classes, conversions, design, facts, harm, judged, lines,
-    memory, published, reserved, sentences, series, surfaces, surroundings, synchronised, watched,
+    memory, published, reserved, sentences, series, surfaces, surroundings, sustained,
+    synchronised, watched,
 };
 use crate::findings::boots::BootGroup;
 use crate::findings::capacity::{CapacityFacts, SustainedFacts};
@@ -92,7 +93,7 @@ impl<'a> Gathering<'a> {
         self.accesses.extend(surfaces::accesses(plan, &row));
         self.boots.extend(boots::of_row(&row));
         self.capacity.extend(capacity::of_row(plan, &row));
-        self.sustained.extend(capacity::sustained_of_row(&row));
+        self.sustained.extend(sustained::of_row(&row));
         self.members.extend(watched::members(&row));
         self.conversions.extend(conversions::of_row(&row));
         self.taken_back.extend(harm::sentence(&workload.name, trials));

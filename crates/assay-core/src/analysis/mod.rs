@@ -31,6 +31,7 @@ mod sessions;
 mod stopping;
 mod surfaces;
 mod surroundings;
+mod sustained;
 mod synchronised;
 #[cfg(test)]
 mod tests;

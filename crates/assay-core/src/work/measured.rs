@@ -139,6 +139,11 @@ pub trait Counts {
     fn cut_short(&self) -> Option<String> {
         None
     }
+
+    /// Whether what was counted up to a stop is a result: it is kept then.
+    fn keeps_what_it_has(&self) -> bool {
+        false
+    }
 }
 
 /// Histograms of service times in nanoseconds, by class of operations.

@@ -80,7 +80,8 @@ fn sustained(findings: &Findings) -> Option<Section> {
     ]);
     columns[5] = columns[5].clone().judged();
     let legend = "From: bytes written before the rate changed to this one; the interval of the place holds \
-                  all splits that explain the course nearly as well, that of the rate comes from ten means.";
+                  all splits that explain the course nearly as well. Rate: bytes over their time; its interval \
+                  is that of the same ratio, over ten batches.";
     let table = Block::Table(Table { columns, rows });
     Some(Section::titled("sustained writes", vec![table, Block::Text(vec![legend.to_owned()])]))
 }

@@ -14,6 +14,7 @@ mod exact;
 mod multiple;
 mod outlier;
 mod power;
+mod ratio;
 mod sample;
 mod steady_state;
 mod stopping;

@@ -1,8 +1,9 @@
 //! `steady_state`.
 
 use assay_stats::{
-    RampAdvice, Sample, batch_means, change_criterion, change_interval, change_point, mser5,
-    ramp_advice, slope, snia,
+    RampAdvice, Sample, batch_means, change_criterion, change_interval, change_point,
+    correlated_change_interval, correlated_change_point, correlated_changes, mser5, ramp_advice,
+    slope, snia,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -206,6 +207,78 @@ fn a_change_is_found_and_noise_is_not() {
     let false_positives = rate(35, 0.0);
     assert!(false_positives < 0.05, "{false_positives}");
     assert!(rate(36, 2.0) > 0.95);
+}
+
+#[test]
+fn changes_of_correlated_values_give_the_known_answers() {
+    for case in cases(&file()["correlated_changes"]) {
+        let series = numbers(&case["series"]);
+        let found = correlated_change_point(&series).unwrap();
+        assert_eq!(found.index, count(&case["index"]), "{case}");
+        close(found.before, number(&case["before"]), 1e-9);
+        close(found.after, number(&case["after"]), 1e-9);
+        close_p(found.p, number(&case["p"]), 1e-8);
+        let interval = correlated_change_interval(&series, 0.05).unwrap();
+        assert_eq!(interval.to_vec(), counts(&case["interval"]), "{case}");
+    }
+    assert_eq!(correlated_change_point(&[1.0; 12]), None);
+    let rising: Vec<f64> = (0..11).map(f64::from).collect();
+    assert_eq!(correlated_change_point(&rising), None, "too few");
+    assert_eq!(correlated_change_interval(&rising, 0.05), None);
+}
+
+/// Where neighbours are alike no change is found that is not there, and one that is there is.
+#[test]
+fn a_simulation_of_correlated_values_without_a_change_and_with_one() {
+    let found = |seed: u64, rho: f64, n: u32, step: f64| {
+        share(seed, 1000, |random| {
+            let mut value = random.normal();
+            let series: Vec<f64> = (0..n)
+                .map(|i| {
+                    value = rho * value + (1.0_f64 - rho * rho).sqrt() * random.normal();
+                    value + if 10 * i >= 3 * n { step } else { 0.0 }
+                })
+                .collect();
+            correlated_change_point(&series).unwrap().p < 0.001
+        })
+    };
+    for (rho, n) in [(0.0, 100), (0.8, 100), (0.8, 600), (0.95, 120), (0.95, 600)] {
+        let wrong = found(51, rho, n, 0.0);
+        assert!(wrong <= 0.02, "{rho}, {n}: {wrong}");
+    }
+    for (rho, n, step) in [(0.0, 60, 3.0), (0.8, 300, 5.0)] {
+        let right = found(52, rho, n, step);
+        assert!(right >= 0.95, "{rho}, {n}: {right}");
+    }
+}
+
+#[test]
+fn several_changes_are_found_in_their_order_and_none_in_noise() {
+    let of = |levels: &[(u32, f64)]| {
+        let mut random = Random(71);
+        let values = levels.iter().flat_map(|(count, level)| vec![*level; *count as usize]);
+        let series: Vec<f64> = values.map(|level| level + 0.1 * random.normal()).collect();
+        correlated_changes(&series, 0.001, 0.2)
+    };
+    assert_eq!(of(&[(100, 5.0)]), [0; 0]);
+    assert_eq!(of(&[(40, 5.0), (60, 4.0)]), [40]);
+    assert_eq!(of(&[(40, 5.0), (60, 4.9)]), [0; 0], "a step that is too small");
+    assert_eq!(of(&[(30, 5.0), (30, 3.0), (40, 4.0)]), [30, 60]);
+    // Down and back: each single split leaves much beside it.
+    assert_eq!(of(&[(30, 5.0), (30, 3.0), (40, 5.0)]), [30, 60]);
+    assert_eq!(of(&[(30, 5.0), (30, 3.0), (30, 5.0), (30, 3.0)]), [30, 60, 90]);
+    assert_eq!(of(&[(5, 5.0), (6, 3.0)]), [0; 0], "too few");
+    let wrong = share(72, 500, |random| {
+        let mut value = random.normal();
+        let series: Vec<f64> = (0..300)
+            .map(|_| {
+                value = 0.95 * value + (1.0_f64 - 0.95 * 0.95).sqrt() * random.normal();
+                value
+            })
+            .collect();
+        !correlated_changes(&series, 0.001, 0.5).is_empty()
+    });
+    assert!(wrong <= 0.02, "{wrong}");
 }
 
 #[test]

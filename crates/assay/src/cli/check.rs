@@ -58,7 +58,7 @@ pub struct Arguments {
         conflicts_with_all = ["quick", "mix"]
     )]
     capacity: Option<String>,
-    /// What it writes for long, instead of its speed: where the fast cache ends, and the rate after it
+    /// What it writes for long, instead of its speed: where the rate falls, and what is left then
     #[arg(long, conflicts_with_all = ["quick", "mix"])]
     sustained: bool,
     /// Add a row of mixed random reads and writes, in percent, such as 70/30

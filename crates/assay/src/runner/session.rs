@@ -128,7 +128,8 @@ impl Session<'_> {
             return false;
         }
         let mut done = self.run_one(planned, context);
-        if done.stopped {
+        let counted = done.trial.record.measured.as_ref();
+        if done.stopped && !counted.is_some_and(|own| own.detail.keeps_what_it_has()) {
             return false;
         }
         done.trial.record.repeats = repeats;
@@ -138,7 +139,7 @@ impl Session<'_> {
         (context.tell)(Event::TrialEnded { index, result: result_of(&done.trial) });
         self.keep(&mut done, trials.len(), context);
         trials.push(done.trial);
-        true
+        !done.stopped
     }
 
     /// Runs again what was disturbed, as far as the design allows (R11b). None when it went well.

@@ -68,12 +68,12 @@ fn what_takes_everything_wants_to_be_told_where() {
 }
 
 #[test]
-fn a_simulated_drive_writes_for_long_without_an_end_of_a_cache() {
+fn a_simulated_drive_writes_for_long_without_a_fall() {
     let home = home("sustained");
     let words = ["check", "--sustained", "--budget", "20s", &card(""), "--json"];
     let Ended { code, stdout, stderr, .. } = home.run(&words);
     assert_eq!(code, 0, "{stdout}{stderr}");
     let document: Value = serde_json::from_str(&stdout).unwrap();
     let text = document["sustained"][0]["text"].as_str().unwrap();
-    assert!(text.contains("no end of a fast cache was seen"), "{text}");
+    assert!(text.contains("no fall of the rate was seen"), "{text}");
 }

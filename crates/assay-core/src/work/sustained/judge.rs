@@ -1,18 +1,20 @@
 //! The course of a long write: levels of the rate, and where one passes into the next.
 
-use assay_stats::{batch_means, change_interval, change_point};
+use assay_stats::{
+    batch_sums, correlated_change_interval, correlated_changes, ratio_of_sums, slope,
+};
 use serde::{Deserialize, Serialize};
 
 use super::Detail;
+use super::cause::{self, Again};
 
-/// p of a change at most: neighbours in time are alike, so that p is too small.
+/// p of a change at most.
 const SURE: f64 = 0.001;
-/// Smaller steps of the rate are no end of a cache.
-const STEP: f64 = 1.25;
-/// How often a part of the series may be halved.
-const DEEPEST: u32 = 6;
-/// Batches that give the last level its interval.
+/// Smaller steps of the rate are none that is told.
+pub(super) const STEP: f64 = 1.25;
+/// Batches that give a rate its interval (R9 d), and slices of each at least.
 const BATCHES: usize = 10;
+const IN_A_BATCH: usize = 2;
 const ALPHA: f64 = 0.05;
 
 /// A stretch of one rate.
@@ -25,7 +27,7 @@ pub struct Level {
     pub from_ci95_bytes: Option<[u64; 2]>,
     /// Bytes per second over all of it.
     pub rate_bytes_per_s: f64,
-    /// 95 % interval of the rate, by the means of ten batches; none of a short one.
+    /// 95 % interval of that rate, over ten batches of its slices; none of a short one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_ci95: Option<[f64; 2]>,
 }
@@ -37,22 +39,56 @@ pub struct Course {
     pub written_bytes: u64,
     /// Levels in their order, one at least.
     pub levels: Vec<Level>,
+    /// The rates of its first and its last fifth, where it sank little by little: a line describes it
+    /// better than levels do, so that there is no place where it fell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sinks: Option<[Rated; 2]>,
+    /// What was seen of the places of the beginning when they were written once more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<Again>,
 }
 
 impl Course {
-    /// The level with which the fast cache ends: from it on the rate stays below that of the beginning. A
-    /// rate that comes back was held up by something else.
+    /// The level from which on the rate stays below that of the beginning, and before which it did not. A
+    /// rate that comes back, or that came back before, was held up by something else; what sinks little by
+    /// little falls nowhere.
     pub fn fall(&self) -> Option<&Level> {
-        let (first, later) = self.levels.split_first()?;
+        let (first, later) = self.levels.split_first().filter(|_| self.sinks.is_none())?;
         let is_slower = |level: &Level| level.rate_bytes_per_s * STEP < first.rate_bytes_per_s;
-        let slower = later.iter().rev().take_while(|level| is_slower(level)).count();
-        later.get(later.len() - slower)
+        let at = later.iter().position(is_slower)?;
+        later[at..].iter().all(is_slower).then(|| &later[at])
     }
 
     /// The last level, whose rate goes on.
     pub fn last(&self) -> Option<&Level> {
         self.levels.last()
     }
+
+    /// Bytes that went into a fast cache, where it was seen to be one.
+    pub fn fast_cache_bytes(&self) -> Option<u64> {
+        let fall = self.fall()?;
+        self.again.as_ref().filter(|again| again.is_cache()).map(|_| fall.from_bytes)
+    }
+}
+
+/// A rate with its interval: the bytes of slices of one size over their time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rated {
+    /// Bytes per second.
+    pub rate_bytes_per_s: f64,
+    /// Its 95 % interval; none of a few slices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_ci95: Option<[f64; 2]>,
+}
+
+/// The rate of slices of one size. Its interval is that of the same ratio, over batches of neighbours.
+pub(super) fn rated(slice_bytes: u64, slices_ns: &[u64]) -> Option<Rated> {
+    let times: Vec<f64> = slices_ns.iter().map(|ns| (*ns).max(1) as f64 / 1e9).collect();
+    let bytes = vec![slice_bytes as f64; times.len()];
+    let batches = (times.len() / IN_A_BATCH).clamp(1, BATCHES);
+    let (bytes, times) = (batch_sums(&bytes, batches)?, batch_sums(&times, batches)?);
+    let found = ratio_of_sums(&bytes, &times, ALPHA)?;
+    Some(Rated { rate_bytes_per_s: found.ratio, rate_ci95: found.interval })
 }
 
 /// The course of what was written; none of nothing.
@@ -61,109 +97,71 @@ pub fn course(detail: &Detail) -> Option<Course> {
     if slices.is_empty() || detail.slice_bytes == 0 {
         return None;
     }
-    let rates: Vec<f64> =
-        slices.iter().map(|ns| detail.slice_bytes as f64 / ((*ns).max(1) as f64 / 1e9)).collect();
-    let logs: Vec<f64> = rates.iter().map(|rate| rate.ln()).collect();
-    let mut changes = Vec::new();
-    halve(&logs, 0, DEEPEST, &mut changes);
-    changes.sort_unstable();
+    let logs: Vec<f64> = slices.iter().map(|ns| -((*ns).max(1) as f64).ln()).collect();
+    let changes = correlated_changes(&logs, SURE, STEP.ln());
     let bounds: Vec<usize> = [0].into_iter().chain(changes).chain([slices.len()]).collect();
-    let bytes = |slices: usize| slices as u64 * detail.slice_bytes;
-    let place_of =
-        |slices: usize| if slices == 0 { 0 } else { detail.before_bytes + bytes(slices) };
+    let place_of = |slices: usize| match slices {
+        0 => 0,
+        _ => detail.before_bytes + slices as u64 * detail.slice_bytes,
+    };
     let level = |(index, pair): (usize, &[usize])| {
         let (from, to) = (pair[0], pair[1]);
-        let time_ns: u64 = slices[from..to].iter().sum();
         // Its place is looked for between the changes beside it.
         let around = index.checked_sub(1).map(|before| bounds[before]);
         let place = around.and_then(|start| {
-            let found = change_interval(&logs[start..to], ALPHA)?;
+            let found = correlated_change_interval(&logs[start..to], ALPHA)?;
             Some(found.map(|index| place_of(start + index)))
         });
-        let means = batch_means(&rates[from..to], BATCHES);
-        Level {
+        let rated = rated(detail.slice_bytes, &slices[from..to])?;
+        Some(Level {
             from_bytes: place_of(from),
             from_ci95_bytes: place
                 .map(|[low, high]| [low.min(place_of(from)), high.max(place_of(from))]),
-            rate_bytes_per_s: bytes(to - from) as f64 / (time_ns.max(1) as f64 / 1e9),
-            rate_ci95: means.and_then(|means| means.interval(ALPHA)),
-        }
+            rate_bytes_per_s: rated.rate_bytes_per_s,
+            rate_ci95: rated.rate_ci95,
+        })
     };
-    let levels = bounds.windows(2).enumerate().map(level).collect();
-    Some(Course { written_bytes: place_of(slices.len()), levels })
+    let levels = bounds.windows(2).enumerate().map(level).collect::<Option<Vec<_>>>()?;
+    let written_bytes = place_of(slices.len());
+    let sinks = if sinks(&logs, &bounds) { ends(detail) } else { None };
+    let mut course = Course { written_bytes, levels, sinks, again: None };
+    course.again = cause::again(detail, &course);
+    Some(course)
 }
 
-/// Binary segmentation: Vostrikova, "Detecting disorder in multidimensional random processes", Soviet
-/// Mathematics Doklady 24 (1981).
-fn halve(logs: &[f64], start: usize, deep: u32, into: &mut Vec<usize>) {
-    let Some(found) = change_point(logs).filter(|_| deep > 0) else { return };
-    if found.p > SURE || (found.after - found.before).abs() < STEP.ln() {
-        return;
-    }
-    into.push(start + found.index);
-    halve(&logs[..found.index], start, deep - 1, into);
-    halve(&logs[found.index..], start + found.index, deep - 1, into);
+/// The rates of the first and of the last fifth.
+fn ends(detail: &Detail) -> Option<[Rated; 2]> {
+    let slices = &detail.slices_ns;
+    let fifth = slices.len() / 5;
+    let of = |part: &[u64]| rated(detail.slice_bytes, part);
+    Some([of(&slices[..fifth])?, of(&slices[slices.len() - fifth..])?])
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Whether the rate sinks by a step or more along a line that leaves less of the series than its levels do.
+/// Whether there is a line at all is tested over batches, as neighbours are alike.
+fn sinks(logs: &[f64], bounds: &[usize]) -> bool {
+    let squares = |part: &[f64]| {
+        let mean = part.iter().sum::<f64>() / part.len().max(1) as f64;
+        part.iter().map(|log| (log - mean).powi(2)).sum::<f64>()
+    };
+    let of_levels: f64 = bounds.windows(2).map(|pair| squares(&logs[pair[0]..pair[1]])).sum();
+    let places = |count: usize| (0..count).map(|index| index as f64).collect::<Vec<_>>();
+    let sure = || {
+        let batches = batch_means(logs, BATCHES)?;
+        slope(&places(batches.len()), &batches).map(|line| line.p <= SURE)
+    };
+    let line = slope(&places(logs.len()), logs);
+    line.is_some_and(|line| {
+        let fitted = (0..logs.len()).map(|index| line.intercept + line.slope * index as f64);
+        let of_line: f64 = logs.iter().zip(fitted).map(|(log, own)| (log - own).powi(2)).sum();
+        let sunk = -line.slope * logs.len() as f64;
+        sunk >= STEP.ln() && of_line < of_levels && sure() == Some(true)
+    })
+}
 
-    const MIB: u64 = 1 << 20;
-
-    /// Slices of 64 MiB at so many MiB a second, each a little off.
-    fn written(parts: &[(usize, f64)]) -> Course {
-        let mut slices_ns = Vec::new();
-        for (count, rate) in parts {
-            for index in 0..*count {
-                let off = 1.0 + 0.02 * ((index * 7 + 3) % 5) as f64;
-                slices_ns.push((64.0 / rate * off * 1e9) as u64);
-            }
-        }
-        course(&Detail { before_bytes: 0, slice_bytes: 64 * MIB, slices_ns }).unwrap()
-    }
-
-    #[test]
-    fn the_end_of_a_cache_is_found_with_its_interval() {
-        let found = written(&[(40, 800.0), (60, 120.0)]);
-        let fall = found.fall().unwrap();
-        assert_eq!(fall.from_bytes, 40 * 64 * MIB);
-        let [low, high] = fall.from_ci95_bytes.unwrap();
-        assert!(low <= fall.from_bytes && high >= fall.from_bytes, "{found:?}");
-        assert!(high - low <= 2 * 64 * MIB, "{found:?}");
-        let last = found.last().unwrap();
-        let rate = last.rate_bytes_per_s / MIB as f64;
-        assert!((110.0..121.0).contains(&rate), "{rate}");
-        let [low, high] = last.rate_ci95.unwrap();
-        assert!(low < last.rate_bytes_per_s * 1.01 && high > last.rate_bytes_per_s * 0.99);
-    }
-
-    #[test]
-    fn a_steady_drive_has_one_level_and_no_cache() {
-        let found = written(&[(100, 500.0)]);
-        assert_eq!((found.levels.len(), found.fall()), (1, None));
-        assert_eq!(found.levels[0].from_ci95_bytes, None);
-    }
-
-    #[test]
-    fn folding_after_the_cache_is_a_level_of_its_own() {
-        let found = written(&[(30, 900.0), (30, 80.0), (40, 300.0)]);
-        assert_eq!(found.levels.len(), 3, "{found:?}");
-        assert_eq!(found.fall().unwrap().from_bytes, 30 * 64 * MIB);
-        assert!(found.last().unwrap().rate_bytes_per_s > 250e6);
-    }
-
-    #[test]
-    fn a_rate_that_comes_back_is_no_end_of_a_cache() {
-        let found = written(&[(30, 700.0), (30, 180.0), (40, 690.0)]);
-        assert_eq!((found.levels.len(), found.fall()), (3, None), "{found:?}");
-        let faster = written(&[(30, 100.0), (30, 200.0)]);
-        assert_eq!((faster.levels.len(), faster.fall()), (2, None));
-    }
-
-    #[test]
-    fn nothing_is_said_of_next_to_nothing() {
-        assert_eq!(course(&Detail::default()), None);
-        assert_eq!(written(&[(1, 100.0)]).levels.len(), 1);
-    }
+/// Means of batches of neighbours, as equally long as can be.
+fn batch_means(series: &[f64], batches: usize) -> Option<Vec<f64>> {
+    let sums = batch_sums(series, batches)?;
+    let counts = batch_sums(&vec![1.0; series.len()], batches)?;
+    Some(sums.iter().zip(counts).map(|(sum, count)| sum / count).collect())
 }

@@ -1,7 +1,11 @@
-//! What a drive writes for long: where its fast cache ends, and what is left then.
+//! What a drive writes for long: where its rate falls, and what is left then.
 
+mod cause;
 mod judge;
 mod planned;
+#[cfg(test)]
+mod tests;
+mod writing;
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +18,8 @@ use crate::catalogue::keys::{Fields, Form, field};
 use crate::quantity::metric::metric;
 use crate::quantity::{Better, Bytes, Metric, Time};
 
-pub use judge::{Course, Level, course};
+pub use cause::{Again, Retried};
+pub use judge::{Course, Level, Rated, course};
 pub use planned::Planned;
 
 /// Time of a trial where neither the workload nor a budget sets one.
@@ -56,32 +61,44 @@ const BURST: Metric = metric(
     "bytes written per second before the first change of the rate",
 );
 
+const FALL: Metric = metric(
+    "fall_after_bytes",
+    Better::Higher,
+    "written before the fall",
+    "bytes that were written before the rate fell for good; absent where it did not, or little by little",
+)
+.amount();
+
 const CACHE: Metric = metric(
     "fast_cache_bytes",
     Better::Higher,
     "fast cache",
-    "bytes that were written before the rate fell; absent where it did not",
+    "the same, where it was seen to be a cache: slow wherever was written, and fast again after a rest",
 )
 .amount();
 
 impl Kind for Asked {
     const ABOUT: About = About {
         name: "sustained",
-        summary: "writing for long: where the fast cache ends, and what is left then",
+        summary: "writing for long: where the rate falls, and what is left then",
         text: "Random data are written in one piece, a MiB at a time with eight in flight, from the \
                beginning of the target to its end and again from its beginning, until the time is over. \
-               The time of each slice of equal size is kept. Where the rate changes by a quarter or more, \
-               which is found by halving the series at its change points, the fast cache ends; the \
-               interval of the place is that of all splits that explain the series nearly as well. The \
-               sustained rate is that after the last change. Cards and drives with a cache of fast cells \
-               write to it first; after idle time it may be empty again. A device is overwritten, so it must \
-               be named with --destroy; in a directory a file of its own takes the free space but a \
-               fiftieth, and is removed.",
+               The time of each slice of equal size is kept, and where direct I/O is refused each is synced \
+               within its time. Where the rate changes by a quarter or more, which is found by halving the \
+               series at its change points with allowance for slices that are like their neighbours, a level \
+               ends; the interval of the place is that of all splits that explain the series nearly as well. \
+               A rate is the bytes of its slices over their time, its interval that of the same ratio over \
+               ten batches. The sustained rate is that after the last change. Where the rate fell for good, \
+               the last seventh of the time goes into the places of the beginning: they are written once more \
+               at once, and after a rest. Only what is slow at once and fast again after the rest is called a \
+               fast cache; a disk is slow at its hub and a busy neighbour leaves when he likes. A device is \
+               overwritten, so it must be named with --destroy; in a directory a file of its own takes the \
+               free space but a fiftieth, and is removed.",
     };
     const KEYS: &'static Fields = &KEYS;
     const EXAMPLE: &'static str = "sustained = { time = \"5 min\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = &[];
-    const METRICS: &'static [&'static [Metric]] = &[&[SUSTAINED, BURST, CACHE]];
+    const METRICS: &'static [&'static [Metric]] = &[&[SUSTAINED, BURST, FALL, CACHE]];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
 
     fn sample() -> Self {
@@ -128,7 +145,11 @@ impl kind::Asks for Asked {
         if !offer.area.written {
             return Err("all of it would be overwritten, and that was not allowed".to_owned());
         }
-        let planned = Planned { engine: offer.engine.name, bytes: offer.area.length };
+        let planned = Planned {
+            engine: offer.engine.name,
+            bytes: offer.area.length,
+            synced: offer.direct.value().is_none(),
+        };
         Ok((planned.into(), offer.engine.note.clone()))
     }
 }
@@ -142,10 +163,20 @@ pub struct Detail {
     pub slice_bytes: u64,
     /// Nanoseconds of each slice, in the order of writing.
     pub slices_ns: Vec<u64>,
+    /// Places of the beginning, written once more after the rate had fallen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retried: Option<Retried>,
+    /// Why it ended before its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
 }
 
 impl Counts for Detail {
     fn operations(&self) -> u64 {
         self.slices_ns.len() as u64
+    }
+
+    fn keeps_what_it_has(&self) -> bool {
+        !self.slices_ns.is_empty()
     }
 }
