@@ -245,7 +245,7 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
             "of the area      rate     lowest   highest  n  trust\n",
             "0-10 %       10 MiB/s    5 MiB/s  20 MiB/s  3  suspect\n",
             "90-100 %            -          -         -  0  -\n",
-            "Of all places: lowest 2 MiB/s, mean 6 MiB/s, highest 10 MiB/s.",
+            "Of all places: lowest 2 MiB/s, highest 10 MiB/s; the whole 6 MiB/s.",
             "Not whole: the time of 1 s ended 3 of 3 trials early.",
         ] {
             assert!(text.contains(line), "{line}:\n{text}");

@@ -141,6 +141,16 @@ pub struct Drive {
     pub read_ahead_bytes: Presence<u64>,
 }
 
+/// The kernel's word for a drive that announces a cache of its own.
+const WRITE_BACK: &str = "write back";
+
+impl Drive {
+    /// Whether it announces a cache that a flush empties.
+    pub fn announces_a_cache(&self) -> bool {
+        self.write_cache.value().is_some_and(|kind| kind == WRITE_BACK)
+    }
+}
+
 /// The mount that a target lies in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {

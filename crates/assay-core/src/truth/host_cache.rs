@@ -126,7 +126,7 @@ fn kept(case: &Case<'_>) -> Option<String> {
 /// A flush that did nothing, after writing that no drive did.
 fn idle_flush(case: &Case<'_>, drive: &Drive, read: Option<&ReadTwice>) -> Option<String> {
     let read = read?;
-    drive.write_cache.value().filter(|kind| *kind == "write back")?;
+    drive.announces_a_cache().then_some(())?;
     let fastest_ns = read.piece_ns.iter().flatten().min().filter(|ns| **ns > 0)?;
     let reading = read.piece_bytes as f64 / seconds(*fastest_ns);
     let is_idle = |(bytes, wrote, flush): &(u64, f64, f64)| {

@@ -22,7 +22,7 @@ pub(super) fn sections(findings: &Findings) -> impl Iterator<Item = Section> + '
         let whole = surface.whole.map(|of| {
             let [lowest, mean, highest] =
                 [of.lowest, of.mean, of.highest].map(|rate| under_heading(RATE, rate));
-            format!("Of all places: lowest {lowest}, highest {highest}; all of them one after the other {mean}.")
+            format!("Of all places: lowest {lowest}, highest {highest}; the whole {mean}.")
         });
         let note = surface.note.iter().map(|note| format!("Not whole: {note}."));
         let words = [read.to_owned()].into_iter().chain(whole).chain(note).collect();
