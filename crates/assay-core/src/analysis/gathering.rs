@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use super::rows::{self, Row};
 use super::verdicts::words;
 use super::{
-    boots, capacity, card, checks, classes, conversions, design, facts, harm, judged, lines,
-    memory, published, reserved, sentences, series, surfaces, surroundings, sustained,
+    boots, borrowed, capacity, card, checks, classes, conversions, design, facts, harm, judged,
+    lines, memory, published, reserved, sentences, series, surfaces, surroundings, sustained,
     synchronised, watched,
 };
 use crate::findings::boots::BootGroup;
@@ -46,6 +46,7 @@ pub struct Gathering<'a> {
     counts: checks::Counts,
     costs: watched::Costs,
     ticks: ProcessorTicks,
+    borrowed: borrowed::Gathered,
 }
 
 impl<'a> Gathering<'a> {
@@ -71,6 +72,7 @@ impl<'a> Gathering<'a> {
             counts: checks::Counts::default(),
             costs: watched::Costs::default(),
             ticks: ProcessorTicks::default(),
+            borrowed: borrowed::Gathered::default(),
         }
     }
 
@@ -86,6 +88,7 @@ impl<'a> Gathering<'a> {
         }
         let row = rows::row(workload, plan, environment, trials);
         let (series, absent) = series::series(&self.design, &row);
+        self.borrowed.look(self.rows.len(), &row, &series);
         self.series.extend(series);
         self.absent.extend(absent);
         self.classes.push(classes::of_row(&row));
@@ -106,11 +109,12 @@ impl<'a> Gathering<'a> {
 
     /// Everything that the trials say, in the order of the plan.
     pub fn findings(self, study: StudyFacts) -> Findings {
-        let Self { plan, environment, rows, counts, mut series, mut absent, .. } = self;
+        let Self { plan, environment, mut rows, counts, mut series, mut absent, .. } = self;
         absent.extend(planned_absences(plan));
         let (by_class, unseen) = classes::series(self.classes);
         absent.extend(unseen);
         series.extend(by_class);
+        self.borrowed.tell(&mut rows, &mut series);
         let unfinished = study.ended.is_none() && counts.is_unfinished(plan);
         let others = plan.workloads.iter().filter(|own| own.work.is_others());
         let mut live: Vec<String> = others.map(|own| own.name.clone()).collect();

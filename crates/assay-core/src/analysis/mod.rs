@@ -5,6 +5,7 @@
 
 mod across;
 mod boots;
+mod borrowed;
 mod capacity;
 mod card;
 mod cells;

@@ -7,10 +7,11 @@ use super::{Case, MOVED, Remark, TruthRule};
 use crate::catalogue::About;
 use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
-use crate::results::plan::ReadTwice;
+use crate::results::plan::{PlannedWorkload, ReadTwice};
 use crate::results::record::TrialRecord;
-use crate::system::site::Drive;
+use crate::system::site::{Drive, Site};
 use crate::work::Judged;
+use crate::work::io::{self, WriteSync};
 
 /// Ways to a drive that somebody else has: a hypervisor, another machine, a file.
 const BORROWED: [&str; 6] = ["virtio", "xen", "hyper-v", "nbd", "rbd", "loop"];
@@ -39,8 +40,8 @@ static ABOUT: About = About {
            own. What is said of databases that wait for a sync falls away. Loud signs make rows \
            suspect. Writing that keeps less than 70 % of its rate when the flush at its end is counted \
            (both rates are told). A flush that takes under 1 % of the time of the writing, though the \
-           drive announces a cache, where writing was more than 1.25 times as fast as reading the drive: \
-           a flush that does nothing. Pieces of the drive that are not ours, read twice before \
+           drive announces a cache, where writing was more than 1.25 times as fast as any workload read \
+           the drive: a flush that does nothing, which speaks against all rows that write there. Pieces of the drive that are not ours, read twice before \
            anything is written, of which the second reading is at least twice as fast in the median. \
            That writing is faster than reading, and what kind of cache is announced, tell nothing by \
            themselves.",
@@ -71,7 +72,7 @@ impl TruthRule for HostCache {
             return None;
         }
         let own = case.survey.read_twice.as_ref().filter(|read| read.drive == drive.name);
-        let loud = read_again(own).or_else(|| kept(case)).or_else(|| idle_flush(case, drive, own));
+        let loud = read_again(own).or_else(|| kept(case));
         Some(loud.map_or_else(
             || Remark::note("what the host caches cannot be seen from here"),
             Remark::suspect,
@@ -93,60 +94,94 @@ fn read_again(read: Option<&ReadTwice>) -> Option<String> {
     })
 }
 
-/// Bytes of a trial that only wrote, its time and that of the flush after it, seconds.
-fn writing(case: &Case<'_>, trial: &TrialRecord) -> Option<(u64, f64, f64)> {
-    let io = case.io().filter(|_| case.workload.writes() && !case.workload.reads())?;
-    let flush_ns = trial.flush_ns.filter(|_| io.sync == crate::work::io::WriteSync::None)?;
-    let measured = trial.measured.as_ref()?;
-    let bytes = measured.claims.write.bytes;
-    let enough = bytes >= LEAST_BYTES && measured.elapsed_ns > 0;
-    enough.then(|| (bytes, seconds(measured.elapsed_ns), seconds(flush_ns)))
+/// A trial that only wrote, and the flush after it.
+struct Writing {
+    bytes: u64,
+    wrote_s: f64,
+    flush_s: f64,
+}
+
+impl Writing {
+    /// None where each write was synced, and where too little was written.
+    fn of(workload: &PlannedWorkload, trial: &TrialRecord) -> Option<Self> {
+        let only_writes = workload.writes() && !workload.reads();
+        let io = io::Planned::of(&workload.work).filter(|_| only_writes)?;
+        let flush_ns = trial.flush_ns.filter(|_| io.sync == WriteSync::None)?;
+        let measured = trial.measured.as_ref()?;
+        let bytes = measured.claims.write.bytes;
+        (bytes >= LEAST_BYTES && measured.elapsed_ns > 0).then(|| Self {
+            bytes,
+            wrote_s: seconds(measured.elapsed_ns),
+            flush_s: seconds(flush_ns),
+        })
+    }
+
+    /// Share of the rate that is kept when the flush counts.
+    fn kept(&self) -> f64 {
+        self.wrote_s / (self.wrote_s + self.flush_s)
+    }
 }
 
 /// Writing of which much came after its end.
 fn kept(case: &Case<'_>) -> Option<String> {
-    let all: Vec<(u64, f64, f64)> =
-        case.trials.iter().filter_map(|trial| writing(case, trial)).collect();
-    let kept = |(_, wrote, flush): &(u64, f64, f64)| wrote / (wrote + flush);
-    let share = median(&all.iter().map(kept).collect::<Vec<_>>())?;
+    let all: Vec<Writing> =
+        case.trials.iter().filter_map(|trial| Writing::of(case.workload, trial)).collect();
+    let share = median(&all.iter().map(Writing::kept).collect::<Vec<_>>())?;
     if share >= KEPT {
         return None;
     }
-    let late: Vec<&(u64, f64, f64)> = all.iter().filter(|one| kept(one) < KEPT).collect();
-    let sum = |of: fn(&(u64, f64, f64)) -> f64| late.iter().map(|one| of(one)).sum::<f64>();
-    let (bytes, wrote, flush) = (sum(|one| one.0 as f64), sum(|one| one.1), sum(|one| one.2));
+    let late: Vec<&Writing> = all.iter().filter(|one| one.kept() < KEPT).collect();
+    let sum = |of: fn(&Writing) -> f64| late.iter().map(|one| of(one)).sum::<f64>();
+    let bytes = sum(|one| one.bytes as f64);
     Some(format!(
         "{} while it wrote, {} with the flush at its end: the host had cached the rest{}",
-        show::rate(bytes / wrote),
-        show::rate(bytes / (wrote + flush)),
+        show::rate(bytes / sum(|one| one.wrote_s)),
+        show::rate(bytes / sum(|one| one.wrote_s + one.flush_s)),
         in_trials(late.len(), case)
     ))
 }
 
-/// A flush that did nothing, after writing that no drive did.
-fn idle_flush(case: &Case<'_>, drive: &Drive, read: Option<&ReadTwice>) -> Option<String> {
-    let read = read?;
-    drive.announces_a_cache().then_some(())?;
-    let fastest_ns = read.piece_ns.iter().flatten().min().filter(|ns| **ns > 0)?;
-    let reading = read.piece_bytes as f64 / seconds(*fastest_ns);
-    let is_idle = |(bytes, wrote, flush): &(u64, f64, f64)| {
-        flush / wrote < NOTHING && *bytes as f64 / wrote > FASTER * reading
-    };
-    let idle = case
-        .trials
-        .iter()
-        .filter_map(|trial| writing(case, trial))
-        .filter(is_idle)
-        .collect::<Vec<_>>();
-    let all = 2 * idle.len() > case.trials.len();
-    let (bytes, wrote, flush) = idle.first().filter(|_| all)?;
-    Some(format!(
-        "the flush after {} took {}, though the drive announces a cache, and writing at {} is faster than \
-         reading it: the host keeps what is written and does not flush it",
-        show::bytes(*bytes),
-        show::duration(flush * 1e9),
-        show::rate(*bytes as f64 / wrote)
-    ))
+/// Writing to a drive that announces a cache, after which a flush did nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IdleFlush {
+    /// Bytes that were written, in a trial.
+    pub bytes: u64,
+    /// Bytes per second meanwhile.
+    pub rate: f64,
+    /// Nanoseconds of the flush.
+    pub flush_ns: f64,
+}
+
+impl IdleFlush {
+    /// Whether most trials of a workload had one, and the first of them.
+    pub fn of(site: &Site, workload: &PlannedWorkload, trials: &[&TrialRecord]) -> Option<Self> {
+        let drive = site.drives.iter().find(|drive| hides_its_cache(drive))?;
+        drive.announces_a_cache().then_some(())?;
+        let all: Vec<Writing> =
+            trials.iter().filter_map(|trial| Writing::of(workload, trial)).collect();
+        let idle = |one: &&Writing| one.flush_s / one.wrote_s < NOTHING;
+        let first = all.iter().find(idle)?;
+        (2 * all.iter().filter(idle).count() > trials.len()).then_some(Self {
+            bytes: first.bytes,
+            rate: first.bytes as f64 / first.wrote_s,
+            flush_ns: first.flush_s * 1e9,
+        })
+    }
+
+    /// What it says where the drive reads so many bytes per second at most: nothing where a drive could
+    /// write like that.
+    pub fn beside(&self, reading: f64) -> Option<Remark> {
+        (self.rate > FASTER * reading).then(|| {
+            Remark::suspect(format!(
+                "the flush after {} took {}, though the drive announces a cache, and writing at {} is {} \
+                 times as fast as reading: the host keeps what is written, and what a sync means is not known",
+                show::bytes(self.bytes),
+                show::duration(self.flush_ns),
+                show::rate(self.rate),
+                show::three_digits(self.rate / reading)
+            ))
+        })
+    }
 }
 
 #[cfg(test)]
@@ -155,7 +190,6 @@ mod tests {
     use super::*;
     use crate::findings::Trust;
     use crate::presence::Presence;
-    use crate::work::io::WriteSync;
 
     const MS: u64 = 1_000_000;
 
@@ -241,22 +275,23 @@ mod tests {
 
     #[test]
     fn a_flush_that_does_nothing_is_suspect_where_no_drive_writes_like_that() {
-        // 8 MiB in 160 ms are 50 MiB/s; 64 MiB in a second are 64.
-        let idle = |flush_ms, read_ms| {
-            told(&read_twice(
-                bench(Bench::write(), "virtio", [flush_ms; 3]),
-                &[[read_ms, read_ms]; 3],
-            ))
+        let idle = |bench: &Bench| {
+            bench.with_case(|case| IdleFlush::of(case.site, case.workload, case.trials))
         };
-        assert_eq!(MOVED_BYTES, 64 << 20);
-        let (trust, text) = idle(1, 160).unwrap();
-        assert_eq!(trust, Trust::Suspect);
-        assert!(text.starts_with("the flush after 64 MiB took 1 ms"), "{text}");
-        assert_eq!(idle(11, 160), rest(), "it did something");
-        assert_eq!(idle(1, 150), rest(), "reading is hardly slower");
-        let through = bench(Bench::write(), "virtio", [1; 3]).site(|site| {
+        // 64 MiB in a second.
+        let virtual_drive = |flush_ms| bench(Bench::write(), "virtio", [flush_ms, flush_ms, 900]);
+        let found = idle(&virtual_drive(1)).unwrap();
+        assert_eq!((found.bytes, found.rate), (MOVED_BYTES, MOVED_BYTES as f64));
+        let remark = found.beside(found.rate / 1.3).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert!(remark.text.starts_with("the flush after 64 MiB took 1 ms"), "{}", remark.text);
+        assert_eq!(found.beside(found.rate / 1.25), None, "reading is hardly slower");
+        assert_eq!(idle(&virtual_drive(11)), None, "it did something");
+        let through = virtual_drive(1).site(|site| {
             site.drives[0].write_cache = Presence::Present("write through".to_owned())
         });
-        assert_eq!(told(&read_twice(through, &[[160, 160]; 3])), rest(), "no flush is sent");
+        assert_eq!(idle(&through), None, "no flush is sent");
+        assert_eq!(idle(&bench(Bench::read(), "virtio", [1; 3])), None, "nothing was written");
+        assert_eq!(idle(&bench(Bench::write(), "nvme", [1; 3])), None, "it may be the drive's own");
     }
 }

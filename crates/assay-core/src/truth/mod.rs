@@ -37,7 +37,7 @@ use crate::results::record::TrialRecord;
 use crate::system::site::Site;
 use crate::work::{Judged, io};
 
-pub use host_cache::hides_its_cache;
+pub use host_cache::{HostCache, IdleFlush, hides_its_cache};
 pub use link_ceiling::is_above_link;
 
 /// Everything that a rule may look at: one workload at one target, with the trials that count.
