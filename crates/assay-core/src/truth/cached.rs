@@ -47,7 +47,7 @@ impl TruthRule for Cached {
     }
 
     fn looks_at(&self) -> Judged {
-        Judged::Bytes
+        Judged::Medium
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

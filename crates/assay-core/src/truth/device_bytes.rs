@@ -35,7 +35,7 @@ impl TruthRule for DeviceBytes {
     }
 
     fn looks_at(&self) -> Judged {
-        Judged::Bytes
+        Judged::Medium
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {
