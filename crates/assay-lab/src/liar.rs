@@ -30,6 +30,8 @@ pub enum Lie {
     Drops,
     /// Writes are taken, and zeros are read.
     Zeroes,
+    /// What is written first is kept; what is written there later is taken and forgotten.
+    Keeps,
 }
 
 /// What it says, and what it does.
@@ -93,7 +95,7 @@ impl Card {
     fn place(&self, sector: u64) -> Option<u64> {
         let held = self.character.held / SECTOR as u64;
         match self.character.lie {
-            Lie::None => Some(sector),
+            Lie::None | Lie::Keeps => Some(sector),
             _ if sector < held => Some(sector),
             Lie::Wraps => Some(sector % held),
             Lie::Drops | Lie::Zeroes => None,
@@ -120,13 +122,18 @@ impl Card {
     }
 
     fn write(&mut self, offset: u64, bytes: &[u8]) {
+        let held = self.character.held / SECTOR as u64;
         // A loop device writes whole sectors.
         for (index, sector) in bytes.chunks_exact(SECTOR).enumerate() {
             let number = offset / SECTOR as u64 + index as u64;
             if let Some(place) = self.place(number) {
                 let mut own = [0; SECTOR];
                 own.copy_from_slice(sector);
-                self.sectors.insert(place, own);
+                if self.character.lie != Lie::Keeps || place < held {
+                    self.sectors.insert(place, own);
+                } else {
+                    self.sectors.entry(place).or_insert(own);
+                }
             }
         }
         let before = self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
@@ -285,8 +292,17 @@ impl Liar {
         opened.err().map(|error| format!("/dev/fuse: {error}"))
     }
 
-    /// Makes one.
+    /// Makes one that is read past the page cache.
     pub fn new(character: Character) -> Done<Self> {
+        Self::on(character, LoopDevice::over)
+    }
+
+    /// Makes one whose loop device goes through the page cache.
+    pub fn buffered(character: Character) -> Done<Self> {
+        Self::on(character, LoopDevice::buffered)
+    }
+
+    fn on(character: Character, device: fn(PathBuf) -> Done<LoopDevice>) -> Done<Self> {
         let scratch = Scratch::new("liar")?;
         let point = scratch.path().join("card");
         let fail = |what: &'static str| move |error: std::io::Error| format!("{what}: {error}");
@@ -302,7 +318,7 @@ impl Liar {
         let card = Card { character, sectors: HashMap::new(), written: Arc::clone(&written) };
         let server = std::thread::spawn(move || serve(kernel, card));
         let mut own = Self { device: None, point, server: Some(server), written, scratch };
-        own.device = Some(LoopDevice::over(own.point.join("card"))?);
+        own.device = Some(device(own.point.join("card"))?);
         Ok(own)
     }
 

@@ -1,6 +1,8 @@
 //! Exact tests: binomial tails, sign flips of paired differences (rule R4), failure counts (rule R11).
 
-use statrs::distribution::{Binomial, Discrete, DiscreteCDF, Hypergeometric};
+use statrs::distribution::{Beta, Binomial, ContinuousCDF, Discrete, DiscreteCDF, Hypergeometric};
+
+use crate::sample::finite;
 
 /// Most differences for which the sign flips are enumerated.
 const MOST_FLIPPED: usize = 20;
@@ -22,6 +24,24 @@ pub fn binomial_at_least(hits: u64, n: u64, probability: f64) -> Option<f64> {
         _ if hits > n => 0.0,
         _ => binomial.sf(hits - 1),
     })
+}
+
+/// Two-sided `1 - alpha` interval `[low, high]` of the probability of a hit, after `hits` in `n` tries.
+///
+/// Source: Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the case of the
+/// binomial", Biometrika 26 (1934): the quantiles of beta distributions; R's `binom.test`. It covers as said
+/// or more, also where tries are one in each of equal stretches whose probabilities differ (Hoeffding, Annals
+/// of Mathematical Statistics 27, 1956). None for no try, more hits than tries, and outside 0 < alpha < 1.
+pub fn binomial_interval(hits: u64, n: u64, alpha: f64) -> Option<[f64; 2]> {
+    if n == 0 || hits > n || !(alpha > 0.0 && alpha < 1.0) {
+        return None;
+    }
+    let (hit, missed) = (hits as f64, (n - hits) as f64);
+    let quantile =
+        |one: f64, other: f64, at: f64| Some(Beta::new(one, other).ok()?.inverse_cdf(at));
+    let low = if hits == 0 { Some(0.0) } else { quantile(hit, missed + 1.0, alpha / 2.0) };
+    let high = if hits == n { Some(1.0) } else { quantile(hit + 1.0, missed, 1.0 - alpha / 2.0) };
+    finite([low?, high?])
 }
 
 /// Exact two-sided p that `differences` (any one unit) are symmetric about 0.

@@ -23,7 +23,7 @@ pub mod welch;
 
 pub use drift::{FTest, Slope, by_group, carry_over, carry_through, slope};
 pub use equivalence::{Equivalence, tost};
-pub use exact::{binomial_at_least, fisher_exact, sign_flip};
+pub use exact::{binomial_at_least, binomial_interval, fisher_exact, sign_flip};
 pub use interval::{GeometricMean, PairedRatio, geometric_mean, paired_ratio};
 pub use multiple::{
     PooledRatio, RankTest, benjamini_hochberg, bonferroni, friedman, holm, pooled_ratios,

@@ -3,36 +3,50 @@
 use assay_load::{Seen, WrongBlock};
 
 use super::rows::Row;
-use crate::findings::Findings;
 use crate::findings::capacity::CapacityFacts;
 use crate::findings::said::{Said, Sentence};
+use crate::findings::{Findings, Trust};
 use crate::quantity::units::show;
-use crate::results::plan::{Arm, Plan};
-use crate::work::capacity::{Detail, Limit, Told, Verdict, told};
+use crate::results::plan::Arm;
+use crate::system::between::Between;
+use crate::truth::Remark;
+use crate::work::capacity::{Detail, Limit, Planned, Told, Verdict, told};
 
 /// What the last trial of a row found; looks are not averaged.
-pub(super) fn of_row(plan: &Plan, row: &Row<'_>) -> Option<CapacityFacts> {
+pub(super) fn of_row(row: &Row<'_>) -> Option<CapacityFacts> {
     let measured = row.counting().last()?.record.measured.as_ref()?;
     let detail = Detail::of(measured)?;
-    let found = told(detail);
+    let planned = Planned::of(&row.workload.work)?;
+    let answered = answered(row);
+    let found = told(detail, answered.as_ref().or(planned.between.as_ref()));
     let outcome = &detail.outcome;
-    let survey = plan.surveys.get(row.workload.target);
-    let direct = survey.is_none_or(|survey| survey.direct.value().is_some());
     Some(CapacityFacts {
         workload: row.workload.name.clone(),
         arm: row.arm.clone(),
         verdict: found.verdict,
         claimed_bytes: outcome.claimed_bytes,
         held_bytes: found.held_bytes,
+        held_ci95_bytes: found.held_ci95_bytes,
         full: outcome.shape.full,
         in_free_space: detail.in_free_space,
         checked_blocks: outcome.first.all(),
         wrong_blocks: outcome.first.wrong(),
+        rewritten_blocks: outcome.rewritten,
         again_blocks: [outcome.again.all(), outcome.again.wrong()],
         limit: found.limit,
         text: answer(detail, &found),
-        limit_text: limits(detail, &found.limit, direct),
+        limit_text: limits(detail, &found.limit),
+        not_told: found.not_told,
     })
+}
+
+/// What the counters of the devices say of who answered: a drive that delivered less than was read.
+fn answered(row: &Row<'_>) -> Option<Between> {
+    let of = |(rule, remark): &(&str, Remark)| {
+        let tells = ["cached", "device-bytes"].contains(rule) && remark.trust == Trust::Invalid;
+        tells.then(|| Between::Memory(remark.text.clone()))
+    };
+    row.remarks.iter().find_map(of)
 }
 
 /// The sentences of a summary: the answer first, then what it would have missed.
@@ -50,6 +64,21 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
         told.push(Sentence::new(Said::Sustained, named(&facts.arm, &facts.text)));
     }
     told
+}
+
+/// What to do where memory may have answered.
+const WAY_ON: &str = "It can be told where nothing stands between: on the drive itself, named with --destroy, on \
+                      the computer that it is plugged into, with direct I/O.";
+
+fn blocks(count: u64) -> String {
+    if count == 1 { "1 block".to_owned() } else { format!("{} blocks", show::count(count)) }
+}
+
+/// A bound in percent, rounded up to two digits.
+fn at_most(share: f64) -> String {
+    let percent = (100.0 * share).max(1e-9);
+    let unit = 10_f64.powi(percent.log10().floor() as i32 - 1);
+    format!("{} %", show::three_digits((percent / unit).ceil() * unit))
 }
 
 fn size(bytes: u64) -> String {
@@ -77,25 +106,35 @@ fn answer(detail: &Detail, found: &Told) -> String {
     } else {
         format!("It claims {claimed}")
     };
-    let looked_at = format!("{} blocks of 4 KiB", show::count(first.all()));
+    let looked_at = format!("{} of 4 KiB", blocks(first.all()));
     let (all, again) = (outcome.again.all(), outcome.again.wrong());
     match found.verdict {
         Verdict::Holds if outcome.shape.full && !outcome.cut_short => format!(
             "{whose} holds what it says: all of {claimed} was written and read again as it was written."
         ),
-        Verdict::Holds => format!(
-            "{whose} holds what it says, as far as {looked_at} of {claimed} show: all of them came back \
-             as they were written."
+        Verdict::Holds => {
+            let missed = found.limit.scattered_95_bytes;
+            format!(
+                "All of the {looked_at} that were looked at, of {claimed}, came back as they were written: \
+                 with 95 % at most {} of it ({}) is bad.",
+                at_most(missed as f64 / outcome.claimed_bytes.max(1) as f64),
+                size(missed)
+            )
+        }
+        Verdict::NotTold => format!(
+            "Not told from memory: {}. All of the {looked_at} that were looked at came back as they were \
+             written, and memory may have answered for the medium. {WAY_ON}",
+            found.not_told.as_deref().unwrap_or("what answered is not known")
         ),
         Verdict::Unsteady => format!(
             "{whose} is unsteady: of {looked_at} {} came back wrong, and right when {} of them were \
-             written once more; that is no lie about its size, and no reason to trust it.",
+             written once more; that says nothing of its size, and is no reason to trust it.",
             show::count(first.wrong()),
             show::count(all)
         ),
         Verdict::Damaged => format!(
             "{whose} turns bits: {} of {looked_at} came back with some bits turned, and {again} of {all} \
-             did again; it is worn or faulty, and does not lie about its size.",
+             did again; it is worn or faulty, and that says nothing of its size.",
             show::count(first.wrong())
         ),
         verdict => format!(
@@ -108,11 +147,14 @@ fn answer(detail: &Detail, found: &Told) -> String {
 }
 
 fn held(found: &Told) -> String {
-    match (found.held_bytes, found.is_share) {
-        (Some(bytes), false) => format!("and holds about {}", sold(bytes)),
-        (Some(bytes), true) => {
-            format!("and holds about {}, what is lost lying here and there", sold(bytes))
-        }
+    let what = if found.verdict == Verdict::LosesRewrites { "keeps rewrites in" } else { "holds" };
+    match (found.held_bytes, found.held_ci95_bytes) {
+        (Some(_), Some([low, high])) => format!(
+            "and {what} between {} and {} of it (95 %), what is lost lying here and there",
+            sold(low),
+            sold(high)
+        ),
+        (Some(bytes), None) => format!("and {what} about {}", sold(bytes)),
         (None, _) => "and holds less; how much, a full pass tells".to_owned(),
     }
 }
@@ -132,6 +174,9 @@ fn example(verdict: Verdict, example: Option<WrongBlock>, refused: Option<&str>)
         Seen::Foreign => format!(
             ": what was written to byte {place} was lost, and what was there before came back"
         ),
+        Seen::Older => format!(
+            ": byte {place} returns what was written there before; what was written to it later was lost"
+        ),
         Seen::Failed => {
             format!(": byte {place} is refused ({})", refused.unwrap_or("an error"))
         }
@@ -140,7 +185,7 @@ fn example(verdict: Verdict, example: Option<WrongBlock>, refused: Option<&str>)
 }
 
 /// What would have been found, and what would not.
-fn limits(detail: &Detail, limit: &Limit, direct: bool) -> String {
+fn limits(detail: &Detail, limit: &Limit) -> String {
     let outcome = &detail.outcome;
     let claimed = outcome.claimed_bytes.max(1) as f64;
     let share = |bytes: u64| show::brief_percent(100.0 * bytes as f64 / claimed);
@@ -149,10 +194,7 @@ fn limits(detail: &Detail, limit: &Limit, direct: bool) -> String {
         told.push("The time ended it before all was looked at.".to_owned());
     }
     if limit.scattered_95_bytes == 0 {
-        told.push(
-            "Every block was looked at: no lie of any size can have been missed but by a cache."
-                .to_owned(),
-        );
+        told.push("Every block was looked at.".to_owned());
     } else {
         told.push(format!(
             "A lie that hides {} ({}) or more, wherever, would have been found with a probability of 95 %, \
@@ -174,19 +216,23 @@ fn limits(detail: &Detail, limit: &Limit, direct: bool) -> String {
             size(limit.written_bytes)
         ));
     }
+    told.push(match limit.rewrites_95_bytes {
+        None => "Nothing was written twice: a device that loses rewrites was not looked for.".to_owned(),
+        Some(0) => "Every block was written twice.".to_owned(),
+        Some(bytes) => format!(
+            "{} were written twice: rewrites that are lost in {} ({}) or more of it would have been found \
+             with 95 %.",
+            blocks(outcome.rewritten),
+            share(bytes),
+            size(bytes)
+        ),
+    });
     told.push(format!(
         "A cache of {} or more inside the drive could have answered for it.",
         size(limit.cache_bytes)
     ));
     if let Some(note) = &outcome.note {
         told.push(format!("Note: {note}."));
-    }
-    if !direct {
-        told.push(
-            "Direct I/O was refused: what was read went through the memory of this computer, which was \
-             asked to forget it before."
-                .to_owned(),
-        );
     }
     told.join(" ")
 }
@@ -197,16 +243,25 @@ mod tests {
 
     use super::*;
 
-    const NONE: SeenCounts =
-        SeenCounts { as_written: 0, other: 0, zero: 0, foreign: 0, flipped: 0, failed: 0 };
+    const NONE: SeenCounts = SeenCounts {
+        as_written: 0,
+        other: 0,
+        zero: 0,
+        foreign: 0,
+        older: 0,
+        flipped: 0,
+        failed: 0,
+    };
 
     fn outcome(first: SeenCounts, again: SeenCounts) -> CapacityOutcome {
         CapacityOutcome {
             claimed_bytes: 64 << 30,
             shape: CapacityShape::of(64 << 30, false),
             zone_bytes: 128 << 20,
-            samples: 2048,
+            samples: first.all(),
+            rewritten: 0,
             first,
+            sampled: first,
             widest_gap_bytes: 60 << 20,
             between_bytes: 64 << 20,
             again,
@@ -230,7 +285,7 @@ mod tests {
     }
 
     fn said(detail: &Detail) -> String {
-        answer(detail, &told(detail))
+        answer(detail, &told(detail, Some(&Between::Nothing)))
     }
 
     #[test]
@@ -249,15 +304,20 @@ mod tests {
         let mut own = detail(outcome(good, NONE));
         assert_eq!(
             said(&own),
-            "The device holds what it says, as far as 2,560 blocks of 4 KiB of 68.7 GB (64 GiB) show: all of \
-             them came back as they were written."
+            "All of the 2,560 blocks of 4 KiB that were looked at, of 68.7 GB (64 GiB), came back as they were \
+             written: with 95 % at most 0.12 % of it (76.6 MiB) is bad."
         );
         own.outcome.shape.full = true;
         let whole = "The device holds what it says: all of 68.7 GB (64 GiB) was written and read again as it \
                      was written.";
         assert_eq!(said(&own), whole);
         own.outcome.cut_short = true;
-        assert!(said(&own).contains("as far as 2,560 blocks"), "{}", said(&own));
+        assert!(said(&own).starts_with("All of the 2,560 blocks"), "{}", said(&own));
+        let between = Between::Memory("loop0 goes through the page cache".to_owned());
+        let memory = answer(&own, &told(&own, Some(&between)));
+        assert!(memory.starts_with("Not told from memory: loop0 goes through"), "{memory}");
+        assert!(memory.ends_with("with direct I/O.") && !memory.contains("holds"), "{memory}");
+        own.outcome.cut_short = false;
         own.in_free_space = true;
         assert!(said(&own).starts_with("The free space holds"), "{}", said(&own));
     }
@@ -274,8 +334,8 @@ mod tests {
         let zero = of(SeenCounts { zero: 30, as_written: 2, ..NONE }, Some(Seen::Zero));
         assert_eq!(
             zero,
-            "The device does not hold what it says. It claims 68.7 GB (64 GiB), and holds about 51.5 GB (48 \
-             GiB), what is lost lying here and there: byte 8,192 returns zeros instead of what was written; \
+            "The device does not hold what it says. It claims 68.7 GB (64 GiB), and holds between 50.2 GB (46.7 \
+             GiB) and 52.8 GB (49.2 GiB) of it (95 %), what is lost lying here and there: byte 8,192 returns zeros instead of what was written; \
              30 of 32 blocks that were wrong were wrong again."
         );
         let other = Seen::Other { at_bytes: 8192, of_bytes: 4096 };
@@ -294,13 +354,16 @@ mod tests {
         );
         let refused = of(SeenCounts { failed: 1, ..NONE }, Some(Seen::Failed));
         assert!(refused.contains(": byte 8,192 is refused (I/O error);"), "{refused}");
+        let older = of(SeenCounts { older: 1, ..NONE }, Some(Seen::Older));
+        assert!(older.contains("and keeps rewrites in between"), "{older}");
+        assert!(older.contains(": byte 8,192 returns what was written there before;"), "{older}");
         let unshown = of(SeenCounts { failed: 1, ..NONE }, None);
         assert!(unshown.contains(" (refuses);"), "{unshown}");
         let turned = of(SeenCounts { flipped: 3, as_written: 1, ..NONE }, None);
         assert_eq!(
             turned,
             "The device turns bits: 500 of 2,000 blocks of 4 KiB came back with some bits turned, and 3 of 4 \
-             did again; it is worn or faulty, and does not lie about its size."
+             did again; it is worn or faulty, and that says nothing of its size."
         );
         let unsteady = of(SeenCounts { as_written: 32, ..NONE }, None);
         assert!(
@@ -323,31 +386,46 @@ mod tests {
     #[test]
     fn what_would_have_been_missed_is_told() {
         let good = SeenCounts { as_written: 2995, ..NONE };
-        let of = |change: &dyn Fn(&mut CapacityOutcome), direct| {
+        let of = |change: &dyn Fn(&mut CapacityOutcome)| {
             let mut own = outcome(good, NONE);
             change(&mut own);
             let own = detail(own);
-            limits(&own, &told(&own).limit, direct)
+            limits(&own, &told(&own, None).limit)
         };
-        let usual = of(&|_| (), true);
+        let usual = of(&|_| ());
         assert_eq!(
             usual,
             "A lie that hides 0.1 % (65.5 MiB) or more, wherever, would have been found with a probability of \
              95 %, 0.2 % (151 MiB) with 99.9 %; one in a single stretch from 60 MiB on surely. One that wraps \
              onto the beginning would surely have been found. One that shows itself only after more than 256 \
-             MiB were written is found by --capacity=full alone. A cache of 64 MiB or more inside the drive \
+             MiB were written is found by --capacity=full alone. Nothing was written twice: a device that loses \
+             rewrites was not looked for. A cache of 64 MiB or more inside the drive \
              could have answered for it."
         );
-        let chance = of(&|own| own.widest_gap_bytes = 1 << 30, true);
+        let chance = of(&|own| own.widest_gap_bytes = 1 << 30);
         assert!(chance.contains("One that wraps is found by chance here."), "{chance}");
-        let cut = of(&|own| own.cut_short = true, false);
+        let cut = of(&|own| own.cut_short = true);
         assert!(cut.starts_with("The time ended it before all was looked at. A lie"), "{cut}");
-        assert!(cut.ends_with("which was asked to forget it before."), "{cut}");
-        let whole = |own: &mut CapacityOutcome| own.first.as_written = 16 << 20;
-        let whole = of(&whole, true);
-        assert!(whole.starts_with("Every block was looked at: no lie of any size"), "{whole}");
+        let whole = |own: &mut CapacityOutcome| {
+            own.shape.full = true;
+            own.first.as_written = 16 << 20;
+            own.rewritten = 2048;
+        };
+        let whole = of(&whole);
+        assert!(
+            whole.starts_with("Every block was looked at. 2,048 blocks were written twice"),
+            "{whole}"
+        );
         assert!(!whole.contains("--capacity=full"), "{whole}");
-        let noted = of(&|own| own.note = Some("a note".to_owned()), true);
+        let twice = of(&|own| {
+            own.shape.full = true;
+            (own.first.as_written, own.rewritten) = (16 << 20, 16 << 20);
+        });
+        assert!(
+            twice.starts_with("Every block was looked at. Every block was written twice."),
+            "{twice}"
+        );
+        let noted = of(&|own| own.note = Some("a note".to_owned()));
         assert!(noted.ends_with("could have answered for it. Note: a note."), "{noted}");
     }
 }

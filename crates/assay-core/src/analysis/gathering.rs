@@ -95,7 +95,7 @@ impl<'a> Gathering<'a> {
         self.surfaces.extend(surfaces::of_row(plan, &row));
         self.accesses.extend(surfaces::accesses(plan, &row));
         self.boots.extend(boots::of_row(&row));
-        self.capacity.extend(capacity::of_row(plan, &row));
+        self.capacity.extend(capacity::of_row(&row));
         self.sustained.extend(sustained::of_row(&row));
         self.members.extend(watched::members(&row));
         self.conversions.extend(conversions::of_row(&row));

@@ -19,6 +19,9 @@ pub struct CapacityFacts {
     pub claimed_bytes: u64,
     /// What it holds, where that is known.
     pub held_bytes: Option<u64>,
+    /// Its bound, with 95 %, where that comes from a sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_ci95_bytes: Option<[u64; 2]>,
     /// Whether every block was looked at.
     pub full: bool,
     /// Whether it was looked at through a file in free space.
@@ -27,6 +30,9 @@ pub struct CapacityFacts {
     pub checked_blocks: u64,
     /// Those of them that were wrong before they were tried again.
     pub wrong_blocks: u64,
+    /// Blocks that had been written twice.
+    #[serde(default)]
+    pub rewritten_blocks: u64,
     /// Those that were tried again, and those of them that were wrong again.
     pub again_blocks: [u64; 2],
     /// What a look that found nothing would have found.
@@ -35,6 +41,9 @@ pub struct CapacityFacts {
     pub text: String,
     /// What it would have missed, in sentences.
     pub limit_text: String,
+    /// Why nothing is said where nothing was wrong: what may have answered for the medium.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_told: Option<String>,
 }
 
 /// What writing for long says.

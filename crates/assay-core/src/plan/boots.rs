@@ -133,6 +133,7 @@ fn survey(target: &str) -> Survey {
         pilot: Pilot::default(),
         coverage: Presence::absent("nothing is read or written"),
         notes: Vec::new(),
+        between: None,
         under: Arm::new(),
         made_ns: 0,
         read_twice: None,

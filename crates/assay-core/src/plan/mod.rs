@@ -149,7 +149,12 @@ fn planned_workload(
 ) -> Result<PlannedWorkload, String> {
     let own = workload.under(&arm.levels)?;
     unsuited(own.needs(), survey).map_or(Ok(()), Err)?;
-    let offer = |area| Offer { area, direct: &survey.direct, engine: &survey.engine };
+    let offer = |area| Offer {
+        area,
+        direct: &survey.direct,
+        engine: &survey.engine,
+        between: survey.between.as_ref(),
+    };
     let area = survey.area.measured(workload.background.is_some());
     let (work, note) = own.work.plan(&offer(area))?;
     // The second half has room for what the first one has.

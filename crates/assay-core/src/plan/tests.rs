@@ -24,6 +24,7 @@ pub(super) fn survey(target: &str, operation_ns: u64) -> Survey {
         },
         coverage: Presence::absent("not looked at"),
         notes: Vec::new(),
+        between: None,
         under: crate::results::plan::Arm::new(),
         made_ns: 0,
         read_twice: None,

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::design::{Design, Fresh, LeadIn};
 use crate::presence::Presence;
 use crate::probes::block_latency;
+use crate::system::between::Between;
 use crate::system::site::TargetKind;
 use crate::system::virtual_machine::VirtualMachine;
 use crate::work::{Background, Planned, Runs as _, Touch};
@@ -46,6 +47,9 @@ pub struct Survey {
     pub read_twice: Option<ReadTwice>,
     /// Things worth telling: a leftover removed, a file with a name.
     pub notes: Vec<String>,
+    /// What may answer for the medium; not recorded by older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between: Option<Between>,
     /// Levels of the factors that made what it was taken on: a file system on the target.
     #[serde(default, skip_serializing_if = "Arm::is_empty")]
     pub under: Arm,

@@ -189,7 +189,7 @@ fn offered(work: &Work, page: &mut Page) {
         ("planned on a simulation", &direct, Engine::Simulated),
     ] {
         let engine = EngineUse { name: engine, note: None };
-        match work.plan(&Offer { area, direct, engine: &engine }) {
+        match work.plan(&Offer { area, direct, engine: &engine, between: None }) {
             Err(why) => page.tell(&format!("not {name}"), why),
             Ok((planned, note)) => {
                 let written = to_value(&planned).unwrap();

@@ -19,6 +19,7 @@ pub mod fake;
 mod faulty;
 mod key;
 
+pub mod between;
 pub mod devices;
 pub mod graphics;
 pub mod identity;

@@ -48,7 +48,7 @@ impl TruthRule for Cached {
     }
 
     fn looks_at(&self) -> Judged {
-        Judged::Bytes
+        Judged::Medium
     }
 
     fn changes(&self) -> &'static [Nature] {

@@ -36,7 +36,7 @@ impl TruthRule for DeviceBytes {
     }
 
     fn looks_at(&self) -> Judged {
-        Judged::Bytes
+        Judged::Medium
     }
 
     fn changes(&self) -> &'static [Nature] {

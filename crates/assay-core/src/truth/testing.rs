@@ -282,6 +282,7 @@ pub fn survey() -> Survey {
             zero_blocks: 0,
         }),
         notes: Vec::new(),
+        between: None,
         under: crate::results::plan::Arm::new(),
         made_ns: 0,
         read_twice: None,

@@ -96,6 +96,8 @@ pub enum Judged {
     Machine,
     /// Bytes that are claimed to have moved to and from the target.
     Bytes,
+    /// Whether they came from the medium and arrived at it.
+    Medium,
     /// Single operations: how many were in flight, how steadily they ended.
     Operations,
 }

@@ -11,6 +11,7 @@ use super::io::Engine;
 use super::observe::{Limits, Lookout};
 use crate::presence::Presence;
 use crate::system::System;
+use crate::system::between::Between;
 use crate::system::identity::Caller;
 
 const MIB: u64 = 1 << 20;
@@ -75,6 +76,8 @@ pub struct Offer<'a> {
     pub direct: &'a Presence<DirectUse>,
     /// The engine for several operations in flight.
     pub engine: &'a EngineUse,
+    /// What may answer for the medium, where that is known.
+    pub between: Option<&'a Between>,
 }
 
 /// An open target.

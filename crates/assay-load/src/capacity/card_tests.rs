@@ -105,7 +105,9 @@ impl Disk for Card<'_> {
 }
 
 fn job(bytes: u64, full: bool, time: Duration) -> CapacityJob {
-    CapacityJob { area: 0..bytes, shape: CapacityShape::of(bytes, full), time, seed: 3 }
+    // What is written twice has tests of its own.
+    let shape = CapacityShape { rewrites: 0, ..CapacityShape::of(bytes, full) };
+    CapacityJob { area: 0..bytes, shape, time, seed: 3 }
 }
 
 const LONG: Duration = Duration::from_secs(100_000);
@@ -356,13 +358,19 @@ fn what_a_step_costs_is_that_of_a_piece_and_of_a_block() {
 #[test]
 fn the_shape_is_that_of_the_size() {
     let of = |bytes| CapacityShape::of(bytes, false);
-    let shape =
-        |zone_bytes, samples| CapacityShape { full: false, zone_bytes, samples, zone_samples: 512 };
+    let shape = |zone_bytes, samples| CapacityShape {
+        full: false,
+        zone_bytes,
+        samples,
+        zone_samples: 512,
+        rewrites: samples,
+    };
     let whole = |bytes| CapacityShape {
         full: true,
         zone_bytes: bytes,
         samples: 0,
         zone_samples: bytes / BLOCK,
+        rewrites: if bytes <= 256 * MIB { 512 } else { 2048 },
     };
     assert_eq!(of(256 * MIB), whole(256 * MIB));
     assert_eq!(of(256 * MIB + BLOCK), shape(64 * MIB, 2048));
@@ -370,8 +378,8 @@ fn the_shape_is_that_of_the_size() {
     assert_eq!(of(4 << 40), shape(1 << 30, 2 * 4095));
     assert_eq!(of(16 << 40), shape(1 << 30, 2 * 16_383));
     assert_eq!(CapacityShape::of(64 << 30, true), whole(64 << 30));
-    assert_eq!(of(64 << 30).costs(), (128 * MIB, 2 * 2048 + 512));
-    assert_eq!(CapacityShape::of(64 << 30, true).costs(), (128 << 30, 0));
+    assert_eq!(of(64 << 30).costs(), (128 * MIB, 3 * 2048 + 512));
+    assert_eq!(CapacityShape::of(64 << 30, true).costs(), ((128 << 30) + 512 * MIB, 2 * 2048));
 }
 
 #[test]
@@ -399,7 +407,7 @@ fn an_area_is_four_whole_blocks_at_least() {
 
 #[test]
 fn lies_have_names() {
-    assert_eq!(Lie::ALL.map(Lie::name), ["wraps", "drops", "zeroes"]);
+    assert_eq!(Lie::ALL.map(Lie::name), ["wraps", "drops", "zeroes", "keeps"]);
     assert!(Lie::ALL.iter().all(|lie| Lie::find(lie.name()) == Some(*lie)));
     assert_eq!(Lie::find("lies"), None);
 }
@@ -433,7 +441,7 @@ fn a_file_is_written_inside_of_its_area_alone() {
     let file = rustix::fs::memfd_create("capacity", rustix::fs::MemfdFlags::empty()).unwrap();
     rustix::fs::ftruncate(&file, 4 * MIB).unwrap();
     let area = MIB..3 * MIB;
-    let shape = CapacityShape::of(2 * MIB, true);
+    let shape = CapacityShape { rewrites: 0, ..CapacityShape::of(2 * MIB, true) };
     let job = CapacityJob { area, shape, time: LONG, seed: 5 };
     let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
     let found = capacity(&job, &target, None, &AtomicBool::new(false)).unwrap();
@@ -455,10 +463,48 @@ fn a_file_is_written_inside_of_its_area_alone() {
     assert_eq!(seen, [Seen::AsWritten; 2]);
     seen.clear();
     disk.read(3, 1, 2, &mut seen).unwrap();
-    assert_eq!(seen, [Seen::Foreign], "of another time");
+    assert_eq!(seen, [Seen::Older], "of another time");
     rustix::fs::ftruncate(&file, MIB + 4096).unwrap();
     assert_eq!(disk.read(0, 2, 1, &mut seen).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     assert!(disk.may_fill_up());
     disk.set_aside().unwrap();
     assert_eq!(rustix::fs::fstat(&file).unwrap().st_size, 3 << 20);
+}
+
+/// A card that keeps what is written to a place first is found by either pass, and where that begins.
+#[test]
+fn a_card_that_loses_rewrites_is_found_and_an_honest_one_is_written_twice() {
+    let never = |_: Step| None;
+    for (size, full) in [(8 * MIB, true), (300 * MIB, true), (300 * MIB, false)] {
+        let held_bytes = size / 5 * 3 / BLOCK * BLOCK;
+        let store = Store { claimed_bytes: size, held_bytes, lie: Lie::Keeps };
+        let job = CapacityJob { shape: CapacityShape::of(size, full), ..job(size, full, LONG) };
+        let mut card = Card::new(Some(store), size, &never);
+        let found = pass(&mut card, &job);
+        assert!(found.first.older > 0 && found.first.wrong() == found.first.older, "{found:?}");
+        assert_eq!(found.again.older, found.again.all(), "{found:?}");
+        assert_eq!(found.held_bytes, Some(held_bytes), "{found:?}");
+        let mut card = Card::new(None, size, &never);
+        let found = pass(&mut card, &job);
+        assert_eq!((found.first.wrong(), found.again.all()), (0, 0), "{found:?}");
+        assert_eq!(found.rewritten, job.shape.rewrites, "{found:?}");
+        assert!(!found.cut_short);
+    }
+}
+
+#[test]
+fn what_there_is_no_time_to_write_twice_is_told() {
+    let never = |_: Step| None;
+    let size = 300 * MIB;
+    let shape = CapacityShape::of(size, false);
+    let mut card = Card::new(None, size, &never);
+    let found = pass(&mut card, &CapacityJob { shape, ..job(size, false, Duration::from_secs(1)) });
+    // A fifth of the time for the first writes of a millisecond, and one more for the second.
+    assert_eq!((found.rewritten, found.samples), (200, 200), "{found:?}");
+    assert!(found.cut_short);
+    let mut card = Card::new(None, SIZE, &never);
+    let shape = CapacityShape::of(SIZE, true);
+    let found =
+        pass(&mut card, &CapacityJob { shape, ..job(SIZE, true, Duration::from_millis(14)) });
+    assert!(found.rewritten == 0 && found.first.all() > 0, "{found:?}");
 }

@@ -1,15 +1,13 @@
 //! What was found wrong is tried once more before it counts, and where it begins is looked for.
 
 use super::probe::{Look, Pass};
-use super::{BLOCK_BYTES, PIECE_BYTES, Seen, SeenCounts, WrongBlock};
+use super::{BLOCK_BYTES, LARGEST_SPACER, PIECE_BYTES, Seen, SeenCounts, WrongBlock};
 
 const PIECE_BLOCKS: u64 = PIECE_BYTES / BLOCK_BYTES;
 /// Wrong blocks that are tried again.
 const CHOSEN: usize = 32;
 /// Those of them that are told one by one.
 const TOLD: usize = 8;
-/// Bytes that are written between a block and reading it again: those of the zone, up to so many.
-const LARGEST_SPACER: u64 = 256 << 20;
 /// The same where the border is looked for, which takes some rounds.
 const SMALL_SPACER: u64 = 16 << 20;
 /// Places that are tried in a round.
@@ -94,6 +92,14 @@ fn border(pass: &mut Pass<'_>, look: &Look, zone: u64) -> u64 {
             pass.write_again(*place, 1, generation);
         }
         pass.settle();
+        if look.counts.older > 0 {
+            // A place that was never written keeps the first write; the second one tells.
+            generation += 1;
+            for place in &tried {
+                pass.write_again(*place, 1, generation);
+            }
+            pass.settle();
+        }
         // Nothing that is tried may lie in what is written over it.
         let spacer = (SMALL_SPACER / BLOCK_BYTES).min(zone).min(from) / PIECE_BLOCKS * PIECE_BLOCKS;
         pass.write_stretch(0, spacer, generation);

@@ -4,8 +4,9 @@
 //! Two passes find a lie. Of the fast one each block is one of a sample, and a *zone* at the beginning is
 //! written in one piece after them: neighbours in the sample are no further apart than the zone is long, so
 //! that wherever a device begins to wrap onto its beginning, one of them falls onto the zone, and is
-//! overwritten by what says where it belongs. The full one writes everything, then reads everything. What
-//! either finds is tried once more before it counts.
+//! overwritten by what says where it belongs. The full one writes everything, then reads everything. Blocks
+//! of a sample are written twice, so that a device that loses a second write is found. What either finds is
+//! tried once more before it counts.
 
 #[cfg(test)]
 mod card_tests;
@@ -45,6 +46,9 @@ const LARGEST_ZONE: u64 = 1 << 30;
 const FEWEST_SAMPLES: u64 = 2048;
 /// Blocks of the zone that are looked at.
 const ZONE_SAMPLES: u64 = 512;
+/// Blocks that a full pass writes twice, at most: of what is small fewer, so that it stays quick.
+const REWRITES: u64 = 2048;
+const FEW_REWRITES: u64 = 512;
 
 /// How a target of a size is gone through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +61,9 @@ pub struct CapacityShape {
     pub samples: u64,
     /// Blocks of the zone that are looked at.
     pub zone_samples: u64,
+    /// Blocks that are written twice before they are looked at; none by versions that did not.
+    #[serde(default)]
+    pub rewrites: u64,
 }
 
 impl CapacityShape {
@@ -64,7 +71,9 @@ impl CapacityShape {
     pub fn of(bytes: u64, full: bool) -> Self {
         if full || bytes <= SMALL_BYTES {
             let zone_samples = bytes / BLOCK_BYTES;
-            return Self { full: true, zone_bytes: bytes, samples: 0, zone_samples };
+            let most = if bytes <= SMALL_BYTES { FEW_REWRITES } else { REWRITES };
+            let rewrites = zone_samples.min(most);
+            return Self { full: true, zone_bytes: bytes, samples: 0, zone_samples, rewrites };
         }
         let root = (bytes as f64 * ZONE_FACTOR as f64).sqrt() as u64;
         let zone_bytes = (root / MIB * MIB).clamp(SMALLEST_ZONE, LARGEST_ZONE);
@@ -72,16 +81,24 @@ impl CapacityShape {
         // Two strata to a zone: then no two neighbours are further apart than the zone is long.
         let strata = (2 * (bytes - zone_bytes)).div_ceil(zone_bytes);
         let samples = strata.max(FEWEST_SAMPLES).min(beyond);
-        Self { full: false, zone_bytes, samples, zone_samples: ZONE_SAMPLES }
+        Self { full: false, zone_bytes, samples, zone_samples: ZONE_SAMPLES, rewrites: samples }
     }
 
     /// Bytes that are written and read in one piece, and single blocks that are gone to, over the whole
     /// pass.
     pub fn costs(&self) -> (u64, u64) {
-        let read = if self.full { self.zone_bytes } else { 0 };
-        (self.zone_bytes + read, 2 * self.samples + if self.full { 0 } else { self.zone_samples })
+        if self.full {
+            // What is written twice is written and read once more, and then written over elsewhere.
+            let most = if self.rewrites > 0 { 2 * LARGEST_SPACER } else { 0 };
+            let spacer = self.zone_bytes.min(most);
+            return (2 * self.zone_bytes + spacer, 2 * self.rewrites);
+        }
+        (self.zone_bytes, 2 * self.samples + self.rewrites + self.zone_samples)
     }
 }
+
+/// Bytes that are written between a block and reading it again: those of the zone, up to so many.
+const LARGEST_SPACER: u64 = 256 * MIB;
 
 /// A look at what a target holds.
 #[derive(Clone, Debug)]
@@ -113,6 +130,8 @@ pub enum Seen {
     Zero,
     /// What lay there before, or what this run never wrote.
     Foreign,
+    /// What this run wrote there another time: the last write was lost.
+    Older,
     /// What was written there, with some bits turned.
     Flipped {
         /// How many.
@@ -133,6 +152,9 @@ pub struct SeenCounts {
     pub zero: u64,
     /// What was there before.
     pub foreign: u64,
+    /// What was written there another time.
+    #[serde(default)]
+    pub older: u64,
     /// What was written, with bits turned.
     pub flipped: u64,
     /// Refused.
@@ -140,6 +162,20 @@ pub struct SeenCounts {
 }
 
 impl SeenCounts {
+    /// Both together.
+    #[must_use]
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            as_written: self.as_written + other.as_written,
+            other: self.other + other.other,
+            zero: self.zero + other.zero,
+            foreign: self.foreign + other.foreign,
+            older: self.older + other.older,
+            flipped: self.flipped + other.flipped,
+            failed: self.failed + other.failed,
+        }
+    }
+
     /// Counts one more.
     pub(crate) fn add(&mut self, seen: Seen) {
         *match seen {
@@ -147,6 +183,7 @@ impl SeenCounts {
             Seen::Other { .. } => &mut self.other,
             Seen::Zero => &mut self.zero,
             Seen::Foreign => &mut self.foreign,
+            Seen::Older => &mut self.older,
             Seen::Flipped { .. } => &mut self.flipped,
             Seen::Failed => &mut self.failed,
         } += 1;
@@ -154,7 +191,7 @@ impl SeenCounts {
 
     /// Blocks that do not hold what was written there.
     pub fn wrong(&self) -> u64 {
-        self.other + self.zero + self.foreign + self.flipped + self.failed
+        self.other + self.zero + self.foreign + self.older + self.flipped + self.failed
     }
 
     /// All of them.
@@ -183,8 +220,14 @@ pub struct CapacityOutcome {
     pub zone_bytes: u64,
     /// Blocks beyond them that were written.
     pub samples: u64,
+    /// Blocks among those that were looked at which had been written twice.
+    #[serde(default)]
+    pub rewritten: u64,
     /// What the first look found.
     pub first: SeenCounts,
+    /// The same of the sample alone, one block of each of so many equal stretches; all of a full pass.
+    #[serde(default)]
+    pub sampled: SeenCounts,
     /// The widest stretch of which no block was looked at.
     pub widest_gap_bytes: u64,
     /// The least that was written between writing a block and reading it: a cache that holds as much may

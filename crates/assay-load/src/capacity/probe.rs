@@ -1,14 +1,14 @@
 //! The passes: everything is written before anything is read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::confirm::{self, Confirmed};
 use super::disk::Disk;
 use super::{
-    BLOCK_BYTES, CapacityJob, CapacityOutcome, CapacityShape, PIECE_BYTES, Seen, SeenCounts,
-    WrongBlock,
+    BLOCK_BYTES, CapacityJob, CapacityOutcome, CapacityShape, LARGEST_SPACER, PIECE_BYTES, Seen,
+    SeenCounts, WrongBlock,
 };
 use crate::random::{Purpose, at, key};
 use crate::{Class, LoadError};
@@ -18,7 +18,13 @@ const PIECE_BLOCKS: u64 = PIECE_BYTES / BLOCK_BYTES;
 const MOST_KEPT: usize = 4096;
 /// Refusals after which a pass does not go on: each may take the kernel half a minute.
 const MOST_REFUSALS: u32 = 64;
-/// Shares of the time after which writing a sample, and writing in one piece, end.
+/// Which time a block is written: first, as it is looked at, and once more after that in a full pass.
+const BEFORE: u32 = 0;
+const LOOKED_AT: u32 = 1;
+const ONCE_MORE: u32 = 1000;
+/// Shares of the time after which writing a sample for the first time, for the second, and writing in one
+/// piece, end.
+const BEFORE_PERCENT: u64 = 20;
 const SAMPLES_PERCENT: u64 = 40;
 const WRITING_PERCENT: u64 = 60;
 /// What is tried to know what writing costs.
@@ -211,6 +217,16 @@ impl Look {
     }
 }
 
+impl Look {
+    /// What was right when it was written once counts by what came of writing it twice.
+    fn correct(&mut self, rewrites: &Self) {
+        self.counts.as_written -= rewrites.counts.all().min(self.counts.as_written);
+        self.counts = self.counts.plus(rewrites.counts);
+        self.first_wrong = rewrites.first_wrong;
+        self.apart_bytes = rewrites.apart_bytes;
+    }
+}
+
 /// Euclid's algorithm.
 fn common_measure(mut one: u64, mut other: u64) -> u64 {
     while other > 0 {
@@ -222,6 +238,10 @@ fn common_measure(mut one: u64, mut other: u64) -> u64 {
 /// What was written and looked at first.
 struct Gone {
     look: Look,
+    /// Of the blocks that were written twice; the look holds them, too.
+    rewrites: Look,
+    rewritten: u64,
+    sampled: SeenCounts,
     zone_blocks: u64,
     samples: u64,
     between_bytes: u64,
@@ -248,14 +268,18 @@ pub(super) fn run(
     }
     let mut pass = Pass::new(disk, job.time.as_nanos() as u64, stop);
     let gone = if shape.full {
-        in_full(&mut pass, blocks)?
+        in_full(&mut pass, job.seed, blocks, &shape)?
     } else {
         by_sample(&mut pass, job.seed, blocks, &shape)?
     };
     let tried_ns = pass.elapsed_ns();
     let confirmed = if gone.look.first_wrong.is_some() && !pass.is_stopped() {
         let end = if shape.full { gone.zone_blocks } else { blocks };
-        confirm::confirm(&mut pass, &gone.look, (end, gone.zone_blocks), shape.full)
+        // What is lost when it is written again shows itself in what was written twice alone.
+        let twice = &gone.rewrites;
+        let by_rewrites = twice.counts.older > 0 || (shape.full && twice.first_wrong.is_some());
+        let look = if by_rewrites { &gone.rewrites } else { &gone.look };
+        confirm::confirm(&mut pass, look, (end, gone.zone_blocks), shape.full && !by_rewrites)
     } else {
         Confirmed::default()
     };
@@ -271,7 +295,9 @@ pub(super) fn run(
         shape,
         zone_bytes: gone.zone_blocks * BLOCK_BYTES,
         samples: gone.samples,
+        rewritten: gone.rewritten,
         first: gone.look.counts,
+        sampled: gone.sampled,
         widest_gap_bytes: gap_bytes(&gone.look, took / BLOCK_BYTES),
         between_bytes: gone.between_bytes,
         again: confirmed.counts,
@@ -296,8 +322,14 @@ fn gap_bytes(look: &Look, blocks: u64) -> u64 {
     look.widest_gap.max(after) * BLOCK_BYTES
 }
 
-/// Everything is written, then everything is read.
-fn in_full(pass: &mut Pass<'_>, blocks: u64) -> Result<Gone, LoadError> {
+/// Everything is written, then everything is read; where all of it was right, some blocks are written and
+/// read once more.
+fn in_full(
+    pass: &mut Pass<'_>,
+    seed: u64,
+    blocks: u64,
+    shape: &CapacityShape,
+) -> Result<Gone, LoadError> {
     let (written, write_ns) = written_from_the_beginning(pass, blocks)?;
     let is_full = pass.disk.may_fill_up() && !pass.is_over(WRITING_PERCENT);
     let (mut look, mut at, mut seen) = (Look::default(), 0, Vec::new());
@@ -310,8 +342,16 @@ fn in_full(pass: &mut Pass<'_>, blocks: u64) -> Result<Gone, LoadError> {
         }
         at += count;
     }
+    let mut rewrites = Look::default();
+    if at == written && look.first_wrong.is_none() && shape.rewrites > 0 {
+        rewrites = written_once_more(pass, seed, written, shape.rewrites.min(written));
+        look.correct(&rewrites);
+    }
     Ok(Gone {
+        sampled: look.counts,
         look,
+        rewritten: rewrites.counts.all(),
+        rewrites,
         zone_blocks: written,
         samples: 0,
         // The first block is read after all others were written, the last after all others were read.
@@ -319,6 +359,43 @@ fn in_full(pass: &mut Pass<'_>, blocks: u64) -> Result<Gone, LoadError> {
         zone_write_ns: write_ns,
         cut_short: at < written || (written < blocks && !is_full),
     })
+}
+
+/// Writes a block of each of so many stretches again and reads them; what was found of those there was time
+/// for. Of one half of the whole after the other, so that as much as a cache might hold is written to the
+/// other one between.
+fn written_once_more(pass: &mut Pass<'_>, seed: u64, blocks: u64, count: u64) -> Look {
+    let mut look = Look::default();
+    let mut places = strata(seed ^ 2, 0..blocks, count);
+    if let Some(last) = places.last_mut() {
+        *last = blocks - 1;
+    }
+    let middle = blocks / 2;
+    let (first, second) = places.split_at(places.partition_point(|place| *place < middle));
+    for (own, other) in [(first, middle..blocks), (second, 0..middle)] {
+        let mut written = Vec::with_capacity(own.len());
+        for place in own {
+            if !pass.may_go_on(100) {
+                break;
+            }
+            pass.write_again(*place, 1, ONCE_MORE);
+            written.push(*place);
+        }
+        pass.settle();
+        let length = (other.end - other.start).min(LARGEST_SPACER / BLOCK_BYTES);
+        if !written.is_empty() {
+            pass.write_stretch(other.start, length, LOOKED_AT);
+            pass.settle();
+        }
+        for place in written {
+            if !pass.may_go_on(100) {
+                break;
+            }
+            let seen = pass.read_one(place, ONCE_MORE);
+            look.take(place, seen);
+        }
+    }
+    look
 }
 
 /// Writes in one piece from the beginning on, and sees to it that it is on the medium; blocks, and
@@ -346,6 +423,17 @@ fn by_sample(
 ) -> Result<Gone, LoadError> {
     let zone = shape.zone_bytes / BLOCK_BYTES;
     let places = places(seed, zone..blocks, shape.samples);
+    let mut twice = BTreeSet::new();
+    for place in places.iter().take(shape.rewrites as usize) {
+        if !pass.may_go_on(BEFORE_PERCENT) {
+            break;
+        }
+        pass.write(*place, 1, BEFORE)?;
+        twice.insert(*place);
+    }
+    if !twice.is_empty() {
+        pass.settle();
+    }
     let mut written = Vec::with_capacity(places.len());
     for place in &places {
         if !pass.may_go_on(SAMPLES_PERCENT) {
@@ -371,12 +459,30 @@ fn by_sample(
     let is_whole = written.len() == places.len() && zone_blocks == zone && found.len() == asked;
     found.sort_unstable_by_key(|(place, _)| *place);
     let mut look = Look::default();
+    let (mut rewrites, mut sampled) = (Look::default(), SeenCounts::default());
     for (place, seen) in found {
         look.take(place, seen);
+        if place >= zone {
+            sampled.add(seen);
+        }
+        if twice.contains(&place) {
+            rewrites.take(place, seen);
+        }
     }
     let between_bytes = zone_blocks / 2 * BLOCK_BYTES;
     let samples = written.len() as u64;
-    Ok(Gone { look, zone_blocks, samples, between_bytes, zone_write_ns, cut_short: !is_whole })
+    let rewritten = rewrites.counts.all();
+    Ok(Gone {
+        look,
+        rewrites,
+        rewritten,
+        sampled,
+        zone_blocks,
+        samples,
+        between_bytes,
+        zone_write_ns,
+        cut_short: !is_whole,
+    })
 }
 
 /// A block of each of so many equal stretches, the last one the last of all, in an order drawn.

@@ -17,11 +17,13 @@ pub enum Lie {
     Drops,
     /// Takes writes and reads zeros.
     Zeroes,
+    /// Keeps what is written to a place first, and takes later writes and forgets them.
+    Keeps,
 }
 
 impl Lie {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Wraps, Self::Drops, Self::Zeroes];
+    pub const ALL: [Self; 4] = [Self::Wraps, Self::Drops, Self::Zeroes, Self::Keeps];
 
     /// Its word.
     pub const fn name(self) -> &'static str {
@@ -29,6 +31,7 @@ impl Lie {
             Self::Wraps => "wraps",
             Self::Drops => "drops",
             Self::Zeroes => "zeroes",
+            Self::Keeps => "keeps",
         }
     }
 
@@ -94,7 +97,11 @@ impl Simulated {
     /// Where an address lies; none where nothing does.
     fn place(&self, block: u64) -> Option<u64> {
         match self.held {
-            Some(held) if block >= held => (self.lie == Lie::Wraps).then(|| block % held),
+            Some(held) if block >= held => match self.lie {
+                Lie::Wraps => Some(block % held),
+                Lie::Keeps => Some(block),
+                Lie::Drops | Lie::Zeroes => None,
+            },
             _ => Some(block),
         }
     }
@@ -120,6 +127,16 @@ impl Simulated {
         self.pieces.insert(place, piece);
     }
 
+    /// Puts what nothing was put to before.
+    fn keep(&mut self, blocks: std::ops::Range<u64>, generation: u32) {
+        for block in blocks {
+            let before = self.pieces.range(..=block).next_back();
+            if before.is_none_or(|(at, piece)| at + piece.count <= block) {
+                self.pieces.insert(block, Piece { count: 1, first: block, generation });
+            }
+        }
+    }
+
     fn look(&self, block: u64, generation: u32) -> Seen {
         let Some(place) = self.place(block) else {
             return if self.lie == Lie::Zeroes { Seen::Zero } else { Seen::Foreign };
@@ -131,7 +148,7 @@ impl Simulated {
         let address = piece.first + (place - at);
         match address == block {
             true if piece.generation == generation => Seen::AsWritten,
-            true => Seen::Foreign,
+            true => Seen::Older,
             false => Seen::Other { at_bytes: block * BLOCK_BYTES, of_bytes: address * BLOCK_BYTES },
         }
     }
@@ -141,6 +158,14 @@ impl Disk for Simulated {
     fn write(&mut self, block: u64, count: u64, generation: u32) -> io::Result<()> {
         self.serve();
         let (mut first, end) = (block, block + count);
+        if self.lie == Lie::Keeps {
+            self.keep(first.max(self.held.unwrap_or(end)).min(end)..end, generation);
+            first = first.min(end);
+        }
+        let end = match self.held.filter(|_| self.lie == Lie::Keeps) {
+            Some(held) => end.min(held),
+            None => end,
+        };
         while first < end {
             let place = self.place(first);
             // Up to where a drive begins anew the blocks lie side by side.

@@ -85,8 +85,7 @@ fn sector_seen(sector: &[u8], wanted: Stamp) -> Seen {
     let is_whole = checksum(&found) == found[WORDS - 1];
     if is_whole && found[..2] == [MAGIC, wanted.key] {
         return match found[2] {
-            // An older one of the same place: the last write was lost.
-            address if address == wanted.address => Seen::Foreign,
+            address if address == wanted.address => Seen::Older,
             of_bytes => Seen::Other { at_bytes: wanted.address, of_bytes },
         };
     }
@@ -115,7 +114,7 @@ mod tests {
         assert_eq!(found, Seen::Other { at_bytes: STAMP.address, of_bytes: elsewhere.address });
         let of_another_run = block(Stamp { key: 78, ..STAMP });
         assert_eq!(seen(&of_another_run, STAMP), Seen::Foreign);
-        assert_eq!(seen(&own, Stamp { generation: 2, ..STAMP }), Seen::Foreign);
+        assert_eq!(seen(&own, Stamp { generation: 2, ..STAMP }), Seen::Older);
         assert_eq!(seen(&vec![0; own.len()], STAMP), Seen::Zero);
         assert_eq!(seen(&vec![255; own.len()], STAMP), Seen::Foreign);
     }

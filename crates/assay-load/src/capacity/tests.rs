@@ -57,6 +57,10 @@ fn every_lie_of_every_size_is_found_and_measured() {
                     assert_eq!(found.again.zero, found.again.all(), "{what}");
                     assert_eq!(found.held_bytes, Some(held), "{what}");
                 }
+                Lie::Keeps => {
+                    assert_eq!(found.again.older, found.again.all(), "{what}");
+                    assert_eq!(found.held_bytes, Some(held), "{what}");
+                }
             }
         }
     }
@@ -100,7 +104,10 @@ fn a_full_pass_counts_what_is_held() {
     for held in [claimed / 3, 40 << 20, claimed - BLOCK_BYTES] {
         for lie in Lie::ALL {
             let found = look(&law(claimed, held, lie), true, 3);
-            assert_eq!(found.first.as_written * BLOCK_BYTES, held, "{lie:?} {held}");
+            // Of those that lose rewrites a sample is written twice.
+            if lie != Lie::Keeps {
+                assert_eq!(found.first.as_written * BLOCK_BYTES, held, "{lie:?} {held}");
+            }
             assert_eq!(found.held_bytes, Some(held), "{lie:?} {held}: {found:?}");
             assert_eq!(found.wraps_after_bytes, (lie == Lie::Wraps).then_some(held));
             assert!(found.again.wrong() > 0);

@@ -28,7 +28,14 @@ fn trust(findings: &Findings, workload: &str, arm: &Arm) -> Option<Trust> {
 fn capacity(findings: &Findings) -> Option<Section> {
     let row = |facts: &CapacityFacts| {
         let name = name(&facts.workload, &facts.arm);
-        let held = facts.held_bytes.map_or_else(|| NONE.to_owned(), show::bytes);
+        let held = match (facts.held_bytes, facts.held_ci95_bytes) {
+            (_, Some(ends)) => {
+                let [low, high] = ends.map(show::bytes);
+                format!("{low} to {high}")
+            }
+            (Some(held), None) => show::bytes(held),
+            (None, None) => NONE.to_owned(),
+        };
         let looked_at = if facts.full {
             "every block".to_owned()
         } else {
@@ -36,10 +43,14 @@ fn capacity(findings: &Findings) -> Option<Section> {
         };
         let tone = match facts.verdict {
             Verdict::Holds => Tone::Good,
-            Verdict::Damaged | Verdict::Unsteady => Tone::Doubtful,
+            Verdict::Damaged | Verdict::Unsteady | Verdict::NotTold => Tone::Doubtful,
             _ => Tone::Bad,
         };
-        let verdict = Cell { text: facts.verdict.words().to_owned(), tone };
+        let words = match facts.verdict {
+            Verdict::Holds if facts.held_ci95_bytes.is_some() => "nothing wrong in the sample",
+            verdict => verdict.words(),
+        };
+        let verdict = Cell { text: words.to_owned(), tone };
         let cells = [name.clone(), show::bytes(facts.claimed_bytes), held].map(Cell::from);
         let rest = [looked_at, show::count(facts.wrong_blocks)].map(Cell::from);
         let trust = Cell::trust(trust(findings, &facts.workload, &facts.arm));
@@ -59,7 +70,8 @@ fn capacity(findings: &Findings) -> Option<Section> {
         columns[at] = columns[at].clone().judged();
     }
     let legend = "Claims: what the device says, or what a file system has free but a fiftieth; wrong: blocks \
-                  of 4 KiB that did not come back as they were written, before they were tried again.";
+                  of 4 KiB that did not come back as they were written, before they were tried again; holds, of a \
+                  sample: with 95 %.";
     let table = Block::Table(Table { columns, rows });
     Some(Section::titled("capacity", vec![table, Block::Text(vec![legend.to_owned()])]))
 }

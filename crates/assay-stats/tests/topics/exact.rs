@@ -1,6 +1,6 @@
 //! `exact`.
 
-use assay_stats::{binomial_at_least, fisher_exact, sign_flip};
+use assay_stats::{binomial_at_least, binomial_interval, fisher_exact, sign_flip};
 use proptest::prelude::*;
 
 use crate::common::{cases, close, close_p, count, number, numbers, reference};
@@ -29,6 +29,25 @@ fn fisher_gives_the_known_answers() {
         let p = fisher_exact(0, 5, case["failed"].as_u64().unwrap(), 5);
         close(p, number(&case["p"]), 5e-5);
     }
+}
+
+/// The ends are where the exact tails are half of alpha; the first is an example of R's `binom.test`.
+#[test]
+fn intervals_of_shares_are_those_of_exact_tails() {
+    let [low, high] = binomial_interval(682, 925, 0.05).unwrap();
+    assert!((low - 0.707_668_3).abs() < 5e-8 && (high - 0.765_406_6).abs() < 5e-8, "{low} {high}");
+    for (hits, n, alpha) in [(3, 20, 0.05), (500, 2000, 0.05), (1, 2048, 0.01), (19, 20, 0.1)] {
+        let [low, high] = binomial_interval(hits, n, alpha).unwrap();
+        let least = binomial_at_least(hits, n, low).unwrap();
+        let most = 1.0 - binomial_at_least(hits + 1, n, high).unwrap();
+        assert!((least - alpha / 2.0).abs() < 1e-9 && (most - alpha / 2.0).abs() < 1e-9);
+    }
+    let [none, few] = binomial_interval(0, 10, 0.05).unwrap();
+    assert!(none == 0.0 && (few - (1.0 - 0.025_f64.powf(0.1))).abs() < 1e-9);
+    assert_eq!(binomial_interval(10, 10, 0.05).unwrap()[1], 1.0);
+    assert_eq!(binomial_interval(0, 0, 0.05), None);
+    assert_eq!(binomial_interval(3, 2, 0.05), None);
+    assert_eq!(binomial_interval(1, 2, 1.0), None);
 }
 
 #[test]

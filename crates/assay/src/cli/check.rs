@@ -3,13 +3,14 @@
 use clap::Args;
 
 use super::{running, study_arguments};
-use crate::runner::{self, Consented, Finished};
+use crate::runner::{self, Consented};
 use assay_core::failure::{Failure, Outcome};
+use assay_core::findings::capacity::CapacityFacts;
 use assay_core::quantity::Bytes;
 use assay_core::study::{Order, SMALLEST_AREA_BYTES, Study, Workload, presets};
 use assay_core::system::System;
 use assay_core::work::Kind as _;
-use assay_core::work::capacity::{self, Probe};
+use assay_core::work::capacity::{self, Probe, Verdict};
 use assay_core::work::io::{self, Mix};
 
 /// Budget of `--quick`.
@@ -48,7 +49,8 @@ pub struct Arguments {
     #[arg(long, value_name = "SIZE")]
     area: Option<String>,
     /// Whether it holds what it says, instead of its speed: fast in minutes, full writes every block. On a
-    /// device with --destroy, or in the free space of a directory; exit code 1 where it holds less
+    /// device with --destroy, or in the free space of a directory; exit code 1 where it holds less, 5 where
+    /// memory may have answered
     #[arg(
         long,
         value_name = "fast|full",
@@ -98,23 +100,31 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         foresee: None,
     };
     let finished = running::run(system, request, arguments.how.quiet)?;
-    let short = short(&finished);
-    running::print(system, finished, arguments.how)?;
-    short.map_or(Ok(()), Err)
+    let first = finished.plan.surveys.first().map(|survey| survey.target.clone());
+    let first = first.unwrap_or_default();
+    running::print_judged(system, finished, arguments.how, |found| gate(&found.capacity, &first))
 }
 
-/// The gate that `--capacity` is: what was found to hold less than it says fails it.
-fn short(finished: &Finished) -> Option<Failure> {
-    let details = finished.trials.iter().filter_map(|trial| {
-        let told = capacity::told(capacity::Detail::of(trial.record.measured.as_ref()?)?);
-        let workload = finished.plan.workloads.get(trial.record.workload)?;
-        let survey = finished.plan.surveys.get(workload.target)?;
-        told.verdict.is_short().then_some(survey.target.as_str())
-    });
-    let mut names: Vec<&str> = details.collect();
-    names.dedup();
-    (!names.is_empty())
-        .then(|| Failure::gate(format!("{} does not hold what it says", names.join(", "))))
+/// The gate that `--capacity` is: what was found to hold less than it says fails it, and where memory may
+/// have answered it has no statement.
+fn gate(looks: &[CapacityFacts], only: &str) -> Option<Failure> {
+    let names = |wanted: &dyn Fn(&CapacityFacts) -> bool| {
+        let named = |own: &CapacityFacts| match own.arm.get("target") {
+            Some(target) => target.clone(),
+            None => only.to_owned(),
+        };
+        let mut names: Vec<String> = looks.iter().filter(|own| wanted(own)).map(named).collect();
+        names.dedup();
+        (!names.is_empty()).then(|| names.join(", "))
+    };
+    let short = names(&|own| own.verdict.is_short());
+    let untold = || names(&|own| own.verdict == Verdict::NotTold);
+    short.map(|names| Failure::gate(format!("{names} does not hold what it says"))).or_else(|| {
+        let names = untold()?;
+        Some(Failure::partial(format!(
+            "no statement about {names}: memory may have answered for the medium"
+        )))
+    })
 }
 
 /// The shipped study as the command line asks for it.

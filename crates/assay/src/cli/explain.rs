@@ -174,6 +174,7 @@ fn survey(system: &dyn System, study: &Study, target: &str, base: &Arm) -> Surve
         pilot: Pilot::default(),
         coverage: Presence::absent("not looked at"),
         notes: Vec::new(),
+        between: None,
         under: base.clone(),
         made_ns: 0,
         read_twice: None,

@@ -133,7 +133,7 @@ pub fn resume(
 
 /// Prints what a finished study found; an interrupted one says how to go on.
 pub fn print(system: &dyn System, finished: Finished, how: Printing) -> Outcome<()> {
-    end(finished, |finished| show(system, finished, how))
+    end(finished, |finished| drop(show(system, finished, how)))
 }
 
 /// Prints what a study found; fails where trials of it were lost.
@@ -141,6 +141,18 @@ pub fn conclude(system: &dyn System, finished: Finished, how: Printing) -> Outco
     let lost = whole(&finished);
     print(system, finished, how)?;
     lost.map_or(Ok(()), Err)
+}
+
+/// Prints what a study found; fails where that is a reason to.
+pub fn print_judged(
+    system: &dyn System,
+    finished: Finished,
+    how: Printing,
+    judge: impl FnOnce(&Findings) -> Option<Failure>,
+) -> Outcome<()> {
+    let mut failure = None;
+    end(finished, |finished| failure = judge(&show(system, finished, how)))?;
+    failure.map_or(Ok(()), Err)
 }
 
 /// The same without printing anything.
@@ -168,10 +180,11 @@ fn ending(finished: &mut Finished) -> Option<Failure> {
         .or_else(|| finished.interrupted.then(|| interrupted(finished)))
 }
 
-fn show(system: &dyn System, finished: Finished, how: Printing) {
+fn show(system: &dyn System, finished: Finished, how: Printing) -> Findings {
     let is_kept = finished.directory.is_some();
     let findings = kept(system, finished);
     tell(system, &findings, is_kept, how);
+    findings
 }
 
 /// Prints what a study found.

@@ -17,6 +17,7 @@ use assay_core::plan::{self, budget};
 use assay_core::presence::Presence;
 use assay_core::results::plan::{Area, Arm, Coverage, EngineUse, Pilot, PlannedWorkload, Survey};
 use assay_core::study::{Study, Target, Workload};
+use assay_core::system::between::Between;
 use assay_core::system::site::{Site, TargetKind};
 use assay_core::system::{DryRun, System, devices};
 use assay_core::work::io::{Content, Engine};
@@ -143,6 +144,7 @@ pub fn make<'a>(
         pilot,
         coverage: coverage(system, opened.file(), &area, seed),
         notes: std::mem::take(&mut opened.notes),
+        between: Some(Between::of(system, site, opened.direct.reason())),
         under: Arm::new(),
         made_ns: 0,
         read_twice,
@@ -321,6 +323,8 @@ pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Su
         pilot: Pilot::default(),
         coverage: Presence::absent("not looked at"),
         notes: Vec::new(),
+        // What is not opened has not been tried past the page cache.
+        between: None,
         under: Arm::new(),
         made_ns: 0,
         read_twice: None,

@@ -210,6 +210,7 @@ fn survey(target: &str) -> Survey {
         pilot: Pilot::default(),
         coverage: Presence::absent(NOTHING_RUN),
         notes: Vec::new(),
+        between: None,
         under: Arm::new(),
         made_ns: 0,
         read_twice: None,

@@ -9,7 +9,6 @@ use assay_lab::volume::{Filesystem, Volume};
 use assay_lab::{call, is_root};
 use serde_json::Value;
 
-use crate::findings;
 use crate::turn::{LIMIT, Need, assay, has, is_as_before, skip, word};
 
 const MIB: u64 = 1 << 20;
@@ -20,12 +19,16 @@ const LONG: Duration = Duration::from_secs(400);
 
 /// A card with this character; nothing where none can be made, after saying why.
 fn card(character: Character) -> Option<Liar> {
+    made(|| Liar::new(character))
+}
+
+fn made(make: impl FnOnce() -> assay_lab::Done<Liar>) -> Option<Liar> {
     match Liar::missing() {
         Some(reason) => {
             skip(&reason);
             None
         }
-        None => Some(Liar::new(character).unwrap()),
+        None => Some(make().unwrap()),
     }
 }
 
@@ -58,12 +61,15 @@ fn checked(card: &Liar, bytes: u64, more: &[&str]) -> (i32, Value) {
     (ended.code, document)
 }
 
-/// Four sizes: two that are gone through in full, one of them with a border in the middle of a block, and
-/// two by a sample.
-const SIZES: [(u64, u64); 4] = [
+/// Seven sizes: four that are gone through in full, one of them with a border in the middle of a block, one
+/// that loses a block, one above 60 %, and three by a sample, one of which loses its last tenth.
+const SIZES: [(u64, u64); 7] = [
     (20 * MIB, 5 * MIB),
     (33 * MIB, 20 * MIB + 3 * 512),
+    (48 * MIB, 48 * MIB - 4096),
+    (256 * MIB, 154 * MIB),
     (300 * MIB, 101 * MIB),
+    (500 * MIB, 450 * MIB),
     (6 * GIB, 2 * GIB + 7 * MIB),
 ];
 
@@ -106,6 +112,37 @@ fn cards_that_return_zeros_are_found() {
 
 #[test]
 #[ignore = "needs root: cargo xtask test"]
+fn cards_that_lose_rewrites_are_found() {
+    all_sizes_of(Lie::Keeps, "loses-rewrites");
+}
+
+/// Where memory may have answered nothing is said to hold, whatever the card does.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn behind_the_page_cache_no_card_is_said_to_hold() {
+    if !has(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) {
+        return;
+    }
+    for lie in [Lie::None, Lie::Wraps, Lie::Drops, Lie::Zeroes, Lie::Keeps] {
+        for (claimed, held) in SIZES {
+            let character = Character::new(claimed, held, lie);
+            let Some(card) = made(|| Liar::buffered(character)) else { return };
+            let (code, document) = checked(&card, claimed, &["--capacity"]);
+            let facts = &document["capacity"][0];
+            assert_ne!(facts["verdict"], "holds", "{lie:?}: {facts}");
+            assert!(code == 1 || code == 5, "{lie:?}, {code}: {facts}");
+            if lie == Lie::None {
+                assert_eq!((code, &facts["verdict"]), (5, &Value::from("not-told")), "{facts}");
+                let text = facts["text"].as_str().unwrap();
+                assert!(text.contains("goes through the page cache of its file"), "{text}");
+                assert_eq!(facts["held_bytes"], Value::Null, "{facts}");
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs root: cargo xtask test"]
 fn honest_cards_are_not_accused_and_their_result_is_kept() {
     if !has(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) {
         return;
@@ -118,7 +155,8 @@ fn honest_cards_are_not_accused_and_their_result_is_kept() {
         assert_eq!(facts["wrong_blocks"], 0);
         let program = program(&card);
         let shown = program.run(&["show"], LIMIT).unwrap();
-        assert!(shown.stdout.contains("holds what it says"), "{}", shown.stdout);
+        let says = ["holds what it says", "came back as they were"];
+        assert!(says.iter().any(|words| shown.stdout.contains(words)), "{}", shown.stdout);
         let page = word(&card.scratch().path().join("page.html"));
         assert_eq!(program.run(&["report", "-o", &page], LIMIT).unwrap().code, 0);
     }
@@ -140,9 +178,13 @@ fn free_space_is_filled_and_given_back() {
         let directory = word(volume.directory());
         let ended =
             assay(&volume).run(&["check", "--capacity", &directory, "--json"], LONG).unwrap();
-        let document = findings::of(&ended);
+        let document: Value = ended.json().unwrap();
         let facts = &document["capacity"][0];
-        assert_eq!(facts["verdict"], "holds", "{facts}");
+        // Where a host serves the drive below, or the loop device goes through the page cache, it is not told.
+        let untold = facts["not_told"].is_string();
+        let expected = if untold { (5, "not-told") } else { (0, "holds") };
+        assert_eq!((ended.code, facts["verdict"].as_str().unwrap()), expected, "{facts}");
+        assert_eq!(facts["wrong_blocks"], 0, "{facts}");
         assert_eq!(facts["in_free_space"], true, "{facts}");
         is_as_before(&volume, used);
     }
@@ -167,7 +209,7 @@ fn however_it_ends_the_free_space_is_as_before() {
             running.signal(signal).unwrap();
             let ended = running.end(LIMIT).unwrap();
             // A sample may be done before the signal comes.
-            let done = word == "--capacity" && ended.code == 0;
+            let done = word == "--capacity" && [0, 5].contains(&ended.code);
             let as_told = code.is_none_or(|code| code == ended.code);
             assert!(done || as_told, "{signal} {word}: {}", ended.stderr);
             is_as_before(&volume, used);

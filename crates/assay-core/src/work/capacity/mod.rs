@@ -98,7 +98,8 @@ pub const HELD: Metric = metric(
     "capacity_held_bytes",
     Better::Higher,
     "capacity",
-    "bytes that the target was found to hold; absent where a lie was found and not measured",
+    "bytes that the target was found to hold, of a sample with a bound that stands beside it; absent where \
+     a lie was found and not measured, and where memory may have answered",
 )
 .amount();
 
@@ -124,13 +125,16 @@ impl Kind for Asked {
         summary: "whether the target holds what it says",
         text: "Blocks are written that say, in each 512 bytes, which run they are of and where they belong, \
                with a checksum; after all of them were written they are read again, past the page cache. \
-               A fast probe writes one block of each stretch of the whole, the last one among them, and \
+               A fast probe writes one block of each stretch of the whole twice, the last one among them, and \
                then a zone at the beginning in one piece, which is longer than the stretches: wherever a \
                device begins to wrap onto its beginning, one of its blocks falls into the zone. A full one \
-               writes everything. What is wrong is written once more, with as much between writing and \
+               writes everything, and a sample of it once more. What is wrong is written again, with as much between writing and \
                reading, before it counts; then it is found out from where on nothing is held. A block that \
                holds what was written elsewhere is a wrap, zeros or what lay there before are lost writes, \
-               and some turned bits are damage and no lie. A device is overwritten, so it must be named \
+               what was written there first is a lost rewrite, and some turned bits are damage. Where memory \
+               may have answered in the place of the medium, because a loop device goes through the page cache \
+               or direct I/O is refused, or where a host's cannot be seen, it says so and not that it holds. A \
+               sample speaks with its bound. A device is overwritten, so it must be named \
                with --destroy; in a directory a file of its own takes the free space but a fiftieth, and is \
                removed. Where the free space belongs to a card that lies, writing to it may hit what lies \
                on the card.",
@@ -139,7 +143,7 @@ impl Kind for Asked {
     const EXAMPLE: &'static str = "capacity = { probe = \"fast\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = &[];
     const METRICS: &'static [&'static [Metric]] = &[&[HELD, CLAIMED, CHECKED, WRONG]];
-    const JUDGED: &'static [Judged] = &[Judged::Machine];
+    const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
 
     fn sample() -> Self {
         Self { probe: Probe::Fast, time: None }
@@ -195,7 +199,8 @@ impl kind::Asks for Asked {
             return Err("all of it would be overwritten, and that was not allowed".to_owned());
         }
         let bytes = whole_blocks(offer.area.length);
-        let planned = Planned { full: self.probe == Probe::Full, bytes };
+        let between = offer.between.cloned();
+        let planned = Planned { full: self.probe == Probe::Full, bytes, between };
         Ok((planned.into(), None))
     }
 

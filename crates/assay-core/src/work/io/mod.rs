@@ -117,7 +117,8 @@ impl Kind for Asked {
     const EXAMPLE: &'static str = "io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = parameters::PARAMETERS;
     const METRICS: &'static [&'static [Metric]] = &[&[IOPS, BANDWIDTH], LATENCY];
-    const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Bytes, Judged::Operations];
+    const JUDGED: &'static [Judged] =
+        &[Judged::Machine, Judged::Bytes, Judged::Medium, Judged::Operations];
 
     fn sample() -> Self {
         Self {

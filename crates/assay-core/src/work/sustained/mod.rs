@@ -99,7 +99,7 @@ impl Kind for Asked {
     const EXAMPLE: &'static str = "sustained = { time = \"5 min\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = &[];
     const METRICS: &'static [&'static [Metric]] = &[&[SUSTAINED, BURST, FALL, CACHE]];
-    const JUDGED: &'static [Judged] = &[Judged::Machine];
+    const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
 
     fn sample() -> Self {
         Self { time: None }
