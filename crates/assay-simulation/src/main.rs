@@ -16,6 +16,7 @@ mod cost;
 mod effects;
 mod experiment;
 mod extras;
+mod grids;
 mod invariance;
 mod looks;
 mod null;
@@ -109,6 +110,7 @@ fn all() -> Vec<Experiment> {
     all.extend(effects::experiments());
     all.extend(looks::experiments());
     all.push(invariance::experiment());
+    all.extend(grids::experiments());
     // By scenario, those of the suite first; the sort keeps the order within one.
     all.sort_by_key(|one| (!one.scenario.starts_with('S'), place(one.scenario)));
     all.extend(extras::experiments());
@@ -160,7 +162,7 @@ mod tests {
     #[test]
     fn one_scenario_can_be_chosen() {
         assert!(chosen(Some("S3")).is_ok_and(|chosen| chosen.len() == 1));
-        assert!(chosen(Some("S11")).is_err_and(|error| error.contains("S10")));
+        assert!(chosen(Some("S99")).is_err_and(|error| error.contains("S10")));
     }
 
     #[test]

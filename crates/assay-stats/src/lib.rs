@@ -15,6 +15,7 @@ pub mod order_statistics;
 pub mod outlier;
 pub mod power;
 pub mod sample;
+pub mod session;
 pub mod steady_state;
 pub mod stopping;
 pub mod verdict;
@@ -36,6 +37,7 @@ pub use power::{
     t_test_power, upper_sd_factor,
 };
 pub use sample::{FEWEST_FOR_INTERVAL, Sample, log_ratios, t_quantile};
+pub use session::{BetweenSessions, between_sessions, normal_quantile};
 pub use steady_state::{
     ChangePoint, RampAdvice, SteadyState, batch_means, change_criterion, change_interval,
     change_point, mser5, ramp_advice, snia,

@@ -12,6 +12,7 @@ mod checks;
 pub mod claims;
 mod classes;
 mod conversions;
+pub mod days;
 mod facts;
 mod foresight;
 pub mod gate;

@@ -15,6 +15,7 @@ mod multiple;
 mod outlier;
 mod power;
 mod sample;
+mod session;
 mod steady_state;
 mod stopping;
 mod verdict;

@@ -12,6 +12,7 @@ use assay_stats::{
 use crate::results::design::{ALPHA, Design, Stopping};
 
 /// Intervals at one level of error, for one comparison or for a family of them.
+#[derive(Clone)]
 pub(super) struct Bound {
     /// Error that each interval may have, two-sided.
     pub alpha: f64,

@@ -1,5 +1,6 @@
 //! Main effects of factors and what they have to do with each other (amendment to R5): means of
-//! logarithms over the other factors' levels within a replicate, paired over replicates.
+//! logarithms over the other factors' levels within a replicate, paired over replicates. All of them,
+//! in all workloads, are one family (R5b): a grid has many more of them than it has factors.
 
 use assay_stats::{FEWEST_FOR_INTERVAL, Sample};
 
@@ -14,12 +15,48 @@ use crate::quantity::Scale;
 use crate::results::design::{Design, Factor};
 use crate::results::plan::Arm;
 
-/// The main effects of all factors on one workload.
-pub(super) fn effects(design: &Design, question: &Question<'_>) -> Vec<Effect> {
-    if question.scale != Scale::Ratio || !design.order.tells_arms_from_time() {
-        return Vec::new();
+/// What a grid says beside its comparisons.
+#[derive(Default)]
+pub(super) struct Grid {
+    pub effects: Vec<Effect>,
+    pub interactions: Vec<Interaction>,
+}
+
+/// The main effects of all factors on all workloads, and which of them depend on each other.
+pub(super) fn grid(design: &Design, questions: &[&Question<'_>]) -> Grid {
+    let told: Vec<&Question<'_>> = questions.iter().copied().filter(|one| is_told(one)).collect();
+    if !design.order.tells_arms_from_time() {
+        return Grid::default();
     }
-    design.factors.iter().flat_map(|factor| of_factor(design, question, factor)).collect()
+    let family = Bound::of(design, told.len() * statements(design));
+    let effects = told.iter().flat_map(|question| effects(design, question, &family)).collect();
+    let interactions =
+        told.iter().flat_map(|question| interactions(design, question, &family)).collect();
+    Grid { effects, interactions }
+}
+
+fn is_told(question: &Question<'_>) -> bool {
+    question.scale == Scale::Ratio
+}
+
+/// Statements about one workload: a level against the baseline's, and a level of one factor at a level
+/// of another against both baselines'.
+fn statements(design: &Design) -> usize {
+    let others: Vec<usize> = design
+        .varied()
+        .map(|factor| levels(design, factor).map_or(0, |(_, others)| others.len()))
+        .collect();
+    let pairs = others.iter().enumerate().map(|(at, own)| {
+        let after = &others[at + 1..];
+        own * after.iter().sum::<usize>()
+    });
+    others.iter().sum::<usize>() + pairs.sum::<usize>()
+}
+
+/// The main effects of all factors on one workload.
+fn effects(design: &Design, question: &Question<'_>, family: &Bound) -> Vec<Effect> {
+    let ruler = Ruler::with(design, family.clone(), question.better);
+    design.factors.iter().flat_map(|factor| of_factor(design, question, factor, &ruler)).collect()
 }
 
 /// The level that a factor's others are compared with, and those others.
@@ -28,9 +65,13 @@ fn levels<'a>(design: &'a Design, factor: &'a Factor) -> Option<(&'a String, Vec
     Some((base, factor.levels.iter().filter(|level| *level != base).collect()))
 }
 
-fn of_factor(design: &Design, question: &Question<'_>, factor: &Factor) -> Vec<Effect> {
+fn of_factor(
+    design: &Design,
+    question: &Question<'_>,
+    factor: &Factor,
+    ruler: &Ruler,
+) -> Vec<Effect> {
     let Some((base, others)) = levels(design, factor) else { return Vec::new() };
-    let ruler = Ruler::new(design, others.len(), question.better);
     let name = &factor.name;
     others
         .into_iter()
@@ -39,7 +80,7 @@ fn of_factor(design: &Design, question: &Question<'_>, factor: &Factor) -> Vec<E
             let differences = corners.by_replicate(|means| means[1] - means[0]);
             let sample =
                 Sample::of(&differences).filter(|sample| sample.n >= FEWEST_FOR_INTERVAL)?;
-            Some(effect(question, (factor, base, level), &sample, &ruler))
+            Some(effect(question, (factor, base, level), &sample, ruler))
         })
         .collect()
 }
@@ -71,34 +112,30 @@ fn effect(
 }
 
 /// Factors that depend on each other, one entry a pair of factors whose levels disagree clearly.
-pub(super) fn interactions(design: &Design, question: &Question<'_>) -> Vec<Interaction> {
-    if question.scale != Scale::Ratio || !design.order.tells_arms_from_time() {
-        return Vec::new();
-    }
+fn interactions(design: &Design, question: &Question<'_>, family: &Bound) -> Vec<Interaction> {
     let factors: Vec<&Factor> = design.varied().collect();
     let pairs: Vec<(&Factor, &Factor)> = factors
         .iter()
         .enumerate()
         .flat_map(|(index, first)| factors[index + 1..].iter().map(move |second| (*first, *second)))
         .collect();
-    pairs.iter().filter_map(|pair| interaction(design, question, *pair, pairs.len())).collect()
+    pairs.iter().filter_map(|pair| interaction(design, question, *pair, family)).collect()
 }
 
 fn interaction(
     design: &Design,
     question: &Question<'_>,
     (first, second): (&Factor, &Factor),
-    pairs_of_factors: usize,
+    family: &Bound,
 ) -> Option<Interaction> {
     let (base1, others1) = levels(design, first)?;
     let (base2, others2) = levels(design, second)?;
-    let bound = Bound::of(design, others1.len() * others2.len() * pairs_of_factors);
     let mut clearest: Option<(f64, Interaction)> = None;
     for level1 in &others1 {
         for level2 in &others2 {
             let corner = [(&first.name, base1), (&second.name, base2)];
             let moved = [(&first.name, *level1), (&second.name, *level2)];
-            let Some((clear, found)) = contrast(question, corner, moved, &bound) else { continue };
+            let Some((clear, found)) = contrast(question, corner, moved, family) else { continue };
             if clearest.as_ref().is_none_or(|(known, _)| clear > *known) {
                 clearest = Some((clear, found));
             }

@@ -267,7 +267,11 @@ mod tests {
             (2.0, 1.6, (Verdict::Inconclusive, true)),
             (2.0, 0.6, (Verdict::Worse, false)),
         ] {
-            let told = crate::analysis::compare(&before, &[day("two", latency, rate)]);
+            let told = crate::analysis::compare(
+                &before,
+                &[day("two", latency, rate)],
+                crate::analysis::days::Days::default(),
+            );
             let own = told.comparisons.iter().find(|one| one.primary).unwrap();
             let expected = (Some(expected.0), expected.1);
             assert_eq!((own.verdict, is_unequal(own)), expected, "{}", own.text);

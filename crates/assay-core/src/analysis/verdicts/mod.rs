@@ -126,8 +126,7 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
     let several = if design.varied().count() > 1 { grid } else { &[] };
     let ranks: Vec<Rank> =
         grid.iter().filter_map(|question| ranks::rank(design, question)).collect();
-    let effects: Vec<Effect> =
-        several.iter().flat_map(|own| effects::effects(design, own)).collect();
+    let effects::Grid { effects, interactions } = effects::grid(design, several);
     let evidence = advice::Evidence {
         design,
         questions: grid,
@@ -143,7 +142,7 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
         answers,
         checks,
         effects,
-        interactions: several.iter().flat_map(|own| effects::interactions(design, own)).collect(),
+        interactions,
         trends: grid.iter().flat_map(|question| trends::trends(design, question)).collect(),
         comparisons,
         ranks,

@@ -182,7 +182,7 @@ fn nothing_is_said_across_results_where_a_side_is_emulated() {
     };
     let compared = |sides: [bool; 2], metric| {
         let [first, later] = sides.map(|side| of(side, metric));
-        crate::analysis::compare(&first, &[later])
+        crate::analysis::compare(&first, &[later], crate::analysis::days::Days::default())
     };
     for sides in [[false, true], [true, false], [true, true]] {
         let found = compared(sides, "iops");
