@@ -411,7 +411,8 @@ pub struct Effect {
     pub ratio: f64,
     /// 95 % interval.
     pub ci95: Option<[f64; 2]>,
-    /// 95 % interval for all main effects and interactions of the study at once.
+    /// 95 % interval for all main effects and interactions of the workload at once, and of all workloads
+    /// as long as none of them shows anything.
     pub ci95_family: Option<[f64; 2]>,
     /// Verdict, read from the family interval.
     pub verdict: Option<Verdict>,
@@ -441,7 +442,8 @@ pub struct Interaction {
     pub n: usize,
     /// Ratio of the two ratios.
     pub ratio: f64,
-    /// 95 % interval for all main effects and interactions of the study at once.
+    /// 95 % interval for all main effects and interactions of the workload at once, and of all workloads
+    /// as long as none of them shows anything.
     pub ci95_family: [f64; 2],
     /// One sentence.
     pub text: String,

@@ -1,6 +1,7 @@
 //! Main effects of factors and what they have to do with each other (amendment to R5): means of
-//! logarithms over the other factors' levels within a replicate, paired over replicates. All of them,
-//! in all workloads, are one family (R5b): a grid has many more of them than it has factors.
+//! logarithms over the other factors' levels within a replicate, paired over replicates. Those of a
+//! workload are one family (R5b): a grid has many more of them than it has factors. And those of several
+//! workloads are one until any of them shows something.
 
 use assay_stats::{FEWEST_FOR_INTERVAL, Sample};
 
@@ -10,7 +11,7 @@ use super::comparisons::{Ruler, word};
 use super::pairs::together;
 use super::ranks::mean;
 use super::words;
-use crate::findings::{Effect, Interaction};
+use crate::findings::{Effect, Interaction, Verdict};
 use crate::quantity::Scale;
 use crate::results::design::{Design, Factor};
 use crate::results::plan::Arm;
@@ -28,29 +29,58 @@ pub(super) fn grid(design: &Design, questions: &[&Question<'_>]) -> Grid {
     if !design.order.tells_arms_from_time() {
         return Grid::default();
     }
-    let family = Bound::of(design, told.len() * statements(design));
-    let effects = told.iter().flat_map(|question| effects(design, question, &family)).collect();
-    let interactions =
-        told.iter().flat_map(|question| interactions(design, question, &family)).collect();
-    Grid { effects, interactions }
+    let of = |workloads: usize| {
+        let family = Family::of(design, workloads);
+        let effects = told.iter().flat_map(|one| effects(design, one, &family.effects));
+        let interactions =
+            told.iter().flat_map(|one| interactions(design, one, &family.interactions));
+        Grid { effects: effects.collect(), interactions: interactions.collect() }
+    };
+    let strict = of(told.len());
+    if told.len() > 1 && strict.shows_anything() { of(1) } else { strict }
+}
+
+impl Grid {
+    fn shows_anything(&self) -> bool {
+        let differs =
+            |effect: &Effect| matches!(effect.verdict, Some(Verdict::Better | Verdict::Worse));
+        !self.interactions.is_empty() || self.effects.iter().any(differs)
+    }
 }
 
 fn is_told(question: &Question<'_>) -> bool {
     question.scale == Scale::Ratio
 }
 
-/// Statements about one workload: a level against the baseline's, and a level of one factor at a level
-/// of another against both baselines'.
-fn statements(design: &Design) -> usize {
-    let others: Vec<usize> = design
-        .varied()
-        .map(|factor| levels(design, factor).map_or(0, |(_, others)| others.len()))
-        .collect();
-    let pairs = others.iter().enumerate().map(|(at, own)| {
-        let after = &others[at + 1..];
-        own * after.iter().sum::<usize>()
-    });
-    others.iter().sum::<usize>() + pairs.sum::<usize>()
+/// The share of the error that main effects have: they are what a grid is run for.
+const OF_EFFECTS: f64 = 0.8;
+
+/// The bounds of what is said of so many workloads, all at once.
+struct Family {
+    effects: Bound,
+    interactions: Bound,
+}
+
+impl Family {
+    /// Main effects are of a level against the baseline's; interactions of a level of one factor at a level
+    /// of another against both baselines'.
+    fn of(design: &Design, workloads: usize) -> Self {
+        let others: Vec<usize> = design
+            .varied()
+            .map(|factor| levels(design, factor).map_or(0, |(_, others)| others.len()))
+            .collect();
+        let pairs = others.iter().enumerate().map(|(at, own)| {
+            let after = &others[at + 1..];
+            own * after.iter().sum::<usize>()
+        });
+        let each = |share: f64, statements: usize| {
+            Bound::with_share(design, share / (statements * workloads).max(1) as f64)
+        };
+        Self {
+            effects: each(OF_EFFECTS, others.iter().sum()),
+            interactions: each(1.0 - OF_EFFECTS, pairs.sum()),
+        }
+    }
 }
 
 /// The main effects of all factors on one workload.
@@ -104,7 +134,7 @@ fn effect(
         ratio: sample.mean.exp(),
         ci95: ci95.and_then(exp),
         ci95_family: family.and_then(exp),
-        verdict: Some(judged.unwrap_or(crate::findings::Verdict::Inconclusive)),
+        verdict: Some(judged.unwrap_or(Verdict::Inconclusive)),
         text: String::new(),
     };
     effect.text = words::effect(&effect);

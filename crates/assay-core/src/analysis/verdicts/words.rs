@@ -7,6 +7,7 @@ mod trends;
 pub(super) use answers::*;
 pub(in crate::analysis) use notes::load;
 pub use notes::note;
+pub(super) use notes::orders;
 pub(super) use trends::trend;
 
 use assay_stats::FEWEST_FOR_INTERVAL;
@@ -242,6 +243,28 @@ pub(super) fn unequal_load(found: &Comparison, design: &Design, unequal: &Note) 
     )
 }
 
+/// A comparison of two arms that differs by which of them ran first.
+pub(super) fn two_orders(found: &Comparison, design: &Design, note: &Note) -> String {
+    let (arm, base) = (short_words(&found.arm, design), short_words(&found.baseline, design));
+    let amount = amount(found).unwrap_or_default();
+    let orders = orders(note).unwrap_or_default();
+    let head = match found.difference {
+        Some(_) => format!("{arm} against {base}: {amount}"),
+        None => format!("{arm} has {amount} of {base}"),
+    };
+    format!("{head}{}; no verdict: {orders}.", interval(found, design))
+}
+
+/// The same for the whole study.
+pub(super) fn carried_between(workload: &str, p: f64) -> String {
+    format!(
+        "{workload}: which of the two arms runs first changes their difference ({}), so one leaves \
+         something behind for the other and there is no verdict; longer rests or fresh conditions \
+         before each trial may help",
+        p_words(p)
+    )
+}
+
 /// Where no order was recorded.
 pub(super) const NO_ORDER: &str =
     "no order was recorded: drift and carry-over between trials could not be looked for";
@@ -253,9 +276,9 @@ pub(super) const NO_DRIFT: &str = "neither drift nor carry-over between trials w
 pub(super) const TWO_CHAINED: &str = "no drift was seen; carry-over cannot be told apart with two \
      arms in chained order, which keeps it out of the comparison";
 
-/// Where both trials of a replicate follow the same arm.
-pub(super) const TWO_RANDOM: &str = "no drift was seen; with two arms, what one leaves behind for \
-     the other within a replicate cannot be told apart from their difference";
+/// Where there are too few replicates in one of the two orders.
+pub(super) const TWO_RANDOM: &str = "no drift was seen; with two arms and so few replicates, what one \
+     leaves behind for the other cannot be told apart from their difference";
 
 /// Where there are too few trials, or an order that leaves nothing to tell carry-over by.
 pub(super) const NO_DRIFT_ALONE: &str =
