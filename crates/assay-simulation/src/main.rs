@@ -1,4 +1,4 @@
-//! The simulation suite S1 to S10 (`cargo xtask simulate`). Studies whose truth is known go through
+//! The simulation suite S1 to S13 (`cargo xtask simulate`). Studies whose truth is known go through
 //! the product as tables that were brought along; what it says of them is counted.
 //!
 //! Seeds stand here and were chosen before the first run. A bound that fails is a finding: it is
@@ -13,15 +13,18 @@
 
 mod chance;
 mod cost;
+mod days;
 mod effects;
 mod experiment;
 mod extras;
+mod grids;
 mod invariance;
 mod looks;
 mod null;
 mod returning;
 mod seam;
 mod table;
+mod two_arms;
 mod world;
 
 use std::collections::BTreeMap;
@@ -109,6 +112,9 @@ fn all() -> Vec<Experiment> {
     all.extend(effects::experiments());
     all.extend(looks::experiments());
     all.push(invariance::experiment());
+    all.extend(grids::experiments());
+    all.extend(days::experiments());
+    all.extend(two_arms::experiments());
     // By scenario, those of the suite first; the sort keeps the order within one.
     all.sort_by_key(|one| (!one.scenario.starts_with('S'), place(one.scenario)));
     all.extend(extras::experiments());
@@ -160,7 +166,7 @@ mod tests {
     #[test]
     fn one_scenario_can_be_chosen() {
         assert!(chosen(Some("S3")).is_ok_and(|chosen| chosen.len() == 1));
-        assert!(chosen(Some("S11")).is_err_and(|error| error.contains("S10")));
+        assert!(chosen(Some("S99")).is_err_and(|error| error.contains("S10")));
     }
 
     #[test]

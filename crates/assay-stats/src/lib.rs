@@ -16,6 +16,7 @@ pub mod outlier;
 pub mod power;
 pub mod ratio;
 pub mod sample;
+pub mod session;
 pub mod steady_state;
 pub mod stopping;
 pub mod verdict;
@@ -38,6 +39,7 @@ pub use power::{
 };
 pub use ratio::{RatioOfSums, batch_sums, ratio_of_sums};
 pub use sample::{FEWEST_FOR_INTERVAL, Sample, log_ratios, t_quantile};
+pub use session::{BetweenSessions, between_sessions, normal_quantile};
 pub use steady_state::{
     ChangePoint, RampAdvice, SteadyState, batch_means, change_criterion, change_interval,
     change_point, correlated_change_interval, correlated_change_point, correlated_changes, mser5,

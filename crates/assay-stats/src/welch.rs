@@ -67,6 +67,6 @@ pub fn welch_from_summary(
     )
 }
 
-fn variance_of_mean(sample: &Sample) -> Option<f64> {
+pub(crate) fn variance_of_mean(sample: &Sample) -> Option<f64> {
     (sample.n >= 2).then(|| Some(sample.sd?.powi(2) / sample.n as f64))?
 }

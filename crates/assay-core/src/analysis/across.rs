@@ -1,11 +1,13 @@
 //! Two results that do not share their replicates (R13): what differs around them first, then
-//! their numbers, with weaker words and never *equivalent*.
+//! their numbers, with weaker words and never *equivalent*. With one result a side no direction is
+//! suggested (R13d): its trials say nothing of days. All rows that are compared are one family.
 
 use std::collections::BTreeMap;
 
-use assay_stats::{FEWEST_FOR_INTERVAL, Sample, Welch, bonferroni, judge, welch};
+use assay_stats::{BetweenSessions, FEWEST_FOR_INTERVAL, Sample, Welch, bonferroni, judge, welch};
 
 use super::classes;
+use super::days::{Days, POWER};
 use super::verdicts::{across_words, correct, judge_across, verdict_of_ends, verdict_word, words};
 use crate::findings::facts::{Ordered, Unknown};
 use crate::findings::notes::{Note, Side};
@@ -31,6 +33,8 @@ pub const RESULT: &str = "result";
 pub(super) enum Unit {
     /// The trials of one result a side: nothing is ever *equivalent*.
     Trials,
+    /// The same, where days scatter by so much: nothing is suggested.
+    OneDay(Days),
     /// Results, three or more a side, with what counts as equivalent.
     Sessions {
         /// As a share.
@@ -38,20 +42,22 @@ pub(super) enum Unit {
     },
 }
 
-/// Later results against the first one.
-pub fn compare(first: &Findings, later: &[Findings]) -> Findings {
-    compare_as(first, later, Unit::Trials)
+/// Later results against the first one, where days scatter by so much.
+pub fn compare(first: &Findings, later: &[Findings], days: Days) -> Findings {
+    let mut found = compare_as(first, later, Unit::OneDay(days));
+    found.checks.push(Check::new("sessions", days.words()));
+    found
 }
 
 /// The same, of trials or of sessions.
 pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Findings {
     let mut cells = named_cells(first);
-    let (mut comparisons, mut checks) = (Vec::new(), Vec::new());
+    let mut checks = Vec::new();
     for other in later {
         checks.extend(differences(first, other));
-        comparisons.extend(one(first, other, unit));
         cells.extend(named_cells(other));
     }
+    let comparisons = all(first, later, unit);
     let ids: Vec<&str> = later.iter().map(|other| other.study.id.as_str()).collect();
     let last = later.last().unwrap_or(first);
     let told: Vec<&Comparison> = comparisons.iter().filter(|found| found.primary).collect();
@@ -316,10 +322,41 @@ impl<'a> Book<'a> {
     }
 }
 
-/// The comparisons of one result with another, workload by workload.
-fn one(first: &Findings, other: &Findings, unit: Unit) -> Vec<Comparison> {
+/// A row of two results that is not judged yet.
+struct Row {
+    found: Comparison,
+    tests: Option<Tests>,
+}
+
+/// The tests of a row: by its own numbers, and with the days between them.
+#[derive(Clone, Copy)]
+pub(super) struct Tests {
+    /// Of the numbers as they are; none where neither side scatters.
+    pub welch: Option<Welch>,
+    /// Where they are the trials of one day.
+    pub days: Option<BetweenSessions>,
+}
+
+/// The comparisons of all later results with the first, workload by workload: one family.
+fn all(first: &Findings, later: &[Findings], unit: Unit) -> Vec<Comparison> {
+    let of_one: Vec<Vec<Row>> = later.iter().map(|other| rows(first, other, unit)).collect();
+    let family = of_one.iter().flatten().filter(|row| row.found.primary).count();
+    let judged = |rows: Vec<Row>| {
+        let judged =
+            rows.into_iter().map(|Row { found, tests }| judged(found, tests, family, unit));
+        let mut judged: Vec<Comparison> = judged.collect();
+        judge_across(&mut judged, |workload, class| is_live(first, workload, class));
+        judged
+    };
+    let mut judged: Vec<Comparison> = of_one.into_iter().flat_map(judged).collect();
+    correct(judged.iter_mut().filter(|found| found.primary));
+    judged
+}
+
+fn rows(first: &Findings, other: &Findings, unit: Unit) -> Vec<Row> {
     let (before, after) = (Book::new(first), Book::new(other));
-    let mut found: Vec<(Comparison, Option<Welch>)> = Vec::new();
+    let emulated = [first, other].iter().any(|side| side.environment.is_emulated());
+    let mut found = Vec::new();
     for cell in first.cells.iter().filter(|cell| !cell.control) {
         let Some(later) = after.cell(&key(cell)) else { continue };
         if cell.scale == Scale::Difference {
@@ -335,48 +372,34 @@ fn one(first: &Findings, other: &Findings, unit: Unit) -> Vec<Comparison> {
             Some(pair) => (Kind::RerunBaseline, Some(pair)),
             None => (Kind::OtherDayOrMachine, plain(&before, cell).zip(plain(&after, later))),
         };
-        // Two values have no interval (R4).
-        let enough = samples.filter(|(before, after)| before.n.min(after.n) >= FEWEST_FOR_INTERVAL);
-        let test = enough.and_then(|(before, after)| welch(&before, &after));
         let arms = [(cell, first), (later, other)].map(|(cell, of)| named(&cell.arm, &of.study.id));
         let mut told = comparison([cell, later], arms, kind, samples);
         told.doubt([cell, later], ["the earlier", "the later"]);
-        found.push((told, test));
-    }
-    let mut families: BTreeMap<String, usize> = BTreeMap::new();
-    for (one, _) in found.iter().filter(|(one, _)| one.primary) {
-        *families.entry(one.workload.clone()).or_default() += 1;
-    }
-    let family = |one: &Comparison| families.get(&one.workload).copied().unwrap_or_default();
-    let emulated = [first, other].iter().any(|side| side.environment.is_emulated());
-    let judge = |(mut one, test): (Comparison, Option<Welch>)| {
-        let family = family(&one);
-        if emulated && is_of_speed(&one.metric) {
-            one.add(Note::Emulated, words::note(&Note::Emulated, ["", ""]));
+        if emulated && is_of_speed(&told.metric) {
+            told.add(Note::Emulated, words::note(&Note::Emulated, ["", ""]));
         }
-        judged(one, test.as_ref(), family, unit)
+        let tests = samples.and_then(|(before, after)| tests([&before, &after], unit));
+        found.push(Row { found: told, tests });
+    }
+    found
+}
+
+/// The tests of two samples; two values have no interval (R4).
+fn tests([before, after]: [&Sample; 2], unit: Unit) -> Option<Tests> {
+    if before.n.min(after.n) < FEWEST_FOR_INTERVAL {
+        return None;
+    }
+    let days = match unit {
+        Unit::OneDay(days) => days.between([before, after], [1, 1]),
+        Unit::Trials | Unit::Sessions { .. } => None,
     };
-    let mut judged: Vec<Comparison> = found.into_iter().map(judge).collect();
-    correct_by_workload(&mut judged);
-    judge_across(&mut judged, |workload, class| is_live(first, workload, class));
-    judged
+    Some(Tests { welch: welch(before, after), days })
 }
 
 /// Whether a class of requests was that of others' work, whose load nobody set.
 fn is_live(found: &Findings, workload: &str, class: &'static str) -> bool {
     let mut others = found.cells.iter().filter(|cell| cell.metric == ARRIVALS);
     others.any(|cell| classes::name(&cell.workload, class) == workload)
-}
-
-/// Holm's p in the place of the plain one, within the primary comparisons of each workload.
-fn correct_by_workload(found: &mut [Comparison]) {
-    let mut families: BTreeMap<String, Vec<&mut Comparison>> = BTreeMap::new();
-    for one in found.iter_mut().filter(|one| one.primary) {
-        families.entry(one.workload.clone()).or_default().push(one);
-    }
-    for family in families.into_values() {
-        correct(family.into_iter());
-    }
 }
 
 /// The logarithm of a trial that counts.
@@ -422,6 +445,7 @@ pub(super) fn comparison(
         within_margin: false,
         margin: None,
         replicates_needed: None,
+        would_see: None,
         text: String::new(),
         notes: Vec::new(),
         note_facts: Vec::new(),
@@ -450,8 +474,8 @@ fn trust_notes(cells: [&Cell; 2]) -> impl Iterator<Item = Note> {
 
 /// The intervals, the verdict, which is never *equivalent* where each side is one day, and the
 /// sentence.
-fn judged(found: Comparison, test: Option<&Welch>, family: usize, unit: Unit) -> Comparison {
-    let mut found = weighed(found, test, family, unit);
+fn judged(found: Comparison, tests: Option<Tests>, family: usize, unit: Unit) -> Comparison {
+    let mut found = weighed(found, tests, family, unit);
     found.text = across_words(&found);
     found
 }
@@ -459,17 +483,26 @@ fn judged(found: Comparison, test: Option<&Welch>, family: usize, unit: Unit) ->
 /// The same without its sentence.
 pub(super) fn weighed(
     mut found: Comparison,
-    test: Option<&Welch>,
+    tests: Option<Tests>,
     family: usize,
     unit: Unit,
 ) -> Comparison {
-    let logs = |alpha: f64| test?.interval(alpha);
+    let logs = |alpha: f64| {
+        let Tests { welch, days } = tests?;
+        days.map_or_else(|| welch?.interval(alpha), |days| days.interval(alpha))
+    };
     let ends = |alpha: f64| Some(logs(alpha)?.map(f64::exp));
     found.ci95 = ends(ALPHA);
-    found.p_holm = test.map(|test| test.p);
+    found.p_holm = tests
+        .and_then(|Tests { welch, days }| days.map_or(welch.map(|test| test.p), |days| days.p()));
     if found.primary {
         let alpha = bonferroni(ALPHA, family);
         found.ci95_family = ends(alpha);
+        found.would_see = tests.and_then(|tests| {
+            // Either way, so that each has half of the error.
+            let reach = tests.days?.found(alpha / 2.0, POWER)?;
+            Some([-reach, reach].map(f64::exp))
+        });
         let is_invalid =
             |note: &Note| matches!(note, Note::TrustOfResult { trust: Trust::Invalid, .. });
         let invalid = found.note_facts.iter().any(is_invalid);
@@ -489,8 +522,12 @@ fn verdict(
     unit: Unit,
 ) -> Verdict {
     let higher = found.better == Better::Higher;
-    let Unit::Sessions { margin: Some(margin) } = unit else {
-        return verdict_of_ends(family.map(f64::exp), higher);
+    let margin = match unit {
+        Unit::OneDay(_) => return Verdict::Inconclusive,
+        Unit::Sessions { margin: Some(margin) } => margin,
+        Unit::Trials | Unit::Sessions { margin: None } => {
+            return verdict_of_ends(family.map(f64::exp), higher);
+        }
     };
     let judged = judge(family, one_sided, margin, higher);
     found.margin = Some(margin);

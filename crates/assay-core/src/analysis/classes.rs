@@ -10,7 +10,7 @@ use super::series::cell_trial;
 use super::verdicts::words;
 use crate::findings::measurements::Series;
 use crate::findings::said::{Said, Sentence};
-use crate::findings::{AbsentCell, Comparison, Findings, Trust, Verdict};
+use crate::findings::{AbsentCell, CellTrial, Comparison, Findings, Trust, Verdict};
 use crate::probes::block_latency::counts::{BlockLatency, ClassSpan, Latencies};
 use crate::probes::is_not_recorded;
 use crate::quantity::metric::{self, CLASS_METRICS, Statistic};
@@ -18,8 +18,9 @@ use crate::quantity::units::show;
 use crate::quantity::{Metric, Scale};
 use crate::results::environment::Environment;
 use crate::results::plan::{Plan, arm_in_words, arm_words};
-use crate::results::record::TrialRecord;
+use crate::results::record::{Status, TrialRecord};
 use crate::system::site::Site;
+use crate::truth::{Remark, unstable};
 use crate::work::observe;
 
 /// A class with a row of its own.
@@ -238,6 +239,9 @@ fn one(row: &Row<'_>, spans: &Spans<'_>, class: &Class, metric: &Metric) -> Resu
         trials.push(cell_trial(trial, value.ok()));
     }
     let (trust, because) = row.judged(metric);
+    let primary = metric::class(metric.name).is_some_and(|(_, what)| what == Statistic::Mean);
+    let unstable = unstable(row, &trials).filter(|_| primary);
+    let own = unstable.iter().map(|remark| remark.because(RULE));
     Ok(Series {
         workload: name(&row.workload.name, class.key),
         arm: row.arm.clone(),
@@ -246,11 +250,24 @@ fn one(row: &Row<'_>, spans: &Spans<'_>, class: &Class, metric: &Metric) -> Resu
         metric: metric.name.to_owned(),
         better: metric.better,
         scale: Scale::Ratio,
-        primary: metric::class(metric.name).is_some_and(|(_, what)| what == Statistic::Mean),
+        primary,
         trials,
-        trust,
-        because,
+        trust: trust.max(unstable.as_ref().map(|remark| remark.trust)),
+        because: because.into_iter().chain(own).collect(),
     })
+}
+
+/// The rule that looks at each class of others' work by itself.
+const RULE: &str = "unstable";
+
+/// Whether the trials of a class of others' work lie so far apart that their mean says little.
+fn unstable(row: &Row<'_>, trials: &[CellTrial]) -> Option<Remark> {
+    if !row.workload.work.is_others() {
+        return None;
+    }
+    let undisturbed = trials.iter().filter(|trial| trial.status == Status::Ok);
+    let values: Vec<f64> = undisturbed.filter_map(|trial| trial.value).collect();
+    unstable::of_latencies(&values)
 }
 
 fn none_of(class: &Class, trial: &Measured<'_>) -> String {

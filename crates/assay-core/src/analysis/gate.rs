@@ -3,13 +3,15 @@
 //!
 //! A row fails when the one-sided bound of its log ratio, adjusted for all rows, lies wholly beyond
 //! what is allowed. Where both sides are three results or more, sessions are the unit: the trials of
-//! one day share that day.
+//! one day share that day. Where they are fewer, the days between them are a part of the error that is
+//! taken as given (R13d).
 
 use std::collections::BTreeMap;
 
 use assay_stats::{FEWEST_FOR_INTERVAL, Sample, t_quantile, welch};
 
 use super::across::{Book, Key, Way, key};
+use super::days::{Days, POWER};
 use crate::findings::{Cell, Findings, Trust};
 use crate::plan::arms::settable;
 use crate::quantity::units::show;
@@ -18,9 +20,6 @@ use crate::results::plan::arm_words;
 
 /// Error of the whole gate, shared by its rows.
 const ALPHA: f64 = 0.05;
-
-/// Power with which a loss must be found for a row to see it.
-const POWER: f64 = 0.8;
 
 /// What a gate usually allows, and the loss that it must then see: at three trials of a spread of 3 %
 /// it does, at 10 % it finds such a loss in a third of the cases only (R13c).
@@ -37,13 +36,16 @@ pub struct Gate {
     pub allowed: f64,
     /// A row that would not have found a loss of this makes no statement.
     pub sees: f64,
+    /// How far days lie apart.
+    pub days: Days,
 }
 
 impl Gate {
     /// A gate that must see 30 %, and where it allows more than 5 %, as far beyond that.
     pub fn new(allowed: f64) -> Self {
         let beyond = (1.0 - USUAL_SEEN) / (1.0 - USUAL_ALLOWED);
-        Self { allowed, sees: USUAL_SEEN.max(1.0 - (1.0 - allowed) * beyond) }
+        let sees = USUAL_SEEN.max(1.0 - (1.0 - allowed) * beyond);
+        Self { allowed, sees, days: Days::default() }
     }
 }
 
@@ -93,14 +95,19 @@ fn percent(share: f64) -> String {
     show::percent(100.0 * share)
 }
 
-/// Every row that either side has, judged.
-pub fn gate(earlier: &[Findings], later: &[Findings], asked: Gate) -> Vec<Gated> {
+/// Whether each result is one number: the sides then tell days from differences by themselves.
+pub fn are_sessions(sides: [usize; 2]) -> bool {
+    sides.iter().all(|results| *results >= FEWEST_FOR_INTERVAL)
+}
+
+/// Every row that either side has, judged. So many gates of one answer share its error.
+pub fn gate(earlier: &[Findings], later: &[Findings], asked: Gate, gates: usize) -> Vec<Gated> {
     let mut keys: BTreeMap<Key, Better> = BTreeMap::new();
     let cells = earlier.iter().chain(later).flat_map(|one| &one.cells);
     for cell in cells.filter(|cell| cell.primary && !cell.control) {
         keys.insert(key(cell), cell.better);
     }
-    let rows = keys.len();
+    let rows = keys.len() * gates.max(1);
     let [earlier, later] =
         [earlier, later].map(|side| side.iter().map(Book::new).collect::<Vec<_>>());
     let row = |(key, better): (&Key, &Better)| row(key, *better, [&earlier, &later], rows, asked);
@@ -108,6 +115,8 @@ pub fn gate(earlier: &[Findings], later: &[Findings], asked: Gate) -> Vec<Gated>
 }
 
 fn row(key: &Key, better: Better, sides: [&[Book<'_>]; 2], rows: usize, asked: Gate) -> Gated {
+    let results = sides.map(<[Book<'_>]>::len);
+    let few = (!are_sessions(results)).then_some(results);
     let (workload, _, arm) = key;
     let name = match arm_words(arm).as_str() {
         "" => workload.clone(),
@@ -115,7 +124,7 @@ fn row(key: &Key, better: Better, sides: [&[Book<'_>]; 2], rows: usize, asked: G
     };
     match samples(key, sides) {
         Err(reason) => Gated { name, ended: Ended::NoStatement(reason), loss: None, seen: None },
-        Ok([earlier, later]) => judged(name, [&earlier, &later], better, rows, asked),
+        Ok([earlier, later]) => judged(name, ([&earlier, &later], few), better, rows, asked),
     }
 }
 
@@ -128,7 +137,7 @@ fn samples(key: &Key, sides: [&[Book<'_>]; 2]) -> Result<[Sample; 2], String> {
         cell(one, key).is_ok_and(|cell| one.values(cell, Way::ToItsBaseline).is_some())
     };
     let way = if all().all(has_own) { Way::ToItsBaseline } else { Way::Plain };
-    let are_sessions = sides.iter().all(|side| side.len() >= FEWEST_FOR_INTERVAL);
+    let are_sessions = are_sessions(sides.map(<[Book<'_>]>::len));
     let sample = |side: &[Book<'_>]| -> Result<Sample, String> {
         let mut data = Vec::new();
         for one in side {
@@ -176,9 +185,29 @@ fn cell<'a>(one: &Book<'a>, key: &Key) -> Result<&'a Cell, String> {
     }
 }
 
+/// How far a row must be from what is allowed to fail, and from where on a loss is found. `few` are
+/// the results a side where trials are the data.
+fn reach(
+    [earlier, later]: [&Sample; 2],
+    few: Option<[usize; 2]>,
+    rows: usize,
+    days: Days,
+) -> Option<[f64; 2]> {
+    let alpha = ALPHA / rows.max(1) as f64;
+    if let Some(results) = few {
+        let between = days.between([earlier, later], results)?;
+        return Some([between.reach(alpha)?, between.found(alpha, POWER)?]);
+    }
+    // Where neither side scatters, nothing is left to chance.
+    let Some(test) = welch(earlier, later) else { return Some([0.0; 2]) };
+    let quantile = |p: f64| t_quantile(p, test.degrees_of_freedom);
+    let bound = quantile(1.0 - alpha)? * test.standard_error;
+    Some([bound, bound + quantile(POWER)? * test.standard_error])
+}
+
 fn judged(
     name: String,
-    [earlier, later]: [&Sample; 2],
+    ([earlier, later], few): ([&Sample; 2], Option<[usize; 2]>),
     better: Better,
     rows: usize,
     asked: Gate,
@@ -193,13 +222,7 @@ fn judged(
         Better::Lower => worse.exp() - 1.0,
     };
     let worse = sign * (later.mean - earlier.mean);
-    // Where neither side scatters, nothing is left to chance.
-    let reach = welch(earlier, later).map_or(Some([0.0; 2]), |test| {
-        let quantile = |p: f64| t_quantile(p, test.degrees_of_freedom);
-        let bound = quantile(1.0 - ALPHA / rows.max(1) as f64)? * test.standard_error;
-        Some([bound, bound + quantile(POWER)? * test.standard_error])
-    });
-    let Some([bound, found]) = reach else {
+    let Some([bound, found]) = reach([earlier, later], few, rows, asked.days) else {
         let reason = "its trials allow no interval".to_owned();
         return Gated { name, ended: Ended::NoStatement(reason), loss: None, seen: None };
     };
@@ -226,7 +249,12 @@ mod tests {
 
     const ROWS: usize = 7;
     const STUDIES: u64 = 1000;
-    const FIVE: Gate = Gate { allowed: 0.05, sees: 0.3 };
+    fn five() -> Gate {
+        Gate::new(0.05)
+    }
+
+    /// One result a side.
+    const ONE: Option<[usize; 2]> = Some([1, 1]);
 
     /// Normal draws by the method of Box and Muller.
     struct Normal(Draws);
@@ -252,7 +280,7 @@ mod tests {
             let sides =
                 [draws.side(trials, sd, session, 0.0), draws.side(trials, sd, session, shift)];
             let [earlier, later] = &sides;
-            judged(String::new(), [earlier, later], Better::Higher, ROWS, FIVE).ended
+            judged(String::new(), ([earlier, later], ONE), Better::Higher, ROWS, five()).ended
         };
         (0..ROWS).map(row).collect()
     }
@@ -264,12 +292,13 @@ mod tests {
 
     #[test]
     fn equal_days_fail_in_at_most_one_of_twenty() {
-        for sd in [0.03, 0.05] {
+        for (trials, sd) in [(3, 0.03), (3, 0.05), (6, 0.03), (10, 0.03)] {
             for session in [0.0, 0.02, 0.03] {
-                let fails =
-                    |draws: &mut Normal| pair(draws, 3, [sd, session], 0.0).contains(&Ended::Fail);
+                let fails = |draws: &mut Normal| {
+                    pair(draws, trials, [sd, session], 0.0).contains(&Ended::Fail)
+                };
                 let share = share_of(1, fails);
-                assert!(share <= 0.05, "sd {sd}, session {session}: {share}");
+                assert!(share <= 0.05, "{trials} trials, sd {sd}, session {session}: {share}");
             }
         }
     }
@@ -288,12 +317,14 @@ mod tests {
         // At the loss that an average row of this spread prints.
         let mut draws = Normal(Draws::new(3, "gate"));
         let seen = |draws: &mut Normal| {
-            let sides = [draws.side(6, 0.05, 0.0, 0.0), draws.side(6, 0.05, 0.0, 0.0)];
+            let sides = [draws.side(6, 0.05, 0.03, 0.0), draws.side(6, 0.05, 0.03, 0.0)];
             let [earlier, later] = &sides;
-            judged(String::new(), [earlier, later], Better::Higher, ROWS, FIVE).seen.unwrap()
+            judged(String::new(), ([earlier, later], ONE), Better::Higher, ROWS, five())
+                .seen
+                .unwrap()
         };
         let mean = (0..STUDIES).map(|_| seen(&mut draws)).sum::<f64>() / STUDIES as f64;
-        let found = |draws: &mut Normal| pair(draws, 6, [0.05, 0.0], mean)[0] == Ended::Fail;
+        let found = |draws: &mut Normal| pair(draws, 6, [0.05, 0.03], mean)[0] == Ended::Fail;
         let share = share_of(4, found);
         assert!((0.72..=0.9).contains(&share), "a loss of {mean}: {share}");
     }
@@ -302,9 +333,14 @@ mod tests {
         Sample::of(&values.iter().map(|value| value.ln()).collect::<Vec<_>>()).unwrap()
     }
 
+    fn told_of(few: Option<[usize; 2]>, better: Better, sides: [&[f64]; 2]) -> Gated {
+        let sides = sides.map(side);
+        judged("it".to_owned(), ([&sides[0], &sides[1]], few), better, 1, five())
+    }
+
+    /// Of one result a side.
     fn told(better: Better, earlier: &[f64], later: &[f64]) -> Gated {
-        let sides = [side(earlier), side(later)];
-        judged("it".to_owned(), [&sides[0], &sides[1]], better, 1, FIVE)
+        told_of(ONE, better, [earlier, later])
     }
 
     #[test]
@@ -312,7 +348,11 @@ mod tests {
         let quiet = [1000.0, 1010.0, 990.0];
         let pass = told(Better::Higher, &quiet, &quiet);
         assert_eq!(pass.ended, Ended::Pass);
-        assert!(pass.text().starts_with("it: pass (worse by 0 %); a loss of 7"), "{}", pass.text());
+        assert!(
+            pass.text().starts_with("it: pass (worse by 0 %); a loss of 14"),
+            "{}",
+            pass.text()
+        );
         let slower = quiet.map(|value| value / 2.0);
         assert_eq!(told(Better::Higher, &quiet, &slower).ended, Ended::Fail);
         assert_eq!(told(Better::Lower, &slower, &quiet).ended, Ended::Fail);
@@ -332,8 +372,12 @@ mod tests {
     #[test]
     fn what_does_not_scatter_is_judged_as_it_stands() {
         let same = [500.0; 3];
-        assert_eq!(told(Better::Higher, &same, &same).ended, Ended::Pass);
-        assert_eq!(told(Better::Higher, &same, &[470.0; 3]).ended, Ended::Fail);
-        assert_eq!(told(Better::Higher, &same, &[480.0; 3]).ended, Ended::Pass);
+        // Of sessions, that is; days lie apart where no trial tells so.
+        let ended = |few, later: f64| told_of(few, Better::Higher, [&same, &[later; 3]]).ended;
+        assert_eq!(ended(None, 500.0), Ended::Pass);
+        assert_eq!(ended(None, 470.0), Ended::Fail);
+        assert_eq!(ended(None, 480.0), Ended::Pass);
+        assert_eq!(ended(ONE, 470.0), Ended::Pass);
+        assert_eq!(ended(ONE, 400.0), Ended::Fail);
     }
 }

@@ -13,6 +13,7 @@ mod checks;
 pub mod claims;
 mod classes;
 mod conversions;
+pub mod days;
 mod facts;
 mod foresight;
 pub mod gate;

@@ -282,6 +282,7 @@ fn comparison(baseline: &Place, place: &Place, ratio: f64, text: String) -> Comp
         within_margin: false,
         margin: None,
         replicates_needed: None,
+        would_see: None,
         text,
         notes: Vec::new(),
         note_facts: Vec::new(),

@@ -377,6 +377,10 @@ pub struct Comparison {
     /// Replicates that would tell a difference as large as the margin, for an inconclusive verdict.
     #[serde(default)]
     pub replicates_needed: Option<u32>,
+    /// Of one result a side: the ratios below and above which a true one would have been found in four of
+    /// five cases, days included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub would_see: Option<[f64; 2]>,
     /// The verdict in one sentence.
     #[serde(default)]
     pub text: String,
@@ -431,7 +435,8 @@ pub struct Effect {
     pub ratio: f64,
     /// 95 % interval.
     pub ci95: Option<[f64; 2]>,
-    /// 95 % interval for all levels of this factor at once.
+    /// 95 % interval for all main effects and interactions of the workload at once, and of all workloads
+    /// as long as none of them shows anything.
     pub ci95_family: Option<[f64; 2]>,
     /// Verdict, read from the family interval.
     pub verdict: Option<Verdict>,
@@ -461,13 +466,29 @@ pub struct Interaction {
     pub n: usize,
     /// Ratio of the two ratios.
     pub ratio: f64,
-    /// 95 % interval for all pairs of levels of the two factors at once.
+    /// 95 % interval for all main effects and interactions of the workload at once, and of all workloads
+    /// as long as none of them shows anything.
     pub ci95_family: [f64; 2],
     /// One sentence.
     pub text: String,
 }
 
-/// A metric over a numeric factor.
+/// How a metric goes over the levels of a numeric factor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    /// As a line through logarithms.
+    #[default]
+    Line,
+    /// From the knee on it stays near the best.
+    LevelsOff,
+    /// Up to the knee it stays near the best.
+    HoldsUpTo,
+    /// Neither of these.
+    Peak,
+}
+
+/// A metric over a numeric factor, told where it changes by more than the margin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trend {
     /// Workload.
@@ -482,13 +503,29 @@ pub struct Trend {
     pub n: usize,
     /// Level with the best mean.
     pub peak: f64,
-    /// Smallest and largest level that could be the best one, at 95 %.
+    /// Smallest and largest level that could be the best one, at 95 % for all trends of the workload.
     pub peak_range: [f64; 2],
+    /// How it goes there.
+    #[serde(default)]
+    pub shape: Shape,
     /// Change of the logarithm of the metric per change of the logarithm of the level: 1 means
-    /// proportional, 0 means no change.
-    pub slope: f64,
-    /// 95 % interval of the slope.
+    /// proportional, 0 means no change. Of a line only.
+    pub slope: Option<f64>,
+    /// 95 % interval of the slope, for all trends of the workload at once.
     pub ci95: Option<[f64; 2]>,
+    /// Smallest and largest of the levels around the best that stay within the margin of it; none of a
+    /// line.
+    #[serde(default)]
+    pub near: Option<[f64; 2]>,
+    /// The level from which on, or up to which, it stays within the margin of the best.
+    #[serde(default)]
+    pub knee: Option<f64>,
+    /// Smallest and largest level that could be the knee.
+    #[serde(default)]
+    pub knee_range: Option<[f64; 2]>,
+    /// What counts as no change, as a share.
+    #[serde(default)]
+    pub margin: Option<f64>,
     /// One sentence.
     pub text: String,
 }

@@ -116,6 +116,17 @@ pub enum Note {
         /// Its interval, all comparisons of a workload at once.
         ci95_family: [f64; 2],
     },
+    /// Of two arms one changes what runs after it: the ratio depends on which of them ran first.
+    TwoOrders {
+        /// Arm against baseline where the arm ran first: a ratio, or a difference.
+        first: f64,
+        /// The same where it ran second.
+        second: f64,
+        /// Replicates of each order.
+        replicates: [usize; 2],
+        /// That both are the same.
+        p: f64,
+    },
     /// The sides kept different numbers of operations in flight, though the study asked for the same.
     InFlight {
         /// Those of the arm.

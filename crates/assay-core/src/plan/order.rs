@@ -64,7 +64,10 @@ pub fn turns(
         (Order::Crd, _) => complete(&groups.concat(), replicates, draws),
         (Order::Sequential, _) => lumps(groups, replicates),
         (order, [items]) => {
-            let rows = in_order(order, items.len(), replicates, draws);
+            let rows = match (order, items.len()) {
+                (Order::Random, 2) => evenly(replicates, draws),
+                (order, count) => in_order(order, count, replicates, draws),
+            };
             let row = |row: Vec<usize>| vec![row.into_iter().map(|item| items[item]).collect()];
             numbered(rules, rows.into_iter().map(row))
         }
@@ -83,7 +86,25 @@ pub fn turns(
 fn in_order(order: Order, arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
     match order {
         Order::Chained => chained(arms, replicates, draws),
-        _ => (0..replicates).map(|_| permutation(arms, draws)).collect(),
+        _ => permutations(arms, replicates, draws),
+    }
+}
+
+fn permutations(arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
+    (0..replicates).map(|_| permutation(arms, draws)).collect()
+}
+
+/// Two arms, each of which is first in a third to two thirds of the replicates (R2d): their ratio in one
+/// order can then be held against that in the other. What is drawn otherwise is drawn again, whole, so
+/// that each order that is left is as likely as any other.
+fn evenly(replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
+    let wanted = replicates.div_ceil(3)..=2 * replicates / 3;
+    loop {
+        let rows = permutations(2, replicates, draws);
+        let first = rows.iter().filter(|row| row[0] == 0).count();
+        if wanted.is_empty() || wanted.contains(&first) {
+            return rows;
+        }
     }
 }
 
@@ -316,6 +337,25 @@ mod tests {
         assert!((20..=44).contains(&ones), "{ones} of 64");
         let same = firsts.windows(2).filter(|pair| pair[0] == pair[1]).count();
         assert!((20..=44).contains(&same), "{same} of 63");
+    }
+
+    #[test]
+    fn of_two_arms_each_is_first_in_a_third_of_the_replicates() {
+        let count = |replicates: usize, seed: u64| {
+            let draws = &mut Draws::new(seed, "order");
+            let turns = turns(rules(Order::Random), &[vec![0, 1]], replicates, draws);
+            turns.iter().filter(|turn| turn.lead_in && turn.item == 0).count()
+        };
+        for replicates in 2..=12 {
+            let counts: Vec<usize> = (0..200).map(|seed| count(replicates, seed)).collect();
+            let least = *counts.iter().min().unwrap();
+            let most = *counts.iter().max().unwrap();
+            assert!(3 * least >= replicates && 3 * most <= 2 * replicates, "{replicates}");
+            // No more even than that: what is drawn cannot be foretold.
+            assert_eq!([least, most], [replicates.div_ceil(3), 2 * replicates / 3], "{replicates}");
+        }
+        assert!((0..20).map(|seed| count(1, seed)).any(|first| first == 0));
+        assert!((0..20).map(|seed| count(1, seed)).any(|first| first == 1));
     }
 
     #[test]

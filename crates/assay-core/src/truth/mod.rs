@@ -26,7 +26,7 @@ pub(crate) mod testing;
 mod throttled;
 mod too_small;
 mod tree_cut;
-mod unstable;
+pub(crate) mod unstable;
 mod unwritten;
 
 use crate::catalogue::About;

@@ -25,7 +25,8 @@ static ABOUT: About = About {
     name: "unstable",
     summary: "the undisturbed trials differ so much that their mean says little",
     text: "Looks at operations per second (the bandwidth goes with them; tails of latency may \
-           jump). Up to four undisturbed trials: the largest is at least 3 times the smallest. \
+           jump), and in others' work (`observe`) at the mean latency of each class, which is what is \
+           compared there. Up to four undisturbed trials: the largest is at least 3 times the smallest. \
            From five on: the 95 % interval of their geometric mean is wider than 40 % to a side. \
            In 50 quick checks of a quiet virtual drive (350 rows) six rows of sequential reads \
            had a trial that was 1.8 to 2.7 times as fast as another: that is how such a drive is, \
@@ -49,33 +50,66 @@ impl TruthRule for Unstable {
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {
         let undisturbed = case.trials.iter().filter(|trial| trial.status == Status::Ok);
         let rates: Vec<f64> = undisturbed.filter_map(|trial| rate(trial)).collect();
-        if rates.len() < 2 {
-            return None;
-        }
-        let least = rates.iter().copied().reduce(f64::min)?;
-        let most = rates.iter().copied().reduce(f64::max)?;
-        let trials = rates.len();
-        if trials <= FEW {
-            let ratio = most / least;
-            return (ratio >= MOST_RATIO).then(|| {
-                Remark::suspect(format!(
-                    "the fastest of {trials} trials is {} times the slowest",
-                    show::three_digits(ratio)
-                ))
-            });
-        }
-        let mean = geometric_mean(&rates)?;
-        let half_width = mean.ci95?[1] / mean.mean - 1.0;
-        (half_width > MOST_HALF_WIDTH).then(|| {
-            Remark::suspect(format!(
-                "{trials} trials lie between {} and {} operations per second: their mean is known \
-                 to {} only",
+        match spread(&rates)? {
+            Spread::Few { ratio } => Some(Remark::suspect(format!(
+                "the fastest of {} trials is {} times the slowest",
+                rates.len(),
+                show::three_digits(ratio)
+            ))),
+            Spread::Wide { least, most, half_width } => Some(Remark::suspect(format!(
+                "{} trials lie between {} and {} operations per second: their mean is known to {} \
+                 only",
+                rates.len(),
                 show::three_digits(least),
                 show::three_digits(most),
                 show::percent(100.0 * half_width)
-            ))
-        })
+            ))),
+        }
     }
+}
+
+/// How values lie apart whose mean says little.
+enum Spread {
+    /// A few, by the largest over the smallest.
+    Few { ratio: f64 },
+    /// More of them, by the interval of their mean.
+    Wide { least: f64, most: f64, half_width: f64 },
+}
+
+/// How the undisturbed values of a row lie apart; none where their mean says something.
+fn spread(values: &[f64]) -> Option<Spread> {
+    if values.len() < 2 {
+        return None;
+    }
+    let least = values.iter().copied().reduce(f64::min)?;
+    let most = values.iter().copied().reduce(f64::max)?;
+    if values.len() <= FEW {
+        let ratio = most / least;
+        return (ratio >= MOST_RATIO).then_some(Spread::Few { ratio });
+    }
+    let mean = geometric_mean(values)?;
+    let half_width = mean.ci95?[1] / mean.mean - 1.0;
+    (half_width > MOST_HALF_WIDTH).then_some(Spread::Wide { least, most, half_width })
+}
+
+/// The same of latencies in nanoseconds, one a trial: of others' work they are what is compared, and how
+/// much of it there was is nobody's choice.
+pub fn of_latencies(values: &[f64]) -> Option<Remark> {
+    let text = match spread(values)? {
+        Spread::Few { ratio } => format!(
+            "the longest mean latency of {} trials is {} times the shortest",
+            values.len(),
+            show::three_digits(ratio)
+        ),
+        Spread::Wide { least, most, half_width } => format!(
+            "the mean latencies of {} trials lie between {} and {}: their mean is known to {} only",
+            values.len(),
+            show::duration(least),
+            show::duration(most),
+            show::percent(100.0 * half_width)
+        ),
+    };
+    Some(Remark::suspect(text))
 }
 
 /// Operations per second of a trial.
@@ -123,6 +157,18 @@ mod tests {
         // Twice as fast once in ten trials: an outlier, and the mean is known well enough.
         let once = bench(&[800, 800, 810, 790, 1600, 800, 805, 795, 800, 800]);
         assert_eq!(once.judge(&Unstable), None);
+    }
+
+    #[test]
+    fn latencies_are_judged_the_same_way() {
+        let few = of_latencies(&[1e6, 3e6, 1.1e6]).unwrap();
+        assert_eq!(few.text, "the longest mean latency of 3 trials is 3 times the shortest");
+        assert_eq!(of_latencies(&[1e6, 2.9e6, 1.1e6]), None);
+        let wide = of_latencies(&[4e5, 12e5, 5e5, 11e5, 8e5]).unwrap();
+        let text =
+            "the mean latencies of 5 trials lie between 400 us and 1.2 ms: their mean is known";
+        assert!(wide.text.starts_with(text), "{}", wide.text);
+        assert_eq!(of_latencies(&[8e5, 8.1e5, 7.9e5, 8e5, 8e5]), None);
     }
 
     #[test]

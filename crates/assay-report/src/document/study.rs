@@ -11,6 +11,7 @@ use assay_core::findings::said::Said;
 use assay_core::findings::{Comparison, Findings, Kind};
 use assay_core::quantity::units::show::share;
 use assay_core::results::design::Factor;
+use assay_core::work::observe::metrics::ARRIVALS;
 
 /// Checks that stand elsewhere on the page.
 const TOLD_ELSEWHERE: [&str; 7] =
@@ -184,6 +185,9 @@ fn margin(page: &Page<'_>) -> Option<String> {
     let margin = page.primary().find_map(|found| found.margin)?;
     let family = match page.family() {
         Some((1, 1)) | None => String::new(),
+        Some((_, most)) if page.is_one_family() => {
+            format!("; one family of {most} comparisons, 95 % together")
+        }
         Some((least, most)) if least == most => {
             format!("; family of {most} comparisons per workload, 95 % together")
         }
@@ -195,8 +199,13 @@ fn margin(page: &Page<'_>) -> Option<String> {
 }
 
 impl Page<'_> {
-    /// Fewest and most comparisons of a workload.
+    /// Fewest and most comparisons that share an error: those of a workload, of others' work those of all
+    /// classes, and across results all.
     pub fn family(&self) -> Option<(usize, usize)> {
+        let all = self.primary().count();
+        if self.is_one_family() {
+            return (all > 0).then_some((all, all));
+        }
         let of = |workload: &Workload<'_>| {
             let own = || self.primary().filter(|found| found.workload == workload.name);
             match own().find_map(|found| found.class_of.as_ref()) {
@@ -206,6 +215,21 @@ impl Page<'_> {
         };
         let counts: Vec<usize> = self.workloads.iter().map(of).filter(|count| *count > 0).collect();
         Some((*counts.iter().min()?, *counts.iter().max()?))
+    }
+
+    /// Whether all comparisons share one error, and not those of a workload.
+    fn is_one_family(&self) -> bool {
+        is_across(self.findings) || self.is_live()
+    }
+
+    /// Whether what is compared is others' work.
+    fn is_live(&self) -> bool {
+        let classes: Vec<&String> =
+            self.primary().filter_map(|one| one.class_of.as_ref()).collect();
+        let others = |of: &&String| {
+            self.findings.cells.iter().any(|cell| cell.metric == ARRIVALS && cell.workload == **of)
+        };
+        !classes.is_empty() && classes.iter().all(others)
     }
 
     /// What others are compared with, in the column of verdicts.

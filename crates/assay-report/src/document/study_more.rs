@@ -75,8 +75,8 @@ fn effects(page: &Page<'_>) -> Option<Section> {
         };
         Row { name, cells, notes: Vec::new() }
     });
-    let how = "Each level averaged over all levels of the other factors; the intervals of a \
-               factor hold all at once.";
+    let how = "Each level averaged over all levels of the other factors; the intervals of all effects and \
+               interactions of a workload hold at once.";
     (!found.is_empty()).then(|| {
         let table = Table { columns, rows: rows.collect() };
         Section::titled("main effects", vec![Block::Text(vec![how.into()]), Block::Table(table)])

@@ -349,8 +349,8 @@ fn ratios(page: &Page<'_>) -> Option<String> {
         let rerun = page.primary().any(|found| found.kind == Kind::RerunBaseline);
         let own = if rerun { "; arms with a baseline are set against it first" } else { "" };
         return Some(format!(
-            "Ratios are to the earlier result{own}. Across days or machines verdicts only suggest: \
-             no interval knows what else has changed."
+            "Ratios are to the earlier result{own}; their intervals hold all at once. Across days or machines \
+             verdicts only suggest: no interval knows what else has changed."
         ));
     }
     let base: Vec<&Arm> = page.primary().map(|found| &found.baseline).collect();

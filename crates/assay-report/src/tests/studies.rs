@@ -554,7 +554,7 @@ fn compared() -> Findings {
     after.study.id = "20270107-090000-p3xa".to_owned();
     after.study.started = "2027-01-07T09:00:00Z".to_owned();
     after.environment.kernel = "6.18.2 x86_64".to_owned();
-    analysis::compare(&before, &[after])
+    analysis::compare(&before, &[after], analysis::days::Days::default())
 }
 
 /// The pages are made from these files; the files are what the analysis says today.

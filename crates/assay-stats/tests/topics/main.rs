@@ -16,6 +16,7 @@ mod outlier;
 mod power;
 mod ratio;
 mod sample;
+mod session;
 mod steady_state;
 mod stopping;
 mod verdict;

@@ -1,11 +1,11 @@
 //! `assay compare`: results of different days or machines.
 
-use assay_stats::FEWEST_FOR_INTERVAL;
 use clap::Args;
 
 use super::by_place::ByPlace;
 use super::output;
 use crate::store;
+use assay_core::analysis::days::Days;
 use assay_core::analysis::gate::{self, Ended, Gate, Gated};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::findings::Check;
@@ -20,8 +20,9 @@ use assay_core::system::System;
 ///
 /// What differs around the results is told first. Where both ran the same baseline, arms are
 /// compared by their ratio to it; else the plain numbers are, and a change of the machine, the
-/// kernel or the weather looks like a difference: the words are weaker, and nothing is called
-/// equivalent. Three results or more on each side tell days from differences: then it may be.
+/// kernel or the weather looks like a difference: with one result a side nothing is suggested, only
+/// what would have been found is told. Three results or more on each side tell days from differences:
+/// then one may be better, worse or equivalent.
 ///
 /// --by place makes one table of many machines: each workload in each place, in per cent of the
 /// baseline place. Emulated places have numbers, but no verdict. There is no mean over workloads: no
@@ -51,6 +52,10 @@ pub struct Arguments {
     /// the gate, or of the studies)
     #[arg(long, value_name = "SHARE")]
     margin: Option<String>,
+    /// How far single results of different days scatter (default: as five or more earlier results of
+    /// this study do, else 3%)
+    #[arg(long, value_name = "SHARE")]
+    session_sd: Option<String>,
     /// One JSON document instead of the tables
     #[arg(long)]
     json: bool,
@@ -74,10 +79,10 @@ pub struct Gating {
 }
 
 impl Gating {
-    /// The gate, where one is asked for.
-    fn gate(&self) -> Outcome<Option<Gate>> {
+    /// The gate, where one is asked for, with days that scatter by so much.
+    fn gate(&self, days: Days) -> Outcome<Option<Gate>> {
         let Some(text) = &self.gate else { return Ok(None) };
-        let gate = Gate::new(share("--gate", text)?);
+        let gate = Gate { days, ..Gate::new(share("--gate", text)?) };
         let sees = self.gate_sees.as_deref().map(|text| share("--gate-sees", text)).transpose()?;
         Ok(Some(Gate { sees: sees.unwrap_or(gate.sees), ..gate }))
     }
@@ -99,7 +104,7 @@ impl Against {
     /// # Errors
     /// The user's mistake.
     pub fn check(&self, system: &dyn System) -> Outcome<()> {
-        if self.gating.gate()?.is_some() && self.against.is_none() {
+        if self.gating.gate(Days::default())?.is_some() && self.against.is_none() {
             return Err(Failure::mistake("--gate needs an earlier result: add --against ID"));
         }
         self.against.iter().try_for_each(|word| store::find(system, Some(word)).map(drop))
@@ -119,7 +124,9 @@ impl Against {
         let results = vec![id];
         let against = against.into_iter().collect();
         let places = ByPlace::default();
-        run(system, &Arguments { results, against, gating, places, margin: None, json })
+        let arguments =
+            Arguments { results, against, gating, places, margin: None, session_sd: None, json };
+        run(system, &arguments)
     }
 }
 
@@ -128,7 +135,10 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     if arguments.places.is_asked() {
         return by_place(system, arguments);
     }
-    let asked = arguments.gating.gate()?;
+    let given = arguments.session_sd.as_deref();
+    let given = given.map(|text| share("--session-sd", text)).transpose()?.map(Days::asked);
+    // A gate that makes no sense is refused before any result is read.
+    arguments.gating.gate(Days::default())?;
     let (earlier, later) = sides(system, arguments)?;
     let is_earlier = |one: &&Findings| earlier.iter().any(|other| other.study.id == one.study.id);
     if let Some(twice) = later.iter().find(is_earlier) {
@@ -137,7 +147,12 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
             twice.study.id
         )));
     }
-    let mut found = compare_sides(&earlier, &later, arguments, asked)?;
+    let days = match given {
+        Some(days) => days,
+        None => store::days::apart(system, &[&earlier[..], &later[..]].concat()),
+    };
+    let asked = arguments.gating.gate(days)?;
+    let mut found = compare_sides(&earlier, &later, arguments, (asked, days))?;
     let rows = asked.map(|asked| rows(&earlier, &later, !arguments.against.is_empty(), asked));
     let told = rows.iter().flatten().map(|row| Check::new("gate", row.text()));
     found.checks.extend(told);
@@ -176,10 +191,9 @@ fn compare_sides(
     earlier: &[Findings],
     later: &[Findings],
     arguments: &Arguments,
-    asked: Option<Gate>,
+    (asked, days): (Option<Gate>, Days),
 ) -> Outcome<Findings> {
-    let are_sessions = [earlier, later].iter().all(|side| side.len() >= FEWEST_FOR_INTERVAL);
-    if are_sessions && !arguments.against.is_empty() {
+    if gate::are_sessions([earlier.len(), later.len()]) && !arguments.against.is_empty() {
         let given = arguments.margin.as_deref().map(|text| share("--margin", text)).transpose()?;
         return store::compared_sides(earlier, later, given.or(asked.map(|gate| gate.allowed)));
     }
@@ -197,7 +211,7 @@ fn compare_sides(
     }
     let baseline = earlier.first().cloned();
     let all: Vec<Findings> = baseline.into_iter().chain(later.iter().cloned()).collect();
-    store::compared(&all)
+    store::compared(&all, days)
 }
 
 fn share(name: &str, text: &str) -> Outcome<f64> {
@@ -225,10 +239,10 @@ fn sides(system: &dyn System, arguments: &Arguments) -> Outcome<(Vec<Findings>, 
 /// The rows of the gate: of all later results as one side, or of each of them.
 fn rows(earlier: &[Findings], later: &[Findings], as_one: bool, asked: Gate) -> Vec<Gated> {
     if as_one || later.len() == 1 {
-        return gate::gate(earlier, later, asked);
+        return gate::gate(earlier, later, asked, 1);
     }
     let each = later.iter().flat_map(|one| {
-        let rows = gate::gate(earlier, std::slice::from_ref(one), asked);
+        let rows = gate::gate(earlier, std::slice::from_ref(one), asked, later.len());
         rows.into_iter()
             .map(|row| Gated { name: format!("{} of {}", row.name, one.study.id), ..row })
     });

@@ -104,7 +104,8 @@ fn evidence(system: &dyn System, words: &[String], places: &ByPlace) -> Outcome<
         results.insert(0, Evidence::bare(places.findings(system, words, None)?));
     } else if results.len() > 1 {
         let findings: Vec<_> = results.iter().map(|result| result.findings.clone()).collect();
-        results.insert(0, Evidence::bare(store::compared(&findings)?));
+        let days = store::days::apart(system, &findings);
+        results.insert(0, Evidence::bare(store::compared(&findings, days)?));
     }
     Ok(results)
 }

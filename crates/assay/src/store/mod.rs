@@ -3,6 +3,7 @@
 pub mod acting;
 pub mod collection;
 pub mod commands;
+pub mod days;
 mod evidence;
 pub mod parcel;
 mod places;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use crate::runner::Finished;
 use assay_core::analysis;
+use assay_core::analysis::days::Days;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::findings::Findings;
 use assay_core::findings::facts::Unknown;
@@ -228,8 +230,8 @@ pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings
     findings
 }
 
-/// Later results against the first one.
-pub fn compared(results: &[Findings]) -> Outcome<Findings> {
+/// Later results against the first one, where days scatter by so much.
+pub fn compared(results: &[Findings], days: Days) -> Outcome<Findings> {
     let Some((first, later)) = results.split_first() else {
         return Err(Failure::mistake("there is nothing to compare: name two results"));
     };
@@ -239,7 +241,7 @@ pub fn compared(results: &[Findings]) -> Outcome<Findings> {
             same.study.id
         )));
     }
-    something(analysis::compare(first, later))
+    something(analysis::compare(first, later, days))
 }
 
 /// The findings of a side of several results against another; `margin` as a share.

@@ -277,7 +277,8 @@ async fn compare(
 fn compared(system: &dyn System, directories: &[PathBuf]) -> Outcome<String> {
     let read = directories.iter().map(|directory| store::findings_at(system, directory));
     let read = read.collect::<Outcome<Vec<Findings>>>()?;
-    Ok(html::page(&Evidence::bare(store::compared(&read)?), Place::Served))
+    let days = store::days::apart(system, &read);
+    Ok(html::page(&Evidence::bare(store::compared(&read, days)?), Place::Served))
 }
 
 async fn live(State(site): State<Site>, path: Result<Path<String>, PathRejection>) -> Response {

@@ -2,7 +2,7 @@
 
 use assay_stats::{FEWEST_FOR_INTERVAL, Sample, Welch, welch};
 
-use super::super::across::{self, Key, Unit as Judged, key, level};
+use super::super::across::{self, Key, Tests, Unit as Judged, key, level};
 use super::super::cells;
 use super::super::verdicts::correct;
 use super::spots::Spot;
@@ -128,7 +128,8 @@ fn compared(
     let family = pairs.iter().flatten().filter(asked).count().max(1);
     let judged = |(at, pair): (usize, Option<Pair>)| {
         let Pair { found, test, unit } = pair?;
-        let mut found = across::weighed(found, test.as_ref(), family, unit);
+        let tests = test.map(|welch| Tests { welch: Some(welch), days: None });
+        let mut found = across::weighed(found, tests, family, unit);
         // What was asked nothing is all the same the number that the workload is known by.
         found.primary = true;
         found.text = words::comparison(&found, [&spots[0].placed, &spots[at + 1].placed], &key.2);

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::arms::Question;
 use super::contrasts::{Contrast, contrasts, holds, is_other_work};
 use super::noise::{Reach, reach};
+use super::tied::{self, Tied};
 use super::words_of_advice as words;
 use crate::findings::{Advice, AdviceKind, AdviceStatus, Comparison, Effect, Rank, Verdict};
 use crate::quantity::Better;
@@ -28,6 +29,8 @@ pub(super) struct Evidence<'a, 'q> {
     pub design: &'a Design,
     /// Questions about the primary metric, without invalid numbers.
     pub questions: &'a [&'a Question<'q>],
+    /// All questions, without invalid numbers.
+    pub all: &'a [Question<'q>],
     pub comparisons: &'a [Comparison],
     pub effects: &'a [Effect],
     pub ranks: &'a [Rank],
@@ -57,13 +60,14 @@ pub(super) fn advice(evidence: &Evidence<'_, '_>, stage: Stage) -> Vec<Advice> {
     let torn: BTreeSet<&Arm> = trades.iter().flatten().map(|one| &one.what).collect();
     let mut advice = Vec::new();
     for question in evidence.questions {
-        let Some(best) = best(evidence, question) else { continue };
+        let Some((best, tied)) = best(evidence, question) else { continue };
         if torn.iter().any(|levels| holds(&best.arm, levels)) {
             continue;
         }
         let suspect = question.is_suspect(&best.arm) || question.is_suspect(&best.baseline);
         let end = end_of_range(evidence.design, &best.arm);
-        let sentence = words::candidate(evidence.design, best, (stage, suspect), end);
+        let tied = tied.map(|tied| words::tied(evidence.design, &tied)).unwrap_or_default();
+        let sentence = words::candidate(evidence.design, best, (stage, suspect), (end, &tied));
         let more = words::more(stage, evidence.unmeasured);
         advice.push(told(sentence, &more, vec![best.id.clone()], AdviceKind::Use));
     }
@@ -94,8 +98,11 @@ fn end_of_range(design: &Design, arm: &Arm) -> Option<&'static str> {
 
 /// The arm that is better than its baseline and that no other arm, other baselines included,
 /// clearly beats. The best of many looks better than it is (R5): where one of these is what the study asks
-/// for, it is that one.
-fn best<'a>(evidence: &Evidence<'a, '_>, question: &Question<'_>) -> Option<&'a Comparison> {
+/// for, it is that one; else the smallest that does as much.
+fn best<'a>(
+    evidence: &Evidence<'a, '_>,
+    question: &Question<'_>,
+) -> Option<(&'a Comparison, Option<Tied<'a>>)> {
     let reach = reach(evidence.design, question);
     let better = evidence.comparisons.iter().filter(|found| {
         found.primary
@@ -106,7 +113,8 @@ fn best<'a>(evidence: &Evidence<'a, '_>, question: &Question<'_>) -> Option<&'a 
             && is_beyond(found, reach)
     });
     let Some(rank) = evidence.ranks.iter().find(|rank| rank.workload == question.workload) else {
-        return better.max_by(|one, other| gain(one).total_cmp(&gain(other)));
+        let best = better.max_by(|one, other| gain(one).total_cmp(&gain(other)))?;
+        return Some((best, None));
     };
     let unbeaten = rank.places.iter().filter(|place| place.from_to[0] == 1);
     let mut unbeaten =
@@ -116,7 +124,10 @@ fn best<'a>(evidence: &Evidence<'a, '_>, question: &Question<'_>) -> Option<&'a 
             |(workload, arm): &(String, Arm)| *workload == found.workload && *arm == found.arm;
         evidence.knees.iter().any(same)
     };
-    unbeaten.clone().find(is_asked_for).or_else(|| unbeaten.next())
+    if let Some(asked) = unbeaten.clone().find(is_asked_for) {
+        return Some((asked, None));
+    }
+    Some(tied::smallest(evidence, question, unbeaten.next()?, better.clone()))
 }
 
 /// Whether a ratio is one that two identical arms would not show here.

@@ -121,3 +121,50 @@ fn a_level_is_advised_against_where_it_is_worse_everywhere() {
     assert_eq!(grid(0.7), ["work:iops:filesystem=xfs"]);
     assert_eq!(grid(1.2), ["work:iops:filesystem=xfs,threads=1"]);
 }
+
+/// Queues of three lengths, the shortest being the baseline; with tails, where they are given.
+fn queues(means: [f64; 3], tails: Option<[f64; 3]>) -> Findings {
+    let values = means.map(scaled);
+    let mut study = Study::of(&[("1", &values[0]), ("8", &values[1]), ("16", &values[2])]);
+    let rates = study.measured.series.clone();
+    for (series, tail) in rates.iter().zip(tails.iter().flatten()) {
+        let mut latency = series.clone();
+        "latency_p99_ns".clone_into(&mut latency.metric);
+        (latency.primary, latency.better) = (false, crate::quantity::Better::Lower);
+        for (trial, value) in latency.trials.iter_mut().zip(scaled(tail / 500.0)) {
+            trial.value = Some(1000.0 * value);
+        }
+        study.measured.series.push(latency);
+    }
+    study.findings()
+}
+
+fn used(found: &Findings) -> String {
+    let mut used = found.advice.iter().filter(|one| one.kind == AdviceKind::Use);
+    let first = used.next().map(|one| one.sentence.clone()).unwrap_or_default();
+    assert!(used.next().is_none());
+    first
+}
+
+#[test]
+fn of_arms_that_do_as_much_the_smallest_is_advised() {
+    let found = queues([0.5, 0.995, 1.0], Some([100.0, 390.0, 499.0]));
+    let text = used(&found);
+    assert!(text.starts_with("work: setting 8 is the candidate"), "{text}");
+    let tail = "; it does as much as setting 16, with a p99 of 390 us against 499 us.";
+    assert!(text.ends_with(tail), "{text}");
+    assert_eq!(found.advice[0].evidence, ["work:iops:setting=8"]);
+    // A tail that is not surely shorter is not told.
+    let text = used(&queues([0.5, 0.995, 1.0], Some([100.0, 499.0, 499.0])));
+    assert!(text.ends_with("; it does as much as setting 16."), "{text}");
+}
+
+#[test]
+fn a_smaller_level_that_does_less_is_not_advised() {
+    let text = used(&queues([0.5, 0.9, 1.0], None));
+    assert!(text.starts_with("work: setting 16, the largest tried, is"), "{text}");
+    assert!(!text.contains("as much"), "{text}");
+    // A larger one that does as much as the best is no reason either.
+    let text = used(&queues([0.5, 1.0, 0.995], None));
+    assert!(text.starts_with("work: setting 8 is") && !text.contains("as much"), "{text}");
+}

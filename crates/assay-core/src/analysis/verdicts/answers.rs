@@ -9,6 +9,7 @@ use assay_stats::Sample;
 use super::arms::{Question, Runs};
 use super::bound::Bound;
 use super::load::unequal_load;
+use super::orders::two_orders;
 use super::pairs::pairs;
 use super::ranks::{could_be_best, own_levels};
 use super::trends::{contexts, number, slopes};
@@ -523,8 +524,9 @@ fn of_two(
     let ends = within(&bound).zip(within(&bound.equivalence()));
     let shown = (ends.map(|(ends, _)| ends), if cases > family { cases } else { 1 });
     let text = words::two_are(name, place.question.metric, [level.0, over.0], sample, shown);
-    if let Some(load) = place.compared(arms).and_then(unequal_load) {
-        return Case::new(Claim::NotShown, format!("{text}; {load}"));
+    let other_reason = |found: &Comparison| unequal_load(found).or_else(|| two_orders(found));
+    if let Some(reason) = place.compared(arms).and_then(other_reason) {
+        return Case::new(Claim::NotShown, format!("{text}; {reason}"));
     }
     Case::new(ends.map_or(Claim::NotShown, |(ends, within)| claim(ends, within)), text)
 }

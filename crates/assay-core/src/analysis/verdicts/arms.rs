@@ -18,7 +18,8 @@ pub(super) struct Question<'a> {
     pub primary: bool,
     /// The workload whose requests of one class these are.
     pub class_of: Option<&'a str>,
-    /// Questions that share the error of this one: those about the classes of one workload.
+    /// Questions that share the error of this one: those about the classes of one workload, and of others'
+    /// work those about all classes of the study (R5b).
     pub sharing: usize,
     /// Arms in the order of the study, the second copy of the baseline left out.
     pub arms: Vec<Runs<'a>>,
@@ -91,8 +92,11 @@ pub(super) struct Run {
     pub outlier: bool,
 }
 
-/// All questions in the order of the series.
-pub(super) fn questions<'a>(all: impl IntoIterator<Item = &'a Series>) -> Vec<Question<'a>> {
+/// All questions in the order of the series; `live` are the workloads that are others' work.
+pub(super) fn questions<'a>(
+    all: impl IntoIterator<Item = &'a Series>,
+    live: &[String],
+) -> Vec<Question<'a>> {
     let mut questions: Vec<Question<'a>> = Vec::new();
     let mut known: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for series in all {
@@ -105,9 +109,11 @@ pub(super) fn questions<'a>(all: impl IntoIterator<Item = &'a Series>) -> Vec<Qu
     }
     let classes: Vec<&str> =
         questions.iter().filter(|one| one.primary).filter_map(|one| one.class_of).collect();
+    let is_live = |of: &str| live.iter().any(|name| name == of);
     for question in questions.iter_mut().filter(|one| one.primary) {
-        let mates = classes.iter().filter(|of| Some(**of) == question.class_of).count();
-        question.sharing = mates.max(1);
+        let Some(own) = question.class_of else { continue };
+        let shares = |of: &&&str| **of == own || is_live(own) && is_live(of);
+        question.sharing = classes.iter().filter(shares).count();
     }
     questions
 }

@@ -12,6 +12,7 @@ use assay_stats::{
 use crate::results::design::{ALPHA, Design, Stopping};
 
 /// Intervals at one level of error, for one comparison or for a family of them.
+#[derive(Clone)]
 pub(super) struct Bound {
     /// Error that each interval may have, two-sided.
     pub alpha: f64,
@@ -23,12 +24,17 @@ pub(super) struct Bound {
 impl Bound {
     /// The bound of a study for `comparisons` comparisons at once.
     pub fn of(design: &Design, comparisons: usize) -> Self {
+        Self::with_share(design, bonferroni(1.0, comparisons))
+    }
+
+    /// The bound of one of the statements of a study that has this share of its error.
+    pub fn with_share(design: &Design, share: f64) -> Self {
         let (alpha, sequence) = match &design.stopping {
             Stopping::Fixed => (ALPHA, false),
             Stopping::Looks { at, .. } => (look_alpha(ALPHA, at.len()), false),
             Stopping::Open { .. } => (ALPHA, true),
         };
-        Self::new(bonferroni(alpha, comparisons), sequence)
+        Self::new(alpha * share, sequence)
     }
 
     /// Plain t intervals with an error.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use assay_stats::{FTest, Slope, bonferroni, carry_over, carry_through, slope};
 
 use super::arms::{Question, Runs};
+use super::orders::Orders;
 use super::words;
 use crate::findings::{CellTrial, Check, NoiseFloor, RECORDED, SEQUENTIAL, UNORDERED};
 use crate::quantity::Scale;
@@ -75,6 +76,14 @@ pub(super) fn checks(
             .then(|| words::through_the_lead_in(question.workload, design.lead_in, test.p))
     });
     told.extend(through.map(|text| check("carry-over", text)));
+    let orders: Vec<_> = questions
+        .iter()
+        .filter_map(|question| Some((*question, Orders::of(design, question)?)))
+        .collect();
+    let between = orders.iter().filter(|(_, orders)| orders.differ());
+    told.extend(between.map(|(question, orders)| {
+        check("carry-over", words::carried_between(question.workload, orders.p))
+    }));
     let clear = tests.iter().filter(|(_, test)| test.p < bonferroni(CARRY_OVER, questions.len()));
     told.extend(
         clear.map(|(question, test)| {
@@ -84,7 +93,7 @@ pub(super) fn checks(
     if told.is_empty() {
         told.push(check(
             "drift",
-            unseen(design, questions, [!lines.is_empty(), !tests.is_empty()]),
+            unseen(design, questions, [!lines.is_empty(), !tests.is_empty() || !orders.is_empty()]),
         ));
     }
     found.extend(told);

@@ -54,7 +54,11 @@ pub(super) struct Ruler {
 
 impl Ruler {
     pub fn new(design: &Design, comparisons: usize, better: Better) -> Self {
-        let family = Bound::of(design, comparisons);
+        Self::with(design, Bound::of(design, comparisons), better)
+    }
+
+    /// The same for a family whose bound is known.
+    pub fn with(design: &Design, family: Bound, better: Better) -> Self {
         Self {
             single: Bound::of(design, 1),
             equivalence: family.equivalence(),
@@ -152,6 +156,7 @@ fn comparison(
         within_margin: verdict.is_some() && judged.is_some_and(|judged| judged.within_margin),
         margin: design.margin,
         replicates_needed: None,
+        would_see: None,
         text: String::new(),
         notes: Vec::new(),
         note_facts: Vec::new(),

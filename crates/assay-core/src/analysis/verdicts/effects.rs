@@ -1,5 +1,7 @@
 //! Main effects of factors and what they have to do with each other (amendment to R5): means of
-//! logarithms over the other factors' levels within a replicate, paired over replicates.
+//! logarithms over the other factors' levels within a replicate, paired over replicates. Those of a
+//! workload are one family (R5b): a grid has many more of them than it has factors. And those of several
+//! workloads are one until any of them shows something.
 
 use assay_stats::{FEWEST_FOR_INTERVAL, Sample};
 
@@ -9,17 +11,82 @@ use super::comparisons::{Ruler, word};
 use super::pairs::together;
 use super::ranks::mean;
 use super::words;
-use crate::findings::{Effect, Interaction};
+use crate::findings::{Effect, Interaction, Verdict};
 use crate::quantity::Scale;
 use crate::results::design::{Design, Factor};
 use crate::results::plan::Arm;
 
-/// The main effects of all factors on one workload.
-pub(super) fn effects(design: &Design, question: &Question<'_>) -> Vec<Effect> {
-    if question.scale != Scale::Ratio || !design.order.tells_arms_from_time() {
-        return Vec::new();
+/// What a grid says beside its comparisons.
+#[derive(Default)]
+pub(super) struct Grid {
+    pub effects: Vec<Effect>,
+    pub interactions: Vec<Interaction>,
+}
+
+/// The main effects of all factors on all workloads, and which of them depend on each other.
+pub(super) fn grid(design: &Design, questions: &[&Question<'_>]) -> Grid {
+    let told: Vec<&Question<'_>> = questions.iter().copied().filter(|one| is_told(one)).collect();
+    if !design.order.tells_arms_from_time() {
+        return Grid::default();
     }
-    design.factors.iter().flat_map(|factor| of_factor(design, question, factor)).collect()
+    let of = |workloads: usize| {
+        let family = Family::of(design, workloads);
+        let effects = told.iter().flat_map(|one| effects(design, one, &family.effects));
+        let interactions =
+            told.iter().flat_map(|one| interactions(design, one, &family.interactions));
+        Grid { effects: effects.collect(), interactions: interactions.collect() }
+    };
+    let strict = of(told.len());
+    if told.len() > 1 && strict.shows_anything() { of(1) } else { strict }
+}
+
+impl Grid {
+    fn shows_anything(&self) -> bool {
+        let differs =
+            |effect: &Effect| matches!(effect.verdict, Some(Verdict::Better | Verdict::Worse));
+        !self.interactions.is_empty() || self.effects.iter().any(differs)
+    }
+}
+
+fn is_told(question: &Question<'_>) -> bool {
+    question.scale == Scale::Ratio
+}
+
+/// The share of the error that main effects have: they are what a grid is run for.
+const OF_EFFECTS: f64 = 0.8;
+
+/// The bounds of what is said of so many workloads, all at once.
+struct Family {
+    effects: Bound,
+    interactions: Bound,
+}
+
+impl Family {
+    /// Main effects are of a level against the baseline's; interactions of a level of one factor at a level
+    /// of another against both baselines'.
+    fn of(design: &Design, workloads: usize) -> Self {
+        let others: Vec<usize> = design
+            .varied()
+            .map(|factor| levels(design, factor).map_or(0, |(_, others)| others.len()))
+            .collect();
+        let pairs = others.iter().enumerate().map(|(at, own)| {
+            let after = &others[at + 1..];
+            own * after.iter().sum::<usize>()
+        });
+        let each = |share: f64, statements: usize| {
+            Bound::with_share(design, share / (statements * workloads).max(1) as f64)
+        };
+        Self {
+            effects: each(OF_EFFECTS, others.iter().sum()),
+            interactions: each(1.0 - OF_EFFECTS, pairs.sum()),
+        }
+    }
+}
+
+/// The main effects of all factors on one workload.
+fn effects(design: &Design, question: &Question<'_>, family: &Bound) -> Vec<Effect> {
+    let ruler = Ruler::with(design, family.clone(), question.better);
+    design.factors.iter().flat_map(|factor| of_factor(design, question, factor, &ruler)).collect()
 }
 
 /// The level that a factor's others are compared with, and those others.
@@ -28,9 +95,13 @@ fn levels<'a>(design: &'a Design, factor: &'a Factor) -> Option<(&'a String, Vec
     Some((base, factor.levels.iter().filter(|level| *level != base).collect()))
 }
 
-fn of_factor(design: &Design, question: &Question<'_>, factor: &Factor) -> Vec<Effect> {
+fn of_factor(
+    design: &Design,
+    question: &Question<'_>,
+    factor: &Factor,
+    ruler: &Ruler,
+) -> Vec<Effect> {
     let Some((base, others)) = levels(design, factor) else { return Vec::new() };
-    let ruler = Ruler::new(design, others.len(), question.better);
     let name = &factor.name;
     others
         .into_iter()
@@ -39,7 +110,7 @@ fn of_factor(design: &Design, question: &Question<'_>, factor: &Factor) -> Vec<E
             let differences = corners.by_replicate(|means| means[1] - means[0]);
             let sample =
                 Sample::of(&differences).filter(|sample| sample.n >= FEWEST_FOR_INTERVAL)?;
-            Some(effect(question, (factor, base, level), &sample, &ruler))
+            Some(effect(question, (factor, base, level), &sample, ruler))
         })
         .collect()
 }
@@ -63,7 +134,7 @@ fn effect(
         ratio: sample.mean.exp(),
         ci95: ci95.and_then(exp),
         ci95_family: family.and_then(exp),
-        verdict: Some(judged.unwrap_or(crate::findings::Verdict::Inconclusive)),
+        verdict: Some(judged.unwrap_or(Verdict::Inconclusive)),
         text: String::new(),
     };
     effect.text = words::effect(&effect);
@@ -71,34 +142,30 @@ fn effect(
 }
 
 /// Factors that depend on each other, one entry a pair of factors whose levels disagree clearly.
-pub(super) fn interactions(design: &Design, question: &Question<'_>) -> Vec<Interaction> {
-    if question.scale != Scale::Ratio || !design.order.tells_arms_from_time() {
-        return Vec::new();
-    }
+fn interactions(design: &Design, question: &Question<'_>, family: &Bound) -> Vec<Interaction> {
     let factors: Vec<&Factor> = design.varied().collect();
     let pairs: Vec<(&Factor, &Factor)> = factors
         .iter()
         .enumerate()
         .flat_map(|(index, first)| factors[index + 1..].iter().map(move |second| (*first, *second)))
         .collect();
-    pairs.iter().filter_map(|pair| interaction(design, question, *pair, pairs.len())).collect()
+    pairs.iter().filter_map(|pair| interaction(design, question, *pair, family)).collect()
 }
 
 fn interaction(
     design: &Design,
     question: &Question<'_>,
     (first, second): (&Factor, &Factor),
-    pairs_of_factors: usize,
+    family: &Bound,
 ) -> Option<Interaction> {
     let (base1, others1) = levels(design, first)?;
     let (base2, others2) = levels(design, second)?;
-    let bound = Bound::of(design, others1.len() * others2.len() * pairs_of_factors);
     let mut clearest: Option<(f64, Interaction)> = None;
     for level1 in &others1 {
         for level2 in &others2 {
             let corner = [(&first.name, base1), (&second.name, base2)];
             let moved = [(&first.name, *level1), (&second.name, *level2)];
-            let Some((clear, found)) = contrast(question, corner, moved, &bound) else { continue };
+            let Some((clear, found)) = contrast(question, corner, moved, family) else { continue };
             if clearest.as_ref().is_none_or(|(known, _)| clear > *known) {
                 clearest = Some((clear, found));
             }

@@ -258,16 +258,26 @@ mod tests {
         found
     }
 
+    /// Three of them, a little apart.
+    fn week(id: &str, latency: f64, rate: f64) -> [Findings; 3] {
+        [1.0, 1.01, 0.99].map(|luck| day(&format!("{id}{luck}"), latency * luck, rate * luck))
+    }
+
     #[test]
-    fn the_load_of_two_days_decides_as_well() {
-        let before = day("one", 1.0, 1.0);
+    fn the_load_of_two_weeks_decides_as_well() {
+        let before = week("one", 1.0, 1.0);
         for (latency, rate, expected) in [
             (0.5, 1.0, (Verdict::Better, false)),
             (0.5, 0.6, (Verdict::Inconclusive, true)),
             (2.0, 1.6, (Verdict::Inconclusive, true)),
             (2.0, 0.6, (Verdict::Worse, false)),
         ] {
-            let told = crate::analysis::compare(&before, &[day("two", latency, rate)]);
+            // Single days suggest nothing, whatever the load was.
+            let days = crate::analysis::days::Days::default();
+            let told = crate::analysis::compare(&before[0], &[day("two", latency, rate)], days);
+            assert!(told.comparisons.iter().all(|one| !is_unequal(one)));
+            let after = week("two", latency, rate);
+            let told = crate::analysis::compare_sides(&before, &after, None).unwrap();
             let own = told.comparisons.iter().find(|one| one.primary).unwrap();
             let expected = (Some(expected.0), expected.1);
             assert_eq!((own.verdict, is_unequal(own)), expected, "{}", own.text);
@@ -295,6 +305,34 @@ mod tests {
         let mut study = Study::of(&[("old", &[1.0, 1.1, 0.9]), ("new", &[2.0, 2.1, 1.9])]);
         study.measured.live = vec!["other".to_owned()];
         assert!(study.findings().checks.iter().all(|check| check.name != ABOUT.name));
+    }
+
+    /// Reads and writes of two kinds of others' work: four classes, one study.
+    #[test]
+    fn all_classes_of_a_live_study_share_one_error() {
+        let width = |live: &[&str]| {
+            let mut measured = study(0.9, 1.0).measured;
+            let own = measured.series.clone();
+            for (workload, class_of) in
+                [("live, writes", "live"), ("other, reads", "other"), ("other, writes", "other")]
+            {
+                measured.series.extend(own.iter().map(|series| Series {
+                    workload: workload.to_owned(),
+                    class_of: Some(class_of.to_owned()),
+                    ..series.clone()
+                }));
+            }
+            measured.live = live.iter().map(|name| (*name).to_owned()).collect();
+            let study = Study { measured, emulated: false };
+            let found = study.findings();
+            let own = found.comparisons.iter().find(|one| one.primary).unwrap();
+            let [low, high] = own.ci95_family.unwrap();
+            (high / low).ln()
+        };
+        // Classes of programs share the error of their own workload alone.
+        let (alone, together) = (width(&[]), width(&["live", "other"]));
+        let t = |family: f64| assay_stats::t_quantile(1.0 - 0.025 / family, 5.0).unwrap();
+        assert!((together / alone - t(4.0) / t(2.0)).abs() < 1e-9, "{together} {alone}");
     }
 
     #[test]

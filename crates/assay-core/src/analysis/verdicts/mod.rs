@@ -12,9 +12,11 @@ mod effects;
 mod load;
 mod noise;
 mod notes;
+mod orders;
 mod outliers;
 mod pairs;
 mod ranks;
+mod tied;
 mod trends;
 mod unpaired;
 pub(super) mod words;
@@ -76,13 +78,14 @@ pub(super) struct Verdicts {
 /// confirms another; on an emulated machine nothing is said from times and rates.
 pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) -> Verdicts {
     let design = &measured.design;
-    let mut questions: Vec<Question<'_>> = arms::questions(&measured.series);
+    let mut questions: Vec<Question<'_>> = arms::questions(&measured.series, &measured.live);
     let judged = design.margin.is_some();
     // Without a margin there are ratios alone, and of the metric that matters most.
     let asked = questions.iter().filter(|question| judged || question.primary);
     let mut comparisons: Vec<Comparison> =
         asked.flat_map(|question| comparisons::comparisons(design, question)).collect();
     load::judge(design, &questions, &measured.live, &mut comparisons);
+    orders::judge(design, &questions, &mut comparisons);
     // The others are asked nothing more, and there may be a quarter of a million runs in them.
     questions.retain(|question| question.primary);
     let primary: Vec<&Question<'_>> = questions.iter().collect();
@@ -90,7 +93,7 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
     let mut checks = checks::checks(design, &primary, noise_floor.as_ref());
     // Numbers that are not what they say they are have no place among the others.
     let sound = measured.series.iter().filter(|one| one.trust != Some(Trust::Invalid));
-    let sound: Vec<Question<'_>> = arms::questions(sound);
+    let sound: Vec<Question<'_>> = arms::questions(sound, &measured.live);
     let told = judged && !measured.unfinished;
     let answers = if told {
         answers::answers(design, (&sound, emulated), &measured.series, &comparisons)
@@ -103,6 +106,7 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
         .filter(|one| load::is_unequal(one))
         .map(|one| one.workload.clone())
         .collect();
+    let all = &sound;
     let sound: Vec<&Question<'_>> = sound.iter().filter(|question| question.primary).collect();
     checks.extend(load::checks(&comparisons));
     if measured.unfinished {
@@ -126,11 +130,11 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
     let several = if design.varied().count() > 1 { grid } else { &[] };
     let ranks: Vec<Rank> =
         grid.iter().filter_map(|question| ranks::rank(design, question)).collect();
-    let effects: Vec<Effect> =
-        several.iter().flat_map(|own| effects::effects(design, own)).collect();
+    let effects::Grid { effects, interactions } = effects::grid(design, several);
     let evidence = advice::Evidence {
         design,
         questions: grid,
+        all,
         comparisons: &comparisons,
         effects: &effects,
         ranks: &ranks,
@@ -143,7 +147,7 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
         answers,
         checks,
         effects,
-        interactions: several.iter().flat_map(|own| effects::interactions(design, own)).collect(),
+        interactions,
         trends: grid.iter().flat_map(|question| trends::trends(design, question)).collect(),
         comparisons,
         ranks,
@@ -172,3 +176,5 @@ mod answers_tests;
 mod sentences_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod trends_tests;

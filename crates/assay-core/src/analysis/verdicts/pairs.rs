@@ -16,18 +16,28 @@ pub(super) struct Pair {
     pub replicate: u32,
     arm: f64,
     baseline: f64,
+    /// Whether the arm ran before its baseline; none where something ran between them.
+    pub arm_first: Option<bool>,
 }
 
 impl Pair {
     fn of(replicate: u32, baseline: &Run, arm: &Run) -> Self {
-        Self { replicate, arm: arm.level, baseline: baseline.level }
+        let (first, second) = (arm.order, baseline.order);
+        let neighbours = first.zip(second).filter(|(one, other)| one.abs_diff(*other) == 1);
+        let arm_first = neighbours.map(|(arm, baseline)| arm < baseline);
+        Self { replicate, arm: arm.level, baseline: baseline.level, arm_first }
+    }
+
+    /// Arm minus baseline.
+    pub fn difference(&self) -> f64 {
+        self.arm - self.baseline
     }
 }
 
 impl Pairs {
     /// The differences that the verdict rests on.
     pub fn differences(&self) -> Vec<f64> {
-        self.undisturbed.iter().map(|pair| pair.arm - pair.baseline).collect()
+        self.undisturbed.iter().map(Pair::difference).collect()
     }
 
     /// Means of arm and baseline over the same pairs.

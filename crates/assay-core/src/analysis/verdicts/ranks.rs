@@ -23,7 +23,7 @@ pub(super) fn rank(design: &Design, question: &Question<'_>) -> Option<Rank> {
     if runs.len() < FEWEST_ARMS {
         return None;
     }
-    let table = Table::of(design, question.better, &runs, 1);
+    let table = Table::of(question.better, &runs, &bound_of(design, runs.len(), 1));
     let mut places: Vec<Place> = (0..runs.len())
         .map(|arm| Place {
             arm: runs[arm].arm.clone(),
@@ -64,7 +64,22 @@ pub(super) fn could_be_best(
     runs: &[&Runs<'_>],
     tables: usize,
 ) -> Option<Best> {
-    let table = Table::of(design, better, runs, tables);
+    best_within(better, runs, &bound_of(design, runs.len(), tables))
+}
+
+/// The bound of all pairs of so many arms, in so many tables.
+fn bound_of(design: &Design, arms: usize, tables: usize) -> Bound {
+    Bound::of(design, pairs_of(arms) * tables)
+}
+
+/// How many pairs there are of some arms.
+pub(super) const fn pairs_of(arms: usize) -> usize {
+    arms * arms.saturating_sub(1) / 2
+}
+
+/// The same where the bound of each pair is known.
+pub(super) fn best_within(better: Better, runs: &[&Runs<'_>], bound: &Bound) -> Option<Best> {
+    let table = Table::of(better, runs, bound);
     let sign = sign(better);
     let best = (0..runs.len())
         .max_by(|a, b| (sign * table.means[*a]).total_cmp(&(sign * table.means[*b])))?;
@@ -79,9 +94,8 @@ struct Table {
 }
 
 impl Table {
-    fn of(design: &Design, better: Better, runs: &[&Runs<'_>], tables: usize) -> Self {
+    fn of(better: Better, runs: &[&Runs<'_>], bound: &Bound) -> Self {
         let count = runs.len();
-        let bound = Bound::of(design, (count * (count - 1) / 2) * tables);
         let mut table = Self {
             means: runs.iter().map(|runs| own_mean(runs)).collect(),
             ahead: vec![0; count],
@@ -107,8 +121,12 @@ impl Table {
     }
 }
 
-fn sign(better: Better) -> f64 {
-    if better == Better::Higher { 1.0 } else { -1.0 }
+/// +1 where more is better.
+pub(super) const fn sign(better: Better) -> f64 {
+    match better {
+        Better::Higher => 1.0,
+        Better::Lower => -1.0,
+    }
 }
 
 /// The mean logarithm of an arm that the page tells beside its comparison, or else its own.

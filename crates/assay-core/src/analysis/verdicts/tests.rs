@@ -182,7 +182,7 @@ fn nothing_is_said_across_results_where_a_side_is_emulated() {
     };
     let compared = |sides: [bool; 2], metric| {
         let [first, later] = sides.map(|side| of(side, metric));
-        crate::analysis::compare(&first, &[later])
+        crate::analysis::compare(&first, &[later], crate::analysis::days::Days::default())
     };
     for sides in [[false, true], [true, false], [true, true]] {
         let found = compared(sides, "iops");
@@ -260,7 +260,7 @@ fn invalid_arms_stand_in_the_table_and_nowhere_else() {
     let better: Vec<f64> = BASE.iter().map(|value| value * 2.0).collect();
     let mut study = Study::of(&[("1", &BASE), ("2", &ARM), ("4", &better), ("8", &BASE)]);
     study.measured.series[2].trust = Some(crate::findings::Trust::Invalid);
-    let found = study.findings();
+    let found = study.margin(0.01).findings();
     assert_eq!(found.comparisons[1].verdict, None);
     let four = arm(&[("setting", "4")]);
     assert!(found.ranks[0].places.iter().all(|place| place.arm != four));

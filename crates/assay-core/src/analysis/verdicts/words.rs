@@ -2,20 +2,21 @@
 
 mod answers;
 mod notes;
+mod trends;
 
 pub(super) use answers::*;
 pub(in crate::analysis) use notes::load;
 pub use notes::note;
+pub(super) use notes::orders;
+pub(super) use trends::trend;
 
 use assay_stats::FEWEST_FOR_INTERVAL;
 
 use crate::findings::notes::Note;
-use crate::findings::{
-    Comparison, Effect, Interaction, Kind, NoiseFloor, Place, Rank, Trend, Verdict,
-};
+use crate::findings::{Comparison, Effect, Interaction, Kind, NoiseFloor, Place, Rank, Verdict};
+use crate::quantity::Better;
 use crate::quantity::units::show::{self, share as percent};
-use crate::quantity::{Better, Bytes};
-use crate::results::design::{Design, Factor, LeadIn, Order, Stopping};
+use crate::results::design::{Design, LeadIn, Order, Stopping};
 use crate::results::plan::{Arm, arm_in_words, level_words};
 use crate::work::metrics::noun;
 
@@ -242,6 +243,28 @@ pub(super) fn unequal_load(found: &Comparison, design: &Design, unequal: &Note) 
     )
 }
 
+/// A comparison of two arms that differs by which of them ran first.
+pub(super) fn two_orders(found: &Comparison, design: &Design, note: &Note) -> String {
+    let (arm, base) = (short_words(&found.arm, design), short_words(&found.baseline, design));
+    let amount = amount(found).unwrap_or_default();
+    let orders = orders(note).unwrap_or_default();
+    let head = match found.difference {
+        Some(_) => format!("{arm} against {base}: {amount}"),
+        None => format!("{arm} has {amount} of {base}"),
+    };
+    format!("{head}{}; no verdict: {orders}.", interval(found, design))
+}
+
+/// The same for the whole study.
+pub(super) fn carried_between(workload: &str, p: f64) -> String {
+    format!(
+        "{workload}: which of the two arms runs first changes their difference ({}), so one leaves \
+         something behind for the other and there is no verdict; longer rests or fresh conditions \
+         before each trial may help",
+        p_words(p)
+    )
+}
+
 /// Where no order was recorded.
 pub(super) const NO_ORDER: &str =
     "no order was recorded: drift and carry-over between trials could not be looked for";
@@ -253,9 +276,9 @@ pub(super) const NO_DRIFT: &str = "neither drift nor carry-over between trials w
 pub(super) const TWO_CHAINED: &str = "no drift was seen; carry-over cannot be told apart with two \
      arms in chained order, which keeps it out of the comparison";
 
-/// Where both trials of a replicate follow the same arm.
-pub(super) const TWO_RANDOM: &str = "no drift was seen; with two arms, what one leaves behind for \
-     the other within a replicate cannot be told apart from their difference";
+/// Where there are too few replicates in one of the two orders.
+pub(super) const TWO_RANDOM: &str = "no drift was seen; with two arms and so few replicates, what one \
+     leaves behind for the other cannot be told apart from their difference";
 
 /// Where there are too few trials, or an order that leaves nothing to tell carry-over by.
 pub(super) const NO_DRIFT_ALONE: &str =
@@ -400,43 +423,6 @@ pub(super) fn interaction(
     )
 }
 
-/// A trend in one sentence.
-pub(super) fn trend(trend: &Trend, better: Better, factor: &Factor) -> String {
-    let name = |level: f64| {
-        let named = |text: &&String| {
-            let bytes = text.parse::<Bytes>().map(|bytes| bytes.0 as f64);
-            text.parse::<f64>().ok() == Some(level) || bytes.ok() == Some(level)
-        };
-        factor.levels.iter().find(named).cloned().unwrap_or_else(|| level.to_string())
-    };
-    let place = if trend.arm.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", arm_in_words(trend.arm.iter()))
-    };
-    let best = match better {
-        Better::Higher => "highest",
-        Better::Lower => "lowest",
-    };
-    let [from, to] = trend.peak_range;
-    let (what, factor) = (noun(&trend.metric), &trend.factor);
-    let peak = name(trend.peak);
-    let range = if from == to {
-        String::new()
-    } else {
-        format!(" (could be anywhere from {} to {})", name(from), name(to))
-    };
-    let slope = match trend.ci95 {
-        Some(ends) => {
-            let [times, basis] =
-                with_interval(trend.slope.exp2(), Some(ends.map(f64::exp2)), trend.n);
-            format!("on average, doubling {factor} goes with {times} times the {what} ({basis})")
-        }
-        None => format!("{}: too few for a slope", replicates(trend.n)),
-    };
-    format!("{}{place}: {best} {what} at {factor} {peak}{range}; {slope}.", trend.workload)
-}
-
 /// Who ranks first, and who cannot be told from it.
 pub(super) fn rank(rank: &Rank, design: &Design) -> String {
     let Some((first, others)) = rank.places.split_first() else { return String::new() };
@@ -483,6 +469,11 @@ pub(in crate::analysis) fn across(found: &Comparison) -> String {
         };
         return format!("{what}: {later} and {earlier} {why}.");
     };
+    // Where both have a baseline of their own, ratios are compared and not the results.
+    let own = match found.kind {
+        Kind::RerunBaseline => ", each relative to its own baseline",
+        _ => "",
+    };
     let [ratio, low, high] = show::ratios(ratio, [low, high]);
     let says = match found.verdict {
         Some(Verdict::Better) => format!("this suggests that {later} is better"),
@@ -491,20 +482,48 @@ pub(in crate::analysis) fn across(found: &Comparison) -> String {
             let margin = show::percent(100.0 * found.margin.unwrap_or_default());
             format!("this suggests that they are equivalent within {margin}")
         }
-        Some(Verdict::Inconclusive) => "this does not tell them apart".to_owned(),
+        Some(Verdict::Inconclusive) => match found.would_see {
+            Some(seen) => return one_day(found, (&what, own), [&later, &earlier], seen),
+            None => "this does not tell them apart".to_owned(),
+        },
         None if found.note_facts.contains(&Note::Emulated) => NO_VERDICT_EMULATED.to_owned(),
         None => "there is no verdict".to_owned(),
-    };
-    // Where both have a baseline of their own, ratios are compared and not the results.
-    let own = match found.kind {
-        Kind::RerunBaseline => ", each relative to its own baseline",
-        _ => "",
     };
     format!(
         "{what}: {later} has {ratio} times the {} of {earlier}{own} (95 % interval {low} to \
          {high}). Across days or machines, {says}.",
         noun(&found.metric)
     )
+}
+
+/// One result a side: its trials say nothing of days, so that no direction is suggested.
+fn one_day(
+    found: &Comparison,
+    (what, own): (&str, &str),
+    [later, earlier]: [&str; 2],
+    seen: [f64; 2],
+) -> String {
+    let amount = found.ratio.zip(found.ci95_family).map(|(ratio, ends)| {
+        let [ratio, low, high] = show::ratios(ratio, ends);
+        (ratio, format!("95 % interval {low} to {high}, days included"))
+    });
+    let (ratio, basis) = amount.unwrap_or_default();
+    let [loss, gain] = match found.better {
+        Better::Higher => [1.0 - seen[0], seen[1] - 1.0],
+        Better::Lower => [seen[1] - 1.0, 1.0 - seen[0]],
+    };
+    format!(
+        "{what}: {later} has {ratio} times the {} of {earlier}{own} ({basis}). One result a side \
+         suggests no direction; a loss of {} or a gain of {} would have been found.",
+        noun(&found.metric),
+        percent(loss),
+        percent(gain)
+    )
+}
+
+/// Whether nothing but days needs to lie between two results.
+fn may_be_days(found: &Comparison) -> bool {
+    found.ci95_family.is_some_and(|[low, high]| low <= 1.0 && high >= 1.0)
 }
 
 /// Comparisons from which on one sentence says more than each by itself.
@@ -531,6 +550,12 @@ pub(in crate::analysis) fn agreement(found: &[&Comparison]) -> Option<String> {
         Verdict::Better => format!("this suggests that {later} is better"),
         Verdict::Worse => format!("this suggests that {later} is worse"),
         Verdict::Equivalent => "this suggests that they are equivalent".to_owned(),
+        // Where days alone do not explain it, each row has its own words.
+        Verdict::Inconclusive
+            if found.iter().any(|one| one.would_see.is_some() && !may_be_days(one)) =>
+        {
+            return None;
+        }
         Verdict::Inconclusive => {
             return Some(format!(
                 "In all {} rows no difference is shown: {later} has {} to {} times what {earlier} has.",

@@ -2,6 +2,7 @@
 
 use super::advice::{Bad, Stage};
 use super::contrasts::Contrast;
+use super::tied::Tied;
 use super::words::{amount, ends, short_words};
 use crate::findings::{Comparison, Trust};
 use crate::quantity::units::show;
@@ -14,7 +15,7 @@ pub(super) fn candidate(
     design: &Design,
     best: &Comparison,
     (stage, suspect): (Stage, bool),
-    end: Option<&str>,
+    (end, tied): (Option<&str>, &str),
 ) -> String {
     let end = end.map(|end| format!(", the {end} tried,")).unwrap_or_default();
     let [arm, base] = [&best.arm, &best.baseline].map(|arm| short_words(arm, design));
@@ -30,9 +31,19 @@ pub(super) fn candidate(
              ({amount}{interval}{suspect})."
         ),
         Stage::Measured | Stage::Imported => format!(
-            "{workload}: {arm}{end} is the candidate ({amount} of {base}{interval}{suspect})."
+            "{workload}: {arm}{end} is the candidate ({amount} of {base}{interval}{suspect}){tied}."
         ),
     }
+}
+
+/// Which arm a smaller one is advised for, and what is gained by it.
+pub(super) fn tied(design: &Design, tied: &Tied<'_>) -> String {
+    let best = short_words(tied.best, design);
+    let tails = tied.tails.map(|tails| {
+        let [own, other] = tails.map(show::duration);
+        format!(", with a p99 of {own} against {other}")
+    });
+    format!("; it does as much as {best}{}", tails.unwrap_or_default())
 }
 
 /// What is to be known of it: that it is to be confirmed, and what was not there to be better.

@@ -1,0 +1,135 @@
+//! S12: results of two days that do not differ (R13d). Their trials scatter, and each row of each day has
+//! luck of its own: how many comparisons suggest something, how many gates are red, and whether a loss
+//! that is there is found.
+
+use std::fmt::Write;
+
+use assay_core::analysis;
+use assay_core::analysis::days::Days;
+use assay_core::analysis::gate::{self, Ended, Gate};
+use assay_core::findings::{Findings, Verdict};
+use assay_core::importers::{Options, trials_csv};
+use assay_core::results::plan::Arm;
+use assay_lab::Done;
+
+use crate::chance::Chance;
+use crate::experiment::{Bound, Count, Experiment};
+use crate::seam;
+use crate::world::TRIAL_SD;
+
+/// Rows of a result.
+const ROWS: usize = 7;
+const REPLICATES: [usize; 3] = [3, 6, 10];
+/// Standard deviations of a day.
+const SESSIONS: [f64; 3] = [0.0, 0.02, 0.03];
+/// What the first row lost where there is something to find.
+const LOST: f64 = 0.2;
+/// A full suite runs so many of these studies.
+const ONE_IN: u32 = 4;
+
+/// All of them.
+pub fn experiments() -> Vec<Experiment> {
+    let settings = REPLICATES.iter().flat_map(|n| SESSIONS.map(|session| (*n, session)));
+    let mut all: Vec<Experiment> = settings.map(|(n, session)| equal(n, session)).collect();
+    all.extend([weeks(0.02), weeks(0.03), lost()]);
+    all.iter_mut().for_each(|one| one.one_in = ONE_IN);
+    all
+}
+
+/// One result: rows of trials around the day's own luck, of which the first has lost a share.
+fn result(
+    name: &str,
+    (trials, session, lost): (usize, f64, f64),
+    chance: &mut Chance,
+) -> Done<Findings> {
+    let mut text = "replicate,order,workload,metric,value,status\n".to_owned();
+    for row in 0..ROWS {
+        let gone = if row == 0 { (1.0 - lost).ln() } else { 0.0 };
+        let day = session * chance.normal() + gone;
+        for replicate in 1..=trials {
+            let value = 1000.0 * (day + TRIAL_SD * chance.normal()).exp();
+            let order = (replicate - 1) * ROWS + row;
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{replicate},{order},w{row},iops,{value},ok");
+        }
+    }
+    let options = Options { baseline: Arm::new(), margin: None, primary: None, in_order: false };
+    let read = trials_csv::read("simulated", &text, &options).map_err(|failure| failure.message)?;
+    let mut found = seam::judge(read.measurements);
+    found.study.id = name.to_owned();
+    Ok(found)
+}
+
+fn suggests(found: &Findings) -> bool {
+    let says = |verdict| matches!(verdict, Verdict::Better | Verdict::Worse | Verdict::Equivalent);
+    found.comparisons.iter().any(|one| one.verdict.is_some_and(says))
+        || found.summary.iter().any(|text| text.contains("suggests that"))
+}
+
+fn rows_are_there(found: &Findings) -> Done<()> {
+    let rows = found.comparisons.iter().filter(|one| one.primary).count();
+    if rows == ROWS { Ok(()) } else { Err(format!("{rows} rows were compared")) }
+}
+
+fn equal(trials: usize, session: f64) -> Experiment {
+    let percent = 100.0 * session;
+    let counts = vec![
+        Count { what: "anything suggested", bound: Bound::at_most(5.0) },
+        Count { what: "gate of 5 % red", bound: Bound::at_most(5.0) },
+        Count { what: "gate of 5 % blind", bound: Bound::at_most(5.0) },
+    ];
+    Experiment::new(
+        "S12",
+        format!("S12-n{trials}-s{percent:.0}"),
+        format!("equal days, {ROWS} rows, n = {trials}, session sd {percent:.0} %"),
+        counts,
+        move |chance| {
+            let law = (trials, session, 0.0);
+            let days = [result("one", law, chance)?, result("two", law, chance)?];
+            let found = analysis::compare(&days[0], &days[1..], Days::default());
+            rows_are_there(&found)?;
+            let rows = gate::gate(&days[..1], &days[1..], Gate::new(0.05), 1);
+            let red = rows.iter().any(|row| row.ended == Ended::Fail);
+            let blind = rows.iter().any(|row| matches!(row.ended, Ended::NoStatement(_)));
+            Ok(vec![suggests(&found), red, blind])
+        },
+    )
+}
+
+/// Three results a side, each one number.
+fn weeks(session: f64) -> Experiment {
+    let percent = 100.0 * session;
+    Experiment::new(
+        "S12",
+        format!("S12-weeks-s{percent:.0}"),
+        format!("equal days, {ROWS} rows, 3 results a side, session sd {percent:.0} %"),
+        vec![Count { what: "better or worse suggested", bound: Bound::at_most(7.2) }],
+        move |chance| {
+            let mut side = |name: &str| -> Done<Vec<Findings>> {
+                let one = |at: u32| result(&format!("{name}{at}"), (3, session, 0.0), chance);
+                (0..3).map(one).collect()
+            };
+            let (earlier, later) = (side("old")?, side("new")?);
+            let found =
+                analysis::compare_sides(&earlier, &later, None).ok_or("nothing compared")?;
+            rows_are_there(&found)?;
+            Ok(vec![found.comparisons.iter().any(seam::differs)])
+        },
+    )
+}
+
+fn lost() -> Experiment {
+    let session = 0.02;
+    Experiment::new(
+        "S12",
+        "S12-lost".to_owned(),
+        format!("one of {ROWS} rows lost 20 %, n = 6, session sd 2 %"),
+        vec![Count { what: "gate of 5 % red", bound: Bound::at_least(75.0) }],
+        move |chance| {
+            let earlier = [result("one", (6, session, 0.0), chance)?];
+            let later = [result("two", (6, session, LOST), chance)?];
+            let rows = gate::gate(&earlier, &later, Gate::new(0.05), 1);
+            Ok(vec![rows.iter().any(|row| row.ended == Ended::Fail)])
+        },
+    )
+}

@@ -1,0 +1,184 @@
+//! S11: grids of factors (R5b). Where nothing has an effect, how many studies state a main effect, an
+//! interaction or a trend; where something has one, how many find it, and as what.
+
+use std::fmt::Write;
+
+use assay_core::findings::{Effect, Findings, Shape, Verdict};
+use assay_core::importers::{Options, trials_csv};
+use assay_core::results::plan::Arm;
+use assay_core::study::Order;
+use assay_lab::Done;
+
+use crate::chance::Chance;
+use crate::experiment::{Bound, Count, Experiment};
+use crate::seam;
+use crate::world::{self, Turns, World};
+
+/// Replicates of all of them.
+const REPLICATES: usize = 6;
+/// What an effect that is there makes of a rate.
+const EFFECT: f64 = 0.05;
+/// A full suite runs so many of these studies, which are dearer than those of two arms.
+const ONE_IN: u32 = 4;
+
+/// Levels of each factor, and workloads.
+type Grid = (&'static [usize], usize);
+
+const GRIDS: [Grid; 5] = [(&[2, 2], 1), (&[2, 4], 1), (&[3, 3], 1), (&[2, 3, 3], 1), (&[2, 4], 4)];
+
+/// All of them.
+pub fn experiments() -> Vec<Experiment> {
+    let mut all: Vec<Experiment> = GRIDS.map(null).into();
+    all.extend(
+        GRIDS
+            .iter()
+            .flat_map(|grid| grid.0.iter().enumerate().map(move |(at, _)| (grid, at)))
+            .filter_map(|(grid, at)| effect(*grid, at)),
+    );
+    all.extend([curve("levels-off", &LEVELS_OFF, false), curve("line", &LINE, true)]);
+    all.iter_mut().for_each(|one| one.one_in = ONE_IN);
+    all
+}
+
+fn name((factors, workloads): Grid) -> [String; 2] {
+    let levels: Vec<String> = factors.iter().map(usize::to_string).collect();
+    let times = |sign: &str| levels.join(sign);
+    let words = if workloads > 1 { format!(", {workloads} workloads") } else { String::new() };
+    [format!("{}-w{workloads}", times("x")), format!("{}{words}", times("x"))]
+}
+
+/// What a cell of a grid has more than the first one, as a logarithm, by its levels.
+type Law<'a> = &'a dyn Fn(&[usize]) -> f64;
+
+/// One study of a grid, judged.
+fn study((factors, workloads): Grid, chance: &mut Chance, law: Law<'_>) -> Done<Findings> {
+    let cells: usize = factors.iter().product();
+    let turns = Turns::Planned(Order::Random);
+    let world = World { turns, ..World::null(cells * workloads, REPLICATES) };
+    let mut text = "replicate,order,workload,metric,value,status".to_owned();
+    for factor in 0..factors.len() {
+        // Writing to a String cannot fail.
+        let _ = write!(text, ",factor:{}", factor_name(factor));
+    }
+    text.push('\n');
+    for trial in world::run(&world, chance) {
+        let levels = levels(factors, trial.arm % cells);
+        let (value, work) = (trial.value * law(&levels).exp(), trial.arm / cells);
+        let status = if trial.lead_in { "lead-in" } else { "ok" };
+        let _ = write!(text, "{},{},w{work},iops,{value},{status}", trial.replicate, trial.order);
+        for level in levels {
+            let _ = write!(text, ",{}", 1_u32 << level);
+        }
+        text.push('\n');
+    }
+    let baseline: Arm = (0..factors.len()).map(|at| (factor_name(at), "1".to_owned())).collect();
+    let options = Options { baseline, margin: Some(0.05), primary: None, in_order: false };
+    let read = trials_csv::read("simulated", &text, &options);
+    let measured = read.map_err(|failure| failure.message)?.measurements;
+    if measured.design.order != Order::Random.into() {
+        return Err(format!("the order was read as {:?}", measured.design.order));
+    }
+    Ok(seam::judge(measured))
+}
+
+fn factor_name(at: usize) -> String {
+    format!("f{at}")
+}
+
+/// The level of each factor in a cell.
+fn levels(factors: &[usize], cell: usize) -> Vec<usize> {
+    let mut rest = cell;
+    let next = |count: &usize| {
+        let level = rest % count;
+        rest /= count;
+        level
+    };
+    factors.iter().map(next).collect()
+}
+
+fn null(grid: Grid) -> Experiment {
+    let [key, words] = name(grid);
+    let count = |what, bound| Count { what, bound };
+    let counts = vec![
+        count("any effect, interaction or trend", Bound::at_most(7.2)),
+        count("any trend", Bound::at_most(1.0)),
+    ];
+    Experiment::new(
+        "S11",
+        format!("S11-null-{key}"),
+        format!("null, grid {words}, n = {REPLICATES}"),
+        counts,
+        move |chance| {
+            let found = study(grid, chance, &|_| 0.0)?;
+            let effects = found.effects.iter().any(differs);
+            let trends = !found.trends.is_empty();
+            Ok(vec![effects || trends || !found.interactions.is_empty(), trends])
+        },
+    )
+}
+
+fn differs(effect: &Effect) -> bool {
+    matches!(effect.verdict, Some(Verdict::Better | Verdict::Worse))
+}
+
+/// The last level of one factor is better in all workloads; it is looked for in the first.
+fn effect(grid: Grid, at: usize) -> Option<Experiment> {
+    // Of equal factors one is enough.
+    let (factors, workloads) = grid;
+    if factors[..at].contains(&factors[at]) {
+        return None;
+    }
+    let [key, words] = name(grid);
+    let last = factors[at] - 1;
+    let bound = Bound::at_least(85.0);
+    let label = (1_u32 << last).to_string();
+    let law = move |levels: &[usize]| if levels[at] == last { EFFECT.ln_1p() } else { 0.0 };
+    Some(Experiment::new(
+        "S11",
+        format!("S11-effect{at}-{key}"),
+        format!("+5 % by 1 of {} levels, grid {words}, n = {REPLICATES}", factors[at]),
+        vec![Count { what: "effect found", bound }],
+        move |chance| {
+            let found = study(grid, chance, &law)?;
+            let own = |one: &&Effect| {
+                one.workload == "w0" && one.factor == factor_name(at) && one.level == label
+            };
+            let effect = found.effects.iter().find(own).ok_or("no effect")?;
+            Ok(vec![effect.verdict == Some(Verdict::Better)])
+        },
+    ))
+}
+
+/// Doubles and doubles, and from the fourth level on no more.
+const LEVELS_OFF: [f64; 6] = [1.0, 2.0, 4.0, 8.0, 8.0, 8.0];
+/// A tenth more with each doubling.
+const LINE: [f64; 6] = [1.0, 1.1, 1.21, 1.331, 1.4641, 1.610_51];
+
+/// One factor of six levels: whether a slope is told of it.
+fn curve(key: &str, law: &'static [f64; 6], is_line: bool) -> Experiment {
+    let counts = vec![
+        Count {
+            what: "a slope is told",
+            bound: if is_line { Bound::at_least(85.0) } else { Bound::at_most(0.0) },
+        },
+        Count {
+            what: "levels off from the fourth level",
+            bound: if is_line { Bound::at_most(0.0) } else { Bound::at_least(95.0) },
+        },
+    ];
+    Experiment::new(
+        "S11",
+        format!("S11-{key}"),
+        format!(
+            "6 levels, a curve that {}, n = {REPLICATES}",
+            if is_line { "is a line" } else { "levels off" }
+        ),
+        counts,
+        move |chance| {
+            let found = study((&[6], 1), chance, &|levels| law[levels[0]].ln())?;
+            let told = found.trends.first().ok_or("no trend")?;
+            let knee = told.shape == Shape::LevelsOff && told.knee == Some(8.0);
+            Ok(vec![told.slope.is_some(), knee])
+        },
+    )
+}

@@ -1,0 +1,77 @@
+//! S13: two arms of which one is slow after the other (R2d). First places follow their own arm and second
+//! places the other one, so that the mean of both is the truth of neither.
+
+use assay_core::findings::notes::Note;
+use assay_core::findings::{Comparison, Findings};
+
+use crate::experiment::{Bound, Count, Experiment};
+use crate::seam::{self, Question};
+use crate::world::{self, Trial, World};
+
+const REPLICATES: [usize; 3] = [4, 6, 10];
+/// What the second arm takes more, after itself and after the other one.
+const SLOW: [f64; 2] = [1.03, 1.44];
+
+/// All of them.
+pub fn experiments() -> Vec<Experiment> {
+    let mut all: Vec<Experiment> = REPLICATES.map(null).into();
+    all.extend([6, 10].map(slow_after_the_other));
+    all
+}
+
+fn tells_orders_apart(found: &Comparison) -> bool {
+    found.note_facts.iter().any(|note| matches!(note, Note::TwoOrders { .. }))
+}
+
+fn experiment(
+    (purpose, setting): (&str, &str),
+    replicates: usize,
+    counts: Vec<Count>,
+    law: fn(&mut [Trial]),
+) -> Experiment {
+    let world = World::null(2, replicates);
+    let question = Question::of(2, world.turns);
+    Experiment::new(
+        "S13",
+        format!("{purpose}-n{replicates}"),
+        format!("{setting}, n = {replicates}"),
+        counts,
+        move |chance| {
+            let mut trials = world::run(&world, chance);
+            law(&mut trials);
+            let found: Findings = seam::findings(&trials, &question)?;
+            let one = question.comparison(&found, 1)?;
+            Ok(vec![tells_orders_apart(one), seam::differs(one), !found.advice.is_empty()])
+        },
+    )
+}
+
+fn null(replicates: usize) -> Experiment {
+    let count = |what, bound| Count { what, bound };
+    let counts = vec![
+        count("orders told apart", Bound::at_most(7.2)),
+        count("better or worse", Bound::at_most(7.2)),
+        count("advised", Bound::Free),
+    ];
+    experiment(("S13-null", "null, 2 arms"), replicates, counts, |_| {})
+}
+
+fn slow_after_the_other(replicates: usize) -> Experiment {
+    let count = |what, bound| Count { what, bound };
+    let counts = vec![
+        count("orders told apart", Bound::at_least(95.0)),
+        count("better or worse", Bound::at_most(5.0)),
+        count("advised", Bound::at_most(5.0)),
+    ];
+    experiment(("S13-after", "2 arms, one slow after the other"), replicates, counts, slowed)
+}
+
+fn slowed(trials: &mut [Trial]) {
+    let mut before = None;
+    for trial in trials {
+        if trial.arm == 1 {
+            trial.value /= SLOW[usize::from(before == Some(0))];
+        }
+        before = Some(trial.arm);
+    }
+}

@@ -1,0 +1,46 @@
+//! How far days lie apart by what is kept: earlier results of one study on one target.
+
+use assay_core::analysis::days::Days;
+use assay_core::failure::Outcome;
+use assay_core::findings::Findings;
+use assay_core::results::bundle::{self, Stored};
+use assay_core::study::Study;
+use assay_core::system::{System, identity};
+
+/// Results that are opened for it at most, the newest of them.
+const MOST: usize = 12;
+
+/// How far single results like these scatter from day to day; what is usual where too few others are
+/// kept.
+pub fn apart(system: &dyn System, compared: &[Findings]) -> Days {
+    let known = of_the_same_study(system, compared).unwrap_or_default();
+    Days::of_results(&known).unwrap_or_default()
+}
+
+/// Kept results of the study and the target of the first of these, without any of these.
+fn of_the_same_study(system: &dyn System, compared: &[Findings]) -> Outcome<Vec<Findings>> {
+    let Some(first) = compared.first() else { return Ok(Vec::new()) };
+    let results = identity::results_directory(system)?;
+    let wanted = bundle::frame(system, &super::find_kept(system, &first.study.id)?)?;
+    let is_named = |id: &String| compared.iter().any(|one| one.study.id == *id);
+    let others = bundle::own_ids(system, &results).into_iter().filter(|id| !is_named(id));
+    let alike = others.map(|id| results.join(id)).filter(|directory| {
+        bundle::frame(system, directory).is_ok_and(|stored| is_alike(&stored, &wanted))
+    });
+    let read = alike.take(MOST).filter_map(|directory| super::findings_at(system, &directory).ok());
+    Ok(read.filter(|one| is_of_the_same_target(one, first)).collect())
+}
+
+/// Whether two results ask the same; each may have drawn for itself.
+fn is_alike(one: &Stored, other: &Stored) -> bool {
+    let asked = |stored: &Stored| Study { seed: None, ..stored.study.clone() };
+    asked(one) == asked(other)
+}
+
+fn is_of_the_same_target(one: &Findings, other: &Findings) -> bool {
+    let targets = |found: &Findings| -> Vec<(String, String, Option<String>)> {
+        let all = found.environment.targets.iter();
+        all.map(|own| (own.name.clone(), own.drive.clone(), own.serial.clone())).collect()
+    };
+    targets(one) == targets(other)
+}
