@@ -123,6 +123,8 @@ pub enum Tone {
 pub struct Remark {
     /// The rule.
     pub rule: String,
+    /// What it takes away; none where no rule of trust speaks.
+    pub trust: Option<Trust>,
     /// What it says.
     pub text: String,
     /// Rows that it speaks of; none where it speaks of the whole.

@@ -18,9 +18,6 @@ pub enum Between {
     Unseen(String),
 }
 
-/// Buses whose other end is a program on another computer, or on the one around this one.
-const SERVED: [&str; 3] = ["virtio", "xen", "nbd"];
-
 impl Between {
     /// What lies below a target; `refused` says why direct I/O on it is not done.
     pub fn of(system: &dyn System, site: &Site, refused: Option<&str>) -> Self {
@@ -52,9 +49,7 @@ impl Between {
 
     /// What whoever serves the drives may cache. Rule `host-cache` listens for it; from here it is not seen.
     fn of_drives(drives: &[Drive]) -> Self {
-        let is_served =
-            |drive: &&Drive| drive.bus.value().is_some_and(|bus| SERVED.contains(&bus.as_str()));
-        drives.iter().find(is_served).map_or(Self::Nothing, |drive| {
+        drives.iter().find(|drive| drive.is_served()).map_or(Self::Nothing, |drive| {
             Self::Unseen(format!(
                 "{} is served by a host, whose cache cannot be seen from here",
                 drive.name

@@ -144,7 +144,15 @@ pub struct Drive {
 /// The kernel's word for a drive that announces a cache of its own.
 const WRITE_BACK: &str = "write back";
 
+/// Buses whose other end is a program on another computer, or on the one around this one.
+const SERVED: [&str; 5] = ["virtio", "xen", "hyper-v", "nbd", "rbd"];
+
 impl Drive {
+    /// Whether a program on another computer, or on the one around this one, serves it.
+    pub fn is_served(&self) -> bool {
+        self.bus.value().is_some_and(|bus| SERVED.contains(&bus.as_str()))
+    }
+
     /// Whether it announces a cache that a flush empties.
     pub fn announces_a_cache(&self) -> bool {
         self.write_cache.value().is_some_and(|kind| kind == WRITE_BACK)

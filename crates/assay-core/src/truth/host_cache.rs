@@ -13,8 +13,8 @@ use crate::system::site::{Drive, Site};
 use crate::work::Judged;
 use crate::work::io::{self, WriteSync};
 
-/// Ways to a drive that somebody else has: a hypervisor, another machine, a file.
-const BORROWED: [&str; 6] = ["virtio", "xen", "hyper-v", "nbd", "rbd", "loop"];
+/// A drive that is a file.
+const LOOP: &str = "loop";
 
 /// Share of its rate that writing keeps when the flush at its end is counted, below which most of what was
 /// written was not on the drive yet.
@@ -49,8 +49,8 @@ static ABOUT: About = About {
 
 /// Whether what caches a drive on the other side cannot be seen.
 pub fn hides_its_cache(drive: &Drive) -> bool {
-    let bus = drive.bus.value().map(String::as_str);
-    drive.link.value().is_none() && bus.is_some_and(|bus| BORROWED.contains(&bus))
+    let is_loop = drive.bus.value().is_some_and(|bus| bus == LOOP);
+    drive.link.value().is_none() && (drive.is_served() || is_loop)
 }
 
 impl TruthRule for HostCache {
@@ -59,7 +59,7 @@ impl TruthRule for HostCache {
     }
 
     fn looks_at(&self) -> Judged {
-        Judged::Bytes
+        Judged::Medium
     }
 
     fn changes(&self) -> &'static [Nature] {
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn without_a_sign_it_says_that_nothing_can_be_seen() {
-        for bus in BORROWED {
+        for bus in ["virtio", "xen", "hyper-v", "nbd", "rbd", "loop"] {
             assert_eq!(told(&bench(Bench::write(), bus, [100; 3])), rest(), "{bus}");
             assert_eq!(told(&bench(Bench::read(), bus, [100; 3])), rest(), "{bus}");
         }

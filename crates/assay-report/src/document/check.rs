@@ -85,7 +85,7 @@ pub(super) fn missing(findings: &Findings, wanted: impl Fn(&str) -> bool) -> Vec
         if let Some(metric) = entry.metric.as_ref().filter(|metric| wanted(metric)) {
             let row =
                 [noun(metric), "of", &entry.workload, &arm_in_words(entry.arm.iter())].join(" ");
-            add(&mut told, "no number", &entry.reason, row.trim_end());
+            add(&mut told, ("no number", None), &entry.reason, row.trim_end());
         }
     }
     told

@@ -327,6 +327,7 @@ fn all_remarks(findings: &Findings, detail: Detail) -> Vec<Remark> {
     let mut told = remarks::rules(findings, Name::Arm, detail);
     told.extend(findings.checks.iter().map(|check| Remark {
         rule: check.name.clone(),
+        trust: None,
         text: check.text.clone(),
         rows: Vec::new(),
     }));

@@ -1,7 +1,7 @@
 //! Remarks: what rules, comparisons and checks say, each distinct text once.
 
 use super::{Detail, Remark};
-use assay_core::findings::{Findings, TargetFacts};
+use assay_core::findings::{Findings, TargetFacts, Trust};
 use assay_core::results::plan::Arm;
 
 /// How rows are called.
@@ -30,7 +30,7 @@ pub(super) fn rules(findings: &Findings, name: Name, detail: Detail) -> Vec<Rema
         let again = if cell.control { " (control)" } else { "" };
         let row = format!("{}{again}", name.of(findings, &cell.workload, &cell.arm));
         for because in &cell.because {
-            add(&mut found, &because.rule, &because.text, &row);
+            add(&mut found, (&because.rule, Some(because.trust)), &because.text, &row);
         }
     }
     let mut rules: Vec<String> = Vec::new();
@@ -51,7 +51,12 @@ pub(super) fn rules(findings: &Findings, name: Name, detail: Detail) -> Vec<Rema
         if workload.depth == workload.asked_depth
             && let Some(note) = &workload.note
         {
-            add(&mut found, "note", note, &name.of(findings, &workload.name, &workload.arm));
+            add(
+                &mut found,
+                ("note", None),
+                note,
+                &name.of(findings, &workload.name, &workload.arm),
+            );
         }
     }
     let all = findings.workloads.len();
@@ -72,13 +77,14 @@ pub(super) fn rules(findings: &Findings, name: Name, detail: Detail) -> Vec<Rema
 /// Rows that a remark names.
 const MOST_ROWS: usize = 4;
 
-/// What a rule says most often, with all rows that it speaks of.
+/// What a rule says most often, with all rows that it speaks of: what it takes away apart from what it only
+/// notes.
 fn one_a_rule(remarks: Vec<Remark>) -> Vec<Remark> {
     let mut told: Vec<(usize, Remark)> = Vec::new();
     for remark in remarks {
         let rows = remark.rows.len();
-        let Some((most, known)) = told.iter_mut().find(|(_, known)| known.rule == remark.rule)
-        else {
+        let same = |known: &Remark| (&known.rule, known.trust) == (&remark.rule, remark.trust);
+        let Some((most, known)) = told.iter_mut().find(|(_, known)| same(known)) else {
             told.push((rows, remark));
             continue;
         };
@@ -196,12 +202,18 @@ fn gather(findings: &Findings, rows: &mut Vec<String>) {
 }
 
 /// Adds a text, or a row to a text that is known.
-pub(super) fn add(found: &mut Vec<Remark>, rule: &str, text: &str, row: &str) {
+pub(super) fn add(
+    found: &mut Vec<Remark>,
+    (rule, trust): (&str, Option<Trust>),
+    text: &str,
+    row: &str,
+) {
     match found.iter_mut().find(|remark| remark.rule == rule && remark.text == text) {
         Some(remark) if remark.rows.iter().any(|known| known == row) => {}
         Some(remark) => remark.rows.push(row.to_owned()),
         None => found.push(Remark {
             rule: rule.to_owned(),
+            trust,
             text: text.to_owned(),
             rows: vec![row.to_owned()],
         }),
@@ -220,7 +232,7 @@ pub(super) fn warnings(findings: &Findings, wanted: impl Fn(&str) -> bool) -> Ve
     let checks = findings.checks.iter().filter(|check| wanted(&check.name));
     let told = findings.environment.targets.iter().flat_map(of_target);
     told.chain(checks.map(|check| check.text.clone()))
-        .map(|text| Remark { rule: "note".to_owned(), text, rows: Vec::new() })
+        .map(|text| Remark { rule: "note".to_owned(), trust: None, text, rows: Vec::new() })
         .collect()
 }
 
@@ -229,7 +241,19 @@ mod tests {
     use super::*;
 
     fn remark(rule: &str, text: &str, row: &str) -> Remark {
-        Remark { rule: rule.to_owned(), text: text.to_owned(), rows: vec![row.to_owned()] }
+        let [rule, text, row] = [rule, text, row].map(str::to_owned);
+        Remark { rule, trust: Some(Trust::Suspect), text, rows: vec![row] }
+    }
+
+    #[test]
+    fn what_a_rule_only_notes_stands_apart_from_what_it_takes_away() {
+        let note =
+            |row| Remark { trust: Some(Trust::Trusted), ..remark("host-cache", "unseen", row) };
+        let all = vec![note("read"), remark("host-cache", "kept 20 %", "write"), note("sync")];
+        let told = one_a_rule(all);
+        let told: Vec<(&str, String)> =
+            told.iter().map(|one| (one.text.as_str(), one.rows.join(" "))).collect();
+        assert_eq!(told, [("unseen", "read sync".to_owned()), ("kept 20 %", "write".to_owned())]);
     }
 
     #[test]

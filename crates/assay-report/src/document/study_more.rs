@@ -197,7 +197,7 @@ pub(super) fn notes(page: &Page<'_>) -> Vec<Remark> {
     let mut told: Vec<Remark> = Vec::new();
     for found in page.primary() {
         for (note, words) in found.remarks().filter(|(note, _)| !said(*note) && !plain(*note)) {
-            add(&mut told, "note", &unnamed(page, note, words), &name(found));
+            add(&mut told, ("note", None), &unnamed(page, note, words), &name(found));
         }
     }
     if !page.full() {
@@ -238,13 +238,13 @@ fn needed(page: &Page<'_>, open: Vec<(u32, String)>) -> Vec<Remark> {
     let Some((least, most)) = counts.clone().min().zip(counts.max()) else { return told };
     if least == most || page.full() {
         for (count, row) in &open {
-            add(&mut told, "note", &text(&show::about(u64::from(*count))), row);
+            add(&mut told, ("note", None), &text(&show::about(u64::from(*count))), row);
         }
         return told;
     }
     let rows = open.into_iter().map(|(_, row)| row).collect();
     let range = show::about_between(u64::from(least), u64::from(most));
-    told.push(Remark { rule: "note".to_owned(), text: text(&range), rows });
+    told.push(Remark { rule: "note".to_owned(), trust: None, text: text(&range), rows });
     told
 }
 
@@ -254,9 +254,14 @@ pub(super) fn absent(page: &Page<'_>) -> Option<Section> {
     for entry in &page.findings.absent {
         let row = format!("{} {}", entry.workload, page.findings.arm_words(&entry.arm));
         match &entry.metric {
-            None => add(&mut told, "not measured", reason_of(entry), row.trim_end()),
+            None => add(&mut told, ("not measured", None), reason_of(entry), row.trim_end()),
             Some(metric) if page.full() => {
-                add(&mut told, "no number", &entry.reason, &format!("{} of {row}", noun(metric)));
+                add(
+                    &mut told,
+                    ("no number", None),
+                    &entry.reason,
+                    &format!("{} of {row}", noun(metric)),
+                );
             }
             Some(_) => {}
         }

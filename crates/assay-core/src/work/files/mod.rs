@@ -139,7 +139,7 @@ impl Kind for Asked {
         "files = { files = 10000, directories = 100, file-size = \"4 KiB\" }";
     const PARAMETERS: &'static [OwnParameter<Self>] = keys::PARAMETERS;
     const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
-    const JUDGED: &'static [Judged] = &[Judged::Machine];
+    const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
 
     fn sample() -> Self {
         Self {
