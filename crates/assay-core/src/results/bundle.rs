@@ -9,6 +9,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -37,6 +38,7 @@ pub use crate::work::Histograms;
 
 /// The plan: what makes a directory a bundle, and what is locked while a process works on it.
 const PLAN: &str = "plan.json";
+const TRIALS: &str = "trials.jsonl";
 /// Bytes of the largest file that is read; no study comes near.
 const LARGEST_FILE_BYTES: u64 = 1 << 30;
 /// Notes of a bundle that are read.
@@ -58,12 +60,54 @@ pub struct Label {
     pub place: Option<String>,
 }
 
+/// The file of trials of a bundle, and whether its last line is that of a trial that has not ended.
+pub struct SoFar<'a> {
+    system: &'a dyn System,
+    path: PathBuf,
+    unended: AtomicBool,
+}
+
+impl<'a> SoFar<'a> {
+    fn new(system: &'a dyn System, directory: &Path) -> Self {
+        Self { system, path: directory.join(TRIALS), unended: AtomicBool::new(false) }
+    }
+
+    /// Keeps a trial as far as it came: as a last line without an end, which whoever reads the bundle takes
+    /// for its trial, and whoever goes on with it passes over.
+    pub fn keep(&self, record: &TrialRecord) -> io::Result<()> {
+        let line = serde_json::to_string(record).map_err(io::Error::other)?;
+        self.unended.store(true, Ordering::Relaxed);
+        self.system.write_whole(&self.path, (self.whole_lines()? + &line).as_bytes())
+    }
+
+    /// Adds the line of a trial that has ended.
+    fn append(&self, line: &[u8]) -> io::Result<()> {
+        if !self.unended.load(Ordering::Relaxed) {
+            return self.system.append(&self.path, line);
+        }
+        let whole = [self.whole_lines()?.as_bytes(), line].concat();
+        self.system.write_whole(&self.path, &whole)?;
+        self.unended.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The lines of trials that have ended.
+    fn whole_lines(&self) -> io::Result<String> {
+        match self.system.read_text(&self.path) {
+            Ok(text) => Ok(text.split_inclusive('\n').filter(|own| own.ends_with('\n')).collect()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
 /// A bundle that is being written.
 pub struct Bundle<'a> {
     system: &'a dyn System,
     directory: PathBuf,
     /// What makes each of its lines one of root's, where root measures.
     chain: Option<RefCell<Chain>>,
+    so_far: SoFar<'a>,
     /// Says that this process works on it, until it ends in whatever way.
     _running: Option<OwnFile>,
 }
@@ -103,8 +147,8 @@ impl<'a> Bundle<'a> {
         system.write_whole(&directory.join(PLAN), &json(plan)?)?;
         // It is new, so whoever has the lock only looks; a study runs without it, too.
         let running = marked(system, directory).unwrap_or_default();
-        let directory = directory.to_owned();
-        Ok(Self { system, directory, chain: None, _running: running })
+        let (directory, so_far) = (directory.to_owned(), SoFar::new(system, directory));
+        Ok(Self { system, directory, chain: None, so_far, _running: running })
     }
 
     /// Seals it, and all that comes from now on, as measured here by root. Only what is in memory is
@@ -157,7 +201,7 @@ impl<'a> Bundle<'a> {
         sealed: Option<Sealed>,
     ) -> io::Result<Self> {
         let running = marked(system, directory)?;
-        let path = directory.join("trials.jsonl");
+        let path = directory.join(TRIALS);
         let most = sealed.as_ref().map_or(usize::MAX, |sealed| sealed.trials);
         match system.read_text(&path) {
             Ok(text) => {
@@ -173,13 +217,13 @@ impl<'a> Bundle<'a> {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Err(_) => {}
         }
-        let directory = directory.to_owned();
+        let (directory, so_far) = (directory.to_owned(), SoFar::new(system, directory));
         let Some(Sealed { chain, text, .. }) = sealed else {
-            return Ok(Self { system, directory, chain: None, _running: running });
+            return Ok(Self { system, directory, chain: None, so_far, _running: running });
         };
         system.write_whole(&directory.join(seal::FILE), text.as_bytes())?;
         let chain = Some(RefCell::new(chain));
-        Ok(Self { system, directory, chain, _running: running })
+        Ok(Self { system, directory, chain, so_far, _running: running })
     }
 
     /// Adds one line to the log.
@@ -196,6 +240,11 @@ impl<'a> Bundle<'a> {
     /// Where it lies.
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// Where a trial is kept as far as it came.
+    pub fn so_far(&self) -> &SoFar<'a> {
+        &self.so_far
     }
 
     /// Adds one finished trial: histograms by class and series first, then its line.
@@ -227,7 +276,7 @@ impl<'a> Bundle<'a> {
             digest.add(file);
         }
         line.push(b'\n');
-        self.system.append(&self.directory.join("trials.jsonl"), &line)?;
+        self.so_far.append(&line)?;
         self.add_to_seal(Of::Trial, &digest.finish())
     }
 

@@ -8,6 +8,7 @@ use assay_load::{Bystanders, Law};
 use serde::{Deserialize, Serialize};
 
 use super::io::Engine;
+use super::measured::Measured;
 use super::observe::{Limits, Lookout};
 use crate::presence::Presence;
 use crate::system::System;
@@ -116,6 +117,8 @@ pub struct Run<'a> {
     pub stop: &'a AtomicBool,
     /// Who looks at the devices, for work that only looks.
     pub lookout: Option<&'a dyn Lookout>,
+    /// Keeps what was measured so far, should nothing come after it.
+    pub keep: Option<&'a (dyn Fn(&Measured) + Sync)>,
     /// From what on the settings under others' work hurt it.
     pub limits: Option<&'a Limits>,
 }

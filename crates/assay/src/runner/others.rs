@@ -173,6 +173,7 @@ impl Others {
             bystanders: &Bystanders::now(),
             stop: context.stop,
             lookout: Some(&post),
+            keep: None,
             limits: None,
         })?;
         let seen = observe::Detail::of(&ran.measured).map(|detail| detail.seconds.clone());

@@ -64,6 +64,7 @@ impl Bench<'_> {
             bystanders: &Bystanders::now(),
             stop: self.stop,
             lookout: None,
+            keep: None,
             limits: None,
         })
     }

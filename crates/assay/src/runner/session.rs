@@ -278,8 +278,9 @@ impl Session<'_> {
         // What is as it was found is nobody's level: whatever hurts there, taking it back is no help.
         let limits = self.others.limits(plan, planned).filter(|_| !self.bed.is_as_found());
         let limits = limits.as_ref();
+        let keep = self.bundle.as_ref().map(Bundle::so_far);
         let setting =
-            Setting { system, plan, site, surveyed, prepare, runs_as, readings_ns, limits };
+            Setting { system, plan, site, surveyed, prepare, runs_as, readings_ns, limits, keep };
         let began_ns = self.system.monotonic_ns();
         let mut done = trial::run(&setting, planned, &mut self.probes, context.stop);
         let hurt = done.trial.record.measured.as_ref().and_then(trial::taken_back).is_some();

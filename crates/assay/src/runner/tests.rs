@@ -294,6 +294,46 @@ fn a_line_cut_off_by_a_crash_is_passed_over() {
     assert_eq!(bundle::read(&fake, &directory).unwrap().trials.len(), 6);
 }
 
+/// What a killed program has kept of a trial is read as that trial, and written over by the whole one.
+#[test]
+fn a_trial_is_kept_as_far_as_it_came() {
+    let fake = machine();
+    let finished = run_simulated(simulated(""));
+    let directory = Path::new("/results/one");
+    let (study, plan) = (&finished.study, &finished.plan);
+    let made = bundle::Bundle::create(&fake, directory, study, plan, &finished.environment);
+    let made = made.unwrap();
+    let mut records: Vec<_> = finished.trials.iter().map(|own| own.record.clone()).collect();
+    for record in &mut records {
+        // Their histograms lie in no file here.
+        record.histograms.clear();
+        record.series = None;
+    }
+    let stored = || {
+        let read = bundle::read(&fake, directory).unwrap().trials;
+        read.into_iter().map(|trial| trial.record).collect::<Vec<_>>()
+    };
+    let none = assay_core::results::bundle::Histograms::new();
+    made.so_far().keep(&records[0]).unwrap();
+    assert_eq!(stored(), records[..1]);
+    made.append(&mut records[0].clone(), &none, &[]).unwrap();
+    assert_eq!(stored(), records[..1]);
+    for _ in 0..2 {
+        made.so_far().keep(&records[1]).unwrap();
+        assert_eq!(stored(), records[..2]);
+    }
+    made.append(&mut records[1].clone(), &none, &[]).unwrap();
+    made.append(&mut records[2].clone(), &none, &[]).unwrap();
+    assert_eq!(stored(), records[..3]);
+    made.so_far().keep(&records[3]).unwrap();
+    drop(made);
+    // Whoever goes on runs it again.
+    let again = bundle::Bundle::reopen(&fake, directory, None).unwrap();
+    assert_eq!(stored(), records[..3]);
+    again.append(&mut records[3].clone(), &none, &[]).unwrap();
+    assert_eq!(stored(), records[..4]);
+}
+
 #[test]
 fn a_held_drive_is_refused_with_its_holder() {
     let fake = machine();

@@ -13,7 +13,7 @@ use super::survey::Surveyed;
 use assay_core::presence::Presence;
 use assay_core::probes::{Asked, Evidence, Moment, Probes, Scene, page_cache};
 use assay_core::quantity::units::show;
-use assay_core::results::bundle::Histograms;
+use assay_core::results::bundle::{Histograms, SoFar};
 use assay_core::results::plan::{Plan, PlannedTrial, PlannedWorkload};
 use assay_core::results::record::{Status, Trial, TrialRecord};
 use assay_core::results::series::SeriesRow;
@@ -47,6 +47,9 @@ impl Done {
     }
 }
 
+/// Why the evidence of a trial is missing that is kept as far as it came.
+const KILLED: &str = "the program was ended before it was read";
+
 /// Why a lead-in does not count.
 const LEFT_OUT: &str = "lead-in: left out by design";
 
@@ -69,6 +72,8 @@ pub struct Setting<'a> {
     pub readings_ns: u64,
     /// From what on its arm is taken back, under others' work.
     pub limits: Option<&'a Limits>,
+    /// Keeps a trial as far as it came, until it is kept whole.
+    pub keep: Option<&'a SoFar<'a>>,
 }
 
 /// Runs one trial.
@@ -103,7 +108,7 @@ pub fn run(
     let result = if workload.work.is_others() {
         look_on(setting, workload, probes, stop)
     } else {
-        measure(setting, workload, planned.seed, background.as_ref(), stop)
+        measure(setting, workload, planned, background.as_ref(), stop)
     };
     let (evidence, flushed) = evidence(setting, workload, probes);
     let flush_ns = flushed.as_ref().ok().copied().flatten();
@@ -148,22 +153,32 @@ pub fn run(
 fn measure(
     setting: &Setting<'_>,
     workload: &PlannedWorkload,
-    seed: u64,
+    planned: &PlannedTrial,
     background: Option<&background::Load<'_>>,
     stop: &AtomicBool,
 ) -> Result<(Ran, Option<Measured>), String> {
     let area = workload.own_part(&setting.surveyed.survey.area);
+    let so_far = setting.keep.filter(|_| !planned.is_lead_in());
+    let system = setting.system;
+    let keep = |measured: &Measured| {
+        let Some(so_far) = so_far else { return };
+        let ended = not_run(system, planned, KILLED).record;
+        let measured = Some(measured.clone());
+        // Where it cannot be kept, keeping the whole trial will say so.
+        let _ = so_far.keep(&TrialRecord { status: Status::Ok, reason: None, measured, ..ended });
+    };
     let run = Run {
         system: setting.system,
         medium: Medium { area, ..setting.surveyed.medium() },
         path: &setting.site.path,
         ramp_ns: workload.ramp_ns,
         time_ns: workload.time_ns,
-        seed,
+        seed: planned.seed,
         caller: setting.runs_as,
         bystanders: &Bystanders::now(),
         stop,
         lookout: None,
+        keep: Some(&keep),
         limits: None,
     };
     background::run(&workload.work, &run, background)
@@ -188,6 +203,7 @@ fn look_on(
         bystanders: &Bystanders::now(),
         stop,
         lookout: Some(&post),
+        keep: None,
         limits: setting.limits,
     };
     workload.work.run(&run).map(|ran| (ran, None))

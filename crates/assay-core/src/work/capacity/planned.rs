@@ -249,6 +249,7 @@ mod tests {
             bystanders: &Bystanders::now(),
             stop: &AtomicBool::new(stop),
             lookout: None,
+            keep: None,
             limits: None,
         })
     }

@@ -58,6 +58,7 @@ fn run_on<T>(fake: &Fake, time_ns: u64, stop: &AtomicBool, run: impl FnOnce(&Run
         bystanders: &Bystanders::now(),
         stop,
         lookout: None,
+        keep: None,
         limits: None,
     })
 }

@@ -177,6 +177,7 @@ fn what_is_no_directory_has_no_pilot_and_one_without_room_is_told() {
                 bystanders: &assay_load::Bystanders::default(),
                 stop: &stop,
                 lookout: None,
+                keep: None,
                 limits: None,
             },
         )

@@ -130,6 +130,7 @@ fn on(fake: &Fake, asked: &Asked) -> Result<super::super::Ran, String> {
         bystanders: &assay_load::Bystanders::default(),
         stop: &stop,
         lookout: None,
+        keep: None,
         limits: None,
     })
 }

@@ -188,6 +188,7 @@ mod tests {
             bystanders: &Bystanders::now(),
             stop: &AtomicBool::new(false),
             lookout: Some(&device),
+            keep: None,
             limits,
         });
         let begun = device.begun.lock().unwrap().clone();

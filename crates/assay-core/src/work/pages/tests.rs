@@ -87,6 +87,7 @@ fn ran(planned: &Planned, executed: Executed) -> Result<Ran, String> {
         bystanders: &Bystanders::default(),
         stop: &AtomicBool::new(false),
         lookout: None,
+        keep: None,
         limits: None,
     })
 }
@@ -385,6 +386,7 @@ fn a_pilot_holds_a_set_that_fits() {
             bystanders: &Bystanders::default(),
             stop: &AtomicBool::new(false),
             lookout: None,
+            keep: None,
             limits: None,
         })
     };

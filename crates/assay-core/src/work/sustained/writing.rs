@@ -26,6 +26,8 @@ const LARGEST_SLICE: u64 = 1 << 30;
 const SLICES: u64 = 256;
 /// In less the start of the threads would be seen.
 const SMALLEST_SLICE: u64 = 8 * MIB;
+/// What was measured is kept so often.
+const KEEP_NS: u64 = 5_000_000_000;
 /// A slice that the time cut off after so many times as long as the others take.
 const HUNG: u64 = 4;
 /// Shares of the time, in twentieths: where the rate fell, the rest of it shows why.
@@ -49,6 +51,8 @@ struct Writing<'a> {
     elapsed_ns: u64,
     cpu_ns: u64,
     stopped: bool,
+    /// When what was measured so far was last kept.
+    kept_ns: u64,
     detail: Detail,
 }
 
@@ -67,6 +71,7 @@ pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
         elapsed_ns: 0,
         cpu_ns: 0,
         stopped: false,
+        kept_ns: 0,
         detail: Detail { before_bytes: FIRST_BYTES, ..Detail::default() },
     };
     if let Some(file) = run.medium.file {
@@ -118,10 +123,24 @@ impl Writing<'_> {
             }
             if let Some(slice_ns) = self.slice(bytes, place)? {
                 self.detail.slices_ns.push(slice_ns);
+                self.keep();
             }
             place += bytes;
         }
         Ok(place)
+    }
+
+    /// Keeps the slices so far, should the program be killed; not after each, as that is written, too.
+    fn keep(&mut self) {
+        let Some(keep) = self.run.keep else { return };
+        let spent_ns = self.spent_ns();
+        if spent_ns.saturating_sub(self.kept_ns) < KEEP_NS {
+            return;
+        }
+        self.kept_ns = spent_ns;
+        let after = show::duration(spent_ns as f64);
+        let ended = Some(format!("the program was ended after {after}, or a little later"));
+        keep(&self.measured(Detail { ended, ..self.detail.clone() }));
     }
 
     /// Writes the places of the beginning once more, at once and after a rest, in slices that take as long
@@ -222,25 +241,29 @@ impl Writing<'_> {
         Ok(is_whole.then_some(slice_ns))
     }
 
+    fn measured(&self, detail: Detail) -> Measured {
+        let write = Count { operations: self.bytes / MIB, bytes: self.bytes };
+        Measured {
+            window_ns: self.elapsed_ns,
+            elapsed_ns: self.elapsed_ns,
+            cpu_ns: self.cpu_ns,
+            waited_ns: None,
+            claims: Claims { read: Count::default(), write },
+            values: BTreeMap::new(),
+            absent: BTreeMap::new(),
+            notes: detail.ended.iter().cloned().collect(),
+            detail: detail.into(),
+        }
+    }
+
     /// The trial that slices make.
     fn ran(mut self) -> Ran {
         if self.stopped {
             let after = show::duration(self.spent_ns() as f64);
             self.detail.ended = Some(format!("the user stopped it after {after}"));
         }
-        let write = Count { operations: self.bytes / MIB, bytes: self.bytes };
         Ran {
-            measured: Measured {
-                window_ns: self.elapsed_ns,
-                elapsed_ns: self.elapsed_ns,
-                cpu_ns: self.cpu_ns,
-                waited_ns: None,
-                claims: Claims { read: Count::default(), write },
-                values: BTreeMap::new(),
-                absent: BTreeMap::new(),
-                notes: self.detail.ended.iter().cloned().collect(),
-                detail: self.detail.into(),
-            },
+            measured: self.measured(self.detail.clone()),
             histograms: BTreeMap::new(),
             series: Vec::new(),
             threads_cpu_ns: self.cpu_ns,
@@ -266,6 +289,10 @@ mod tests {
 
     /// A drive of 64 MiB that takes so long for each MiB, written for some seconds.
     fn written(ns: u64, seconds: u64, stop: bool) -> Ran {
+        kept(ns, seconds, stop, None)
+    }
+
+    fn kept(ns: u64, seconds: u64, stop: bool, keep: Option<&(dyn Fn(&Measured) + Sync)>) -> Ran {
         let area = Area { start: 0, length: 64 * MIB, asked: 64 * MIB, written: true, fill_ns: 0 };
         let law = Law::new(LawShape::Fixed { ns }, 1).unwrap();
         let medium = Medium { file: None, area, memory_alignment: 4096, law: Some(law) };
@@ -283,6 +310,7 @@ mod tests {
                 bystanders: &Bystanders::now(),
                 stop: &AtomicBool::new(stop),
                 lookout: None,
+                keep,
                 limits: None,
             },
         )
@@ -311,6 +339,22 @@ mod tests {
         assert!(detail(&ran).slices_ns.is_empty() && !detail(&ran).keeps_what_it_has());
         assert!(ran.measured.elapsed_ns <= (3 + 8 * 2) * SECOND, "{}", ran.measured.elapsed_ns);
         assert_eq!(course(detail(&ran)), None);
+    }
+
+    #[test]
+    fn what_was_measured_is_kept_as_it_comes() {
+        let seen = std::sync::Mutex::new(Vec::new());
+        let keep = |measured: &Measured| {
+            let own = Detail::of(measured).unwrap();
+            assert!(own.ended.as_ref().unwrap().starts_with("the program was ended after"));
+            seen.lock().unwrap().push((own.slices_ns.clone(), measured.claims.write.bytes));
+        };
+        let ran = kept(20_000_000, 22, false, Some(&keep));
+        let seen = seen.into_inner().unwrap();
+        assert_eq!(seen.len(), 4, "each five seconds");
+        let whole = &detail(&ran).slices_ns;
+        assert!(seen.iter().all(|(slices, _)| whole.starts_with(slices)), "{seen:?}");
+        assert!(seen.windows(2).all(|pair| pair[0].0.len() < pair[1].0.len()));
     }
 
     #[test]
