@@ -124,7 +124,7 @@ fn differs(effect: &Effect) -> bool {
 /// The last level of one factor is better in all workloads; it is looked for in the first.
 fn effect(grid: Grid, at: usize) -> Option<Experiment> {
     // Of equal factors one is enough.
-    let (factors, workloads) = grid;
+    let (factors, _) = grid;
     if factors[..at].contains(&factors[at]) {
         return None;
     }

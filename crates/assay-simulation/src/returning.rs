@@ -41,11 +41,15 @@ pub fn experiments() -> Vec<Experiment> {
     all
 }
 
-/// How often the default order may be wrong. With three or four replicates no order is safe.
-fn bound(order: Order, replicates: usize) -> Bound {
-    match (order, replicates) {
-        (Order::Random, 6..) => Bound::at_most(9.0),
-        (Order::Random, 5) => Bound::at_most(10.0),
+/// How often the default order may be wrong. With three or four replicates no order is safe. Of two arms
+/// each is first in a third of the replicates (R2d): the orders that are not drawn any more are those in
+/// which what returns falls on both alike, so that with few replicates more of the others line up with it.
+fn bound(order: Order, arms: usize, replicates: usize) -> Bound {
+    match (order, arms, replicates) {
+        (Order::Random, 2, 6) => Bound::at_most(10.5),
+        (Order::Random, 2, 5) => Bound::at_most(13.0),
+        (Order::Random, _, 6..) => Bound::at_most(9.0),
+        (Order::Random, _, 5) => Bound::at_most(10.0),
         _ => Bound::Free,
     }
 }
@@ -73,7 +77,7 @@ fn experiment(
             "S2",
             format!("S2-{initial}-{key}-k{arms}-n{replicates}"),
             format!("null, {arms} arms, n = {replicates}, {words}, {}", order.name()),
-            bound(order, replicates),
+            bound(order, arms, replicates),
             world,
         )
     }

@@ -68,8 +68,8 @@ fn dedup_all(words: &mut Vec<&str>) {
 const RETURNING: &str = "\
 S2, what returns at a fixed distance (in trials, its moment drawn; amplitude five trial sd): studies
 of equal arms that call one better or worse, in percent, random order with lead-ins / chained order.
-Random order is held to 9 % from six replicates on and to 10 % at five; with three or four no order
-is safe, and findings say so.";
+Random order is held to 9 % from six replicates on and to 10 % at five, with two arms, which are drawn
+evenly, to 10.5 % at six and 13 % at five; with three or four no order is safe, and findings say so.";
 
 /// The page of measurements.
 pub fn page(command: &str, head: &[String], rows: &[Row], told: &[String]) -> String {

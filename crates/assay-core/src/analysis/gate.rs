@@ -349,7 +349,7 @@ mod tests {
         let pass = told(Better::Higher, &quiet, &quiet);
         assert_eq!(pass.ended, Ended::Pass);
         assert!(
-            pass.text().starts_with("it: pass (worse by 0 %); a loss of 14"),
+            pass.text().starts_with("it: pass (worse by 0 %); a loss of 15 %"),
             "{}",
             pass.text()
         );

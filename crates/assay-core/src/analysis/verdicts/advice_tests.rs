@@ -151,7 +151,7 @@ fn of_arms_that_do_as_much_the_smallest_is_advised() {
     let found = queues([0.5, 0.995, 1.0], Some([100.0, 390.0, 499.0]));
     let text = used(&found);
     assert!(text.starts_with("work: setting 8 is the candidate"), "{text}");
-    let tail = "; it does as much as setting 16, with a p99 of 390 us against 499 us.";
+    let tail = "; it does as much as setting 16, with a p99 of 392 us against 501 us.";
     assert!(text.ends_with(tail), "{text}");
     assert_eq!(found.advice[0].evidence, ["work:iops:setting=8"]);
     // A tail that is not surely shorter is not told.

@@ -183,6 +183,10 @@ fn remarks(book: &mut Book) {
         }
     });
     book.two("two in random order", &NEW, in_random_order);
+    book.two("three replicates in random order", &NEW, |study| {
+        in_random_order(study);
+        every_series(study, |series| series.trials.truncate(3));
+    });
     book.two("beyond a factor of ten", &[60.0, 5000.0, 500.0, 80.0, 3000.0, 900.0], |_| {});
     book.two("fragile by several", &[508.0, 520.0, 500.0, 520.0, 500.0, 512.0], |study| {
         study.measured.design.margin = Some(0.01);
@@ -333,6 +337,23 @@ fn grids(book: &mut Book) {
     book.add("grid of latencies", &lower.findings());
     book.add("sizes", &grid(&["ext4", "xfs"], &["4 KiB", "64 KiB", "1 MiB"], 6, truth).findings());
 
+    let curve = |last: &'static [f64]| {
+        grid(&["ext4"], &["1", "2", "4"], 6, move |_, level| 500.0 * last[level])
+    };
+    let mut holds = curve(&[1.0, 1.01, 2.0]);
+    every_series(&mut holds, |series| {
+        (series.metric, series.better) = ("latency_p99_ns".to_owned(), Better::Lower);
+    });
+    book.add("holds up to a level", &holds.findings());
+    let mut vague = curve(&[1.0, 1.94, 2.0]);
+    for (series, luck) in vague.measured.series.iter_mut().zip([0.0, 0.03, -0.03]) {
+        for (at, trial) in series.trials.iter_mut().enumerate() {
+            let by = if at % 2 == 0 { 1.0 + luck } else { 1.0 - luck };
+            trial.value = trial.value.map(|value| value * by);
+        }
+    }
+    book.add("levels off somewhere", &vague.findings());
+
     let many = |spread: &dyn Fn(usize) -> f64| {
         grid(&["ext4", "xfs"], &["a", "b", "c", "d"], 6, |first, second| {
             500.0 * spread(first * 4 + second)
@@ -471,14 +492,18 @@ fn across(book: &mut Book) {
             crate::analysis::days::Days::default(),
         ),
     );
-    let week = |first: &str, by: f64| {
-        let days = [(first, 1.0), ("b", 1.01), ("c", 0.99)];
+    let week = |first: &str, by: f64, apart: f64| {
+        let days = [(first, 1.0), ("b", 1.0 + apart), ("c", 1.0 - apart)];
         days.map(|(id, day)| result(id, &scaled(&NEW, by * day), 6))
     };
-    for (name, by) in
-        [("equal weeks", 1.0), ("a better week", 1.2), ("a worse week", 0.8), ("a wild week", 0.96)]
-    {
-        let sides = [week("monday", 1.0), week("friday", by)];
+    for (name, by, apart) in [
+        ("equal weeks", 1.0, 0.01),
+        ("a better week", 1.2, 0.01),
+        ("a worse week", 0.8, 0.01),
+        ("a wild week", 0.96, 0.01),
+        ("a week of wild days", 0.96, 0.1),
+    ] {
+        let sides = [week("monday", 1.0, apart), week("friday", by, apart)];
         let found = crate::analysis::compare_sides(&sides[0], &sides[1], None);
         book.add(name, &found.unwrap());
     }
