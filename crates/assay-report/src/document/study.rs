@@ -261,6 +261,7 @@ fn all_remarks(page: &Page<'_>) -> Vec<Remark> {
     let findings = page.findings;
     let plain = |rule: &str, text: &str| Remark {
         rule: rule.to_owned(),
+        trust: None,
         text: text.to_owned(),
         rows: Vec::new(),
     };
