@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "these tests read and rewrite fixtures")]
 
 mod agreement;
+mod certainty;
 mod places;
 mod studies;
 

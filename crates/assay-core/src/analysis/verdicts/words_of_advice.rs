@@ -96,7 +96,8 @@ fn one_bad(bad: &Bad<'_>) -> String {
                 ),
             };
             let joint = if all.len() == 1 { " and" } else { "" };
-            format!("{head}{joint} has {} of it{}", has(one), basis(one))
+            let suspect = all.iter().any(|one| one.suspect);
+            format!("{head}{joint} has {} of it{}", has(one), basis_of(one, suspect))
         }
     }
 }
@@ -122,9 +123,14 @@ fn has(one: &Contrast) -> String {
 }
 
 fn basis(one: &Contrast) -> String {
+    basis_of(one, one.suspect)
+}
+
+/// The interval of a contrast, and whether what is told with it rests on suspect numbers.
+fn basis_of(one: &Contrast, suspect: bool) -> String {
     let [_, low, high] = show::ratios(one.ratio, one.ends);
     let averaged = if one.averaged { "averaged over the other factors, " } else { "" };
-    format!(" ({averaged}95 % interval {low} to {high}{})", doubt(one.suspect))
+    format!(" ({averaged}95 % interval {low} to {high}{})", doubt(suspect))
 }
 
 const fn doubt(suspect: bool) -> &'static str {

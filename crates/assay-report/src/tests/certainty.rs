@@ -1,0 +1,398 @@
+//! Nothing that is told is more certain than what it rests on: over studies drawn at random, with
+//! differences and ratios, zeros, trials that are missing, disturbed, repeated or failed, and numbers that
+//! rules speak against, each value lies within its own interval, one number has one value wherever it
+//! stands, and no question, advice or verdict decides by suspect numbers without saying so.
+
+use super::fixtures;
+use crate::document::{self, Block, Detail};
+use crate::{markdown, text};
+use assay_core::analysis;
+use assay_core::draws::Draws;
+use assay_core::findings::answers::Claim;
+use assay_core::findings::measurements::{Measurements, Series};
+use assay_core::findings::{
+    Because, Cell, CellTrial, Comparison, EnvironmentFacts, Findings, StudyFacts, Trust, Verdict,
+};
+use assay_core::quantity::{Better, Scale};
+use assay_core::results::design::{Ask, AskKind, Design, Factor, Order};
+use assay_core::results::plan::Arm;
+use assay_core::results::record::{Repeats, Status};
+
+const STUDIES: u64 = 1000;
+/// Rounding of sums in another order.
+const NEAR: f64 = 1e-9;
+
+/// One draw of several.
+fn pick<T: Copy>(draws: &mut Draws, of: &[T]) -> T {
+    of[draws.below(of.len() as u64) as usize]
+}
+
+/// About normal, standard deviation 1.
+fn normal(draws: &mut Draws) -> f64 {
+    (0..12).map(|_| draws.below(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0
+}
+
+struct Random {
+    draws: Draws,
+    factors: Vec<Factor>,
+    replicates: u32,
+}
+
+impl Random {
+    fn new(seed: u64) -> Self {
+        let mut draws = Draws::new(seed, "certainty");
+        let numbers = ["1", "2", "4", "8"];
+        let words = ["off", "on", "auto"];
+        let depth = 2 + draws.below(3) as usize;
+        let mut factors = vec![Factor {
+            name: "depth".to_owned(),
+            levels: numbers[..depth].iter().map(|level| (*level).to_owned()).collect(),
+        }];
+        if draws.below(2) == 0 {
+            let levels = 2 + draws.below(2) as usize;
+            factors.push(Factor {
+                name: "turbo".to_owned(),
+                levels: words[..levels].iter().map(|level| (*level).to_owned()).collect(),
+            });
+        }
+        let replicates = 1 + draws.below(8) as u32;
+        Self { draws, factors, replicates }
+    }
+
+    fn arms(&self) -> Vec<Arm> {
+        let mut arms = vec![Arm::new()];
+        for factor in &self.factors {
+            let with = |arm: &Arm, level: &String| {
+                let mut arm = arm.clone();
+                arm.insert(factor.name.clone(), level.clone());
+                arm
+            };
+            let all = arms.iter();
+            arms = all
+                .flat_map(|arm| factor.levels.iter().map(move |level| with(arm, level)))
+                .collect();
+        }
+        arms
+    }
+
+    fn trial(
+        &mut self,
+        replicate: u32,
+        order: u32,
+        scale: Scale,
+        level: f64,
+        sd: f64,
+    ) -> CellTrial {
+        let value = match scale {
+            Scale::Ratio => (level + sd * normal(&mut self.draws)).exp(),
+            Scale::Difference => (level + 4.0 * sd * normal(&mut self.draws)).round().max(0.0),
+        };
+        let zero = self.draws.below(60) == 0;
+        let status = match self.draws.below(20) {
+            0 => Status::Failed,
+            1 | 2 => Status::Disturbed,
+            _ => Status::Ok,
+        };
+        let value = (status != Status::Failed).then_some(if zero { 0.0 } else { value });
+        let reason = (status != Status::Ok).then(|| "something happened".to_owned());
+        CellTrial {
+            replicate,
+            order: Some(order),
+            value,
+            status,
+            reason,
+            repeats: None,
+            outlier: false,
+        }
+    }
+
+    fn trials(
+        &mut self,
+        place: u32,
+        arms: u32,
+        scale: Scale,
+        level: f64,
+        sd: f64,
+    ) -> Vec<CellTrial> {
+        let mut trials = Vec::new();
+        for replicate in 1..=self.replicates {
+            if self.draws.below(25) == 0 {
+                continue;
+            }
+            let order = (replicate - 1) * arms + place + 1;
+            trials.push(self.trial(replicate, order, scale, level, sd));
+        }
+        let again: Vec<CellTrial> =
+            trials.iter().filter(|trial| trial.status == Status::Disturbed).cloned().collect();
+        for (at, first) in (1..).zip(again) {
+            let replicate = self.replicates + at;
+            let order = self.replicates * arms + at * arms + place;
+            let repeats = Some(Repeats { replicate: first.replicate, order: first.order.unwrap() });
+            let own = self.trial(replicate, order, scale, level, sd);
+            trials.push(CellTrial { repeats, ..own });
+        }
+        trials
+    }
+
+    fn series(&mut self) -> Vec<Series> {
+        let arms = self.arms();
+        let sd = pick(&mut self.draws, &[0.0, 0.001, 0.02, 0.2, 1.0]);
+        let doubted = self.draws.below(3) == 0;
+        let mut series = Vec::new();
+        for (workload, metric, scale, better) in [
+            ("read", "iops", Scale::Ratio, Better::Higher),
+            ("build", "duration_s", Scale::Ratio, Better::Lower),
+            ("count", "errors", Scale::Difference, Better::Lower),
+        ] {
+            for (place, arm) in (0..).zip(&arms) {
+                let level = match scale {
+                    Scale::Ratio => 5.0 + 0.1 * self.draws.below(8) as f64,
+                    Scale::Difference => self.draws.below(12) as f64,
+                };
+                let trials = self.trials(place, arms.len() as u32, scale, level, sd);
+                let trust = match self.draws.below(12) {
+                    0 if doubted => Trust::Invalid,
+                    1..=3 if doubted => Trust::Suspect,
+                    _ => Trust::Trusted,
+                };
+                let rule = |trust| Because {
+                    rule: "starved".to_owned(),
+                    trust,
+                    text: "it waited".to_owned(),
+                };
+                series.push(Series {
+                    workload: workload.to_owned(),
+                    arm: arm.clone(),
+                    control: false,
+                    class_of: None,
+                    metric: metric.to_owned(),
+                    better,
+                    scale,
+                    primary: true,
+                    trials,
+                    trust: Some(trust),
+                    because: Some(trust)
+                        .filter(|own| *own != Trust::Trusted)
+                        .map(rule)
+                        .into_iter()
+                        .collect(),
+                });
+            }
+        }
+        series
+    }
+
+    fn questions(&mut self) -> Vec<Ask> {
+        let kinds = [
+            AskKind::Beats,
+            AskKind::Equal,
+            AskKind::First,
+            AskKind::Peak,
+            AskKind::Flat,
+            AskKind::Reaches,
+        ];
+        let ask = |kind: AskKind, workload: &str| Ask {
+            kind,
+            ask: format!("{kind:?}?"),
+            published: None,
+            workloads: vec![workload.to_owned()],
+            metric: None,
+            factor: (kind != AskKind::Reaches).then(|| "depth".to_owned()),
+            at: Arm::new(),
+            level: Some("2".to_owned()),
+            over: Some("1".to_owned()),
+            between: vec!["2".to_owned(), "2".to_owned()],
+            least: (kind == AskKind::Reaches).then(|| "100 IOPS".parse().unwrap()),
+            most: None,
+        };
+        let both = kinds.into_iter().flat_map(|kind| [ask(kind, "read"), ask(kind, "build")]);
+        both.filter(|ask| ask.kind != AskKind::Reaches || ask.workloads == ["read"]).collect()
+    }
+
+    fn findings(mut self, (study, environment): (StudyFacts, EnvironmentFacts)) -> Findings {
+        let series = self.series();
+        let design = Design {
+            baseline: self.arms().swap_remove(0),
+            margin: Some(0.05),
+            order: pick(&mut self.draws, &[Order::Chained, Order::Random]),
+            questions: self.questions(),
+            factors: self.factors,
+            ..Design::default()
+        };
+        let measured = Measurements { design, series, unfinished: false, live: Vec::new() };
+        analysis::judge(study, environment, measured)
+    }
+}
+
+fn within(what: &str, value: f64, ends: Option<[f64; 2]>) {
+    let Some([low, high]) = ends else { return };
+    let room = NEAR * (1.0 + value.abs());
+    assert!(low - room <= value && value <= high + room, "{what}: {value} not in {low} to {high}");
+}
+
+fn same(what: &str, one: f64, other: f64) {
+    assert!((one - other).abs() <= NEAR * (1.0 + one.abs()), "{what}: {one} and {other}");
+}
+
+fn cell<'a>(found: &'a Findings, of: &Comparison, arm: &Arm) -> &'a Cell {
+    let own =
+        |cell: &&Cell| (&cell.workload, &cell.metric, &cell.arm) == (&of.workload, &of.metric, arm);
+    found.cells.iter().find(own).unwrap()
+}
+
+fn cells(found: &Findings) {
+    for one in &found.cells {
+        let what = format!("{} {:?}", one.workload, one.arm);
+        let Some(value) = one.value() else {
+            assert_eq!(one.n, 0, "{what}");
+            continue;
+        };
+        within(&what, value, one.min.zip(one.max).map(|(low, high)| [low, high]));
+        within(&what, value, one.ci95);
+        assert_eq!(one.mean.is_some(), one.scale == Scale::Difference, "{what}");
+        assert!(one.mean.is_none() || one.geometric_mean.is_none(), "{what}");
+    }
+}
+
+fn comparisons(found: &Findings) {
+    for one in &found.comparisons {
+        let what = &one.id;
+        for ends in [one.ci95, one.ci95_family, one.ci_equivalence] {
+            one.ratio.into_iter().for_each(|ratio| within(what, ratio, ends));
+        }
+        if let Some(own) = &one.difference {
+            within(what, own.value, own.ci95);
+            within(what, own.value, own.ci95_family);
+        }
+        let sides = [cell(found, one, &one.arm), cell(found, one, &one.baseline)];
+        let worst = sides.iter().filter_map(|cell| cell.trust).max();
+        if let Some(means) = one.means {
+            for (mean, cell) in means.into_iter().zip(sides) {
+                within(what, mean, cell.min.zip(cell.max).map(|(low, high)| [low, high]));
+                if sides.iter().all(|cell| cell.n == one.n) {
+                    same(what, mean, cell.value().unwrap());
+                }
+            }
+            match (one.ratio, &one.difference) {
+                (Some(ratio), _) => same(what, means[0] / means[1], ratio),
+                (None, Some(own)) => same(what, means[0] - means[1], own.value),
+                (None, None) => {}
+            }
+        }
+        let decided = matches!(one.verdict, Some(Verdict::Better | Verdict::Worse));
+        let zero = one.difference.as_ref().map(|own| own.ci95_family);
+        let ends = zero.unwrap_or(one.ci95_family);
+        let none = if one.difference.is_some() { 0.0 } else { 1.0 };
+        if decided {
+            let [low, high] = ends.unwrap();
+            assert!(low > none || high < none, "{what}: {:?} from {low} to {high}", one.verdict);
+            assert_ne!(worst, Some(Trust::Invalid), "{what}");
+        }
+        if worst == Some(Trust::Suspect) && one.verdict.is_some() {
+            assert!(
+                one.notes.iter().any(|note| note.contains("suspect")),
+                "{what}: {:?}",
+                one.notes
+            );
+        }
+    }
+}
+
+fn others(found: &Findings) {
+    for one in &found.effects {
+        within(&one.text, one.ratio, one.ci95);
+        within(&one.text, one.ratio, one.ci95_family);
+    }
+    for one in &found.interactions {
+        within(&one.text, one.ratio, Some(one.ci95_family));
+    }
+    for one in &found.trends {
+        one.slope.into_iter().for_each(|slope| within(&one.text, slope, one.ci95));
+        within(&one.text, one.peak, Some(one.peak_range));
+        one.knee.into_iter().for_each(|knee| within(&one.text, knee, one.knee_range));
+    }
+    for place in found.ranks.iter().flat_map(|rank| &rank.places) {
+        let [best, worst] = place.from_to;
+        assert!(1 <= best && best <= worst, "{place:?}");
+    }
+    let suspect = |id: &String| {
+        let one = found.comparisons.iter().find(|one| one.id == *id);
+        one.is_some_and(|one| {
+            // Invalid numbers have no place in questions at all.
+            [&one.arm, &one.baseline]
+                .iter()
+                .any(|arm| cell(found, one, arm).trust == Some(Trust::Suspect))
+        })
+    };
+    for one in &found.answers {
+        // What holds in every case rests on all of them, what does not on one at least.
+        match one.verdict {
+            Claim::Supported => assert!(!one.evidence.iter().any(suspect), "{one:?}"),
+            Claim::Contradicted => {
+                // Beside another factor the case has a baseline of its own among the arms.
+                let lone = found.factors.len() == 1 && !one.evidence.is_empty();
+                assert!(!lone || !one.evidence.iter().all(suspect), "{one:?}");
+            }
+            Claim::NotShown | Claim::NoData => {}
+        }
+    }
+    for one in &found.advice {
+        assert!(one.text.contains("suspect") || !one.evidence.iter().any(suspect), "{one:?}");
+    }
+}
+
+/// A number as a table has it: bare, or with a sign.
+fn number(text: &str) -> Option<f64> {
+    text.trim_start_matches('+').replace(',', "").parse().ok()
+}
+
+/// What stands in a table, as a reader compares it: the ratio and its interval, rounded.
+fn tables(found: &Findings) {
+    let page = document::with(found, Detail::Full);
+    let mut seen = 0;
+    for block in page.sections.iter().flat_map(|section| &section.blocks) {
+        let Block::Table(table) = block else { continue };
+        let column = |title: &str| table.columns.iter().position(|one| one.title == title);
+        let Some(interval) = column("95 % interval") else { continue };
+        let Some(value) = column("ratio").or_else(|| column("difference")) else { continue };
+        for row in &table.rows {
+            let ends = row.cells[interval].text.split_once(" to ");
+            let ends = ends.and_then(|(low, high)| Some([number(low)?, number(high)?]));
+            let (Some(value), Some(_)) = (number(&row.cells[value].text), ends) else { continue };
+            within(&row.name, value, ends);
+            seen += 1;
+        }
+    }
+    let some = found
+        .comparisons
+        .iter()
+        .any(|one| one.primary && one.ratio.is_some() && !one.cannot_tell());
+    assert!(seen > 0 || !some, "no table of ratios");
+    for width in [80, 40] {
+        assert!(!text::render(&page, width, false).contains("NaN"));
+    }
+    assert!(!markdown::comment(found).contains("NaN"));
+}
+
+#[test]
+fn nothing_is_more_certain_than_what_it_rests_on() {
+    let (mut decided, mut answered, mut doubted) = (0, 0, 0);
+    let known = fixtures().into_iter().find(|(name, _)| name == "study-two-arms").unwrap().1;
+    for seed in 0..STUDIES {
+        let around = (known.study.clone(), known.environment.clone());
+        let found = Random::new(seed).findings(around);
+        cells(&found);
+        comparisons(&found);
+        others(&found);
+        if seed % 4 == 0 {
+            tables(&found);
+        }
+        let better = |one: &&Comparison| one.verdict == Some(Verdict::Better);
+        decided += found.comparisons.iter().filter(better).count();
+        let is =
+            |claim: Claim| move |one: &&assay_core::findings::answers::Answer| one.verdict == claim;
+        answered += found.answers.iter().filter(is(Claim::Supported)).count();
+        doubted += found.answers.iter().filter(|one| one.answer.contains("would be")).count();
+    }
+    assert!(decided > 500 && answered > 500 && doubted > 100, "{decided} {answered} {doubted}");
+}
