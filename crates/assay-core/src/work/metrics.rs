@@ -52,6 +52,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_a_sentence_calls_a_metric_means_one_thing() {
+        let classes: Vec<&str> = CLASS_METRICS.iter().map(|metric| metric.noun).collect();
+        for kind in KINDS {
+            let own = kind.metrics.iter().copied().flatten().chain(SHARED);
+            let mut nouns: Vec<&str> = own.map(|metric| metric.noun).collect();
+            let count = nouns.len();
+            assert!(nouns.iter().all(|noun| !classes.contains(noun)), "{}", kind.about.name);
+            nouns.sort_unstable();
+            nouns.dedup();
+            assert_eq!(nouns.len(), count, "{}: two metrics are called the same", kind.about.name);
+        }
+    }
+
+    #[test]
     fn names_are_unique_and_lower_case() {
         let mut found = names();
         let count = found.len();
