@@ -230,7 +230,7 @@ fn a_long_write_that_is_ended_keeps_its_slices() {
         [("INT", "the user stopped it after"), ("KILL", "the program was ended after")]
     {
         let program = assay(&volume);
-        let mut running = program.start(&["check", "--sustained", &directory]).unwrap();
+        let running = program.start(&["check", "--sustained", &directory]).unwrap();
         // What is kept in case of a kill is written each five seconds.
         thread::sleep(Duration::from_secs(12));
         running.signal(signal).unwrap();
