@@ -20,8 +20,9 @@ const SLOPE_LEVEL: f64 = 0.01;
 /// Fewest values on each side of a change point.
 const FEWEST_IN_SEGMENT: usize = 3;
 
-/// The same of values that are like their neighbours: fewer do not tell how alike they are.
-const FEWEST_OF_CORRELATED: usize = 6;
+/// The same of values that are like their neighbours: fewer do not tell how alike they are, and two that
+/// are far off would make a level of their own.
+const FEWEST_OF_CORRELATED: usize = 8;
 
 /// More alike than this, nothing can be told of them.
 const MOST_ALIKE: f64 = 0.99;
@@ -201,13 +202,13 @@ pub fn change_point(series: &[f64]) -> Option<ChangePoint> {
     split.tested(1.0)
 }
 
-/// As [`change_point`], of values that are like their neighbours, with at least six on each side.
+/// As [`change_point`], of values that are like their neighbours, with at least eight on each side.
 ///
 /// The values are taken for a first-order autoregression around the two levels, whose correlation is that of
 /// neighbours on the same side of the split, and never below none: `n` of them tell as much as
 /// `n (1 - r) / (1 + r)` independent ones (Bayley and Hammersley, Supplement to the Journal of the Royal
 /// Statistical Society 8, 1946); the estimate of `r` is too small by `(1 + 4 r) / n` (Kendall, Biometrika
-/// 41, 1954). p is 1 where less than one degree of freedom is left. None below twelve values, for a value
+/// 41, 1954). p is 1 where less than one degree of freedom is left. None below sixteen values, for a value
 /// that is not finite and for a constant series.
 pub fn correlated_change_point(series: &[f64]) -> Option<ChangePoint> {
     let split = Split::of(series, FEWEST_OF_CORRELATED)?;

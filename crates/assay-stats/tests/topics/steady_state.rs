@@ -221,8 +221,8 @@ fn changes_of_correlated_values_give_the_known_answers() {
         let interval = correlated_change_interval(&series, 0.05).unwrap();
         assert_eq!(interval.to_vec(), counts(&case["interval"]), "{case}");
     }
-    assert_eq!(correlated_change_point(&[1.0; 12]), None);
-    let rising: Vec<f64> = (0..11).map(f64::from).collect();
+    assert_eq!(correlated_change_point(&[1.0; 16]), None);
+    let rising: Vec<f64> = (0..15).map(f64::from).collect();
     assert_eq!(correlated_change_point(&rising), None, "too few");
     assert_eq!(correlated_change_interval(&rising, 0.05), None);
 }

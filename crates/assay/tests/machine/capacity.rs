@@ -217,6 +217,32 @@ fn however_it_ends_the_free_space_is_as_before() {
     }
 }
 
+/// Whoever stops a long write, or kills it, still has what was measured by then.
+#[test]
+#[ignore = "needs root: cargo xtask test"]
+fn a_long_write_that_is_ended_keeps_its_slices() {
+    if !has(&[Need::Volume(Filesystem::Ext4)]) {
+        return;
+    }
+    let volume = Volume::new(Filesystem::Ext4, 900).unwrap();
+    let directory = word(volume.directory());
+    for (signal, told) in
+        [("INT", "the user stopped it after"), ("KILL", "the program was ended after")]
+    {
+        let program = assay(&volume);
+        let running = program.start(&["check", "--sustained", &directory]).unwrap();
+        // What is kept in case of a kill is written each five seconds.
+        thread::sleep(Duration::from_secs(12));
+        running.signal(signal).unwrap();
+        running.end(LIMIT).unwrap();
+        let shown = program.run(&["show", "--json"], LIMIT).unwrap();
+        let document: Value = shown.json().unwrap();
+        let facts = &document["sustained"][0];
+        assert!(facts["text"].as_str().unwrap().contains(told), "{signal}: {facts}");
+        assert!(facts["course"]["written_bytes"].as_u64().unwrap() > 20 * MIB, "{facts}");
+    }
+}
+
 /// A card that lies below a file system: what is written whole shows it.
 #[test]
 #[ignore = "needs root: cargo xtask test"]

@@ -59,7 +59,7 @@ fn plan_says_how_long_fast_and_full_take() {
     let text = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(code, 0, "{text}");
     assert!(text.contains("fast about") && text.contains("full about"), "{text}");
-    assert!(text.contains("time about 2.24 min"), "{text}");
+    assert!(text.contains("time about 2.89 min"), "{text}");
 }
 
 #[test]

@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::Detail;
 use super::cause::{self, Again};
 
-/// p of a change at most.
-const SURE: f64 = 0.001;
+/// p of a change at most: rare long pauses are no normal scatter, and make it too small.
+const SURE: f64 = 1e-4;
+/// p of a line at most.
+const SURE_OF_LINE: f64 = 0.001;
 /// Smaller steps of the rate are none that is told.
 pub(super) const STEP: f64 = 1.25;
 /// Batches that give a rate its interval (R9 d), and slices of each at least.
@@ -148,7 +150,7 @@ fn sinks(logs: &[f64], bounds: &[usize]) -> bool {
     let places = |count: usize| (0..count).map(|index| index as f64).collect::<Vec<_>>();
     let sure = || {
         let batches = batch_means(logs, BATCHES)?;
-        slope(&places(batches.len()), &batches).map(|line| line.p <= SURE)
+        slope(&places(batches.len()), &batches).map(|line| line.p <= SURE_OF_LINE)
     };
     let line = slope(&places(logs.len()), logs);
     line.is_some_and(|line| {
