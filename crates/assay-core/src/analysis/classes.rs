@@ -511,6 +511,47 @@ mod tests {
         assert!((shared - (2.0 * single).min(1.0)).abs() < 1e-12, "{shared} {single}");
     }
 
+    /// The same as others' work: nothing was run, and it was looked at.
+    fn live(mut bench: Bench) -> Findings {
+        for workload in &mut bench.plan.workloads {
+            let settle = "1s".parse().unwrap();
+            let harm = observe::Harm::default();
+            workload.work = observe::Planned { settle, harm }.into();
+        }
+        bench.findings()
+    }
+
+    #[test]
+    fn others_work_is_unstable_by_the_class_and_not_by_how_much_there_was() {
+        let trust = |found: &Findings, metric: &str| {
+            // The second arm is the one that is changed below.
+            let cell = found.cells.iter().rfind(|cell| cell.metric == metric).unwrap();
+            let rules: Vec<&str> = cell.because.iter().map(|one| &*one.rule).collect();
+            (cell.trust, rules.contains(&RULE))
+        };
+        // Reads that take twenty times as long in every second trial.
+        let jumping = || {
+            bench(1).each(|trial| {
+                let reads = if trial.replicate % 2 == 0 { 20_000_000 } else { 1_000_000 };
+                trial.evidence.block_latency =
+                    Presence::Present(block([(0, 2_000, reads), (1, 500, 3_000_000)]));
+            })
+        };
+        let found = live(jumping());
+        assert_eq!(trust(&found, "block_read_mean_ns"), (Some(Trust::Suspect), true));
+        assert!(!trust(&found, "block_write_mean_ns").1);
+        assert!(!trust(&found, "block_read_p99_ns").1, "tails may jump");
+        // Of a program the rule looks at its operations.
+        assert!(!trust(&jumping().findings(), "block_read_mean_ns").1);
+        // Another load at the same latency is no spread.
+        let loads = live(bench(1).each(|trial| {
+            let reads = if trial.replicate % 2 == 0 { 20_000 } else { 1_000 };
+            trial.evidence.block_latency =
+                Presence::Present(block([(0, reads, 1_000_000), (1, 500, 3_000_000)]));
+        }));
+        assert!(!trust(&loads, "block_read_mean_ns").1);
+    }
+
     #[test]
     fn what_was_not_seen_is_absent_with_its_reason() {
         let lost = bench(1)

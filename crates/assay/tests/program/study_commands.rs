@@ -282,6 +282,14 @@ fn a_gate_that_cannot_see_is_not_green() {
         );
         assert_eq!(row["n"], 3);
     }
+    // Ten others of this study on this drive tell how far days lie apart; of the smaller study there is none.
+    let apart = |first: &str, second: &str| {
+        home.json(&["compare", first, second, "--json"])["checks"].to_string()
+    };
+    let told = apart(&old, &new);
+    assert!(told.contains("as 10 earlier results of this study do"), "{told}");
+    let told = apart(&fast, &slow);
+    assert!(told.contains("nothing is known of these"), "{told}");
     home.told(2, &["compare", &old]);
     home.told(2, &["compare", &new, "--against", &old, "--margin", "5%"]);
     home.told(2, &["compare", &new, "--against", &old, &more[0]]);
