@@ -15,6 +15,7 @@ mod execute;
 mod files;
 mod fio;
 mod fuzz;
+mod host_cache;
 mod import;
 mod journals;
 mod kills;
@@ -206,6 +207,15 @@ const COMMANDS: &[Command] = &[
         numbers: &[("--count", 200)],
         words: &["--only", "--program"],
         run: Chore(kills::run),
+    },
+    Command {
+        name: "host-cache",
+        usage: "[--starts N] [--program FILE] [--write]",
+        summary: "what rule host-cache says in guests whose drives are cached in each way (QEMU)",
+        flags: &["--write"],
+        numbers: &[("--starts", 20)],
+        words: &["--program"],
+        run: Chore(host_cache::run),
     },
     Command {
         name: "live",

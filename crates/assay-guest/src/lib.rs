@@ -78,6 +78,9 @@ pub struct Asked {
     pub cpus: usize,
     /// Bytes of each virtio drive.
     pub drives: Vec<u64>,
+    /// More virtio drives, after those: images that are there already, each with QEMU's word for what this
+    /// machine caches of it.
+    pub lent: Vec<(PathBuf, String)>,
     /// Whether results and what studies make lie on the first of them, and not in memory.
     pub home_on_drive: bool,
     /// More for the kernel.
@@ -349,7 +352,7 @@ fn orders(told: &[u8]) -> Vec<Order> {
 fn setup(asked: &Asked, accelerator: Accelerator, files: &mut Files) -> Done<Setup> {
     let mut drives = Vec::new();
     let (first, root, more) = if let Some(image) = &asked.root {
-        drives.push(Drive { image: image.clone(), bus: Bus::Nvme });
+        drives.push(Drive { image: image.clone(), bus: Bus::Nvme, cache: None });
         (None, "root=/dev/nvme0n1 rw ", Vec::new())
     } else {
         let first = files.filled("first", &tree(asked)?.pack()?)?;
@@ -357,8 +360,10 @@ fn setup(asked: &Asked, accelerator: Accelerator, files: &mut Files) -> Done<Set
     };
     for (at, bytes) in asked.drives.iter().enumerate() {
         let image = files.sparse(&format!("drive{at}"), *bytes)?;
-        drives.push(Drive { image, bus: Bus::Virtio });
+        drives.push(Drive { image, bus: Bus::Virtio, cache: None });
     }
+    let lent = asked.lent.iter().cloned();
+    drives.extend(lent.map(|(image, cache)| Drive { image, bus: Bus::Virtio, cache: Some(cache) }));
     let ports = PORTS.into_iter().map(|name| Ok((name, files.make(name)?)));
     let ports = ports.collect::<Done<_>>()?;
     Ok(Setup {
@@ -454,6 +459,7 @@ impl Asked {
             memory_bytes: 1 << 30,
             cpus: 2,
             drives: vec![1 << 30],
+            lent: Vec::new(),
             home_on_drive: false,
             append: String::new(),
             modules: Vec::new(),

@@ -90,6 +90,8 @@ pub struct Drive {
     pub image: PathBuf,
     /// How it is attached.
     pub bus: Bus,
+    /// QEMU's word for what this machine caches of it (`none`, `writeback`, ...); its own choice without one.
+    pub cache: Option<String>,
 }
 
 /// What is started.
@@ -205,11 +207,12 @@ fn words(setup: &Setup) -> Vec<String> {
     }
     for (at, drive) in setup.drives.iter().enumerate() {
         let image = quoted(&drive.image);
+        let cache = drive.cache.as_ref().map_or_else(String::new, |word| format!("cache={word},"));
         add(&[
             "-drive",
             // Where there is no room left, it is told that its drive fails: by itself QEMU would wait.
             &format!(
-                "if=none,id=drive{at},format=raw,discard=unmap,werror=report,rerror=report,file={image}"
+                "if=none,id=drive{at},format=raw,discard=unmap,{cache}werror=report,rerror=report,file={image}"
             ),
             "-device",
             &match drive.bus {
@@ -247,7 +250,7 @@ mod tests {
             kernel: "/k".into(),
             first: None,
             append: "quiet".to_owned(),
-            drives: vec![Drive { image: "/a,b".into(), bus: Bus::Virtio }],
+            drives: vec![Drive { image: "/a,b".into(), bus: Bus::Virtio, cache: None }],
             console: "/run/console".into(),
             ports: vec![("out", "/run/out".into())],
             hears: Some("ask"),
