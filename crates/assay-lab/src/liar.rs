@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
@@ -45,12 +45,14 @@ pub struct Character {
     pub lie: Lie,
     /// Bytes that are written fast, and what each MiB costs after them.
     pub slow_after: Option<(u64, Duration)>,
+    /// Time without a write after which as many are written fast again.
+    pub rests: Option<Duration>,
 }
 
 impl Character {
     /// A device that says `claimed` and keeps `held` bytes.
     pub const fn new(claimed: u64, held: u64, lie: Lie) -> Self {
-        Self { claimed, held, lie, slow_after: None }
+        Self { claimed, held, lie, slow_after: None, rests: None }
     }
 }
 
@@ -88,9 +90,15 @@ struct Card {
     character: Character,
     sectors: HashMap<u64, [u8; SECTOR]>,
     written: Arc<AtomicU64>,
+    /// Bytes since its cache was empty, and when the last of them came.
+    cached: (u64, Instant),
 }
 
 impl Card {
+    fn new(character: Character, written: Arc<AtomicU64>) -> Self {
+        Self { character, sectors: HashMap::new(), written, cached: (0, Instant::now()) }
+    }
+
     /// Where a sector lies; none where nothing does.
     fn place(&self, sector: u64) -> Option<u64> {
         let held = self.character.held / SECTOR as u64;
@@ -136,12 +144,16 @@ impl Card {
                 }
             }
         }
-        let before = self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        let (before, last) = self.cached;
+        let rested = self.character.rests.is_some_and(|rest| last.elapsed() >= rest);
+        let before = if rested { 0 } else { before };
         if let Some((fast, cost)) = self.character.slow_after
             && before >= fast
         {
             std::thread::sleep(cost.mul_f64(bytes.len() as f64 / f64::from(1 << 20)));
         }
+        self.cached = (before + bytes.len() as u64, Instant::now());
     }
 }
 
@@ -315,7 +327,7 @@ impl Liar {
         mount("assay-lab", &point, "fuse", MountFlags::empty(), options.as_c_str())
             .map_err(|error| format!("mount: {error}"))?;
         let written = Arc::new(AtomicU64::new(0));
-        let card = Card { character, sectors: HashMap::new(), written: Arc::clone(&written) };
+        let card = Card::new(character, Arc::clone(&written));
         let server = std::thread::spawn(move || serve(kernel, card));
         let mut own = Self { device: None, point, server: Some(server), written, scratch };
         own.device = Some(device(own.point.join("card"))?);
@@ -352,5 +364,37 @@ impl Drop for Liar {
         if let Some(server) = self.server.take() {
             let _ = server.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn card(lie: Lie) -> Card {
+        let character = Character::new(16 * 512, 8 * 512, lie);
+        Card::new(character, Arc::new(AtomicU64::new(0)))
+    }
+
+    /// What a sector returns after it was written with ones and then with twos.
+    fn twice(lie: Lie, sector: u64) -> u8 {
+        let mut card = card(lie);
+        for byte in [1, 2] {
+            card.write(sector * 512, &[byte; SECTOR]);
+        }
+        card.read(sector * 512, SECTOR)[0]
+    }
+
+    #[test]
+    fn a_card_does_what_its_character_says() {
+        for lie in [Lie::None, Lie::Wraps, Lie::Drops, Lie::Zeroes, Lie::Keeps] {
+            assert_eq!(twice(lie, 7), 2, "{lie:?} below what it holds");
+        }
+        let beyond = [Lie::None, Lie::Wraps, Lie::Drops, Lie::Zeroes, Lie::Keeps];
+        let first = noise(12)[0];
+        assert_eq!(beyond.map(|lie| twice(lie, 12)), [2, 2, first, 0, 1]);
+        let mut wraps = card(Lie::Wraps);
+        wraps.write(12 * 512, &[9; SECTOR]);
+        assert_eq!(wraps.read(4 * 512, SECTOR)[0], 9);
     }
 }

@@ -1,6 +1,6 @@
 //! What looks at capacities say, in sentences.
 
-use assay_load::{Seen, WrongBlock};
+use assay_load::{CapacityOutcome, Seen, WrongBlock};
 
 use super::rows::Row;
 use crate::findings::capacity::CapacityFacts;
@@ -35,7 +35,7 @@ pub(super) fn of_row(row: &Row<'_>) -> Option<CapacityFacts> {
         again_blocks: [outcome.again.all(), outcome.again.wrong()],
         limit: found.limit,
         text: answer(detail, &found),
-        limit_text: limits(detail, &found.limit),
+        limit_text: limits(detail, &found),
         not_told: found.not_told,
     })
 }
@@ -185,14 +185,32 @@ fn example(verdict: Verdict, example: Option<WrongBlock>, refused: Option<&str>)
 }
 
 /// What would have been found, and what would not.
-fn limits(detail: &Detail, limit: &Limit) -> String {
+fn limits(detail: &Detail, found: &Told) -> String {
     let outcome = &detail.outcome;
     let claimed = outcome.claimed_bytes.max(1) as f64;
-    let share = |bytes: u64| show::brief_percent(100.0 * bytes as f64 / claimed);
+    let share = |bytes: u64| at_most(bytes as f64 / claimed);
     let mut told = Vec::new();
     if outcome.cut_short {
         told.push("The time ended it before all was looked at.".to_owned());
     }
+    if found.not_told.is_some() {
+        told.push("So how small a loss would have been found is not known.".to_owned());
+    } else {
+        would_have_found(outcome, &found.limit, &share, &mut told);
+    }
+    if let Some(note) = &outcome.note {
+        told.push(format!("Note: {note}."));
+    }
+    told.join(" ")
+}
+
+/// What would have been found where the medium answered.
+fn would_have_found(
+    outcome: &CapacityOutcome,
+    limit: &Limit,
+    share: &dyn Fn(u64) -> String,
+    told: &mut Vec<String>,
+) {
     if limit.scattered_95_bytes == 0 {
         told.push("Every block was looked at.".to_owned());
     } else {
@@ -231,15 +249,11 @@ fn limits(detail: &Detail, limit: &Limit) -> String {
         "A cache of {} or more inside the drive could have answered for it.",
         size(limit.cache_bytes)
     ));
-    if let Some(note) = &outcome.note {
-        told.push(format!("Note: {note}."));
-    }
-    told.join(" ")
 }
 
 #[cfg(test)]
 mod tests {
-    use assay_load::{CapacityOutcome, CapacityShape, SeenCounts};
+    use assay_load::{CapacityShape, SeenCounts};
 
     use super::*;
 
@@ -390,13 +404,13 @@ mod tests {
             let mut own = outcome(good, NONE);
             change(&mut own);
             let own = detail(own);
-            limits(&own, &told(&own, None).limit)
+            limits(&own, &told(&own, Some(&Between::Nothing)))
         };
         let usual = of(&|_| ());
         assert_eq!(
             usual,
             "A lie that hides 0.1 % (65.5 MiB) or more, wherever, would have been found with a probability of \
-             95 %, 0.2 % (151 MiB) with 99.9 %; one in a single stretch from 60 MiB on surely. One that wraps \
+             95 %, 0.24 % (151 MiB) with 99.9 %; one in a single stretch from 60 MiB on surely. One that wraps \
              onto the beginning would surely have been found. One that shows itself only after more than 256 \
              MiB were written is found by --capacity=full alone. Nothing was written twice: a device that loses \
              rewrites was not looked for. A cache of 64 MiB or more inside the drive \
@@ -425,6 +439,9 @@ mod tests {
             twice.starts_with("Every block was looked at. Every block was written twice."),
             "{twice}"
         );
+        let own = detail(outcome(good, NONE));
+        let memory = limits(&own, &told(&own, None));
+        assert_eq!(memory, "So how small a loss would have been found is not known.");
         let noted = of(&|own| own.note = Some("a note".to_owned()));
         assert!(noted.ends_with("could have answered for it. Note: a note."), "{noted}");
     }

@@ -320,12 +320,40 @@ mod in_full {
             let (code, document) = checked(&card, claimed, &["--sustained", "--budget", "40s"]);
             assert_eq!(code, 0);
             let course = &document["sustained"][0]["course"];
+            let text = document["sustained"][0]["text"].as_str().unwrap();
+            // It stays slow after a rest.
+            assert!(!text.contains("fast cache"), "{text}");
             if falls(course) {
                 return;
             }
             seen.push(course.to_string());
         }
         panic!("no fall: {}", seen.join("\n"));
+    }
+
+    /// The same card with a cache that is empty again after a rest: then it is called one.
+    #[test]
+    #[ignore = "needs root, minutes: cargo xtask test long"]
+    fn a_cache_that_is_empty_after_a_rest_is_called_one() {
+        if !has(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) {
+            return;
+        }
+        let claimed = 512 * MIB;
+        let slow_after = Some((160 * MIB, Duration::from_millis(150)));
+        let mut seen = Vec::new();
+        for _ in 0..TRIES {
+            let rests = Some(Duration::from_secs(1));
+            let honest = Character::new(claimed, claimed, Lie::None);
+            let Some(card) = card(Character { slow_after, rests, ..honest }) else { return };
+            let (code, document) = checked(&card, claimed, &["--sustained", "--budget", "40s"]);
+            assert_eq!(code, 0);
+            let text = document["sustained"][0]["text"].as_str().unwrap().to_owned();
+            if text.contains("A fast cache was full") {
+                return;
+            }
+            seen.push(text);
+        }
+        panic!("no cache: {}", seen.join("\n"));
     }
 
     /// Whether a course ends far below its beginning, the change told with its interval.
