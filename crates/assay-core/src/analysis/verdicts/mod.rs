@@ -177,4 +177,6 @@ mod sentences_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod told_tests;
+#[cfg(test)]
 mod trends_tests;

@@ -5,7 +5,7 @@
 use assay_stats::{Sample, welch};
 
 use super::arms::Question;
-use super::pairs::{Pairs, pairs};
+use super::pairs::{Pair, Pairs, pairs};
 use super::words;
 use crate::findings::notes::Note;
 use crate::findings::{Comparison, Verdict};
@@ -41,7 +41,7 @@ impl Orders {
     fn of_pairs(pairs: &Pairs) -> Option<Self> {
         let of = |first: bool| {
             let own = pairs.undisturbed.iter().filter(|pair| pair.arm_first == Some(first));
-            let differences: Vec<f64> = own.map(|pair| pair.difference()).collect();
+            let differences: Vec<f64> = own.map(Pair::difference).collect();
             Sample::of(&differences).filter(|sample| sample.n >= FEWEST)
         };
         let (first, second) = (of(true)?, of(false)?);
