@@ -97,9 +97,8 @@ fn start(program: &Path, images: &[PathBuf]) -> Done<Start> {
     }
     let mut script = format!("set -e\ncat > /tmp/lent.toml <<'END'\n{STUDY}END\n");
     for (at, letter) in ('a'..).take(images.len()).enumerate() {
-        script += &format!(
-            "assay run /tmp/lent.toml /dev/vd{letter} --destroy virtual{at} --quiet >/dev/null\n"
-        );
+        let run = format!("assay run /tmp/lent.toml /dev/vd{letter} --destroy virtual{at}");
+        script += &(run + " --quiet >/dev/null\n");
     }
     let asked = Asked {
         accelerator: Some(Accelerator::Tcg),

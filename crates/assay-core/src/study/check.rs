@@ -21,7 +21,7 @@ pub fn check(study: &mut Study, places: &Places, mistakes: &mut Mistakes) {
     checker.order(study);
     checker.workloads(study);
     checker.factors(study);
-    checker.spell(study);
+    spell(study);
     let factors = study.factors.clone();
     checker.arm(&mut study.baseline, "baseline", &factors);
     for (index, arm) in study.arms.iter_mut().enumerate().take(MOST_ARMS) {
@@ -161,28 +161,6 @@ impl Checker<'_> {
                     format!("{name}: \"{level}\" is the same as \"{first}\"")
                 };
                 self.value(&path, message, None);
-            }
-        }
-    }
-
-    /// Gives each level its one spelling, in the questions too: a level is called by it from here on.
-    fn spell(&self, study: &mut Study) {
-        let taken = |name: &str| is_taken(study, name) && factors::find(name).is_none();
-        let own: Vec<String> = study.factors.keys().filter(|name| !taken(name)).cloned().collect();
-        for name in own {
-            let of = |level: &String| levels::spelled(&name, level);
-            for level in study.factors.get_mut(&name).into_iter().flatten() {
-                *level = of(level);
-            }
-            for ask in &mut study.question {
-                for level in ask.levels_of(&name) {
-                    *level = of(level);
-                }
-            }
-            for pointer in &mut study.published {
-                if let Some(level) = pointer.at.get_mut(&name) {
-                    *level = of(level);
-                }
             }
         }
     }
@@ -392,6 +370,18 @@ fn unnamed(factor: &str) -> String {
 fn is_taken(study: &Study, factor: &str) -> bool {
     let around = InStudy::of(&study.factors);
     study.workload.iter().any(|workload| workload.work.takes(factor, &around))
+}
+
+/// Gives each level its one spelling, in the questions too: a level is called by it from here on.
+fn spell(study: &mut Study) {
+    let taken = |name: &str| is_taken(study, name) && factors::find(name).is_none();
+    let own: Vec<String> = study.factors.keys().filter(|name| !taken(name)).cloned().collect();
+    for name in own {
+        let of = |level: &mut String| *level = levels::spelled(&name, level);
+        study.factors.get_mut(&name).into_iter().flatten().for_each(of);
+        study.question.iter_mut().flat_map(|ask| ask.levels_of(&name)).for_each(of);
+        study.published.iter_mut().filter_map(|one| one.at.get_mut(&name)).for_each(of);
+    }
 }
 
 /// What to write instead of a name that is no factor of the study.

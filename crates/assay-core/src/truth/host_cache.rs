@@ -24,7 +24,7 @@ const NOTHING: f64 = 0.01;
 /// Writing this many times as fast as the drive was read is not the drive's own.
 const FASTER: f64 = 1.25;
 /// A second reading this many times as fast as the first did not come from the drive.
-const AGAIN: f64 = 2.0;
+const AGAIN: f64 = 2.5;
 /// Less is not held against anybody: a flush takes its time however little there is.
 const LEAST_BYTES: u64 = 32 << 20;
 
@@ -42,7 +42,7 @@ static ABOUT: About = About {
            (both rates are told). A flush that takes under 1 % of the time of the writing, though the \
            drive announces a cache, where writing was more than 1.25 times as fast as any workload read \
            the drive: a flush that does nothing, which speaks against all rows that write there. Pieces of the drive that are not ours, read twice before \
-           anything is written, of which the second reading is at least twice as fast in the median. \
+           anything is written, of which the second reading is at least 2.5 times as fast in the median. \
            That writing is faster than reading, and what kind of cache is announced, tell nothing by \
            themselves.",
 };
@@ -134,7 +134,7 @@ fn kept(case: &Case<'_>) -> Option<String> {
     let sum = |of: fn(&Writing) -> f64| late.iter().map(|one| of(one)).sum::<f64>();
     let bytes = sum(|one| one.bytes as f64);
     Some(format!(
-        "{} while it wrote, {} with the flush at its end: the host had cached the rest{}",
+        "{} while it wrote, {} with the flush at its end: the rest lay in a cache, of the drive or of the host{}",
         show::rate(bytes / sum(|one| one.wrote_s)),
         show::rate(bytes / sum(|one| one.wrote_s + one.flush_s)),
         in_trials(late.len(), case)
@@ -222,8 +222,8 @@ mod tests {
         bench.judge(&HostCache).map(|remark| (remark.trust, remark.text))
     }
 
-    fn rest() -> Option<(Trust, String)> {
-        Some((Trust::Trusted, "what the host caches cannot be seen from here".to_owned()))
+    fn rest() -> (Trust, String) {
+        (Trust::Trusted, "what the host caches cannot be seen from here".to_owned())
     }
 
     #[test]
@@ -236,12 +236,12 @@ mod tests {
     #[test]
     fn without_a_sign_it_says_that_nothing_can_be_seen() {
         for bus in ["virtio", "xen", "hyper-v", "nbd", "rbd", "loop"] {
-            assert_eq!(told(&bench(Bench::write(), bus, [100; 3])), rest(), "{bus}");
-            assert_eq!(told(&bench(Bench::read(), bus, [100; 3])), rest(), "{bus}");
+            assert_eq!(told(&bench(Bench::write(), bus, [100; 3])), Some(rest()), "{bus}");
+            assert_eq!(told(&bench(Bench::read(), bus, [100; 3])), Some(rest()), "{bus}");
         }
         let even =
             read_twice(bench(Bench::read(), "virtio", [0; 3]), &[[20, 19], [20, 5], [30, 28]]);
-        assert_eq!(told(&even), rest());
+        assert_eq!(told(&even), Some(rest()));
         assert_eq!(told(&bench(Bench::write().without_trials(), "virtio", [0; 3])), None);
     }
 
@@ -251,25 +251,25 @@ mod tests {
         assert_eq!(trust, Trust::Suspect);
         assert_eq!(
             text,
-            "64 MiB/s while it wrote, 32.8 MiB/s with the flush at its end: the host had cached the rest, \
+            "64 MiB/s while it wrote, 32.8 MiB/s with the flush at its end: the rest lay in a cache, of the drive or of the host, \
              in 2 of 3 trials"
         );
         // Syncs after each write leave nothing to a flush, and a flush after little has its own time.
         let synced =
             bench(Bench::write(), "virtio", [900; 3]).io(|io| io.sync = WriteSync::EachWrite);
-        assert_eq!(told(&synced), rest());
+        assert_eq!(told(&synced), Some(rest()));
         let little = bench(Bench::write(), "virtio", [900; 3])
             .each(|trial| measured(trial).claims.write.bytes = LEAST_BYTES - 1);
-        assert_eq!(told(&little), rest());
+        assert_eq!(told(&little), Some(rest()));
     }
 
     #[test]
     fn a_second_reading_from_nearer_by_is_suspect_in_rows_of_reads_and_writes() {
         for kind in [Bench::read(), Bench::write()] {
-            let kind = read_twice(bench(kind, "nbd", [100; 3]), &[[60, 10], [20, 19], [50, 25]]);
+            let kind = read_twice(bench(kind, "nbd", [100; 3]), &[[60, 10], [20, 19], [75, 25]]);
             let (trust, text) = told(&kind).unwrap();
             assert_eq!(trust, Trust::Suspect);
-            assert!(text.contains("read 2 times as fast the second time"), "{text}");
+            assert!(text.contains("read 3 times as fast the second time"), "{text}");
         }
     }
 
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(found.beside(found.rate / 1.25), None, "reading is hardly slower");
         assert_eq!(idle(&virtual_drive(11)), None, "it did something");
         let through = virtual_drive(1).site(|site| {
-            site.drives[0].write_cache = Presence::Present("write through".to_owned())
+            site.drives[0].write_cache = Presence::Present("write through".to_owned());
         });
         assert_eq!(idle(&through), None, "no flush is sent");
         assert_eq!(idle(&bench(Bench::read(), "virtio", [1; 3])), None, "nothing was written");
