@@ -32,7 +32,9 @@ pub fn experiments() -> Vec<Experiment> {
     let settings = REPLICATES.iter().flat_map(|n| SESSIONS.map(|session| (*n, session)));
     let mut all: Vec<Experiment> = settings.map(|(n, session)| equal(n, session)).collect();
     all.extend([weeks(0.02), weeks(0.03), lost()]);
-    all.iter_mut().for_each(|one| one.one_in = ONE_IN);
+    for one in &mut all {
+        one.one_in = ONE_IN;
+    }
     all
 }
 
@@ -56,7 +58,7 @@ fn result(
     let options = Options { baseline: Arm::new(), margin: None, primary: None, in_order: false };
     let read = trials_csv::read("simulated", &text, &options).map_err(|failure| failure.message)?;
     let mut found = seam::judge(read.measurements);
-    found.study.id = name.to_owned();
+    name.clone_into(&mut found.study.id);
     Ok(found)
 }
 

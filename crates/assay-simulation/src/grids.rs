@@ -36,7 +36,9 @@ pub fn experiments() -> Vec<Experiment> {
             .filter_map(|(grid, at)| effect(*grid, at)),
     );
     all.extend([curve("levels-off", &LEVELS_OFF, false), curve("line", &LINE, true)]);
-    all.iter_mut().for_each(|one| one.one_in = ONE_IN);
+    for one in &mut all {
+        one.one_in = ONE_IN;
+    }
     all
 }
 
@@ -75,7 +77,7 @@ fn study((factors, workloads): Grid, chance: &mut Chance, law: Law<'_>) -> Done<
     let options = Options { baseline, margin: Some(0.05), primary: None, in_order: false };
     let read = trials_csv::read("simulated", &text, &options);
     let measured = read.map_err(|failure| failure.message)?.measurements;
-    if measured.design.order != Order::Random.into() {
+    if measured.design.order != Order::Random {
         return Err(format!("the order was read as {:?}", measured.design.order));
     }
     Ok(seam::judge(measured))
