@@ -182,46 +182,46 @@ impl Random {
         series
     }
 
-    fn questions(&mut self) -> Vec<Ask> {
-        let kinds = [
-            AskKind::Beats,
-            AskKind::Equal,
-            AskKind::First,
-            AskKind::Peak,
-            AskKind::Flat,
-            AskKind::Reaches,
-        ];
-        let ask = |kind: AskKind, workload: &str| Ask {
-            kind,
-            ask: format!("{kind:?}?"),
-            published: None,
-            workloads: vec![workload.to_owned()],
-            metric: None,
-            factor: (kind != AskKind::Reaches).then(|| "depth".to_owned()),
-            at: Arm::new(),
-            level: Some("2".to_owned()),
-            over: Some("1".to_owned()),
-            between: vec!["2".to_owned(), "2".to_owned()],
-            least: (kind == AskKind::Reaches).then(|| "100 IOPS".parse().unwrap()),
-            most: None,
-        };
-        let both = kinds.into_iter().flat_map(|kind| [ask(kind, "read"), ask(kind, "build")]);
-        both.filter(|ask| ask.kind != AskKind::Reaches || ask.workloads == ["read"]).collect()
-    }
-
     fn findings(mut self, (study, environment): (StudyFacts, EnvironmentFacts)) -> Findings {
         let series = self.series();
         let design = Design {
             baseline: self.arms().swap_remove(0),
             margin: Some(0.05),
             order: pick(&mut self.draws, &[Order::Chained, Order::Random]),
-            questions: self.questions(),
+            questions: questions(),
             factors: self.factors,
             ..Design::default()
         };
         let measured = Measurements { design, series, unfinished: false, live: Vec::new() };
         analysis::judge(study, environment, measured)
     }
+}
+
+fn questions() -> Vec<Ask> {
+    let kinds = [
+        AskKind::Beats,
+        AskKind::Equal,
+        AskKind::First,
+        AskKind::Peak,
+        AskKind::Flat,
+        AskKind::Reaches,
+    ];
+    let ask = |kind: AskKind, workload: &str| Ask {
+        kind,
+        ask: format!("{kind:?}?"),
+        published: None,
+        workloads: vec![workload.to_owned()],
+        metric: None,
+        factor: (kind != AskKind::Reaches).then(|| "depth".to_owned()),
+        at: Arm::new(),
+        level: Some("2".to_owned()),
+        over: Some("1".to_owned()),
+        between: vec!["2".to_owned(), "2".to_owned()],
+        least: (kind == AskKind::Reaches).then(|| "100 IOPS".parse().unwrap()),
+        most: None,
+    };
+    let both = kinds.into_iter().flat_map(|kind| [ask(kind, "read"), ask(kind, "build")]);
+    both.filter(|ask| ask.kind != AskKind::Reaches || ask.workloads == ["read"]).collect()
 }
 
 fn within(what: &str, value: f64, ends: Option<[f64; 2]>) {
