@@ -315,6 +315,16 @@ fn others(found: &Findings) {
         let [best, worst] = place.from_to;
         assert!(1 <= best && best <= worst, "{place:?}");
     }
+    let doubtful = |workload: &str| {
+        let mut own = found.cells.iter().filter(|cell| cell.workload == workload && cell.n > 0);
+        own.any(|cell| cell.trust == Some(Trust::Suspect))
+    };
+    let effects = found.effects.iter().map(|one| (&one.workload, &one.text));
+    let ranks = found.ranks.iter().map(|one| (&one.workload, &one.text));
+    let trends = found.trends.iter().map(|one| (&one.workload, &one.text));
+    for (workload, text) in effects.chain(ranks).chain(trends) {
+        assert!(text.contains("suspect") || !doubtful(workload), "{text}");
+    }
     let suspect = |id: &String| {
         let one = found.comparisons.iter().find(|one| one.id == *id);
         one.is_some_and(|one| {

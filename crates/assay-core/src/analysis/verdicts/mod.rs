@@ -131,6 +131,7 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
     let ranks: Vec<Rank> =
         grid.iter().filter_map(|question| ranks::rank(design, question)).collect();
     let effects::Grid { effects, interactions } = effects::grid(design, several);
+    let trends = grid.iter().flat_map(|question| trends::trends(design, question)).collect();
     let evidence = advice::Evidence {
         design,
         questions: grid,
@@ -141,17 +142,37 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
         knees: &knees,
         unmeasured: &unmeasured(measured),
     };
-    Verdicts {
+    let advice = advice::advice(&evidence, stage);
+    let mut told = Verdicts {
         stage,
-        advice: advice::advice(&evidence, stage),
+        advice,
         answers,
         checks,
         effects,
         interactions,
-        trends: grid.iter().flat_map(|question| trends::trends(design, question)).collect(),
+        trends,
         comparisons,
         ranks,
         noise_floor,
+    };
+    doubt(grid, &mut told);
+    told
+}
+
+/// Says of what rests on several arms at once that some of their numbers are suspect.
+fn doubt(grid: &[&Question<'_>], told: &mut Verdicts) {
+    let own = |name: &str| {
+        let of = grid.iter().filter(|question| question.workload == name);
+        of.flat_map(|question| &question.arms).any(|runs| runs.trust == Some(Trust::Suspect))
+    };
+    let ranks = told.ranks.iter_mut().map(|one| (&one.workload, &mut one.text));
+    let effects = told.effects.iter_mut().map(|one| (&one.workload, &mut one.text));
+    let both = told.interactions.iter_mut().map(|one| (&one.workload, &mut one.text));
+    let trends = told.trends.iter_mut().map(|one| (&one.workload, &mut one.text));
+    for (name, text) in ranks.chain(effects).chain(both).chain(trends) {
+        if own(name) {
+            *text = words::from_suspect_numbers(text);
+        }
     }
 }
 

@@ -423,6 +423,11 @@ pub(super) fn interaction(
     )
 }
 
+/// A sentence on several arms, some of whose numbers are suspect.
+pub(super) fn from_suspect_numbers(text: &str) -> String {
+    format!("{} (from suspect numbers).", text.trim_end_matches('.'))
+}
+
 /// Who ranks first, and who cannot be told from it.
 pub(super) fn rank(rank: &Rank, design: &Design) -> String {
     let Some((first, others)) = rank.places.split_first() else { return String::new() };
