@@ -10,15 +10,13 @@ use crate::quantity::units::show;
 use crate::results::plan::Arm;
 use crate::system::between::Between;
 use crate::truth::Remark;
+use crate::work::Measured;
 use crate::work::capacity::{Detail, Limit, Planned, Told, Verdict, told};
 
 /// What the last trial of a row found; looks are not averaged.
 pub(super) fn of_row(row: &Row<'_>) -> Option<CapacityFacts> {
     let measured = row.counting().last()?.record.measured.as_ref()?;
-    let detail = Detail::of(measured)?;
-    let planned = Planned::of(&row.workload.work)?;
-    let answered = answered(row);
-    let found = told(detail, answered.as_ref().or(planned.between.as_ref()));
+    let (detail, found) = look(row, measured)?;
     let outcome = &detail.outcome;
     Some(CapacityFacts {
         workload: row.workload.name.clone(),
@@ -38,6 +36,25 @@ pub(super) fn of_row(row: &Row<'_>) -> Option<CapacityFacts> {
         limit_text: limits(detail, &found),
         not_told: found.not_told,
     })
+}
+
+/// What a look says, with what is known of who answered it.
+fn look<'a>(row: &Row<'_>, measured: &'a Measured) -> Option<(&'a Detail, Told)> {
+    let detail = Detail::of(measured)?;
+    let planned = Planned::of(&row.workload.work)?;
+    let answered = answered(row);
+    Some((detail, told(detail, answered.as_ref().or(planned.between.as_ref()))))
+}
+
+/// What a target was found to hold, as the metric has it: the number that the facts have, whatever the version
+/// that looked made of it.
+pub(super) fn held(row: &Row<'_>, measured: &Measured) -> Option<Result<f64, String>> {
+    let (_, found) = look(row, measured)?;
+    let unknown = || match found.not_told {
+        Some(reason) => format!("not told from memory: {reason}"),
+        None => "what it holds was not measured: a full pass tells".to_owned(),
+    };
+    Some(found.held_bytes.map(|bytes| bytes as f64).ok_or_else(unknown))
 }
 
 /// What the counters of the devices say of who answered: a drive that delivered less than was read.
@@ -140,13 +157,13 @@ fn answer(detail: &Detail, found: &Told) -> String {
         verdict => format!(
             "{whose} does not hold what it says. {claims}, {}{}; {again} of {all} blocks that were wrong \
              were wrong again.",
-            held(found),
+            how_much(found),
             example(verdict, found.example, outcome.refused.as_deref())
         ),
     }
 }
 
-fn held(found: &Told) -> String {
+fn how_much(found: &Told) -> String {
     let what = if found.verdict == Verdict::LosesRewrites { "keeps rewrites in" } else { "holds" };
     match (found.held_bytes, found.held_ci95_bytes) {
         (Some(_), Some([low, high])) => format!(
@@ -253,9 +270,15 @@ fn would_have_found(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use assay_load::{CapacityShape, SeenCounts};
 
     use super::*;
+    use crate::presence::Presence;
+    use crate::results::plan::PlannedWorkload;
+    use crate::truth::Unquiet;
+    use crate::work::Claims;
 
     const NONE: SeenCounts = SeenCounts {
         as_written: 0,
@@ -444,5 +467,65 @@ mod tests {
         assert_eq!(memory, "So how small a loss would have been found is not known.");
         let noted = of(&|own| own.note = Some("a note".to_owned()));
         assert!(noted.ends_with("could have answered for it. Note: a note."), "{noted}");
+    }
+
+    fn measured(detail: Detail) -> Measured {
+        Measured {
+            window_ns: 1,
+            elapsed_ns: 1,
+            cpu_ns: 0,
+            waited_ns: None,
+            claims: Claims::default(),
+            // As an older version left it.
+            values: [("capacity_held_bytes".to_owned(), 7.0)].into(),
+            absent: BTreeMap::new(),
+            notes: Vec::new(),
+            detail: detail.into(),
+        }
+    }
+
+    /// What a row says that it holds, where rules said this and the target was seen like that.
+    fn held_with(remarks: Vec<(&'static str, Remark)>, between: Option<Between>) -> String {
+        let work = Planned { full: false, bytes: 64 << 30, between };
+        let workload = PlannedWorkload {
+            name: "capacity".to_owned(),
+            arm: Arm::new(),
+            control: false,
+            target: 0,
+            work: work.into(),
+            ramp_ns: 0,
+            time_ns: 1,
+            note: None,
+            background: None,
+        };
+        let idle = Presence::absent("not watched");
+        let row = Row {
+            workload: &workload,
+            arm: Arm::new(),
+            site: None,
+            idle: &idle,
+            trials: Vec::new(),
+            remarks,
+            unquiet: Unquiet::default(),
+            trust: None,
+            rates: Vec::new(),
+        };
+        let good = SeenCounts { as_written: 2048, ..NONE };
+        let told = held(&row, &measured(detail(outcome(good, NONE)))).unwrap();
+        told.map_or_else(|why| why, |bytes| bytes.to_string())
+    }
+
+    #[test]
+    fn the_number_is_that_of_the_verdict_and_counters_have_a_say() {
+        let remark = |trust| Remark { trust, text: "loop0 delivered none of it".to_owned() };
+        let clear = || Some(Between::Nothing);
+        assert_eq!(held_with(Vec::new(), clear()), "68719476736");
+        assert_eq!(held_with(vec![("cached", remark(Trust::Trusted))], clear()), "68719476736");
+        assert_eq!(held_with(vec![("steal", remark(Trust::Invalid))], clear()), "68719476736");
+        for rule in ["cached", "device-bytes"] {
+            let told = held_with(vec![(rule, remark(Trust::Invalid))], clear());
+            assert_eq!(told, "not told from memory: loop0 delivered none of it");
+        }
+        assert!(held_with(Vec::new(), None).contains("the version that ran it did not look"));
     }
 }

@@ -11,12 +11,9 @@ fn card(more: &str) -> String {
 
 #[test]
 fn a_card_that_lies_fails_and_is_told_in_the_first_sentence() {
-    for (lie, verdict) in [
-        ("wraps", "wraps"),
-        ("drops", "drops"),
-        ("zeroes", "zeroes"),
-        ("keeps", "loses-rewrites"),
-    ] {
+    for (lie, verdict) in
+        [("wraps", "wraps"), ("drops", "drops"), ("zeroes", "zeroes"), ("keeps", "loses-rewrites")]
+    {
         let home = home(&format!("capacity-{lie}"));
         let card = card(&format!(",holds=8GB,lie={lie}"));
         let Ended { code, stdout, stderr, .. } =
