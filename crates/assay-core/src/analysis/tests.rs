@@ -182,7 +182,11 @@ fn trial(workload: &crate::results::plan::PlannedWorkload, replicate: u32, rate:
     Trial { record, latency_ns: BTreeMap::from([(class.to_owned(), Tally::from(&latencies))]) }
 }
 
-pub(super) fn cell<'a>(found: &'a Findings, workload: &str, metric: &str) -> &'a crate::findings::Cell {
+pub(super) fn cell<'a>(
+    found: &'a Findings,
+    workload: &str,
+    metric: &str,
+) -> &'a crate::findings::Cell {
     let mut cells = found.cells.iter();
     cells.find(|cell| cell.workload == workload && cell.metric == metric).unwrap()
 }

@@ -8,7 +8,7 @@ use crate::quantity::units::show;
 use crate::work::metrics::noun;
 
 /// Pairs up to which no order keeps a disturbance that returns at a fixed distance out (R2c).
-const FEW: usize = 4;
+const FEW: usize = 5;
 
 /// A remark in words; the names are those of the baseline and of the arm.
 pub fn note(note: &Note, [baseline, arm]: [&str; 2]) -> String {
