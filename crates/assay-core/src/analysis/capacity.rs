@@ -508,7 +508,6 @@ mod tests {
             remarks,
             unquiet: Unquiet::default(),
             trust: None,
-            rates: Vec::new(),
         };
         let good = SeenCounts { as_written: 2048, ..NONE };
         let told = held(&row, &measured(detail(outcome(good, NONE)))).unwrap();

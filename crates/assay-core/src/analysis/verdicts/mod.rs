@@ -144,16 +144,16 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
     };
     let advice = advice::advice(&evidence, stage);
     let mut told = Verdicts {
-        stage,
-        advice,
-        answers,
-        checks,
+        comparisons,
         effects,
         interactions,
         trends,
-        comparisons,
         ranks,
         noise_floor,
+        advice,
+        answers,
+        checks,
+        stage,
     };
     doubt(grid, &mut told);
     told
