@@ -116,6 +116,36 @@ mod tests {
         assert!(asked >= 20, "{asked}");
     }
 
+    /// The article is about a whole disk: its seconds stand beside the encrypted device alone.
+    #[test]
+    fn encryption_asks_of_the_device_what_the_article_says_of_its_disk() {
+        let study = super::find("encryption").unwrap().unwrap();
+        let seconds = |ask: &&crate::study::Ask| {
+            ask.published.as_deref().is_some_and(|text| text.contains("6.832 s"))
+        };
+        let asked: Vec<_> = study.question.iter().filter(seconds).collect();
+        assert_eq!(asked.len(), 1, "{asked:?}");
+        assert_eq!(asked[0].level.as_deref(), Some("dm-crypt"));
+        assert_eq!(asked[0].metric.as_deref(), Some("machine_cpu_s_per_gib"));
+        // In the author's own digits.
+        let table = include_str!("../../../../reference/encryption.csv");
+        let text = study.question[0].published.as_deref().unwrap();
+        for digits in ["244.16", "225.84"] {
+            assert!(
+                text.contains(digits) && table.contains(&format!(",{digits},")),
+                "{digits}: {text}"
+            );
+        }
+    }
+
+    /// More in the same memory is what counts: what lies packed outside of a limit is memory, too.
+    #[test]
+    fn small_memory_asks_for_what_a_byte_of_memory_holds() {
+        let study = super::find("small-memory").unwrap().unwrap();
+        let fits = study.question.iter().find(|ask| ask.ask.contains("more fit")).unwrap();
+        assert_eq!(fits.metric.as_deref(), Some("set_per_memory"));
+    }
+
     /// The first lines say what it asks, how long it takes, what it needs, and what is lost.
     #[test]
     fn a_preset_that_loses_data_says_so_first() {

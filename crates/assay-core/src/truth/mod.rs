@@ -246,6 +246,20 @@ mod tests {
     }
 
     #[test]
+    fn whatever_claims_to_be_of_a_medium_is_judged_by_where_its_files_lie() {
+        use crate::work::{Judged, KINDS};
+        let of_medium = |name: &str| matches!(name, "io" | "files" | "capacity" | "sustained");
+        for kind in KINDS {
+            let judged = kind.judged.contains(&Judged::Medium);
+            assert_eq!(judged, of_medium(kind.about.name), "{}", kind.about.name);
+        }
+        let in_memory = |site: &mut Site| site.backing = crate::system::site::Backing::Memory;
+        let (trust, because) = Bench::files().site(in_memory).with_case(judge);
+        assert_eq!((trust, because[0].rule.as_str()), (Trust::Invalid, "cached"));
+        assert_eq!(Bench::files().with_case(judge), (Trust::Trusted, Vec::new()));
+    }
+
+    #[test]
     fn probes_name_rules_that_are_there() {
         for probe in crate::probes::PROBES {
             for rule in probe.rules {

@@ -15,7 +15,7 @@ use crate::results::record::{
 use crate::system::site::{Backing, Drive, Layer, Link, Mount, Site, TargetKind};
 use crate::system::{CachedPages, DeviceNumber};
 use crate::work::io::{self, Content, Engine, Mix, Pattern, WriteSync};
-use crate::work::{Claims, Count, Measured, command};
+use crate::work::{Claims, Count, Measured, command, files};
 
 /// Bytes that each trial of a bench moves in each direction that it uses.
 pub const MOVED: u64 = 64 << 20;
@@ -62,6 +62,28 @@ impl Bench {
             timeout_ns: None,
             runs: None,
             tree: None,
+        }
+        .into();
+        bench.each(|trial| {
+            if let Some(measured) = &mut trial.measured {
+                measured.claims = Claims::default();
+                measured.detail = command::Detail::default().into();
+            }
+        })
+    }
+
+    /// Small files in a directory on `sda`.
+    pub fn files() -> Self {
+        let mut bench = Self::read();
+        bench.workload.work = files::Planned {
+            files: 100,
+            directories: 4,
+            levels: 1,
+            size_bytes: 4096,
+            pattern: files::Pattern::Random,
+            threads: 1,
+            fsync: files::FileSync::None,
+            cold: true,
         }
         .into();
         bench.each(|trial| {

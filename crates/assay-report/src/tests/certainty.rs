@@ -384,6 +384,22 @@ fn tables(found: &Findings) {
     assert!(!markdown::comment(found).contains("NaN"));
 }
 
+/// What stands in the fixtures, which are pages of studies that ran or were made up.
+#[test]
+fn no_page_has_a_value_outside_its_interval() {
+    let mut seen = 0;
+    for (_, found) in fixtures() {
+        cells(&found);
+        seen += found.cells.len();
+        for one in &found.comparisons {
+            for ends in [one.ci95, one.ci95_family, one.ci_equivalence] {
+                one.ratio.into_iter().for_each(|ratio| within(&one.id, ratio, ends));
+            }
+        }
+    }
+    assert!(seen > 100, "{seen}");
+}
+
 #[test]
 fn nothing_is_more_certain_than_what_it_rests_on() {
     let (mut decided, mut answered, mut doubted) = (0, 0, 0);

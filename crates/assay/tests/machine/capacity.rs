@@ -4,6 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use assay_lab::liar::{Character, Liar, Lie};
+use assay_lab::needs::count;
 use assay_lab::process::Assay;
 use assay_lab::volume::{Filesystem, Volume};
 use assay_lab::{call, is_root};
@@ -64,21 +65,26 @@ fn checked(card: &Liar, bytes: u64, more: &[&str]) -> (i32, Value) {
 /// Seven sizes: four that are gone through in full, one of them with a border in the middle of a block, one
 /// that loses a block, one above 60 %, and three by a sample, one of which loses its last tenth.
 const SIZES: [(u64, u64); 7] = [
-    (20 * MIB, 5 * MIB),
     (33 * MIB, 20 * MIB + 3 * 512),
+    (500 * MIB, 450 * MIB),
+    (6 * GIB, 2 * GIB + 7 * MIB),
+    (20 * MIB, 5 * MIB),
     (48 * MIB, 48 * MIB - 4096),
     (256 * MIB, 154 * MIB),
     (300 * MIB, 101 * MIB),
-    (500 * MIB, 450 * MIB),
-    (6 * GIB, 2 * GIB + 7 * MIB),
 ];
+
+/// All of them in full, the first three each time.
+fn sizes() -> &'static [(u64, u64)] {
+    &SIZES[..count(3, 7) as usize]
+}
 
 fn all_sizes_of(lie: Lie, verdict: &str) {
     if !has(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) {
         return;
     }
     assert!(is_root());
-    for (claimed, held) in SIZES {
+    for (claimed, held) in sizes().iter().copied() {
         let Some(card) = card(Character::new(claimed, held, lie)) else { return };
         let (code, document) = checked(&card, claimed, &["--capacity"]);
         let facts = &document["capacity"][0];
@@ -113,7 +119,18 @@ fn cards_that_return_zeros_are_found() {
 #[test]
 #[ignore = "needs root: cargo xtask test"]
 fn cards_that_lose_rewrites_are_found() {
-    all_sizes_of(Lie::Keeps, "loses-rewrites");
+    if !has(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) {
+        return;
+    }
+    for (claimed, held) in sizes().iter().copied() {
+        let Some(card) = card(Character::new(claimed, held, Lie::Keeps)) else { return };
+        let (code, document) = checked(&card, claimed, &["--capacity"]);
+        let facts = &document["capacity"][0];
+        // What the pilot wrote there is kept as well, and looks like what was there before.
+        let verdict = facts["verdict"].as_str().unwrap();
+        assert!(["loses-rewrites", "drops"].contains(&verdict), "{held} of {claimed}: {facts}");
+        assert_eq!(code, 1, "{held} of {claimed}: {facts}");
+    }
 }
 
 /// Where memory may have answered nothing is said to hold, whatever the card does.
@@ -124,7 +141,7 @@ fn behind_the_page_cache_no_card_is_said_to_hold() {
         return;
     }
     for lie in [Lie::None, Lie::Wraps, Lie::Drops, Lie::Zeroes, Lie::Keeps] {
-        for (claimed, held) in SIZES {
+        for (claimed, held) in sizes().iter().copied() {
             let character = Character::new(claimed, held, lie);
             let Some(card) = made(|| Liar::buffered(character)) else { return };
             let (code, document) = checked(&card, claimed, &["--capacity"]);
@@ -147,7 +164,7 @@ fn honest_cards_are_not_accused_and_their_result_is_kept() {
     if !has(&[Need::Path("/dev/fuse"), Need::Program("losetup")]) {
         return;
     }
-    for (claimed, _) in SIZES {
+    for (claimed, _) in sizes().iter().copied() {
         let Some(card) = card(Character::new(claimed, claimed, Lie::None)) else { return };
         let (code, document) = checked(&card, claimed, &["--capacity"]);
         let facts = &document["capacity"][0];
@@ -156,7 +173,8 @@ fn honest_cards_are_not_accused_and_their_result_is_kept() {
         let program = program(&card);
         let shown = program.run(&["show"], LIMIT).unwrap();
         let says = ["holds what it says", "came back as they were"];
-        assert!(says.iter().any(|words| shown.stdout.contains(words)), "{}", shown.stdout);
+        let told = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(says.iter().any(|words| told.contains(words)), "{told}");
         let page = word(&card.scratch().path().join("page.html"));
         assert_eq!(program.run(&["report", "-o", &page], LIMIT).unwrap().code, 0);
     }

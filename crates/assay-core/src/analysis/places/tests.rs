@@ -98,6 +98,28 @@ fn rates_are_per_cent_of_the_baseline_and_its_interval_lies_around_them() {
 }
 
 #[test]
+fn a_place_has_the_number_that_its_result_tells() {
+    use crate::results::record::Status;
+    // Two of five trials stand: too few for a mean of their own, so all of them are told.
+    for disturbed in [0, 1, 3] {
+        let mut bench = Bench::new(&["."]).row(
+            0,
+            "random-read-q1",
+            4096,
+            &[10_000, 12_000, 9_000, 15_000, 8_000],
+        );
+        for trial in bench.trials.iter_mut().take(disturbed) {
+            trial.record.status = Status::Disturbed;
+        }
+        let own = of_bench("a", BARE, &bench);
+        let value = own.findings.cells.iter().find(|cell| cell.primary).unwrap().value();
+        let found = compared(&[own, measured("b", KVM, &around(5_000))]);
+        let told = row(&found, "bare metal").value;
+        assert!((told.unwrap() / value.unwrap() - 1.0).abs() < 1e-9, "{told:?} {value:?}");
+    }
+}
+
+#[test]
 fn of_times_less_is_faster() {
     let rows = |place: &str, times: [f64; 3]| -> String {
         let rows = times.iter().map(|time| format!("{place},{time}"));

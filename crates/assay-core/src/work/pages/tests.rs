@@ -5,7 +5,7 @@ use assay_load::Bystanders;
 use super::child::{Counters, Done, Line, held};
 use super::*;
 use crate::presence::Presence;
-use crate::system::execute::Ending;
+use crate::system::execute::{Ending, MemoryLimit};
 use crate::system::{Executed, Fake, System};
 use crate::work::measured::Ran;
 use crate::work::place::{Area, Medium};
@@ -130,6 +130,21 @@ fn a_process_that_was_killed_is_a_result_with_how_far_it_came() {
     let touching = killed(&[Line::Filled(576 * MIB), Line::Touching]);
     let why = "killed for want of memory after all 576 MiB were there";
     assert_eq!(touching.detail.cut_short().as_deref(), Some(why));
+}
+
+#[test]
+fn who_was_killed_within_its_limit_held_what_it_reached_per_byte_of_it() {
+    let held = |limit_mib: u64, lines: &[Line]| {
+        let limit = Some(MemoryLimit { bytes: limit_mib * MIB, may_swap: false });
+        let planned = Planned { limit, ..planned() };
+        let executed = executed(Ending::Signalled(9), lines, Presence::Present(1));
+        let measured = ran(&planned, executed).unwrap().measured;
+        planned.value("set_per_memory", &measured).unwrap().ok()
+    };
+    assert_eq!(held(320, &[Line::Filled(300 * MIB)]), Some(300.0 / 320.0));
+    // What lay beside the limit is not known of one that came further, and nothing of none.
+    assert_eq!(held(256, &[Line::Filled(300 * MIB)]), None);
+    assert_eq!(held(256, &[]), None);
 }
 
 #[test]
