@@ -16,10 +16,12 @@ use crate::lab::{Done, Scratch, call};
 use crate::options::Options;
 use crate::{build, facts, lab_guest};
 
-/// QEMU's words, those of which much is cached first.
+/// QEMU's words.
 const MODES: [&str; 5] = ["writeback", "unsafe", "none", "writethrough", "directsync"];
-/// How many of them are expected to be loud.
-const LOUD: usize = 2;
+/// Those that keep what is written here, and those that keep nothing. What `writethrough` reads is kept, so that
+/// the rule speaks as often of it: the table tells, and nothing is expected.
+const CACHED: [&str; 2] = ["writeback", "unsafe"];
+const BARE: [&str; 2] = ["none", "directsync"];
 const IMAGE_BYTES: u64 = 384 << 20;
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -76,10 +78,13 @@ pub fn run(options: &Options) -> Done<bool> {
     if options.has("--write") {
         build::write_page("host-cache.md", &page(&lines, &counts))?;
     }
-    // As many as the issue asks for: 14 of 20, and 4 of 20.
-    let enough = loud[..LOUD].iter().all(|loud| 20 * loud >= 14 * starts);
-    let few = loud[LOUD..].iter().all(|loud| 20 * loud <= 4 * starts);
-    Ok(enough && few)
+    // 14 of 20 starts at least, and 4 of 20 at most.
+    let well = MODES.iter().zip(loud).all(|(mode, loud)| match mode {
+        _ if CACHED.contains(mode) => 20 * loud >= 14 * starts,
+        _ if BARE.contains(mode) => 20 * loud <= 4 * starts,
+        _ => true,
+    });
+    Ok(well)
 }
 
 fn of(image: &Path) -> String {
@@ -128,7 +133,7 @@ fn start(program: &Path, images: &[PathBuf]) -> Done<Start> {
     Ok(Start { told: told.into_iter().map(|(_, told)| told).collect() })
 }
 
-/// Whether a row is suspect by the rule; a row that is trusted without its note is an error.
+/// Whether a row is suspect by the rule.
 fn is_loud(found: &Value) -> bool {
     let cells = found["cells"].as_array().into_iter().flatten();
     let because = cells.filter_map(|cell| cell["because"].as_array()).flatten();

@@ -189,7 +189,12 @@ pub fn all() -> impl Iterator<Item = &'static dyn Factor> {
 
 /// Levels of a factor's example, as text.
 pub fn example_levels(factor: &dyn Factor) -> Vec<String> {
-    let levels: Vec<serde_json::Value> = serde_json::from_str(factor.example()).unwrap_or_default();
+    levels_of(factor.example())
+}
+
+/// Levels of an example, a list as a study file writes it, as text.
+pub fn levels_of(example: &str) -> Vec<String> {
+    let levels: Vec<serde_json::Value> = serde_json::from_str(example).unwrap_or_default();
     levels.iter().map(|l| l.as_str().map_or_else(|| l.to_string(), str::to_owned)).collect()
 }
 

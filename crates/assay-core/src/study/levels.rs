@@ -100,14 +100,9 @@ pub fn spelled(name: &str, level: &str) -> String {
     found.unwrap_or_else(|| level.to_owned())
 }
 
-/// Levels of the example of a factor, as text.
+/// Levels of the example of a factor or parameter.
 fn examples(name: &str) -> Vec<String> {
-    let levels: Vec<serde_json::Value> =
-        serde_json::from_str(reader::example(name)).unwrap_or_default();
-    levels
-        .iter()
-        .map(|level| level.as_str().map_or_else(|| level.to_string(), str::to_owned))
-        .collect()
+    factors::levels_of(reader::example(name))
 }
 
 /// How an amount is written that stands in a text.

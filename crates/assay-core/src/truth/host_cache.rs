@@ -41,8 +41,9 @@ static ABOUT: About = About {
            suspect. Writing that keeps less than 70 % of its rate when the flush at its end is counted \
            (both rates are told). A flush that takes under 1 % of the time of the writing, though the \
            drive announces a cache, where writing was more than 1.25 times as fast as any workload read \
-           the drive: a flush that does nothing, which speaks against all rows that write there. Pieces of the drive that are not ours, read twice before \
-           anything is written, of which the second reading is at least 2.5 times as fast in the median. \
+           the drive: a flush that does nothing, which speaks against all rows that write there. \
+           Pieces of the drive that are not ours, read twice before anything is written, of which the \
+           second reading is at least 2.5 times as fast in the median. \
            That writing is faster than reading, and what kind of cache is announced, tell nothing by \
            themselves.",
 };
