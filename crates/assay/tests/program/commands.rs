@@ -80,7 +80,9 @@ fn a_longer_sleep_takes_longer_and_the_table_has_everything() {
     let compared = found["comparisons"].as_array().unwrap();
     let own = compared.iter().find(|one| one["metric"] == "duration_s").unwrap();
     assert_eq!(own["baseline"]["command"], "sleep 0.01");
-    assert!(own["ratio"].as_f64().unwrap() > 3.0, "{own:#}");
+    // Of fewer than three pairs that nothing disturbed there is no ratio.
+    let few = own["n"].as_u64() < Some(3);
+    assert!(own["ratio"].as_f64().map_or(few, |ratio| ratio > 3.0), "{own:#}");
     // How sure that is depends on what else the machine does: the page says what the numbers do.
     let verdict = own["verdict"].as_str().unwrap();
     assert_ne!(verdict, "better", "{own:#}");
