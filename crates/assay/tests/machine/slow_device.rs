@@ -1,4 +1,7 @@
-//! A device that takes four writes a second: the time limits rule.
+//! A device that takes four writes a second: the time limits rule, not the amounts.
+//!
+//! What a check of such a device would write without them takes hours. The bounds below are twice
+//! what a quiet machine needs, for a busy one starts each process late.
 
 use std::time::Duration;
 
@@ -39,8 +42,8 @@ fn check_slowly(more: &[&str], most: Duration) {
 
 #[test]
 #[ignore = "needs root: cargo xtask test"]
-fn a_quick_check_of_a_slow_device_ends_within_25_s() {
-    check_slowly(&["--quick"], Duration::from_secs(25));
+fn a_quick_check_of_a_slow_device_ends_by_its_time() {
+    check_slowly(&["--quick"], Duration::from_secs(50));
 }
 
 mod in_full {
@@ -48,7 +51,7 @@ mod in_full {
 
     #[test]
     #[ignore = "needs root, 100 s: cargo xtask test long"]
-    fn a_check_of_a_slow_device_ends_within_100_s() {
-        check_slowly(&[], Duration::from_secs(100));
+    fn a_check_of_a_slow_device_ends_by_its_time() {
+        check_slowly(&[], Duration::from_secs(200));
     }
 }
