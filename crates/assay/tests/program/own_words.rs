@@ -303,7 +303,8 @@ fn sysstat_here_is_equal_to_its_own_averages() {
     for line in text.lines().filter(|line| line.starts_with("Average:") && !line.contains("DEV")) {
         let words: Vec<&str> = line.split_whitespace().collect();
         // A disk that others made meanwhile has no line of its own in the looks before.
-        let looks = text.lines().filter(|line| line.split_whitespace().any(|word| word == words[1]));
+        let looks =
+            text.lines().filter(|line| line.split_whitespace().any(|word| word == words[1]));
         if looks.count() < 4 {
             continue;
         }
