@@ -38,6 +38,8 @@ pub struct Surveyed<'a> {
     pub law: Option<assay_load::Law>,
     /// What all of the area holds, where that is one content and known.
     pub holds: Cell<Option<Content>>,
+    /// Seed of the whole study.
+    pub seed: u64,
 }
 
 impl Surveyed<'_> {
@@ -130,6 +132,7 @@ pub fn make<'a>(
         medium,
         path: &site.path,
         seed,
+        study_seed: seed,
         runs_as: context.runs_as,
         stop: context.stop,
     };
@@ -158,6 +161,7 @@ pub fn make<'a>(
             medium,
             path: &site.path,
             seed,
+            study_seed: seed,
             runs_as: context.runs_as,
             stop: context.stop,
         };
@@ -165,7 +169,7 @@ pub fn make<'a>(
         survey.pilot.scatter = found.map_err(|error| unmeasured(site, &error))?;
     }
     let holds = Cell::new(held(study, &survey.area));
-    Ok(Surveyed { opened, survey, law, holds })
+    Ok(Surveyed { opened, survey, law, holds, seed })
 }
 
 fn unmeasured(site: &Site, error: &str) -> Failure {
@@ -244,7 +248,7 @@ pub fn again<'a>(
         area::is_as_large(site, &survey.area, &found)?;
     }
     let holds = Cell::new(survey.area.written.then(|| fill_content(study)));
-    Ok(Surveyed { opened, survey: survey.clone(), law: place.law, holds })
+    Ok(Surveyed { opened, survey: survey.clone(), law: place.law, holds, seed })
 }
 
 /// Removes area files of runs that were killed, and says so.
