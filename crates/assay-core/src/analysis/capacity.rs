@@ -516,7 +516,11 @@ mod tests {
 
     #[test]
     fn the_number_is_that_of_the_verdict_and_counters_have_a_say() {
-        let remark = |trust| Remark { trust, text: "loop0 delivered none of it".to_owned() };
+        let remark = |trust| Remark {
+            trust,
+            text: "loop0 delivered none of it".to_owned(),
+            side: crate::quantity::metric::Side::Both,
+        };
         let clear = || Some(Between::Nothing);
         assert_eq!(held_with(Vec::new(), clear()), "68719476736");
         assert_eq!(held_with(vec![("cached", remark(Trust::Trusted))], clear()), "68719476736");

@@ -75,10 +75,7 @@ impl TruthRule for Cached {
 /// compared on it, but nothing is learnt of a drive.
 fn below_a_loop(case: &Case<'_>) -> Option<Remark> {
     let reason = case.site.backing_reason.as_ref()?;
-    reason.contains(LOOP_IN_MEMORY).then(|| Remark {
-        trust: Trust::Trusted,
-        text: format!("memory, not a drive: {LOOP_IN_MEMORY}"),
-    })
+    reason.contains(LOOP_IN_MEMORY).then(|| Remark::note(format!("memory, not a drive: {LOOP_IN_MEMORY}")))
 }
 
 fn from_counters(case: &Case<'_>) -> Option<Remark> {

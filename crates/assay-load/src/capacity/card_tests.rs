@@ -458,7 +458,7 @@ fn a_file_is_written_inside_of_its_area_alone() {
         assert!(bytes[at as usize..].starts_with(b"ASSAYCAP"), "{at}");
     }
     // The addresses in the blocks are those from the area on.
-    assert_eq!(bytes[MIB as usize + 4096 + 16..][..8], 4096_u64.to_le_bytes());
+    assert_eq!(bytes[MIB as usize + 4096 + 24..][..8], 4096_u64.to_le_bytes());
     let mut disk = disk::Real::open(&target, &job).unwrap();
     let mut seen = Vec::new();
     disk.read(3, 2, 1, &mut seen).unwrap();

@@ -111,7 +111,10 @@ pub fn make<'a>(
         written: law.is_some() || whole,
         fill_ns: 0,
     };
-    let read_twice = if law.is_none() { twice::read(system, site, seed) } else { None };
+    let read_twice = match law {
+        None => twice::read(system, site, seed),
+        Some(_) => Presence::absent("a simulated target has no drive"),
+    };
     if !whole && asked > 0 && (site.kind == TargetKind::Directory || consented) {
         let how = Fill {
             engine: engine.name,
@@ -331,7 +334,7 @@ pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Su
         between: None,
         under: Arm::new(),
         made_ns: 0,
-        read_twice: None,
+        read_twice: Presence::absent("not looked at"),
         refused: Vec::new(),
     })
 }
