@@ -161,7 +161,15 @@ const fn of_latencies(
     noun: &'static str,
     summary: &'static str,
 ) -> Metric {
-    Metric { name, better, noun, summary, of: Of::Latencies, nature: Nature::Speed, side: Side::Both }
+    Metric {
+        name,
+        better,
+        noun,
+        summary,
+        of: Of::Latencies,
+        nature: Nature::Speed,
+        side: Side::Both,
+    }
 }
 
 const fn of_class(
@@ -171,7 +179,15 @@ const fn of_class(
     noun: &'static str,
     summary: &'static str,
 ) -> Metric {
-    Metric { name, better, noun, summary, of: Of::Class { class, what }, nature: Nature::Speed, side: Side::Both }
+    Metric {
+        name,
+        better,
+        noun,
+        summary,
+        of: Of::Class { class, what },
+        nature: Nature::Speed,
+        side: Side::Both,
+    }
 }
 
 /// Operations per second.

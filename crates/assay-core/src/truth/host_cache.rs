@@ -5,6 +5,7 @@ use assay_stats::median;
 use super::evidence::{in_trials, seconds};
 use super::{Case, MOVED, Remark, TruthRule};
 use crate::catalogue::About;
+use crate::findings::LENT;
 use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::results::plan::{PlannedWorkload, ReadTwice};
@@ -32,7 +33,7 @@ const LEAST_BYTES: u64 = 32 << 20;
 pub struct HostCache;
 
 static ABOUT: About = About {
-    name: "host-cache",
+    name: LENT,
     summary: "the drive is lent by another machine or a file, whose caches cannot be seen from here",
     text: "Of drives of virtual machines (virtio, Xen, Hyper-V), of network block devices and of loop \
            devices nothing tells what caches them on the other side, and no sign proves that nothing \
@@ -221,6 +222,28 @@ mod tests {
                 piece_ns: piece_ms.iter().map(|pair| pair.map(|ms| ms * MS)).collect(),
             });
         })
+    }
+
+    /// Versions before stored pieces without a word, or nothing; this one says why there are none.
+    #[test]
+    fn what_older_versions_stored_of_it_is_read() {
+        use crate::results::plan::Survey;
+        let piece =
+            ReadTwice { drive: "vda".to_owned(), piece_bytes: 8 << 20, piece_ns: vec![[3, 1]] };
+        let stored = |read: Option<serde_json::Value>| -> Presence<ReadTwice> {
+            let mut survey = serde_json::to_value(super::super::testing::survey()).unwrap();
+            let own = survey.as_object_mut().unwrap();
+            own.remove("read_twice");
+            own.extend(read.map(|read| ("read_twice".to_owned(), read)));
+            serde_json::from_value::<Survey>(survey).unwrap().read_twice
+        };
+        let bare = serde_json::to_value(&piece).unwrap();
+        assert_eq!(stored(Some(bare)), Presence::Present(piece.clone()));
+        for now in [Presence::Present(piece), Presence::absent("vda: no room")] {
+            assert_eq!(stored(Some(serde_json::to_value(&now).unwrap())), now);
+        }
+        let reason = stored(None);
+        assert!(reason.reason().unwrap().contains("did not record"), "{reason:?}");
     }
 
     fn told(bench: &Bench) -> Option<(Trust, String)> {

@@ -59,7 +59,16 @@ impl<'a> Card<'a> {
         let law = Law::new(LawShape::Fixed { ns: MS }, 1).unwrap();
         let inner = Simulated::new(&Law { store, ..law }, bytes, 1).unwrap();
         let (settle_ns, settled_ns, steps) = (0, 0, Vec::new());
-        Self { inner, refuses, settle_ns, settled_ns, is_file: false, has_room: true, steps, pass: 0 }
+        Self {
+            inner,
+            refuses,
+            settle_ns,
+            settled_ns,
+            is_file: false,
+            has_room: true,
+            steps,
+            pass: 0,
+        }
     }
 
     fn ask(&mut self, step: Step) -> io::Result<()> {

@@ -81,3 +81,56 @@ fn offsets(drive: &Drive, seed: u64) -> Vec<u64> {
     let room = part - PIECE_BYTES / step;
     (0..PIECES).map(|index| (index * part + draws.below(room)) * step).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_core::system::{DeviceNumber, Fake};
+
+    /// Below a drive of so many bytes that somebody lends.
+    fn lent(size_bytes: u64) -> Site {
+        fn unknown<T>() -> Presence<T> {
+            Presence::absent("not looked at")
+        }
+        let drive = Drive {
+            name: "vdz".to_owned(),
+            number: DeviceNumber { major: 252, minor: 0 },
+            id: "vdz".to_owned(),
+            model: unknown(),
+            firmware: unknown(),
+            serial: unknown(),
+            size_bytes,
+            rotational: unknown(),
+            turns_per_minute: unknown(),
+            removable: unknown(),
+            bus: Presence::Present("virtio".to_owned()),
+            ports: Vec::new(),
+            link: unknown(),
+            usb_version: unknown(),
+            card: unknown(),
+            scheduler: unknown(),
+            write_cache: unknown(),
+            discard: unknown(),
+            logical_block_bytes: unknown(),
+            physical_block_bytes: unknown(),
+            queue_requests: unknown(),
+            read_ahead_bytes: unknown(),
+        };
+        Site { drives: vec![drive], ..Site::loop_to_be(size_bytes) }
+    }
+
+    /// What is not read says why: nobody takes it for a host that keeps nothing.
+    #[test]
+    fn what_is_not_read_twice_says_why() {
+        let fake = Fake::new();
+        let told = |site: &Site| read(&fake, site, 1).reason().map(str::to_owned).unwrap();
+        assert!(told(&Site::simulated("simulated")).starts_with("no drive below it"));
+        let small = told(&lent(1 << 20));
+        assert_eq!(small, "vdz: 1 MiB are too few to read pieces of 8 MiB of");
+        let gone = told(&lent(1 << 30));
+        assert!(gone.starts_with("vdz: it cannot be read past the page cache"), "{gone}");
+        fake.put("/dev/vdz", [7; 4096]);
+        let short = told(&lent(1 << 30));
+        assert!(short.starts_with("vdz: 0 of 1048576 bytes at byte"), "{short}");
+    }
+}

@@ -93,7 +93,12 @@ fn rates_are_per_cent_of_the_baseline_and_its_interval_lies_around_them() {
     // One result a side: only what would have been found.
     assert_eq!(verdict(&found, "KVM"), Some(Verdict::Inconclusive));
     let text = &found.comparisons[0].text;
-    assert!(text.contains("days included). Fewer than three results a side suggest no direction; a loss of 1"), "{text}");
+    assert!(
+        text.contains(
+            "days included). Fewer than three results a side suggest no direction; a loss of 1"
+        ),
+        "{text}"
+    );
     assert!(!text.contains("this suggests"), "{text}");
     let days = told(&found, "sessions");
     assert!(days[0].contains("days are taken to scatter by 3 %"), "{days:?}");

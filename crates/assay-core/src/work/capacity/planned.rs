@@ -13,7 +13,7 @@ use crate::quantity::units::show;
 use crate::system::between::Between;
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Claims, Count, Measured, Ran};
-use crate::work::place::{Area, Run};
+use crate::work::place::Run;
 use crate::work::{self};
 
 /// What is supposed of a target that was not tried: a MiB in one piece, and a single block. A good card,
@@ -205,6 +205,7 @@ fn ran(planned: &Planned, detail: Detail) -> Ran {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::work::place::Area;
 
     fn planned(full: bool, bytes: u64) -> Planned {
         Planned { full, bytes, between: Some(Between::Nothing) }
