@@ -116,6 +116,8 @@ impl Running {
             from.and_then(|reader| reader.join().ok()).unwrap_or_default()
         };
         let (stdout, stderr) = (text(self.stdout.take()), text(self.stderr.take()));
+        // Whatever is printed is no more certain than it can be.
+        certain::all_of(&stdout)?;
         Ok(Ended { code: code(status), stdout, stderr, time })
     }
 }
@@ -213,13 +215,13 @@ impl Assay {
         command
     }
 
-    /// Runs it with arguments to its end. Whatever it prints is no more certain than it can be.
+    /// Runs it with arguments to its end. A page that it wrote is no more certain than it can be.
     pub fn run(&self, arguments: &[&str], limit: Duration) -> Done<Ended> {
         let ended = run(&mut self.command(arguments), limit)?;
         let into = arguments.iter().position(|&word| word == "-o");
         let file = into.and_then(|at| fs::read_to_string(arguments.get(at + 1)?).ok());
-        for told in [&ended.stdout].into_iter().chain(&file) {
-            certain::all_of(told)
+        if let Some(page) = file {
+            certain::all_of(&page)
                 .map_err(|error| format!("assay {}: {error}", arguments.join(" ")))?;
         }
         Ok(ended)

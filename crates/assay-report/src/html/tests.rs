@@ -125,3 +125,33 @@ fn numbers_of_a_lent_drive_are_trusted_as_given() {
     assert!(page.contains("? suspect") && !page.contains("as given"), "{page}");
     assert!(headline.ends_with("suspect"), "{headline}");
 }
+
+/// How well a number is known is told beside its interval, in words as on the tile; that it was measured right is
+/// told by its trust, and neither takes the other's colour.
+#[test]
+fn what_is_wide_says_so_beside_its_interval_and_keeps_its_trust() {
+    use assay_core::findings::Trust;
+    let told = |wide: bool| {
+        let mut found = fixture("card");
+        for cell in &mut found.cells {
+            cell.primary = cell.metric == "iops";
+            cell.trust = Some(Trust::Trusted);
+            let value = cell.value().unwrap_or(1.0);
+            cell.ci95 = Some(if wide {
+                [value / 2.0, value * 2.0]
+            } else {
+                [0.9, 1.1].map(|by| by * value)
+            });
+        }
+        let page = page(&Evidence::bare(found.clone()), Place::Alone);
+        (crate::document::answer(&found).text, page)
+    };
+    let (text, page) = told(true);
+    assert!(text.contains("wide"), "{text}");
+    assert!(
+        page.contains("<b class=\"wide\">wide</b>") && page.contains("\u{2713} trusted<"),
+        "{page}"
+    );
+    let (text, page) = told(false);
+    assert!(!text.contains("wide") && !page.contains("class=\"wide\""), "{text}");
+}
