@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod browser;
+pub mod certain;
 pub mod clean;
 pub mod crowd;
 pub mod facts;

@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::{Done, call};
+use crate::{Done, call, certain};
 
 /// A user without any rights, on every Linux.
 pub const NOBODY: u32 = 65_534;
@@ -116,6 +116,8 @@ impl Running {
             from.and_then(|reader| reader.join().ok()).unwrap_or_default()
         };
         let (stdout, stderr) = (text(self.stdout.take()), text(self.stderr.take()));
+        // Whatever is printed is no more certain than it can be.
+        certain::all_of(&stdout)?;
         Ok(Ended { code: code(status), stdout, stderr, time })
     }
 }
@@ -213,9 +215,16 @@ impl Assay {
         command
     }
 
-    /// Runs it with arguments to its end.
+    /// Runs it with arguments to its end. A page that it wrote is no more certain than it can be.
     pub fn run(&self, arguments: &[&str], limit: Duration) -> Done<Ended> {
-        run(&mut self.command(arguments), limit)
+        let ended = run(&mut self.command(arguments), limit)?;
+        let into = arguments.iter().position(|&word| word == "-o");
+        let file = into.and_then(|at| fs::read_to_string(arguments.get(at + 1)?).ok());
+        if let Some(page) = file {
+            certain::all_of(&page)
+                .map_err(|error| format!("assay {}: {error}", arguments.join(" ")))?;
+        }
+        Ok(ended)
     }
 
     /// Starts it with arguments.

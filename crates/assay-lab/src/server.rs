@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::time::Duration;
 
 use crate::browser::{Answer, Browser};
+use crate::certain;
 use crate::home::Home;
 use crate::process::Running;
 
@@ -33,9 +34,12 @@ impl Server {
         Self { running, browser: Browser::new(port.parse().unwrap()), address }
     }
 
-    /// Gets a path.
+    /// Gets a path. Whatever it answers is no more certain than it can be.
     pub fn get(&self, path: &str) -> Answer {
-        self.browser.get(path)
+        let answer = self.browser.get(path);
+        let told = certain::all_of(&answer.body);
+        assert!(told.is_ok(), "{path}: {told:?}");
+        answer
     }
 
     /// The most memory that it had so far, bytes.

@@ -162,6 +162,27 @@ pub fn number(metric: &str, value: f64) -> String {
     numbers::value(metric, value)
 }
 
+/// How a number stands, as a reader is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stands {
+    /// Its trust.
+    pub trust: Trust,
+    /// Whether the drive is lent by a host whose caches cannot be seen: it is never trusted as the drive's own.
+    pub lent: bool,
+}
+
+impl Stands {
+    /// How a number stands; none where nobody judged it.
+    pub fn of(cell: &Measured) -> Option<Self> {
+        Some(Self { trust: cell.trust?, lent: cell.is_lent() })
+    }
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        if self.lent { "trusted as given" } else { trust_word(self.trust) }
+    }
+}
+
 /// The word for a trust.
 pub fn trust_word(trust: Trust) -> &'static str {
     match trust {
@@ -194,6 +215,14 @@ impl Cell {
             None => Tone::Plain,
         };
         Self { text: trust.map_or(NONE, trust_word).to_owned(), tone }
+    }
+
+    /// The trust of a number, in a word: what a lent drive gives is never trusted as its own.
+    fn trust_of(cell: &Measured) -> Self {
+        match cell.is_lent() {
+            true => Self::plain("as given"),
+            false => Self::trust(cell.trust),
+        }
     }
 }
 

@@ -73,9 +73,9 @@ fn put(row: &mut Row<'_>, series: &mut [Series], remark: &Remark) {
         if !truth::is_about(rule, metrics::nature(&one.metric)) {
             continue;
         }
-        one.trust = one.trust.max(Some(remark.trust));
+        one.trust = one.trust.max(Some(remark.because_of(rule, metrics::side(&one.metric)).trust));
         for because in one.because.iter_mut().filter(|because| because.rule == rule) {
-            *because = remark.because(rule);
+            *because = remark.because_of(rule, metrics::side(&one.metric));
         }
     }
 }
@@ -86,6 +86,7 @@ mod tests {
     use super::*;
     use crate::findings::Findings;
     use crate::presence::Presence;
+    use crate::results::plan::ReadTwice;
 
     /// Reads at 100 MiB/s, and writes of 64 MiB in a second each, with a flush of so many microseconds.
     fn found(reads: u64, flush_us: u64) -> Findings {
@@ -102,6 +103,41 @@ mod tests {
             drive.write_cache = Presence::Present("write back".to_owned());
         }
         bench.findings()
+    }
+
+    /// Pieces that came three times as fast the second time, from a host that says so of its cache.
+    fn kept_by_a_host(kind: &str) -> Findings {
+        let mut bench = Bench::new(&["."])
+            .row(0, "sequential-read", 1 << 20, &[100; 3])
+            .row(0, "sequential-write", 1 << 20, &[100; 3])
+            .row(0, "sync-write", 4096, &[1000; 3]);
+        let drives = bench.environment.sites.iter_mut().flat_map(|site| &mut site.drives);
+        let mut drive = String::new();
+        for own in drives {
+            own.bus = Presence::Present("virtio".to_owned());
+            own.link = Presence::absent("a virtual disk has no link of its own");
+            own.write_cache = Presence::Present(kind.to_owned());
+            drive.clone_from(&own.name);
+        }
+        let piece_ns = vec![[30_000_000, 10_000_000]; 3];
+        let read = ReadTwice { drive, piece_bytes: 8 << 20, piece_ns };
+        bench.plan.surveys[0].read_twice = Presence::Present(read);
+        bench.findings()
+    }
+
+    #[test]
+    fn what_a_host_that_writes_through_keeps_speaks_against_rows_that_read_alone() {
+        let trust = |found: &Findings| {
+            ["sequential-read", "sequential-write", "sync-write"]
+                .map(|name| cell(found, name, "iops").trust)
+        };
+        let [trusted, suspect] = [Trust::Trusted, Trust::Suspect].map(Some);
+        let through = kept_by_a_host("write through");
+        assert_eq!(trust(&through), [suspect, trusted, trusted]);
+        // What is written is still that of a lent drive.
+        let because = &cell(&through, "sequential-write", "iops").because;
+        assert!(because.iter().any(|own| own.rule == "host-cache"), "{because:?}");
+        assert_eq!(trust(&kept_by_a_host("write back")), [suspect; 3]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use assay_load::{CapacityOutcome, Seen, WrongBlock};
 use super::rows::Row;
 use crate::findings::capacity::CapacityFacts;
 use crate::findings::said::{Said, Sentence};
-use crate::findings::{Findings, Trust};
+use crate::findings::{Because, Cell, Findings, Trust};
 use crate::quantity::units::show;
 use crate::results::plan::Arm;
 use crate::system::between::Between;
@@ -32,7 +32,7 @@ pub(super) fn of_row(row: &Row<'_>) -> Option<CapacityFacts> {
         rewritten_blocks: outcome.rewritten,
         again_blocks: [outcome.again.all(), outcome.again.wrong()],
         limit: found.limit,
-        text: answer(detail, &found),
+        text: answer(detail, &found) + &which(row.counting().count()),
         limit_text: limits(detail, &found),
         not_told: found.not_told,
     })
@@ -64,6 +64,39 @@ fn answered(row: &Row<'_>) -> Option<Between> {
         tells.then(|| Between::Memory(remark.text.clone()))
     };
     row.remarks.iter().find_map(of)
+}
+
+/// What rests on numbers that are not trusted says so, once all rules have spoken.
+pub(super) fn doubt(found: &mut Findings) {
+    let Findings { cells, capacity, sustained, .. } = found;
+    let worst = |workload: &str, arm: &Arm| {
+        let own = |cell: &&Cell| cell.primary && cell.workload == workload && cell.arm == *arm;
+        let because = cells.iter().filter(own).flat_map(|cell| &cell.because);
+        because.filter(|one| one.trust != Trust::Trusted).max_by_key(|one| one.trust)
+    };
+    for facts in capacity.iter_mut() {
+        let told = worst(&facts.workload, &facts.arm);
+        facts.text += &told.map_or_else(String::new, doubt_words);
+    }
+    for facts in sustained.iter_mut() {
+        match worst(&facts.workload, &facts.arm) {
+            // Nothing is said from an invalid row but that it is invalid.
+            Some(one) if one.trust == Trust::Invalid => {
+                facts.text = format!("What it writes for long is not told.{}", doubt_words(one));
+            }
+            told => facts.text += &told.map_or_else(String::new, doubt_words),
+        }
+    }
+}
+
+fn doubt_words(because: &Because) -> String {
+    let word = if because.trust == Trust::Invalid { "invalid" } else { "suspect" };
+    format!(" Its numbers are {word}: {}.", because.text.trim_end_matches('.'))
+}
+
+/// Which of several trials a text is of.
+pub(super) fn which(trials: usize) -> String {
+    if trials > 1 { format!(" That is the last of {trials} trials.") } else { String::new() }
 }
 
 /// The sentences of a summary: the answer first, then what it would have missed.
@@ -114,7 +147,7 @@ fn sold(bytes: u64) -> String {
     )
 }
 
-fn answer(detail: &Detail, found: &Told) -> String {
+pub(super) fn answer(detail: &Detail, found: &Told) -> String {
     let outcome = &detail.outcome;
     let (claimed, first) = (sold(outcome.claimed_bytes), outcome.first);
     let whose = if detail.in_free_space { "The free space" } else { "The device" };
@@ -326,6 +359,47 @@ mod tests {
     }
 
     #[test]
+    fn what_rests_on_doubted_numbers_says_so_and_the_rest_says_nothing_of_it() {
+        use super::super::tests::Bench;
+        use crate::findings::capacity::SustainedFacts;
+        use crate::work::sustained::{Course, Level};
+        let told = |trust: Trust| {
+            let bench = Bench::new(&["."]).row(0, "sustained-write", 4096, &[100; 3]);
+            let mut found = bench.findings();
+            let level = Level {
+                from_bytes: 0,
+                from_ci95_bytes: None,
+                rate_bytes_per_s: 4e6,
+                rate_ci95: None,
+            };
+            let course = Course { written_bytes: 1, levels: vec![level], sinks: None, again: None };
+            found.sustained.push(SustainedFacts {
+                workload: "sustained-write".to_owned(),
+                arm: Arm::new(),
+                course,
+                text: "It writes 4 MB/s.".to_owned(),
+            });
+            for cell in &mut found.cells {
+                let text = "the device delivered none of it".to_owned();
+                cell.because = vec![Because { rule: "cached".to_owned(), trust, text }];
+                cell.trust = Some(trust);
+            }
+            doubt(&mut found);
+            found.sustained.remove(0).text
+        };
+        assert_eq!(told(Trust::Trusted), "It writes 4 MB/s.");
+        assert_eq!(
+            told(Trust::Suspect),
+            "It writes 4 MB/s. Its numbers are suspect: the device delivered none of it."
+        );
+        assert_eq!(
+            told(Trust::Invalid),
+            "What it writes for long is not told. Its numbers are invalid: the device delivered none of it."
+        );
+        assert_eq!([which(1), which(3)], ["", " That is the last of 3 trials."]);
+    }
+
+    #[test]
     fn sizes_are_told_as_they_are_sold_and_as_they_are_counted() {
         assert_eq!(sold(64_000_000_000), "64 GB (59.6 GiB)");
         assert_eq!(sold(1_000_000_000_000), "1 TB (931 GiB)");
@@ -516,7 +590,11 @@ mod tests {
 
     #[test]
     fn the_number_is_that_of_the_verdict_and_counters_have_a_say() {
-        let remark = |trust| Remark { trust, text: "loop0 delivered none of it".to_owned() };
+        let remark = |trust| Remark {
+            trust,
+            text: "loop0 delivered none of it".to_owned(),
+            side: crate::quantity::metric::Side::Both,
+        };
         let clear = || Some(Between::Nothing);
         assert_eq!(held_with(Vec::new(), clear()), "68719476736");
         assert_eq!(held_with(vec![("cached", remark(Trust::Trusted))], clear()), "68719476736");

@@ -142,9 +142,23 @@ impl<'a> Gathering<'a> {
         told.append(&mut verdicts);
         found.surfaces = self.surfaces;
         found.accesses = self.accesses;
+        // What rows say together came after them.
+        let trust = |workload: &str, arm: &Arm| {
+            let own = |row: &&Row<'_>| row.workload.name == workload && row.arm == *arm;
+            rows.iter().find(own).and_then(|row| row.trust)
+        };
+        for one in &mut found.surfaces {
+            one.trust =
+                one.trust.max(trust(&one.workload, &one.arm).filter(|_| one.trust.is_some()));
+        }
+        for one in &mut found.accesses {
+            one.trust =
+                one.trust.max(trust(&one.workload, &one.arm).filter(|_| one.trust.is_some()));
+        }
         found.boots = self.boots;
         found.capacity = self.capacity;
         found.sustained = self.sustained;
+        capacity::doubt(&mut found);
         lines::add(&mut found, plan, environment);
         found.cards = card::rows(plan, &found);
         found.card = <&[_; 1]>::try_from(found.cards.as_slice()).ok().map(|[row]| row.clone());

@@ -9,6 +9,8 @@ mod borrowed;
 mod capacity;
 mod card;
 mod cells;
+#[cfg(test)]
+mod certain_tests;
 mod checks;
 pub mod claims;
 mod classes;

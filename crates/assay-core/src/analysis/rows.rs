@@ -7,6 +7,7 @@ use crate::findings::{Because, Trust};
 use crate::presence::Presence;
 use crate::probes::energy::Energy;
 use crate::quantity::Metric;
+use crate::quantity::metric::Side;
 use crate::results::environment::Environment;
 use crate::results::plan::{Arm, Plan, PlannedWorkload};
 use crate::results::record::{Status, Trial, TrialRecord};
@@ -14,7 +15,7 @@ use crate::results::tally::Tally;
 use crate::system::machine::Machine;
 use crate::system::site::Site;
 use crate::truth::{self, Case, Remark, Unquiet};
-use crate::work::metrics::nature;
+use crate::work::metrics::{nature, side};
 
 /// A workload under one arm.
 pub(super) struct Row<'a> {
@@ -67,7 +68,7 @@ impl<'a> Row<'a> {
     pub fn judged(&self, metric: &Metric) -> (Option<Trust>, Vec<Because>) {
         let about = |(rule, _): &&(&'static str, Remark)| truth::is_about(rule, metric.nature);
         let told: Vec<Because> = (self.remarks.iter().filter(about))
-            .map(|(rule, remark)| remark.because(rule))
+            .map(|(rule, remark)| remark.because_of(rule, metric.side()))
             .collect();
         let worst = told.iter().map(|because| because.trust).max().unwrap_or(Trust::Trusted);
         (self.trust.map(|_| worst), told)
@@ -92,9 +93,10 @@ pub(super) fn row<'a>(
     let judged = judged(workload, plan, (site, &environment.machine), &measured);
     let mut row = bare(workload, plan, environment);
     row.trust = judged.as_ref().map(|(told, _)| {
-        let nature = nature(workload.work.primary(&|_| false));
-        let about = told.iter().filter(|(rule, _)| truth::is_about(rule, nature));
-        about.map(|(_, remark)| remark.trust).max().unwrap_or(Trust::Trusted)
+        let primary = workload.work.primary(&|_| false);
+        let about = told.iter().filter(|(rule, _)| truth::is_about(rule, nature(primary)));
+        let trust = about.map(|(rule, remark)| remark.because_of(rule, side(primary)).trust);
+        trust.max().unwrap_or(Trust::Trusted)
     });
     (row.remarks, row.unquiet) = judged.unwrap_or_default();
     row.trials = measured;
@@ -157,7 +159,7 @@ fn judged(
     let Some((site, survey)) = site.zip(plan.surveys.get(workload.target)) else {
         // A bundle without its site cannot be judged, and what is not judged is not trusted.
         let text = "the record does not tell what the target stands on".to_owned();
-        let told = vec![("device-bytes", Remark { trust: Trust::Suspect, text })];
+        let told = vec![("device-bytes", Remark { trust: Trust::Suspect, text, side: Side::Both })];
         return Some((told, Unquiet::default()));
     };
     let emulator = machine.emulator();

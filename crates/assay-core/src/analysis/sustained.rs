@@ -1,5 +1,6 @@
 //! What writing for long says, in sentences: what was seen, and a cause only where something shows it.
 
+use super::capacity::which;
 use super::rows::Row;
 use crate::findings::capacity::SustainedFacts;
 use crate::quantity::units::show;
@@ -10,7 +11,7 @@ pub(super) fn of_row(row: &Row<'_>) -> Option<SustainedFacts> {
     let measured = row.counting().last()?.record.measured.as_ref()?;
     let detail = Detail::of(measured)?;
     let course = course(detail)?;
-    let text = words(&course, detail.ended.as_deref());
+    let text = words(&course, detail.ended.as_deref()) + &which(row.counting().count());
     Some(SustainedFacts { workload: row.workload.name.clone(), arm: row.arm.clone(), course, text })
 }
 
@@ -30,7 +31,7 @@ fn of_rated(rated: &Rated) -> String {
     rate(rated.rate_bytes_per_s, rated.rate_ci95)
 }
 
-fn words(course: &Course, ended: Option<&str>) -> String {
+pub(super) fn words(course: &Course, ended: Option<&str>) -> String {
     let mut told = vec![seen(course)];
     if course.fall().is_some() {
         told.push(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::numbers::{self, ENERGY};
 use super::row::{FORMAT, Identity, Number, Row};
-use crate::findings::{Cell, Findings, TargetFacts, Trust, WorkloadFacts};
+use crate::findings::{Because, Cell, Findings, LENT, TargetFacts, Trust, WorkloadFacts};
 use crate::results::plan::Arm;
 use crate::results::record::Status;
 use crate::study::fields::TARGET_FACTOR;
@@ -182,7 +182,9 @@ fn number(findings: &Findings, own: &WorkloadFacts, cell: &Cell) -> Option<Numbe
         Some([*share, cell.value()?])
     });
     let mut because: Vec<String> = Vec::new();
-    for one in cell.because.iter().filter(|one| one.trust != Trust::Trusted) {
+    // Of notes only the one that says whose numbers they are.
+    let tells = |one: &&Because| one.trust != Trust::Trusted || one.rule == LENT;
+    for one in cell.because.iter().filter(tells) {
         if !because.contains(&one.rule) {
             because.push(one.rule.clone());
         }

@@ -95,6 +95,12 @@ pub fn located(system: &dyn System, setting: Setting) -> Result<Setting, String>
     Ok(Setting { also, path, device, value: setting.value })
 }
 
+/// Whether two levels are one amount, however it is written.
+fn one_amount<T: std::str::FromStr + PartialEq>(one: &str, other: &str) -> bool {
+    let amounts = one.parse::<T>().ok().zip(other.parse::<T>().ok());
+    one == other || amounts.is_some_and(|(one, other)| one == other)
+}
+
 /// Something that a study may vary of the machine.
 pub trait Factor: Sync {
     /// What it says of itself.

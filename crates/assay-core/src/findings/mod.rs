@@ -24,7 +24,7 @@ use crate::results::record::{Repeats, Status};
 
 pub use measurements::Measurements;
 pub use surfaces::{Accesses, Band, Extremes, Spot, Surface};
-pub use trust::{Because, Trust};
+pub use trust::{Because, LENT, Trust};
 
 /// Format of the findings.
 pub const FORMAT: &str = "assay-findings/1";
@@ -197,6 +197,13 @@ impl Cell {
     /// zero. Of these the interval is that of either mean.
     pub fn value(&self) -> Option<f64> {
         self.mean.or(self.geometric_mean).or(self.median)
+    }
+
+    /// Whether it is trusted as what this machine is given alone: the drive is lent, and what its host caches
+    /// cannot be seen.
+    pub fn is_lent(&self) -> bool {
+        let is_trusted = self.trust == Some(Trust::Trusted);
+        is_trusted && self.because.iter().any(|because| because.rule == LENT)
     }
 }
 

@@ -26,6 +26,10 @@ impl Trust {
     }
 }
 
+/// The rule of drives that somebody lends: where it only takes note, numbers are trusted as what this machine is
+/// given and never as the drive's own.
+pub const LENT: &str = "host-cache";
+
 /// Why a number is trusted, suspect or invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Because {

@@ -136,7 +136,7 @@ fn survey(target: &str) -> Survey {
         between: None,
         under: Arm::new(),
         made_ns: 0,
-        read_twice: None,
+        read_twice: Presence::absent("nothing is read or written"),
         refused: Vec::new(),
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn survey(target: &str, operation_ns: u64) -> Survey {
         between: None,
         under: crate::results::plan::Arm::new(),
         made_ns: 0,
-        read_twice: None,
+        read_twice: Presence::absent("not looked at"),
         refused: Vec::new(),
     }
 }

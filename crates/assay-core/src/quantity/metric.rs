@@ -38,6 +38,8 @@ pub struct Metric {
     pub of: Of,
     /// What it depends on.
     pub nature: Nature,
+    /// Which direction it is of.
+    side: Side,
 }
 
 impl Metric {
@@ -51,6 +53,45 @@ impl Metric {
     #[must_use]
     pub const fn traffic(self) -> Self {
         Self { nature: Nature::Traffic, ..self }
+    }
+
+    /// The same, of what reads alone.
+    #[must_use]
+    pub const fn of_reads(self) -> Self {
+        Self { side: Side::Reads, ..self }
+    }
+
+    /// The same, of what writes alone.
+    #[must_use]
+    pub const fn of_writes(self) -> Self {
+        Self { side: Side::Writes, ..self }
+    }
+
+    /// Which direction it is of.
+    pub fn side(&self) -> Side {
+        match self.of {
+            Of::Class { class: "read", .. } => Side::Reads,
+            Of::Class { .. } => Side::Writes,
+            Of::Counts | Of::Latencies => self.side,
+        }
+    }
+}
+
+/// The direction of what a metric tells or a remark is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Whatever the work does.
+    Both,
+    /// What is read.
+    Reads,
+    /// What is written, flushed or discarded.
+    Writes,
+}
+
+impl Side {
+    /// Whether what is said of this direction is said of the other one, too.
+    pub fn reaches(self, other: Self) -> bool {
+        self == Self::Both || other == Self::Both || self == other
     }
 }
 
@@ -111,7 +152,7 @@ pub const fn metric(
     noun: &'static str,
     summary: &'static str,
 ) -> Metric {
-    Metric { name, better, noun, summary, of: Of::Counts, nature: Nature::Speed }
+    Metric { name, better, noun, summary, of: Of::Counts, nature: Nature::Speed, side: Side::Both }
 }
 
 const fn of_latencies(
@@ -120,7 +161,15 @@ const fn of_latencies(
     noun: &'static str,
     summary: &'static str,
 ) -> Metric {
-    Metric { name, better, noun, summary, of: Of::Latencies, nature: Nature::Speed }
+    Metric {
+        name,
+        better,
+        noun,
+        summary,
+        of: Of::Latencies,
+        nature: Nature::Speed,
+        side: Side::Both,
+    }
 }
 
 const fn of_class(
@@ -130,7 +179,15 @@ const fn of_class(
     noun: &'static str,
     summary: &'static str,
 ) -> Metric {
-    Metric { name, better, noun, summary, of: Of::Class { class, what }, nature: Nature::Speed }
+    Metric {
+        name,
+        better,
+        noun,
+        summary,
+        of: Of::Class { class, what },
+        nature: Nature::Speed,
+        side: Side::Both,
+    }
 }
 
 /// Operations per second.

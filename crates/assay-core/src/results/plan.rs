@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::design::{Design, Fresh, LeadIn};
 use crate::presence::Presence;
@@ -41,10 +41,9 @@ pub struct Survey {
     pub pilot: Pilot,
     /// Blocks of the area that a read would not find on the medium.
     pub coverage: Presence<Coverage>,
-    /// What a drive whose cache cannot be seen told when it was read twice; not looked at where the drive
-    /// has a link of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub read_twice: Option<ReadTwice>,
+    /// What a drive whose cache cannot be seen told when it was read twice, or why it was not.
+    #[serde(default = "not_recorded", deserialize_with = "perhaps_bare")]
+    pub read_twice: Presence<ReadTwice>,
     /// Things worth telling: a leftover removed, a file with a name.
     pub notes: Vec<String>,
     /// What may answer for the medium; not recorded by older versions.
@@ -178,6 +177,24 @@ pub struct ReadTwice {
     pub piece_bytes: u64,
     /// Nanoseconds of the first and of the second reading of each piece.
     pub piece_ns: Vec<[u64; 2]>,
+}
+
+fn not_recorded() -> Presence<ReadTwice> {
+    Presence::absent("this version did not record why it was not read twice")
+}
+
+/// Older versions stored what they had found without a word for whether there was something.
+fn perhaps_bare<'de, D: Deserializer<'de>>(from: D) -> Result<Presence<ReadTwice>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Stored {
+        Known(Presence<ReadTwice>),
+        Bare(ReadTwice),
+    }
+    Ok(match Stored::deserialize(from)? {
+        Stored::Known(known) => known,
+        Stored::Bare(found) => Presence::Present(found),
+    })
 }
 
 /// How much of the area is really stored.

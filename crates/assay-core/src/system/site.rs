@@ -143,6 +143,8 @@ pub struct Drive {
 
 /// The kernel's word for a drive that announces a cache of its own.
 const WRITE_BACK: &str = "write back";
+/// The same for one without.
+const WRITE_THROUGH: &str = "write through";
 
 /// Buses whose other end is a program on another computer, or on the one around this one.
 const SERVED: [&str; 5] = ["virtio", "xen", "hyper-v", "nbd", "rbd"];
@@ -156,6 +158,11 @@ impl Drive {
     /// Whether it announces a cache that a flush empties.
     pub fn announces_a_cache(&self) -> bool {
         self.write_cache.value().is_some_and(|kind| kind == WRITE_BACK)
+    }
+
+    /// Whether it says that what it wrote is written: it announces no cache.
+    pub fn writes_through(&self) -> bool {
+        self.write_cache.value().is_some_and(|kind| kind == WRITE_THROUGH)
     }
 }
 

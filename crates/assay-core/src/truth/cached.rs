@@ -3,7 +3,6 @@
 use super::evidence::{Share, compression, in_trials, is_simulated, mover, witnessed};
 use super::{Case, MOVED, Remark, TruthRule};
 use crate::catalogue::About;
-use crate::findings::Trust;
 use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::results::record::TrialRecord;
@@ -75,10 +74,9 @@ impl TruthRule for Cached {
 /// compared on it, but nothing is learnt of a drive.
 fn below_a_loop(case: &Case<'_>) -> Option<Remark> {
     let reason = case.site.backing_reason.as_ref()?;
-    reason.contains(LOOP_IN_MEMORY).then(|| Remark {
-        trust: Trust::Trusted,
-        text: format!("memory, not a drive: {LOOP_IN_MEMORY}"),
-    })
+    reason
+        .contains(LOOP_IN_MEMORY)
+        .then(|| Remark::note(format!("memory, not a drive: {LOOP_IN_MEMORY}")))
 }
 
 fn from_counters(case: &Case<'_>) -> Option<Remark> {
@@ -167,6 +165,7 @@ mod tests {
     use super::super::device_bytes::DeviceBytes;
     use super::super::testing::{self, Bench, MOVED, device};
     use super::*;
+    use crate::findings::Trust;
     use crate::presence::Presence;
     use crate::results::record::DeviceEvidence;
     use crate::system::site::{Layer, TargetKind};

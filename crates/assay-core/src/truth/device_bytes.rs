@@ -59,6 +59,7 @@ impl TruthRule for DeviceBytes {
         found.into_iter().flatten().reduce(|one, other| Remark {
             trust: one.trust.max(other.trust),
             text: format!("{}; {}", one.text, other.text),
+            ..one
         })
     }
 }
@@ -113,9 +114,8 @@ fn amplified(trials: &[Witnessed]) -> Option<Remark> {
         trials.iter().map(|t| t.device.run.write_bytes + t.device.settle.write_bytes).sum();
     let claimed: u64 = trials.iter().map(|t| t.claims.write.bytes).sum();
     let factor = written as f64 / claimed as f64;
-    (claimed > 0 && factor > AMPLIFIED).then(|| Remark {
-        trust: Trust::Trusted,
-        text: format!("the device wrote {} times as much as was asked", show::times(factor)),
+    (claimed > 0 && factor > AMPLIFIED).then(|| {
+        Remark::note(format!("the device wrote {} times as much as was asked", show::times(factor)))
     })
 }
 

@@ -5,6 +5,7 @@ use assay_stats::median;
 use super::evidence::{in_trials, seconds};
 use super::{Case, MOVED, Remark, TruthRule};
 use crate::catalogue::About;
+use crate::findings::LENT;
 use crate::quantity::metric::Nature;
 use crate::quantity::units::show;
 use crate::results::plan::{PlannedWorkload, ReadTwice};
@@ -32,7 +33,7 @@ const LEAST_BYTES: u64 = 32 << 20;
 pub struct HostCache;
 
 static ABOUT: About = About {
-    name: "host-cache",
+    name: LENT,
     summary: "the drive is lent by another machine or a file, whose caches cannot be seen from here",
     text: "Of drives of virtual machines (virtio, Xen, Hyper-V), of network block devices and of loop \
            devices nothing tells what caches them on the other side, and no sign proves that nothing \
@@ -43,7 +44,8 @@ static ABOUT: About = About {
            drive announces a cache, where writing was more than 1.25 times as fast as any workload read \
            the drive: a flush that does nothing, which speaks against all rows that write there. \
            Pieces of the drive that are not ours, read twice before anything is written, of which the \
-           second reading is at least 2.5 times as fast in the median. \
+           second reading is at least 2.5 times as fast in the median; where the drive announces no cache \
+           (write through), this speaks against rows that read alone. \
            That writing is faster than reading, and what kind of cache is announced, tell nothing by \
            themselves.",
 };
@@ -72,12 +74,14 @@ impl TruthRule for HostCache {
         if case.trials.is_empty() {
             return None;
         }
-        let own = case.survey.read_twice.as_ref().filter(|read| read.drive == drive.name);
-        let loud = read_again(own).or_else(|| kept(case));
-        Some(loud.map_or_else(
-            || Remark::note("what the host caches cannot be seen from here"),
-            Remark::suspect,
-        ))
+        let own = case.survey.read_twice.value().filter(|read| read.drive == drive.name);
+        // A host that writes through has written what it says is written: what it keeps answers reads alone.
+        let again = read_again(own).and_then(|text| match drive.writes_through() {
+            true => case.workload.reads().then(|| Remark::suspect(text).of_reads()),
+            false => Some(Remark::suspect(text)),
+        });
+        let loud = again.or_else(|| kept(case).map(Remark::suspect));
+        Some(loud.unwrap_or_else(|| Remark::note("what the host caches cannot be seen from here")))
     }
 }
 
@@ -191,6 +195,7 @@ mod tests {
     use super::*;
     use crate::findings::Trust;
     use crate::presence::Presence;
+    use crate::quantity::metric::Side;
 
     const MS: u64 = 1_000_000;
 
@@ -211,12 +216,34 @@ mod tests {
     /// Pieces of 8 MiB, read in so many milliseconds.
     fn read_twice(bench: Bench, piece_ms: &[[u64; 2]]) -> Bench {
         bench.survey(|survey| {
-            survey.read_twice = Some(ReadTwice {
+            survey.read_twice = Presence::Present(ReadTwice {
                 drive: "sda".to_owned(),
                 piece_bytes: 8 << 20,
                 piece_ns: piece_ms.iter().map(|pair| pair.map(|ms| ms * MS)).collect(),
             });
         })
+    }
+
+    /// Versions before stored pieces without a word, or nothing; this one says why there are none.
+    #[test]
+    fn what_older_versions_stored_of_it_is_read() {
+        use crate::results::plan::Survey;
+        let piece =
+            ReadTwice { drive: "vda".to_owned(), piece_bytes: 8 << 20, piece_ns: vec![[3, 1]] };
+        let stored = |read: Option<serde_json::Value>| -> Presence<ReadTwice> {
+            let mut survey = serde_json::to_value(super::super::testing::survey()).unwrap();
+            let own = survey.as_object_mut().unwrap();
+            own.remove("read_twice");
+            own.extend(read.map(|read| ("read_twice".to_owned(), read)));
+            serde_json::from_value::<Survey>(survey).unwrap().read_twice
+        };
+        let bare = serde_json::to_value(&piece).unwrap();
+        assert_eq!(stored(Some(bare)), Presence::Present(piece.clone()));
+        for now in [Presence::Present(piece), Presence::absent("vda: no room")] {
+            assert_eq!(stored(Some(serde_json::to_value(&now).unwrap())), now);
+        }
+        let reason = stored(None);
+        assert!(reason.reason().unwrap().contains("did not record"), "{reason:?}");
     }
 
     fn told(bench: &Bench) -> Option<(Trust, String)> {
@@ -272,6 +299,31 @@ mod tests {
             assert_eq!(trust, Trust::Suspect);
             assert!(text.contains("read 3 times as fast the second time"), "{text}");
         }
+    }
+
+    /// A host that writes through keeps what is read all the same: only rows that read come from it.
+    #[test]
+    fn where_a_host_writes_through_a_second_reading_speaks_against_reads_alone() {
+        let through = |kind: Bench| {
+            let own = read_twice(bench(kind, "virtio", [100; 3]), &[[60, 10], [20, 19], [75, 25]]);
+            own.site(|site| {
+                site.drives[0].write_cache = Presence::Present("write through".to_owned());
+            })
+        };
+        assert_eq!(told(&through(Bench::write())), Some(rest()));
+        let (trust, text) = told(&through(Bench::read())).unwrap();
+        assert_eq!(trust, Trust::Suspect);
+        assert!(text.contains("the host keeps them"), "{text}");
+        let remark = through(Bench::read()).judge(&HostCache).unwrap();
+        assert_eq!(remark.because_of("host-cache", Side::Writes).trust, Trust::Trusted);
+        for side in [Side::Reads, Side::Both] {
+            assert_eq!(remark.because_of("host-cache", side).trust, Trust::Suspect);
+        }
+        // Nobody knows what a drive does that announces nothing at all.
+        let silent = through(Bench::write()).site(|site| {
+            site.drives[0].write_cache = Presence::absent("not told");
+        });
+        assert_eq!(told(&silent).unwrap().0, Trust::Suspect);
     }
 
     #[test]

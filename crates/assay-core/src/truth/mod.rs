@@ -31,7 +31,7 @@ mod unwritten;
 
 use crate::catalogue::About;
 use crate::findings::{Because, Trust};
-use crate::quantity::metric::Nature;
+use crate::quantity::metric::{Nature, Side};
 use crate::results::plan::{PlannedWorkload, Survey};
 use crate::results::record::TrialRecord;
 use crate::system::site::Site;
@@ -69,27 +69,41 @@ pub struct Remark {
     pub trust: Trust,
     /// One plain sentence, with numbers and units.
     pub text: String,
+    /// Of which direction: metrics of the other one it takes nothing from.
+    pub side: Side,
 }
 
 impl Remark {
     /// The number is not what it says it is.
     fn invalid(text: impl Into<String>) -> Self {
-        Self { trust: Trust::Invalid, text: text.into() }
+        Self { trust: Trust::Invalid, text: text.into(), side: Side::Both }
     }
 
     /// Something speaks against the number.
     fn suspect(text: impl Into<String>) -> Self {
-        Self { trust: Trust::Suspect, text: text.into() }
+        Self { trust: Trust::Suspect, text: text.into(), side: Side::Both }
     }
 
     /// Worth knowing, and nothing against the number.
     fn note(text: impl Into<String>) -> Self {
-        Self { trust: Trust::Trusted, text: text.into() }
+        Self { trust: Trust::Trusted, text: text.into(), side: Side::Both }
+    }
+
+    /// The same, of what is read alone.
+    #[must_use]
+    fn of_reads(self) -> Self {
+        Self { side: Side::Reads, ..self }
     }
 
     /// As it stands in the findings.
     pub fn because(&self, rule: &str) -> Because {
         Because { rule: rule.to_owned(), trust: self.trust, text: self.text.clone() }
+    }
+
+    /// The same of a metric of one direction: of the other one than its own it is a note.
+    pub fn because_of(&self, rule: &str, side: Side) -> Because {
+        let trust = if self.side.reaches(side) { self.trust } else { Trust::Trusted };
+        Because { trust, ..self.because(rule) }
     }
 }
 

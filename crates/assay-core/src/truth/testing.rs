@@ -307,7 +307,7 @@ pub fn survey() -> Survey {
         between: None,
         under: crate::results::plan::Arm::new(),
         made_ns: 0,
-        read_twice: None,
+        read_twice: Presence::absent("not looked at"),
         refused: Vec::new(),
     }
 }

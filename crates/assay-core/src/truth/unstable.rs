@@ -30,7 +30,8 @@ static ABOUT: About = About {
            From five on: the 95 % interval of their geometric mean is wider than 40 % to a side. \
            In 50 quick checks of a quiet virtual drive (350 rows) six rows of sequential reads \
            had a trial that was 1.8 to 2.7 times as fast as another: that is how such a drive is, \
-           and the spread beside the number tells it. The number is suspect: run more replicates, \
+           and the spread beside the number tells it. This is about how well a number is known, not \
+           about whether it was measured right, and says so where that is all too little. The number is suspect: run more replicates, \
            or quiet the machine (amendment R4c of the statistics).",
 };
 

@@ -2,7 +2,7 @@
 
 use super::KINDS;
 use crate::quantity::Metric;
-use crate::quantity::metric::{CLASS_METRICS, Nature, OTHERS, SHARED};
+use crate::quantity::metric::{CLASS_METRICS, Nature, OTHERS, SHARED, Side};
 
 /// All metrics that a study can have: those of kinds of work first, each name once.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
@@ -37,6 +37,11 @@ pub fn nature(name: &str) -> Nature {
     find(name).map_or(Nature::Speed, |metric| metric.nature)
 }
 
+/// Which direction a metric is of; of one that is not known here it is assumed to be both.
+pub fn side(name: &str) -> Side {
+    find(name).map_or(Side::Both, Metric::side)
+}
+
 /// Whether a metric depends on how fast the machine is: an emulated one says nothing by it.
 pub fn is_of_speed(name: &str) -> bool {
     nature(name) == Nature::Speed
@@ -62,6 +67,27 @@ mod tests {
             nouns.sort_unstable();
             nouns.dedup();
             assert_eq!(nouns.len(), count, "{}: two metrics are called the same", kind.about.name);
+        }
+    }
+
+    /// What a host keeps of reads says nothing of what is written, and what a rate says reaches what is found
+    /// by rates.
+    #[test]
+    fn metrics_are_of_their_direction_and_of_what_they_are_found_by() {
+        for name in ["read_per_s", "read_p99_ns", "stat_per_s", "block_read_mean_ns"] {
+            assert_eq!(side(name), Side::Reads, "{name}");
+        }
+        for name in ["create_per_s", "rename_p50_ns", "delete_p99_ns", "block_write_mean_ns"] {
+            assert_eq!(side(name), Side::Writes, "{name}");
+        }
+        for name in ["iops", "bandwidth_bytes_per_s", "files_per_s", "not known here"] {
+            assert_eq!(side(name), Side::Both, "{name}");
+        }
+        for name in ["fast_cache_bytes", "fall_after_bytes", "sustained_bytes_per_s"] {
+            assert_eq!(nature(name), Nature::Speed, "{name}");
+        }
+        for name in ["capacity_held_bytes", "peak_memory_bytes"] {
+            assert_eq!(nature(name), Nature::Amount, "{name}");
         }
     }
 

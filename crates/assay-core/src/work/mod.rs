@@ -66,7 +66,7 @@ const OPTIONAL: Field = field(
 );
 
 /// A parameter of all work that changes nothing.
-static COPY: Parameter = Parameter {
+pub(crate) static COPY: Parameter = Parameter {
     about: About {
         name: "copy",
         summary: "identical arms, to see the bench's own noise",

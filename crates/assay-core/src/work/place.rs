@@ -109,6 +109,8 @@ pub struct Run<'a> {
     pub time_ns: u64,
     /// Seed of its draws.
     pub seed: u64,
+    /// Seed of the whole study: its pilot and all of its trials have the same.
+    pub study_seed: u64,
     /// Who runs programs of the user's, where that is not the user of this process.
     pub caller: Option<Caller>,
     /// Workers of the kernel that work for others.

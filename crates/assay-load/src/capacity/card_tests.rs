@@ -50,6 +50,8 @@ struct Card<'a> {
     is_file: bool,
     has_room: bool,
     steps: Vec<Step>,
+    /// What tells the pilot's writes from those of a pass.
+    pass: u32,
 }
 
 impl<'a> Card<'a> {
@@ -57,7 +59,16 @@ impl<'a> Card<'a> {
         let law = Law::new(LawShape::Fixed { ns: MS }, 1).unwrap();
         let inner = Simulated::new(&Law { store, ..law }, bytes, 1).unwrap();
         let (settle_ns, settled_ns, steps) = (0, 0, Vec::new());
-        Self { inner, refuses, settle_ns, settled_ns, is_file: false, has_room: true, steps }
+        Self {
+            inner,
+            refuses,
+            settle_ns,
+            settled_ns,
+            is_file: false,
+            has_room: true,
+            steps,
+            pass: 0,
+        }
     }
 
     fn ask(&mut self, step: Step) -> io::Result<()> {
@@ -69,7 +80,7 @@ impl<'a> Card<'a> {
 impl Disk for Card<'_> {
     fn write(&mut self, block: u64, count: u64, generation: u32) -> io::Result<()> {
         self.ask(Step::Write { block, count, generation })?;
-        self.inner.write(block, count, generation)
+        self.inner.write(block, count, generation | self.pass << 16)
     }
 
     fn read(
@@ -83,7 +94,7 @@ impl Disk for Card<'_> {
         into.push(Seen::Zero);
         self.ask(Step::Read { block, count })?;
         into.pop();
-        self.inner.read(block, count, generation, into)
+        self.inner.read(block, count, generation | self.pass << 16, into)
     }
 
     fn settle(&mut self) -> io::Result<()> {
@@ -107,7 +118,7 @@ impl Disk for Card<'_> {
 fn job(bytes: u64, full: bool, time: Duration) -> CapacityJob {
     // What is written twice has tests of its own.
     let shape = CapacityShape { rewrites: 0, ..CapacityShape::of(bytes, full) };
-    CapacityJob { area: 0..bytes, shape, time, seed: 3 }
+    CapacityJob { area: 0..bytes, shape, time, seed: 3, run: 1 }
 }
 
 const LONG: Duration = Duration::from_secs(100_000);
@@ -388,7 +399,7 @@ fn an_area_is_four_whole_blocks_at_least() {
     let target = Target { file: None, memory_alignment: 4096 };
     let look = |area: Range<u64>| {
         let shape = CapacityShape::of(area.end.saturating_sub(area.start), true);
-        let job = CapacityJob { area, shape, time: LONG, seed: 1 };
+        let job = CapacityJob { area, shape, time: LONG, seed: 1, run: 1 };
         capacity(&job, &target, Some(&law), &AtomicBool::new(false))
     };
     assert_eq!(look(BLOCK..5 * BLOCK).unwrap().first.as_written, 4);
@@ -442,7 +453,7 @@ fn a_file_is_written_inside_of_its_area_alone() {
     rustix::fs::ftruncate(&file, 4 * MIB).unwrap();
     let area = MIB..3 * MIB;
     let shape = CapacityShape { rewrites: 0, ..CapacityShape::of(2 * MIB, true) };
-    let job = CapacityJob { area, shape, time: LONG, seed: 5 };
+    let job = CapacityJob { area, shape, time: LONG, seed: 5, run: 1 };
     let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
     let found = capacity(&job, &target, None, &AtomicBool::new(false)).unwrap();
     assert_eq!((found.first.as_written, found.first.all()), (512, 512));
@@ -456,7 +467,7 @@ fn a_file_is_written_inside_of_its_area_alone() {
         assert!(bytes[at as usize..].starts_with(b"ASSAYCAP"), "{at}");
     }
     // The addresses in the blocks are those from the area on.
-    assert_eq!(bytes[MIB as usize + 4096 + 16..][..8], 4096_u64.to_le_bytes());
+    assert_eq!(bytes[MIB as usize + 4096 + 24..][..8], 4096_u64.to_le_bytes());
     let mut disk = disk::Real::open(&target, &job).unwrap();
     let mut seen = Vec::new();
     disk.read(3, 2, 1, &mut seen).unwrap();
@@ -489,6 +500,42 @@ fn a_card_that_loses_rewrites_is_found_and_an_honest_one_is_written_twice() {
         assert_eq!((found.first.wrong(), found.again.all()), (0, 0), "{found:?}");
         assert_eq!(found.rewritten, job.shape.rewrites, "{found:?}");
         assert!(!found.cut_short);
+    }
+}
+
+/// What the pilot wrote before is kept there as well; it shows itself in the first look and leaves the border
+/// to what is written twice.
+#[test]
+fn what_the_pilot_left_is_lost_rewrites_and_no_share() {
+    let never = |_: Step| None;
+    for (size, held_bytes, full) in [
+        (33 * MIB, 20 * MIB, true),
+        (20 * MIB, 5 * MIB, true),
+        (48 * MIB, 48 * MIB - BLOCK, true),
+        (300 * MIB, 101 * MIB, false),
+        (300 * MIB, 5 * MIB, false),
+    ] {
+        let store = Store { claimed_bytes: size, held_bytes, lie: Lie::Keeps };
+        let job = CapacityJob { shape: CapacityShape::of(size, full), ..job(size, full, LONG) };
+        let mut card = Card::new(Some(store), size, &never);
+        card.pass = 1;
+        probe::costs(&mut card, size).unwrap();
+        card.pass = 2;
+        let found = pass(&mut card, &job);
+        let first = found.first;
+        assert!(first.older > 0 && first.wrong() == first.older, "{found:?}");
+        assert_eq!(found.again.older, found.again.all(), "{found:?}");
+        assert_eq!(found.held_bytes, Some(held_bytes), "{found:?}");
+        assert!(found.rewritten > 0, "{found:?}");
+        // A card that forgets what is written there forgets the pilot's, too.
+        let drops = Store { lie: Lie::Drops, ..store };
+        let mut card = Card::new(Some(drops), size, &never);
+        card.pass = 1;
+        probe::costs(&mut card, size).unwrap();
+        card.pass = 2;
+        let found = pass(&mut card, &job);
+        assert_eq!((found.first.older, found.again.older), (0, 0), "{found:?}");
+        assert!(found.first.foreign > 0 && found.held_bytes.is_some(), "{found:?}");
     }
 }
 

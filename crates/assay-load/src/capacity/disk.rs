@@ -47,7 +47,8 @@ pub(super) struct Real<'a> {
     buffer: Buffer,
     start: u64,
     bytes: u64,
-    key: u64,
+    /// Of the run, and of this pass of it.
+    keys: [u64; 2],
     is_file: bool,
 }
 
@@ -62,11 +63,13 @@ impl<'a> Real<'a> {
         let status = fstat(file).map_err(io::Error::from).map_err(setup("a look at the target"))?;
         let is_file = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
         let (start, bytes) = (job.area.start, job.area.end - job.area.start);
-        Ok(Self { file, buffer, start, bytes, key: mix64(job.seed), is_file })
+        let keys = [job.run, job.seed].map(mix64);
+        Ok(Self { file, buffer, start, bytes, keys, is_file })
     }
 
     fn stamp(&self, block: u64, generation: u32) -> Stamp {
-        Stamp { key: self.key, address: block * BLOCK_BYTES, generation }
+        let [run, pass] = self.keys;
+        Stamp { run, pass, address: block * BLOCK_BYTES, generation }
     }
 }
 

@@ -109,8 +109,10 @@ pub struct CapacityJob {
     pub shape: CapacityShape,
     /// Time after which what was written so far is looked at.
     pub time: Duration,
-    /// Seed of the places, and the key of this run in every block.
+    /// Seed of the places, and the key of this pass in every block.
     pub seed: u64,
+    /// The key of the run in every block: its pilot and all of its passes have the same.
+    pub run: u64,
 }
 
 /// What a block was found to hold.
@@ -130,7 +132,7 @@ pub enum Seen {
     Zero,
     /// What lay there before, or what this run never wrote.
     Foreign,
-    /// What this run wrote there another time: the last write was lost.
+    /// What this run wrote there another time, in this pass or before it: the last write was lost.
     Older,
     /// What was written there, with some bits turned.
     Flipped {
@@ -162,20 +164,6 @@ pub struct SeenCounts {
 }
 
 impl SeenCounts {
-    /// Both together.
-    #[must_use]
-    pub(crate) fn plus(self, other: Self) -> Self {
-        Self {
-            as_written: self.as_written + other.as_written,
-            other: self.other + other.other,
-            zero: self.zero + other.zero,
-            foreign: self.foreign + other.foreign,
-            older: self.older + other.older,
-            flipped: self.flipped + other.flipped,
-            failed: self.failed + other.failed,
-        }
-    }
-
     /// Counts one more.
     pub(crate) fn add(&mut self, seen: Seen) {
         *match seen {

@@ -220,9 +220,13 @@ impl Look {
 impl Look {
     /// What was right when it was written once counts by what came of writing it twice.
     fn correct(&mut self, rewrites: &Self) {
-        self.counts.as_written -= rewrites.counts.all().min(self.counts.as_written);
-        self.counts = self.counts.plus(rewrites.counts);
-        self.first_wrong = rewrites.first_wrong;
+        let known: BTreeSet<u64> = self.wrong.iter().map(|own| own.at_bytes).collect();
+        for wrong in rewrites.wrong.iter().filter(|own| !known.contains(&own.at_bytes)) {
+            self.counts.as_written = self.counts.as_written.saturating_sub(1);
+            self.counts.add(wrong.seen);
+        }
+        let found = [self.first_wrong, rewrites.first_wrong];
+        self.first_wrong = found.into_iter().flatten().min();
         self.apart_bytes = rewrites.apart_bytes;
     }
 }
@@ -322,8 +326,8 @@ fn gap_bytes(look: &Look, blocks: u64) -> u64 {
     look.widest_gap.max(after) * BLOCK_BYTES
 }
 
-/// Everything is written, then everything is read; where all of it was right, some blocks are written and
-/// read once more.
+/// Everything is written, then everything is read; where no write but a second one was lost, some blocks are
+/// written and read once more.
 fn in_full(
     pass: &mut Pass<'_>,
     seed: u64,
@@ -343,7 +347,10 @@ fn in_full(
         at += count;
     }
     let mut rewrites = Look::default();
-    if at == written && look.first_wrong.is_none() && shape.rewrites > 0 {
+    // Where nothing is wrong but what the pilot or an earlier pass left, only writing twice tells where it
+    // begins.
+    let only_older = look.counts.wrong() == look.counts.older;
+    if at == written && only_older && shape.rewrites > 0 {
         rewrites = written_once_more(pass, seed, written, shape.rewrites.min(written));
         look.correct(&rewrites);
     }

@@ -16,20 +16,26 @@ const MOST_FLIPPED: u32 = 512;
 /// Whose a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
-    /// Of this run.
-    pub key: u64,
+    /// Of this run: of its pilot and of each of its passes.
+    pub run: u64,
+    /// Of this pass.
+    pub pass: u64,
     /// Bytes from the beginning of the area.
     pub address: u64,
     /// How often the place was written by then.
     pub generation: u32,
 }
 
-/// The words of a sector: magic, key, address, generation, filling, checksum.
+/// The words that say whose a sector is: magic, run, pass, address, generation.
+const HEAD: usize = 5;
+
+/// The words of a sector: its head, filling, checksum.
 fn words(stamp: Stamp) -> [u64; WORDS] {
     let mut words = [0; WORDS];
-    words[..4].copy_from_slice(&[MAGIC, stamp.key, stamp.address, u64::from(stamp.generation)]);
-    let state = mix64(stamp.key ^ mix64(stamp.address ^ u64::from(stamp.generation) << 40));
-    for (index, word) in words[4..WORDS - 1].iter_mut().enumerate() {
+    let Stamp { run, pass, address, generation } = stamp;
+    words[..HEAD].copy_from_slice(&[MAGIC, run, pass, address, u64::from(generation)]);
+    let state = mix64(run ^ mix64(pass ^ mix64(address ^ u64::from(generation) << 40)));
+    for (index, word) in words[HEAD..WORDS - 1].iter_mut().enumerate() {
         *word = mix64(state.wrapping_add((index as u64 + 1).wrapping_mul(GOLDEN)));
     }
     words[WORDS - 1] = checksum(&words);
@@ -83,11 +89,15 @@ fn sector_seen(sector: &[u8], wanted: Stamp) -> Seen {
         return Seen::Zero;
     }
     let is_whole = checksum(&found) == found[WORDS - 1];
-    if is_whole && found[..2] == [MAGIC, wanted.key] {
-        return match found[2] {
-            address if address == wanted.address => Seen::Older,
-            of_bytes => Seen::Other { at_bytes: wanted.address, of_bytes },
-        };
+    if is_whole && found[..2] == [MAGIC, wanted.run] {
+        let [pass, address] = [found[2], found[3]];
+        if address == wanted.address {
+            return Seen::Older;
+        }
+        // What another pass wrote elsewhere may have been moved by what was built anew between the two.
+        if pass == wanted.pass {
+            return Seen::Other { at_bytes: wanted.address, of_bytes: address };
+        }
     }
     let bits = found.iter().zip(expected).map(|(one, other)| (one ^ other).count_ones()).sum();
     if bits <= MOST_FLIPPED { Seen::Flipped { bits } } else { Seen::Foreign }
@@ -97,7 +107,7 @@ fn sector_seen(sector: &[u8], wanted: Stamp) -> Seen {
 mod tests {
     use super::*;
 
-    const STAMP: Stamp = Stamp { key: 77, address: 40 * BLOCK_BYTES, generation: 1 };
+    const STAMP: Stamp = Stamp { run: 77, pass: 5, address: 40 * BLOCK_BYTES, generation: 1 };
 
     fn block(stamp: Stamp) -> Vec<u8> {
         let mut bytes = vec![0; BLOCK_BYTES as usize];
@@ -112,9 +122,14 @@ mod tests {
         let elsewhere = Stamp { address: 3 * BLOCK_BYTES, ..STAMP };
         let found = seen(&block(elsewhere), STAMP);
         assert_eq!(found, Seen::Other { at_bytes: STAMP.address, of_bytes: elsewhere.address });
-        let of_another_run = block(Stamp { key: 78, ..STAMP });
+        let of_another_run = block(Stamp { run: 78, ..STAMP });
         assert_eq!(seen(&of_another_run, STAMP), Seen::Foreign);
         assert_eq!(seen(&own, Stamp { generation: 2, ..STAMP }), Seen::Older);
+        // What an earlier pass of the same run wrote there was lost since; elsewhere it tells no address.
+        let of_the_pilot = Stamp { pass: 4, ..STAMP };
+        assert_eq!(seen(&block(of_the_pilot), STAMP), Seen::Older);
+        let moved = Stamp { address: elsewhere.address, ..of_the_pilot };
+        assert_eq!(seen(&block(moved), STAMP), Seen::Foreign);
         assert_eq!(seen(&vec![0; own.len()], STAMP), Seen::Zero);
         assert_eq!(seen(&vec![255; own.len()], STAMP), Seen::Foreign);
     }
@@ -166,16 +181,16 @@ mod tests {
         let bytes = block(STAMP);
         let word = |at: usize| u64::from_le_bytes(bytes[8 * at..8 * at + 8].try_into().unwrap());
         assert_eq!(&bytes[..8], b"ASSAYCAP");
-        assert_eq!([word(1), word(2), word(3)], [77, 40 * BLOCK_BYTES, 1]);
+        assert_eq!([1, 2, 3, 4].map(word), [77, 5, 40 * BLOCK_BYTES, 1]);
         // The next sector has the next address, and nothing of the filling of this one.
-        assert_eq!(word(WORDS + 2), 40 * BLOCK_BYTES + 512);
+        assert_eq!(word(WORDS + 3), 40 * BLOCK_BYTES + 512);
         let filling: std::collections::HashSet<u64> =
-            (4..WORDS).chain(WORDS + 4..2 * WORDS).map(word).collect();
-        assert_eq!(filling.len(), 2 * (WORDS - 4));
+            (HEAD..WORDS).chain(WORDS + HEAD..2 * WORDS).map(word).collect();
+        assert_eq!(filling.len(), 2 * (WORDS - HEAD));
         // A whole sector of another magic is none of the tool's.
         let mut strange = words(STAMP);
         strange[0] ^= 1 << 63;
-        strange[2] = 0;
+        strange[3] = 0;
         strange[WORDS - 1] = checksum(&strange);
         let strange: Vec<u8> = strange.iter().flat_map(|word| word.to_le_bytes()).collect();
         let mut other = block(STAMP);

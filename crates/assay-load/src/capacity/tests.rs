@@ -22,6 +22,7 @@ fn look(law: &Law, full: bool, seed: u64) -> CapacityOutcome {
         shape: CapacityShape::of(bytes, full),
         time: Duration::from_secs(100_000),
         seed,
+        run: 1,
     };
     let target = Target { file: None, memory_alignment: 4096 };
     capacity(&job, &target, Some(law), &AtomicBool::new(false)).unwrap()
@@ -135,6 +136,7 @@ fn what_the_time_cuts_off_is_missing_everywhere_alike() {
         shape: CapacityShape::of(claimed, false),
         time: Duration::from_secs(15),
         seed: 4,
+        run: 1,
     };
     let target = Target { file: None, memory_alignment: 4096 };
     let found = capacity(&job, &target, Some(&law), &AtomicBool::new(false)).unwrap();
@@ -151,6 +153,7 @@ fn a_stop_ends_it() {
         shape: CapacityShape::of(GIB, true),
         time: Duration::from_secs(1000),
         seed: 4,
+        run: 1,
     };
     let target = Target { file: None, memory_alignment: 4096 };
     let found = capacity(&job, &target, Some(&law), &AtomicBool::new(true)).unwrap();
@@ -168,6 +171,7 @@ fn a_file_holds_what_was_written_and_its_damage_is_told() {
         shape: CapacityShape::of(bytes, false),
         time: Duration::from_secs(1000),
         seed: 5,
+        run: 1,
     };
     let target = Target { file: Some(file.as_fd()), memory_alignment: 4096 };
     let found = capacity(&job, &target, None, &AtomicBool::new(false)).unwrap();

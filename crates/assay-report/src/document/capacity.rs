@@ -2,8 +2,8 @@
 
 use super::{Block, Cell, NONE, Row, Section, Table, Tone};
 use crate::table::columns;
+use assay_core::findings::Findings;
 use assay_core::findings::capacity::{CapacityFacts, SustainedFacts};
-use assay_core::findings::{Findings, Trust};
 use assay_core::quantity::units::show;
 use assay_core::results::plan::Arm;
 use assay_core::work::capacity::Verdict;
@@ -19,10 +19,12 @@ fn name(workload: &str, arm: &Arm) -> String {
     arm.get("target").cloned().unwrap_or_else(|| workload.to_owned())
 }
 
-/// The trust in a workload, which all of its metrics share.
-fn trust(findings: &Findings, workload: &str, arm: &Arm) -> Option<Trust> {
+/// The trust in the number that a workload is known by.
+fn trust(findings: &Findings, workload: &str, arm: &Arm) -> Cell {
     let own = |cell: &&assay_core::findings::Cell| cell.workload == workload && cell.arm == *arm;
-    findings.cells.iter().filter(own).find_map(|cell| cell.trust)
+    let own = || findings.cells.iter().filter(own).filter(|cell| cell.trust.is_some());
+    let known = own().find(|cell| cell.primary).or_else(|| own().next());
+    known.map_or_else(|| Cell::trust(None), Cell::trust_of)
 }
 
 fn capacity(findings: &Findings) -> Option<Section> {
@@ -53,7 +55,7 @@ fn capacity(findings: &Findings) -> Option<Section> {
         let verdict = Cell { text: words.to_owned(), tone };
         let cells = [name.clone(), show::bytes(facts.claimed_bytes), held].map(Cell::from);
         let rest = [looked_at, show::count(facts.wrong_blocks)].map(Cell::from);
-        let trust = Cell::trust(trust(findings, &facts.workload, &facts.arm));
+        let trust = trust(findings, &facts.workload, &facts.arm);
         Row {
             name,
             cells: cells.into_iter().chain([verdict]).chain(rest).chain([trust]).collect(),
@@ -113,7 +115,7 @@ fn levels(findings: &Findings, facts: &SustainedFacts) -> Vec<Row> {
                 show::rate(level.rate_bytes_per_s),
                 span(level.rate_ci95.map(|ends| ends.map(show::rate))),
             ];
-            let trust = Cell::trust(trust(findings, &facts.workload, &facts.arm));
+            let trust = trust(findings, &facts.workload, &facts.arm);
             Row {
                 name: name.clone(),
                 cells: words.map(Cell::from).into_iter().chain([trust]).collect(),

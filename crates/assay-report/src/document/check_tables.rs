@@ -34,7 +34,7 @@ fn measured(findings: &Findings, workload: &str, arm: &Arm) -> Option<Row> {
         of(metric).and_then(Measured::value).map_or_else(|| NONE.to_owned(), words)
     };
     let iops = of("iops")?;
-    let trust = iops.trust?;
+    iops.trust?;
     let words = [
         workload.to_owned(),
         mean("bandwidth_bytes_per_s", show::rate),
@@ -46,7 +46,7 @@ fn measured(findings: &Findings, workload: &str, arm: &Arm) -> Option<Row> {
     ];
     Some(Row {
         name: workload.to_owned(),
-        cells: words.map(Cell::from).into_iter().chain([Cell::trust(Some(trust))]).collect(),
+        cells: words.map(Cell::from).into_iter().chain([Cell::trust_of(iops)]).collect(),
         notes: depth_note(findings, workload, arm).into_iter().collect(),
     })
 }
@@ -151,14 +151,14 @@ fn comparison_row(
             ),
         ),
     };
-    let trust = cell.and_then(|cell| cell.trust);
+    let trust = cell.map_or_else(|| Cell::trust(None), Cell::trust_of);
     let in_flight = |(note, _): &(Option<&Note>, _)| matches!(note, Some(Note::InFlight { .. }));
     let notes = against.into_iter().flat_map(Comparison::remarks).filter(in_flight);
     let target = arm.get("target").cloned().unwrap_or_default();
     let words = [found.workload.clone(), target, value, ratio, interval];
     Row {
         name: found.workload.clone(),
-        cells: words.map(Cell::from).into_iter().chain([Cell::trust(trust)]).collect(),
+        cells: words.map(Cell::from).into_iter().chain([trust]).collect(),
         // The rest is said by the trust words and by the legend.
         notes: notes.map(|(_, words)| words.clone()).collect(),
     }

@@ -45,7 +45,7 @@ fn rates(findings: &Findings, cells: &[&Measured]) -> Table {
         words.extend(phases.iter().map(|(_, metric)| told(findings, cell, metric)));
         Row {
             name: named.name(&cell.workload, &cell.arm),
-            cells: words.into_iter().map(Cell::from).chain([Cell::trust(cell.trust)]).collect(),
+            cells: words.into_iter().map(Cell::from).chain([Cell::trust_of(cell)]).collect(),
             notes: note(findings, cell).into_iter().collect(),
         }
     };

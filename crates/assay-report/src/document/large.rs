@@ -1,9 +1,9 @@
 //! What a first screen shows large: the subject, what it was measured on, and of a check its numbers.
 
 use super::numbers::value;
-use super::{answer, commands, facts, files, find, links, micro, standing, study, trust_word};
+use super::{Stands, answer, commands, facts, files, find, links, micro, standing, study};
 use assay_core::findings::facts::IoFacts;
-use assay_core::findings::{Cell, Findings, TargetFacts, Trust, WorkloadFacts};
+use assay_core::findings::{Cell, Findings, TargetFacts, WorkloadFacts};
 use assay_core::quantity::units::show;
 use assay_core::results::headline::Headline;
 use assay_core::work::io::Pattern;
@@ -39,8 +39,8 @@ pub struct LargeNumber {
     pub interval: String,
     /// Whether the interval is so wide that the number says little.
     pub wide: bool,
-    /// Trust.
-    pub trust: Trust,
+    /// How it stands.
+    pub stands: Stands,
     /// What the workload reads and writes.
     pub io: Option<IoFacts>,
 }
@@ -73,16 +73,21 @@ fn number(findings: &Findings, cell: &Cell) -> Option<LargeNumber> {
         _ => return None,
     };
     let interval = cell.ci95.map(|ends| range(&cell.metric, ends));
-    let wide = cell.ci95.is_some_and(|[low, high]| high > WIDE * low);
     Some(LargeNumber {
         workload: cell.workload.replace('-', " "),
         value: value(&cell.metric, cell.value()?),
         other: other.and_then(|cell| Some(value(&cell.metric, cell.value()?))),
         interval: interval.unwrap_or_else(|| format!("{} trials: no interval", cell.n)),
-        wide,
-        trust: cell.trust?,
+        wide: is_wide(cell),
+        stands: Stands::of(cell)?,
         io: findings.workload(&cell.workload, &cell.arm).and_then(|one| one.io),
     })
+}
+
+/// Whether a number is so little known that it says little: that it was measured right is another question, and
+/// its trust answers that one.
+pub(super) fn is_wide(cell: &Cell) -> bool {
+    cell.ci95.is_some_and(|[low, high]| high > WIDE * low)
 }
 
 /// Both ends in the unit of the upper one, which is told once.
@@ -144,7 +149,7 @@ pub fn headline(findings: &Findings) -> Headline {
     let standing = standing(findings);
     let rows = standing.rows.iter();
     let trust: Vec<String> =
-        rows.map(|(trust, count)| format!("{count} {}", trust_word(*trust))).collect();
+        rows.map(|(stands, count)| format!("{count} {}", stands.words())).collect();
     Headline { text: text.trim_end_matches('.').to_owned(), trust: trust.join(", ") }
 }
 

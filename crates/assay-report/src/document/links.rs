@@ -62,7 +62,7 @@ fn table(findings: &Findings, cells: &[&Measured]) -> Table {
         words.extend(metrics.iter().map(|metric| told(findings, cell, metric)));
         Row {
             name: named.name(&cell.workload, &cell.arm),
-            cells: words.into_iter().map(Cell::from).chain([Cell::trust(cell.trust)]).collect(),
+            cells: words.into_iter().map(Cell::from).chain([Cell::trust_of(cell)]).collect(),
             notes: note(findings, cell).into_iter().collect(),
         }
     };

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::large::is_wide;
 use super::numbers::value;
-use super::study;
+use super::{Stands, study};
 use assay_core::findings::said::Said;
 use assay_core::findings::{AdviceKind, Cell, Comparison, Findings, Kind, Trust, Verdict};
 use assay_core::results::plan::arm_in_words;
@@ -169,15 +170,16 @@ fn measured(findings: &Findings) -> Option<Answer> {
 fn row(cell: &Cell) -> Option<String> {
     let mean = value(&cell.metric, cell.value()?);
     let ends = cell.ci95.map(|ends| ends.map(|end| value(&cell.metric, end)));
-    let interval = ends.map(|[low, high]| format!(" (95 % interval {low} to {high})"));
+    let wide = if is_wide(cell) { ", wide" } else { "" };
+    let interval = ends.map(|[low, high]| format!(" (95 % interval {low} to {high}{wide})"));
     Some(format!("{}: {mean}{}", cell.workload, interval.unwrap_or_default()))
 }
 
 /// How far numbers can be trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing<'a> {
-    /// Rows by their trust, best first; without those that there are none of.
-    pub rows: Vec<(Trust, usize)>,
+    /// Rows by how they stand, best first; without those that there are none of.
+    pub rows: Vec<(Stands, usize)>,
     /// Rules that take trust away, each once.
     pub rules: Vec<&'a str>,
     /// Numbers that are not there.
@@ -188,11 +190,13 @@ pub struct Standing<'a> {
 pub fn standing(findings: &Findings) -> Standing<'_> {
     let cells = || findings.cells.iter().filter(|cell| cell.primary);
     let others = others(findings);
-    let count = |trust: Trust| {
-        let is_own = |cell: &&Cell| cell.trust == Some(trust);
-        (trust, cells().filter(is_own).count() + others.iter().filter(|own| **own == trust).count())
+    let count = |stands: Stands| {
+        let own = cells().filter_map(Stands::of).chain(others.iter().copied());
+        (stands, own.filter(|own| *own == stands).count())
     };
-    let rows = [Trust::Trusted, Trust::Suspect, Trust::Invalid].map(count);
+    let [trusted, suspect, invalid] =
+        [Trust::Trusted, Trust::Suspect, Trust::Invalid].map(|trust| Stands { trust, lent: false });
+    let rows = [trusted, Stands { lent: true, ..trusted }, suspect, invalid].map(count);
     let mut rules: Vec<&str> = Vec::new();
     for because in cells().flat_map(|cell| &cell.because) {
         if because.trust != Trust::Trusted && !rules.contains(&because.rule.as_str()) {
@@ -208,12 +212,12 @@ pub fn standing(findings: &Findings) -> Standing<'_> {
 
 /// The trust of rows without a number of the metric that matters: all their trials ended before they had one,
 /// which is a result as well.
-fn others(findings: &Findings) -> Vec<Trust> {
+fn others(findings: &Findings) -> Vec<Stands> {
     let row = |cell: &Cell| (cell.workload.clone(), cell.arm.clone(), cell.control);
     let mut known: BTreeSet<_> =
         findings.cells.iter().filter(|cell| cell.primary).map(row).collect();
-    let rest = findings.cells.iter().filter_map(|cell| Some((row(cell), cell.trust?)));
-    rest.filter(|(row, _)| known.insert(row.clone())).map(|(_, trust)| trust).collect()
+    let rest = findings.cells.iter().filter_map(|cell| Some((row(cell), Stands::of(cell)?)));
+    rest.filter(|(row, _)| known.insert(row.clone())).map(|(_, own)| own).collect()
 }
 
 /// Whether a number that is not there is a row's own, and not one of its percentiles.

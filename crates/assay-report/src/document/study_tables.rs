@@ -237,7 +237,7 @@ impl Columns<'_> {
             };
             cells.push(Cell::plain(p));
         }
-        cells.extend(self.trust.then(|| Cell::trust(line.cell.trust)));
+        cells.extend(self.trust.then(|| Cell::trust_of(line.cell)));
         let depth = depth_note(findings, self.workload.name, arm);
         Row {
             name: if control { "control".to_owned() } else { arm_name(arm) },

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::parts::figure;
-use crate::document::{self, Large, Standing, trust_word};
+use crate::document::{self, Large, Standing, Stands};
 use crate::figure::Figure;
 use assay_core::findings::said::Said;
 use assay_core::findings::{Findings, Trust};
@@ -47,12 +47,12 @@ fn numbers(large: &Large) -> Markup {
             @if let Some(name) = &large.target { h2 { (name) } }
             ul.tiles {
                 @for number in &large.numbers {
-                    li class=(tone(number.trust)) {
+                    li class=(tone(number.stands)) {
                         span.of { (number.workload) }
                         b.value { (number.value) }
                         @if let Some(other) = &number.other { span.other { (other) } }
-                        span.range { (number.interval) @if number.wide { " " b.doubtful { "wide" } } }
-                        span.mark { (mark(number.trust)) " " (trust_word(number.trust)) }
+                        span.range { (number.interval) @if number.wide { " " b.wide { "wide" } } }
+                        span.mark { (mark(number.stands)) " " (number.stands.words()) }
                     }
                 }
             }
@@ -74,8 +74,11 @@ fn trust(standing: &Standing<'_>) -> Markup {
     html! {
         p.trust {
             "Trust: "
-            @for (trust, count) in &standing.rows {
-                span class={ "chip " (tone(*trust)) } { (count) " " (trust_word(*trust)) } " "
+            @for (stands, count) in &standing.rows {
+                span class={ "chip " (tone(*stands)) } { (count) " " (stands.words()) } " "
+            }
+            @if standing.rows.iter().any(|(stands, _)| stands.lent) {
+                "As given: what the host caches cannot be seen from here. "
             }
             @if standing.rows.is_empty() { "not judged: the numbers were brought along. " }
             @if !standing.rules.is_empty() {
@@ -88,16 +91,19 @@ fn trust(standing: &Standing<'_>) -> Markup {
     }
 }
 
-fn tone(trust: Trust) -> &'static str {
-    match trust {
+fn tone(stands: Stands) -> &'static str {
+    match stands.trust {
+        // Nothing speaks against it, and nothing for the drive.
+        Trust::Trusted if stands.lent => "given",
         Trust::Trusted => "good",
         Trust::Suspect => "doubtful",
         Trust::Invalid => "bad",
     }
 }
 
-fn mark(trust: Trust) -> &'static str {
-    match trust {
+fn mark(stands: Stands) -> &'static str {
+    match stands.trust {
+        Trust::Trusted if stands.lent => "\u{2022}",
         Trust::Trusted => "\u{2713}",
         Trust::Suspect => "?",
         Trust::Invalid => "\u{2717}",

@@ -87,3 +87,71 @@ fn ids_of_a_page_of_several_results_are_unique() {
     ids.dedup();
     assert_eq!(ids.len(), all);
 }
+
+/// What a host lends is nowhere told as trusted as a drive's own: not in a tile, not beside a row.
+#[test]
+fn numbers_of_a_lent_drive_are_trusted_as_given() {
+    use assay_core::findings::{Because, LENT, Trust};
+    let told = |lent: bool, trust: Trust| {
+        let mut found = fixture("card");
+        for cell in &mut found.cells {
+            let text = "what the host caches cannot be seen from here".to_owned();
+            let note = Because { rule: LENT.to_owned(), trust, text };
+            cell.primary = cell.metric == "iops";
+            cell.trust = Some(trust);
+            cell.because = if lent { vec![note] } else { Vec::new() };
+        }
+        let page = page(&Evidence::bare(found.clone()), Place::Alone);
+        let text = crate::text::render(&crate::document::make(&found), 80, false);
+        let headline = crate::document::headline(&found).trust;
+        (page, text, headline)
+    };
+    let (page, text, headline) = told(true, Trust::Trusted);
+    assert!(
+        page.contains("\u{2022} trusted as given") && page.contains("class=\"given\""),
+        "{page}"
+    );
+    assert!(!page.contains("\u{2713} trusted"), "{page}");
+    assert!(
+        text.contains("as given") && headline.ends_with("trusted as given"),
+        "{text}{headline}"
+    );
+    assert!(!text.lines().any(|line| line.ends_with(" trusted")), "{text}");
+    let (page, text, headline) = told(false, Trust::Trusted);
+    assert!(page.contains("\u{2713} trusted<") && !page.contains("as given"), "{page}");
+    assert!(!text.contains("as given") && headline.ends_with(" trusted"), "{text}{headline}");
+    // Loud signs are told as ever.
+    let (page, _, headline) = told(true, Trust::Suspect);
+    assert!(page.contains("? suspect") && !page.contains("as given"), "{page}");
+    assert!(headline.ends_with("suspect"), "{headline}");
+}
+
+/// How well a number is known is told beside its interval, in words as on the tile; that it was measured right is
+/// told by its trust, and neither takes the other's colour.
+#[test]
+fn what_is_wide_says_so_beside_its_interval_and_keeps_its_trust() {
+    use assay_core::findings::Trust;
+    let told = |wide: bool| {
+        let mut found = fixture("card");
+        for cell in &mut found.cells {
+            cell.primary = cell.metric == "iops";
+            cell.trust = Some(Trust::Trusted);
+            let value = cell.value().unwrap_or(1.0);
+            cell.ci95 = Some(if wide {
+                [value / 2.0, value * 2.0]
+            } else {
+                [0.9, 1.1].map(|by| by * value)
+            });
+        }
+        let page = page(&Evidence::bare(found.clone()), Place::Alone);
+        (crate::document::answer(&found).text, page)
+    };
+    let (text, page) = told(true);
+    assert!(text.contains("wide"), "{text}");
+    assert!(
+        page.contains("<b class=\"wide\">wide</b>") && page.contains("\u{2713} trusted<"),
+        "{page}"
+    );
+    let (text, page) = told(false);
+    assert!(!text.contains("wide") && !page.contains("class=\"wide\""), "{text}");
+}

@@ -5,10 +5,13 @@
 
 use super::fixtures;
 use crate::document::{self, Block, Detail};
+use crate::evidence::Evidence;
+use crate::html::{self, Place};
 use crate::{markdown, text};
 use assay_core::analysis;
 use assay_core::draws::Draws;
 use assay_core::findings::answers::Claim;
+use assay_core::findings::capacity::SustainedFacts;
 use assay_core::findings::measurements::{Measurements, Series};
 use assay_core::findings::{
     Because, Cell, CellTrial, Comparison, EnvironmentFacts, Findings, StudyFacts, Trust, Verdict,
@@ -17,6 +20,8 @@ use assay_core::quantity::{Better, Scale};
 use assay_core::results::design::{Ask, AskKind, Design, Factor, Order};
 use assay_core::results::plan::Arm;
 use assay_core::results::record::{Repeats, Status};
+use assay_core::work::sustained::{Course, Level};
+use assay_lab::certain;
 
 const STUDIES: u64 = 1000;
 /// Rounding of sums in another order.
@@ -384,13 +389,87 @@ fn tables(found: &Findings) {
     assert!(!markdown::comment(found).contains("NaN"));
 }
 
+/// All that is shown of findings is no more certain than what it rests on, by the measure that every page and
+/// document of the program is held to.
+fn every_view(name: &str, found: &Findings) -> usize {
+    let full = document::with(found, Detail::Full);
+    let page = html::page(&Evidence::bare(found.clone()), Place::Alone);
+    let views = [
+        crate::json(found),
+        text::render(&document::make(found), 80, false),
+        text::render(&full, 80, false),
+        text::render(&full, 40, false),
+        markdown::comment(found),
+        page,
+    ];
+    let told =
+        |view: &String| certain::all_of(view).unwrap_or_else(|error| panic!("{name}: {error}"));
+    views.iter().map(told).sum()
+}
+
+/// The interval in a table is of the number before it, in whichever unit.
+fn in_tables(name: &str, found: &Findings) -> usize {
+    let page = document::with(found, Detail::Full);
+    let mut seen = 0;
+    for block in page.sections.iter().flat_map(|section| &section.blocks) {
+        let Block::Table(table) = block else { continue };
+        let intervals = (1..table.columns.len())
+            .filter(|at| table.columns[*at].title.starts_with("95 % interval"));
+        for at in intervals {
+            // A row that only names what follows has no cells.
+            for row in table.rows.iter().filter(|row| row.cells.len() > at) {
+                let [value, ends] = [at - 1, at].map(|at| row.cells[at].text.as_str());
+                let told = format!("{value} (95 % interval {ends})");
+                seen += certain::all_of(&told).unwrap_or_else(|error| panic!("{name}: {error}"));
+            }
+        }
+    }
+    seen
+}
+
+/// Long writes and capacities, which no fixture has: what a table and a page make of them.
+#[test]
+fn what_is_shown_of_long_writes_and_capacities_lies_within_its_intervals() {
+    let known = fixtures().into_iter().find(|(name, _)| name == "card").unwrap().1;
+    let mut seen = 0;
+    for seed in 0..STUDIES / 5 {
+        let mut draws = Draws::new(seed, "long writes");
+        let mut found = known.clone();
+        let mut from_bytes = 0;
+        let mut level = |draws: &mut Draws| {
+            let rate = 1e6 * (1 + draws.below(2_000_000)) as f64 / 1e3;
+            let wide = 1.0 + draws.below(300) as f64 / 100.0;
+            let at = from_bytes;
+            from_bytes += draws.below(1 << 40);
+            let low = at - draws.below(at / 2 + 1);
+            Level {
+                from_bytes: at,
+                from_ci95_bytes: (at > 0).then(|| [low, at + draws.below(at)]),
+                rate_bytes_per_s: rate,
+                rate_ci95: (draws.below(4) > 0).then(|| [rate / wide, rate * wide]),
+            }
+        };
+        let levels = (0..=draws.below(4)).map(|_| level(&mut draws)).collect();
+        found.sustained = vec![SustainedFacts {
+            workload: "sustained".to_owned(),
+            arm: Arm::new(),
+            course: Course { written_bytes: 1 << 41, levels, sinks: None, again: None },
+            text: "It was written to.".to_owned(),
+        }];
+        seen += every_view("long writes", &found) + in_tables("long writes", &found);
+    }
+    assert!(seen > 1000, "{seen}");
+}
+
 /// What stands in the fixtures, which are pages of studies that ran or were made up.
 #[test]
 fn no_page_has_a_value_outside_its_interval() {
     let mut seen = 0;
-    for (_, found) in fixtures() {
+    for (name, found) in fixtures() {
         cells(&found);
         seen += found.cells.len();
+        every_view(&name, &found);
+        in_tables(&name, &found);
         for one in &found.comparisons {
             for ends in [one.ci95, one.ci95_family, one.ci_equivalence] {
                 one.ratio.into_iter().for_each(|ratio| within(&one.id, ratio, ends));
@@ -402,7 +481,7 @@ fn no_page_has_a_value_outside_its_interval() {
 
 #[test]
 fn nothing_is_more_certain_than_what_it_rests_on() {
-    let (mut decided, mut answered, mut doubted) = (0, 0, 0);
+    let (mut decided, mut answered, mut doubted, mut shown) = (0, 0, 0, 0);
     let known = fixtures().into_iter().find(|(name, _)| name == "study-two-arms").unwrap().1;
     for seed in 0..STUDIES {
         let around = (known.study.clone(), known.environment.clone());
@@ -413,6 +492,9 @@ fn nothing_is_more_certain_than_what_it_rests_on() {
         if seed % 4 == 0 {
             tables(&found);
         }
+        if seed % 10 == 0 {
+            shown += every_view(&seed.to_string(), &found);
+        }
         let better = |one: &&Comparison| one.verdict == Some(Verdict::Better);
         decided += found.comparisons.iter().filter(better).count();
         let is =
@@ -420,5 +502,6 @@ fn nothing_is_more_certain_than_what_it_rests_on() {
         answered += found.answers.iter().filter(is(Claim::Supported)).count();
         doubted += found.answers.iter().filter(|one| one.answer.contains("would be")).count();
     }
+    assert!(shown > 1000, "{shown}");
     assert!(decided > 500 && answered > 500 && doubted > 100, "{decided} {answered} {doubted}");
 }

@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use crate::store;
+use assay_core::analysis::days::Days;
 use assay_core::analysis::places::{self, Brought, Question};
 use assay_core::articles::{self, Library};
 use assay_core::failure::{Failure, Outcome};
@@ -40,7 +41,7 @@ impl ByPlace {
         self.by.is_some()
     }
 
-    /// The places of results; `margin` as a share.
+    /// The places of results; `margin` as a share, days as far apart as the user says or as what is kept does.
     ///
     /// # Errors
     /// The user's mistake: a label of nothing, one place alone, nothing in common.
@@ -49,6 +50,7 @@ impl ByPlace {
         system: &dyn System,
         words: &[String],
         margin: Option<f64>,
+        days: Option<Days>,
     ) -> Outcome<Findings> {
         let mut brought =
             words.iter().map(|word| store::brought(system, word)).collect::<Outcome<Vec<_>>>()?;
@@ -56,7 +58,10 @@ impl ByPlace {
             name(words, &mut brought, label)?;
         }
         let beside = self.beside.as_deref().map(|name| articles::beside(&Library::shipped(), name));
+        let found: Vec<Findings> = brought.iter().map(|one| one.findings.clone()).collect();
+        let days = days.unwrap_or_else(|| store::days::apart(system, &found));
         let question = Question {
+            days,
             baseline: self.baseline.clone(),
             margin,
             beside: beside.transpose()?.into_iter().collect(),

@@ -25,7 +25,8 @@ use assay_core::system::System;
 /// then one may be better, worse or equivalent.
 ///
 /// --by place makes one table of many machines: each workload in each place, in per cent of the
-/// baseline place. Emulated places have numbers, but no verdict. There is no mean over workloads: no
+/// baseline place. Places with fewer than three results suggest no direction; emulated places have
+/// numbers, but no verdict. There is no mean over workloads: no
 /// single number says what a place costs.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -132,11 +133,11 @@ impl Against {
 
 /// Runs the command.
 pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    if arguments.places.is_asked() {
-        return by_place(system, arguments);
-    }
     let given = arguments.session_sd.as_deref();
     let given = given.map(|text| share("--session-sd", text)).transpose()?.map(Days::asked);
+    if arguments.places.is_asked() {
+        return by_place(system, arguments, given);
+    }
     // A gate that makes no sense is refused before any result is read.
     arguments.gating.gate(Days::default())?;
     let (earlier, later) = sides(system, arguments)?;
@@ -163,7 +164,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 }
 
 /// The places of all results in one table.
-fn by_place(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+fn by_place(system: &dyn System, arguments: &Arguments, days: Option<Days>) -> Outcome<()> {
     if !arguments.against.is_empty() || arguments.gating.gate.is_some() {
         return Err(Failure::mistake(
             "--by place has no sides and no gate: leave out --against and --gate; --baseline names \
@@ -171,7 +172,7 @@ fn by_place(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         ));
     }
     let margin = arguments.margin.as_deref().map(|text| share("--margin", text)).transpose()?;
-    let found = arguments.places.findings(system, &arguments.results, margin)?;
+    let found = arguments.places.findings(system, &arguments.results, margin, days)?;
     show(system, &found, arguments.json);
     Ok(())
 }

@@ -177,7 +177,7 @@ fn survey(system: &dyn System, study: &Study, target: &str, base: &Arm) -> Surve
         between: None,
         under: base.clone(),
         made_ns: 0,
-        read_twice: None,
+        read_twice: Presence::absent("not looked at"),
         refused: Vec::new(),
     }
 }

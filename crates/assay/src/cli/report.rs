@@ -101,7 +101,7 @@ fn evidence(system: &dyn System, words: &[String], places: &ByPlace) -> Outcome<
     let found = wanted.iter().map(|word| store::evidence_at(system, &store::find(system, *word)?));
     let mut results = found.collect::<Outcome<Vec<Evidence>>>()?;
     if places.is_asked() {
-        results.insert(0, Evidence::bare(places.findings(system, words, None)?));
+        results.insert(0, Evidence::bare(places.findings(system, words, None, None)?));
     } else if results.len() > 1 {
         let findings: Vec<_> = results.iter().map(|result| result.findings.clone()).collect();
         let days = store::days::apart(system, &findings);

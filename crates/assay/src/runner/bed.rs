@@ -454,7 +454,8 @@ impl<'a> TestBed<'a> {
         match filled {
             Ok(opened) => {
                 let holds = std::cell::Cell::new(Some(survey::fill_content(study)));
-                let surveyed = Surveyed { opened, survey, law: None, holds };
+                let seed = self.seed;
+                let surveyed = Surveyed { opened, survey, law: None, holds, seed };
                 (self.slots[index].site, self.slots[index].surveyed) = (site, Some(surveyed));
                 Ok(())
             }

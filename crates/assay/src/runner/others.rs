@@ -169,6 +169,7 @@ impl Others {
             ramp_ns: 0,
             time_ns,
             seed: 0,
+            study_seed: surveyed.seed,
             caller: None,
             bystanders: &Bystanders::now(),
             stop: context.stop,

@@ -41,6 +41,8 @@ pub struct Bench<'a> {
     pub path: &'a Path,
     /// Seed of its draws.
     pub seed: u64,
+    /// Seed of the whole study.
+    pub study_seed: u64,
     /// Who runs commands, where that is not the user of this process.
     pub runs_as: Option<Caller>,
     /// Set when the user wants to stop.
@@ -60,6 +62,7 @@ impl Bench<'_> {
             ramp_ns: 0,
             time_ns: time.as_nanos() as u64,
             seed,
+            study_seed: self.study_seed,
             caller: self.runs_as,
             bystanders: &Bystanders::now(),
             stop: self.stop,

@@ -38,6 +38,8 @@ pub struct Surveyed<'a> {
     pub law: Option<assay_load::Law>,
     /// What all of the area holds, where that is one content and known.
     pub holds: Cell<Option<Content>>,
+    /// Seed of the whole study.
+    pub seed: u64,
 }
 
 impl Surveyed<'_> {
@@ -109,7 +111,10 @@ pub fn make<'a>(
         written: law.is_some() || whole,
         fill_ns: 0,
     };
-    let read_twice = if law.is_none() { twice::read(system, site, seed) } else { None };
+    let read_twice = match law {
+        None => twice::read(system, site, seed),
+        Some(_) => Presence::absent("a simulated target has no drive"),
+    };
     if !whole && asked > 0 && (site.kind == TargetKind::Directory || consented) {
         let how = Fill {
             engine: engine.name,
@@ -130,6 +135,7 @@ pub fn make<'a>(
         medium,
         path: &site.path,
         seed,
+        study_seed: seed,
         runs_as: context.runs_as,
         stop: context.stop,
     };
@@ -158,6 +164,7 @@ pub fn make<'a>(
             medium,
             path: &site.path,
             seed,
+            study_seed: seed,
             runs_as: context.runs_as,
             stop: context.stop,
         };
@@ -165,7 +172,7 @@ pub fn make<'a>(
         survey.pilot.scatter = found.map_err(|error| unmeasured(site, &error))?;
     }
     let holds = Cell::new(held(study, &survey.area));
-    Ok(Surveyed { opened, survey, law, holds })
+    Ok(Surveyed { opened, survey, law, holds, seed })
 }
 
 fn unmeasured(site: &Site, error: &str) -> Failure {
@@ -244,7 +251,7 @@ pub fn again<'a>(
         area::is_as_large(site, &survey.area, &found)?;
     }
     let holds = Cell::new(survey.area.written.then(|| fill_content(study)));
-    Ok(Surveyed { opened, survey: survey.clone(), law: place.law, holds })
+    Ok(Surveyed { opened, survey: survey.clone(), law: place.law, holds, seed })
 }
 
 /// Removes area files of runs that were killed, and says so.
@@ -327,7 +334,7 @@ pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Su
         between: None,
         under: Arm::new(),
         made_ns: 0,
-        read_twice: None,
+        read_twice: Presence::absent("not looked at"),
         refused: Vec::new(),
     })
 }

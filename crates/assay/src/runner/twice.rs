@@ -4,6 +4,8 @@
 use std::path::Path;
 
 use assay_core::draws::Draws;
+use assay_core::presence::Presence;
+use assay_core::quantity::units::show;
 use assay_core::results::plan::ReadTwice;
 use assay_core::system::site::{Drive, Site};
 use assay_core::system::{Caching, System};
@@ -19,34 +21,56 @@ const LIMIT_NS: u64 = 2_000_000_000;
 /// Direct I/O wants memory that is aligned like the block.
 const ALIGNMENT: usize = 4096;
 
-/// Reads pieces of the first drive whose cache cannot be seen; none where there is no such drive, where it is
-/// too small, and where it may not be opened.
-pub fn read(system: &dyn System, site: &Site, seed: u64) -> Option<ReadTwice> {
-    let drive = site.drives.iter().find(|drive| hides_its_cache(drive))?;
+/// Reads pieces of the first drive whose cache cannot be seen; why not where there is no such drive, where it
+/// is too small, and where it may not be read.
+pub fn read(system: &dyn System, site: &Site, seed: u64) -> Presence<ReadTwice> {
+    let Some(drive) = site.drives.iter().find(|drive| hides_its_cache(drive)) else {
+        return Presence::absent("no drive below it is one whose caches cannot be seen from here");
+    };
+    match pieces(system, drive, seed) {
+        Ok(told) => Presence::Present(told),
+        Err(reason) => Presence::absent(format!("{}: {reason}", drive.name)),
+    }
+}
+
+fn pieces(system: &dyn System, drive: &Drive, seed: u64) -> Result<ReadTwice, String> {
     let part = drive.size_bytes / PIECES;
     if part < 2 * PIECE_BYTES {
-        return None;
+        return Err(format!(
+            "{} are too few to read pieces of {} of",
+            show::bytes(drive.size_bytes),
+            show::bytes(PIECE_BYTES)
+        ));
     }
     let path = Path::new("/dev").join(&drive.name);
-    let file = system.open_for_reading(&path, Caching::Direct).ok()?;
+    let file = system.open_for_reading(&path, Caching::Direct);
+    let file = file.map_err(|error| format!("it cannot be read past the page cache: {error}"))?;
     let mut room = vec![0_u8; STEP + ALIGNMENT];
     let start = room.as_ptr().align_offset(ALIGNMENT);
     let buffer = &mut room[start..start + STEP];
-    let mut piece = |offset: u64| -> Option<u64> {
+    let mut piece = |offset: u64| -> Result<u64, String> {
         let began_ns = system.monotonic_ns();
         for at in (offset..offset + PIECE_BYTES).step_by(STEP) {
-            let read = system.read_at(&file, at, buffer).ok()?;
-            (read == buffer.len()).then_some(())?;
+            match system.read_at(&file, at, buffer) {
+                Ok(read) if read == STEP => {}
+                Ok(read) => return Err(format!("{read} of {STEP} bytes at byte {at} were read")),
+                Err(error) => return Err(format!("byte {at} cannot be read: {error}")),
+            }
         }
-        Some(system.monotonic_ns().saturating_sub(began_ns))
+        Ok(system.monotonic_ns().saturating_sub(began_ns))
     };
     let began_ns = system.monotonic_ns();
     let in_time = |_: &u64| system.monotonic_ns().saturating_sub(began_ns) < LIMIT_NS;
-    let pieces = offsets(drive, seed).into_iter().take_while(in_time);
-    let piece_ns: Vec<[u64; 2]> =
-        pieces.map_while(|offset| Some([piece(offset)?, piece(offset)?])).collect();
-    let told = ReadTwice { drive: drive.name.clone(), piece_bytes: PIECE_BYTES, piece_ns };
-    (!told.piece_ns.is_empty()).then_some(told)
+    let mut piece_ns: Vec<[u64; 2]> = Vec::new();
+    for offset in offsets(drive, seed).into_iter().take_while(in_time) {
+        match piece(offset).and_then(|first| Ok([first, piece(offset)?])) {
+            Ok(pair) => piece_ns.push(pair),
+            // What was read before it tells as much as it does.
+            Err(reason) if piece_ns.is_empty() => return Err(reason),
+            Err(_) => break,
+        }
+    }
+    Ok(ReadTwice { drive: drive.name.clone(), piece_bytes: PIECE_BYTES, piece_ns })
 }
 
 /// A place in each part of a drive, drawn, so that no two studies read the same.
@@ -56,4 +80,57 @@ fn offsets(drive: &Drive, seed: u64) -> Vec<u64> {
     let mut draws = Draws::new(seed, "pieces read twice");
     let room = part - PIECE_BYTES / step;
     (0..PIECES).map(|index| (index * part + draws.below(room)) * step).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_core::system::{DeviceNumber, Fake};
+
+    /// Below a drive of so many bytes that somebody lends.
+    fn lent(size_bytes: u64) -> Site {
+        fn unknown<T>() -> Presence<T> {
+            Presence::absent("not looked at")
+        }
+        let drive = Drive {
+            name: "vdz".to_owned(),
+            number: DeviceNumber { major: 252, minor: 0 },
+            id: "vdz".to_owned(),
+            model: unknown(),
+            firmware: unknown(),
+            serial: unknown(),
+            size_bytes,
+            rotational: unknown(),
+            turns_per_minute: unknown(),
+            removable: unknown(),
+            bus: Presence::Present("virtio".to_owned()),
+            ports: Vec::new(),
+            link: unknown(),
+            usb_version: unknown(),
+            card: unknown(),
+            scheduler: unknown(),
+            write_cache: unknown(),
+            discard: unknown(),
+            logical_block_bytes: unknown(),
+            physical_block_bytes: unknown(),
+            queue_requests: unknown(),
+            read_ahead_bytes: unknown(),
+        };
+        Site { drives: vec![drive], ..Site::loop_to_be(size_bytes) }
+    }
+
+    /// What is not read says why: nobody takes it for a host that keeps nothing.
+    #[test]
+    fn what_is_not_read_twice_says_why() {
+        let fake = Fake::new();
+        let told = |site: &Site| read(&fake, site, 1).reason().map(str::to_owned).unwrap();
+        assert!(told(&Site::simulated("simulated")).starts_with("no drive below it"));
+        let small = told(&lent(1 << 20));
+        assert_eq!(small, "vdz: 1 MiB are too few to read pieces of 8 MiB of");
+        let gone = told(&lent(1 << 30));
+        assert!(gone.starts_with("vdz: it cannot be read past the page cache"), "{gone}");
+        fake.put("/dev/vdz", [7; 4096]);
+        let short = told(&lent(1 << 30));
+        assert!(short.starts_with("vdz: 0 of 1048576 bytes at byte"), "{short}");
+    }
 }

@@ -213,7 +213,7 @@ fn survey(target: &str) -> Survey {
         between: None,
         under: Arm::new(),
         made_ns: 0,
-        read_twice: None,
+        read_twice: Presence::absent(NOTHING_RUN),
         refused: Vec::new(),
     }
 }

@@ -1,7 +1,7 @@
 //! The same work in several places (`compare --by place`): each place in per cent of one of them, a
 //! workload at a time and never as a mean over workloads. R13c holds: places are other machines, so
-//! numbers only suggest; a place with three results or more has its days as the unit; and an
-//! emulated place has numbers, but no verdict.
+//! numbers only suggest; a place with three results or more has its days as the unit; fewer say nothing of
+//! days and suggest no direction (R13d); and an emulated place has numbers, but no verdict.
 
 mod remarks;
 mod rows;
@@ -10,12 +10,13 @@ mod spots;
 mod tests;
 mod words;
 
+use super::days::Days;
 use super::sessions::common_margin;
 use crate::failure::{Failure, Outcome};
 use crate::findings::facts::{PlaceSort, Unknown};
 use crate::findings::places::{Beside, Chosen, Placed, Places, Row};
 use crate::findings::said::Sentence;
-use crate::findings::{AbsentCell, EnvironmentFacts, Findings, StudyFacts};
+use crate::findings::{AbsentCell, Check, EnvironmentFacts, Findings, StudyFacts};
 use crate::results::seal::Known;
 
 use rows::Told;
@@ -41,6 +42,8 @@ pub struct Question {
     pub margin: Option<f64>,
     /// Published tables that stand beside.
     pub beside: Vec<Beside>,
+    /// How far days scatter, for places with fewer than three results.
+    pub days: Days,
 }
 
 /// Results of several places, beside each other.
@@ -57,11 +60,14 @@ pub fn by_place(brought: &[Brought], asked: Question) -> Outcome<Findings> {
     }
     let chosen = choose(&mut spots, asked.baseline.as_deref())?;
     let margin = asked.margin.or_else(|| common_margin(brought.iter().map(|one| &one.findings)));
-    let told = rows::rows(&spots, margin);
+    let told = rows::rows(&spots, margin, asked.days);
     if !told.rows.iter().any(|row| row.comparison.is_some()) {
         return Err(nothing_in_common(&spots));
     }
-    let checks = remarks::remarks(&spots, chosen, &told, &asked.beside);
+    let mut checks = remarks::remarks(&spots, chosen, &told, &asked.beside);
+    if told.comparisons.iter().any(|found| found.would_see.is_some()) {
+        checks.push(Check::new("sessions", asked.days.words()));
+    }
     let Told { cells, comparisons, rows } = told;
     let absent = absent(&rows);
     let sentences: Vec<Sentence> = words::sentences(&spots, &rows, &comparisons);

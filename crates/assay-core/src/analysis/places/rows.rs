@@ -1,9 +1,10 @@
 //! Each workload in each place: its number, its per cent of the baseline, and their comparison.
 
-use assay_stats::{FEWEST_FOR_INTERVAL, Sample, Welch, welch};
+use assay_stats::{FEWEST_FOR_INTERVAL, Sample, welch};
 
 use super::super::across::{self, Key, Tests, Unit as Judged, key, level};
 use super::super::cells;
+use super::super::days::Days;
 use super::super::verdicts::correct;
 use super::spots::Spot;
 use super::words;
@@ -33,10 +34,10 @@ pub(super) fn placed(arm: &Arm, place: &str) -> Arm {
 }
 
 /// All rows, the baseline of each workload first.
-pub(super) fn rows(spots: &[Spot], margin: Option<f64>) -> Told {
+pub(super) fn rows(spots: &[Spot], margin: Option<f64>, days: Days) -> Told {
     let mut told = Told::default();
     for key in keys(spots) {
-        of_workload(spots, &key, margin, &mut told);
+        of_workload(spots, &key, (margin, days), &mut told);
     }
     told
 }
@@ -65,9 +66,20 @@ struct Own {
     failed: usize,
 }
 
-fn of_workload(spots: &[Spot], key: &Key, margin: Option<f64>, told: &mut Told) {
+impl Own {
+    /// Days that its numbers are of; those of days already scatter as these do.
+    fn days(&self) -> usize {
+        match self.unit {
+            Unit::Trials => 1,
+            Unit::TrialsOfResults => 2,
+            Unit::Sessions => usize::MAX,
+        }
+    }
+}
+
+fn of_workload(spots: &[Spot], key: &Key, how: (Option<f64>, Days), told: &mut Told) {
     let own: Vec<Option<Own>> = spots.iter().map(|spot| own(spot, key)).collect();
-    let compared = compared(spots, key, &own, margin);
+    let compared = compared(spots, key, &own, how);
     for (at, ((spot, own), found)) in spots.iter().zip(own).zip(compared).enumerate() {
         let mut row = row(spot, key, own.as_ref());
         match found {
@@ -107,7 +119,7 @@ fn percents(better: Better, ends: [f64; 2]) -> Option<[f64; 2]> {
 /// A comparison that is not judged yet.
 struct Pair {
     found: Comparison,
-    test: Option<Welch>,
+    tests: Option<Tests>,
     unit: Judged,
 }
 
@@ -116,19 +128,18 @@ fn compared(
     spots: &[Spot],
     key: &Key,
     own: &[Option<Own>],
-    margin: Option<f64>,
+    how: (Option<f64>, Days),
 ) -> Vec<Option<Comparison>> {
     let base = own.first().and_then(Option::as_ref);
     let pair = |(spot, own): (&Spot, &Option<Own>)| {
-        pair([&spots[0], spot], key, [base?, own.as_ref()?], margin)
+        pair([&spots[0], spot], key, [base?, own.as_ref()?], how)
     };
     let pairs: Vec<Option<Pair>> = spots.iter().zip(own).skip(1).map(pair).collect();
     // An emulated place is asked nothing, and has no part in the error of the others.
-    let asked = |pair: &&Pair| pair.found.primary && pair.test.is_some();
+    let asked = |pair: &&Pair| pair.found.primary && pair.tests.is_some();
     let family = pairs.iter().flatten().filter(asked).count().max(1);
     let judged = |(at, pair): (usize, Option<Pair>)| {
-        let Pair { found, test, unit } = pair?;
-        let tests = test.map(|welch| Tests { welch: Some(welch), days: None });
+        let Pair { found, tests, unit } = pair?;
         let mut found = across::weighed(found, tests, family, unit);
         // What was asked nothing is all the same the number that the workload is known by.
         found.primary = true;
@@ -141,7 +152,12 @@ fn compared(
 }
 
 /// A place against the baseline; none where either has no number.
-fn pair(spots: [&Spot; 2], key: &Key, own: [&Own; 2], margin: Option<f64>) -> Option<Pair> {
+fn pair(
+    spots: [&Spot; 2],
+    key: &Key,
+    own: [&Own; 2],
+    (margin, days): (Option<f64>, Days),
+) -> Option<Pair> {
     let [before, after] = [own[0].sample?, own[1].sample?];
     let names = spots.map(|spot| spot.placed.name.as_str());
     let arms = names.map(|name| placed(&key.2, name));
@@ -156,11 +172,16 @@ fn pair(spots: [&Spot; 2], key: &Key, own: [&Own; 2], margin: Option<f64>) -> Op
     found.primary = is_judged;
     let enough = before.n.min(after.n) >= FEWEST_FOR_INTERVAL;
     let sessions = own.iter().all(|own| own.unit == Unit::Sessions);
-    Some(Pair {
-        found,
-        test: if enough { welch(&before, &after) } else { None },
-        unit: if sessions { Judged::Sessions { margin } } else { Judged::Trials },
-    })
+    // What an emulator makes of a place is told as it is: nothing is suggested of it anyway.
+    let (unit, days) = match (sessions, is_judged) {
+        (true, _) => (Judged::Sessions { margin }, None),
+        (false, false) => (Judged::Trials, None),
+        (false, true) => {
+            (Judged::OneDay(days), days.between([&before, &after], own.map(Own::days)))
+        }
+    };
+    let tests = || Some(Tests { welch: welch(&before, &after), days });
+    Some(Pair { found, tests: if enough { tests() } else { None }, unit })
 }
 
 /// The one number that there is; none where there are several.

@@ -73,6 +73,15 @@ fn speed(found: &Comparison) -> Option<(f64, Option<[f64; 2]>)> {
     Some((of(found.ratio?), ends.filter(|ends| ends[1].is_finite())))
 }
 
+/// The loss and the gain of speed that would have been found, in words.
+fn speeds(better: Better, seen: [f64; 2]) -> (String, String) {
+    let [low, high] = match better {
+        Better::Higher => seen,
+        Better::Lower => [1.0 / seen[1], 1.0 / seen[0]],
+    };
+    (show::percent(100.0 * (1.0 - low)), show::percent(100.0 * (high - 1.0)))
+}
+
 /// A place against the baseline in one sentence.
 pub(super) fn comparison(found: &Comparison, [base, place]: [&Placed; 2], arm: &Arm) -> String {
     let (what, base, name) = (work(&found.workload, arm), &base.name, &place.name);
@@ -88,6 +97,12 @@ pub(super) fn comparison(found: &Comparison, [base, place]: [&Placed; 2], arm: &
     }
     if ends.is_none() {
         return format!("{has}. There is no interval and so no verdict: it takes 3 trials each.");
+    }
+    if let Some((loss, gain)) = found.would_see.map(|seen| speeds(found.better, seen)) {
+        return format!(
+            "{has} (95 % interval {low} to {high}, days included). Fewer than three results a side suggest no \
+             direction; a loss of {loss} or a gain of {gain} of that speed would have been found."
+        );
     }
     let says = match found.verdict {
         Some(Verdict::Better) => format!("this suggests that {name} is faster"),
@@ -189,7 +204,11 @@ fn one_place(
 
 /// `across machines, 4 suggest slower, 1 does not tell`.
 fn verdicts(found: &[&Comparison]) -> String {
-    let count = |wanted: Option<Verdict>| found.iter().filter(|one| one.verdict == wanted).count();
+    let open = |one: &&&Comparison| one.would_see.is_some() && one.verdict.is_some();
+    let count = |wanted: Option<Verdict>| {
+        found.iter().filter(|one| one.verdict == wanted && !open(one)).count()
+    };
+    let few = found.iter().filter(open).count();
     let all = found.len();
     if count(None) == all {
         return "without intervals there is no verdict".to_owned();
@@ -203,6 +222,7 @@ fn verdicts(found: &[&Comparison]) -> String {
         of(Some(Verdict::Better), "suggest faster"),
         of(Some(Verdict::Equivalent), "suggest equivalent"),
         of(Some(Verdict::Inconclusive), "do not tell"),
+        (few > 0).then(|| format!("{few} suggest no direction")),
         of(None, "without a verdict"),
     ];
     let told: Vec<String> = told.into_iter().flatten().collect();

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::catalogue::About;
 use crate::factors::guard::Builder;
-use crate::factors::{Factor, Role, View};
+use crate::factors::{Factor, Role, View, one_amount};
 use crate::failure::{Failure, Outcome};
 use crate::presence::Presence;
 use crate::quantity::Bytes;
@@ -192,8 +192,7 @@ impl Factor for Chunk {
     }
 
     fn same(&self, one: &str, other: &str) -> bool {
-        let bytes = |text: &str| text.parse::<Bytes>().ok();
-        one == other || bytes(one).is_some() && bytes(one) == bytes(other)
+        one_amount::<Bytes>(one, other)
     }
 
     fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
@@ -254,6 +253,10 @@ impl Factor for StripeCache {
             return Ok(());
         }
         Err(format!("`{level}`: say a whole number from 17 to 32768, or {DEFAULTS}"))
+    }
+
+    fn same(&self, one: &str, other: &str) -> bool {
+        one_amount::<u64>(one, other)
     }
 
     fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {

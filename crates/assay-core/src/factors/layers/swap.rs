@@ -7,7 +7,7 @@ use super::zram::{self, ALGORITHMS};
 use super::{Base, ByHand, Carried, Gives, Kept, Layer, Levels, Made, Recipe, Typed, Wish};
 use crate::catalogue::About;
 use crate::factors::guard::Builder;
-use crate::factors::{Factor, Role, Setting, View};
+use crate::factors::{Factor, Role, Setting, View, one_amount};
 use crate::failure::{Failure, Outcome};
 use crate::presence::Presence;
 use crate::quantity::{Bytes, Percent};
@@ -163,6 +163,10 @@ impl Factor for Size {
         Ok(())
     }
 
+    fn same(&self, one: &str, other: &str) -> bool {
+        one_amount::<Bytes>(one, other)
+    }
+
     fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
         Presence::absent("it is the size of swap that the study makes")
     }
@@ -191,6 +195,10 @@ impl Factor for Pool {
             return Ok(());
         }
         level.parse::<Percent>().map(drop).map_err(|error| format!("{error}; or say {AS_IT_IS}"))
+    }
+
+    fn same(&self, one: &str, other: &str) -> bool {
+        one_amount::<Percent>(one, other)
     }
 
     fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{Base, ByHand, Carried, Gives, Layer, Made, Recipe, Typed, Wish};
 use crate::catalogue::About;
 use crate::factors::guard::Builder;
-use crate::factors::{Factor, Role, View};
+use crate::factors::{Factor, Role, View, one_amount};
 use crate::failure::Outcome;
 use crate::presence::Presence;
 use crate::quantity::Bytes;
@@ -109,6 +109,10 @@ impl Factor for Size {
             )),
             Ok(_) => Ok(()),
         }
+    }
+
+    fn same(&self, one: &str, other: &str) -> bool {
+        one_amount::<Bytes>(one, other)
     }
 
     fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {

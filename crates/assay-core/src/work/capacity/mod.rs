@@ -212,7 +212,7 @@ impl kind::Asks for Asked {
         }
         let bytes = whole_blocks(area.length);
         let shape = CapacityShape::of(bytes, self.probe == Probe::Full);
-        let job = planned::job(&area, shape, 0, run.seed);
+        let job = planned::job(run, shape, 0);
         let costs = capacity_costs(&job, &planned::target(run), run.medium.law.as_ref());
         let costs = costs.map_err(|error| error.to_string())?;
         Ok(Some((planned::whole_ns(&shape, costs) / planned::steps(&shape)).max(1)))

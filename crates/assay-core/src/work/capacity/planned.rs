@@ -13,7 +13,7 @@ use crate::quantity::units::show;
 use crate::system::between::Between;
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Claims, Count, Measured, Ran};
-use crate::work::place::{Area, Run};
+use crate::work::place::Run;
 use crate::work::{self};
 
 /// What is supposed of a target that was not tried: a MiB in one piece, and a single block. A good card,
@@ -48,9 +48,11 @@ impl Planned {
 }
 
 /// The job of a pass.
-pub(super) fn job(area: &Area, shape: CapacityShape, time_ns: u64, seed: u64) -> CapacityJob {
+pub(super) fn job(run: &Run<'_>, shape: CapacityShape, time_ns: u64) -> CapacityJob {
+    let area = run.medium.area;
     let end = area.start + super::whole_blocks(area.length);
-    CapacityJob { area: area.start..end, shape, time: Duration::from_nanos(time_ns), seed }
+    let time = Duration::from_nanos(time_ns);
+    CapacityJob { area: area.start..end, shape, time, seed: run.seed, run: run.study_seed }
 }
 
 /// The open target.
@@ -107,7 +109,7 @@ impl Runs for Planned {
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
-        let job = job(&run.medium.area, self.shape(), run.time_ns, run.seed);
+        let job = job(run, self.shape(), run.time_ns);
         let outcome = capacity(&job, &target(run), run.medium.law.as_ref(), run.stop);
         let outcome = outcome.map_err(|error| error.to_string())?;
         if outcome.first.all() == 0 && !outcome.stopped {
@@ -203,6 +205,7 @@ fn ran(planned: &Planned, detail: Detail) -> Ran {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::work::place::Area;
 
     fn planned(full: bool, bytes: u64) -> Planned {
         Planned { full, bytes, between: Some(Between::Nothing) }
@@ -245,6 +248,7 @@ mod tests {
             ramp_ns: 0,
             time_ns: 1000 * 1_000_000_000,
             seed: 1,
+            study_seed: 1,
             caller: None,
             bystanders: &Bystanders::now(),
             stop: &AtomicBool::new(stop),

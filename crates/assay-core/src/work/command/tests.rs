@@ -54,6 +54,7 @@ fn run_on<T>(fake: &Fake, time_ns: u64, stop: &AtomicBool, run: impl FnOnce(&Run
         ramp_ns: 0,
         time_ns,
         seed: 7,
+        study_seed: 1,
         caller: None,
         bystanders: &Bystanders::now(),
         stop,

@@ -173,6 +173,7 @@ fn what_is_no_directory_has_no_pilot_and_one_without_room_is_told() {
                 ramp_ns: 0,
                 time_ns: 1,
                 seed: 1,
+                study_seed: 1,
                 caller: None,
                 bystanders: &assay_load::Bystanders::default(),
                 stop: &stop,

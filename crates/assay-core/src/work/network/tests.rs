@@ -126,6 +126,7 @@ fn on(fake: &Fake, asked: &Asked) -> Result<super::super::Ran, String> {
         ramp_ns: 0,
         time_ns: 1,
         seed: 1,
+        study_seed: 1,
         caller: None,
         bystanders: &assay_load::Bystanders::default(),
         stop: &stop,

@@ -184,6 +184,7 @@ mod tests {
             ramp_ns: 5_000_000_000,
             time_ns: 10_500_000_000,
             seed: 0,
+            study_seed: 1,
             caller: None,
             bystanders: &Bystanders::now(),
             stop: &AtomicBool::new(false),

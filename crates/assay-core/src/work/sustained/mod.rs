@@ -61,21 +61,20 @@ const BURST: Metric = metric(
     "bytes written per second before the first change of the rate",
 );
 
+// Bytes, and yet of the nature of a rate: where a rate falls is found by rates.
 const FALL: Metric = metric(
     "fall_after_bytes",
     Better::Higher,
     "written before the fall",
     "bytes that were written before the rate fell for good; absent where it did not, or little by little",
-)
-.amount();
+);
 
 const CACHE: Metric = metric(
     "fast_cache_bytes",
     Better::Higher,
     "fast cache",
     "the same, where it was seen to be a cache: slow wherever was written, and fast again after a rest",
-)
-.amount();
+);
 
 impl Kind for Asked {
     const ABOUT: About = About {

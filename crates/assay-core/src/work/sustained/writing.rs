@@ -306,6 +306,7 @@ mod tests {
                 ramp_ns: 0,
                 time_ns: seconds * SECOND,
                 seed: 1,
+                study_seed: 1,
                 caller: None,
                 bystanders: &Bystanders::now(),
                 stop: &AtomicBool::new(stop),

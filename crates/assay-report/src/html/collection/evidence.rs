@@ -10,7 +10,7 @@ use crate::figure::{Axis, Figure, Layout, Look, Marks, Point, Scale, Series, Uni
 use assay_core::collection::flat::{Flat, held};
 use assay_core::collection::numbers::{ENERGY, Kind, NUMBERS};
 use assay_core::collection::{Group, Number, Row, groups};
-use assay_core::findings::Trust;
+use assay_core::findings::{LENT, Trust};
 use assay_core::quantity::units::show;
 use assay_core::truth::RULES;
 
@@ -151,7 +151,9 @@ fn interval(number: &Number, show: &dyn Fn(f64) -> String) -> String {
 
 /// How far a number is trusted, and which rules speak against it.
 fn trust(number: &Number) -> Markup {
+    let lent = number.because.iter().any(|rule| rule == LENT);
     let (class, word) = match number.trust {
+        Some(Trust::Trusted) if lent => ("given", "trusted as given"),
         Some(Trust::Trusted) => ("good", "trusted"),
         Some(Trust::Suspect) => ("doubtful", "suspect"),
         Some(Trust::Invalid) => ("bad", "invalid"),

@@ -1,5 +1,7 @@
 use super::*;
 use crate::watch::testing::{state, state_untraced};
+use assay_core::draws::Draws;
+use assay_lab::certain;
 
 #[test]
 fn the_document_has_the_fields_that_scripts_read() {
@@ -40,4 +42,34 @@ fn a_class_that_is_not_seen_is_null_with_its_reason() {
         assert!(device["absent"][class].as_str().unwrap().contains("not permitted"), "{class}");
     }
     assert_eq!(device["counters"]["reads"], 6123);
+}
+
+/// Latencies drawn at random: a mean and its percentiles lie within what they are of, and in their order.
+fn latencies(draws: &mut Draws) -> Latencies {
+    let mut found = Latencies::default();
+    let mut index = 0;
+    for _ in 0..draws.below(20) {
+        index += 1 + draws.below(30);
+        let [from, to] = [bucket_from_ns(index), bucket_to_ns(index)];
+        let (count, each) = (1 + draws.below(500), from + draws.below(to - from));
+        found.buckets.push([index, count]);
+        found.sum_ns += count * each;
+    }
+    found
+}
+
+#[test]
+fn a_document_of_whatever_happened_is_no_more_certain_than_it_can_be() {
+    for made in [document(&state()), document(&state_untraced())] {
+        certain::document_of(&made).unwrap();
+    }
+    let mut seen = 0;
+    for seed in 0..500 {
+        let mut draws = Draws::new(seed, "watched");
+        let [queued, issued] = [(); 2].map(|()| latencies(&mut draws));
+        let span = ClassSpan { requests: queued.len(), failed: 0, bytes: 0, queued, issued };
+        let made = json!({ "classes": { "read": of_class(&span) } });
+        seen += certain::document_of(&made).unwrap_or_else(|error| panic!("{seed}: {error}"));
+    }
+    assert!(seen > 1000, "{seen}");
 }

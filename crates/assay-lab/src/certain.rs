@@ -1,0 +1,428 @@
+//! What every page and document of the program must be: no value outside of its own interval, no two values
+//! with one name that differ, and no sentence more certain than the rows that it rests on.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+/// Rounding of sums in another order.
+const NEAR: f64 = 1e-9;
+/// Numbers of texts have three digits: two of them may be rounded apart.
+const ROUNDED: f64 = 0.01;
+/// What stands before an interval in a sentence.
+const INTERVAL: &str = "95 % interval ";
+
+/// Keys of numbers, each with those of its intervals.
+const PAIRS: [(&str, &[&str]); 9] = [
+    ("ratio", &["ci95", "ci95_family", "ci_equivalence"]),
+    ("value", &["ci95", "ci95_family"]),
+    ("rate_bytes_per_s", &["rate_ci95"]),
+    ("from_bytes", &["from_ci95_bytes"]),
+    ("held_bytes", &["held_ci95_bytes"]),
+    ("peak", &["peak_range"]),
+    ("knee", &["knee_range"]),
+    ("slope", &["ci95"]),
+    ("percent", &["percent_ci95", "percent_ci95_family"]),
+];
+
+/// Looks through what a program printed or served: a document, a page or a text. How many intervals there
+/// were.
+///
+/// # Errors
+/// What is told that cannot be.
+pub fn all_of(printed: &str) -> Result<usize, String> {
+    if let Ok(document) = serde_json::from_str::<Value>(printed) {
+        return document_of(&document);
+    }
+    let bare = if printed.contains("</html>") { without_tags(printed) } else { printed.to_owned() };
+    text_of(&bare)
+}
+
+/// The same of a document.
+///
+/// # Errors
+/// What is told that cannot be.
+pub fn document_of(document: &Value) -> Result<usize, String> {
+    let mut seen = intervals(document, "")?;
+    if let Some(cells) = document["cells"].as_array() {
+        seen += equal(document, cells)?;
+        doubted(document, cells)?;
+    }
+    Ok(seen)
+}
+
+fn within(at: &str, value: f64, ends: &Value) -> Result<usize, String> {
+    let Some([low, high]) = ends_of(ends) else { return Ok(0) };
+    let room = NEAR * (1.0 + value.abs());
+    if low - room <= value && value <= high + room {
+        return Ok(1);
+    }
+    Err(format!("{at}: {value} is outside of {low} to {high}"))
+}
+
+fn ends_of(ends: &Value) -> Option<[f64; 2]> {
+    let ends = ends.as_array()?;
+    Some([ends.first()?.as_f64()?, ends.get(1)?.as_f64()?])
+}
+
+/// Every number with an interval of its own, wherever it stands.
+fn intervals(value: &Value, at: &str) -> Result<usize, String> {
+    match value {
+        Value::Array(all) => {
+            let each = all.iter().enumerate();
+            each.map(|(index, one)| intervals(one, &format!("{at}/{index}"))).sum()
+        }
+        Value::Object(own) => {
+            let mut seen = of_object(own, at)?;
+            for (key, one) in own {
+                seen += intervals(one, &format!("{at}/{key}"))?;
+            }
+            Ok(seen)
+        }
+        _ => Ok(0),
+    }
+}
+
+fn of_object(own: &Map<String, Value>, at: &str) -> Result<usize, String> {
+    let mut seen = 0;
+    for (key, ends) in PAIRS {
+        let Some(value) = own.get(key).and_then(Value::as_f64) else { continue };
+        for name in ends.iter().filter_map(|name| own.get(*name)) {
+            seen += within(&format!("{at}/{key}"), value, name)?;
+        }
+    }
+    if own.contains_key("trials") && own.contains_key("ci95") {
+        let Some(value) = value_of(own) else { return Ok(seen) };
+        seen += within(at, value, &own["ci95"])?;
+        seen += within(at, value, &Value::from(vec![own["min"].clone(), own["max"].clone()]))?;
+    }
+    Ok(seen + histogram(own, at)?)
+}
+
+/// The number of a row.
+fn value_of(cell: &Map<String, Value>) -> Option<f64> {
+    ["mean", "geometric_mean", "median"].iter().find_map(|key| cell.get(*key)?.as_f64())
+}
+
+/// A mean and percentiles lie within the histogram that they are of, and in their order.
+fn histogram(own: &Map<String, Value>, at: &str) -> Result<usize, String> {
+    let number = |key: &str| own.get(key).and_then(Value::as_f64);
+    let Some(buckets) = own.get("histogram").and_then(Value::as_array) else { return Ok(0) };
+    let (Some(first), Some(last)) = (buckets.first(), buckets.last()) else { return Ok(0) };
+    let ends = Value::from(vec![first["from_ns"].clone(), last["to_ns"].clone()]);
+    let mut seen = 0;
+    for key in ["mean_ns", "p50_ns", "p99_ns"] {
+        if let Some(value) = number(key) {
+            seen += within(&format!("{at}/{key}"), value, &ends)?;
+        }
+    }
+    if number("p50_ns") > number("p99_ns") {
+        return Err(format!("{at}: half lie above what 99 % lie below"));
+    }
+    let counted: u64 = buckets.iter().filter_map(|bucket| bucket["count"].as_u64()).sum();
+    if own.get("count").and_then(Value::as_u64).is_some_and(|all| all < counted) {
+        return Err(format!("{at}: more in the histogram than there are"));
+    }
+    Ok(seen)
+}
+
+/// A row by its workload, its arm and its metric.
+type Key = (String, String, String);
+
+fn key(one: &Value, arm: &str, metric: &str) -> Key {
+    let workload = one["workload"].as_str().unwrap_or_default();
+    (workload.to_owned(), one[arm].to_string(), metric.to_owned())
+}
+
+fn rows(cells: &[Value]) -> BTreeMap<Key, &Map<String, Value>> {
+    let own = cells.iter().filter(|cell| cell["control"] != Value::Bool(true));
+    let named = own
+        .filter_map(|cell| Some((key(cell, "arm", cell["metric"].as_str()?), cell.as_object()?)));
+    named.collect()
+}
+
+/// One number has one value wherever it stands.
+fn equal(document: &Value, cells: &[Value]) -> Result<usize, String> {
+    let rows = rows(cells);
+    let mut seen = 0;
+    let mut same = |what: &str, told: &Value, key: &Key, n: Option<u64>| -> Result<(), String> {
+        let (Some(told), Some(cell)) = (told.as_f64(), rows.get(key)) else { return Ok(()) };
+        let Some(value) = value_of(cell).filter(|_| cell["n"].as_u64() == n) else {
+            return Ok(());
+        };
+        seen += 1;
+        if (told - value).abs() > NEAR * (1.0 + value.abs()) {
+            return Err(format!("{what} of {key:?} is {told}, its row says {value}"));
+        }
+        Ok(())
+    };
+    for one in list(document, "comparisons") {
+        let metric = one["metric"].as_str().unwrap_or_default();
+        let keys = ["arm", "baseline"].map(|arm| key(one, arm, metric));
+        let n = one["n"].as_u64();
+        let whole = keys.iter().all(|key| rows.get(key).is_some_and(|row| row["n"].as_u64() == n));
+        for (at, key) in keys.iter().enumerate().filter(|_| whole) {
+            same("a mean", &one["means"][at], key, n)?;
+        }
+    }
+    for one in list(document, "capacity") {
+        same("held", &one["held_bytes"], &key(one, "arm", "capacity_held_bytes"), Some(1))?;
+    }
+    for one in list(document, "sustained") {
+        let levels = list(&one["course"], "levels");
+        for (metric, level) in
+            [("burst_bytes_per_s", levels.first()), ("sustained_bytes_per_s", levels.last())]
+        {
+            let Some(level) = level else { continue };
+            same("a rate", &level["rate_bytes_per_s"], &key(one, "arm", metric), Some(1))?;
+        }
+    }
+    Ok(seen)
+}
+
+fn list<'a>(document: &'a Value, key: &str) -> &'a [Value] {
+    document[key].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// What rests on numbers that are not trusted says so.
+fn doubted(document: &Value, cells: &[Value]) -> Result<(), String> {
+    let suspect = |workload: &Value, metric: &Value| {
+        cells.iter().any(|cell| {
+            let own = cell["workload"] == *workload && cell["metric"] == *metric;
+            own && cell["trust"] == "suspect" && cell["n"].as_u64() > Some(0)
+        })
+    };
+    let silent = |one: &Value| !one["text"].as_str().unwrap_or_default().contains("suspect");
+    for kind in ["effects", "ranks", "trends"] {
+        for one in list(document, kind) {
+            if suspect(&one["workload"], &one["metric"]) && silent(one) {
+                return Err(format!(
+                    "{kind}: suspect numbers, and {} does not say so",
+                    one["text"]
+                ));
+            }
+        }
+    }
+    let rows = rows(cells);
+    let trust = |key: &Key| rows.get(key).and_then(|row| row["trust"].as_str());
+    for one in list(document, "comparisons") {
+        let metric = one["metric"].as_str().unwrap_or_default();
+        let sides = ["arm", "baseline"].map(|arm| trust(&key(one, arm, metric)));
+        let decided = ["better", "worse"].iter().any(|verdict| one["verdict"] == **verdict);
+        if decided && sides.contains(&Some("invalid")) {
+            return Err(format!("a verdict of invalid numbers: {}", one["text"]));
+        }
+        let told = one["notes"].to_string().contains("suspect");
+        if decided && sides.contains(&Some("suspect")) && !told {
+            return Err(format!("a verdict of suspect numbers without a note: {}", one["text"]));
+        }
+    }
+    for (kind, metric) in
+        [("capacity", "capacity_held_bytes"), ("sustained", "sustained_bytes_per_s")]
+    {
+        for one in list(document, kind) {
+            let trust = trust(&key(one, "arm", metric)).unwrap_or("trusted");
+            let text = one["text"].as_str().unwrap_or_default();
+            if trust != "trusted" && !text.contains(trust) {
+                return Err(format!("{kind}: {trust} numbers, and {text:?} does not say so"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A number with its unit, as it is told.
+#[derive(Clone, Debug, PartialEq)]
+struct Told {
+    number: f64,
+    unit: String,
+    /// Half of what its last digit counts.
+    room: f64,
+}
+
+impl Told {
+    /// Of a number and perhaps a unit, and nothing else.
+    fn of(text: &str) -> Option<Self> {
+        let (number, unit) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
+        let digits = number.replace(',', "");
+        let parsed: f64 = digits.trim_start_matches('+').parse().ok()?;
+        let decimals = digits.split_once('.').map_or(0, |(_, after)| after.len() as i32);
+        let (room, unit) = (0.5 * 10_f64.powi(-decimals), unit.to_owned());
+        (!unit.contains(' ')).then_some(Self { number: parsed, unit, room })
+    }
+
+    /// In the smallest unit of its kind, with the name of that.
+    fn plain(&self, unit: &str) -> (f64, f64, String) {
+        let (factor, kind) = factor(if self.unit.is_empty() { unit } else { &self.unit });
+        (self.number * factor, self.room * factor, kind)
+    }
+}
+
+/// How many of the smallest unit of its kind a unit is.
+fn factor(unit: &str) -> (f64, String) {
+    let times = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("h", 3600e9)];
+    if let Some((_, factor)) = times.iter().find(|(name, _)| *name == unit) {
+        return (*factor, "time".to_owned());
+    }
+    let (size, rate) = unit.strip_suffix("/s").map_or((unit, ""), |size| (size, "/s"));
+    let binary = ["B", "KiB", "MiB", "GiB", "TiB"].iter().position(|name| *name == size);
+    let decimal = ["B", "kB", "MB", "GB", "TB"].iter().position(|name| *name == size);
+    match (binary, decimal) {
+        (Some(power), _) => (1024_f64.powi(power as i32), format!("B{rate}")),
+        (None, Some(power)) => (1000_f64.powi(power as i32), format!("B{rate}")),
+        (None, None) => (1.0, unit.to_owned()),
+    }
+}
+
+/// Each value of a text that stands before its interval in brackets.
+fn text_of(text: &str) -> Result<usize, String> {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut seen = 0;
+    for (at, _) in text.match_indices(INTERVAL) {
+        let Some(before) = text[..at].strip_suffix(" (") else { continue };
+        let rest = &text[at + INTERVAL.len()..];
+        let Some((low, high)) = rest.split(')').next().and_then(|own| own.split_once(" to "))
+        else {
+            continue;
+        };
+        let high = high.split([';', ':']).next().unwrap_or(high);
+        let high = high.split(", ").next().unwrap_or(high);
+        let known = (value_before(before), Told::of(low), Told::of(high));
+        let (Some(value), Some(low), Some(high)) = known else { continue };
+        let unit = [&high.unit, &value.unit].into_iter().find(|unit| !unit.is_empty());
+        let unit = unit.cloned().unwrap_or_default();
+        let (value, room, kind) = value.plain(&unit);
+        let ([low, high], kinds): ([(f64, f64); 2], [String; 2]) = {
+            let [one, other] = [&low, &high].map(|end| end.plain(&unit));
+            ([(one.0, one.1), (other.0, other.1)], [one.2, other.2])
+        };
+        if kinds.iter().any(|own| *own != kind && kind != "times" && !kind.is_empty()) {
+            continue;
+        }
+        seen += 1;
+        // Two roundings to as many digits keep their order; in other units they may be half a digit apart.
+        let room = |end: (f64, f64)| room.max(end.1).min(ROUNDED * end.0.abs());
+        if value < low.0 - room(low) || value > high.0 + room(high) {
+            let from = before.char_indices().rev().nth(80).map_or(0, |(at, _)| at);
+            return Err(format!(
+                "{}({INTERVAL}{}",
+                &before[from..],
+                rest.split(')').next().unwrap_or(rest)
+            ));
+        }
+    }
+    Ok(seen)
+}
+
+/// The number that an interval in brackets is of: right before it, else the last of its sentence that is told in
+/// times or per cent.
+fn value_before(text: &str) -> Option<Told> {
+    let words: Vec<&str> = text.split(' ').collect();
+    let last = |count: usize| words[words.len().saturating_sub(count)..].join(" ");
+    let direct = Told::of(&last(2)).filter(|own| !own.unit.is_empty());
+    let pairs = words.windows(2).rev();
+    let mut same = pairs.take_while(|pair| !pair[0].ends_with(['.', ';', ':']));
+    let told = || {
+        same.find_map(|pair| {
+            Told::of(&pair.join(" ")).filter(|own| ["times", "%"].contains(&own.unit.as_str()))
+        })
+    };
+    direct.or_else(told).or_else(|| Told::of(&last(1)))
+}
+
+/// A page as its reader sees it.
+fn without_tags(page: &str) -> String {
+    let mut text = String::with_capacity(page.len());
+    for (at, part) in page.split('<').enumerate() {
+        let seen = if at == 0 { part } else { part.split_once('>').map_or("", |(_, after)| after) };
+        text.push(' ');
+        text.push_str(seen);
+    }
+    text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_number_outside_of_its_interval_is_found_wherever_it_stands() {
+        let of = |low: f64| {
+            let level = json!({"rate_bytes_per_s": 4.0, "rate_ci95": [low, 5.0]});
+            document_of(&json!({"sustained": [{"course": {"levels": [level]}}]}))
+        };
+        assert_eq!(of(3.0), Ok(1));
+        assert!(of(4.5).unwrap_err().contains("4 is outside of 4.5 to 5"));
+        let cell = |ci95: [f64; 2]| {
+            let own =
+                json!({"trials": [], "ci95": ci95, "geometric_mean": 2.0, "min": 1.0, "max": 3.0});
+            document_of(&json!({"rows": [own]}))
+        };
+        assert_eq!(cell([1.9, 2.1]), Ok(2));
+        assert!(cell([2.05, 2.1]).is_err());
+    }
+
+    #[test]
+    fn a_histogram_holds_its_mean_and_its_percentiles() {
+        let of = |mean: f64, p99: f64| {
+            let bucket = json!({"from_ns": 10, "to_ns": 20, "count": 3});
+            document_of(&json!({"read": {
+                "count": 3, "mean_ns": mean, "p50_ns": 14.0, "p99_ns": p99, "histogram": [bucket],
+            }}))
+        };
+        assert_eq!(of(15.0, 19.0), Ok(3));
+        assert!(of(9.0, 19.0).is_err() && of(15.0, 12.0).is_err());
+    }
+
+    #[test]
+    fn one_name_has_one_value_and_what_is_suspect_says_so() {
+        let of = |held: f64, trust: &str, text: &str| {
+            let cell = json!({
+                "workload": "capacity", "arm": {}, "metric": "capacity_held_bytes", "n": 1,
+                "median": 7.0, "trust": trust,
+            });
+            let facts =
+                json!({"workload": "capacity", "arm": {}, "held_bytes": held, "text": text});
+            document_of(&json!({"cells": [cell], "capacity": [facts]}))
+        };
+        assert_eq!(of(7.0, "trusted", "It holds 7."), Ok(1));
+        assert!(of(8.0, "trusted", "It holds 8.").unwrap_err().contains("its row says 7"));
+        assert!(of(7.0, "suspect", "It holds 7.").is_err());
+        assert_eq!(of(7.0, "suspect", "It holds 7; its numbers are suspect."), Ok(1));
+        let rank = |text: &str| {
+            let cell = json!({
+                "workload": "w", "arm": {}, "metric": "iops", "n": 3, "trust": "suspect",
+            });
+            let rank = json!({"workload": "w", "metric": "iops", "text": text});
+            document_of(&json!({"cells": [cell], "ranks": [rank]}))
+        };
+        assert!(rank("A is first.").is_err() && rank("A is first (suspect numbers).").is_ok());
+    }
+
+    #[test]
+    fn sentences_are_read_with_their_units() {
+        let bad = [
+            "It writes 458 MiB/s (95 % interval 647 MiB/s to 1.33 GiB/s).",
+            "a has 2.5 times the bandwidth of b (95 % interval 2.6 to 2.8, days included).",
+            "KVM has 50 % of the speed of bare metal (95 % interval 60 to 70).",
+            "it took 91.1 ms (95 % interval 1 ns to 63.8 ms)",
+        ];
+        let good = [
+            "It writes 858 MiB/s (95 % interval 647 MiB/s to 1.33 GiB/s).",
+            "a has 2.7 times the bandwidth of b (95 % interval 2.6 to 2.8: no difference shown).",
+            "depth 2 has 1.65 times the time of depth 1 (95 % interval 1.64 to 1.66)",
+            "KVM has 65 % of the speed of bare metal (95 % interval 60 to 70).",
+            "1,234 IOPS (95 % interval 1,230 to 1,240)",
+        ];
+        for text in bad {
+            assert!(text_of(text).is_err(), "{text}");
+        }
+        for text in good {
+            assert_eq!(text_of(text), Ok(1), "{text}");
+        }
+        let page = "<html><p>It writes <b>458 MiB/s</b> (95 % interval 647 MiB/s to 1.33 GiB/s)</p></html>";
+        assert!(all_of(page).is_err());
+        assert_eq!(all_of("nothing is told"), Ok(0));
+    }
+}
