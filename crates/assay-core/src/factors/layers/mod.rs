@@ -3,6 +3,7 @@
 //! down in steps that the journal knows; what stands in which order is [`LAYERS`].
 
 mod encryption;
+mod fill;
 mod own_loop;
 mod raid;
 mod stack;
@@ -36,6 +37,7 @@ pub static LAYERS: &[&dyn Layer] = &[
     &raid::Arrays,
     &filesystem::FileSystems,
     &swap::Swap,
+    &fill::Fill,
     &encryption::EncryptedDirectories,
 ];
 
