@@ -447,7 +447,10 @@ fn synced_writes_of_two_disks_are_told_as_what_a_database_waits_for() {
     };
     let told = bench().findings().summary;
     let wanted = "sync-write, for which a database waits at each commit: /mnt/b has 2";
-    assert!(told[0].starts_with(wanted) && told[0].contains(" of /mnt/a (95 % interval"), "{told:?}");
+    assert!(
+        told[0].starts_with(wanted) && told[0].contains(" of /mnt/a (95 % interval"),
+        "{told:?}"
+    );
     let mut borrowed = bench();
     for drive in borrowed.environment.sites.iter_mut().flat_map(|site| &mut site.drives) {
         drive.bus = Presence::Present("virtio".to_owned());

@@ -214,7 +214,10 @@ mod tests {
         assert_eq!(of_nfs(&nfs(4096, 8192), &mount("nfs4", "server:/srv")), moved(4096, 8192));
         let elsewhere = Mount { point: "/mnt/none".into(), ..mount("nfs4", "server:/srv") };
         assert_eq!(of_nfs(&nfs(4096, 8192), &elsewhere), None);
-        assert_eq!(of_nfs("device a:/b mounted on /mnt/my\\040share with fstype nfs\n", &elsewhere), None);
+        assert_eq!(
+            of_nfs("device a:/b mounted on /mnt/my\\040share with fstype nfs\n", &elsewhere),
+            None
+        );
         for source in ["//server/share", "//server/Share/below/it"] {
             assert_eq!(of_smb(SMB, &mount("cifs", source)), moved(4096, 8192), "{source}");
         }

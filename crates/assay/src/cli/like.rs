@@ -86,19 +86,23 @@ impl LikeArguments {
 
 /// Packs pieces of the files below a directory.
 fn sample(system: &dyn System, directory: &str) -> Outcome<Sample> {
-    let wrong = |why: &dyn std::fmt::Display| Failure::mistake(format!("--like {directory}: {why}"));
+    let wrong =
+        |why: &dyn std::fmt::Display| Failure::mistake(format!("--like {directory}: {why}"));
     let path = system.canonical(Path::new(directory)).map_err(|error| wrong(&error))?;
     let files = files_below(system, &path);
     let all: u64 = files.iter().map(|(_, bytes)| bytes).sum();
     if all == 0 {
-        return Err(wrong(&"no file with anything in it that can be read: name a directory with files"));
+        return Err(wrong(
+            &"no file with anything in it that can be read: name a directory with files",
+        ));
     }
     let pieces = all.div_ceil(PIECE as u64).min(PIECES);
     let mut sample = Sample { files: files.len(), ..Sample::default() };
     let mut buffer = vec![0; PIECE];
     let (mut at, mut before) = (0, 0);
     for piece in 0..pieces {
-        let place = (u128::from(all) * (2 * u128::from(piece) + 1) / (2 * u128::from(pieces))) as u64;
+        let place =
+            (u128::from(all) * (2 * u128::from(piece) + 1) / (2 * u128::from(pieces))) as u64;
         while place >= before + files[at].1 {
             before += files[at].1;
             at += 1;
@@ -198,7 +202,8 @@ mod tests {
 
     #[test]
     fn links_are_not_followed_and_what_has_nothing_to_read_is_told() {
-        let fake = Fake::recorded("dir /home/me\nlink /home/me/out /etc/passwd\nfile /etc/passwd x\n");
+        let fake =
+            Fake::recorded("dir /home/me\nlink /home/me/out /etc/passwd\nfile /etc/passwd x\n");
         let told = liked(&fake.unwrap(), "compression").unwrap_err().message;
         assert!(told.starts_with("--like /home/me: no file with anything in it"), "{told}");
         let told = liked(&Fake::new(), "depth").unwrap_err().message;

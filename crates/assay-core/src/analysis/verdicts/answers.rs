@@ -625,14 +625,17 @@ fn enough(
     let sign = sign(place.question.better);
     let middles: Vec<f64> =
         levels.iter().map(|(.., runs)| sign * mean(&own_levels(runs))).collect();
-    let best = (0..levels.len()).fold(0, |best, at| if middles[at] > middles[best] { at } else { best });
+    let best =
+        (0..levels.len()).fold(0, |best, at| if middles[at] > middles[best] { at } else { best });
     let margin = design.margin.unwrap_or_default().ln_1p();
     let as_much = |at: &usize| middles[*at] >= middles[best] - margin;
     let from = (0..=best).rev().take_while(as_much).last().unwrap_or(best);
     let sample = Sample::of(&pairs(levels[best].2, levels[own].2).differences());
     let bound = Bound::of(design, cases * (levels.len() - 1));
     let ends = sample.as_ref().and_then(|sample| bound.interval(sample));
-    let behind = ends.map(|ends| ends.map(|end| sign * end)).map(|[one, other]| [one.min(other), one.max(other)]);
+    let behind = ends
+        .map(|ends| ends.map(|end| sign * end))
+        .map(|[one, other]| [one.min(other), one.max(other)]);
     let claim = match behind {
         _ if own == best => Claim::Supported,
         Some([low, _]) if low >= -margin => Claim::Supported,
@@ -640,9 +643,18 @@ fn enough(
         _ => Claim::NotShown,
     };
     let [from, best_level] = [from, best].map(|at| levels[at].1);
-    let told = words::Enough { from, best: best_level, claimed, margin: margin.exp_m1() };
+    let told = words::Enough {
+        from,
+        best: best_level,
+        claimed,
+        is_smallest: best == 0,
+        margin: margin.exp_m1(),
+    };
     let shown = sample.filter(|_| own != best).zip(ends);
-    Case::new(claim, words::enough_is(name, place.question.metric, place.question.better, &told, shown))
+    Case::new(
+        claim,
+        words::enough_is(name, place.question.metric, place.question.better, &told, shown),
+    )
 }
 
 /// A level that is a number, or a share in per cent.

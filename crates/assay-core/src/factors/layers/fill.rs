@@ -146,11 +146,14 @@ fn place_of(system: &dyn System, directory: &Path) -> Result<Place, String> {
     let entry = entry.ok_or_else(|| doubt("its file system cannot be told"))?;
     let filesystem = entry.mount.filesystem.as_str();
     if !ABLE.contains(&filesystem) {
-        return Err(doubt(&format!("{filesystem} does not say how full it is in a way that holds")));
+        return Err(doubt(&format!(
+            "{filesystem} does not say how full it is in a way that holds"
+        )));
     }
     let runs_on = mounts::find(&table, Path::new("/"), root).map(|entry| &entry.mount.source);
     // Of a machine that does not tell what it runs on, anything could be it.
-    let is_root = here.is_none() || here == root || runs_on.is_none_or(|own| *own == entry.mount.source);
+    let is_root =
+        here.is_none() || here == root || runs_on.is_none_or(|own| *own == entry.mount.source);
     let space = system.space(directory).map_err(|error| doubt(&error.to_string()))?;
     Ok(Place { shown, space, is_root })
 }
@@ -171,7 +174,8 @@ impl Filler {
                  name another directory"
             ));
         }
-        let stays = if *is_root { ROOT_BYTES.max(space.total_bytes / ROOT_SHARE) } else { OTHER_BYTES };
+        let stays =
+            if *is_root { ROOT_BYTES.max(space.total_bytes / ROOT_SHARE) } else { OTHER_BYTES };
         if left < stays {
             let why = if *is_root { ", as the machine runs on it" } else { "" };
             return Err(format!(
@@ -227,7 +231,10 @@ impl Recipe for Filler {
 
     /// How much it takes depends on what is free, so that there is no line to be typed.
     fn typed(&self, below: &[PathBuf]) -> Typed {
-        Typed { acts: Vec::new(), out: below.first().cloned().unwrap_or_else(|| "DIRECTORY".into()) }
+        Typed {
+            acts: Vec::new(),
+            out: below.first().cloned().unwrap_or_else(|| "DIRECTORY".into()),
+        }
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {

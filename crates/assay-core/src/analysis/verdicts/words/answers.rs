@@ -216,6 +216,8 @@ pub(in crate::analysis::verdicts) struct Enough<'a> {
     pub from: &'a str,
     pub best: &'a str,
     pub claimed: &'a str,
+    /// Whether nothing is smaller than the best.
+    pub is_smallest: bool,
     /// As a share.
     pub margin: f64,
 }
@@ -224,18 +226,20 @@ pub(in crate::analysis::verdicts) fn enough_is(
     name: &str,
     metric: &str,
     better: Better,
-    Enough { from, best, claimed, margin }: &Enough<'_>,
+    &Enough { from, best, claimed, is_smallest, margin }: &Enough<'_>,
     shown: Option<(Sample, [f64; 2])>,
 ) -> String {
-    let (what, margin) = (noun(metric), show::share(*margin));
+    let (what, margin) = (noun(metric), show::share(margin));
     let most = match better {
         Better::Higher => "highest",
         Better::Lower => "lowest",
     };
-    let head = if from == best {
-        format!("{name}: the {most} {what} at {best}, and no smaller one comes within {margin} of it")
-    } else {
-        format!("{name}: from {from} on the {what} is within {margin} of the {most}, at {best}")
+    let head = match () {
+        () if is_smallest => format!("{name}: the {most} {what} at {best}, the smallest"),
+        () if from == best => format!(
+            "{name}: the {most} {what} at {best}, and no smaller one comes within {margin} of it"
+        ),
+        () => format!("{name}: from {from} on within {margin} of the {most} {what}, at {best}"),
     };
     match shown {
         Some((sample, ends)) => {
