@@ -13,7 +13,6 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::units::show;
 use assay_core::study::Study;
 use assay_core::system::{Caching, FileKind, System};
-use assay_core::work::Kind as _;
 use assay_core::work::io::{self, Content};
 
 /// What compressing file systems take at once.

@@ -202,6 +202,10 @@ impl Recipe for Filler {
         None
     }
 
+    fn missing_beside(&self, system: &dyn System, directory: &Path) -> Option<String> {
+        place_of(system, directory).and_then(|place| self.bytes(&place)).err()
+    }
+
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
         let [Base::Directory(directory)] = below else {
             return Err(Failure::refused("a file system is filled beside a directory: name one"));
@@ -308,5 +312,10 @@ mod tests {
             assert!(told.starts_with(&format!("{directory} is not filled: {kind}")), "{told}");
         }
         assert!(place_of(&fake, Path::new("/home")).unwrap().is_root);
+        // A plan knows it before anything is made.
+        let levels = Levels::from([(FILL.to_owned(), "80 %".to_owned())]);
+        let stack = super::super::Stack::of(&Wish::of(&levels)).unwrap();
+        assert!(stack.missing_beside(&fake, Path::new("/tmp")).is_some());
+        assert_eq!(stack.missing_beside(&fake, Path::new("/home")), None);
     }
 }

@@ -210,6 +210,11 @@ pub trait Recipe {
     /// anything is.
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String>;
 
+    /// What is missing to make it beside a directory that is there, as far as can be told beforehand.
+    fn missing_beside(&self, _system: &dyn System, _directory: &Path) -> Option<String> {
+        None
+    }
+
     /// Bytes of what it gives, made on things of so many.
     fn room(&self, below: &[u64]) -> u64 {
         below.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes))
