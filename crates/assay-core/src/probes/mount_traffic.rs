@@ -113,17 +113,19 @@ fn of_network(site: &Site) -> Option<(&Mount, Kind)> {
 }
 
 fn read(system: &dyn System, mount: &Mount, kind: Kind) -> Presence<Moved> {
-    let (path, find): (&str, fn(&str, &Mount) -> Option<Moved>) = match kind {
-        Kind::Nfs => (NFS_STATISTICS, of_nfs),
-        Kind::Smb => (SMB_STATISTICS, of_smb),
+    let path = match kind {
+        Kind::Nfs => NFS_STATISTICS,
+        Kind::Smb => SMB_STATISTICS,
     };
-    match system.read_text(Path::new(path)) {
-        Ok(text) => Presence::from_option(
-            find(&text, mount),
-            format!("{path} does not tell the bytes of this mount"),
-        ),
-        Err(error) => Presence::absent(format!("{path} is {}", sysfs::reason(&error))),
-    }
+    let text = match system.read_text(Path::new(path)) {
+        Ok(text) => text,
+        Err(error) => return Presence::absent(format!("{path} is {}", sysfs::reason(&error))),
+    };
+    let found = match kind {
+        Kind::Nfs => of_nfs(&text, mount),
+        Kind::Smb => of_smb(&text, mount),
+    };
+    Presence::from_option(found, format!("{path} does not tell the bytes of this mount"))
 }
 
 /// `device SERVER:/EXPORT mounted on POINT with fstype nfs4 statvers=1.1`, and below it a line `bytes:`; the
