@@ -276,18 +276,29 @@ fn compared(story: &Story<'_>) -> Vec<Sentence> {
         let own = story.rows.iter().find(|row| row.workload.name == found.workload);
         own.and_then(usual) == Some(wanted)
     };
-    let found = TELLING
-        .iter()
-        .flat_map(|wanted| story.found.comparisons.iter().filter(move |found| is(found, *wanted)));
+    let found = TELLING.iter().flat_map(|wanted| {
+        let own = story.found.comparisons.iter().filter(move |found| is(found, *wanted));
+        own.map(move |found| (found, *wanted))
+    });
     found
-        .filter_map(|found| {
+        .filter_map(|(found, usual)| {
             let said = Said::Comparison { id: found.id.clone() };
-            Some(Sentence::new(said, comparison(story, found)?))
+            Some(Sentence::new(said, comparison(story, found, usual)?))
         })
         .collect()
 }
 
-fn comparison(story: &Story<'_>, found: &Comparison) -> Option<String> {
+/// What a comparison is of, by the name of its workload: of synced writes also who waits for them, where a
+/// sync is known to reach the medium.
+fn subject(story: &Story<'_>, found: &Comparison, usual: Usual) -> String {
+    let name = &found.workload;
+    if usual == Usual::Commit && !story.rows.iter().any(Row::is_borrowed) {
+        return format!("{name}, for which a database waits at each commit");
+    }
+    name.clone()
+}
+
+fn comparison(story: &Story<'_>, found: &Comparison, usual: Usual) -> Option<String> {
     let trust_of = |arm: &Arm| {
         let own = |cell: &&Cell| {
             (&cell.workload, &cell.metric, &cell.arm) == (&found.workload, &found.metric, arm)
@@ -302,7 +313,7 @@ fn comparison(story: &Story<'_>, found: &Comparison) -> Option<String> {
     let what = if found.metric == "iops" { "operations per second" } else { "bandwidth" };
     Some(format!(
         "{}: {} has {about}{} times the {what} of {} (95 % interval {low} to {high}{open}{doubt}).",
-        found.workload,
+        subject(story, found, usual),
         found.arm.get("target")?,
         show::times(found.ratio?),
         found.baseline.get("target")?,

@@ -3,16 +3,62 @@
 use super::capacity::which;
 use super::rows::Row;
 use crate::findings::capacity::SustainedFacts;
+use crate::presence::Presence;
+use crate::probes::is_not_recorded;
+use crate::probes::temperature::{LEAST_LIMIT_MC, Temperature};
 use crate::quantity::units::show;
 use crate::work::sustained::{Again, Course, Detail, Level, Rated, course};
 
 /// What the last trial of a row wrote.
 pub(super) fn of_row(row: &Row<'_>) -> Option<SustainedFacts> {
-    let measured = row.counting().last()?.record.measured.as_ref()?;
-    let detail = Detail::of(measured)?;
+    let record = &row.counting().last()?.record;
+    let detail = Detail::of(record.measured.as_ref()?)?;
     let course = course(detail)?;
-    let text = words(&course, detail.ended.as_deref()) + &which(row.counting().count());
+    let throttled = row.remarks.iter().find(|(rule, _)| *rule == THROTTLED);
+    let throttled = throttled.map(|(_, remark)| remark.text.as_str());
+    let fell = course.fall().is_some() || course.sinks.is_some();
+    let mut text = words(&course, detail.ended.as_deref());
+    text += &which(row.counting().count());
+    if let Some(heat) = heat(throttled, &record.evidence.temperature, fell) {
+        text = format!("{text} {heat}");
+    }
     Some(SustainedFacts { workload: row.workload.name.clone(), arm: row.arm.clone(), course, text })
+}
+
+/// The rule that speaks of heat.
+const THROTTLED: &str = "throttled";
+
+/// Whether heat slowed it down: what the rule says; where the rate fell without it, how near the hottest part
+/// came to the temperature from which it slows down. A rate that did not fall needs no cause.
+fn heat(throttled: Option<&str>, seen: &Presence<Temperature>, fell: bool) -> Option<String> {
+    if let Some(text) = throttled {
+        return Some(format!("It was throttled: {text}."));
+    }
+    if !fell || is_not_recorded(seen) {
+        return None;
+    }
+    let unknown = |why: &str| format!("Whether heat slowed it does not show: {why}.");
+    let temperature = match seen {
+        Presence::Present(temperature) => temperature,
+        Presence::Absent(reason) => return Some(unknown(reason)),
+    };
+    let nearest = temperature
+        .sensors
+        .iter()
+        .filter_map(|(name, sensor)| {
+            let limit = sensor.limit_mc.filter(|mc| *mc > LEAST_LIMIT_MC)?;
+            Some((name, sensor.before_mc.max(sensor.after_mc), limit))
+        })
+        .min_by_key(|(_, most, limit)| limit.saturating_sub(*most));
+    let degrees = |mc: i64| show::three_digits(mc as f64 / 1e3);
+    Some(match nearest {
+        Some((name, most, limit)) => format!(
+            "Heat was not seen to slow it: {name} had {} \u{b0}C at its end, and slows down from {} \u{b0}C on.",
+            degrees(most),
+            degrees(limit)
+        ),
+        None => unknown("no sensor says from which temperature on its part slows down"),
+    })
 }
 
 /// A rate with its interval, where it has one.
@@ -192,5 +238,32 @@ mod tests {
         }
         assert!(of(true, false).ends_with("why it fell does not show."));
         assert!(of(false, true).ends_with("no cache is full that is fast there."));
+    }
+
+    #[test]
+    fn heat_is_told_where_it_was_seen_and_where_a_fall_wants_a_cause() {
+        use crate::probes::temperature::Sensor;
+        let at = |after_mc, limit_mc| {
+            let sensor = Sensor { before_mc: 30_000, after_mc, limit_mc };
+            let cool = Sensor { before_mc: 20_000, after_mc: 21_000, limit_mc: Some(90_000) };
+            let sensors = [("nvme0 Composite".to_owned(), sensor), ("cpu".to_owned(), cool)];
+            Presence::Present(Temperature { sensors: sensors.into(), slow_processors: None })
+        };
+        let said = heat(Some("the processor throttled once for heat"), &at(1, None), false);
+        assert_eq!(
+            said.as_deref(),
+            Some("It was throttled: the processor throttled once for heat.")
+        );
+        assert_eq!(
+            heat(None, &at(61_000, Some(82_000)), true).as_deref(),
+            Some(
+                "Heat was not seen to slow it: nvme0 Composite had 61 \u{b0}C at its end, and slows down \
+                 from 82 \u{b0}C on."
+            )
+        );
+        assert_eq!(heat(None, &at(61_000, Some(82_000)), false), None, "nothing fell");
+        let none = Presence::absent("the kernel shows no temperature sensor here");
+        let told = heat(None, &none, true).unwrap();
+        assert!(told.ends_with("does not show: the kernel shows no temperature sensor here."));
     }
 }

@@ -436,6 +436,30 @@ fn targets_are_compared_with_the_first_one() {
     );
 }
 
+/// Which disk for a database is told by the writes that are synced one by one, and only where a sync is
+/// known to reach the medium.
+#[test]
+fn synced_writes_of_two_disks_are_told_as_what_a_database_waits_for() {
+    let bench = || {
+        Bench::new(&["/mnt/a", "/mnt/b"])
+            .row(0, "sync-write", 4096, &[100, 102, 99, 101, 100, 98])
+            .row(1, "sync-write", 4096, &[200, 205, 199, 201, 200, 197])
+    };
+    let told = bench().findings().summary;
+    let wanted = "sync-write, for which a database waits at each commit: /mnt/b has 2";
+    assert!(
+        told[0].starts_with(wanted) && told[0].contains(" of /mnt/a (95 % interval"),
+        "{told:?}"
+    );
+    let mut borrowed = bench();
+    for drive in borrowed.environment.sites.iter_mut().flat_map(|site| &mut site.drives) {
+        drive.bus = Presence::Present("virtio".to_owned());
+        drive.link = Presence::absent("no link");
+    }
+    let told = borrowed.findings().summary;
+    assert!(!told.iter().any(|text| text.contains("database")), "{told:?}");
+}
+
 #[test]
 fn a_pair_needs_both_and_an_invalid_side_is_named() {
     let mut bench = two_cards();

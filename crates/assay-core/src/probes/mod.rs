@@ -14,6 +14,7 @@ pub mod load;
 pub mod look;
 pub mod members;
 pub mod memory;
+pub mod mount_traffic;
 mod observations;
 pub mod own_traffic;
 pub mod page_cache;
@@ -57,6 +58,7 @@ observations::observations! {
         own_traffic: Twice<own_traffic::Own>,
         block_latency: block_latency::Tracer,
         array_sync: array_sync::Arrays,
+        mount_traffic: mount_traffic::Traffic,
         members: members::Members,
         disk: disk::Disks,
     }

@@ -81,19 +81,23 @@ pub enum AskKind {
     Ratio,
     /// One level is the highest at which the metric still is at most so much.
     Knee,
+    /// One level has as much as the best of all, within the margin.
+    Enough,
 }
 
 impl AskKind {
     /// The words that study files use.
-    pub const WORDS: [&'static str; 10] =
-        ["peak", "linear", "flat", "first", "last", "beats", "equal", "reaches", "ratio", "knee"];
+    pub const WORDS: [&'static str; 11] = [
+        "peak", "linear", "flat", "first", "last", "beats", "equal", "reaches", "ratio", "knee",
+        "enough",
+    ];
 
     /// The keys that a claim of this kind needs.
     pub const fn needs(self) -> &'static [&'static str] {
         match self {
             Self::Peak => &["factor", "between"],
             Self::Linear | Self::Flat => &["factor"],
-            Self::First | Self::Last | Self::Knee => &["factor", "level"],
+            Self::First | Self::Last | Self::Knee | Self::Enough => &["factor", "level"],
             Self::Beats | Self::Equal => &["factor", "level", "over"],
             Self::Reaches | Self::Ratio => &[],
         }

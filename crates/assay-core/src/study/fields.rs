@@ -405,7 +405,8 @@ pub static QUESTION: Fields = Fields {
             "kind",
             Form::Word(|| super::AskKind::WORDS.to_vec()),
             "what is claimed: where the metric peaks, how it changes with a factor, which level is \
-             first, last, better than, equal to or so many times another, or how much is reached",
+             first, last, better than, equal to or so many times another, how much is reached, or \
+             whether a level is enough: as good as the best within the margin",
             "kind = \"peak\"",
         ),
         needed(

@@ -1,6 +1,8 @@
 //! `device-bytes`: the device moved less than is claimed.
 
-use super::evidence::{Share, Witnessed, compression, in_trials, is_simulated, mover, witnessed};
+use super::evidence::{
+    Mover, Share, Witnessed, compression, in_trials, is_simulated, mover, witnessed,
+};
 use super::{Case, MOVED, Remark, TruthRule, cached};
 use crate::catalogue::About;
 use crate::findings::Trust;
@@ -25,8 +27,9 @@ static ABOUT: About = About {
            loop device, are compared with the bytes of the operations. Under 90 % the number is invalid, unless compression explains it: \
            then the rule `compressed` speaks. Writes must have arrived when the clock \
            stopped. More bytes than asked for are write amplification: told, and no fault. \
-           Where no counter exists (network, some FUSE programs) the number is suspect. A \
-           tenth is what a few blocks in the drive's own queue, or in the last moment of a \
+           On NFS and SMB the bytes that crossed the network are held against them; what the server \
+           keeps in its memory does not show. Where no counter exists (other networks, some FUSE \
+           programs) the number is suspect. A tenth is what a few blocks in the drive's own queue, or in the last moment of a \
            trial, may hide; more is missing work.",
 };
 
@@ -55,7 +58,12 @@ impl TruthRule for DeviceBytes {
                 why.unwrap_or_default()
             )));
         }
-        let found = [short_reads(case, &trials), short_writes(case, &trials), amplified(&trials)];
+        let found = [
+            short_reads(case, &trials),
+            short_writes(case, &trials),
+            amplified(&trials),
+            served(case, &trials),
+        ];
         found.into_iter().flatten().reduce(|one, other| Remark {
             trust: one.trust.max(other.trust),
             text: format!("{}; {}", one.text, other.text),
@@ -109,13 +117,25 @@ fn short_writes(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
     )))
 }
 
+/// What a count of bytes that crossed a network leaves open.
+fn served(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
+    let by_server = trials.iter().any(|trial| trial.mover == Mover::Server);
+    by_server.then(|| {
+        Remark::note(format!(
+            "the bytes crossed the network ({}); what the server keeps in its memory does not show",
+            case.site.filesystem()
+        ))
+    })
+}
+
 fn amplified(trials: &[Witnessed]) -> Option<Remark> {
     let written: u64 =
         trials.iter().map(|t| t.device.run.write_bytes + t.device.settle.write_bytes).sum();
     let claimed: u64 = trials.iter().map(|t| t.claims.write.bytes).sum();
     let factor = written as f64 / claimed as f64;
     (claimed > 0 && factor > AMPLIFIED).then(|| {
-        Remark::note(format!("the device wrote {} times as much as was asked", show::times(factor)))
+        let (who, times) = (mover(trials), show::times(factor));
+        Remark::note(format!("{who} wrote {times} times as much as was asked"))
     })
 }
 
@@ -197,6 +217,41 @@ mod tests {
             remote.judge(&DeviceBytes).unwrap().text,
             "nothing below tells its bytes, so the number cannot be checked (a 9p server)"
         );
+    }
+
+    #[test]
+    fn bytes_that_crossed_the_network_stand_in_for_a_device() {
+        use crate::probes::mount_traffic::{MountTraffic, Moved};
+        use crate::system::site::Mount;
+        let served = |read_bytes: u64| {
+            let moved = Moved { read_bytes, write_bytes: 0 };
+            let told = MountTraffic { run: moved, settle: Moved::default() };
+            let bench = Bench::read().site(|site| {
+                site.backing = Backing::Remote;
+                site.counted.clear();
+                site.mount = Presence::Present(Mount {
+                    point: "/mnt".into(),
+                    source: "server:/srv".to_owned(),
+                    filesystem: "nfs4".to_owned(),
+                    options: Vec::new(),
+                });
+            });
+            bench.each(move |trial| trial.evidence.mount_traffic = Presence::Present(told))
+        };
+        let whole = served(MOVED).judge(&DeviceBytes).unwrap();
+        assert_eq!(whole.trust, Trust::Trusted);
+        assert_eq!(
+            whole.text,
+            "the bytes crossed the network (nfs4); what the server keeps in its memory does not show"
+        );
+        let short = served(MOVED * 7 / 10).judge(&DeviceBytes).unwrap();
+        assert_eq!(short.trust, Trust::Invalid);
+        assert!(short.text.starts_with("the server delivered only 70 % of the bytes"), "{short:?}");
+        // Without its counters nothing can be checked, as before.
+        let blind = served(MOVED).each(|trial| {
+            trial.evidence.mount_traffic = Presence::absent("no such file");
+        });
+        assert_eq!(blind.judge(&DeviceBytes).unwrap().trust, Trust::Suspect);
     }
 
     #[test]

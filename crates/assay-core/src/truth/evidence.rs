@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Case;
 use crate::presence::Presence;
+use crate::probes::mount_traffic::Moved;
 use crate::results::record::{DeviceEvidence, Traffic, TrialRecord};
 use crate::system::site::TargetKind;
 use crate::work::Claims;
@@ -64,8 +65,19 @@ pub(super) struct Witnessed {
     /// What the devices counted; below a loop device what the drives there counted, where that is
     /// less: the page cache of the loop's file answers for the drive.
     pub device: DeviceEvidence,
-    /// Whether it was less.
-    pub below_loop: bool,
+    /// Who counted it.
+    pub mover: Mover,
+}
+
+/// Whose counters are held against what is claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mover {
+    /// Those of the topmost block devices.
+    Device,
+    /// Those of the drives below a loop device.
+    BelowLoop,
+    /// Those of the client of a network file system.
+    Server,
 }
 
 /// Trials whose bytes can be checked.
@@ -74,22 +86,40 @@ pub(super) fn witnessed(case: &Case<'_>) -> Vec<Witnessed> {
         .iter()
         .filter_map(|trial| {
             trial.measured.as_ref()?;
-            let top = counted_devices(case, trial)?;
+            let claims = trial.claims();
+            let Some(top) = counted_devices(case, trial) else {
+                let device = of_server(trial)?;
+                return Some(Witnessed { claims, device, mover: Mover::Server });
+            };
             let device = lowest(case, trial).map_or(top, |lowest| less(&top, &lowest));
             let moved = |one: &DeviceEvidence| one.run.read_bytes + one.run.write_bytes;
-            Some(Witnessed {
-                claims: trial.claims(),
-                device,
-                below_loop: moved(&device) < moved(&top),
-            })
+            let below_loop = moved(&device) < moved(&top);
+            let mover = if below_loop { Mover::BelowLoop } else { Mover::Device };
+            Some(Witnessed { claims, device, mover })
         })
         .collect()
 }
 
+/// What crossed the network for the target's mount: bytes alone, no requests and no times.
+fn of_server(trial: &TrialRecord) -> Option<DeviceEvidence> {
+    let told = trial.evidence.mount_traffic.value()?;
+    let bytes = |moved: &Moved| Traffic {
+        read_bytes: moved.read_bytes,
+        write_bytes: moved.write_bytes,
+        ..Traffic::default()
+    };
+    let (run, settle) = (bytes(&told.run), bytes(&told.settle));
+    Some(DeviceEvidence { gap: Traffic::default(), run, settle })
+}
+
 /// Who moved fewer bytes than are claimed.
 pub(super) fn mover(trials: &[Witnessed]) -> &'static str {
-    let below = trials.iter().any(|trial| trial.below_loop);
-    if below { "the drive below the loop device" } else { "the device" }
+    let is = |mover: Mover| trials.iter().any(|trial| trial.mover == mover);
+    match () {
+        () if is(Mover::BelowLoop) => "the drive below the loop device",
+        () if is(Mover::Server) => "the server",
+        () => "the device",
+    }
 }
 
 /// Traffic of the drives at the bottom of loop devices, summed. None where no loop device is counted,

@@ -3,7 +3,7 @@
 use assay_stats::median;
 
 use super::evidence::{in_trials, seconds};
-use super::{Case, MOVED, Remark, TruthRule};
+use super::{Case, Remark, SPEED, TruthRule};
 use crate::catalogue::About;
 use crate::findings::LENT;
 use crate::quantity::metric::Nature;
@@ -65,8 +65,9 @@ impl TruthRule for HostCache {
         Judged::Medium
     }
 
+    /// What is kept on the other side changes how fast that is, and not how much this machine's devices move.
     fn changes(&self) -> &'static [Nature] {
-        MOVED
+        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -15,11 +15,15 @@ use assay_core::work::io::{self, Mix};
 
 /// Budget of `--quick`.
 const QUICK_BUDGET: &str = "15 s";
+/// Trials of each workload where targets are compared: of three pairs an interval is so wide that hardly
+/// any difference shows.
+const COMPARED: u32 = 6;
 
 /// Honest speed of the storage under a directory, a file or a device
 ///
 /// Writes an area of its own with random data, then reads and writes in it with seven workloads,
-/// three times each in random order, and says how far each number can be trusted. Needs no root.
+/// three times each in random order (six times where targets are compared), and says how far each number
+/// can be trusted. Needs no root.
 /// In a directory it makes its own file and removes it; an existing file or a block device is only
 /// read, unless --destroy names the device.
 #[derive(Debug, Args)]
@@ -27,7 +31,7 @@ const QUICK_BUDGET: &str = "15 s";
 Examples:
   assay check                        this directory
   assay check --quick /media/card    a card, in about 15 s
-  assay check /mnt/a /mnt/b          two places, compared
+  assay check /mnt/a /mnt/b          two places, compared: which for a database? the line sync-write
   assay check --mix 70/30            with a row of mixed reads and writes
   assay check /dev/sdX               a drive, only read (as root)
   assay check /dev/sdX --destroy ID  a drive, overwritten; ID from: assay plan check /dev/sdX
@@ -140,6 +144,9 @@ fn study(arguments: &Arguments) -> Outcome<Study> {
     if let Some(text) = &arguments.mix {
         study.workload.push(mixed(text)?);
     }
+    if arguments.targets.len() > 1 && !study.needs_whole() {
+        study.replicates = COMPARED;
+    }
     study.seed = arguments.seed;
     if study.needs_whole() && study.budget.is_none() {
         // What goes through all of something takes its own time.
@@ -188,4 +195,27 @@ fn mixed(text: &str) -> Outcome<Workload> {
         background: None,
         optional: false,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args as _, FromArgMatches as _};
+
+    use super::*;
+
+    fn of(words: &[&str]) -> Study {
+        let command = Arguments::augment_args(clap::Command::new("check"));
+        let line = std::iter::once("check").chain(words.iter().copied());
+        let matches = command.try_get_matches_from(line).unwrap();
+        study(&Arguments::from_arg_matches(&matches).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn targets_that_are_compared_have_six_trials_each() {
+        assert_eq!(of(&["/mnt/a", "/mnt/b"]).replicates, 6);
+        assert_eq!(of(&["--quick", "/mnt/a", "/mnt/b"]).replicates, 6);
+        assert_eq!((of(&[]).replicates, of(&["/mnt/a"]).replicates), (3, 3));
+        // What goes through all of a drive does that once.
+        assert_eq!(of(&["--sustained", "/mnt/a", "/mnt/b"]).replicates, 1);
+    }
 }

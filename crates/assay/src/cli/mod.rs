@@ -24,6 +24,7 @@ mod import;
 mod in_vm;
 mod inventory;
 mod label;
+mod like;
 mod list;
 mod meant;
 mod micro;

@@ -8,7 +8,7 @@ use assay_core::factors::{self, Role};
 use assay_core::plan::boots;
 use assay_core::quantity::{Bytes, Time};
 use assay_core::study::Study;
-use assay_core::work::{Needs, Work, command, observe};
+use assay_core::work::{Needs, Work, command, io, observe};
 
 /// What a command line is about, where it says so: a study, and whether commands on the line make it.
 pub(super) struct Subject {
@@ -71,6 +71,7 @@ const OPTIONS: &[(&str, &[Row])] = &[
             first("margin", every),
             own("limit", memory),
             own("harm", others),
+            own("like", content),
             own("claimed", card),
             own("price", card),
             more("meter", trials),
@@ -173,6 +174,12 @@ fn memory(of: &Subject) -> bool {
 
 fn others(of: &Subject) -> bool {
     of.works().any(|work| observe::Asked::of(work).is_some())
+}
+
+/// Whether it states how much of what it writes compresses.
+fn content(of: &Subject) -> bool {
+    let asked = |work| io::Asked::of(work).map(|own| own.content);
+    of.works().any(|work| matches!(asked(work), Some(io::Content::Partly(_))))
 }
 
 fn card(of: &Subject) -> bool {
@@ -324,6 +331,7 @@ mod tests {
             ("source", "compile", "depth"),
             ("as-root", "compile", "depth"),
             ("claimed", "flash", "depth"),
+            ("like", "compression", "depth"),
             ("destroy", "depth", "bufferbloat"),
             ("vm", "depth", "live"),
             ("vm-cpus", "depth", "compile"),

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::build::BuildArguments;
 use super::commands::CommandArguments;
+use super::like::LikeArguments;
 use super::{output, studies};
 use crate::runner::Consented;
 use assay_core::factors::{self, Role};
@@ -145,6 +146,8 @@ pub struct StudyArguments {
     commands: CommandArguments,
     #[command(flatten)]
     build: BuildArguments,
+    #[command(flatten)]
+    like: LikeArguments,
     /// On a loop device made for it, removed afterwards (as root)
     #[arg(long, conflicts_with_all = ["targets", "destroy"])]
     lab: bool,
@@ -173,7 +176,7 @@ impl StudyArguments {
     /// The study to run, and where.
     pub fn study(&self, system: &dyn System) -> Outcome<(Study, Vec<String>)> {
         let study = self.changed(self.placed(self.asked(system)?)?)?;
-        let study = self.build.built(system, study)?;
+        let study = self.like.liked(system, self.build.built(system, study)?)?;
         let study = self.metered(system, self.sold_as(self.at_speed(study))?)?;
         let study = if self.lab { study.in_lab() } else { study };
         // What the command line made of it is read like a file, so that both know the same rules.

@@ -177,10 +177,15 @@ pub fn refused(
         _ => device.site.counted.first().map_or(0, |name| devices::size_of(system, name)),
     };
     let below: Vec<u64> = place.devices().map(bytes).collect();
+    let is_beside = site.kind == TargetKind::Directory && !arms::makes_on_device(study);
+    let beside = |stack: &Stack| match is_beside {
+        true => stack.missing_beside(system, &site.path),
+        false => None,
+    };
     let mut found = Vec::new();
     for base in &layout.bases {
         let missing = match Stack::of(&Wish::of(base)) {
-            Ok(stack) => stack.missing(system, &below),
+            Ok(stack) => stack.missing(system, &below).or_else(|| beside(&stack)),
             Err(reason) => Some(reason),
         };
         if let Some(reason) = missing {

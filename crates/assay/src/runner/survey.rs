@@ -295,7 +295,9 @@ pub fn estimate(system: &dyn System, study: &Study, place: &Place) -> Outcome<Su
         _ if matches!(study.target, Some(Target::Loop(_))) => OpenTarget::simulated(&would),
         _ => OpenTarget::open(&would, site, place.consent.as_ref())?,
     };
-    let makes = layers::give_directory(&Layout::of(study, &[]).bases);
+    // What stands beside a directory leaves the area where it is.
+    let on_device = arms::makes_on_device(study);
+    let makes = on_device && layers::give_directory(&Layout::of(study, &[]).bases);
     // What cannot run without a consent is planned as with it.
     let gives_up = arms::gives_up_data(study) || study.needs_whole();
     let gives_up = gives_up && site.kind == TargetKind::Device;

@@ -11,7 +11,7 @@ use super::bound::Bound;
 use super::load::unequal_load;
 use super::orders::two_orders;
 use super::pairs::pairs;
-use super::ranks::{could_be_best, own_levels};
+use super::ranks::{could_be_best, mean, own_levels, sign};
 use super::trends::{contexts, number, slopes};
 use super::words;
 use crate::findings::answers::{Answer, Claim};
@@ -279,6 +279,7 @@ fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case
         AskKind::Reaches => reaches(design, ask, place, how),
         AskKind::Ratio => ratio(design, ask, place, &curve, how),
         AskKind::Knee => knee(ask, place, &curve, &name),
+        AskKind::Enough => enough(design, ask, place, &curve, how),
     }
 }
 
@@ -598,6 +599,62 @@ fn knee(ask: &Ask, place: &Place<'_, '_>, curve: &Curve<'_, '_>, name: &str) -> 
     let told = |(_, level, middle): &(f64, &str, f64)| ((*level).to_owned(), *middle);
     let text = words::knee_is(name, metric, most, found.map(told), levels.get(below).map(told));
     Case::new(claim, text)
+}
+
+/// Whether a level has as much as the best of all within the margin, surely not, or neither; and from which
+/// level on that is so.
+fn enough(
+    design: &Design,
+    ask: &Ask,
+    place: &Place<'_, '_>,
+    curve: &Curve<'_, '_>,
+    (name, cases): (&str, usize),
+) -> Case {
+    let mut levels: Vec<(f64, &str, &Runs<'_>)> = curve
+        .iter()
+        .filter_map(|(level, runs)| Some((share_or_number(level)?, *level, *runs)))
+        .collect();
+    levels.sort_by(|one, other| one.0.total_cmp(&other.0));
+    if levels.len() < FEWEST_LEVELS {
+        return no_data(words::no_numbers(name));
+    }
+    let claimed = ask.level.as_deref().unwrap_or_default();
+    let Some(own) = levels.iter().position(|(_, level, _)| *level == claimed) else {
+        return no_data(no_level(place, ask, claimed, name));
+    };
+    let sign = sign(place.question.better);
+    let middles: Vec<f64> =
+        levels.iter().map(|(.., runs)| sign * mean(&own_levels(runs))).collect();
+    let best =
+        (0..levels.len()).fold(0, |best, at| if middles[at] > middles[best] { at } else { best });
+    let margin = design.margin.unwrap_or_default().ln_1p();
+    let as_much = |at: &usize| middles[*at] >= middles[best] - margin;
+    let from = (0..=best).rev().take_while(as_much).last().unwrap_or(best);
+    let sample = Sample::of(&pairs(levels[best].2, levels[own].2).differences());
+    let bound = Bound::of(design, cases * (levels.len() - 1));
+    let ends = sample.as_ref().and_then(|sample| bound.interval(sample));
+    let behind = ends
+        .map(|ends| ends.map(|end| sign * end))
+        .map(|[one, other]| [one.min(other), one.max(other)]);
+    let claim = match behind {
+        _ if own == best => Claim::Supported,
+        Some([low, _]) if low >= -margin => Claim::Supported,
+        Some([_, high]) if high < -margin => Claim::Contradicted,
+        _ => Claim::NotShown,
+    };
+    let [from, best_level] = [from, best].map(|at| levels[at].1);
+    let told = words::Enough {
+        from,
+        best: best_level,
+        claimed,
+        is_smallest: best == 0,
+        margin: margin.exp_m1(),
+    };
+    let shown = sample.filter(|_| own != best).zip(ends);
+    Case::new(
+        claim,
+        words::enough_is(name, place.question.metric, place.question.better, &told, shown),
+    )
 }
 
 /// A level that is a number, or a share in per cent.

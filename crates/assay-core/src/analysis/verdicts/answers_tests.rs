@@ -427,3 +427,28 @@ fn what_a_study_asks_for_is_the_candidate_among_those_that_cannot_be_told_apart(
     assert!(!candidate(false).ends_with("99 %"), "{}", candidate(false));
     assert!(candidate(true).ends_with("99 %"), "{}", candidate(true));
 }
+
+#[test]
+fn a_level_is_enough_where_it_has_as_much_as_the_best_within_the_margin() {
+    let levels = [("4 KiB", 100.0), ("64 KiB", 300.0), ("1 MiB", 400.0), ("4 MiB", 404.0)];
+    let told =
+        |level: &str| answered(curve(&levels, 7).margin(0.05), first(AskKind::Enough, level));
+    let found = told("1 MiB");
+    assert_eq!(found.verdict, Claim::Supported, "{:?}", found.because);
+    let text = &found.because[0];
+    let wanted = "work: from 1 MiB on within 5 % of the highest operations per second, at 4 MiB; 1 MiB has 0.99";
+    assert!(text.starts_with(wanted), "{text}");
+    assert_eq!(told("64 KiB").verdict, Claim::Contradicted);
+    assert_eq!(told("4 MiB").verdict, Claim::Supported, "the best is enough");
+    assert_eq!(told("8 MiB").verdict, Claim::NoData, "it was not measured");
+    // Less is better: the first level is, and no other one comes near.
+    let mut slower = curve(&levels, 7).margin(0.05);
+    for series in &mut slower.measured.series {
+        (series.metric, series.better) = ("latency_mean_ns".to_owned(), Better::Lower);
+    }
+    let found = answered(slower, first(AskKind::Enough, "64 KiB"));
+    assert_eq!(found.verdict, Claim::Contradicted);
+    assert!(found.because[0].contains("at 4 KiB, the smallest; 64 KiB has"), "{:?}", found.because);
+    let names = curve(&[("a", 1.0), ("b", 1.0), ("c", 1.0)], 7);
+    assert_eq!(answered(names, first(AskKind::Enough, "a")).verdict, Claim::NoData);
+}

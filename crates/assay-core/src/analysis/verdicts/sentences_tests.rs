@@ -417,6 +417,8 @@ fn answered(book: &mut Book) {
         two(AskKind::Beats, "4", "2"),
         two(AskKind::Equal, "4", "2"),
         two(AskKind::Beats, "4", "3"),
+        first(AskKind::Enough, "4"),
+        first(AskKind::Enough, "8"),
         least("50 IOPS"),
         least("120 IOPS"),
         least("300 IOPS"),

@@ -3,6 +3,7 @@
 //! down in steps that the journal knows; what stands in which order is [`LAYERS`].
 
 mod encryption;
+mod fill;
 mod own_loop;
 mod raid;
 mod stack;
@@ -36,6 +37,7 @@ pub static LAYERS: &[&dyn Layer] = &[
     &raid::Arrays,
     &filesystem::FileSystems,
     &swap::Swap,
+    &fill::Fill,
     &encryption::EncryptedDirectories,
 ];
 
@@ -207,6 +209,11 @@ pub trait Recipe {
     /// What is missing here to make it on things of so many bytes each, or may not be asked of it, if
     /// anything is.
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String>;
+
+    /// What is missing to make it beside a directory that is there, as far as can be told beforehand.
+    fn missing_beside(&self, _system: &dyn System, _directory: &Path) -> Option<String> {
+        None
+    }
 
     /// Bytes of what it gives, made on things of so many.
     fn room(&self, below: &[u64]) -> u64 {

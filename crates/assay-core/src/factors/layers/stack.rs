@@ -1,6 +1,6 @@
 //! What an arm stands on: the recipes of its layers, made from the lowest up, taken down from the top.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{
     Base, ByHand, Gives, Kept, LAYERS, Layer, Made, Recipe, Takes, Typed, Wish, goes_with,
@@ -73,6 +73,11 @@ impl Stack {
             }
         }
         None
+    }
+
+    /// What is missing here to make it beside a directory that is there, if anything is.
+    pub fn missing_beside(&self, system: &dyn System, directory: &Path) -> Option<String> {
+        self.steps.iter().find_map(|(_, recipe)| recipe.missing_beside(system, directory))
     }
 
     /// Whether it stands on all that there is below; else on the first of it.

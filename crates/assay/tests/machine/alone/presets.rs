@@ -50,11 +50,13 @@ reduced! {
         flash: "flash" &["--claimed", "95 MB/s", "--price", "12.50 GBP"];
     }
     in_full: {
+        block_size: "block-size" &["--set", "size=4 KiB,64 KiB,1 MiB"];
         bufferbloat: "bufferbloat" &["--set", "shaper=none,deep 80 %,80 %"];
         compression: "compression" &[];
         depth: "depth" &["--set", "depth=1,8"];
         encryption: "encryption" &["--set", "encryption=none,fscrypt,gocryptfs"];
         filesystems: "filesystems" &["--set", "threads=1,8"];
+        fill_level: "fill-level" &["--set", "filesystem=ext4", "--set", "fill=none,80 %"];
         power: "power" &[];
         raid_profile: "raid-profile" &[];
         readahead: "readahead" &["--set", "read-ahead=0 KiB,128 KiB,4 MiB"];

@@ -5,6 +5,7 @@ use assay_stats::Sample;
 use super::counted;
 use crate::analysis::verdicts::answers::Case;
 use crate::findings::answers::Claim;
+use crate::quantity::Better;
 use crate::quantity::units::show;
 use crate::study::words::choice;
 use crate::work::metrics::noun;
@@ -207,6 +208,45 @@ pub(in crate::analysis::verdicts) fn knee_is(
             format!("{name}: at no level does the {what} stay below {most}; {next}")
         }
         (None, None) => format!("{name}: at no level does the {what} stay below {most}"),
+    }
+}
+
+/// From which level on a metric is as good as anywhere, and how the level of the claim stands.
+pub(in crate::analysis::verdicts) struct Enough<'a> {
+    pub from: &'a str,
+    pub best: &'a str,
+    pub claimed: &'a str,
+    /// Whether nothing is smaller than the best.
+    pub is_smallest: bool,
+    /// As a share.
+    pub margin: f64,
+}
+
+pub(in crate::analysis::verdicts) fn enough_is(
+    name: &str,
+    metric: &str,
+    better: Better,
+    &Enough { from, best, claimed, is_smallest, margin }: &Enough<'_>,
+    shown: Option<(Sample, [f64; 2])>,
+) -> String {
+    let (what, margin) = (noun(metric), show::share(margin));
+    let most = match better {
+        Better::Higher => "highest",
+        Better::Lower => "lowest",
+    };
+    let head = match () {
+        () if is_smallest => format!("{name}: the {most} {what} at {best}, the smallest"),
+        () if from == best => format!(
+            "{name}: the {most} {what} at {best}, and no smaller one comes within {margin} of it"
+        ),
+        () => format!("{name}: from {from} on within {margin} of the {most} {what}, at {best}"),
+    };
+    match shown {
+        Some((sample, ends)) => {
+            let [ratio, low, high] = show::ratios(sample.mean.exp(), ends.map(f64::exp));
+            format!("{head}; {claimed} has {ratio} times that (interval {low} to {high})")
+        }
+        None => head,
     }
 }
 
