@@ -116,7 +116,7 @@ fn histogram(own: &Map<String, Value>, at: &str) -> Result<usize, String> {
             seen += within(&format!("{at}/{key}"), value, &ends)?;
         }
     }
-    if number("p50_ns") > number("p99_ns") {
+    if number("p50_ns").zip(number("p99_ns")).is_some_and(|(half, most)| half > most) {
         return Err(format!("{at}: half lie above what 99 % lie below"));
     }
     let counted: u64 = buckets.iter().filter_map(|bucket| bucket["count"].as_u64()).sum();
@@ -292,13 +292,11 @@ fn text_of(text: &str) -> Result<usize, String> {
         let unit = [&high.unit, &value.unit].into_iter().find(|unit| !unit.is_empty());
         let unit = unit.cloned().unwrap_or_default();
         let (value, room, kind) = value.plain(&unit);
-        let ([low, high], kinds): ([(f64, f64); 2], [String; 2]) = {
-            let [one, other] = [&low, &high].map(|end| end.plain(&unit));
-            ([(one.0, one.1), (other.0, other.1)], [one.2, other.2])
-        };
-        if kinds.iter().any(|own| *own != kind && kind != "times" && !kind.is_empty()) {
+        let ends = [low, high].map(|end| end.plain(&unit));
+        if ends.iter().any(|(_, _, own)| *own != kind && kind != "times" && !kind.is_empty()) {
             continue;
         }
+        let [low, high] = ends.map(|(end, room, _)| (end, room));
         seen += 1;
         // Two roundings to as many digits keep their order; in other units they may be half a digit apart.
         let room = |end: (f64, f64)| room.max(end.1).min(ROUNDED * end.0.abs());
@@ -373,6 +371,10 @@ mod tests {
         };
         assert_eq!(of(15.0, 19.0), Ok(3));
         assert!(of(9.0, 19.0).is_err() && of(15.0, 12.0).is_err());
+        // Of a few requests there is no 99 %.
+        let bucket = json!({"from_ns": 10, "to_ns": 20, "count": 3});
+        let few = json!({"count": 3, "p50_ns": 14.0, "p99_ns": null, "histogram": [bucket]});
+        assert_eq!(document_of(&few), Ok(1));
     }
 
     #[test]

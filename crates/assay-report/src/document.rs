@@ -219,10 +219,7 @@ impl Cell {
 
     /// The trust of a number, in a word: what a lent drive gives is never trusted as its own.
     fn trust_of(cell: &Measured) -> Self {
-        match cell.is_lent() {
-            true => Self::plain("as given"),
-            false => Self::trust(cell.trust),
-        }
+        if cell.is_lent() { Self::plain("as given") } else { Self::trust(cell.trust) }
     }
 }
 

@@ -77,10 +77,12 @@ impl TruthRule for HostCache {
         }
         let own = case.survey.read_twice.value().filter(|read| read.drive == drive.name);
         // A host that writes through has written what it says is written: what it keeps answers reads alone.
-        let again = read_again(own).and_then(|text| match drive.writes_through() {
-            true => case.workload.reads().then(|| Remark::suspect(text).of_reads()),
-            false => Some(Remark::suspect(text)),
-        });
+        let again = read_again(own).map(Remark::suspect);
+        let again = if drive.writes_through() {
+            again.filter(|_| case.workload.reads()).map(Remark::of_reads)
+        } else {
+            again
+        };
         let loud = again.or_else(|| kept(case).map(Remark::suspect));
         Some(loud.unwrap_or_else(|| Remark::note("what the host caches cannot be seen from here")))
     }

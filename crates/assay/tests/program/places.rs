@@ -111,8 +111,8 @@ fn places_are_named_by_labels_and_notes_and_published_rows_stand_beside() {
     assert_eq!(found["comparisons"][0]["kind"], "other-day-or-machine");
     assert_eq!(found["comparisons"][0]["verdict"], "inconclusive");
     let text = home.text(&[&words[..], &["--beside", "article-000"]].concat());
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("suggest no direction; a loss of"), "{text}");
+    let told = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("suggest no direction; a loss of"), "{text}");
     assert!(!text.contains("suggests worse"), "{text}");
     let xen = line(&text, "article 000: Xen 4.1.2 (PV)");
     assert!(xen.contains("1316.984 s") && xen.contains("79.16 %"), "{xen}");
