@@ -2,10 +2,14 @@
 # Wants the full kernel and, of the package nfs-kernel-server, the programs that it carries:
 #   cargo xtask lab --modules nfsd,nfsv4,nfs,lockd,sunrpc --carry rpc.nfsd,rpc.mountd,exportfs,ip --script xtask/lab/nfs.sh
 set -u
+export LD_LIBRARY_PATH=${LAB_LIBRARIES:-}
 cat >/etc/netconfig <<END
 tcp  tpi_cots_ord v inet tcp - -
 udp  tpi_clts v inet udp - -
 END
+echo 'nfs 2049/tcp' >/etc/services
+echo 'nfs 2049/udp' >>/etc/services
+: >/etc/exports
 mkdir -p /export /mnt/nfs /var/lib/nfs/v4recovery /run
 touch /var/lib/nfs/etab /var/lib/nfs/rmtab
 ip link set lo up
