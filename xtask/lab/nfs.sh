@@ -2,7 +2,6 @@
 # Wants the full kernel and, of the package nfs-kernel-server, the programs that it carries:
 #   cargo xtask lab --modules nfsd,nfsv4,nfs,lockd,sunrpc --carry rpc.nfsd,rpc.mountd,exportfs,ip --script xtask/lab/nfs.sh
 set -u
-export LD_LIBRARY_PATH=${LAB_LIBRARIES:-}
 cat >/etc/netconfig <<END
 tcp  tpi_cots_ord v inet tcp - -
 udp  tpi_clts v inet udp - -
