@@ -6,6 +6,9 @@ cat >/etc/netconfig <<END
 tcp  tpi_cots_ord v inet tcp - -
 udp  tpi_clts v inet udp - -
 END
+echo 'nfs 2049/tcp' >/etc/services
+echo 'nfs 2049/udp' >>/etc/services
+: >/etc/exports
 mkdir -p /export /mnt/nfs /var/lib/nfs/v4recovery /run
 touch /var/lib/nfs/etab /var/lib/nfs/rmtab
 ip link set lo up

@@ -78,7 +78,9 @@ impl LikeArguments {
             show::bytes(sample.bytes),
             show::count(sample.files as u64)
         ));
-        asked.into_iter().for_each(|own| own.content = content);
+        for own in asked {
+            own.content = content;
+        }
         Ok(study)
     }
 }
@@ -214,7 +216,7 @@ mod tests {
 
     #[test]
     fn what_does_not_pack_takes_what_it_has() {
-        assert_eq!(packed(&[7; 64 << 10]), BLOCK);
+        assert_eq!(packed(&vec![7; 64 << 10]), BLOCK);
         assert_eq!(packed(b"short"), 5);
         let sample = Sample { files: 1, bytes: 1000, left: 1000 };
         assert_eq!(sample.saved_percent(), 0);

@@ -178,9 +178,8 @@ pub fn refused(
     };
     let below: Vec<u64> = place.devices().map(bytes).collect();
     let is_beside = site.kind == TargetKind::Directory && !arms::makes_on_device(study);
-    let beside = |stack: &Stack| match is_beside {
-        true => stack.missing_beside(system, &site.path),
-        false => None,
+    let beside = |stack: &Stack| {
+        if is_beside { stack.missing_beside(system, &site.path) } else { None }
     };
     let mut found = Vec::new();
     for base in &layout.bases {
