@@ -4,8 +4,10 @@
 pub mod bars;
 pub mod beside;
 pub mod boots;
+pub mod card;
 pub mod classes;
 pub mod effects;
+pub mod energy;
 pub mod grid;
 pub mod heat;
 pub mod links;
@@ -43,6 +45,8 @@ pub static FIGURES: &[&Drawing] = &[
     &sweep::SWEEP,
     &effects::EFFECTS,
     &surface::SURFACE,
+    &card::CARD,
+    &energy::ENERGY,
     &boots::BOOTS,
     &runs::RUNS,
     &bars::BARS,
@@ -65,14 +69,26 @@ pub fn all(evidence: &Evidence) -> Vec<Figure> {
     kinds(evidence).into_iter().flatten().collect()
 }
 
-/// The figure that shows the answer, and the others in the order of reading.
-pub fn ordered(evidence: &Evidence) -> (Option<Figure>, Vec<Figure>) {
+/// Figures of the kind that a study says leads, up to which all lead.
+const MOST_LEADING: usize = 2;
+
+/// The figures that lead, and the others in the order of reading: those of the kind that the study
+/// says, else the one that shows the answer.
+pub fn ordered(evidence: &Evidence) -> (Vec<Figure>, Vec<Figure>) {
     let kinds = kinds(evidence);
-    let lead = leading(evidence, &kinds).map(|figure| figure.id.clone());
-    let figures = kinds.into_iter().flatten();
-    let (lead, others): (Vec<Figure>, Vec<Figure>) =
-        figures.partition(|figure| lead.as_ref() == Some(&figure.id));
-    (lead.into_iter().next(), others)
+    let asked = asked(evidence, &kinds).map(|own| own.iter().take(MOST_LEADING).collect());
+    let lead: Vec<&Figure> =
+        asked.unwrap_or_else(|| leading(evidence, &kinds).into_iter().collect());
+    let lead: Vec<String> = lead.into_iter().map(|figure| figure.id.clone()).collect();
+    kinds.into_iter().flatten().partition(|figure| lead.contains(&figure.id))
+}
+
+/// The figures of the kind that the study says leads; none where it says nothing, or nothing of that
+/// kind is drawn.
+fn asked<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Vec<Figure>> {
+    let name = evidence.findings.study.lead.as_deref()?;
+    let place = FIGURES.iter().position(|kind| kind.about.name == name)?;
+    kinds.get(place).filter(|own| !own.is_empty())
 }
 
 /// The figures of each of [`FIGURES`].

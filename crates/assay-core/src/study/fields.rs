@@ -52,6 +52,12 @@ pub static STUDY: Fields = Fields {
             "confirms = \"20261120-1031-k3f9\"",
         ),
         field(
+            "lead",
+            Form::Word(super::lead::names),
+            "the figure that its page shows first, with its table; by default what shows the answer",
+            "lead = \"surface\"",
+        ),
+        field(
             "target",
             Form::OneOf(&TARGET),
             "where it takes place; the command line's targets come first",

@@ -5,7 +5,7 @@ use super::remarks::{self, Name};
 use super::study_tables::Workload;
 use super::{
     Block, Detail, Document, Remark, Section, answers, boots, capacity, commands, energy, files,
-    links, memory, no_verdict, probes, published, study_more, study_tables, surfaces,
+    links, memory, no_verdict, probes, published, study_more, study_tables, surfaces, windows,
 };
 use assay_core::findings::said::Said;
 use assay_core::findings::{Comparison, Findings, Kind};
@@ -107,6 +107,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         Section::of(Block::Facts(told_facts(&page))),
         Section::of(Block::List(answer(findings))),
     ];
+    sections.extend(windows::section(findings));
     sections.extend(page.workloads.iter().map(|workload| study_tables::section(&page, workload)));
     sections.push(Section::of(Block::Text(study_tables::legend(&page))));
     sections.extend(commands::section(findings));

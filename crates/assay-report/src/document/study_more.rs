@@ -183,11 +183,12 @@ pub(super) fn notes(page: &Page<'_>) -> Vec<Remark> {
         1 => page.findings.arm_words(&found.arm),
         _ => format!("{} {}", found.workload, page.findings.arm_words(&found.arm)),
     };
-    let in_summary = page.findings.sentences().filter_map(|(said, _)| match said {
-        Said::Comparison { id } => page.findings.comparison(id),
-        _ => None,
+    let ids = page.findings.sentences().flat_map(|(said, _)| match said {
+        Said::Comparison { id } => std::slice::from_ref(id),
+        Said::Undecided { ids } => ids.as_slice(),
+        _ => &[],
     });
-    let in_summary: Vec<&Comparison> = in_summary.collect();
+    let in_summary: Vec<&Comparison> = ids.filter_map(|id| page.findings.comparison(id)).collect();
     // The sentence of a comparison with numbers says why its order leaves no verdict.
     let why = in_summary.iter().any(|found| found.ratio.is_some() || found.difference.is_some());
     let said = |note: Option<&Note>| why && matches!(note, Some(Note::NoOrder { .. }));

@@ -249,6 +249,7 @@ impl Bench {
             seed: self.seed,
             notes: Vec::new(),
             confirms: None,
+            lead: None,
             ended: None,
         }
     }
