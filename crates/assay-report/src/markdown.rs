@@ -63,7 +63,7 @@ impl Report {
         self.sections(rest);
         if !others.is_empty() {
             self.line("## Figures");
-            self.figures(others.iter(), prefix);
+            self.figures(others.iter().flat_map(|kind| &kind.figures), prefix);
         }
         if !evidence.commands.is_empty() {
             self.line("## The same by hand");

@@ -46,15 +46,13 @@ pub(super) enum Unit {
 /// Later results against the first one, where days scatter by so much.
 pub fn compare(first: &Findings, later: &[Findings], days: Days) -> Findings {
     let unit = Unit::OneDay(days);
-    let mut found = match windows::of(first, later) {
-        None => compare_as(first, later, unit),
-        Some(seen) => {
-            let [before, after] = windows::doubted(&seen, [first, &later[0]]);
-            let mut found = compare_as(&before, std::slice::from_ref(&after), unit);
-            windows::tell(seen, [&before, &after], &mut found);
-            found
-        }
-    };
+    if let Some(seen) = windows::of(first, later) {
+        let [before, after] = windows::doubted(&seen, [first, &later[0]]);
+        let mut found = compare_as(&before, std::slice::from_ref(&after), unit);
+        windows::tell(seen, [&before, &after], &mut found);
+        return found;
+    }
+    let mut found = compare_as(first, later, unit);
     found.checks.push(Check::new("sessions", days.words()));
     found
 }

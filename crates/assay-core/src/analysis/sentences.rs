@@ -189,7 +189,10 @@ pub(super) fn of_verdicts(told: &Verdicts) -> Vec<Sentence> {
         sentences.truncate(MOST - 1);
         sentences.push(Sentence::new(Said::More, MORE));
     }
-    let counts = counted(&told.comparisons);
+    // That none of them tells anything has been said.
+    let judged = told.comparisons.iter().filter(|found| found.verdict.is_some()).count();
+    let none = told.ranks.is_empty() && undecided(&told.comparisons).len() == judged;
+    let counts = counted(&told.comparisons).filter(|_| !none);
     sentences.extend(counts.map(|text| Sentence::new(Said::Counts, text)));
     sentences
 }

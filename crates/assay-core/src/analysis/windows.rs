@@ -3,10 +3,12 @@
 
 use super::across::named;
 use crate::catalogue::About;
+use crate::findings::said::{Said, Sentence};
 use crate::findings::windows::{WATCHED, Window, Windows};
-use crate::findings::{Because, Cell, Check, Findings, Trust, WorkloadFacts};
-use crate::quantity::metric;
+use crate::findings::{Because, Cell, Comparison, Findings, Trust, WorkloadFacts};
+use crate::quantity::metric::{self, Statistic};
 use crate::quantity::units::show;
+use crate::results::plan::Arm;
 
 /// The rule.
 pub(super) static ABOUT: About = About {
@@ -28,7 +30,8 @@ pub(super) fn of(first: &Findings, later: &[Findings]) -> Option<Windows> {
     let [before, after] = [window(first)?, window(other)?];
     let shares = before.cpu_pressure.zip(after.cpu_pressure);
     let unequal_pressure = shares.is_some_and(|(one, other)| (one - other).abs() > APART);
-    Some(Windows { before, after, unequal_pressure })
+    let pressure = pressure([&before, &after], unequal_pressure);
+    Some(Windows { before, after, unequal_pressure, pressure })
 }
 
 fn window(found: &Findings) -> Option<Window> {
@@ -49,7 +52,7 @@ pub(super) fn doubted(windows: &Windows, sides: [&Findings; 2]) -> [Findings; 2]
     let because = windows.unequal_pressure.then(|| Because {
         rule: ABOUT.name.to_owned(),
         trust: Trust::Suspect,
-        text: pressure(windows),
+        text: windows.pressure.clone(),
     });
     sides.map(|side| {
         let mut side = side.clone();
@@ -70,17 +73,59 @@ pub(super) fn tell(windows: Windows, sides: [&Findings; 2], found: &mut Findings
         let own = |cell: &Cell| Cell { arm: named(&cell.arm, &side.study.id), ..cell.clone() };
         found.cells.extend(side.cells.iter().filter(seen).map(own));
     }
-    if !windows.unequal_pressure {
-        found.checks.push(Check::new("pressure", pressure(&windows)));
-    }
+    let sentences: Vec<Sentence> = found
+        .comparisons
+        .iter()
+        .filter(|one| one.primary)
+        .filter_map(|one| sentence(found, one))
+        .collect();
+    found.say(sentences);
+    found.study.title = title(&windows, sides[1]);
     found.study.lead = Some("classes".to_owned());
     found.windows = Some(windows);
 }
 
+/// What was watched, and what the windows were called.
+fn title(windows: &Windows, of: &Findings) -> String {
+    let mut drives: Vec<&str> =
+        of.environment.targets.iter().map(|target| target.drive.as_str()).collect();
+    drives.dedup();
+    let [before, after] = [&windows.before, &windows.after].map(|one| one.title.as_str());
+    let sides = match (before, after) {
+        ("before", "after") => String::new(),
+        _ => format!(" ({before}, then {after})"),
+    };
+    format!("{}: before and after{sides}", drives.join(" and "))
+}
+
+/// How a class was served before and after: a window has one number of each, so there is no interval.
+fn sentence(found: &Findings, compared: &Comparison) -> Option<Sentence> {
+    let of = |arm: &Arm, what: Statistic| {
+        let (class, _) = metric::class(&compared.metric)?;
+        let metric = metric::of_requests(class, what)?;
+        let own = found.cells.iter().find(|cell| {
+            cell.metric == metric.name && cell.arm == *arm && cell.workload == compared.workload
+        });
+        own.and_then(Cell::value).map(show::duration)
+    };
+    let both = |name: &str, what: Statistic| {
+        let [before, after] = [of(&compared.baseline, what)?, of(&compared.arm, what)?];
+        Some(format!("{name} {before} before, {after} after"))
+    };
+    let told = [both("mean", Statistic::Mean), both("p99", Statistic::P99)];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    let said = Said::Comparison { id: compared.id.clone() };
+    let text = format!(
+        "{}: {}. One window a side has no interval: watch again to see whether it stays.",
+        compared.workload,
+        told.join("; ")
+    );
+    (!told.is_empty()).then(|| Sentence::new(said, text))
+}
+
 /// How long something waited for a processor in each window.
-fn pressure(windows: &Windows) -> String {
-    let shares = [&windows.before, &windows.after].map(|one| one.cpu_pressure);
-    let [Some(before), Some(after)] = shares else {
+fn pressure(windows: [&Window; 2], unequal: bool) -> String {
+    let [Some(before), Some(after)] = windows.map(|one| one.cpu_pressure) else {
         return "how long work waited for processors was not recorded in both windows: watch again with \
                 this version to have it compared"
             .to_owned();
@@ -88,7 +133,7 @@ fn pressure(windows: &Windows) -> String {
     let [before, after] = [before, after].map(show::share);
     let told =
         format!("work waited for a processor in {before} of the time before, in {after} after");
-    if windows.unequal_pressure {
+    if unequal {
         format!("{told}: what differs may be the processors' and not the device's")
     } else {
         format!("{told}: that is alike")
@@ -142,6 +187,8 @@ mod tests {
         let noted = |note: &Note| matches!(note, Note::TrustOfResult { trust: Trust::Suspect, .. });
         assert!(found.comparisons[0].note_facts.iter().any(noted));
         assert_eq!(found.study.lead.as_deref(), Some("classes"));
+        assert!(found.study.title.contains(": before and after ("), "{}", found.study.title);
+        assert!(!found.study.title.contains("against"), "{}", found.study.title);
     }
 
     #[test]
@@ -152,8 +199,8 @@ mod tests {
         for (found, words) in [(alike, "that is alike"), (unknown, "was not recorded in both")] {
             assert!(!found.windows.as_ref().unwrap().unequal_pressure);
             assert_eq!(trusts(&found), [Some(Trust::Trusted)]);
-            let told = found.checks.iter().find(|check| check.name == "pressure").unwrap();
-            assert!(told.text.contains(words), "{}", told.text);
+            let told = &found.windows.as_ref().unwrap().pressure;
+            assert!(told.contains(words), "{told}");
         }
     }
 

@@ -14,6 +14,8 @@ pub struct Windows {
     pub after: Window,
     /// Whether work waited so differently for a processor that latencies say little of the device.
     pub unequal_pressure: bool,
+    /// What the two shares say of each other, a sentence without its end.
+    pub pressure: String,
 }
 
 /// One window.

@@ -210,7 +210,7 @@ pub static STUDY: Fields = Fields {
         field(
             "card",
             Form::Table(&CARD),
-            "what the card is sold as: the page ends with its row of the flash table",
+            "what the card is sold as: the page has its row of the flash table",
             "card = { claimed = \"95 MB/s\", price = \"12.50 GBP\" }",
         ),
     ],

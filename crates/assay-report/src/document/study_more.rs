@@ -5,7 +5,7 @@ use super::numbers::{self, value};
 use super::remarks::{add, with_ranges};
 use super::study::Page;
 use super::study_tables::{arm_name, factor_cells, factor_columns};
-use super::{Block, Cell, Detail, Remark, Row, Section, Table};
+use super::{Block, Cell, Detail, Remark, Role, Row, Section, Table};
 use crate::table::Column;
 use assay_core::analysis::note_words;
 use assay_core::findings::notes::Note;
@@ -129,7 +129,9 @@ fn places(page: &Page<'_>) -> Option<Section> {
     }
     (!ranks.is_empty()).then(|| {
         let table = Table { columns, rows: rows.collect() };
-        Section::titled("places", vec![Block::Text(how), Block::Table(table)])
+        // The tables of the workloads have the same numbers: a long list is for few.
+        let role = if table.rows.len() > MOST_PLACES { Role::Closer } else { Role::Usual };
+        Section::titled("places", vec![Block::Text(how), Block::Table(table)]).as_role(role)
     })
 }
 

@@ -19,7 +19,9 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     titles.extend(columns(&[">per second", ">mean", ">p50", ">p90", ">p99"]));
     let table = Table { columns: titles, rows: rows.collect() };
     let told = sides.map(|(side, window)| told(side, window));
-    let blocks = vec![Block::Table(table), Block::Text(told.into())];
+    let pressure = format!("Processors: {}.", windows.pressure);
+    let told = told.into_iter().chain([pressure]).collect();
+    let blocks = vec![Block::Table(table), Block::Text(told)];
     Some(Section::titled("before and after", blocks).as_role(Role::Of("classes")))
 }
 
@@ -60,9 +62,6 @@ fn row(
 
 fn told(side: &str, window: &Window) -> String {
     let length = show::duration(window.seconds * 1e9);
-    let waited = window.cpu_pressure.map_or_else(String::new, |share| {
-        format!("; work waited for a processor in {} of it", show::share(share))
-    });
     let started = window.started.replace('T', " ").chars().take(19).collect::<String>();
-    format!("{side}: {:?} ({}), {length} from {started}{waited}.", window.title, window.result)
+    format!("{side}: {:?} ({}), {length} from {started}.", window.title, window.result)
 }

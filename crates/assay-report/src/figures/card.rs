@@ -55,7 +55,7 @@ fn figure(cards: &[&CardRow]) -> Option<Figure> {
             slots.push(Slot { name, heading: false });
         }
         let mut others: Vec<&Beside> =
-            first.beside.iter().filter(|one| one.writes == writes && !is_line(one)).collect();
+            first.beside.iter().filter(|one| one.writes == writes && !one.line).collect();
         others.sort_by(|left, right| right.iops.total_cmp(&left.iops));
         for one in others.into_iter().filter(|one| is_positive(one.iops)) {
             let name = short(&one.item);
@@ -66,7 +66,7 @@ fn figure(cards: &[&CardRow]) -> Option<Figure> {
     if own.is_empty() {
         return None;
     }
-    let lines = first.beside.iter().filter(|one| is_line(one) && is_positive(one.iops)).take(1);
+    let lines = first.beside.iter().filter(|one| one.line && is_positive(one.iops)).take(1);
     let unit = Unit::Metric(IOPS.to_owned());
     let guides = lines.map(|one| Guide {
         from: one.iops,
@@ -98,11 +98,6 @@ fn figure(cards: &[&CardRow]) -> Option<Figure> {
         workload: None,
         metric: Some(IOPS.to_owned()),
     })
-}
-
-/// What the article draws its line by is a rule and no device that was measured.
-fn is_line(one: &Beside) -> bool {
-    one.kind == "author's rule"
 }
 
 fn is_positive(value: f64) -> bool {

@@ -46,11 +46,15 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
             continue;
         };
         let Some(after) = known.get(&(workload, before.class.as_str(), other)) else { continue };
-        let title = format!(
-            "{}: latencies of {} operations",
-            short(&before.workload),
-            short(&before.class)
-        );
+        // The name of a class of others' work says already what it is of.
+        let title = match evidence.findings.windows {
+            Some(_) => format!("{}: latencies", short(&before.workload)),
+            None => format!(
+                "{}: latencies of {} operations",
+                short(&before.workload),
+                short(&before.class)
+            ),
+        };
         let sides = [names.arm(base), names.arm(other)];
         let [old, new] = [before, *after].map(|own| buckets(&own.nanoseconds));
         let drawn = if evidence.findings.windows.is_some() { beside } else { named };
@@ -150,7 +154,7 @@ fn beside(title: &str, sides: [String; 2], before: &[Bucket], after: &[Bucket]) 
     let counts = [before, after].map(|own| show::count(own.iter().map(|(.., count)| count).sum()));
     let names = [0, 1].map(|at| series.get(at).map_or("", |one: &Series| one.name.as_str()));
     Some(Figure {
-        title: format!("{title}: share of the requests in each bucket"),
+        title: format!("{title}, share of the requests in each bucket"),
         description: format!(
             "Bars of {} ({} requests) and of {} ({}) on one axis; buckets double.",
             names[0], counts[0], names[1], counts[1]

@@ -6,6 +6,7 @@ use super::{Place, blocks, data, first, forum_block, whole_document};
 use crate::document::{self, Block, Document, QUESTIONS, Section};
 use crate::evidence::{Commands, Evidence};
 use crate::figure::Figure;
+use crate::figures::Drawn;
 use crate::{figures, svg};
 use assay_core::findings::Findings;
 use assay_core::findings::said::Said;
@@ -40,8 +41,10 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part 
         figure
     };
     let (lead, others) = figures::ordered(evidence);
-    let [lead, others]: [Vec<Figure>; 2] =
-        [lead, others].map(|figures| figures.into_iter().map(number).collect());
+    let numbered = |figures: Vec<Figure>| figures.into_iter().map(number).collect::<Vec<_>>();
+    let lead = numbered(lead);
+    let others = others.into_iter().map(|own| Drawn { figures: numbered(own.figures), ..own });
+    let others: Vec<Drawn> = others.collect();
     let findings = &evidence.findings;
     let document = whole_document(findings);
     let (leading, _) = document.leading(findings);
@@ -61,8 +64,7 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part 
     };
     page.add("found", found, fold("found"), &details(findings, &document, is_check));
     if !others.is_empty() {
-        let drawn = html! { @for one in &others { (figure(one)) } };
-        page.add("figures", "Figures", fold("figures"), &drawn);
+        page.add("figures", "Figures", fold("figures"), &drawn(&others));
     }
     page.add("numbers", "Numbers", fold("numbers"), &numbers(findings, &document));
     page.add("done", "What was done", fold("done"), &done(evidence, &document));
@@ -112,6 +114,41 @@ impl Sections {
         });
         self.anchors.push((id, name.to_owned()));
     }
+}
+
+/// Figures up to which all are open.
+const FEW_FIGURES: usize = 6;
+
+/// Figures that are open where there are more.
+const OPEN_FIGURES: usize = 4;
+
+/// All figures but those that lead: the first are open, those after them folded by their kind.
+fn drawn(kinds: &[Drawn]) -> Markup {
+    let all: usize = kinds.iter().map(|own| own.figures.len()).sum();
+    let mut room = if all <= FEW_FIGURES { all } else { OPEN_FIGURES };
+    let mut parts = Vec::new();
+    for own in kinds {
+        let (open, folded) = own.figures.split_at(room.min(own.figures.len()));
+        room -= open.len();
+        parts.push((own.about.summary, open, folded));
+    }
+    html! {
+        @for (what, open, folded) in parts {
+            @for one in open { (figure(one)) }
+            @if !folded.is_empty() {
+                details.paper {
+                    summary { (counted(folded.len(), !open.is_empty())) ": " (what) }
+                    @for one in folded { (figure(one)) }
+                }
+            }
+        }
+    }
+}
+
+/// `1 figure`, `3 more figures`.
+fn counted(count: usize, more: bool) -> String {
+    let more = if more { " more" } else { "" };
+    format!("{count}{more} figure{}", if count == 1 { "" } else { "s" })
 }
 
 /// Notes of a figure up to which all are open.

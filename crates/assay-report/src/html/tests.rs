@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::evidence::{Commands, Evidence};
-use crate::figures::tests::leads;
+use crate::figures::tests::{large, leads};
 use crate::tests::fixture;
 use assay_core::findings::answers::{Answer, Claim};
 use assay_core::findings::said::Said;
@@ -163,4 +163,44 @@ fn what_the_first_screen_says_is_not_said_again() {
     let begin: String = answer.split(['<', '>', '&', '"']).next().unwrap_or_default().to_owned();
     let answers = page.matches(begin.as_str()).count();
     assert!(begin.len() > 20 && answers == 1, "{answers} of {begin}");
+}
+
+/// What is inside of folds that paper shows, tables of figures left out.
+fn folded(page: &str) -> Vec<&str> {
+    let folds = page.split("<details class=\"paper\"><summary>").skip(1);
+    folds.filter(|fold| !fold.starts_with("The same as a table")).collect()
+}
+
+#[test]
+fn of_many_figures_the_first_are_open_and_the_others_folded_by_their_kind() {
+    let page = page(&large(), Place::Alone);
+    let figures = page.split(">Figures</h2>").nth(1).unwrap().split("<h2").next().unwrap();
+    let (open, rest) = figures.split_once(" figures: ").unwrap();
+    assert_eq!(open.matches("<figure>").count(), 4);
+    assert!(rest.matches("<figure>").count() > 4, "all are on the page");
+    let kinds: Vec<&str> =
+        folded(figures).iter().map(|fold| fold.split("</summary>").next().unwrap()).collect();
+    assert!(kinds.iter().any(|kind| kind.contains("figures: ")), "{kinds:?}");
+}
+
+#[test]
+fn few_figures_are_all_open() {
+    let page = page(&Evidence::bare(fixture("study-two-arms")), Place::Alone);
+    assert!(!folded(&page).iter().any(|fold| fold.contains("<figure>")));
+}
+
+#[test]
+fn sections_that_few_read_are_folded_and_the_others_open() {
+    let mut findings = fixture("study-two-arms");
+    findings.probes = vec![assay_core::findings::ProbeCost {
+        probe: "disk".to_owned(),
+        n: 12,
+        mean_ns: 1e5,
+        max_ns: 200_000,
+    }];
+    let page = page(&Evidence::bare(findings), Place::Alone);
+    assert!(page.contains("<summary><h3>Probes</h3></summary>"), "folded");
+    assert!(page.contains("<h3>Random-write: "), "open");
+    assert!(!page.contains("<summary><h3>Random-write"));
+    assert!(style().contains("details.paper::details-content{content-visibility:visible"));
 }

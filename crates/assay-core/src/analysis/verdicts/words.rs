@@ -191,7 +191,7 @@ pub(in crate::analysis) fn undecided(found: &[&Comparison], all: usize) -> Optio
         "The numbers do not tell in {} of {all} comparisons ({}{more}): {many} replicates in all would \
          resolve a difference of {margin}.",
         found.len(),
-        workloads.join(", ")
+        workloads.join("; ")
     ))
 }
 

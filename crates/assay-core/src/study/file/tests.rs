@@ -281,6 +281,8 @@ fn what_leads_is_one_of_the_figures_and_may_be_left_out() {
     assert_eq!(lead(&without).unwrap(), None);
     assert_eq!(stored("mine.toml", &without).unwrap().lead, None);
     let message = lead(&LEAD.replace("surface", "surfaces")).unwrap_err().message;
+    assert!(message.contains("did you mean \"surface\"?"), "{message}");
+    let message = lead(&LEAD.replace("surface", "the nicest")).unwrap_err().message;
     for name in crate::study::lead::names() {
         assert!(message.contains(name), "{name}: {message}");
     }
