@@ -259,9 +259,9 @@ fn row(cells: Vec<Cell>) -> Row {
 }
 
 fn plain(block: Block) -> Section {
-    Section { caption: None, blocks: vec![block] }
+    Section { blocks: vec![block], ..Section::default() }
 }
 
 fn titled(caption: &str, blocks: Vec<Block>) -> Section {
-    Section { caption: Some(caption.to_owned()), blocks }
+    Section { caption: Some(caption.to_owned()), blocks, ..Section::default() }
 }

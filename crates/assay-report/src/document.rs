@@ -31,12 +31,14 @@ mod study_more;
 mod study_tables;
 mod surfaces;
 mod surroundings;
+mod windows;
 
 use assay_core::findings::{Cell as Measured, Comparison, Findings, Trust};
 use assay_core::results::plan::Arm;
 
 use super::table::Column;
 
+pub use answers::QUESTIONS;
 pub use forum::{COLUMNS as FORUM_COLUMNS, forum};
 pub use large::{Large, headline, large, measured_on, method, subject};
 pub use opening::{Standing, answer, standing};
@@ -58,6 +60,20 @@ pub struct Section {
     pub caption: Option<String>,
     /// The parts, in order.
     pub blocks: Vec<Block>,
+    /// What it is to a page.
+    pub role: Role,
+}
+
+/// What a section is to a page: texts tell all of them in their order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// One of those that a reader goes through.
+    #[default]
+    Usual,
+    /// The numbers of the figures of this kind: where those lead, it stands beside them.
+    Of(&'static str),
+    /// For whoever looks closer: pages fold it.
+    Closer,
 }
 
 /// One part of a section.
@@ -131,6 +147,18 @@ pub struct Remark {
     pub rows: Vec<String>,
 }
 
+impl Document {
+    /// The sections that stand beside the figures that the study says lead, and all others.
+    pub fn leading(&self, findings: &Findings) -> (Vec<&Section>, Vec<&Section>) {
+        let lead = findings.study.lead.as_deref();
+        let leads = |section: &&Section| match section.role {
+            Role::Of(kind) => lead == Some(kind),
+            Role::Usual | Role::Closer => false,
+        };
+        self.sections.iter().partition(leads)
+    }
+}
+
 /// How much of the findings is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
@@ -194,11 +222,16 @@ pub fn trust_word(trust: Trust) -> &'static str {
 
 impl Section {
     fn of(block: Block) -> Self {
-        Self { caption: None, blocks: vec![block] }
+        Self { blocks: vec![block], ..Self::default() }
     }
 
     fn titled(caption: impl Into<String>, blocks: Vec<Block>) -> Self {
-        Self { caption: Some(caption.into()), blocks }
+        Self { caption: Some(caption.into()), blocks, ..Self::default() }
+    }
+
+    /// The same as something else to a page.
+    fn as_role(self, role: Role) -> Self {
+        Self { role, ..self }
     }
 }
 

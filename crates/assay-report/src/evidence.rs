@@ -94,6 +94,22 @@ pub struct Commands {
 }
 
 impl Evidence {
+    /// Of results that were compared, the windows of others' work among them drawn side by side.
+    pub fn compared(findings: Findings, results: &[Self]) -> Self {
+        let of = |one: &Self| {
+            let id = one.findings.study.id.clone();
+            let own = one.latencies.iter().filter(|_| findings.windows.is_some());
+            let named = move |own: &Latencies| {
+                let mut own = own.clone();
+                own.arm.insert(analysis::RESULT.to_owned(), id.clone());
+                own
+            };
+            own.map(named).collect::<Vec<_>>()
+        };
+        let latencies = results.iter().flat_map(of).collect();
+        Self { latencies, ..Self::bare(findings) }
+    }
+
     /// Findings of numbers that no trial of ours stands behind.
     pub fn bare(findings: Findings) -> Self {
         Self {

@@ -4,8 +4,10 @@
 pub mod bars;
 pub mod beside;
 pub mod boots;
+pub mod card;
 pub mod classes;
 pub mod effects;
+pub mod energy;
 pub mod grid;
 pub mod heat;
 pub mod links;
@@ -43,6 +45,8 @@ pub static FIGURES: &[&Drawing] = &[
     &sweep::SWEEP,
     &effects::EFFECTS,
     &surface::SURFACE,
+    &card::CARD,
+    &energy::ENERGY,
     &boots::BOOTS,
     &runs::RUNS,
     &bars::BARS,
@@ -57,6 +61,9 @@ pub static FIGURES: &[&Drawing] = &[
     &order::ORDER,
 ];
 
+/// What is drawn of two windows of others' work.
+const OF_WINDOWS: [&str; 2] = ["classes", "percentiles"];
+
 /// Marks of one figure; what has more can only be read as a table.
 const MOST_MARKS: usize = 1500;
 
@@ -65,14 +72,43 @@ pub fn all(evidence: &Evidence) -> Vec<Figure> {
     kinds(evidence).into_iter().flatten().collect()
 }
 
-/// The figure that shows the answer, and the others in the order of reading.
-pub fn ordered(evidence: &Evidence) -> (Option<Figure>, Vec<Figure>) {
+/// Figures of the kind that a study says leads, up to which all lead.
+const MOST_LEADING: usize = 2;
+
+/// Figures of one kind.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// The kind.
+    pub about: &'static About,
+    /// The figures.
+    pub figures: Vec<Figure>,
+}
+
+/// The figures that lead, and the others by their kind in the order of reading: those of the kind that
+/// the study says, else the one that shows the answer.
+pub fn ordered(evidence: &Evidence) -> (Vec<Figure>, Vec<Drawn>) {
     let kinds = kinds(evidence);
-    let lead = leading(evidence, &kinds).map(|figure| figure.id.clone());
-    let figures = kinds.into_iter().flatten();
-    let (lead, others): (Vec<Figure>, Vec<Figure>) =
-        figures.partition(|figure| lead.as_ref() == Some(&figure.id));
-    (lead.into_iter().next(), others)
+    let asked = asked(evidence, &kinds).map(|own| own.iter().take(MOST_LEADING).collect());
+    let leads: Vec<&Figure> =
+        asked.unwrap_or_else(|| leading(evidence, &kinds).into_iter().collect());
+    let leads: Vec<String> = leads.into_iter().map(|figure| figure.id.clone()).collect();
+    let (mut lead, mut others) = (Vec::new(), Vec::new());
+    for (kind, figures) in FIGURES.iter().zip(kinds) {
+        let (first, figures): (Vec<Figure>, Vec<Figure>) =
+            figures.into_iter().partition(|figure| leads.contains(&figure.id));
+        lead.extend(first);
+        others.push(Drawn { about: &kind.about, figures });
+    }
+    others.retain(|drawn| !drawn.figures.is_empty());
+    (lead, others)
+}
+
+/// The figures of the kind that the study says leads; none where it says nothing, or nothing of that
+/// kind is drawn.
+fn asked<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Vec<Figure>> {
+    let name = evidence.findings.study.lead.as_deref()?;
+    let place = FIGURES.iter().position(|kind| kind.about.name == name)?;
+    kinds.get(place).filter(|own| !own.is_empty())
 }
 
 /// The figures of each of [`FIGURES`].
@@ -91,6 +127,11 @@ fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
         // Places have figures of their own, which say what the others would.
         let is_of_places = kind.about.name == places::PLACES.about.name;
         if evidence.findings.places.is_some() != is_of_places {
+            return Vec::new();
+        }
+        // A window is one number of each kind: only what lies behind it is worth a figure.
+        let is_behind = OF_WINDOWS.contains(&kind.about.name);
+        if evidence.findings.windows.is_some() && !is_behind {
             return Vec::new();
         }
         let figures = (kind.draw)(evidence).into_iter();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::document::{self, Block, Detail, Document, Remark, Row, Section, Table};
+use super::document::{self, Block, Detail, Remark, Row, Section, Table};
 use super::evidence::Evidence;
 use super::figure::Figure;
 use super::figures;
@@ -34,7 +34,7 @@ pub fn comment(findings: &Findings) -> String {
     let mut report = Report { text: String::new(), figures: Vec::new() };
     report.line(&format!("### {}", inline(&findings.study.title)));
     let mut facts = Vec::new();
-    for Section { caption, blocks } in document::with(findings, Detail::Usual).sections {
+    for Section { caption, blocks, .. } in document::with(findings, Detail::Usual).sections {
         if let Some(caption) = caption {
             report.line(&format!("#### {}", inline(&caption)));
         }
@@ -57,10 +57,13 @@ impl Report {
         self.line(&format!("**{}**", inline(&document::answer(findings).text)));
         let (lead, others) = figures::ordered(evidence);
         self.figures(lead.iter(), prefix);
-        self.document(&document::with(findings, Detail::Usual));
+        let document = document::with(findings, Detail::Usual);
+        let (first, rest) = document.leading(findings);
+        self.sections(first);
+        self.sections(rest);
         if !others.is_empty() {
             self.line("## Figures");
-            self.figures(others.iter(), prefix);
+            self.figures(others.iter().flat_map(|kind| &kind.figures), prefix);
         }
         if !evidence.commands.is_empty() {
             self.line("## The same by hand");
@@ -92,8 +95,8 @@ impl Report {
         }
     }
 
-    fn document(&mut self, document: &Document) {
-        for Section { caption, blocks } in &document.sections {
+    fn sections(&mut self, sections: Vec<&Section>) {
+        for Section { caption, blocks, .. } in sections {
             if let Some(caption) = caption {
                 self.line(&format!("## {}", inline(caption)));
             }

@@ -333,6 +333,7 @@ fn questions_and_the_card_stand_on_every_page() {
                 kind: "author's rule".to_owned(),
                 place: Standing::Below,
                 writes: true,
+                line: true,
             }],
             text: vec!["Random writes are below it.".to_owned()],
             target: String::new(),

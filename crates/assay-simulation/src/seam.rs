@@ -149,6 +149,7 @@ fn study() -> StudyFacts {
         seed: 0,
         notes: Vec::new(),
         confirms: None,
+        lead: None,
         ended: None,
     }
 }

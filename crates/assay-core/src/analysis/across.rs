@@ -9,6 +9,7 @@ use assay_stats::{BetweenSessions, FEWEST_FOR_INTERVAL, Sample, Welch, bonferron
 use super::classes;
 use super::days::{Days, POWER};
 use super::verdicts::{across_words, correct, judge_across, verdict_of_ends, verdict_word, words};
+use super::windows;
 use crate::findings::facts::{Ordered, Unknown};
 use crate::findings::notes::{Note, Side};
 use crate::findings::said::{Said, Sentence};
@@ -44,7 +45,14 @@ pub(super) enum Unit {
 
 /// Later results against the first one, where days scatter by so much.
 pub fn compare(first: &Findings, later: &[Findings], days: Days) -> Findings {
-    let mut found = compare_as(first, later, Unit::OneDay(days));
+    let unit = Unit::OneDay(days);
+    if let Some(seen) = windows::of(first, later) {
+        let [before, after] = windows::doubted(&seen, [first, &later[0]]);
+        let mut found = compare_as(&before, std::slice::from_ref(&after), unit);
+        windows::tell(seen, [&before, &after], &mut found);
+        return found;
+    }
+    let mut found = compare_as(first, later, unit);
     found.checks.push(Check::new("sessions", days.words()));
     found
 }
@@ -79,6 +87,7 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Fi
                 kind: "compare".to_owned(),
                 notes: Vec::new(),
                 confirms: None,
+                lead: None,
                 ended: None,
                 ..last.study.clone()
             },
@@ -111,7 +120,8 @@ fn title(first: &Findings, last: &Findings, ids: &[&str]) -> String {
     }
 }
 
-fn named(arm: &Arm, id: &str) -> Arm {
+/// An arm with the result that it is of.
+pub(super) fn named(arm: &Arm, id: &str) -> Arm {
     let mut arm = arm.clone();
     arm.insert(RESULT.to_owned(), id.to_owned());
     arm

@@ -156,6 +156,7 @@ fn beside(read: Option<&CardNumber>, write: Option<&CardNumber>) -> Vec<Beside> 
             let place = standing(own, iops);
             let text = str::to_owned;
             Some(Beside {
+                line: item == LINE,
                 item: text(item),
                 metric: text(metric),
                 iops,
@@ -178,7 +179,7 @@ fn standing(number: Option<&CardNumber>, iops: f64) -> Standing {
 
 /// The line of the article first, then its neighbours by random writes.
 fn sentences(row: &CardRow) -> Vec<String> {
-    let line = |one: &&Beside| one.item == LINE;
+    let line = |one: &&Beside| one.line;
     let mut told: Vec<String> = row
         .beside
         .iter()

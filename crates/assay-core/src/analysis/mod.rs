@@ -42,8 +42,9 @@ mod tests;
 mod time;
 mod verdicts;
 mod watched;
+mod windows;
 
-pub use across::compare;
+pub use across::{RESULT, compare};
 pub use foresight::{Foresight, foresee, foreseen};
 pub use gathering::Gathering;
 pub use null::{Null, NullWorkload, null};
@@ -163,6 +164,7 @@ fn judged(
         cards: Vec::new(),
         published: Vec::new(),
         places: None,
+        windows: None,
         factors: measured.design.factors,
         members: Vec::new(),
         probes: Vec::new(),

@@ -12,7 +12,8 @@ mod usual;
 
 use super::facts;
 use super::rows::Row;
-use super::verdicts::{Stage, Verdicts};
+use super::verdicts::{Stage, Verdicts, words};
+use crate::findings::notes::Note;
 use crate::findings::said::{Said, Sentence};
 use crate::findings::{Cell, Comparison, Findings, Rank, Trust, Verdict};
 use crate::quantity::units::show;
@@ -149,9 +150,14 @@ pub(super) fn of_verdicts(told: &Verdicts) -> Vec<Sentence> {
         Sentence::new(said, format!("{}: {}", found.workload, found.text))
     };
     if told.ranks.is_empty() {
+        let undecided = undecided(&told.comparisons);
+        let is_told = |found: &&Comparison| undecided.iter().all(|one| one.id != found.id);
         let primary =
             told.comparisons.iter().filter(|found| found.primary && found.verdict.is_some());
-        sentences.extend(primary.map(of_comparison));
+        sentences.extend(primary.clone().filter(is_told).map(of_comparison));
+        let ids = undecided.iter().map(|found| found.id.clone()).collect();
+        let text = words::undecided(&undecided, primary.count());
+        sentences.extend(text.map(|text| Sentence::new(Said::Undecided { ids }, text)));
     } else {
         let best = |workload: &str| {
             let of_rank = |found: &&Comparison| found.workload == workload;
@@ -183,9 +189,26 @@ pub(super) fn of_verdicts(told: &Verdicts) -> Vec<Sentence> {
         sentences.truncate(MOST - 1);
         sentences.push(Sentence::new(Said::More, MORE));
     }
-    let counts = counted(&told.comparisons);
+    // That none of them tells anything has been said.
+    let judged = told.comparisons.iter().filter(|found| found.verdict.is_some()).count();
+    let none = told.ranks.is_empty() && undecided(&told.comparisons).len() == judged;
+    let counts = counted(&told.comparisons).filter(|_| !none);
     sentences.extend(counts.map(|text| Sentence::new(Said::Counts, text)));
     sentences
+}
+
+/// Comparisons of which each would say that more replicates are needed: from two on one sentence says it
+/// for all, and the table has their numbers.
+fn undecided(comparisons: &[Comparison]) -> Vec<&Comparison> {
+    let is_open = |found: &&Comparison| {
+        found.primary
+            && found.verdict == Some(Verdict::Inconclusive)
+            && found.replicates_needed.is_some()
+            && !found.withheld
+            && !found.note_facts.iter().any(|note| matches!(note, Note::NoOrder { .. }))
+    };
+    let found: Vec<&Comparison> = comparisons.iter().filter(is_open).collect();
+    if found.len() > 1 { found } else { Vec::new() }
 }
 
 /// How many comparisons ended how, where there are more than two.

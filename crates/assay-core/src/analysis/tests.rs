@@ -134,6 +134,7 @@ impl Bench {
             seed: 42,
             notes: Vec::new(),
             confirms: None,
+            lead: None,
             ended: None,
         };
         findings(study, &self.plan, &self.environment, &self.trials)

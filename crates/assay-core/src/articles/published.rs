@@ -214,6 +214,7 @@ impl Book {
                     seed: 0,
                     notes: Vec::new(),
                     confirms: None,
+                    lead: None,
                     ended: None,
                 },
                 environment(),

@@ -123,6 +123,9 @@ pub struct Beside {
     /// Whether it is of random writes, and not of random reads.
     #[serde(default, skip_serializing_if = "is_false")]
     pub writes: bool,
+    /// Whether it is the line that the article draws, and no device that somebody measured.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub line: bool,
 }
 
 /// Where a number lies against another, by its interval.

@@ -70,6 +70,7 @@ impl Findings {
             cards: Vec::new(),
             published: Vec::new(),
             places: None,
+            windows: None,
         }
     }
 

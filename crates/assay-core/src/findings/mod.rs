@@ -11,6 +11,7 @@ pub mod published;
 pub mod said;
 mod surfaces;
 mod trust;
+pub mod windows;
 
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +50,9 @@ pub struct StudyFacts {
     /// Id of the result whose winner it was to confirm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirms: Option<String>,
+    /// The figure that its page shows first, where the study says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lead: Option<String>,
     /// Why it ended before its last planned trial, where a rule ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
@@ -762,6 +766,9 @@ pub struct Findings {
     /// Several places in per cent of one of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub places: Option<places::Places>,
+    /// Two windows of others' work, one against the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub windows: Option<windows::Windows>,
 }
 
 impl Findings {

@@ -75,6 +75,11 @@ pub enum Said {
         /// Its id.
         id: String,
     },
+    /// Comparisons of which the numbers tell nothing yet, in one sentence.
+    Undecided {
+        /// Their ids.
+        ids: Vec<String>,
+    },
     /// Comparisons that all say the same.
     Alike,
     /// Fresh trials do not show what the first ones did.

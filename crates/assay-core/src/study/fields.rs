@@ -52,6 +52,12 @@ pub static STUDY: Fields = Fields {
             "confirms = \"20261120-1031-k3f9\"",
         ),
         field(
+            "lead",
+            Form::Word(super::lead::names),
+            "the figure that its page shows first, with its table; by default what shows the answer",
+            "lead = \"surface\"",
+        ),
+        field(
             "target",
             Form::OneOf(&TARGET),
             "where it takes place; the command line's targets come first",
@@ -204,7 +210,7 @@ pub static STUDY: Fields = Fields {
         field(
             "card",
             Form::Table(&CARD),
-            "what the card is sold as: the page ends with its row of the flash table",
+            "what the card is sold as: the page has its row of the flash table",
             "card = { claimed = \"95 MB/s\", price = \"12.50 GBP\" }",
         ),
     ],

@@ -7,6 +7,7 @@ mod defaults;
 pub mod fields;
 pub mod file;
 pub mod fio_job;
+pub mod lead;
 mod levels;
 mod order;
 mod prepare;
@@ -59,6 +60,10 @@ pub struct Study {
     /// Id of the result whose winner it confirms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirms: Option<String>,
+    /// The figure that its page shows first, with the table of the same; by default what shows the
+    /// answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lead: Option<String>,
     /// Complete passes over all arms.
     #[serde(default = "default_replicates")]
     pub replicates: u32,

@@ -99,6 +99,20 @@ mod tests {
     }
 
     #[test]
+    fn presets_about_one_figure_show_it_first() {
+        let lead = |name: &str| super::find(name).unwrap().unwrap().lead;
+        for (name, figure) in [
+            ("surface", "surface"),
+            ("flash", "card"),
+            ("power", "energy"),
+            ("sustained", "series"),
+        ] {
+            assert_eq!(lead(name).as_deref(), Some(figure), "{name}");
+        }
+        assert_eq!(lead("check"), None, "its numbers stand large");
+    }
+
+    #[test]
     fn questions_ask_about_levels_that_there_are() {
         let mut asked = 0;
         for (name, study) in super::all() {

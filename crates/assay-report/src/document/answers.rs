@@ -1,10 +1,13 @@
 //! What the numbers say of the study's questions, and a card's row of the flash table.
 
-use super::{Block, Cell, NONE, Row, Section, Table};
+use super::{Block, Cell, NONE, Role, Row, Section, Table};
 use crate::table::columns;
 use assay_core::findings::Findings;
 use assay_core::findings::answers::{Answer, CardNumber, CardRow, Claim, Standing};
 use assay_core::quantity::units::show;
+
+/// Heading of the questions with their answers.
+pub const QUESTIONS: &str = "questions";
 
 /// The questions, one item each.
 pub(super) fn questions(findings: &Findings) -> Option<Section> {
@@ -12,7 +15,7 @@ pub(super) fn questions(findings: &Findings) -> Option<Section> {
         return None;
     }
     let items = findings.answers.iter().map(item).collect();
-    Some(Section::titled("questions", vec![Block::List(items)]))
+    Some(Section::titled(QUESTIONS, vec![Block::List(items)]))
 }
 
 fn item(answer: &Answer) -> String {
@@ -41,7 +44,7 @@ pub(super) fn card(findings: &Findings) -> Option<Section> {
     };
     let text = findings.cards.iter().flat_map(told).collect();
     let blocks = vec![Block::Table(table(first, &findings.cards)), Block::Text(text)];
-    Some(Section::titled("flash table", blocks))
+    Some(Section::titled("flash table", blocks).as_role(Role::Of("card")))
 }
 
 fn table(first: &CardRow, rows: &[CardRow]) -> Table {

@@ -1,6 +1,6 @@
 //! Whether targets hold what they say, and what they write for long.
 
-use super::{Block, Cell, NONE, Row, Section, Table, Tone};
+use super::{Block, Cell, NONE, Role, Row, Section, Table, Tone};
 use crate::table::columns;
 use assay_core::findings::Findings;
 use assay_core::findings::capacity::{CapacityFacts, SustainedFacts};
@@ -97,7 +97,8 @@ fn sustained(findings: &Findings) -> Option<Section> {
                   all splits that explain the course nearly as well. Rate: bytes over their time; its interval \
                   is that of the same ratio, over ten batches.";
     let table = Block::Table(Table { columns, rows });
-    Some(Section::titled("sustained writes", vec![table, Block::Text(vec![legend.to_owned()])]))
+    let blocks = vec![table, Block::Text(vec![legend.to_owned()])];
+    Some(Section::titled("sustained writes", blocks).as_role(Role::Of("series")))
 }
 
 fn levels(findings: &Findings, facts: &SustainedFacts) -> Vec<Row> {

@@ -58,7 +58,11 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
 
     let mut sections =
         [Block::Facts(told), Block::List(findings.summary.clone())].map(Section::of).to_vec();
-    let table = |(caption, table)| Section { caption, blocks: vec![Block::Table(table)] };
+    let table = |(caption, table)| Section {
+        caption,
+        blocks: vec![Block::Table(table)],
+        ..Section::default()
+    };
     sections.extend(tables.into_iter().map(table));
     sections.extend(capacity);
     sections.extend(imported::sections(findings));

@@ -1,7 +1,7 @@
 //! What the work cost in energy: a table where something tells it, else the reason why nothing does.
 
 use super::named::Named;
-use super::{Block, NONE, Row, Section, Table, find, spread};
+use super::{Block, NONE, Role, Row, Section, Table, find, spread};
 use crate::table::columns;
 use assay_core::findings::{Cell, Findings};
 use assay_core::quantity::units::show;
@@ -18,7 +18,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     blocks.extend((!cells.is_empty()).then(|| Block::Table(table(findings, &cells))));
     let missing = missing(findings);
     blocks.extend((!missing.is_empty()).then_some(Block::List(missing)));
-    (!blocks.is_empty()).then(|| Section::titled("energy", blocks))
+    (!blocks.is_empty()).then(|| Section::titled("energy", blocks).as_role(Role::Of("energy")))
 }
 
 /// Who tells it, and what is in the number.

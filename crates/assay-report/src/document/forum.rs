@@ -50,7 +50,11 @@ fn tables(findings: &Findings) -> Vec<Section> {
         let arm = facts::arm_of(findings, target);
         let table = check_tables::workloads(findings, &arm);
         let table = cut(table, |_, column| !column.detail);
-        Section { caption: several.then(|| target.name.clone()), blocks: vec![Block::Table(table)] }
+        Section {
+            caption: several.then(|| target.name.clone()),
+            blocks: vec![Block::Table(table)],
+            ..Section::default()
+        }
     };
     findings.environment.targets.iter().map(one).collect()
 }

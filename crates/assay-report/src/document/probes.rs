@@ -1,7 +1,7 @@
 //! What the probes tell beside the metrics: the devices of a stack, the machine around the target,
 //! and what the readings cost.
 
-use super::{Block, Cell, Detail, NONE, Row, Section, Table, surroundings};
+use super::{Block, Cell, Detail, NONE, Role, Row, Section, Table, surroundings};
 use crate::table::{Column, columns};
 use assay_core::findings::{Findings, Member};
 use assay_core::quantity::units::show;
@@ -41,7 +41,7 @@ fn members(findings: &Findings, full: bool) -> Option<Section> {
     let time = " Request: what a read or a write took it on average.";
     let time = if told.iter().any(|one| one.request_mean_ns.is_some()) { time } else { "" };
     let blocks = vec![Block::Text(vec![format!("{how}{time}")]), Block::Table(table(&told))];
-    Some(Section::titled("members", blocks))
+    Some(Section::titled("members", blocks).as_role(Role::Closer))
 }
 
 /// Whether the stack of a device has several side by side.
@@ -104,6 +104,7 @@ fn costs(findings: &Findings) -> Option<Section> {
     let how = "Time that the readings of each probe took around a trial, none of it inside the \
                measured time.";
     (!table.rows.is_empty()).then(|| {
-        Section::titled("probes", vec![Block::Text(vec![how.to_owned()]), Block::Table(table)])
+        let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table)];
+        Section::titled("probes", blocks).as_role(Role::Closer)
     })
 }

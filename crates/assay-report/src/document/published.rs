@@ -1,7 +1,7 @@
 //! Published numbers beside one's own, in their author's digits: another machine's, so that nothing is
 //! concluded from how they lie.
 
-use super::{Block, Cell, NONE, Row, Section, Table};
+use super::{Block, Cell, NONE, Role, Row, Section, Table};
 use crate::table::Column;
 use assay_core::findings::published::{Published, Unit};
 use assay_core::findings::{Cell as Measured, Comparison, Findings, Kind, Trust};
@@ -201,6 +201,9 @@ fn digits(value: f64) -> String {
     if value.abs() >= 1000.0 { format!("{value:.0}") } else { show::three_digits(value) }
 }
 
+/// Published numbers up to which a page shows them open.
+const MOST_OPEN: usize = 8;
+
 /// The section; none where a study names nothing published.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     let groups = groups(findings);
@@ -219,7 +222,9 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
         blocks.push(Block::Table(alone(&lone)));
     }
     blocks.push(Block::Text(sources(findings, &groups)));
-    Some(Section::titled("beside what was published", blocks))
+    let rows: usize = groups.iter().map(|group| group.lines.len()).sum();
+    let role = if rows > MOST_OPEN { Role::Closer } else { Role::Usual };
+    Some(Section::titled("beside what was published", blocks).as_role(role))
 }
 
 fn table(group: &Group<'_>) -> Table {

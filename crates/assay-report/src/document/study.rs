@@ -4,8 +4,9 @@ use super::facts::{self, Facts};
 use super::remarks::{self, Name};
 use super::study_tables::Workload;
 use super::{
-    Block, Detail, Document, Remark, Section, answers, boots, capacity, commands, energy, files,
-    links, memory, no_verdict, probes, published, study_more, study_tables, surfaces,
+    Block, Detail, Document, Remark, Role, Section, answers, boots, capacity, commands, energy,
+    files, links, memory, no_verdict, probes, published, study_more, study_tables, surfaces,
+    windows,
 };
 use assay_core::findings::said::Said;
 use assay_core::findings::{Comparison, Findings, Kind};
@@ -107,7 +108,11 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         Section::of(Block::Facts(told_facts(&page))),
         Section::of(Block::List(answer(findings))),
     ];
-    sections.extend(page.workloads.iter().map(|workload| study_tables::section(&page, workload)));
+    sections.extend(windows::section(findings));
+    let tables = page.workloads.iter().map(|workload| study_tables::section(&page, workload));
+    // Of windows the table before has all that most want.
+    let role = if findings.windows.is_some() { Role::Closer } else { Role::Usual };
+    sections.extend(tables.map(|section| section.as_role(role)));
     sections.push(Section::of(Block::Text(study_tables::legend(&page))));
     sections.extend(commands::section(findings));
     sections.extend(files::section(findings));

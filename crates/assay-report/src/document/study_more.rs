@@ -5,7 +5,7 @@ use super::numbers::{self, value};
 use super::remarks::{add, with_ranges};
 use super::study::Page;
 use super::study_tables::{arm_name, factor_cells, factor_columns};
-use super::{Block, Cell, Detail, Remark, Row, Section, Table};
+use super::{Block, Cell, Detail, Remark, Role, Row, Section, Table};
 use crate::table::Column;
 use assay_core::analysis::note_words;
 use assay_core::findings::notes::Note;
@@ -129,7 +129,9 @@ fn places(page: &Page<'_>) -> Option<Section> {
     }
     (!ranks.is_empty()).then(|| {
         let table = Table { columns, rows: rows.collect() };
-        Section::titled("places", vec![Block::Text(how), Block::Table(table)])
+        // The tables of the workloads have the same numbers: a long list is for few.
+        let role = if table.rows.len() > MOST_PLACES { Role::Closer } else { Role::Usual };
+        Section::titled("places", vec![Block::Text(how), Block::Table(table)]).as_role(role)
     })
 }
 
@@ -183,11 +185,12 @@ pub(super) fn notes(page: &Page<'_>) -> Vec<Remark> {
         1 => page.findings.arm_words(&found.arm),
         _ => format!("{} {}", found.workload, page.findings.arm_words(&found.arm)),
     };
-    let in_summary = page.findings.sentences().filter_map(|(said, _)| match said {
-        Said::Comparison { id } => page.findings.comparison(id),
-        _ => None,
+    let ids = page.findings.sentences().flat_map(|(said, _)| match said {
+        Said::Comparison { id } => std::slice::from_ref(id),
+        Said::Undecided { ids } => ids.as_slice(),
+        _ => &[],
     });
-    let in_summary: Vec<&Comparison> = in_summary.collect();
+    let in_summary: Vec<&Comparison> = ids.filter_map(|id| page.findings.comparison(id)).collect();
     // The sentence of a comparison with numbers says why its order leaves no verdict.
     let why = in_summary.iter().any(|found| found.ratio.is_some() || found.difference.is_some());
     let said = |note: Option<&Note>| why && matches!(note, Some(Note::NoOrder { .. }));

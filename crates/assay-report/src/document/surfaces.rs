@@ -2,16 +2,19 @@
 
 use super::numbers::under_heading;
 use super::study_tables::arm_name;
-use super::{Block, Cell, NONE, Row, Section, Table};
+use super::{Block, Cell, NONE, Role, Row, Section, Table};
 use crate::table::{self, Column, columns};
 use assay_core::findings::{Accesses, Band, Findings, Surface};
 
 const RATE: &str = "bandwidth_bytes_per_s";
 const LATENCY: &str = "latency_mean_ns";
 
+/// The figure whose numbers these are.
+const OF_FIGURE: Role = Role::Of("surface");
+
 /// One section a surface.
 pub(super) fn sections(findings: &Findings) -> impl Iterator<Item = Section> + '_ {
-    findings.surfaces.iter().map(|surface| {
+    findings.surfaces.iter().enumerate().map(|(index, surface)| {
         let name = if surface.arm.is_empty() {
             surface.workload.clone()
         } else {
@@ -25,9 +28,10 @@ pub(super) fn sections(findings: &Findings) -> impl Iterator<Item = Section> + '
             format!("Of all places: lowest {lowest}, highest {highest}; the whole {mean}.")
         });
         let note = surface.note.iter().map(|note| format!("Not whole: {note}."));
-        let words = [read.to_owned()].into_iter().chain(whole).chain(note).collect();
+        let read = (index == 0).then(|| read.to_owned());
+        let words = read.into_iter().chain(whole).chain(note).collect();
         let blocks = vec![Block::Table(table(surface)), Block::Text(words)];
-        Section::titled(format!("{name}: rate over the area"), blocks)
+        Section::titled(format!("{name}: rate over the area"), blocks).as_role(OF_FIGURE)
     })
 }
 
@@ -52,7 +56,7 @@ pub(super) fn accesses(findings: &Findings) -> Option<Section> {
     (!rows.is_empty()).then(|| {
         let blocks =
             vec![Block::Table(Table { columns, rows }), Block::Text(vec![read.to_owned()])];
-        Section::titled("access times", blocks)
+        Section::titled("access times", blocks).as_role(OF_FIGURE)
     })
 }
 

@@ -1,7 +1,7 @@
 //! What the machine surroundings the target did, and what the drives say of themselves.
 
 use super::named::Named;
-use super::{Block, Cell, NONE, Row, Section, Table};
+use super::{Block, Cell, NONE, Role, Row, Section, Table};
 use crate::table::{Column, columns};
 use assay_core::findings::Findings;
 use assay_core::probes::{self, Unit};
@@ -63,7 +63,7 @@ fn machine(findings: &Findings) -> Option<Section> {
         })
         .collect();
     let blocks = vec![Block::Text(how(surroundings)), Block::Table(Table { columns, rows })];
-    Some(Section::titled("surroundings", blocks))
+    Some(Section::titled("surroundings", blocks).as_role(Role::Closer))
 }
 
 fn temperature(row: &WorkloadSurroundings) -> String {
@@ -114,7 +114,8 @@ fn observed(findings: &Findings) -> Option<Section> {
     let how = "What the probes read surroundings the trials of a row: the mean of the trials, the least and \
                the most. assay list probes says what each of them reads.";
     (!table.rows.is_empty()).then(|| {
-        Section::titled("observed", vec![Block::Text(vec![how.to_owned()]), Block::Table(table)])
+        let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table)];
+        Section::titled("observed", blocks).as_role(Role::Closer)
     })
 }
 
@@ -145,6 +146,7 @@ fn drives(surroundings: &SurroundingsFacts) -> Option<Section> {
     let table = Table { columns: columns(&["drive", ">written", ">wear", ">temperature"]), rows };
     let how = "What the drives say of themselves, before the first trial and after the last one.";
     (!table.rows.is_empty()).then(|| {
-        Section::titled("drives", vec![Block::Text(vec![how.to_owned()]), Block::Table(table)])
+        let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table)];
+        Section::titled("drives", blocks).as_role(Role::Closer)
     })
 }

@@ -32,15 +32,24 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     if !sweep::factors(findings).is_empty() {
         return Vec::new();
     }
-    let names = Names::of(findings);
-    let workloads = subjects(findings);
-    let arms = arms(findings, &workloads);
+    of_metric(findings, &Names::of(findings), &subjects(findings), BARS.about.name)
+}
+
+/// Bars of workloads, each on its metric; `kind` begins the ids of the figures.
+pub(super) fn of_metric(
+    findings: &Findings,
+    names: &Names,
+    workloads: &[Subject<'_>],
+    kind: &str,
+) -> Vec<Figure> {
+    let arms = arms(findings, workloads);
     let figures = if arms.len() <= MOST_TOGETHER && workloads.len() > 1 {
-        together(findings, &names, &workloads, &arms)
+        together(findings, names, workloads, &arms)
     } else {
-        workloads.iter().filter_map(|one| apart(findings, &names, *one)).collect()
+        workloads.iter().filter_map(|one| apart(findings, names, *one)).collect()
     };
-    at_most(figures, MOST_FIGURES, "workload")
+    let named = |figure: Figure| Figure { id: id_of(&[kind, &figure.id]), ..figure };
+    at_most(figures.into_iter().map(named).collect(), MOST_FIGURES, "workload")
 }
 
 /// Arms in the order of the study.
@@ -182,7 +191,7 @@ fn finished(
         ["geometric means of the trials", "geometric mean"]
     };
     Some(Figure {
-        id: id_of(&["bars", workload, metric]),
+        id: id_of(&[workload, metric]),
         title: format!("{of}{what}, {titled}"),
         description: format!(
             "Each bar is a {each}, the line at its end the 95 % interval; hollow bars are \

@@ -18,7 +18,9 @@ pub static CLASSES: Drawing = Drawing {
         summary: "latencies of each class of operations, baseline against another arm",
         text: "Bars to the left are shares of the baseline's operations, bars to the right those of \
                the other arm, in buckets that double. Shares go by factors of ten, so that one slow \
-               operation in a million is seen.",
+               operation in a million is seen. Of two results of `assay watch` the bars of before and \
+               after stand side by side on one linear axis: what most requests took is seen, and the \
+               percentiles tell of the rest.",
     },
     draw,
 };
@@ -44,14 +46,19 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
             continue;
         };
         let Some(after) = known.get(&(workload, before.class.as_str(), other)) else { continue };
-        let title = format!(
-            "{}: latencies of {} operations",
-            short(&before.workload),
-            short(&before.class)
-        );
+        // The name of a class of others' work says already what it is of.
+        let title = match evidence.findings.windows {
+            Some(_) => format!("{}: latencies", short(&before.workload)),
+            None => format!(
+                "{}: latencies of {} operations",
+                short(&before.workload),
+                short(&before.class)
+            ),
+        };
         let sides = [names.arm(base), names.arm(other)];
         let [old, new] = [before, *after].map(|own| buckets(&own.nanoseconds));
-        figures.extend(named(&title, sides, &old, &new));
+        let drawn = if evidence.findings.windows.is_some() { beside } else { named };
+        figures.extend(drawn(&title, sides, &old, &new));
     }
     at_most(figures, MOST_FIGURES, "class of operation")
 }
@@ -129,6 +136,33 @@ pub fn named(
         notes: Vec::new(),
         workload: None,
         metric: None,
+    })
+}
+
+/// The same side by side on one linear axis, each bar with its share.
+fn beside(title: &str, sides: [String; 2], before: &[Bucket], after: &[Bucket]) -> Option<Figure> {
+    let figure = named(title, sides, before, after)?;
+    let labelled = |point: Point| Point { label: Some(Unit::Share.text(point.value)), ..point };
+    let series = figure.series.into_iter().map(|series| match series.marks {
+        Marks::Bars(bars) => {
+            let marks = Marks::Bars(bars.into_iter().map(labelled).collect());
+            Series { marks, ..series }
+        }
+        _ => series,
+    });
+    let series: Vec<Series> = series.collect();
+    let counts = [before, after].map(|own| show::count(own.iter().map(|(.., count)| count).sum()));
+    let names = [0, 1].map(|at| series.get(at).map_or("", |one: &Series| one.name.as_str()));
+    Some(Figure {
+        title: format!("{title}, share of the requests in each bucket"),
+        description: format!(
+            "Bars of {} ({} requests) and of {} ({}) on one axis; buckets double.",
+            names[0], counts[0], names[1], counts[1]
+        ),
+        layout: Layout::Lying,
+        value: Axis::new("share of the requests", Scale::Linear, Unit::Share).from_zero(),
+        series,
+        ..figure
     })
 }
 

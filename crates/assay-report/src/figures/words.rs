@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::document::{comparison_of, numbers, result, trust_word};
 use crate::figure::{Look, Point, Unit};
 use crate::layout::clean;
+use assay_core::analysis::RESULT;
+use assay_core::findings::windows::Windows;
 use assay_core::findings::{Cell, Findings, Trust};
 use assay_core::quantity::Better;
 use assay_core::quantity::units::show;
@@ -16,6 +18,8 @@ const LONGEST: usize = 60;
 /// Names of arms by what differs among them.
 pub(super) struct Names {
     varied: Vec<String>,
+    /// Of two windows that are compared: which is which.
+    windows: Option<Windows>,
 }
 
 impl Names {
@@ -33,7 +37,8 @@ impl Names {
             levels.keys().filter(|name| !findings.factors.iter().any(|one| one.name == **name)),
         );
         let varies = |name: &&str| levels.get(name).is_some_and(|levels| levels.len() > 1);
-        Self { varied: order.into_iter().filter(varies).map(str::to_owned).collect() }
+        let varied = order.into_iter().filter(varies).map(str::to_owned).collect();
+        Self { varied, windows: findings.windows.clone() }
     }
 
     /// What varies.
@@ -49,7 +54,12 @@ impl Names {
     /// The same without one factor.
     pub fn arm_without(&self, arm: &Arm, without: &str) -> String {
         let told = self.varied.iter().filter(|name| *name != without);
-        let told = told.filter_map(|name| Some(level_words(name, arm.get(name)?)));
+        let told = told.filter_map(|name| {
+            let level = arm.get(name)?;
+            let side = self.windows.as_ref().filter(|_| name == RESULT);
+            let side = side.and_then(|windows| windows.side(level)).map(str::to_owned);
+            Some(side.unwrap_or_else(|| level_words(name, level)))
+        });
         short(&told.collect::<Vec<_>>().join(", "))
     }
 }

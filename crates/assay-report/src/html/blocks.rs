@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::document::{Block, Cell, Remark, Row, Section, Table, Tone};
+use crate::document::{Block, Cell, Remark, Role, Row, Section, Table, Tone};
 use crate::table::{Column, Holds};
 
 /// Remarks up to which all are open.
@@ -11,13 +11,18 @@ const MOST_REMARKS: usize = 12;
 /// Rows from which a table is folded up.
 const LONG: usize = 60;
 
-/// A section below a heading of the third rank.
+/// A section below a heading of the third rank; what few read is folded, and paper shows it.
 pub(super) fn section(section: &Section) -> Markup {
     let caption = section.caption.as_deref();
+    let name = caption.unwrap_or("numbers");
+    let blocks = html! { @for block in &section.blocks { (self::block(block, name)) } };
+    let heading = caption.map(|caption| html! { h3 { (sentence(caption)) } });
     html! {
         section.part {
-            @if let Some(caption) = caption { h3 { (sentence(caption)) } }
-            @for block in &section.blocks { (self::block(block, caption.unwrap_or("numbers"))) }
+            @match (section.role, heading) {
+                (Role::Closer, Some(heading)) => details.paper { summary { (heading) } (blocks) },
+                (_, heading) => { @if let Some(heading) = heading { (heading) } (blocks) }
+            }
         }
     }
 }

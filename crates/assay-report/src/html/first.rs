@@ -3,14 +3,15 @@
 
 use maud::{Markup, html};
 
+use super::blocks;
 use super::parts::figure;
-use crate::document::{self, Large, Standing, Stands};
+use crate::document::{self, Large, Section, Standing, Stands};
 use crate::figure::Figure;
 use assay_core::findings::said::Said;
 use assay_core::findings::{Findings, Trust};
 
-/// The first screen of a result.
-pub(super) fn screen(findings: &Findings, lead: Option<&Figure>) -> Markup {
+/// The first screen of a result, with the figures that lead and the sections that belong to them.
+pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]) -> Markup {
     let large = document::large(findings);
     html! {
         header.first {
@@ -35,7 +36,8 @@ pub(super) fn screen(findings: &Findings, lead: Option<&Figure>) -> Markup {
                 @if let Some(method) = document::method(findings) { p.note { (method) } }
                 ul.said { @for sentence in &findings.summary { li { (sentence) } } }
             }
-            @if let Some(lead) = lead { (figure(lead)) }
+            @for one in lead { (figure(one)) }
+            @for one in sections { (blocks::section(one)) }
         }
     }
 }

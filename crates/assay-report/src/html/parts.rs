@@ -3,11 +3,13 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::{Place, blocks, data, first, forum_block, whole_document};
-use crate::document::{self, Block, Document, Section};
+use crate::document::{self, Block, Document, QUESTIONS, Section};
 use crate::evidence::{Commands, Evidence};
 use crate::figure::Figure;
+use crate::figures::Drawn;
 use crate::{figures, svg};
 use assay_core::findings::Findings;
+use assay_core::findings::said::Said;
 use assay_core::results::plan::{Arm, pilot_key};
 
 /// A result on a page.
@@ -39,9 +41,13 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part 
         figure
     };
     let (lead, others) = figures::ordered(evidence);
-    let (lead, others) = (lead.map(number), others.into_iter().map(number).collect::<Vec<_>>());
+    let numbered = |figures: Vec<Figure>| figures.into_iter().map(number).collect::<Vec<_>>();
+    let lead = numbered(lead);
+    let others = others.into_iter().map(|own| Drawn { figures: numbered(own.figures), ..own });
+    let others: Vec<Drawn> = others.collect();
     let findings = &evidence.findings;
     let document = whole_document(findings);
+    let (leading, _) = document.leading(findings);
     let is_check = !document::large(findings).is_empty();
     let mut page = Sections { index, anchors: Vec::new(), markup: Vec::new() };
     // What few read is closed; of a check that is all but its numbers.
@@ -49,15 +55,16 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part 
     let fold = |id: &'static str| {
         if closed(id) || (is_check && id == "figures") { Fold::Closed } else { Fold::Open }
     };
-    page.add(
-        "found",
-        if is_check { "Warnings" } else { "What was found" },
-        fold("found"),
-        &details(findings, &document, is_check),
-    );
+    let found = if !is_check {
+        "What was found"
+    } else if findings.answers.is_empty() {
+        "Warnings"
+    } else {
+        "Answers"
+    };
+    page.add("found", found, fold("found"), &details(findings, &document, is_check));
     if !others.is_empty() {
-        let drawn = html! { @for one in &others { (figure(one)) } };
-        page.add("figures", "Figures", fold("figures"), &drawn);
+        page.add("figures", "Figures", fold("figures"), &drawn(&others));
     }
     page.add("numbers", "Numbers", fold("numbers"), &numbers(findings, &document));
     page.add("done", "What was done", fold("done"), &done(evidence, &document));
@@ -67,7 +74,7 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part 
     let subject = document::subject(findings);
     let body = html! {
         article id=(id) aria-label=(subject) {
-            (first::screen(findings, lead.as_ref()))
+            (first::screen(findings, &lead, &leading))
             @for section in &page.markup { (section) }
         }
     };
@@ -109,6 +116,41 @@ impl Sections {
     }
 }
 
+/// Figures up to which all are open.
+const FEW_FIGURES: usize = 6;
+
+/// Figures that are open where there are more.
+const OPEN_FIGURES: usize = 4;
+
+/// All figures but those that lead: the first are open, those after them folded by their kind.
+fn drawn(kinds: &[Drawn]) -> Markup {
+    let all: usize = kinds.iter().map(|own| own.figures.len()).sum();
+    let mut room = if all <= FEW_FIGURES { all } else { OPEN_FIGURES };
+    let mut parts = Vec::new();
+    for own in kinds {
+        let (open, folded) = own.figures.split_at(room.min(own.figures.len()));
+        room -= open.len();
+        parts.push((own.about.summary, open, folded));
+    }
+    html! {
+        @for (what, open, folded) in parts {
+            @for one in open { (figure(one)) }
+            @if !folded.is_empty() {
+                details.paper {
+                    summary { (counted(folded.len(), !open.is_empty())) ": " (what) }
+                    @for one in folded { (figure(one)) }
+                }
+            }
+        }
+    }
+}
+
+/// `1 figure`, `3 more figures`.
+fn counted(count: usize, more: bool) -> String {
+    let more = if more { " more" } else { "" };
+    format!("{count}{more} figure{}", if count == 1 { "" } else { "s" })
+}
+
 /// Notes of a figure up to which all are open.
 const MOST_NOTES: usize = 2;
 
@@ -134,7 +176,7 @@ pub(super) fn figure(figure: &Figure) -> Markup {
 }
 
 /// Captions of sections that say what was found, not how much.
-const FOUND: [&str; 2] = ["questions", "advice"];
+const FOUND: [&str; 2] = [QUESTIONS, "advice"];
 
 fn is_found(section: &Section) -> bool {
     section.caption.as_deref().is_some_and(|caption| FOUND.contains(&caption))
@@ -160,16 +202,31 @@ fn details(findings: &Findings, document: &Document, is_check: bool) -> Markup {
     let brief = document::make(findings);
     let warnings = those(&brief, is_warning);
     let lines = findings.advice.iter().filter(|advice| !advice.lines.is_empty());
+    let answered = is_check && !findings.answers.is_empty();
+    let found = document.sections.iter().filter(|section| is_found(section)).map(|section| {
+        // The heading above has said what the list of a check is.
+        let caption = section.caption.clone().filter(|caption| !answered || caption != QUESTIONS);
+        Section { caption, ..section.clone() }
+    });
+    let told = untold(findings);
     html! {
-        @if !is_check { ul { @for sentence in &findings.summary { li { (sentence) } } } }
-        @for section in document.sections.iter().filter(|section| is_found(section)) {
-            (blocks::section(section))
-        }
+        @if !is_check && !told.is_empty() { ul { @for sentence in told { li { (sentence) } } } }
+        @for section in found { (blocks::section(&section)) }
         @for advice in lines { pre { (advice.lines.join("\n")) } }
-        @if !is_check { h3 { "Warnings" } }
+        @if !is_check || answered { h3 { "Warnings" } }
         @if warnings.is_empty() { p { "None." } }
         @for block in warnings { (blocks::block(block, "warnings")) }
     }
+}
+
+/// The sentences that the first screen of a study did not tell: neither its answer nor what takes it away.
+fn untold(findings: &Findings) -> Vec<&String> {
+    let answer = document::answer(findings).text;
+    let first =
+        |said: Option<&Said>, text: &String| said == Some(&Said::NotAlone) || *text == answer;
+    let all = findings.summary.iter().enumerate();
+    let told = all.filter(|(at, text)| !first(findings.summary_facts.get(*at), text));
+    told.map(|(_, text)| text).collect()
 }
 
 /// Everything of the document that does not stand elsewhere on the page.
@@ -178,10 +235,11 @@ fn numbers(findings: &Findings, document: &Document) -> Markup {
         Block::List(texts) => *texts != findings.summary,
         block => !is_bench(block) && !matches!(block, Block::Remarks(_)),
     };
-    let sections = document.sections.iter().filter(|section| !is_found(section));
+    let (_, sections) = document.leading(findings);
+    let sections = sections.into_iter().filter(|section| !is_found(section));
     let sections = sections.map(|section| Section {
-        caption: section.caption.clone(),
         blocks: section.blocks.iter().filter(told).cloned().collect(),
+        ..section.clone()
     });
     html! {
         @for section in sections.filter(|section| !section.blocks.is_empty()) {

@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::evidence::{Commands, Evidence};
+use crate::figures::tests::{large, leads};
 use crate::tests::fixture;
+use assay_core::findings::answers::{Answer, Claim};
+use assay_core::findings::said::Said;
 
 /// What somebody may put into a title, an arm, a note.
 const HOSTILE: &str =
@@ -154,4 +157,118 @@ fn what_is_wide_says_so_beside_its_interval_and_keeps_its_trust() {
     );
     let (text, page) = told(false);
     assert!(!text.contains("wide") && !page.contains("class=\"wide\""), "{text}");
+}
+
+/// Where the texts stand, each after the one before.
+fn in_order(page: &str, texts: &[&str]) {
+    let mut from = 0;
+    for text in texts {
+        let at = page[from..].find(text);
+        from += at.unwrap_or_else(|| panic!("no {text} in its place"));
+    }
+}
+
+fn first_screen(page: &str) -> &str {
+    page.split("</header>").next().unwrap()
+}
+
+#[test]
+fn what_the_study_says_stands_first_with_its_table() {
+    for (evidence, figure, caption) in [
+        (leads::whole_surface(), "r0-surface-surface", "Surface: rate over the area"),
+        (leads::flash(), "r0-card-iops", "Flash table"),
+        (leads::power(), "r0-energy-energy-j", ">Energy<"),
+        (leads::windows(), "r0-classes-watched-reads", "Before and after"),
+    ] {
+        let page_of = |evidence: &Evidence| page(evidence, Place::Alone);
+        let page = page_of(&evidence);
+        in_order(&page, &["<h1>", figure, caption, "</header>"]);
+        assert_eq!(page.matches(caption).count(), 1, "{caption}");
+        let mut silent = evidence;
+        silent.findings.study.lead = None;
+        let page = page_of(&silent);
+        assert!(!first_screen(&page).contains(caption), "{caption}");
+        in_order(&page, &["</header>", caption]);
+    }
+}
+
+fn answer() -> Answer {
+    Answer {
+        ask: "Does it read as fast as the article's SSD?".to_owned(),
+        published: None,
+        answer: "It does not.".to_owned(),
+        verdict: Claim::Contradicted,
+        because: Vec::new(),
+        evidence: Vec::new(),
+    }
+}
+
+#[test]
+fn answers_stand_below_a_heading_of_their_own() {
+    let mut evidence = leads::whole_surface();
+    let silent = page(&evidence, Place::Alone);
+    assert!(silent.contains(">Warnings</h2>") && !silent.contains("Answers"));
+    evidence.findings.answers = vec![answer()];
+    let page = page(&evidence, Place::Alone);
+    in_order(&page, &[">Answers</h2>", "CONTRADICTED", ">Warnings</h3>"]);
+    assert!(!page.contains(">Warnings</h2>") && !page.contains("Questions"));
+}
+
+#[test]
+fn what_the_first_screen_says_is_not_said_again() {
+    let mut findings = fixture("study-grid");
+    let told = "Not measured alone: other programs used the drive.";
+    let other = "Another sentence of the summary.";
+    let (facts, summary) = (&mut findings.summary_facts, &mut findings.summary);
+    summary.splice(0..0, [told.to_owned(), other.to_owned()]);
+    facts.splice(0..0, [Said::NotAlone, Said::Counts]);
+    let page = page(&Evidence::bare(findings.clone()), Place::Alone);
+    // Whoever pastes the text has no first screen.
+    let page = page.split("data-copy").next().unwrap();
+    assert_eq!(page.matches(told).count(), 1);
+    assert_eq!(page.matches(other).count(), 1);
+    let answer = document::answer(&findings).text;
+    let begin: String = answer.split(['<', '>', '&', '"']).next().unwrap_or_default().to_owned();
+    let answers = page.matches(begin.as_str()).count();
+    assert!(begin.len() > 20 && answers == 1, "{answers} of {begin}");
+}
+
+/// What is inside of folds that paper shows, tables of figures left out.
+fn folded(page: &str) -> Vec<&str> {
+    let folds = page.split("<details class=\"paper\"><summary>").skip(1);
+    folds.filter(|fold| !fold.starts_with("The same as a table")).collect()
+}
+
+#[test]
+fn of_many_figures_the_first_are_open_and_the_others_folded_by_their_kind() {
+    let page = page(&large(), Place::Alone);
+    let figures = page.split(">Figures</h2>").nth(1).unwrap().split("<h2").next().unwrap();
+    let (open, rest) = figures.split_once(" figures: ").unwrap();
+    assert_eq!(open.matches("<figure>").count(), 4);
+    assert!(rest.matches("<figure>").count() > 4, "all are on the page");
+    let kinds: Vec<&str> =
+        folded(figures).iter().map(|fold| fold.split("</summary>").next().unwrap()).collect();
+    assert!(kinds.iter().any(|kind| kind.contains("figures: ")), "{kinds:?}");
+}
+
+#[test]
+fn few_figures_are_all_open() {
+    let page = page(&Evidence::bare(fixture("study-two-arms")), Place::Alone);
+    assert!(!folded(&page).iter().any(|fold| fold.contains("<figure>")));
+}
+
+#[test]
+fn sections_that_few_read_are_folded_and_the_others_open() {
+    let mut findings = fixture("study-two-arms");
+    findings.probes = vec![assay_core::findings::ProbeCost {
+        probe: "disk".to_owned(),
+        n: 12,
+        mean_ns: 1e5,
+        max_ns: 200_000,
+    }];
+    let page = page(&Evidence::bare(findings), Place::Alone);
+    assert!(page.contains("<summary><h3>Probes</h3></summary>"), "folded");
+    assert!(page.contains("<h3>Random-write: "), "open");
+    assert!(!page.contains("<summary><h3>Random-write"));
+    assert!(style().contains("details.paper::details-content{content-visibility:visible"));
 }

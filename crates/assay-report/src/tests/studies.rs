@@ -249,6 +249,7 @@ impl Bench {
             seed: self.seed,
             notes: Vec::new(),
             confirms: None,
+            lead: None,
             ended: None,
         }
     }
@@ -619,4 +620,34 @@ pub(super) fn generated(
             one.trials.append(&mut repeats);
         }
     })
+}
+
+/// A study of as many workloads whose numbers tell nothing.
+fn open(workloads: &[&'static str]) -> Findings {
+    let mut bench =
+        Bench::new("Does compression cost anything?", vec![factor("compress", &["off", "zstd"])]);
+    (bench.noise, bench.seed) = (0.08, 7);
+    let work = |name: &&'static str| Work { name, ..random_write(|_| 20_000.0) };
+    bench.workloads = workloads.iter().map(work).collect();
+    bench.findings(|_| {})
+}
+
+#[test]
+fn several_comparisons_that_tell_nothing_are_one_sentence() {
+    let needs = |found: &Findings| {
+        let own = found.summary.iter().filter(|text| text.contains("replicates in all would"));
+        own.cloned().collect::<Vec<String>>()
+    };
+    let several = open(&["write-a", "write-b", "write-c"]);
+    let [told] = needs(&several).try_into().unwrap();
+    let begin = "The numbers do not tell in 3 of 3 comparisons (write-a; write-b; write-c): about ";
+    assert!(told.starts_with(begin), "{told}");
+    let counts = several.summary.iter().filter(|text| text.contains("3 inconclusive"));
+    assert_eq!(counts.count(), 0, "{:?}", several.summary);
+    // Their table has the intervals, and remarks do not say it again.
+    let page = super::rendered(&several, 80, false);
+    assert_eq!(page.matches("would resolve").count(), 1, "{page}");
+    // One alone speaks for itself, with its interval.
+    let [alone] = needs(&open(&["write-a"])).try_into().unwrap();
+    assert!(alone.contains("95 % interval") && !alone.contains("comparisons"), "{alone}");
 }

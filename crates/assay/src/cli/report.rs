@@ -105,7 +105,8 @@ fn evidence(system: &dyn System, words: &[String], places: &ByPlace) -> Outcome<
     } else if results.len() > 1 {
         let findings: Vec<_> = results.iter().map(|result| result.findings.clone()).collect();
         let days = store::days::apart(system, &findings);
-        results.insert(0, Evidence::bare(store::compared(&findings, days)?));
+        let compared = store::compared(&findings, days)?;
+        results.insert(0, Evidence::compared(compared, &results));
     }
     Ok(results)
 }

@@ -138,6 +138,7 @@ fn facts_of(stored: &Stored) -> StudyFacts {
         kind: stored.study.kind().to_owned(),
         notes: stored.label.notes.clone(),
         confirms: stored.study.confirms.clone(),
+        lead: stored.study.lead.clone(),
         ended: stored.ended.clone().filter(|why| !why.is_empty()),
         ..unnamed(&stored.plan, &stored.environment)
     }
@@ -154,6 +155,7 @@ pub fn unnamed(plan: &Plan, environment: &Environment) -> StudyFacts {
         seed: plan.seed,
         notes: Vec::new(),
         confirms: None,
+        lead: None,
         ended: None,
     }
 }
@@ -210,6 +212,7 @@ pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings
         seed: 0,
         notes: stored.label.notes.clone(),
         confirms: None,
+        lead: None,
         ended: None,
     };
     let unknown = || "not recorded".to_owned();

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use super::State;
 use super::sampler::Span;
 use assay_core::failure::{Failure, Outcome};
+use assay_core::findings::windows::WATCHED;
 use assay_core::plan;
 use assay_core::presence::Presence;
 use assay_core::probes::block_latency;
 use assay_core::probes::block_latency::counts::{BlockLatency, ClassSpan};
+use assay_core::probes::pressure::{Observed, Pressure, Waited};
 use assay_core::probes::processors;
 use assay_core::results::bundle::{Bundle, Histograms};
 use assay_core::results::design::Design;
@@ -28,8 +30,6 @@ use assay_core::system::site::Site;
 use assay_core::system::{System, machine, resolve};
 use assay_core::work::{Claims, Measured, io};
 
-/// The workload: whatever others did.
-pub const WATCHED: &str = "watched";
 /// Seconds of which rows are kept.
 const MOST_SECONDS: u64 = 4 * 3600;
 /// Why something is not there.
@@ -264,6 +264,7 @@ fn record(started: &str, state: &State, names: &[String]) -> TrialRecord {
                 throttle_events: state.whole.throttle_events.clone(),
                 group_throttled: Presence::absent(NOTHING_RUN),
             }),
+            pressure: pressure(&state.whole),
             ..Evidence::absent(NOTHING_RUN)
         },
         histograms: BTreeMap::new(),
@@ -271,6 +272,24 @@ fn record(started: &str, state: &State, names: &[String]) -> TrialRecord {
         spent: None,
         flush_ns: None,
     }
+}
+
+/// How long work waited: of two windows that are compared it says whether their processors were as busy.
+fn pressure(whole: &Span) -> Presence<Observed> {
+    let told = match &whole.pressure {
+        Presence::Present(told) => told,
+        Presence::Absent(reason) => return Presence::absent(reason.clone()),
+    };
+    let ns = |share: f64| (share * whole.span_ns as f64).round() as u64;
+    let waited = [
+        ("cpu", told.cpu, None),
+        ("io", told.io, Some(told.io_full)),
+        ("memory", told.memory, Some(told.memory_full)),
+    ];
+    let waited = waited.map(|(name, some, full)| {
+        (name.to_owned(), Waited { some_ns: ns(some), full_ns: full.map(ns) })
+    });
+    Presence::Present(Pressure { span_ns: whole.span_ns, waited: waited.into() }.into())
 }
 
 fn traffic(whole: &Span, names: &[String]) -> Presence<BTreeMap<String, DeviceEvidence>> {

@@ -278,7 +278,12 @@ fn compared(system: &dyn System, directories: &[PathBuf]) -> Outcome<String> {
     let read = directories.iter().map(|directory| store::findings_at(system, directory));
     let read = read.collect::<Outcome<Vec<Findings>>>()?;
     let days = store::days::apart(system, &read);
-    Ok(html::page(&Evidence::bare(store::compared(&read, days)?), Place::Served))
+    let found = store::compared(&read, days)?;
+    // Of most comparisons nothing is drawn but what was found.
+    let behind = directories.iter().filter(|_| found.windows.is_some());
+    let behind = behind.map(|directory| store::evidence_at(system, directory));
+    let behind = behind.collect::<Outcome<Vec<Evidence>>>()?;
+    Ok(html::page(&Evidence::compared(found, &behind), Place::Served))
 }
 
 async fn live(State(site): State<Site>, path: Result<Path<String>, PathRejection>) -> Response {

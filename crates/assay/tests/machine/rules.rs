@@ -45,6 +45,7 @@ fn study(volume: &Volume, area: &str, workload: &str) -> Value {
         seed: finished.plan.seed,
         notes: Vec::new(),
         confirms: None,
+        lead: None,
         ended: None,
     };
     let found = analysis::findings(facts, &finished.plan, &finished.environment, &finished.trials);

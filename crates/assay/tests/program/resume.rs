@@ -62,6 +62,7 @@ fn findings(finished: &Finished) -> Findings {
         seed: finished.plan.seed,
         notes: Vec::new(),
         confirms: None,
+        lead: None,
         ended: finished.ended.clone(),
     };
     analysis::findings(study, &finished.plan, &finished.environment, &finished.trials)

@@ -166,6 +166,7 @@ fn study(brought: &[Brought], places: &Places) -> StudyFacts {
         seed: 0,
         notes: Vec::new(),
         confirms: None,
+        lead: None,
         ended: None,
     }
 }

@@ -41,8 +41,8 @@ use crate::work::metrics::is_of_speed;
 
 use arms::Question;
 
-/// Rules that look at two arms at once.
-pub static COMPARED: &[&About] = &[&load::ABOUT];
+/// Rules that look at two arms at once, or at two windows.
+pub static COMPARED: &[&About] = &[&load::ABOUT, &super::windows::ABOUT];
 
 /// The verdict across days, where nothing can be shown to be equivalent.
 pub(super) fn verdict_of_ends(ends: [f64; 2], higher_is_better: bool) -> Verdict {

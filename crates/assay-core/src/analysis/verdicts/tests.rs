@@ -102,6 +102,7 @@ fn facts() -> StudyFacts {
         seed: 42,
         notes: Vec::new(),
         confirms: None,
+        lead: None,
         ended: None,
     }
 }

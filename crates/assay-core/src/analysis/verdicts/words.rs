@@ -169,6 +169,32 @@ fn needed(found: &Comparison) -> String {
     }
 }
 
+/// Workloads that are named where the numbers of several tell nothing.
+const MOST_WORKLOADS: usize = 4;
+
+/// Comparisons of which the numbers tell nothing yet, in one sentence; nothing where there is none.
+pub(in crate::analysis) fn undecided(found: &[&Comparison], all: usize) -> Option<String> {
+    let needed = || found.iter().filter_map(|one| one.replicates_needed).map(u64::from);
+    let (least, most) = needed().min().zip(needed().max())?;
+    let margin = found.first()?.margin.map(percent).unwrap_or_default();
+    let mut workloads: Vec<&str> = found.iter().map(|one| one.workload.as_str()).collect();
+    workloads.dedup();
+    let more = workloads.len().saturating_sub(MOST_WORKLOADS);
+    workloads.truncate(MOST_WORKLOADS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let many = if least == most || show::about(least) == show::about(most) {
+        show::about(least)
+    } else {
+        show::about_between(least, most)
+    };
+    Some(format!(
+        "The numbers do not tell in {} of {all} comparisons ({}{more}): {many} replicates in all would \
+         resolve a difference of {margin}.",
+        found.len(),
+        workloads.join("; ")
+    ))
+}
+
 /// Three significant digits, as a number.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 {

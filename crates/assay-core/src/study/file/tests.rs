@@ -14,6 +14,7 @@ fn full() -> Study {
         (name.to_owned(), levels.iter().map(|&level| level.to_owned()).collect())
     };
     study.confirms = Some("20261120-1031".to_owned());
+    study.lead = Some("surface".to_owned());
     study.replicates = 12;
     study.members = Some(4);
     study.margin = Some(Percent(2.5));
@@ -267,4 +268,28 @@ fn operations_in_flight_never_overflow() {
     let io = Asked { depth: u32::MAX, threads: 3, ..Asked::sample() };
     assert_eq!(io.in_flight(), u32::MAX);
     assert!(io.words().contains("4294967295 in flight"), "{}", io.words());
+}
+
+const LEAD: &str = "format = \"assay-study/1\"\ntitle = \"x\"\nlead = \"surface\"\n[[workload]]\nname = \"a\"\n\
+                    io = { pattern = \"random\", mix = \"read\", size = \"4 KiB\" }\n";
+
+#[test]
+fn what_leads_is_one_of_the_figures_and_may_be_left_out() {
+    let lead = |text: &str| parse("mine.toml", text).map(|study| study.lead);
+    assert_eq!(lead(LEAD).unwrap().as_deref(), Some("surface"));
+    let without = LEAD.replace("lead = \"surface\"\n", "");
+    assert_eq!(lead(&without).unwrap(), None);
+    assert_eq!(stored("mine.toml", &without).unwrap().lead, None);
+    let message = lead(&LEAD.replace("surface", "surfaces")).unwrap_err().message;
+    assert!(message.contains("did you mean \"surface\"?"), "{message}");
+    let message = lead(&LEAD.replace("surface", "the nicest")).unwrap_err().message;
+    for name in crate::study::lead::names() {
+        assert!(message.contains(name), "{name}: {message}");
+    }
+}
+
+#[test]
+fn what_a_later_version_let_lead_is_read_from_a_stored_study() {
+    let text = LEAD.replace("surface", "of a later version");
+    assert_eq!(stored("mine.toml", &text).unwrap().lead.as_deref(), Some("of a later version"));
 }

@@ -25,7 +25,7 @@ impl Page {
 
     fn add(&mut self, caption: Option<&str>, block: Block) {
         let caption = caption.map(str::to_owned);
-        self.document.sections.push(Section { caption, blocks: vec![block] });
+        self.document.sections.push(Section { caption, blocks: vec![block], ..Section::default() });
     }
 
     /// Names with their values.

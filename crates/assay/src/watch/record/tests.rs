@@ -1,7 +1,8 @@
 use super::*;
 use crate::store;
 use crate::watch::sampler::{Sampler, disks};
-use crate::watch::testing::{article, machine, nothing, state_after, tracing};
+use crate::watch::testing::{article, machine, nothing, state_after, ten_seconds, tracing};
+use assay_core::findings::Trust;
 use assay_core::results::bundle;
 
 #[test]
@@ -28,6 +29,46 @@ fn what_is_kept_is_read_like_any_result() {
     assert_eq!((reads.operations, buckets), (8131, 8131));
     let findings = store::findings_at(&fake, &directory).unwrap();
     assert_eq!(findings.study.title, "before \"3\"");
+}
+
+/// Ten seconds in which work waited for a processor for so many microseconds, kept under a title.
+fn kept(title: &str, waited_us: u64) -> assay_core::findings::Findings {
+    let fake = machine();
+    let disks = disks::choose(&fake, None).unwrap();
+    let mut sampler = Sampler::new(&fake, disks, tracing(vec![Ok(nothing()), Ok(article())]));
+    let mut state = State::begin(&mut sampler);
+    ten_seconds(&fake);
+    fake.put(
+        "/proc/pressure/cpu",
+        format!("some avg10=0.00 total={waited_us}\nfull avg10=0.00 total=0\n"),
+    );
+    state.look(&mut sampler);
+    let directory = PathBuf::from("/results").join(title);
+    let wish = Wish { directory: directory.clone(), title: title.to_owned() };
+    write(&fake, &wish, &state, &Rows::default()).unwrap();
+    store::findings_at(&fake, &directory).unwrap()
+}
+
+#[test]
+fn two_windows_are_compared_with_who_waited_for_processors() {
+    let before = kept("before", 200_000);
+    let compared = |waited_us| {
+        let both = [before.clone(), kept("after", waited_us)];
+        store::compared(&both, assay_core::analysis::days::Days::default()).unwrap()
+    };
+    let [alike, apart] = [300_000, 4_500_000].map(compared);
+    for (found, unequal) in [(&alike, false), (&apart, true)] {
+        let windows = found.windows.as_ref().unwrap();
+        assert_eq!(
+            [windows.before.cpu_pressure, Some(windows.before.seconds)],
+            [Some(0.02), Some(10.0)]
+        );
+        assert_eq!(windows.unequal_pressure, unequal);
+        let suspect = found.cells.iter().all(|cell| cell.trust == Some(Trust::Suspect));
+        assert_eq!(suspect, unequal, "{:?}", windows.pressure);
+    }
+    assert!(apart.summary[0].starts_with("watched, reads: mean "), "{:?}", apart.summary);
+    assert!(apart.study.title.ends_with(": before and after"), "{}", apart.study.title);
 }
 
 #[test]

@@ -1,0 +1,244 @@
+//! Evidence of studies that say what leads, and what then stands first.
+
+use std::collections::BTreeSet;
+
+use super::super::FIGURES;
+use super::{accesses, findings, latencies, of, surface};
+use crate::evidence::{Evidence, Latencies};
+use crate::figure::{Layout, Scale};
+use crate::figures::{all, ordered};
+use assay_core::analysis::RESULT;
+use assay_core::findings::answers::{Beside, CardNumber, CardRow, Standing};
+use assay_core::findings::windows::{Window, Windows};
+use assay_core::findings::{Cell, Findings, Trust};
+use assay_core::results::plan::Arm;
+use assay_core::study::{lead, presets};
+
+/// What the shipped study says leads.
+fn lead_of(preset: &str) -> Option<String> {
+    presets::find(preset).unwrap().unwrap().lead
+}
+
+/// Numbers of one drive that stand large: a check.
+fn checked() -> Findings {
+    let mut found = findings("card");
+    found.cells.iter_mut().for_each(|cell| cell.primary = cell.metric == "iops");
+    found
+}
+
+/// A surface of one drive, whose numbers stand large as those of a check.
+pub(crate) fn whole_surface() -> Evidence {
+    let mut evidence = Evidence::bare(checked());
+    evidence.latencies =
+        vec![Latencies { workload: "surface".to_owned(), ..latencies(&Arm::new(), "read") }];
+    let found = &mut evidence.findings;
+    found.study.kind = "study".to_owned();
+    found.study.lead = lead_of("surface");
+    found.surfaces = vec![surface(&Arm::new())];
+    found.accesses = vec![accesses(&Arm::new())];
+    evidence
+}
+
+fn number(value: f64) -> Option<CardNumber> {
+    Some(CardNumber { value, ci95: Some([0.9 * value, 1.1 * value]), trust: Some(Trust::Trusted) })
+}
+
+/// A card with its row of the flash table.
+pub(crate) fn flash() -> Evidence {
+    let mut found = checked();
+    found.study.lead = lead_of("flash");
+    let beside = |item: &str, iops: f64, kind: &str, writes: bool| Beside {
+        item: item.to_owned(),
+        metric: "4K".to_owned(),
+        iops,
+        kind: kind.to_owned(),
+        place: Standing::Below,
+        writes,
+        line: item == "5400 rpm laptop disk",
+    };
+    found.cards = vec![CardRow {
+        device: "SD16G, mmc".to_owned(),
+        capacity_bytes: Some(16_000_000_000),
+        linear_read: number(82.4e6),
+        linear_write: number(21e6),
+        random_read: number(1820.0),
+        random_write: number(19.3),
+        target: String::new(),
+        claims: Vec::new(),
+        claimed_bytes_per_s: Some(95e6),
+        share_of_claim: Some(82.4 / 95.0),
+        price: Some("12.50 GBP".parse().unwrap()),
+        iops_per_unit: Some(19.3 / 12.5),
+        price_per_gb: Some(12.5 / 16.0),
+        beside: vec![
+            beside("5400 rpm laptop disk", 90.0, "author's rule", true),
+            beside("5400 rpm laptop disk", 90.0, "author's rule", false),
+            beside("poor card", 1.0, "prose", true),
+            beside("best SD card (part 1)", 19.0, "measured", true),
+            beside("SuperTalent RC8", 2000.0, "author ~", true),
+            beside("InnoDisk miniDOM-U", 1440.0, "vendor", false),
+        ],
+        text: vec!["Random writes are below the disk's.".to_owned()],
+    }];
+    Evidence::bare(found)
+}
+
+/// Two targets whose energy something tells.
+pub(crate) fn power() -> Evidence {
+    let mut found = findings("study-two-targets");
+    found.study.lead = lead_of("power");
+    let joules = |cell: &Cell| Cell {
+        metric: "energy_j".to_owned(),
+        primary: false,
+        geometric_mean: cell.geometric_mean.map(|mean| 4e6 / mean.sqrt()),
+        ci95: cell.geometric_mean.map(|mean| [3.8e6 / mean.sqrt(), 4.2e6 / mean.sqrt()]),
+        ..cell.clone()
+    };
+    let told = found.cells.iter().filter(|cell| cell.primary && !cell.control).map(joules);
+    let told: Vec<Cell> = told.collect();
+    found.cells.extend(told);
+    found.surroundings.energy_of = Some("powercap: processor packages, not the drive".to_owned());
+    Evidence::bare(found)
+}
+
+/// Two windows of others' work, one against the other.
+pub(crate) fn windows() -> Evidence {
+    let mut found = findings("study-compare");
+    let ids = [&found.comparisons[0].baseline, &found.comparisons[0].arm];
+    let ids = ids.map(|arm| arm[RESULT].clone());
+    let of_id = |id: &str| Arm::from([(RESULT.to_owned(), id.to_owned())]);
+    let window = |id: &String, share: f64| Window {
+        result: id.clone(),
+        title: format!("watched {share}"),
+        started: "2026-11-20T10:31:12Z".to_owned(),
+        seconds: 10.0,
+        cpu_pressure: Some(share),
+    };
+    let arms = ids.each_ref().map(|id| of_id(id));
+    found.comparisons.truncate(1);
+    let compared = &mut found.comparisons[0];
+    [compared.baseline, compared.arm] = arms.clone();
+    "watched, reads".clone_into(&mut compared.workload);
+    "block_read_mean_ns".clone_into(&mut compared.metric);
+    let plain = found.cells[0].clone();
+    let cell = |metric: &str, value: f64, arm: &Arm| Cell {
+        workload: "watched, reads".to_owned(),
+        metric: metric.to_owned(),
+        arm: arm.clone(),
+        primary: metric.ends_with("_mean_ns"),
+        geometric_mean: Some(value),
+        ..plain.clone()
+    };
+    found.cells = Vec::new();
+    for (arm, slow) in arms.iter().zip([3.0, 1.0]) {
+        for (metric, value) in [
+            ("block_read_iops", 812.0),
+            ("block_read_mean_ns", 2.1e6 * slow),
+            ("block_read_p50_ns", 1.2e6 * slow),
+            ("block_read_p99_ns", 9e6 * slow),
+        ] {
+            found.cells.push(cell(metric, value, arm));
+        }
+    }
+    found.study.lead = Some("classes".to_owned());
+    let [before, after] = [window(&ids[0], 0.02), window(&ids[1], 0.45)];
+    found.windows =
+        Some(Windows { before, after, unequal_pressure: true, pressure: "unequal".to_owned() });
+    let own = |(arm, slow): (&Arm, bool)| Latencies {
+        workload: "watched, reads".to_owned(),
+        arm: arm.clone(),
+        ..latencies(
+            &Arm::from([("scheduler".into(), if slow { "bfq" } else { "none" }.into())]),
+            "read",
+        )
+    };
+    let latencies = arms.iter().zip([true, false]).map(own).collect();
+    Evidence { latencies, ..Evidence::bare(found) }
+}
+
+#[test]
+fn a_study_may_name_every_figure_but_those_of_places() {
+    let drawn: BTreeSet<&str> = FIGURES.iter().map(|kind| kind.about.name).collect();
+    let mut named: BTreeSet<&str> = lead::names().into_iter().collect();
+    assert_eq!(named.len(), lead::names().len());
+    named.insert("places");
+    assert_eq!(named, drawn);
+}
+
+fn leading(evidence: &Evidence) -> Vec<String> {
+    ordered(evidence).0.into_iter().map(|figure| figure.id).collect()
+}
+
+fn without_lead(evidence: &Evidence) -> Evidence {
+    let mut evidence = evidence.clone();
+    evidence.findings.study.lead = None;
+    evidence
+}
+
+#[test]
+fn what_the_study_says_leads_and_nothing_is_lost() {
+    for (name, said, else_) in [
+        ("whole-surface", vec!["surface-surface", "surface-access"], "percentiles"),
+        ("flash", vec!["card-iops"], "bars-iops"),
+        ("power", vec!["energy-energy-j"], "effects-iops-random-write"),
+    ] {
+        let evidence = of(name);
+        assert_eq!(leading(evidence), said, "{name}");
+        let (lead, others) = ordered(evidence);
+        let others: usize = others.iter().map(|own| own.figures.len()).sum();
+        assert_eq!(lead.len() + others, all(evidence).len(), "{name}");
+        // As before, where no study file said anything.
+        assert_eq!(leading(&without_lead(evidence)), [else_], "{name}");
+    }
+}
+
+#[test]
+fn what_cannot_be_drawn_does_not_lead() {
+    for lead in ["energy", "boots", "of another version"] {
+        let mut evidence = of("whole-surface").clone();
+        evidence.findings.study.lead = Some(lead.to_owned());
+        assert_eq!(leading(&evidence), ["percentiles"], "{lead}");
+    }
+}
+
+#[test]
+fn energy_that_nothing_tells_has_no_bars() {
+    let mut evidence = of("power").clone();
+    evidence.findings.cells.retain(|cell| cell.metric != "energy_j");
+    let drawn = |evidence: &Evidence| {
+        all(evidence).iter().filter(|figure| figure.id.starts_with("energy")).count()
+    };
+    assert_eq!([drawn(of("power")), drawn(&evidence)], [1, 0]);
+}
+
+/// Published devices stand beside the card, the article's rule is a line.
+#[test]
+fn a_card_stands_beside_others_and_the_disk_is_a_line() {
+    let figure = ordered(of("flash")).0.remove(0);
+    let counts: Vec<(&str, usize)> =
+        figure.series.iter().map(|one| (one.name.as_str(), one.marks.len())).collect();
+    assert_eq!(counts, [("here", 2), ("published", 4)]);
+    assert_eq!(figure.guides.len(), 1);
+    assert!(figure.guides[0].name.starts_with("5400 rpm laptop disk: 90"));
+}
+
+#[test]
+fn windows_stand_side_by_side_on_one_linear_axis() {
+    let figures = all(of("windows"));
+    let classes = figures.iter().find(|figure| figure.id.starts_with("classes")).unwrap();
+    assert_eq!((classes.layout, &classes.value.scale), (Layout::Lying, &Scale::Linear));
+    assert!(classes.value.from_zero);
+    let names: Vec<&str> = classes.series.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["before", "after"]);
+    for series in &classes.series {
+        let shares: f64 = series.marks.points().iter().map(|bar| bar.value).sum();
+        assert!((shares - 1.0).abs() < 1e-9 && series.marks.len() > 1, "{shares}");
+    }
+    let percentiles = figures.iter().find(|one| one.id.starts_with("percentiles")).unwrap();
+    let names: Vec<&str> = percentiles.series.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["before", "after"]);
+    // Of settings that are compared bars are mirrored, as they were.
+    let mirrored = all(of("recorded"));
+    let mirrored = mirrored.iter().find(|figure| figure.id.starts_with("classes")).unwrap();
+    assert_eq!((mirrored.layout, &mirrored.value.scale), (Layout::Mirrored, &Scale::Log10));
+}
