@@ -469,6 +469,10 @@ impl Recipe for Array {
         Takes::All
     }
 
+    fn least(&self) -> usize {
+        self.way.least
+    }
+
     fn gives(&self) -> Gives {
         Gives::Device
     }

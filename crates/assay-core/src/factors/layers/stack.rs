@@ -80,6 +80,25 @@ impl Stack {
         self.steps.iter().any(|(_, recipe)| recipe.takes() == Takes::All)
     }
 
+    /// Names that stand for what it is made on, where nobody named that: one for each of so many members,
+    /// and never fewer than it needs.
+    pub fn open_names(&self, name: &str, members: usize) -> Vec<PathBuf> {
+        let least = self.steps.iter().map(|(_, recipe)| recipe.least()).max().unwrap_or(1);
+        match if self.takes_all() { members.max(least) } else { 1 } {
+            1 => vec![name.into()],
+            count => (1..=count).map(|at| format!("{name}{at}").into()).collect(),
+        }
+    }
+
+    /// What is lost when it is made on that, as a sentence: none where it stands beside a directory.
+    pub fn lost(&self, below: &[PathBuf]) -> Option<String> {
+        let gives_up = self.steps.iter().any(|(layer, _)| layer.needs_device());
+        let names: Vec<String> =
+            self.taken(below.to_vec()).iter().map(|own| own.display().to_string()).collect();
+        (gives_up && !names.is_empty())
+            .then(|| format!("all data on {} are lost", names.join(", ")))
+    }
+
     fn taken<T>(&self, mut below: Vec<T>) -> Vec<T> {
         if !self.takes_all() {
             below.truncate(1);
