@@ -36,7 +36,7 @@ io   = { pattern = "random", mix = "write", size = "4 KiB", time = "2 ms", engin
 const ON_A_TARGET: [&str; 5] = [
     "assay check --quiet --seed 1 --budget 2s --area 16MiB /home/me",
     "assay run --quiet /study.toml /home/me",
-    "assay run --quiet --quick /study.toml /home/me",
+    "assay run --quiet --replicates 4 /study.toml /home/me",
     "assay run --quiet --set depth=1,2 /study.toml /home/me",
     "assay selftest --null --quiet --seed 1 --arms 2 --replicates 3 /study.toml /home/me",
 ];

@@ -193,7 +193,9 @@ pub fn end(
 pub fn gravest(mut matters: Vec<Failure>) -> Outcome<()> {
     matters.sort_by_key(|failure| gravity(failure.kind));
     let Some(worst) = matters.pop() else { return Ok(()) };
-    matters.iter().for_each(|other| output::message(&other.message));
+    for other in &matters {
+        output::message(&other.message);
+    }
     Err(worst)
 }
 
@@ -390,6 +392,10 @@ impl Patience {
 
 /// A flag that the first signal raises; the second one is answered, the third one ends the process.
 pub(super) fn stop_on_signals(patience: &'static Patience) -> Outcome<Arc<AtomicBool>> {
+    if cfg!(test) {
+        // Tests share a process, and one of them raises signals.
+        return Ok(Arc::default());
+    }
     let caught = signals::catch(move |times| match patience.answer(times) {
         Answer::Stop => None,
         Answer::Tell(text) => {

@@ -49,9 +49,11 @@ fn is_no_text(text: &str) -> bool {
     text.contains(['\0', char::REPLACEMENT_CHARACTER])
 }
 
+/// Permission of anybody to run a file.
+const ANY_MAY_RUN: u32 = 0o111;
+
 /// What is said of such a file: of a program, how it is timed.
 fn no_text(system: &dyn System, word: &str) -> Failure {
-    const ANY_MAY_RUN: u32 = 0o111;
     let status = system.status(Path::new(word));
     Failure::mistake(if status.is_ok_and(|status| status.mode & ANY_MAY_RUN != 0) {
         format!("`{word}` is a program, not a study; to time it: `assay run --command {word}`")
@@ -83,6 +85,9 @@ fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[']) && values.into_iter().all(|value| value.is_ok())
 }
 
+/// Where all of them stand.
+const ALL: &str = "`assay list presets` names the shipped studies";
+
 /// A shipped study by its name.
 pub fn preset(word: &str) -> Outcome<Study> {
     presets::find(word).unwrap_or_else(|| Err(unknown(word)))
@@ -94,7 +99,6 @@ fn unknown(word: &str) -> Failure {
             "there is no study called `{word}`; to time a command: `assay run --command '{word}'`"
         ));
     }
-    const ALL: &str = "`assay list presets` names the shipped studies";
     if word.contains(['/', '.']) {
         return Failure::mistake(format!("there is no file `{word}` here; {ALL}"));
     }

@@ -93,9 +93,6 @@ pub struct StudyArguments {
     /// Again for another factor; assay list factors has their names.
     #[arg(long, value_name = "NAME=LEVEL,LEVEL")]
     set: Vec<String>,
-    /// Bytes to write and measure in, such as 256MiB
-    #[arg(long, value_name = "SIZE")]
-    area: Option<String>,
     /// Complete passes over all arms
     #[arg(long, value_name = "N")]
     replicates: Option<u32>,
@@ -144,6 +141,9 @@ pub struct StudyArguments {
     /// Its id and +NAME for all it carries.
     #[arg(long, value_name = "ID")]
     pub destroy: Vec<String>,
+    /// Bytes to write and measure in, such as 256MiB
+    #[arg(long, value_name = "SIZE")]
+    area: Option<String>,
     #[command(flatten)]
     pub permitted: Permitted,
     #[command(flatten)]

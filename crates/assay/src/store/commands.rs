@@ -3,6 +3,7 @@
 use assay_core::factors::View;
 use assay_core::factors::layers::{Gives, Stack, Wish};
 use assay_core::factors::lines::{Below, DEVICE, MOUNT_POINT, lines};
+use assay_core::plan::arms;
 use assay_core::results::plan::{Arm, Plan, PlannedWorkload, Survey};
 use assay_core::study::{Study, Target, simulated};
 use assay_core::system::site::{Site, TargetKind};
@@ -94,6 +95,11 @@ fn words(study: &Study, workload: &PlannedWorkload) -> String {
 
 /// What layers are made on.
 fn below(study: &Study, site: Option<&Site>, names: Names) -> Below {
+    if !arms::makes_on_device(study) {
+        let directory = site.filter(|own| own.kind == TargetKind::Directory);
+        let named = directory.map(|site| site.path.clone()).into_iter().collect();
+        return Below { named, members: 1 };
+    }
     let named = match (&study.target, site) {
         (Some(Target::Devices(paths)), _) => paths.iter().map(Into::into).collect(),
         (_, Some(site)) if site.kind == TargetKind::Device => vec![site.path.clone()],
